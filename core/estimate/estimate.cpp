@@ -43,9 +43,9 @@ Verdict judge_peaks(const std::vector<CategoryBytes>& memory, const std::vector<
                      " " + verdict.where;
   for (std::size_t c = 0; c < memory[worst].size(); ++c)
     if (memory[worst][c].value > 0)
-      verdict.crest.push_back({category_name(c), static_cast<Category>(c), memory[worst][c]});
-  std::stable_sort(verdict.crest.begin(), verdict.crest.end(),
-                   [](const CrestPart& a, const CrestPart& b) { return a.bytes > b.bytes; });
+      verdict.peak_parts.push_back({category_name(c), static_cast<Category>(c), memory[worst][c]});
+  std::stable_sort(verdict.peak_parts.begin(), verdict.peak_parts.end(),
+                   [](const PeakPart& a, const PeakPart& b) { return a.bytes > b.bytes; });
   return verdict;
 }
 

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "core/lowering/phases.h"
-#include "core/result/crest.h"
+#include "core/result/peak_parts.h"
 
 namespace trainyard {
 namespace {
@@ -84,18 +84,18 @@ Owners owners(const Experiment& e) {
   Owners found;
   if (e.waves.empty() || e.waves.front().samples.empty()) return found;
   const MemoryWave& wave = e.waves[fullest_wave(e)];
-  const MemoryWave::Sample& crest = wave.samples[wave.peak];
+  const MemoryWave::Sample& highest = wave.samples[wave.peak];
   found.device = DeviceId{static_cast<std::uint32_t>(&wave - e.waves.data())};
-  found.at = crest.at;
-  found.phase = doing_at(e.program, e.timeline, found.device, crest.at).phase;
-  found.categories = crest.bytes;
+  found.at = highest.at;
+  found.phase = doing_at(e.program, e.timeline, found.device, highest.at).phase;
+  found.categories = highest.bytes;
 
   std::map<OwnerKey, ModuleOwner> sums;
   std::map<std::string, Bytes> others;
   std::set<std::uint32_t> stages;
   for (const Buffer& buffer : e.program.buffers)
     if (buffer.device == found.device) stages.insert(buffer.stage.value);
-  for (const Alive& alive : alive_at(e.timeline, e.program, found.device, crest.at)) {
+  for (const Alive& alive : alive_at(e.timeline, e.program, found.device, highest.at)) {
     const Buffer& buffer = e.program.buffers[alive.buffer.value];
     if (buffer.category != Category::Activations) continue;
     const std::string name(e.program.name(buffer.name));
@@ -119,7 +119,7 @@ Owners owners(const Experiment& e) {
     if (stage < e.workload.runs.size()) add_units(found.units, e.workload, StageId{stage});
   largest_first(found.units, [](const UnshardedUnit& u) { return u.weights + u.gradients; });
   if (!found.units.empty()) {
-    found.unsharded_now = crest.bytes[static_cast<std::size_t>(Category::Communication)];
+    found.unsharded_now = highest.bytes[static_cast<std::size_t>(Category::Communication)];
     found.unsharded_most = most_communication(wave);
   }
   const Mesh& mesh = e.workload.scenario.plan.mesh;
@@ -128,7 +128,7 @@ Owners owners(const Experiment& e) {
   if (found.replicas > 1) {
     const auto add = [&](std::int64_t shards, const char* name, Category category) {
       if (shards == 1)
-        found.replicated.emplace_back(name, crest.bytes[static_cast<std::size_t>(category)]);
+        found.replicated.emplace_back(name, highest.bytes[static_cast<std::size_t>(category)]);
     };
     add(layout.weight_shards, "weights", Category::Weights);
     add(layout.gradient_shards, "gradients", Category::Gradients);

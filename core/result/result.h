@@ -35,8 +35,8 @@ struct Fix {
   Duration step{};
 };
 
-/// A CrestPart is a tensor or state at the peak of the worst device.
-struct CrestPart {
+/// A PeakPart is a tensor or state at the peak of the worst device.
+struct PeakPart {
   std::string name;  // "activations of 4 microbatches: attention scores"
   Category category = Category::Activations;
   Bytes bytes{};
@@ -53,11 +53,11 @@ struct Verdict {
   Bytes margin{};  // capacity minus the peak of the worst device; negative = over
   DeviceId worst_device;
   StageId worst_stage;
-  Instant at{};                  // when that peak is reached
-  std::string phase;             // what the stage was doing then: "forward of microbatch 3"
-  std::vector<CrestPart> crest;  // parts of the peak, largest first
-  std::string where;             // "on stage 0 (device 0), forward ...; activations make 60.3 GiB."
-  std::string sentence;          // the whole verdict in words: headline() and where
+  Instant at{};                      // when that peak is reached
+  std::string phase;                 // what the stage was doing then: "forward of microbatch 3"
+  std::vector<PeakPart> peak_parts;  // parts of the peak, largest first
+  std::string where;     // "on stage 0 (device 0), forward ...; activations make 60.3 GiB."
+  std::string sentence;  // the whole verdict in words: headline() and where
   std::string limit;  // "Limited by bubble: 34.7 % of device time": what costs most of it, in words
   std::vector<Fix> fixes;   // cheapest first, at most three; only when it does not fit
   std::optional<Fix> gain;  // when it fits: the cheapest single change that makes the step shorter

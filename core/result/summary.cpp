@@ -49,11 +49,11 @@ std::vector<StageMemory> stage_memory(const Program& program, const Timeline& ti
   std::vector<StageMemory> memory;
   for (std::uint32_t d = 0; d < waves.size(); ++d) {
     if (waves[d].samples.empty()) continue;
-    const MemoryWave::Sample& crest = waves[d].samples[waves[d].peak];
-    const Bytes peak = total(crest.bytes);
+    const MemoryWave::Sample& highest = waves[d].samples[waves[d].peak];
+    const Bytes peak = total(highest.bytes);
     memory.push_back({StageId{d}, DeviceId{d},
-                      banded_peak(timeline, program, DeviceId{d}, crest.at, peak), crest.at,
-                      crest.bytes, reserved_bytes(crest.bytes, process)});
+                      banded_peak(timeline, program, DeviceId{d}, highest.at, peak), highest.at,
+                      highest.bytes, reserved_bytes(highest.bytes, process)});
   }
   return memory;
 }

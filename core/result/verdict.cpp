@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "core/base/units_text.h"
-#include "core/result/crest.h"
+#include "core/result/peak_parts.h"
 
 namespace trainyard {
 namespace {
@@ -92,8 +92,8 @@ Verdict judge(const Workload& workload, const Program& program, const Timeline& 
     return verdict;
   }
   const std::size_t device = worst(waves);
-  const MemoryWave::Sample& crest = waves[device].samples[waves[device].peak];
-  const Bytes peak = total(crest.bytes);
+  const MemoryWave::Sample& highest = waves[device].samples[waves[device].peak];
+  const Bytes peak = total(highest.bytes);
   Bytes reserved = peak;
   for (const StageMemory& m : memory)
     if (m.device.value == device) reserved = std::max(reserved, m.reserved);
@@ -101,15 +101,16 @@ Verdict judge(const Workload& workload, const Program& program, const Timeline& 
   verdict.fits = verdict.margin.value >= 0;
   verdict.word = verdict.fits ? FitWord::Fits : FitWord::DoesNotFit;
   verdict.worst_device = DeviceId{static_cast<std::uint32_t>(device)};
-  verdict.at = crest.at;
-  const Doing doing = doing_at(program, timeline, verdict.worst_device, crest.at);
+  verdict.at = highest.at;
+  const Doing doing = doing_at(program, timeline, verdict.worst_device, highest.at);
   verdict.phase = doing.phase;
   verdict.worst_stage = doing.stage;
-  verdict.crest = crest_at(workload, program, timeline, verdict.worst_device, crest.at);
+  verdict.peak_parts =
+      parts_alive_at(workload, program, timeline, verdict.worst_device, highest.at);
   verdict.where = fmt::format("on stage {} (device {}), {} at {}: {} of {}; {}.",
                               verdict.worst_stage.value, verdict.worst_device.value, verdict.phase,
                               readable(verdict.at), held_of(peak, reserved), readable(capacity),
-                              makers(program, timeline, verdict, crest.bytes));
+                              makers(program, timeline, verdict, highest.bytes));
   verdict.sentence = headline(verdict, {reserved, reserved, reserved, ""}) + " " + verdict.where;
   return verdict;
 }

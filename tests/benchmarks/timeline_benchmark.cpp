@@ -292,10 +292,10 @@ void measure_timeline(const TimelineModel& model) {
 }
 
 void measure_waves(const MemoryModel& model) {
-  std::vector<std::size_t> crests;
+  std::vector<std::size_t> peaks;
   const auto query = frames(model.end, [&](const ViewState& state) {
     for (const StepCurve& curve : model.totals)
-      crests_of(curve, state.shown->from, state.shown->to, 1776, crests);
+      highest_of(curve, state.shown->from, state.shown->to, 1776, peaks);
   });
   report_frames("V7", "16 waves of 2 M samples, any zoom, nothing kept", query, {{}, {}, 5, {}});
   Canvas canvas(software_renderer(), font_files());

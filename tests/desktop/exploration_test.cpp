@@ -161,7 +161,7 @@ TEST(Exploration, KeysWalkNamesDevicesPathAndBubbles) {
   EXPECT_TRUE(asked);
 }
 
-TEST(Exploration, ACrestTellsWhatIsAliveAndItsTensorsLivesAreDrawn) {
+TEST(Exploration, APeakTellsWhatIsAliveAndItsTensorsLivesAreDrawn) {
   const auto window = analysed();
   CanvasWidget* canvas = page_of(*window).canvases().front();
   canvas->setFocus();

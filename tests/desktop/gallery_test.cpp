@@ -15,7 +15,7 @@
 #include "app/workspace/scenario/published.h"
 #include "core/base/error.h"
 #include "tests/desktop/support.h"
-#include "tests/visualizers/validated_rows.h"
+#include "tests/visualizers/validation/validated_rows.h"
 
 namespace trainyard {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <numeric>
 
-#include "core/result/crest.h"
+#include "core/result/peak_parts.h"
 
 namespace trainyard {
 namespace {
@@ -96,16 +96,16 @@ TEST(Verdict, FitsToTheByte) {
   EXPECT_EQ(Small().verdict(16_GiB).sentence.substr(0, 20), "Fits: 6.00 GiB spare");
 }
 
-TEST(Verdict, CrestSumsUpAndKnowsTensorsOfAllLayers) {
-  const std::vector<CrestPart> crest = Small().verdict(8_GiB).crest;
-  ASSERT_EQ(crest.size(), 3U);
-  EXPECT_EQ(crest[0].name, "weights");
-  EXPECT_EQ(crest[1].name, "activations of 2 microbatches: layers scores");
-  EXPECT_EQ(crest[1].bytes, 4_GiB);
-  EXPECT_EQ(crest[2].name, "activations of 2 microbatches: layers q_proj");
+TEST(Verdict, PeakSumsUpAndKnowsTensorsOfAllLayers) {
+  const std::vector<PeakPart> peak = Small().verdict(8_GiB).peak_parts;
+  ASSERT_EQ(peak.size(), 3U);
+  EXPECT_EQ(peak[0].name, "weights");
+  EXPECT_EQ(peak[1].name, "activations of 2 microbatches: layers scores");
+  EXPECT_EQ(peak[1].bytes, 4_GiB);
+  EXPECT_EQ(peak[2].name, "activations of 2 microbatches: layers q_proj");
   const Bytes sum =
-      std::accumulate(crest.begin(), crest.end(), Bytes{},
-                      [](Bytes all, const CrestPart& part) { return all + part.bytes; });
+      std::accumulate(peak.begin(), peak.end(), Bytes{},
+                      [](Bytes all, const PeakPart& part) { return all + part.bytes; });
   EXPECT_EQ(sum, 10_GiB);
 }
 

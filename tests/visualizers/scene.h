@@ -29,10 +29,10 @@ inline void lane(Drawing& d, float y, float shift) {
 inline void wave(Drawing& d, const Rect& plot) {
   std::vector<Column> weights, activations, top;
   for (int i = 0; i < static_cast<int>(plot.width); ++i) {
-    const float crest = plot.y + 30 + 20 * std::fabs(static_cast<float>(i % 120) - 60) / 60;
+    const float highest = plot.y + 30 + 20 * std::fabs(static_cast<float>(i % 120) - 60) / 60;
     weights.push_back({plot.bottom() - 30, plot.bottom()});
-    activations.push_back({std::floor(crest), plot.bottom() - 30});
-    top.push_back({std::floor(crest), std::floor(crest) + 1});
+    activations.push_back({std::floor(highest), plot.bottom() - 30});
+    top.push_back({std::floor(highest), std::floor(highest) + 1});
   }
   fill(d, plot, {.ink = Ink::Panel});
   columns(d, plot, weights, {.ink = Ink::MemoryWeights, .item = {ItemKind::Wave, 1}});

@@ -7,7 +7,7 @@
 
 #include "core/base/csv.h"
 #include "core/base/units_text.h"
-#include "tests/visualizers/run_models.h"
+#include "tests/visualizers/run/run_models.h"
 #include "visualizers/view_data.h"
 
 namespace trainyard {

@@ -132,11 +132,11 @@ TEST(SnapshotDiagnosis, DrawsThePeakOfALongRecordingAtItsHeight) {
   const Drawing drawing = snapshot_picture(model);
   const Bytes peak = total(model.measured.samples[model.measured.peak].bytes);
   bool there = false;
-  for (const std::size_t crest : model.crests)
-    there = there || total(model.measured.samples[crest].bytes) == peak;
+  for (const std::size_t sample : model.peaks)
+    there = there || total(model.measured.samples[sample].bytes) == peak;
   EXPECT_TRUE(there);
   for (std::size_t i = 0; i < model.measured.samples.size(); ++i)
-    EXPECT_GE(total(model.measured.samples[model.crests[i / 1024]].bytes),
+    EXPECT_GE(total(model.measured.samples[model.peaks[i / 1024]].bytes),
               total(model.measured.samples[i].bytes));
   EXPECT_FALSE(drawing.marks.empty());
 }

@@ -82,34 +82,34 @@ void draw_capacity(Drawing& drawing, const Rect& plot, float y, float stroke) {
         .item = {ItemKind::Capacity, 0}});
 }
 
-// The name of a crest, as in "P3". The clear crests of a device are numbered by time.
-std::string crest_name(const MemoryModel& model, DeviceId device, std::size_t sample) {
-  const std::vector<std::size_t>& crests = model.crests[device.value];
-  const auto place = std::lower_bound(crests.begin(), crests.end(), sample);
-  return "P" + std::to_string(place - crests.begin() + 1);
+// The name of a peak, as in "P3". The clear peaks of a device are numbered by time.
+std::string peak_name(const MemoryModel& model, DeviceId device, std::size_t sample) {
+  const std::vector<std::size_t>& peaks = model.peaks[device.value];
+  const auto place = std::lower_bound(peaks.begin(), peaks.end(), sample);
+  return "P" + std::to_string(place - peaks.begin() + 1);
 }
 
-// Draws the other crests that are in sight, if they are few enough to be told apart.
-void draw_crests(Drawing& drawing, const Rect& plot, const Viewport& v, const ByteScale& scale,
-                 const MemoryModel& model, DeviceId device) {
+// Draws the other peaks that are in sight, if they are few enough to be told apart.
+void draw_peaks(Drawing& drawing, const Rect& plot, const Viewport& v, const ByteScale& scale,
+                const MemoryModel& model, DeviceId device) {
   constexpr std::ptrdiff_t kMost = 16;
   const StepCurve& curve = model.totals[device.value];
-  const std::vector<std::size_t>& crests = model.crests[device.value];
+  const std::vector<std::size_t>& peaks = model.peaks[device.value];
   const auto at_or_after = [&](Instant t) {
-    return std::lower_bound(crests.begin(), crests.end(), t, [&](std::size_t sample, Instant when) {
+    return std::lower_bound(peaks.begin(), peaks.end(), t, [&](std::size_t sample, Instant when) {
       return Instant{curve.at[sample]} < when;
     });
   };
   const auto first = at_or_after(v.from), last = at_or_after(v.to);
   if (last - first > kMost) return;
-  for (auto crest = first; crest != last; ++crest) {
-    if (*crest == curve.peak) continue;
-    const float x = x_at(v, Instant{curve.at[*crest]});
-    const float tip = std::max(scale.y(curve.value[*crest]) - 1, plot.y + 7);
+  for (auto peak = first; peak != last; ++peak) {
+    if (*peak == curve.peak) continue;
+    const float x = x_at(v, Instant{curve.at[*peak]});
+    const float tip = std::max(scale.y(curve.value[*peak]) - 1, plot.y + 7);
     peak_marker(drawing, {x, tip}, {.ink = Ink::Text2});
     if (tip - 13 > plot.y)
-      write(drawing, crest_name(model, device, *crest), {x, tip - 12}, 10, Weight::Medium,
-            Ink::Text2, Align::Center);
+      write(drawing, peak_name(model, device, *peak), {x, tip - 12}, 10, Weight::Medium, Ink::Text2,
+            Align::Center);
   }
 }
 
@@ -120,7 +120,7 @@ void draw_peak(Drawing& drawing, const Rect& plot, const Viewport& v, const Byte
   const StepCurve& curve = model.totals[device.value];
   const Instant at = peak_at(curve);
   const Item item{ItemKind::Peak, device.value};
-  std::string words = crest_name(model, device, curve.peak) + " " +
+  std::string words = peak_name(model, device, curve.peak) + " " +
                       format_bytes({peak_bytes(curve)}) + " at " + instant_text(at, model.end);
   const float x = x_at(v, at), tip = scale.y(peak_bytes(curve)) - 1;
   const bool before = x<plot.x, after = x> plot.right();
@@ -135,7 +135,7 @@ void draw_peak(Drawing& drawing, const Rect& plot, const Viewport& v, const Byte
   fill(drawing, tag, {.ink = Ink::TipBackground, .alpha = 0, .item = item});
 }
 
-// Writes how far the crest is below or above the capacity, at the right end where the tag of the
+// Writes how far the peak is below or above the capacity, at the right end where the tag of the
 // peak is not.
 void draw_headroom(Drawing& drawing, const Rect& plot, float limit, std::int64_t spare,
                    bool tag_at_right) {
@@ -245,7 +245,7 @@ void draw_readings(Drawing& drawing, const MemoryLayout& layout, const MemoryMod
   if (const float x = x_at(layout.shown, peak_at(curve)); x >= plot.x && x <= plot.right())
     draw_peak_bar(drawing, model, layout.large, std::clamp(x, plot.x + 4, plot.right() - 4), scale,
                   7);
-  draw_crests(drawing, plot, layout.shown, scale, model, layout.large);
+  draw_peaks(drawing, plot, layout.shown, scale, model, layout.large);
   draw_peak(drawing, plot, layout.shown, scale, model, layout.large);
 }
 

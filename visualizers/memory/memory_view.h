@@ -24,7 +24,7 @@ MemoryLayout memory_layout(const MemoryModel&, const Rect& area, const ViewState
 /// px that all waves take, with the section bar.
 float memory_height(const MemoryModel&);
 
-/// Items: Wave, tag the device; Peak, tag the device (of its highest crest); Capacity.
+/// Items: Wave, tag the device; Peak, tag the device (of its highest peak); Capacity.
 void draw_memory(Drawing&, const Rect& area, const MemoryModel&, const ViewState&);
 
 /// Samples by rank, then time: each holds until the next.

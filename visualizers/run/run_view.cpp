@@ -36,7 +36,7 @@ Rect wave_area(const Rect& rank) {
 }
 
 // The sample in effect with the most bytes within each pixel.
-std::vector<std::size_t> crests(const MemoryWave& wave, const Viewport& view, int count) {
+std::vector<std::size_t> highest_samples(const MemoryWave& wave, const Viewport& view, int count) {
   std::vector<std::size_t> list;
   std::size_t at = 0;
   const double step = static_cast<double>((view.to - view.from).count()) / count;
@@ -54,13 +54,13 @@ std::vector<std::size_t> crests(const MemoryWave& wave, const Viewport& view, in
 }
 
 void draw_stack(Drawing& drawing, const Rect& plot, const ByteScale& scale, const MemoryWave& wave,
-                const std::vector<std::size_t>& crest, std::uint64_t rank) {
-  std::vector<std::int64_t> below(crest.size());
+                const std::vector<std::size_t>& samples, std::uint64_t rank) {
+  std::vector<std::int64_t> below(samples.size());
   for (int c = 0; c < kCategories; ++c) {
-    std::vector<Column> band(crest.size());
+    std::vector<Column> band(samples.size());
     bool any = false;
-    for (std::size_t i = 0; i < crest.size(); ++i) {
-      const Bytes bytes = wave.samples[crest[i]].bytes[static_cast<std::size_t>(c)];
+    for (std::size_t i = 0; i < samples.size(); ++i) {
+      const Bytes bytes = wave.samples[samples[i]].bytes[static_cast<std::size_t>(c)];
       if (bytes.value <= 0) continue;
       any = true;
       band[i] = {scale.y(below[i] + bytes.value), scale.y(below[i])};
@@ -73,10 +73,10 @@ void draw_stack(Drawing& drawing, const Rect& plot, const ByteScale& scale, cons
 }
 
 void draw_ghost_line(Drawing& drawing, const Rect& plot, const ByteScale& scale,
-                     const MemoryWave& wave, const std::vector<std::size_t>& crest) {
+                     const MemoryWave& wave, const std::vector<std::size_t>& samples) {
   std::vector<Column> top;
-  float before = scale.y(total(wave.samples[crest.front()].bytes).value);
-  for (const std::size_t s : crest) {
+  float before = scale.y(total(wave.samples[samples.front()].bytes).value);
+  for (const std::size_t s : samples) {
     const float y = scale.y(total(wave.samples[s].bytes).value);
     top.push_back({std::min(y, before) - 0.75f, std::max(y, before) + 0.75f});
     before = y;
@@ -86,9 +86,9 @@ void draw_ghost_line(Drawing& drawing, const Rect& plot, const ByteScale& scale,
 
 // What the peak may lie from its prediction, all along the wave.
 void draw_band(Drawing& drawing, const Rect& plot, const ByteScale& scale, const MemoryWave& wave,
-               const std::vector<std::size_t>& crest) {
+               const std::vector<std::size_t>& samples) {
   std::vector<Column> band;
-  for (const std::size_t s : crest) {
+  for (const std::size_t s : samples) {
     const auto bytes = static_cast<double>(total(wave.samples[s].bytes).value);
     band.push_back({scale.y(std::llround(bytes * (1 + kPeakLimit))),
                     scale.y(std::llround(bytes * (1 - kPeakLimit)))});
@@ -114,12 +114,12 @@ void draw_wave(Drawing& drawing, const Rect& area, const Viewport& view, const R
   if (there) {
     const float right = rising ? std::max(plot.x, cut_x(view, model.now->at)) : plot.right();
     const ClipScope come(drawing, {plot.x, plot.y, right - plot.x, plot.height});
-    draw_stack(drawing, plot, scale, waves[rank], crests(waves[rank], view, count), rank);
+    draw_stack(drawing, plot, scale, waves[rank], highest_samples(waves[rank], view, count), rank);
   }
   if (ghost.samples.empty()) return;
-  const std::vector<std::size_t> crest = crests(ghost, view, count);
-  draw_band(drawing, plot, scale, ghost, crest);
-  draw_ghost_line(drawing, plot, scale, ghost, crest);
+  const std::vector<std::size_t> samples = highest_samples(ghost, view, count);
+  draw_band(drawing, plot, scale, ghost, samples);
+  draw_ghost_line(drawing, plot, scale, ghost, samples);
 }
 
 void draw_names(Drawing& drawing, const Rect& rank, const RunModel& model, std::size_t i) {

@@ -11,7 +11,7 @@
 namespace trainyard {
 namespace {
 
-constexpr std::size_t kStretch = 1024;  // samples for each of which one crest is kept
+constexpr std::size_t kStretch = 1024;  // samples for each of which one peak is kept
 constexpr float kSentence = 30, kOwners = 132, kOwnerRow = 16;
 
 // The categories from the bottom of the stack to its top.
@@ -50,7 +50,7 @@ std::size_t sample_at(const MemoryWave& wave, Instant t) {
 }
 
 // The sample of a column that holds the most bytes in all.
-std::size_t crest(const SnapshotModel& m, Instant from, Instant to) {
+std::size_t highest_sample(const SnapshotModel& m, Instant from, Instant to) {
   const std::vector<MemoryWave::Sample>& samples = m.measured.samples;
   std::size_t best = sample_at(m.measured, from);
   const auto look = [&](std::size_t i) {
@@ -59,7 +59,7 @@ std::size_t crest(const SnapshotModel& m, Instant from, Instant to) {
   for (std::size_t i = best; i < samples.size() && samples[i].at < to;) {
     const std::size_t end = std::min(i + kStretch, samples.size());
     const bool whole = i % kStretch == 0 && samples[end - 1].at < to;
-    look(whole ? m.crests[i / kStretch] : i);
+    look(whole ? m.peaks[i / kStretch] : i);
     i = whole ? end : i + 1;
   }
   return best;
@@ -74,13 +74,13 @@ void draw_wave(Drawing& drawing, const SnapshotLayout& l, const SnapshotModel& m
   const Viewport& v = l.shown;
   const auto count = static_cast<std::size_t>(std::clamp(v.plot.width, 1.f, 8192.f));
   const std::int64_t most = m.highest.value;
-  std::vector<std::size_t> crests;
+  std::vector<std::size_t> peaks;
   for (std::size_t i = 0; i < count; ++i) {
     const auto edge = [&](std::size_t n) {
       return time_at(v, double{v.plot.x} + double{v.plot.width} * static_cast<double>(n) /
                                                static_cast<double>(count));
     };
-    crests.push_back(crest(m, edge(i), edge(i + 1)));
+    peaks.push_back(highest_sample(m, edge(i), edge(i + 1)));
   }
   const Rect plot{v.plot.x, l.wave.y, v.plot.width, l.wave.height};
   std::vector<float> below(count, l.wave.bottom());
@@ -88,7 +88,7 @@ void draw_wave(Drawing& drawing, const SnapshotLayout& l, const SnapshotModel& m
     std::vector<Column> filled;
     bool any = false;
     for (std::size_t i = 0; i < count; ++i) {
-      const Bytes bytes = m.measured.samples[crests[i]].bytes[static_cast<std::size_t>(category)];
+      const Bytes bytes = m.measured.samples[peaks[i]].bytes[static_cast<std::size_t>(category)];
       const float top = below[i] - height_of(bytes, most, l.wave);
       filled.push_back({top, below[i]});
       any = any || bytes.value > 0;
@@ -100,7 +100,7 @@ void draw_wave(Drawing& drawing, const SnapshotLayout& l, const SnapshotModel& m
   for (std::size_t i = 0; i < count; ++i)
     line_of_reserved.push_back(
         {plot.x + plot.width * static_cast<float>(i) / static_cast<float>(count),
-         l.wave.bottom() - height_of(m.reserved[crests[i]], most, l.wave)});
+         l.wave.bottom() - height_of(m.reserved[peaks[i]], most, l.wave)});
   if (line_of_reserved.size() > 1)
     polyline(drawing, line_of_reserved, {.ink = Ink::Text2, .dash_on = 4, .dash_off = 2});
 }
@@ -194,14 +194,14 @@ void draw_owners(Drawing& drawing, const SnapshotLayout& l, const SnapshotModel&
 }  // namespace
 
 void finish_snapshot(SnapshotModel& m) {
-  m.crests.clear();
+  m.peaks.clear();
   m.highest = {1};
   for (std::size_t i = 0; i < m.measured.samples.size(); ++i) {
     const CategoryBytes& bytes = m.measured.samples[i].bytes;
     for (std::size_t c = 0; c < kCategories; ++c) m.most[c] = std::max(m.most[c], bytes[c]);
     if (m.reserved[i] > m.reserved[m.most_reserved]) m.most_reserved = i;
-    if (i % kStretch == 0) m.crests.push_back(i);
-    if (total(bytes) > total(m.measured.samples[m.crests.back()].bytes)) m.crests.back() = i;
+    if (i % kStretch == 0) m.peaks.push_back(i);
+    if (total(bytes) > total(m.measured.samples[m.peaks.back()].bytes)) m.peaks.back() = i;
   }
   m.highest = std::max({m.highest, m.reserved[m.most_reserved], peak_of(m.measured)});
   if (m.planned && !m.planned->samples.empty())

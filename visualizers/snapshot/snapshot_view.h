@@ -30,7 +30,7 @@ struct SnapshotModel {
   CategoryBytes most{};       // of the measured, each category at its own; see finish_snapshot
   Bytes highest{};            // of all that is drawn
   std::size_t most_reserved = 0;
-  std::vector<std::size_t> crests;  // of each stretch of samples, the one with most in all
+  std::vector<std::size_t> peaks;  // of each stretch of samples, the one with most in all
 };
 /// Fills what every frame asks for, once the rest is there. Linear in the samples.
 void finish_snapshot(SnapshotModel&);

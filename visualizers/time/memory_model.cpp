@@ -4,8 +4,8 @@
 #include "core/result/figures.h"
 #include "core/timeline/metrics.h"
 #include "visualizers/time/memory_model.h"
-#include "visualizers/viewmodel/crests.h"
 #include "visualizers/viewmodel/format.h"
+#include "visualizers/viewmodel/peaks.h"
 
 namespace trainyard {
 
@@ -61,7 +61,7 @@ MemoryModel memory_model(ExperimentPtr experiment) {
       value.push_back(total(sample.bytes).value);
     }
     model.totals.push_back(step_curve(std::move(at), std::move(value)));
-    model.crests.push_back(crests_above(model.totals.back(), clear_rise(model.totals.back())));
+    model.peaks.push_back(peaks_above(model.totals.back(), clear_rise(model.totals.back())));
     if (const std::int64_t peak = peak_bytes(model.totals.back()); peak > highest)
       highest = peak, model.worst = DeviceId{d};
   }

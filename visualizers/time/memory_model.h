@@ -13,8 +13,8 @@ namespace trainyard {
 struct MemoryModel {
   ExperimentPtr experiment;
   std::vector<StepCurve> totals;  // by device; sample i is sample i of the experiment's wave
-  std::vector<std::vector<std::size_t>> crests;  // by device: its clear highs, by time
-  DeviceId worst;                                // the first device with the highest peak
+  std::vector<std::vector<std::size_t>> peaks;  // by device: its clear highs, by time
+  DeviceId worst;                               // the first device with the highest peak
   Instant end{};
 };
 /// Linear in the number of samples.

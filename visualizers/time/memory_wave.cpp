@@ -13,9 +13,9 @@ int pixels(const Rect& plot, double scale) {
   return static_cast<int>(std::clamp(std::lround(double{plot.width} * scale), 1L, 16384L));
 }
 
-std::vector<std::size_t> crest_samples(const StepCurve& curve, const Viewport& v, int count) {
+std::vector<std::size_t> highest_samples(const StepCurve& curve, const Viewport& v, int count) {
   std::vector<std::size_t> samples;
-  crests_of(curve, v.from, v.to, count, samples);
+  highest_of(curve, v.from, v.to, count, samples);
   return samples;
 }
 
@@ -52,22 +52,22 @@ WavePainter::WavePainter(Drawing& drawing, const MemoryModel& model, DeviceId de
       wave_(model.experiment->waves[device.value]),
       curve_(model.totals[device.value]),
       item_{ItemKind::Wave, device.value},
-      crests_(crest_samples(curve_, v, pixels(v.plot, scale))) {}
+      highest_(highest_samples(curve_, v, pixels(v.plot, scale))) {}
 
 void WavePainter::stack(const Rect& plot, const ByteScale& scale) {
-  std::vector<std::int64_t> below(crests_.size());
+  std::vector<std::int64_t> below(highest_.size());
   for (int c = 0; c < kCategories; ++c)
     band(plot, scale, static_cast<std::size_t>(c), static_cast<std::size_t>(c) + 1,
          ink_of(static_cast<Category>(c)), below);
 }
 
 void WavePainter::stack(const Rect& plot, const ByteScale& scale, const MemoryStack& parts) {
-  std::vector<std::int64_t> below(crests_.size());
-  std::vector<Column> list(crests_.size());
+  std::vector<std::int64_t> below(highest_.size());
+  std::vector<Column> list(highest_.size());
   for (const StackBand& part : parts.bands) {
     bool any = false;
     for (std::size_t i = 0; i < list.size(); ++i) {
-      const std::int64_t bytes = part.bytes[crests_[i]];
+      const std::int64_t bytes = part.bytes[highest_[i]];
       list[i] = {scale.y(below[i] + bytes), scale.y(below[i])};
       below[i] += bytes;
       any |= bytes > 0;
@@ -78,13 +78,13 @@ void WavePainter::stack(const Rect& plot, const ByteScale& scale, const MemorySt
 
 void WavePainter::summary(const Rect& plot, const ByteScale& scale) {
   constexpr auto kFirstTransient = static_cast<std::size_t>(Category::Activations);
-  std::vector<std::int64_t> below(crests_.size());
+  std::vector<std::int64_t> below(highest_.size());
   band(plot, scale, 0, kFirstTransient, Ink::MemoryWeights, below);
   band(plot, scale, kFirstTransient, kCategories, Ink::MemoryActivations, below);
 }
 
 void WavePainter::top_line(const Rect& plot, const ByteScale& scale, float thickness, Ink ink) {
-  std::vector<Column> line(crests_.size());
+  std::vector<Column> line(highest_.size());
   float before = top_of(scale, 0);
   for (std::size_t i = 0; i < line.size(); ++i) {
     const float y = top_of(scale, i);
@@ -96,11 +96,11 @@ void WavePainter::top_line(const Rect& plot, const ByteScale& scale, float thick
 
 // Draws a rectangle for each run of equal heights.
 void WavePainter::overflow(const Rect& plot, const ByteScale& scale, std::int64_t capacity) {
-  const float width = plot.width / static_cast<float>(crests_.size()), limit = scale.y(capacity);
-  for (std::size_t i = 0; i < crests_.size();) {
+  const float width = plot.width / static_cast<float>(highest_.size()), limit = scale.y(capacity);
+  for (std::size_t i = 0; i < highest_.size();) {
     const float top = top_of(scale, i);
     std::size_t next = i + 1;
-    while (next < crests_.size() && std::abs(top_of(scale, next) - top) < 0.5f) ++next;
+    while (next < highest_.size() && std::abs(top_of(scale, next) - top) < 0.5f) ++next;
     if (top < limit)
       hatch(drawing_,
             {plot.x + width * static_cast<float>(i), top, width * static_cast<float>(next - i),
@@ -111,17 +111,17 @@ void WavePainter::overflow(const Rect& plot, const ByteScale& scale, std::int64_
 }
 
 float WavePainter::top_of(const ByteScale& scale, std::size_t i) const {
-  return scale.y(curve_.value[crests_[i]]);
+  return scale.y(curve_.value[highest_[i]]);
 }
 
 // Draws categories [first, last) as one band on top of `below`, and raises `below` by it.
 void WavePainter::band(const Rect& plot, const ByteScale& scale, std::size_t first,
                        std::size_t last, Ink ink, std::vector<std::int64_t>& below) {
-  std::vector<Column> list(crests_.size());
+  std::vector<Column> list(highest_.size());
   bool any = false;
   for (std::size_t i = 0; i < list.size(); ++i) {
     std::int64_t bytes = 0;
-    for (std::size_t c = first; c < last; ++c) bytes += wave_.samples[crests_[i]].bytes[c].value;
+    for (std::size_t c = first; c < last; ++c) bytes += wave_.samples[highest_[i]].bytes[c].value;
     list[i] = {scale.y(below[i] + bytes), scale.y(below[i])};
     below[i] += bytes;
     any |= bytes > 0;

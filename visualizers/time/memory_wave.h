@@ -24,7 +24,7 @@ ByteScale scale_of(const Rect& area, std::int64_t highest, float headroom);
 /// less than one GiB.
 void draw_bytes_axis(Drawing&, const Rect& plot, const ByteScale&, double from, double to);
 
-/// Draws one device's wave; asks for its crests once.
+/// Draws one device's wave; asks for its peaks once.
 class WavePainter {
  public:
   WavePainter(Drawing&, const MemoryModel&, DeviceId, const Viewport&, double scale);
@@ -48,7 +48,7 @@ class WavePainter {
   const MemoryWave& wave_;
   const StepCurve& curve_;
   Item item_;
-  std::vector<std::size_t> crests_;  // samples, one a device pixel
+  std::vector<std::size_t> highest_;  // samples, one a device pixel
 };
 
 }  // namespace trainyard

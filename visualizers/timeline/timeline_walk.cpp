@@ -119,15 +119,15 @@ std::optional<TimeRange> bubble_after(const TimelineModel& model, std::size_t ra
   return found ? found : first_from(0, Instant{});
 }
 
-std::optional<CrestPlace> next_crest(const MemoryModel& model, DeviceId device,
-                                     std::optional<Instant> after) {
+std::optional<PeakPlace> next_peak(const MemoryModel& model, DeviceId device,
+                                   std::optional<Instant> after) {
   const auto devices = static_cast<std::uint32_t>(model.totals.size());
   if (device.value >= devices) return {};
   const StepCurve& curve = model.totals[device.value];
-  for (const std::size_t sample : model.crests[device.value])
-    if (!after || Instant{curve.at[sample]} > *after) return CrestPlace{device, sample};
+  for (const std::size_t sample : model.peaks[device.value])
+    if (!after || Instant{curve.at[sample]} > *after) return PeakPlace{device, sample};
   const DeviceId next{(device.value + 1) % devices};
-  return CrestPlace{next, model.crests[next.value].front()};
+  return PeakPlace{next, model.peaks[next.value].front()};
 }
 
 InstructionId along_path(const TimelineModel& model, InstructionId selected, Instant at, int by) {

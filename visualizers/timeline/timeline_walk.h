@@ -1,5 +1,5 @@
 // Where the keys of the timeline go from what is selected: to the next span of the same name, the
-// same work on the next device, the next bubble, the next crest of memory, along the critical path.
+// same work on the next device, the next bubble, the next peak of memory, along the critical path.
 #pragma once
 
 #include <optional>
@@ -24,15 +24,15 @@ InstructionId on_device(const TimelineModel&, InstructionId, int by);
 /// last; the time after its last span is none. Nothing where the rank never pauses.
 std::optional<TimeRange> bubble_after(const TimelineModel&, std::size_t rank, Instant after);
 
-/// A crest of a device's memory.
-struct CrestPlace {
+/// A peak of a device's memory.
+struct PeakPlace {
   DeviceId device;
   std::size_t sample = 0;
-  friend bool operator==(const CrestPlace&, const CrestPlace&) = default;
+  friend bool operator==(const PeakPlace&, const PeakPlace&) = default;
 };
-/// The first clear crest of the device after the instant, without one its first; after its last the
+/// The first clear peak of the device after the instant, without one its first; after its last the
 /// first of the next device, round again. Nothing without devices.
-std::optional<CrestPlace> next_crest(const MemoryModel&, DeviceId, std::optional<Instant> after);
+std::optional<PeakPlace> next_peak(const MemoryModel&, DeviceId, std::optional<Instant> after);
 
 /// The step of the critical path after (by > 0) or before the selected span, or the one that runs
 /// at the instant where the selected is no step. Stays at the ends. Invalid on an empty path.

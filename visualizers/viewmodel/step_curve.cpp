@@ -23,7 +23,7 @@ ValueRange of_samples(const StepCurve& curve, std::size_t first, std::size_t las
   return range;
 }
 
-std::size_t crest_of_samples(const StepCurve& curve, std::size_t first, std::size_t last) {
+std::size_t highest_sample(const StepCurve& curve, std::size_t first, std::size_t last) {
   std::size_t best = first;
   for (std::size_t i = first + 1; i < last; ++i)
     if (curve.value[i] > curve.value[best]) best = i;
@@ -33,12 +33,12 @@ std::size_t crest_of_samples(const StepCurve& curve, std::size_t first, std::siz
 void index_blocks(StepCurve& curve) {
   const std::size_t samples = curve.value.size(), blocks = samples / kSamplesInBlock + 1;
   curve.levels.emplace_back().reserve(blocks);
-  curve.crests.emplace_back().reserve(blocks);
+  curve.highest.emplace_back().reserve(blocks);
   curve.block_at.reserve(blocks);
   for (std::size_t i = 0; i < samples; i += kSamplesInBlock) {
     const std::size_t end = std::min(samples, i + kSamplesInBlock);
     curve.levels.back().push_back(of_samples(curve, i, end));
-    curve.crests.back().push_back(static_cast<std::uint32_t>(crest_of_samples(curve, i, end)));
+    curve.highest.back().push_back(static_cast<std::uint32_t>(highest_sample(curve, i, end)));
     curve.block_at.push_back(curve.at[i]);
   }
 }
@@ -46,11 +46,11 @@ void index_blocks(StepCurve& curve) {
 // The level above the last.
 void index_level(StepCurve& curve) {
   const std::vector<ValueRange>& below = curve.levels.back();
-  const std::vector<std::uint32_t>& crests_below = curve.crests.back();
+  const std::vector<std::uint32_t>& peaks_below = curve.highest.back();
   std::vector<ValueRange> ranges;
-  std::vector<std::uint32_t> crests;
+  std::vector<std::uint32_t> highest;
   ranges.reserve(below.size() / kBlocksInNode + 1);
-  crests.reserve(below.size() / kBlocksInNode + 1);
+  highest.reserve(below.size() / kBlocksInNode + 1);
   for (std::size_t i = 0; i < below.size(); i += kBlocksInNode) {
     ValueRange range = below[i];
     std::size_t best = i;
@@ -59,10 +59,10 @@ void index_level(StepCurve& curve) {
       if (below[k].high > below[best].high) best = k;
     }
     ranges.push_back(range);
-    crests.push_back(crests_below[best]);
+    highest.push_back(peaks_below[best]);
   }
   curve.levels.push_back(std::move(ranges));
-  curve.crests.push_back(std::move(crests));
+  curve.highest.push_back(std::move(highest));
 }
 
 void index_curve(StepCurve& curve) {
@@ -109,13 +109,13 @@ std::size_t block_at(const StepCurve& curve, Count t, std::size_t hint, std::siz
   return after == starts.begin() ? 0 : static_cast<std::size_t>(after - starts.begin()) - 1;
 }
 
-std::size_t crest_of_nodes(const StepCurve& curve, std::size_t level, std::size_t first,
-                           std::size_t last) {
+std::size_t highest_of_nodes(const StepCurve& curve, std::size_t level, std::size_t first,
+                             std::size_t last) {
   const std::vector<ValueRange>& ranges = curve.levels[level];
   std::size_t best = first;
   for (std::size_t i = first + 1; i < last; ++i)
     if (ranges[i].high > ranges[best].high) best = i;
-  return curve.crests[level][best];
+  return curve.highest[level][best];
 }
 
 // As of_samples, through the index.
@@ -138,20 +138,18 @@ ValueRange range_between(const StepCurve& curve, std::size_t first_sample,
   return range;
 }
 
-// As crest_of_samples, through the finest level of the index.
-std::size_t crest_between(const StepCurve& curve, std::size_t first, std::size_t last) {
+// As highest_sample, through the finest level of the index.
+std::size_t highest_between(const StepCurve& curve, std::size_t first, std::size_t last) {
   const std::size_t low = (first + kSamplesInBlock - 1) / kSamplesInBlock;
   const std::size_t high = last / kSamplesInBlock;
-  if (low >= high) return crest_of_samples(curve, first, last);
+  if (low >= high) return highest_sample(curve, first, last);
   std::size_t best = first;
-  const auto consider = [&](std::size_t crest) {
-    if (curve.value[crest] > curve.value[best]) best = crest;
+  const auto consider = [&](std::size_t sample) {
+    if (curve.value[sample] > curve.value[best]) best = sample;
   };
-  if (first < low * kSamplesInBlock)
-    consider(crest_of_samples(curve, first, low * kSamplesInBlock));
-  consider(crest_of_nodes(curve, 0, low, high));
-  if (high * kSamplesInBlock < last)
-    consider(crest_of_samples(curve, high * kSamplesInBlock, last));
+  if (first < low * kSamplesInBlock) consider(highest_sample(curve, first, low * kSamplesInBlock));
+  consider(highest_of_nodes(curve, 0, low, high));
+  if (high * kSamplesInBlock < last) consider(highest_sample(curve, high * kSamplesInBlock, last));
   return best;
 }
 
@@ -262,18 +260,18 @@ void ranges_of(const StepCurve& curve, Instant from, Instant to, int count,
       });
 }
 
-void crests_of(const StepCurve& curve, Instant from, Instant to, int count,
-               std::vector<std::size_t>& out) {
+void highest_of(const StepCurve& curve, Instant from, Instant to, int count,
+                std::vector<std::size_t>& out) {
   out.clear();
   if (count <= 0) return;
   out.reserve(static_cast<std::size_t>(count));
   each_part(
       curve, from, to, count,
       [&](std::size_t level, std::size_t first, std::size_t last) {
-        out.push_back(crest_of_nodes(curve, level, first, last));
+        out.push_back(highest_of_nodes(curve, level, first, last));
       },
       [&](std::size_t first, std::size_t last) {
-        out.push_back(crest_between(curve, first, last));
+        out.push_back(highest_between(curve, first, last));
       });
 }
 

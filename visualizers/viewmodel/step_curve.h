@@ -23,8 +23,8 @@ struct StepCurve {
   // Index: ranges of 16 samples, of 64, of 256 ...; and the start of each 16.
   std::vector<std::vector<ValueRange>> levels;
   std::vector<std::int64_t> block_at;
-  std::vector<std::vector<std::uint32_t>> crests;  // beside levels: the first highest sample of
-                                                   // each
+  std::vector<std::vector<std::uint32_t>> highest;  // beside levels: the first highest sample of
+                                                    // each
 };
 
 /// Throws Error{InvalidInput} when the lists differ in length, are empty or times do not increase.
@@ -43,7 +43,7 @@ void ranges_of(const StepCurve&, Instant from, Instant to, int count, std::vecto
 
 /// The sample with the highest value in effect within each of those parts, the first of equals:
 /// with the same sharpness.
-void crests_of(const StepCurve&, Instant from, Instant to, int count,
-               std::vector<std::size_t>& out);
+void highest_of(const StepCurve&, Instant from, Instant to, int count,
+                std::vector<std::size_t>& out);
 
 }  // namespace trainyard

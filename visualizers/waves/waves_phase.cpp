@@ -22,7 +22,7 @@ StepCurve part_curve(const DeviceWaves& waves, std::size_t part) {
 // The highest of a curve in each column of one cycle.
 std::vector<std::int64_t> one_cycle(const StepCurve& curve, const DeviceWaves& waves, int columns) {
   std::vector<std::size_t> samples;
-  crests_of(curve, waves.cycle_from, waves.cycle_from + waves.cycle.period, columns, samples);
+  highest_of(curve, waves.cycle_from, waves.cycle_from + waves.cycle.period, columns, samples);
   std::vector<std::int64_t> bytes;
   for (const std::size_t sample : samples) bytes.push_back(curve.value[sample]);
   return bytes;

@@ -27,7 +27,7 @@ struct WavesPlot {
   Rect rect;
   Viewport v;
   ByteScale scale;
-  std::vector<std::size_t> crests;  // samples, one a device pixel
+  std::vector<std::size_t> highest;  // samples, one a device pixel
 };
 
 std::int64_t highest_of(const WavesModel& model, const DeviceWaves& waves, const OffsetScan& scan) {
@@ -39,10 +39,10 @@ std::int64_t highest_of(const WavesModel& model, const DeviceWaves& waves, const
 
 void draw_band(Drawing& drawing, const WavesPlot& plot, std::size_t part, Ink ink,
                std::vector<std::int64_t>& below) {
-  std::vector<Column> list(plot.crests.size());
+  std::vector<Column> list(plot.highest.size());
   bool any = false;
   for (std::size_t i = 0; i < list.size(); ++i) {
-    const std::int64_t bytes = plot.waves.parts[part][plot.crests[i]];
+    const std::int64_t bytes = plot.waves.parts[part][plot.highest[i]];
     list[i] = {plot.scale.y(below[i] + bytes), plot.scale.y(below[i])};
     below[i] += bytes;
     any |= bytes > 0;
@@ -58,7 +58,7 @@ void draw_other_sum(Drawing& drawing, const WavesPlot& plot, double offset, Ink 
       Duration{static_cast<std::int64_t>(offset * static_cast<double>(cycle.period.count()))};
   const WaveCycle sum = sum_of_waves(cycle, scanned_waves(plot.model), shift);
   std::vector<float> ys;
-  const auto count = plot.crests.size();
+  const auto count = plot.highest.size();
   for (std::size_t i = 0; i < count; ++i) {
     const double x = static_cast<double>(plot.rect.x) + static_cast<double>(plot.rect.width) *
                                                             (static_cast<double>(i) + 0.5) /
@@ -143,19 +143,19 @@ void draw_memory_plot(Drawing& drawing, const WavesLayout& layout, const WavesMo
       model, waves, rect, v, scale_of(rect, highest, std::min(kHeadroom, rect.height / 4)), {}};
   const long pixels =
       std::clamp(std::lround(static_cast<double>(rect.width) * state.scale), 1L, 16384L);
-  crests_of(waves.total, v.from, v.to, static_cast<int>(pixels), plot.crests);
+  highest_of(waves.total, v.from, v.to, static_cast<int>(pixels), plot.highest);
   const Banded<Bytes>* band = peak_band(*model.experiment, waves.device);
   draw_reading(drawing, layout, waves, capacity, band);
   draw_bytes_axis(drawing, rect, plot.scale, 0, static_cast<double>(highest));
   if (state.by_phase) return draw_phases(drawing, rect, plot.scale, model, waves, state);
   draw_grid(drawing, rect, v);
   const ClipScope clip(drawing, rect);
-  std::vector<std::int64_t> below(plot.crests.size());
+  std::vector<std::int64_t> below(plot.highest.size());
   draw_band(drawing, plot, 0, Ink::MemoryWeights, below);
   for (int w = 0; w < model.waves; ++w)
     draw_band(drawing, plot, static_cast<std::size_t>(w) + 1, wave_ink(w), below);
   std::vector<float> top;
-  for (const std::size_t sample : plot.crests)
+  for (const std::size_t sample : plot.highest)
     top.push_back(plot.scale.y(waves.total.value[sample]));
   draw_through(drawing, rect, top, 1.4f, 0, {.ink = Ink::Text});
   const float limit = plot.scale.y(capacity);
@@ -164,11 +164,11 @@ void draw_memory_plot(Drawing& drawing, const WavesLayout& layout, const WavesMo
       std::size_t next = i + 1;
       while (next < top.size() && top[next] < limit) ++next;
       const float width = rect.width / static_cast<float>(top.size());
-      const float crest = *std::min_element(top.begin() + static_cast<std::ptrdiff_t>(i),
+      const float least = *std::min_element(top.begin() + static_cast<std::ptrdiff_t>(i),
                                             top.begin() + static_cast<std::ptrdiff_t>(next));
       hatch(drawing,
-            {rect.x + width * static_cast<float>(i), crest, width * static_cast<float>(next - i),
-             limit - crest},
+            {rect.x + width * static_cast<float>(i), least, width * static_cast<float>(next - i),
+             limit - least},
             Pattern::Overflow);
       i = next;
     }

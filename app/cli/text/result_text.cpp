@@ -122,11 +122,11 @@ void write_evidence(Out& out, const Evidence& evidence) {
   line(out, "nearest published rows: {}", ids);
 }
 
-void write_crest(Out& out, const Verdict& verdict) {
-  if (verdict.crest.empty()) return;
+void write_peak_parts(Out& out, const Verdict& verdict) {
+  if (verdict.peak_parts.empty()) return;
   line(out, "\nwhat makes the peak of device {}", verdict.worst_device.value);
-  for (std::size_t i = 0; i < std::min<std::size_t>(8, verdict.crest.size()); ++i)
-    line(out, "  {:>10}  {}", readable(verdict.crest[i].bytes), verdict.crest[i].name);
+  for (std::size_t i = 0; i < std::min<std::size_t>(8, verdict.peak_parts.size()); ++i)
+    line(out, "  {:>10}  {}", readable(verdict.peak_parts[i].bytes), verdict.peak_parts[i].name);
 }
 
 void write_breakdown(Out& out, const Result& r) {
@@ -178,7 +178,7 @@ std::string result_text(const Result& r) {
   line(out, "{}\n", plan_words(r.plan));
   write_speed(out, r);
   write_memory(out, r);
-  write_crest(out, r.verdict);
+  write_peak_parts(out, r.verdict);
   write_breakdown(out, r);
   write_changes(out, r);
   line(out, "\nband: {}", r.step.basis);

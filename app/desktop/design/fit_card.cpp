@@ -100,9 +100,10 @@ void FitCard::refresh() {
   set_tone(head_, verdict.fits ? "ok" : "error");
   head_->setText(head);
   QString story = rest;
-  if (!verdict.crest.empty())
+  if (!verdict.peak_parts.empty())
     story += QString(". Largest: %1, %2")
-                 .arg(q(verdict.crest.front().name), q(format_bytes(verdict.crest.front().bytes)));
+                 .arg(q(verdict.peak_parts.front().name),
+                      q(format_bytes(verdict.peak_parts.front().bytes)));
   if (const StageMemory* most = fullest(session_.experiment()->result)) {
     const BandText peak = band_text(most->peak);
     if (!peak.range.empty()) story += ". Peak " + q(peak.text());

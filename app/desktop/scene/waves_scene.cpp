@@ -121,7 +121,7 @@ bool WavesScene::read_time(const InputFrame& frame) {
   return true;
 }
 
-// A crest tells what is alive there.
+// A peak tells what is alive there.
 void WavesScene::click(Point p) {
   const Item item = hit(last_, p);
   if (item.kind == ItemKind::Span) return session_.select(item);

@@ -176,14 +176,14 @@ void Exploration::next_peak() {
   const DeviceId device = session_.state().expanded.value_or(memory.worst);
   // The walk continues from the peak that was visited last.
   const bool on_it = pinned_ && pinned_->device == device && session_.state().expanded;
-  const auto crest =
-      next_crest(memory, device, on_it ? std::optional<Instant>(pinned_->at) : std::nullopt);
-  if (!crest) return;
-  const Instant at{memory.totals[crest->device.value].at[crest->sample]};
-  session_.expand(crest->device);
+  const auto peak = trainyard::next_peak(
+      memory, device, on_it ? std::optional<Instant>(pinned_->at) : std::nullopt);
+  if (!peak) return;
+  const Instant at{memory.totals[peak->device.value].at[peak->sample]};
+  session_.expand(peak->device);
   bring_into_sight(at, at);
   session_.set_cursor(at);
-  pin(crest->device, at);
+  pin(peak->device, at);
   record(true);
 }
 

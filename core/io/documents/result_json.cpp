@@ -68,9 +68,9 @@ Json assumptions(const std::vector<Assumed>& assumed) {
   return list;
 }
 
-Json crest(const std::vector<CrestPart>& parts) {
+Json peak_parts(const std::vector<PeakPart>& parts) {
   Json list = Json::list();
-  for (const CrestPart& part : parts) {
+  for (const PeakPart& part : parts) {
     Json json = Json::object();
     json.set("name", part.name);
     json.set("category", to_string(part.category));
@@ -89,7 +89,7 @@ Json verdict(const Verdict& v) {
   if (v.worst_stage.valid()) json.set("worst_stage", v.worst_stage.value);
   if (v.worst_device.valid()) json.set("at_seconds", number(v.at));
   json.set("phase", v.phase);
-  json.set("crest", crest(v.crest));
+  json.set("crest", peak_parts(v.peak_parts));
   json.set("sentence", v.sentence);
   if (!v.limit.empty()) json.set("limit", v.limit);
   Json fixes = Json::list();

@@ -15,7 +15,7 @@ using testing::mixture;
 using testing::scenario;
 using testing::Words;
 
-constexpr std::int64_t kTokens = 2 * 512;  // of a microbatch
+constexpr std::int64_t kExpertTokens = 2 * 512;  // of a microbatch
 constexpr std::int64_t kWidth = 512, kInner = 1024, kExperts = 8, kTopK = 2;
 
 Words exchanges(const std::vector<BodyOp>& ops) {
@@ -32,7 +32,7 @@ std::string all_to_all(std::int64_t tokens) {
 
 TEST(ExpertParallel, EveryRoutedTokenTravelsThereAndBack) {
   const Workload w = prepare(scenario(mixture(), 8, {"ep=4", "micro-batch=2"}));
-  const Words two = {all_to_all(kTokens), all_to_all(kTokens)};
+  const Words two = {all_to_all(kExpertTokens), all_to_all(kExpertTokens)};
   EXPECT_EQ(exchanges(layer(w).forward), two);
   EXPECT_EQ(exchanges(layer(w).backward), two);
 }
@@ -49,8 +49,8 @@ TEST(ExpertParallel, TokensMayTravelOnceARankOrOnceANode) {
     return std::int64_t{0};
   };
   constexpr std::int64_t token = kWidth * 2;
-  EXPECT_EQ(bytes(8, {"ep=4", "micro-batch=2"}), kTokens * token * 7 / 4);
-  EXPECT_EQ(bytes(16, {"ep=8", "tp=2", "micro-batch=2", "sp=off"}), kTokens * token * 3 / 2);
+  EXPECT_EQ(bytes(8, {"ep=4", "micro-batch=2"}), kExpertTokens * token * 7 / 4);
+  EXPECT_EQ(bytes(16, {"ep=8", "tp=2", "micro-batch=2", "sp=off"}), kExpertTokens * token * 3 / 2);
 }
 
 // The bytes that a rank dispatches are divided like its tokens.
@@ -58,9 +58,9 @@ TEST(ExpertParallel, TensorAndContextRanksSendTheirOwnTokens) {
   const auto first = [](const testing::Settings& settings) {
     return exchanges(layer(prepare(scenario(mixture(), 16, settings))).forward).at(0);
   };
-  EXPECT_EQ(first({"ep=4", "micro-batch=2", "cp=2"}), all_to_all(kTokens / 2));
-  EXPECT_EQ(first({"ep=4", "micro-batch=2", "tp=2"}), all_to_all(kTokens / 2));
-  EXPECT_EQ(first({"ep=4", "micro-batch=2", "tp=2", "sp=off"}), all_to_all(kTokens));
+  EXPECT_EQ(first({"ep=4", "micro-batch=2", "cp=2"}), all_to_all(kExpertTokens / 2));
+  EXPECT_EQ(first({"ep=4", "micro-batch=2", "tp=2"}), all_to_all(kExpertTokens / 2));
+  EXPECT_EQ(first({"ep=4", "micro-batch=2", "tp=2", "sp=off"}), all_to_all(kExpertTokens));
 }
 
 TEST(ExpertParallel, ExchangesStandAtDispatchAndCombine) {
@@ -129,7 +129,7 @@ TEST(ExpertParallel, RanksComeFromTheReplicas) {
 
 TEST(WholeExperts, TensorRanksSendTheirOwnTokensAndReduceNothingInside) {
   const Workload w = prepare(scenario(mixture(), 8, {"ep=8", "tp=2", "etp=1", "micro-batch=2"}));
-  EXPECT_EQ(exchanges(layer(w).forward), (Words{all_to_all(kTokens / 2), all_to_all(kTokens / 2)}));
+  EXPECT_EQ(exchanges(layer(w).forward), (Words{all_to_all(kExpertTokens / 2), all_to_all(kExpertTokens / 2)}));
   Words routed = testing::names(layer(w).forward);
   routed.erase(routed.begin(), std::find(routed.begin(), routed.end(), "router"));
   EXPECT_EQ(routed, (Words{"router", "dispatch", "[send tokens to experts]", "experts.gate_proj",

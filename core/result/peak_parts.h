@@ -9,8 +9,8 @@ namespace trainyard {
 /// Returns a device's memory at one instant, largest part first; the parts sum to what its wave
 /// shows there. Tensors are summed over layers and microbatches, states over layers. Parts smaller
 /// than a hundredth of the whole are joined into one last part.
-std::vector<CrestPart> crest_at(const Workload&, const Program&, const Timeline&, DeviceId,
-                                Instant);
+std::vector<PeakPart> parts_alive_at(const Workload&, const Program&, const Timeline&, DeviceId,
+                                     Instant);
 
 /// Returns the activations alive on the device then, in microbatches of a whole device (chunks
 /// count as their share), rounded up.

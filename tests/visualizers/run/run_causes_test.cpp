@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/visualizers/run_models.h"
+#include "tests/visualizers/run/run_models.h"
 
 namespace trainyard {
 namespace {

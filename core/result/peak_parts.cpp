@@ -1,4 +1,4 @@
-#include "core/result/crest.h"
+#include "core/result/peak_parts.h"
 
 #include <fmt/format.h>
 
@@ -91,26 +91,26 @@ std::string part_name(const PartKey& key, const Part& part) {
 
 }  // namespace
 
-std::vector<CrestPart> crest_at(const Workload&, const Program& program, const Timeline& timeline,
-                                DeviceId device, Instant at) {
+std::vector<PeakPart> parts_alive_at(const Workload&, const Program& program,
+                                     const Timeline& timeline, DeviceId device, Instant at) {
   std::map<PartKey, Part> sums;
   Bytes whole{};
   for (const Alive& alive : alive_at(timeline, program, device, at)) {
     add_buffer(sums, program, alive);
     whole += alive.bytes;
   }
-  std::vector<CrestPart> crest;
+  std::vector<PeakPart> parts;
   Bytes small{};
   for (const auto& [key, part] : sums) {
     if (part.bytes * 100 < whole)
       small += part.bytes;
     else
-      crest.push_back({part_name(key, part), key.first, part.bytes});
+      parts.push_back({part_name(key, part), key.first, part.bytes});
   }
-  std::stable_sort(crest.begin(), crest.end(),
-                   [](const CrestPart& a, const CrestPart& b) { return a.bytes > b.bytes; });
-  if (small.value > 0) crest.push_back({"everything smaller", Category::Workspace, small});
-  return crest;
+  std::stable_sort(parts.begin(), parts.end(),
+                   [](const PeakPart& a, const PeakPart& b) { return a.bytes > b.bytes; });
+  if (small.value > 0) parts.push_back({"everything smaller", Category::Workspace, small});
+  return parts;
 }
 
 int microbatches_alive(const Program& program, const Timeline& timeline, DeviceId device,

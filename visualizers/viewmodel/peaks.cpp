@@ -1,13 +1,13 @@
-#include "visualizers/viewmodel/crests.h"
+#include "visualizers/viewmodel/peaks.h"
 
 #include <algorithm>
 
 namespace trainyard {
 
-// Goes up until the curve has fallen by `rise` from the highest so far, which is then a crest, and
+// Goes up until the curve has fallen by `rise` from the highest so far, which is then a peak, and
 // down until it has risen as much from the lowest.
-std::vector<std::size_t> crests_above(const StepCurve& curve, std::int64_t rise) {
-  std::vector<std::size_t> crests;
+std::vector<std::size_t> peaks_above(const StepCurve& curve, std::int64_t rise) {
+  std::vector<std::size_t> peaks;
   std::size_t highest = 0, lowest = 0;
   bool up = true;
   for (std::size_t i = 0; i < curve.value.size(); ++i) {
@@ -15,7 +15,7 @@ std::vector<std::size_t> crests_above(const StepCurve& curve, std::int64_t rise)
     if (up) {
       if (value > curve.value[highest]) highest = i;
       if (value > curve.value[highest] - rise) continue;
-      crests.push_back(highest);
+      peaks.push_back(highest);
       up = false;
       lowest = i;
     } else {
@@ -25,8 +25,8 @@ std::vector<std::size_t> crests_above(const StepCurve& curve, std::int64_t rise)
       highest = i;
     }
   }
-  if (up) crests.push_back(highest);
-  return crests;
+  if (up) peaks.push_back(highest);
+  return peaks;
 }
 
 std::int64_t clear_rise(const StepCurve& curve) {

@@ -8,7 +8,7 @@
 #include <set>
 
 #include "tests/support/non_empty.h"
-#include "tests/visualizers/span_rows.h"
+#include "tests/visualizers/viewmodel/span_rows.h"
 
 namespace trainyard {
 namespace {

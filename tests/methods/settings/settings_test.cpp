@@ -164,15 +164,16 @@ TEST(Settings, SpellingsThatMeanSomethingElseAreUnknown) {
   EXPECT_EQ(find_setting("zero_hpz_partition_size"), nullptr);
 }
 
-struct Refused {
+struct RefusedSetting {
   std::string_view assignment, message, place;
 };
 
 TEST(Settings, RefuseWithASentence) {
   for (const auto& [assignment, message, place] : {
-           Refused{"tensor-paralel=2",
-                   "no setting is called \"tensor-paralel\"; did you mean \"tensor-parallel\"?",
-                   "--set"},
+           RefusedSetting{
+               "tensor-paralel=2",
+               "no setting is called \"tensor-paralel\"; did you mean \"tensor-parallel\"?",
+               "--set"},
            {"tp", "expected key=value such as tp=8, found \"tp\"", "--set"},
            {"tp=0", "expected a whole number from 1 to 1000000, found \"0\"", "--set tp"},
            {"tp=-8", "expected a whole number from 1 to 1000000, found \"-8\"", "--set tp"},

@@ -4,7 +4,7 @@
 #include <rapidcheck.h>
 
 #include "core/base/error.h"
-#include "tests/visualizers/span_rows.h"
+#include "tests/visualizers/viewmodel/span_rows.h"
 
 namespace trainyard {
 namespace {

@@ -86,7 +86,7 @@ TEST(StepCurve, ManySamplesAPixelSeeAllOfItAndAQuarterOfTheNeighboursAtMost) {
   }
 }
 
-TEST(StepCurve, CrestsAreTheSamplesOfTheRangesHighEnds) {
+TEST(StepCurve, PeaksAreTheSamplesOfTheRangesHighEnds) {
   EXPECT_TRUE(rc::check([] {
     const StepCurve curve =
         random_curve(*rc::gen::arbitrary<std::uint32_t>(), *rc::gen::inRange(1, 20'000));
@@ -94,21 +94,21 @@ TEST(StepCurve, CrestsAreTheSamplesOfTheRangesHighEnds) {
     const Instant to = from + Duration{*rc::gen::inRange<std::int64_t>(0, 600'000)};
     const int count = *rc::gen::inRange(1, 60);
     std::vector<ValueRange> ranges;
-    std::vector<std::size_t> crests;
+    std::vector<std::size_t> peaks;
     ranges_of(curve, from, to, count, ranges);
-    crests_of(curve, from, to, count, crests);
-    RC_ASSERT(crests.size() == ranges.size());
-    for (std::size_t i = 0; i < crests.size(); ++i)
-      RC_ASSERT(curve.value[crests[i]] == ranges[i].high);
+    highest_of(curve, from, to, count, peaks);
+    RC_ASSERT(peaks.size() == ranges.size());
+    for (std::size_t i = 0; i < peaks.size(); ++i)
+      RC_ASSERT(curve.value[peaks[i]] == ranges[i].high);
   }));
 }
 
-TEST(StepCurve, OfEqualCrestsTheFirstIsTaken) {
+TEST(StepCurve, OfEqualPeaksTheFirstIsTaken) {
   std::vector<std::int64_t> at(1000), value(1000, 3);
   for (std::size_t i = 0; i < at.size(); ++i) at[i] = static_cast<std::int64_t>(i);
-  std::vector<std::size_t> crests;
-  crests_of(step_curve(at, value), 0ns, 1000ns, 1, crests);
-  EXPECT_EQ(crests, std::vector<std::size_t>{0});
+  std::vector<std::size_t> peaks;
+  highest_of(step_curve(at, value), 0ns, 1000ns, 1, peaks);
+  EXPECT_EQ(peaks, std::vector<std::size_t>{0});
 }
 
 TEST(StepCurve, MorePixelsThanNanosecondsIsFine) {

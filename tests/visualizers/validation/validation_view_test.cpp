@@ -10,7 +10,7 @@
 
 #include "tests/support/non_empty.h"
 #include "tests/support/source_dir.h"
-#include "tests/visualizers/validated_rows.h"
+#include "tests/visualizers/validation/validated_rows.h"
 #include "visualizers/drawing/svg.h"
 
 namespace trainyard {

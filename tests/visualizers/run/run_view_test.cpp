@@ -11,7 +11,7 @@
 #include "tests/support/non_empty.h"
 #include "tests/support/source_dir.h"
 #include "tests/visualizers/labels.h"
-#include "tests/visualizers/run_models.h"
+#include "tests/visualizers/run/run_models.h"
 #include "visualizers/drawing/svg.h"
 
 namespace trainyard {

@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "tests/support/non_empty.h"
-#include "tests/visualizers/run_models.h"
+#include "tests/visualizers/run/run_models.h"
 #include "visualizers/run/run_panels.h"
 
 namespace trainyard {

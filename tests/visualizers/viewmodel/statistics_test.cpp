@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <map>
 
-#include "tests/visualizers/span_rows.h"
+#include "tests/visualizers/viewmodel/span_rows.h"
 #include "visualizers/viewmodel/length_histogram.h"
 #include "visualizers/viewmodel/span_index.h"
 

@@ -12,7 +12,7 @@
 #include "tests/support/non_empty.h"
 #include "tests/support/source_dir.h"
 #include "tests/visualizers/labels.h"
-#include "tests/visualizers/pareto_points.h"
+#include "tests/visualizers/plans/pareto_points.h"
 #include "visualizers/drawing/svg.h"
 
 namespace trainyard {

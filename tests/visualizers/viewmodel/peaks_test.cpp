@@ -1,4 +1,4 @@
-#include "visualizers/viewmodel/crests.h"
+#include "visualizers/viewmodel/peaks.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -29,27 +29,27 @@ std::int64_t fall(const std::vector<std::int64_t>& v, std::size_t i, int step) {
 }
 
 std::vector<std::size_t> naive(const std::vector<std::int64_t>& v, std::int64_t rise) {
-  std::vector<std::size_t> crests;
+  std::vector<std::size_t> peaks;
   for (std::size_t i = 0; i < v.size(); ++i)
-    if (fall(v, i, -1) >= rise && fall(v, i, +1) >= rise) crests.push_back(i);
-  return crests;
+    if (fall(v, i, -1) >= rise && fall(v, i, +1) >= rise) peaks.push_back(i);
+  return peaks;
 }
 
-TEST(Crests, AreTheHighsBetweenFalls) {
-  EXPECT_EQ(crests_above(curve_of({0, 9, 1, 8, 2}), 3), (std::vector<std::size_t>{1, 3}));
-  EXPECT_EQ(crests_above(curve_of({0, 9, 7, 8, 2}), 3), (std::vector<std::size_t>{1}));
-  EXPECT_EQ(crests_above(curve_of({5, 1, 9}), 3), (std::vector<std::size_t>{0, 2}));
-  EXPECT_EQ(crests_above(curve_of({4, 4, 4}), 1), (std::vector<std::size_t>{0}));
+TEST(Peaks, AreTheHighsBetweenFalls) {
+  EXPECT_EQ(peaks_above(curve_of({0, 9, 1, 8, 2}), 3), (std::vector<std::size_t>{1, 3}));
+  EXPECT_EQ(peaks_above(curve_of({0, 9, 7, 8, 2}), 3), (std::vector<std::size_t>{1}));
+  EXPECT_EQ(peaks_above(curve_of({5, 1, 9}), 3), (std::vector<std::size_t>{0, 2}));
+  EXPECT_EQ(peaks_above(curve_of({4, 4, 4}), 1), (std::vector<std::size_t>{0}));
 }
 
-TEST(Crests, AreThoseOfTheDefinition) {
+TEST(Peaks, AreThoseOfTheDefinition) {
   rc::check([] {
     std::vector<std::int64_t> values{*rc::gen::inRange<std::int64_t>(0, 12)};
     for (const int v : *rc::gen::container<std::vector<int>>(rc::gen::inRange(0, 12)))
       values.push_back(v);
     const auto rise = *rc::gen::inRange<std::int64_t>(1, 6);
     const StepCurve curve = curve_of(values);
-    const std::vector<std::size_t> found = crests_above(curve, rise);
+    const std::vector<std::size_t> found = peaks_above(curve, rise);
     RC_ASSERT(found == naive(values, rise));
     RC_ASSERT(std::find(found.begin(), found.end(), curve.peak) != found.end());
   });

@@ -7,7 +7,7 @@
 
 #include "tests/visualizers/small_experiment.h"
 #include "visualizers/time/span_search.h"
-#include "visualizers/viewmodel/crests.h"
+#include "visualizers/viewmodel/peaks.h"
 
 namespace trainyard {
 namespace {
@@ -78,7 +78,7 @@ TEST(TimelineWalk, BubblesFollowEachOtherRound) {
   EXPECT_TRUE(bubble_after(one, 0, Instant{}).has_value()) << "before the update";
 }
 
-TEST(TimelineWalk, CrestsLeadThroughOneDeviceAndThenTheNext) {
+TEST(TimelineWalk, PeaksLeadThroughOneDeviceAndThenTheNext) {
   auto e = std::make_shared<Experiment>(*experiment({2, 4}));
   const std::int64_t heights[2][7] = {{1, 9, 2, 8, 3, 9, 1}, {5, 1, 6, 2, 2, 7, 7}};
   for (std::size_t d = 0; d < 2; ++d) {
@@ -92,24 +92,24 @@ TEST(TimelineWalk, CrestsLeadThroughOneDeviceAndThenTheNext) {
     e->waves[d] = wave;
   }
   const MemoryModel memory = memory_model(e);
-  std::vector<CrestPlace> seen;
+  std::vector<PeakPlace> seen;
   std::optional<Instant> at;
   DeviceId device{0};
   for (int i = 0; i < 40; ++i) {
-    const auto crest = next_crest(memory, device, at);
-    ASSERT_TRUE(crest.has_value());
-    if (!seen.empty() && *crest == seen.front()) break;
-    seen.push_back(*crest);
-    device = crest->device;
-    at = Instant{memory.totals[device.value].at[crest->sample]};
+    const auto peak = next_peak(memory, device, at);
+    ASSERT_TRUE(peak.has_value());
+    if (!seen.empty() && *peak == seen.front()) break;
+    seen.push_back(*peak);
+    device = peak->device;
+    at = Instant{memory.totals[device.value].at[peak->sample]};
   }
-  std::vector<CrestPlace> expected;
+  std::vector<PeakPlace> expected;
   for (std::uint32_t d = 0; d < 2; ++d)
-    for (const std::size_t sample : crests_above(memory.totals[d], clear_rise(memory.totals[d])))
+    for (const std::size_t sample : peaks_above(memory.totals[d], clear_rise(memory.totals[d])))
       expected.push_back({DeviceId{d}, sample});
   EXPECT_EQ(seen, expected);
   EXPECT_EQ(seen.size(), 6u);
-  EXPECT_FALSE(next_crest(MemoryModel{}, DeviceId{0}, {}).has_value());
+  EXPECT_FALSE(next_peak(MemoryModel{}, DeviceId{0}, {}).has_value());
 }
 
 TEST(TimelineWalk, AlongTheCriticalPathFromWhereverOneIs) {
