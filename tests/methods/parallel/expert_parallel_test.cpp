@@ -129,7 +129,8 @@ TEST(ExpertParallel, RanksComeFromTheReplicas) {
 
 TEST(WholeExperts, TensorRanksSendTheirOwnTokensAndReduceNothingInside) {
   const Workload w = prepare(scenario(mixture(), 8, {"ep=8", "tp=2", "etp=1", "micro-batch=2"}));
-  EXPECT_EQ(exchanges(layer(w).forward), (Words{all_to_all(kExpertTokens / 2), all_to_all(kExpertTokens / 2)}));
+  EXPECT_EQ(exchanges(layer(w).forward),
+            (Words{all_to_all(kExpertTokens / 2), all_to_all(kExpertTokens / 2)}));
   Words routed = testing::names(layer(w).forward);
   routed.erase(routed.begin(), std::find(routed.begin(), routed.end(), "router"));
   EXPECT_EQ(routed, (Words{"router", "dispatch", "[send tokens to experts]", "experts.gate_proj",
