@@ -202,7 +202,7 @@ int run(int argc, char** argv) {
   std::ofstream(config) << kConfig;
   CanvasWidget& canvas = *window.findChild<AnalysePage*>()->canvases().front();
   from_config(window, canvas, config);
-  for (const char* tab : kAnalyseTabs) {
+  for (const char* tab : analyse_tabs()) {
     window.show_tab(tab);
     until([&] { return window.settled(); });
   }

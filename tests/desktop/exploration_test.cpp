@@ -14,6 +14,7 @@
 #include "app/desktop/controls/search_bar.h"
 #include "tests/desktop/support.h"
 #include "visualizers/time/memory_stack.h"
+#include "visualizers/time/timeline_model.h"
 #include "visualizers/view_data.h"
 
 namespace trainyard {
@@ -134,7 +135,7 @@ TEST(Exploration, KeysWalkNamesDevicesPathAndBubbles) {
   press_and_grab(canvas, Qt::Key_C);
   EXPECT_TRUE(window->session().state().critical_path);
   EXPECT_TRUE(window->actions_of()["view.path"]->isChecked());
-  const auto& path = window->session().data()->timeline().path.steps;
+  const auto& path = window->session().data()->get<TimelineModel>().path.steps;
   EXPECT_EQ(selected(), (Item{ItemKind::Span, path[0].id.value}));
   press_and_grab(canvas, Qt::Key_C);
   EXPECT_EQ(selected(), (Item{ItemKind::Span, path[1].id.value}));

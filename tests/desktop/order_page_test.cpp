@@ -16,6 +16,7 @@
 #include "app/desktop/scene/order_scene.h"
 #include "tests/desktop/support.h"
 #include "tests/support/non_empty.h"
+#include "visualizers/schedule/order_view.h"
 #include "visualizers/view_data.h"
 
 namespace trainyard {
@@ -41,13 +42,13 @@ struct OrderTab {
     return nullptr;
   }
   const OrderCell& cell(const Action& action) const {
-    for (const OrderCell& each : window->session().data()->order().cells)
+    for (const OrderCell& each : window->session().data()->get<OrderGrid>().cells)
       if (action_of(window->session().experiment()->program, each) == action) return each;
     throw std::runtime_error("no such cell");
   }
   QPointF middle(const Action& action) const {
     const Drawing& drawing = *page->canvas()->drawing();
-    const Rect rect = cell_rect(window->session().data()->order(), cell(action),
+    const Rect rect = cell_rect(window->session().data()->get<OrderGrid>(), cell(action),
                                 {0, 0, drawing.size.width, drawing.size.height}, {});
     return {rect.x + rect.width / 2, rect.y + rect.height / 2};
   }

@@ -151,7 +151,7 @@ TEST(Shell, AClosedTabIsHadBack) {
   EXPECT_NE(page->tab(), "waves");
   window->actions_of()["view.reopen-tab"]->trigger();
   EXPECT_EQ(page->tab(), "waves");
-  for (std::size_t i = 0; i < 2 * kAnalyseTabs.size(); ++i)
+  for (std::size_t i = 0; i < 2 * analyse_tabs().size(); ++i)
     window->actions_of()["view.close-tab"]->trigger();
   EXPECT_FALSE(page->tab().isEmpty()) << "the last one stays";
   window->show_tab("roofline");

@@ -7,6 +7,7 @@
 #include <QMouseEvent>
 
 #include "tests/desktop/support.h"
+#include "visualizers/model/layer_view.h"
 #include "visualizers/view_data.h"
 
 namespace trainyard {
@@ -27,7 +28,7 @@ struct Design {
   std::string split() const { return own_setting(*window->document().plan(), "split"); }
   SplitModel model() const {
     return split_model(window->session().experiment()->workload,
-                       window->session().data()->layers());
+                       window->session().data()->get<LayerModel>());
   }
   QPointF handle(std::size_t boundary) const {
     const Drawing& drawing = *canvas->drawing();

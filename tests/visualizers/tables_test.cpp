@@ -1,5 +1,3 @@
-#include "visualizers/tables.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -8,7 +6,10 @@
 #include "core/base/csv.h"
 #include "core/base/units_text.h"
 #include "tests/visualizers/run/run_models.h"
-#include "visualizers/view_data.h"
+#include "visualizers/compare/waterfall_view.h"
+#include "visualizers/memory/memory_view.h"
+#include "visualizers/timeline/timeline_view.h"
+#include "visualizers/waves/waves_model.h"
 
 namespace trainyard {
 namespace {

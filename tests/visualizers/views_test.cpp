@@ -14,6 +14,10 @@
 #include "tests/support/non_empty.h"
 #include "tests/visualizers/small_experiment.h"
 #include "visualizers/drawing/svg.h"
+#include "visualizers/mesh/cluster_view.h"
+#include "visualizers/model/layer_view.h"
+#include "visualizers/roofline/roofline_view.h"
+#include "visualizers/view.h"
 
 namespace trainyard {
 namespace {

@@ -7,6 +7,8 @@
 #include "visualizers/chart/table.h"
 #include "visualizers/communication/communication_model.h"
 #include "visualizers/drawing/view_state.h"
+#include "visualizers/view.h"
+#include "visualizers/view_data.h"
 
 namespace trainyard {
 
@@ -40,5 +42,10 @@ double shown_value(const TrafficCell&, const CommunicationState&);
 std::string communication_words(const CommunicationModel&, const TrafficGrid&);
 /// The calls, then every pair of devices where they are at most 4096.
 DataTable communication_table(const CommunicationModel&);
+
+template <>
+CommunicationModel make_model(const ViewData&);
+
+extern const View kCommunicationView;
 
 }  // namespace trainyard

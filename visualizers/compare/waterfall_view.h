@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/timeline/metrics.h"
+#include "visualizers/chart/table.h"
 #include "visualizers/drawing/view_state.h"
 
 namespace trainyard {
@@ -54,5 +55,8 @@ std::string waterfall_words(const WaterfallModel&);
 /// Several side by side as one picture.
 Drawing waterfall_picture(const std::vector<WaterfallModel>&, Size);
 Size waterfall_size(const std::vector<WaterfallModel>&);
+
+/// Causes by model, then in its order.
+DataTable waterfall_table(const std::vector<WaterfallModel>&);
 
 }  // namespace trainyard

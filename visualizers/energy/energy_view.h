@@ -12,6 +12,8 @@
 #include "core/result/experiment.h"
 #include "visualizers/chart/table.h"
 #include "visualizers/drawing/view_state.h"
+#include "visualizers/view.h"
+#include "visualizers/view_data.h"
 
 namespace trainyard {
 
@@ -70,5 +72,10 @@ void draw_energy(Drawing&, const Rect& area, const EnergyModel&, const EnergySta
 Hover describe_energy(const EnergyModel&, const EnergyState&, Item);
 /// Parts by rank, then the costs.
 DataTable energy_table(const EnergyModel&, const EnergyState&);
+
+template <>
+EnergyModel make_model(const ViewData&);
+
+extern const View kEnergyView;
 
 }  // namespace trainyard

@@ -8,6 +8,7 @@
 #include "visualizers/chart/table.h"
 #include "visualizers/chart/time_plot.h"
 #include "visualizers/time/memory_model.h"
+#include "visualizers/view.h"
 
 namespace trainyard {
 
@@ -33,5 +34,10 @@ DataTable memory_table(ExperimentPtr);
 /// What to say of an item of draw_memory at an instant (of a peak: at its own), taken apart as the
 /// state's stack is.
 Hover describe_memory(const MemoryModel&, Item, Instant at, const ViewState& = {});
+
+/// The same at a point of a picture of that size.
+Hover describe_memory_at(const ViewData&, Size, Item, Point, const ViewState&);
+
+extern const View kMemoryView;
 
 }  // namespace trainyard

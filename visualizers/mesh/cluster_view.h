@@ -7,7 +7,10 @@
 #include <vector>
 
 #include "core/result/experiment.h"
+#include "visualizers/chart/table.h"
 #include "visualizers/drawing/view_state.h"
+#include "visualizers/view.h"
+#include "visualizers/view_data.h"
 
 namespace trainyard {
 
@@ -39,5 +42,13 @@ DeviceId pipeline_rank(const Mesh&, std::int64_t device);
 void draw_cluster(Drawing&, const Rect& area, const Experiment&, const ClusterModel&,
                   const ViewState&);
 Hover describe_cluster(const Experiment&, Item);
+
+/// Devices by global rank.
+DataTable cluster_table(ExperimentPtr);
+
+template <>
+ClusterModel make_model(const ViewData&);
+
+extern const View kClusterView;
 
 }  // namespace trainyard

@@ -12,6 +12,8 @@
 #include "core/plan/mesh_axes.h"
 #include "visualizers/chart/table.h"
 #include "visualizers/drawing/view_state.h"
+#include "visualizers/view.h"
+#include "visualizers/view_data.h"
 
 namespace trainyard {
 
@@ -55,5 +57,10 @@ void draw_mesh(Drawing&, const Rect& area, const MeshModel&, const MeshState&);
 Hover describe_mesh(const MeshModel&, Item);
 /// Devices by global rank.
 DataTable mesh_table(const MeshModel&);
+
+template <>
+MeshModel make_model(const ViewData&);
+
+extern const View kMeshView;
 
 }  // namespace trainyard

@@ -10,6 +10,8 @@
 #include "core/result/experiment.h"
 #include "visualizers/chart/table.h"
 #include "visualizers/drawing/view_state.h"
+#include "visualizers/view.h"
+#include "visualizers/view_data.h"
 
 namespace trainyard {
 
@@ -69,5 +71,10 @@ void draw_graph(Drawing&, const Rect& area, const GraphModel&, const GraphState&
 Hover describe_graph(const GraphModel&, const GraphState&, Item);
 /// Pieces, each followed by the ops of one of its layers.
 DataTable graph_table(const GraphModel&);
+
+template <>
+GraphModel make_model(const ViewData&);
+
+extern const View kGraphView;
 
 }  // namespace trainyard

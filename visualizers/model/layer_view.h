@@ -8,7 +8,10 @@
 
 #include "core/cost/cost_model.h"
 #include "core/result/experiment.h"
+#include "visualizers/chart/table.h"
 #include "visualizers/drawing/view_state.h"
+#include "visualizers/view.h"
+#include "visualizers/view_data.h"
 
 namespace trainyard {
 
@@ -43,5 +46,12 @@ LayerModel layer_model(const Workload&, const CostModel&);
 void draw_layers(Drawing&, const Rect& area, const Experiment&, const LayerModel&,
                  const ViewState&);
 Hover describe_layer(const LayerModel&, Item);
+
+DataTable layer_table(const LayerModel&);
+
+template <>
+LayerModel make_model(const ViewData&);
+
+extern const View kLayersView;
 
 }  // namespace trainyard

@@ -3,12 +3,14 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "visualizers/chart/table.h"
 #include "visualizers/drawing/view_state.h"
 
 namespace trainyard {
@@ -89,5 +91,8 @@ std::string pareto_words(const ParetoModel&);
 /// What a tooltip says of a point: plan, its words; reason, why it lost, may be empty.
 Hover describe_point(const ParetoModel&, std::size_t point, const std::string& plan,
                      const std::string& reason);
+
+/// Points as in the model; words: the settings of a plan by its id, may be empty.
+DataTable pareto_table(const ParetoModel&, const std::function<std::string(std::uint64_t)>& words);
 
 }  // namespace trainyard

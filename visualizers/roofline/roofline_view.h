@@ -4,7 +4,10 @@
 #pragma once
 
 #include "core/result/roofline_points.h"
+#include "visualizers/chart/table.h"
 #include "visualizers/drawing/view_state.h"
+#include "visualizers/view.h"
+#include "visualizers/view_data.h"
 
 namespace trainyard {
 
@@ -25,5 +28,13 @@ inline constexpr std::uint64_t kTrafficTag = std::uint64_t{1} << 32;  // and abo
 std::uint64_t point_tag(const RooflinePoint&);
 std::uint64_t traffic_tag(const LinkPoint&);
 Hover describe_roofline(const Roofline&, Item);
+
+/// Kinds of work, most time first, then what crosses links.
+DataTable roofline_table(const Roofline&);
+
+template <>
+Roofline make_model(const ViewData&);
+
+extern const View kRooflineView;
 
 }  // namespace trainyard

@@ -6,6 +6,7 @@
 
 #include <string>
 
+#include "visualizers/chart/table.h"
 #include "visualizers/chart/time_plot.h"
 #include "visualizers/run/run_model.h"
 
@@ -29,5 +30,9 @@ void draw_run(Drawing&, const Rect& area, const RunModel&, const ViewState&);
 Hover describe_run(const RunModel&, const Rect& area, const ViewState&, Item, Point);
 /// The same in words, for who does not see it.
 std::string spell_run(const RunModel&);
+
+/// What differs from the prediction, by cause, and what is furthest from it, as far as a step was
+/// measured; then losses by update.
+DataTable run_table(const RunModel&);
 
 }  // namespace trainyard

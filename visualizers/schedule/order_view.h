@@ -6,7 +6,10 @@
 #include <vector>
 
 #include "core/program/program.h"
+#include "visualizers/chart/table.h"
 #include "visualizers/drawing/view_state.h"
+#include "visualizers/view.h"
+#include "visualizers/view_data.h"
 
 namespace trainyard {
 
@@ -41,5 +44,13 @@ const OrderCell* cell_behind(const OrderGrid&, std::uint32_t row, float x, Instr
 /// Items: Cell, tag the instruction.
 void draw_order(Drawing&, const Rect& area, const Program&, const OrderGrid&, const ViewState&);
 Hover describe_order(const Program&, const OrderGrid&, Item);
+
+/// Cells by row, then slot.
+DataTable order_table(ExperimentPtr, const OrderGrid&);
+
+template <>
+OrderGrid make_model(const ViewData&);
+
+extern const View kOrderView;
 
 }  // namespace trainyard

@@ -5,6 +5,7 @@
 
 #include "visualizers/time/memory_model.h"
 #include "visualizers/timeline/timeline_view.h"
+#include "visualizers/view.h"
 
 namespace trainyard {
 
@@ -35,5 +36,7 @@ Hover describe_schedule_lanes(const ScheduleLanes&, const Rect& area, const View
 /// A ruler, a bar that says what is seen, and the lanes.
 void draw_lanes_view(Drawing&, const Rect& area, const ScheduleLanes&, const ViewState&);
 Hover describe_lanes_view(const ScheduleLanes&, const Rect& area, const ViewState&, Item, float x);
+
+extern const View kLanesView;
 
 }  // namespace trainyard

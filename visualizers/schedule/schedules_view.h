@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "visualizers/chart/table.h"
 #include "visualizers/schedule/schedule_lanes.h"
 
 namespace trainyard {
@@ -46,5 +47,8 @@ float schedules_height(const SchedulesModel&);
 void draw_schedules(Drawing&, const Rect& area, const SchedulesModel&, const ViewState&);
 /// What to say of the thing at a point of that drawing.
 Hover describe_schedules(const SchedulesModel&, const Rect& area, const ViewState&, Item, Point);
+
+/// Schedules in the order of their panels.
+DataTable schedules_table(const SchedulesModel&);
 
 }  // namespace trainyard

@@ -7,7 +7,10 @@
 
 #include "core/program/facts.h"
 #include "core/result/experiment.h"
+#include "visualizers/chart/table.h"
 #include "visualizers/chart/time_plot.h"
+#include "visualizers/view.h"
+#include "visualizers/view_data.h"
 
 namespace trainyard {
 
@@ -41,5 +44,12 @@ std::string staleness_sentence(const StalenessModel&);
 /// Items: Cell, tag the index of the cell; Lane, tag the stage; Legend, tag the delay.
 void draw_staleness(Drawing&, const Rect& area, const StalenessModel&, const ViewState&);
 Hover describe_staleness(const StalenessModel&, Item);
+
+DataTable staleness_table(const StalenessModel&);
+
+template <>
+StalenessModel make_model(const ViewData&);
+
+extern const View kStalenessView;
 
 }  // namespace trainyard

@@ -69,4 +69,9 @@ MemoryModel memory_model(ExperimentPtr experiment) {
   return model;
 }
 
+template <>
+MemoryModel make_model(const ViewData& data) {
+  return memory_model(data.experiment);
+}
+
 }  // namespace trainyard

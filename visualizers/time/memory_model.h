@@ -6,6 +6,7 @@
 
 #include "core/result/experiment.h"
 #include "visualizers/drawing/palette.h"
+#include "visualizers/view_data.h"
 #include "visualizers/viewmodel/step_curve.h"
 
 namespace trainyard {
@@ -29,5 +30,8 @@ std::string peak_range_text(const Experiment&, DeviceId);
 std::int64_t peak_bytes(const StepCurve&);
 Instant peak_at(const StepCurve&);
 std::string headroom_text(std::int64_t spare);  // "headroom 7.99 GiB"; −: over
+
+template <>
+MemoryModel make_model(const ViewData&);
 
 }  // namespace trainyard

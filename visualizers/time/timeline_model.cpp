@@ -155,4 +155,9 @@ InstructionId awaited(const Experiment& experiment, InstructionId id) {
   return latest;
 }
 
+template <>
+TimelineModel make_model(const ViewData& data) {
+  return timeline_model(data.experiment);
+}
+
 }  // namespace trainyard

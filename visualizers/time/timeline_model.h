@@ -8,6 +8,7 @@
 #include "core/result/experiment.h"
 #include "core/timeline/critical_path.h"
 #include "visualizers/drawing/palette.h"
+#include "visualizers/view_data.h"
 #include "visualizers/viewmodel/span_store.h"
 
 namespace trainyard {
@@ -53,5 +54,8 @@ std::uint64_t tail_tag(DeviceId);
 /// The instruction whose end let this one start: the latest of all it waits for, invalid for a
 /// first one.
 InstructionId awaited(const Experiment&, InstructionId);
+
+template <>
+TimelineModel make_model(const ViewData&);
 
 }  // namespace trainyard

@@ -6,6 +6,7 @@
 #include "visualizers/chart/table.h"
 #include "visualizers/time/timeline_model.h"
 #include "visualizers/timeline/timeline_layout.h"
+#include "visualizers/view.h"
 
 namespace trainyard {
 
@@ -22,5 +23,7 @@ Hover describe_timeline(const TimelineModel&, const Rect& area, const ViewState&
 
 /// "on the critical path, step 12 of 140".
 std::string path_text(const TimelineModel&, InstructionId);
+
+extern const View kTimelineView;
 
 }  // namespace trainyard

@@ -8,6 +8,8 @@
 #include "visualizers/chart/table.h"
 #include "visualizers/chart/time_plot.h"
 #include "visualizers/time/timeline_model.h"
+#include "visualizers/view.h"
+#include "visualizers/view_data.h"
 
 namespace trainyard {
 
@@ -48,5 +50,10 @@ Hover describe_utilisation(const TimelineModel&, const UtilisationModel&, const 
                            const ViewState&, Item, Point);
 /// Lanes by rank, over the range or the whole run.
 DataTable utilisation_table(const TimelineModel&, const UtilisationModel&, const ViewState&);
+
+template <>
+UtilisationModel make_model(const ViewData&);
+
+extern const View kUtilisationView;
 
 }  // namespace trainyard

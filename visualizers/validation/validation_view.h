@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/validation/validation.h"
+#include "visualizers/chart/table.h"
 #include "visualizers/drawing/view_state.h"
 
 namespace trainyard {
@@ -61,5 +62,7 @@ std::string validation_words(const ValidationModel&);
 std::string measure_text(double value, bool memory);
 /// What was predicted, with its band: "4.80 s (4.40 to 5.20)".
 std::string predicted_text(const ValidationPoint&);
+
+DataTable validation_table(const ValidationModel&);
 
 }  // namespace trainyard

@@ -10,6 +10,7 @@
 #include "visualizers/chart/table.h"
 #include "visualizers/drawing/palette.h"
 #include "visualizers/drawing/view_state.h"
+#include "visualizers/view_data.h"
 #include "visualizers/viewmodel/wave_offset.h"
 
 namespace trainyard {
@@ -65,5 +66,8 @@ std::vector<OffsetMark> offset_marks(const WavesModel&, const DeviceWaves&, cons
 
 /// Samples by rank, then time, taken apart by wave.
 DataTable waves_table(const WavesModel&);
+
+template <>
+WavesModel make_model(const ViewData&);
 
 }  // namespace trainyard

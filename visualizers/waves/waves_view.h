@@ -4,6 +4,7 @@
 #pragma once
 
 #include "visualizers/time/timeline_model.h"
+#include "visualizers/view.h"
 #include "visualizers/waves/waves_layout.h"
 
 namespace trainyard {
@@ -23,5 +24,7 @@ void draw_waves(Drawing&, const Rect& area, const WavesModel&, const TimelineMod
 /// What to say of an item of draw_waves at a point.
 Hover describe_waves(const WavesModel&, const TimelineModel&, const Rect& area, const ViewState&,
                      Item, Point);
+
+extern const View kWavesView;
 
 }  // namespace trainyard

@@ -18,9 +18,9 @@
 #include "visualizers/compare/waterfall_view.h"
 #include "visualizers/drawing/png.h"
 #include "visualizers/drawing/svg.h"
+#include "visualizers/energy/energy_view.h"
 #include "visualizers/imgui/render.h"
 #include "visualizers/plans/pareto_view.h"
-#include "visualizers/tables.h"
 #include "visualizers/validation/validation_view.h"
 #include "visualizers/view_data.h"
 
@@ -154,10 +154,10 @@ Rendered energy_of(const std::shared_ptr<const ViewData>& data, const Words& wor
   return {usual,
           [data, own](Size size, const ViewState&) {
             Drawing drawing(size);
-            draw_energy(drawing, {0, 0, size.width, size.height}, data->energy(), own);
+            draw_energy(drawing, {0, 0, size.width, size.height}, data->get<EnergyModel>(), own);
             return drawing;
           },
-          [data, own] { return energy_table(data->energy(), own); }};
+          [data, own] { return energy_table(data->get<EnergyModel>(), own); }};
 }
 
 Rendered experiment_of(const View& chosen, const Words& words, Streams& streams) {

@@ -24,6 +24,7 @@
 #include "core/base/units_text.h"
 #include "core/exporters/trace_event.h"
 #include "visualizers/drawing/svg.h"
+#include "visualizers/view.h"
 #include "visualizers/view_data.h"
 
 namespace trainyard {

@@ -11,6 +11,7 @@
 #include "core/io/documents/result_json.h"
 #include "core/program/program_text.h"
 #include "visualizers/drawing/svg.h"
+#include "visualizers/view.h"
 #include "visualizers/view_data.h"
 
 namespace trainyard {

@@ -2,72 +2,85 @@
 
 #include <QHBoxLayout>
 
+#include "app/desktop/controls/text.h"
 #include "app/desktop/controls/widgets.h"
-#include "app/desktop/scene/analyse_scene.h"
 #include "visualizers/view_data.h"
 
 namespace trainyard {
+namespace {
 
-// Counting every pair takes longer than drawing them: the grid is kept until what it counts
-// changes.
-class CommunicationPage::MapScene : public Scene {
+class CommunicationScene : public ViewScene {
  public:
-  explicit MapScene(CommunicationPage& page) : page_(page) {}
+  /// The state is the page's, which outlives the scene.
+  CommunicationScene(Session& session, CommunicationState& state)
+      : ViewScene(session, "communication"), state_(state) {}
 
-  Drawing draw(Size size, double scale) override {
-    last_ = Drawing(size);
-    const ViewData* data = page_.session_.data();
-    if (data == nullptr) return last_;
-    const Rect area{0, 0, size.width, size.height};
-    const CommunicationState state = page_.state_at(scale);
-    const std::size_t most = communication_layout(area, state).most_cells;
-    if (of_ != data->experiment || most != most_ || grid_.quantity != state.quantity) {
-      grid_ = grid_of(data->communication(), area, state);
-      of_ = data->experiment;
-      most_ = most;
-    }
-    draw_communication(last_, area, data->communication(), grid_, state);
-    return last_;
+  void select(Item item) override { state_.selected = item; }
+
+ protected:
+  Drawing paint(Size size, double scale) const override {
+    Drawing drawing(size);
+    const CommunicationState state = state_at(scale);
+    draw_communication(drawing, whole(size), data().get<CommunicationModel>(), grid(size, state),
+                       state);
+    return drawing;
   }
 
   // A cell chooses its sender's pipeline rank in the other views too.
-  bool input(const InputFrame& frame) override {
-    const ViewData* data = page_.session_.data();
-    if (!frame.pressed[0] || data == nullptr) return false;
-    page_.state_.selected = hit(last_, frame.at);
-    const Item item = page_.state_.selected;
-    if (item.kind == ItemKind::Cell && item.tag < grid_.cell.size())
-      page_.session_.select(
-          {ItemKind::Lane, rank_of(data->communication(), grid_.cell[item.tag].from).value});
+  bool take(const InputFrame& frame) override {
+    if (!frame.pressed[0]) return false;
+    const Item item = state_.selected = hit(last_, frame.at);
+    const TrafficGrid& map = grid(last_.size, state_at(scale_));
+    if (item.kind == ItemKind::Cell && item.tag < map.cell.size())
+      session_.select({ItemKind::Lane,
+                       rank_of(data().get<CommunicationModel>(), map.cell[item.tag].from).value});
     return true;
   }
 
-  QString tooltip(Point p) override {
-    const ViewData* data = page_.session_.data();
-    if (data == nullptr || of_ != data->experiment) return {};
-    const Hover hover = describe_communication(data->communication(), grid_, hit(last_, p));
-    return hover.title.empty() ? QString() : tip_html(hover);
+  Hover describe(Point p) const override {
+    return describe_communication(data().get<CommunicationModel>(),
+                                  grid(last_.size, state_at(scale_)), hit(last_, p));
   }
 
-  QString description() const override {
-    const ViewData* data = page_.session_.data();
-    if (data == nullptr) return "Communication. Nothing has been simulated yet.";
-    QString text = "Device to device map of communication.";
-    if (of_ == data->experiment)
-      text += " " + QString::fromStdString(communication_words(data->communication(), grid_)) + ".";
-    return text;
+  QString words() const override {
+    return "Device to device map of communication. " +
+           q(communication_words(data().get<CommunicationModel>(),
+                                 grid(last_.size, state_at(scale_)))) +
+           ".";
   }
 
  private:
-  CommunicationPage& page_;
-  Drawing last_{Size{}};
-  TrafficGrid grid_;
-  ExperimentPtr of_;
-  std::size_t most_ = 0;
+  CommunicationState state_at(double scale) const {
+    CommunicationState state = state_;
+    state.scale = scale;
+    if (const Item item = session_.state().selected;
+        item.kind == ItemKind::Lane || item.kind == ItemKind::Span)
+      state.rank = DeviceId{static_cast<std::uint32_t>(session_.selected_rank())};
+    return state;
+  }
+
+  // Counting every pair takes longer than drawing them: the grid is kept until what it counts
+  // changes.
+  const TrafficGrid& grid(Size size, const CommunicationState& state) const {
+    const std::size_t most = communication_layout(whole(size), state).most_cells;
+    if (of_ != data().experiment || most != most_ || grid_.quantity != state.quantity) {
+      grid_ = grid_of(data().get<CommunicationModel>(), whole(size), state);
+      of_ = data().experiment;
+      most_ = most;
+    }
+    return grid_;
+  }
+
+  CommunicationState& state_;
+  mutable TrafficGrid grid_;
+  mutable ExperimentPtr of_;
+  mutable std::size_t most_ = 0;
 };
 
+}  // namespace
+
 CommunicationPage::CommunicationPage(Session& session, QWidget* parent)
-    : ViewPage(session, "communication", parent) {
+    : ViewPage(session, parent) {
   auto* bar = new Header("Each device to each");
   auto* quantity = new Segment("Quantity", {"Bytes", "Messages", "Time", "Bandwidth"});
   auto* scale = new Segment("Scale", {"Log", "Linear"});
@@ -76,7 +89,7 @@ CommunicationPage::CommunicationPage(Session& session, QWidget* parent)
   scale->set_current(0);
   cell->set_current(0);
   for (QWidget* each : {quantity, scale, cell}) bar->row()->addWidget(each);
-  lay_out(bar, "Communication map", std::make_unique<MapScene>(*this));
+  set_scene_under(bar, "Communication map", std::make_unique<CommunicationScene>(session, state_));
   connect(quantity, &Segment::chosen, this, [this](int i) {
     state_.quantity = static_cast<TrafficQuantity>(i);
     refresh();
@@ -89,34 +102,6 @@ CommunicationPage::CommunicationPage(Session& session, QWidget* parent)
     state_.most = i == 1;
     refresh();
   });
-}
-
-CommunicationState CommunicationPage::state_at(double scale) const {
-  CommunicationState state = state_;
-  state.scale = scale;
-  if (const Item item = session_.state().selected;
-      item.kind == ItemKind::Lane || item.kind == ItemKind::Span)
-    state.rank = DeviceId{static_cast<std::uint32_t>(session_.selected_rank())};
-  return state;
-}
-
-Drawing CommunicationPage::draw(Size size, double scale) const {
-  Drawing drawing(size);
-  const Rect area{0, 0, size.width, size.height};
-  const CommunicationState state = state_at(scale);
-  const CommunicationModel& model = session_.data()->communication();
-  draw_communication(drawing, area, model, grid_of(model, area, state), state);
-  return drawing;
-}
-
-std::optional<DataTable> CommunicationPage::table() const {
-  if (session_.data() == nullptr) return std::nullopt;
-  return communication_table(session_.data()->communication());
-}
-
-void CommunicationPage::choose(Item item) {
-  state_.selected = item;
-  refresh();
 }
 
 }  // namespace trainyard

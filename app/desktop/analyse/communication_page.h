@@ -11,16 +11,9 @@ class CommunicationPage : public ViewPage {
 
  public:
   explicit CommunicationPage(Session&, QWidget* parent = nullptr);
-  std::optional<DataTable> table() const override;
-  void choose(Item) override;
   const CommunicationState& state() const { return state_; }
 
- protected:
-  Drawing draw(Size, double scale) const override;
-
  private:
-  class MapScene;
-  CommunicationState state_at(double scale) const;
   CommunicationState state_;
 };
 

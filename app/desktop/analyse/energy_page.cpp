@@ -4,56 +4,58 @@
 #include <QLabel>
 #include <QLineEdit>
 
+#include "app/desktop/controls/text.h"
 #include "app/desktop/controls/theme.h"
 #include "app/desktop/controls/widgets.h"
-#include "app/desktop/scene/analyse_scene.h"
 #include "visualizers/view_data.h"
 #include "visualizers/viewmodel/format.h"
 
 namespace trainyard {
 
-class EnergyPage::CostScene : public Scene {
+namespace {
+
+class EnergyScene : public ViewScene {
  public:
-  explicit CostScene(EnergyPage& page) : page_(page) {}
+  /// The state is the page's, which outlives the scene.
+  EnergyScene(Session& session, EnergyState& state) : ViewScene(session, "energy"), state_(state) {}
 
-  Drawing draw(Size size, double scale) override {
-    last_ = Drawing(size);
-    if (page_.session_.data() != nullptr) last_ = page_.draw(size, scale);
-    return last_;
+  DataTable rows() const override { return energy_table(data().get<EnergyModel>(), state_); }
+  void select(Item item) override { state_.selected = item; }
+
+ protected:
+  Drawing paint(Size size, double) const override {
+    Drawing drawing(size);
+    draw_energy(drawing, whole(size), data().get<EnergyModel>(), state_);
+    return drawing;
   }
 
-  bool input(const InputFrame& frame) override {
-    if (!frame.pressed[0]) return false;
-    page_.state_.selected = hit(last_, frame.at);
-    return true;
+  bool take(const InputFrame& frame) override {
+    if (frame.pressed[0]) state_.selected = hit(last_, frame.at);
+    return frame.pressed[0];
   }
 
-  QString tooltip(Point p) override {
-    if (page_.session_.data() == nullptr) return {};
-    const Hover hover =
-        describe_energy(page_.session_.data()->energy(), page_.state_, hit(last_, p));
-    return hover.title.empty() ? QString() : tip_html(hover);
+  Hover describe(Point p) const override {
+    return describe_energy(data().get<EnergyModel>(), state_, hit(last_, p));
   }
 
-  QString description() const override {
-    if (page_.session_.data() == nullptr) return "Energy. Nothing has been simulated yet.";
+  QString words() const override {
     QString text = "Energy and money.";
-    for (const EnergyCost& cost : energy_costs(page_.session_.data()->energy(), page_.state_)) {
-      text += " " + QString::fromStdString(cost.name) + ":";
-      if (cost.energy) text += " " + QString::fromStdString(band_text(*cost.energy).text());
-      if (cost.money)
-        text += ", " + QString::fromStdString(band_number(*cost.money, "dollars").text());
+    for (const EnergyCost& cost : energy_costs(data().get<EnergyModel>(), state_)) {
+      text += " " + q(cost.name) + ":";
+      if (cost.energy) text += " " + q(band_text(*cost.energy).text());
+      if (cost.money) text += ", " + q(band_number(*cost.money, "dollars").text());
       text += ".";
     }
     return text;
   }
 
  private:
-  EnergyPage& page_;
-  Drawing last_{Size{}};
+  EnergyState& state_;
 };
 
-EnergyPage::EnergyPage(Session& session, QWidget* parent) : ViewPage(session, "energy", parent) {
+}  // namespace
+
+EnergyPage::EnergyPage(Session& session, QWidget* parent) : ViewPage(session, parent) {
   auto* bar = new Header("What it draws and costs");
   const auto add = [&](const QString& words, QLineEdit* edit) {
     bar->row()->addWidget(make_label(words, 11, QFont::Normal, "third"));
@@ -67,7 +69,7 @@ EnergyPage::EnergyPage(Session& session, QWidget* parent) : ViewPage(session, "e
   add("tokens", budget_);
   add("$ a device hour", price_);
   add("PUE", overhead_);
-  lay_out(bar, "Energy and money", std::make_unique<CostScene>(*this));
+  set_scene_under(bar, "Energy and money", std::make_unique<EnergyScene>(session, state_));
 }
 
 QLineEdit* EnergyPage::field(const QString& name, const QString& hint, int width) {
@@ -90,22 +92,6 @@ void EnergyPage::take() {
   if (const auto budget = read(budget_, 1, 1e18)) state_.budget = *budget;
   state_.price = read(price_, 0.0001, 1e6);
   state_.overhead = read(overhead_, 1, 10).value_or(1);
-  refresh();
-}
-
-Drawing EnergyPage::draw(Size size, double) const {
-  Drawing drawing(size);
-  draw_energy(drawing, {0, 0, size.width, size.height}, session_.data()->energy(), state_);
-  return drawing;
-}
-
-std::optional<DataTable> EnergyPage::table() const {
-  if (session_.data() == nullptr) return std::nullopt;
-  return energy_table(session_.data()->energy(), state_);
-}
-
-void EnergyPage::choose(Item item) {
-  state_.selected = item;
   refresh();
 }
 

@@ -13,15 +13,9 @@ class EnergyPage : public ViewPage {
 
  public:
   explicit EnergyPage(Session&, QWidget* parent = nullptr);
-  std::optional<DataTable> table() const override;
-  void choose(Item) override;
   const EnergyState& state() const { return state_; }
 
- protected:
-  Drawing draw(Size, double scale) const override;
-
  private:
-  class CostScene;
   QLineEdit* field(const QString& name, const QString& hint, int width);
   void take();
   EnergyState state_;

@@ -2,99 +2,93 @@
 
 #include <algorithm>
 
-#include "app/desktop/scene/analyse_scene.h"
+#include "app/desktop/controls/text.h"
+#include "visualizers/model/graph_view.h"
 #include "visualizers/view_data.h"
 
 namespace trainyard {
+namespace {
 
-class GraphPage::LayersScene : public Scene {
+class GraphScene : public ViewScene {
  public:
-  explicit LayersScene(GraphPage& page) : page_(page) {}
+  explicit GraphScene(Session& session) : ViewScene(session, "graph") {}
 
-  Drawing draw(Size size, double scale) override {
-    last_ = Drawing(size);
-    if (page_.session_.data() != nullptr) last_ = page_.draw(size, scale);
-    return last_;
+  /// What was opened stays open while the model has as many pieces.
+  void follow_model() {
+    const GraphModel& model = data().get<GraphModel>();
+    if (pieces_ == model.pieces.size() && state_.open < pieces_) return;
+    pieces_ = model.pieces.size();
+    state_ = graph_state(model);
+  }
+
+  void select(Item item) override {
+    if (item.kind == ItemKind::Cell) state_.open = item.tag;
+  }
+
+ protected:
+  Drawing paint(Size size, double) const override {
+    Drawing drawing(size);
+    draw_graph(drawing, whole(size), data().get<GraphModel>(), state_);
+    return drawing;
   }
 
   // A click opens layers; arrows go from one to the next.
-  bool input(const InputFrame& frame) override {
-    if (page_.session_.data() == nullptr) return false;
-    const GraphModel& model = page_.session_.data()->graph();
-    GraphState& state = page_.state_;
+  bool take(const InputFrame& frame) override {
+    const GraphModel& model = data().get<GraphModel>();
     bool changed = false;
     for (const int key : frame.keys) {
-      if (key == Qt::Key_Right && state.open + 1 < model.pieces.size()) ++state.open;
-      if (key == Qt::Key_Left && state.open > 0) --state.open;
+      if (key == Qt::Key_Right && state_.open + 1 < model.pieces.size()) ++state_.open;
+      if (key == Qt::Key_Left && state_.open > 0) --state_.open;
       changed = changed || key == Qt::Key_Right || key == Qt::Key_Left;
     }
     if (frame.wheel_y != 0) {
       const float hidden =
           std::max(0.f, pieces_height(model, last_.size.width) - last_.size.height * 0.3f);
-      state.scroll = std::clamp(state.scroll - 40 * frame.wheel_y, 0.f, hidden);
+      state_.scroll = std::clamp(state_.scroll - 40 * frame.wheel_y, 0.f, hidden);
       changed = true;
     }
     if (frame.pressed[0]) {
-      state.selected = hit(last_, frame.at);
-      if (state.selected.kind == ItemKind::Cell) {
-        state.open = state.selected.tag;
-        state.selected = {};
+      state_.selected = hit(last_, frame.at);
+      if (state_.selected.kind == ItemKind::Cell) {
+        state_.open = state_.selected.tag;
+        state_.selected = {};
       }
       changed = true;
     }
     return changed;
   }
 
-  QString tooltip(Point p) override {
-    if (page_.session_.data() == nullptr) return {};
-    const Hover hover = describe_graph(page_.session_.data()->graph(), page_.state_, hit(last_, p));
-    return hover.title.empty() ? QString() : tip_html(hover);
+  Hover describe(Point p) const override {
+    return describe_graph(data().get<GraphModel>(), state_, hit(last_, p));
   }
 
-  QString description() const override {
-    if (page_.session_.data() == nullptr) return "Model graph. Nothing has been simulated yet.";
-    const GraphModel& model = page_.session_.data()->graph();
+  QString words() const override {
+    const GraphModel& model = data().get<GraphModel>();
     const auto cuts = std::count_if(model.pieces.begin(), model.pieces.end(),
                                     [](const GraphPiece& piece) { return piece.cut; });
     QString text = QString("%1 groups of equal layers, %2 cut edges between devices.")
                        .arg(model.pieces.size())
                        .arg(cuts);
-    if (page_.state_.open < model.pieces.size())
-      text += " Open: " + QString::fromStdString(model.pieces[page_.state_.open].name) +
+    if (state_.open < model.pieces.size())
+      text += " Open: " + q(model.pieces[state_.open].name) +
               ". Left and right arrow keys open the neighbours.";
     return text;
   }
 
  private:
-  GraphPage& page_;
-  Drawing last_{Size{}};
+  GraphState state_;
+  std::size_t pieces_ = 0;  // of the model whose largest piece was opened
 };
 
-GraphPage::GraphPage(Session& session, QWidget* parent) : ViewPage(session, "graph", parent) {
-  lay_out(nullptr, "Model graph", std::make_unique<LayersScene>(*this));
-  connect(&session_, &Session::experiment_changed, this, [this] {
-    if (session_.data() == nullptr) return;
-    const std::size_t pieces = session_.data()->graph().pieces.size();
-    if (of_ == pieces && state_.open < pieces) return;
-    of_ = pieces;
-    state_ = graph_state(session_.data()->graph());
+}  // namespace
+
+GraphPage::GraphPage(Session& session, QWidget* parent) : ViewPage(session, parent) {
+  auto made = std::make_unique<GraphScene>(session);
+  GraphScene* scene = made.get();
+  set_scene_under(nullptr, "Model graph", std::move(made));
+  connect(&session_, &Session::experiment_changed, this, [this, scene] {
+    if (session_.data() != nullptr) scene->follow_model();
   });
-}
-
-Drawing GraphPage::draw(Size size, double) const {
-  Drawing drawing(size);
-  draw_graph(drawing, {0, 0, size.width, size.height}, session_.data()->graph(), state_);
-  return drawing;
-}
-
-std::optional<DataTable> GraphPage::table() const {
-  if (session_.data() == nullptr) return std::nullopt;
-  return graph_table(session_.data()->graph());
-}
-
-void GraphPage::choose(Item item) {
-  if (item.kind == ItemKind::Cell) state_.open = item.tag;
-  refresh();
 }
 
 }  // namespace trainyard

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "app/desktop/analyse/view_page.h"
-#include "visualizers/model/graph_view.h"
 
 namespace trainyard {
 
@@ -11,16 +10,6 @@ class GraphPage : public ViewPage {
 
  public:
   explicit GraphPage(Session&, QWidget* parent = nullptr);
-  std::optional<DataTable> table() const override;
-  void choose(Item) override;
-
- protected:
-  Drawing draw(Size, double scale) const override;
-
- private:
-  class LayersScene;
-  GraphState state_;
-  std::size_t of_ = 0;  // pieces of the model whose largest was opened
 };
 
 }  // namespace trainyard

@@ -7,7 +7,6 @@
 #include <QSplitter>
 #include <QVBoxLayout>
 
-#include "app/desktop/controls/canvas_widget.h"
 #include "app/desktop/controls/theme.h"
 #include "app/desktop/controls/widgets.h"
 #include "app/desktop/scene/order_scene.h"
@@ -15,12 +14,12 @@
 namespace trainyard {
 
 OrderPage::OrderPage(Document& document, Session& session, QWidget* parent)
-    : QWidget(parent), editor_(document, session) {
+    : ViewPage(session, parent), editor_(document, session) {
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(0);
-  canvas_ = new CanvasWidget("Order of work", std::make_unique<OrderScene>(editor_, session));
-  canvas_->setMinimumHeight(120);
+  CanvasWidget* grid = set_scene("Order of work", std::make_unique<OrderScene>(editor_, session));
+  grid->setMinimumHeight(120);
   auto* below = new QWidget;
   auto* lines = new QVBoxLayout(below);
   lines->setContentsMargins(0, 0, 0, 0);
@@ -46,26 +45,26 @@ OrderPage::OrderPage(Document& document, Session& session, QWidget* parent)
   auto* split = new QSplitter(Qt::Vertical);
   split->setHandleWidth(1);
   split->setChildrenCollapsible(false);
-  split->addWidget(canvas_);
+  split->addWidget(grid);
   split->addWidget(below);
   split->setSizes({400, 180});
   split->setStretchFactor(0, 1);
   column->addWidget(split, 1);
   connect(apply_, &QPushButton::clicked, this, [this] {
     if (editor_.apply_text(text_->toPlainText())) text_->document()->setModified(false);
-    refresh();
+    show_order();
   });
   connect(back_, &QPushButton::clicked, this, [this] {
     text_->document()->setModified(false);
     editor_.back();
   });
   connect(text_, &QPlainTextEdit::modificationChanged, apply_, &QPushButton::setEnabled);
-  connect(&editor_, &OrderEditor::changed, this, &OrderPage::refresh);
-  refresh();
+  connect(&editor_, &OrderEditor::changed, this, &OrderPage::show_order);
+  show_order();
 }
 
 // What somebody is typing stays until it is applied.
-void OrderPage::refresh() {
+void OrderPage::show_order() {
   if (!text_->document()->isModified()) {
     const QString text =
         QString::fromStdString(editor_.available() ? to_text(editor_.order()) : editor_.own());
@@ -75,7 +74,7 @@ void OrderPage::refresh() {
   reason_->setText(editor_.reason());
   apply_->setEnabled(text_->document()->isModified());
   back_->setVisible(editor_.edited());
-  canvas_->refresh();
+  refresh();
 }
 
 }  // namespace trainyard

@@ -1,8 +1,7 @@
 // The Order tab: the grid above, its text beneath; either edits the plan's order.
 #pragma once
 
-#include <QWidget>
-
+#include "app/desktop/analyse/view_page.h"
 #include "app/desktop/session/order_editor.h"
 
 class QLabel;
@@ -11,20 +10,16 @@ class QPushButton;
 
 namespace trainyard {
 
-class CanvasWidget;
-
-class OrderPage : public QWidget {
+class OrderPage : public ViewPage {
   Q_OBJECT
 
  public:
   OrderPage(Document&, Session&, QWidget* parent = nullptr);
-  CanvasWidget* canvas() const { return canvas_; }
   OrderEditor& editor() { return editor_; }
 
  private:
-  void refresh();
+  void show_order();
   OrderEditor editor_;
-  CanvasWidget* canvas_;
   QPlainTextEdit* text_;
   QLabel* reason_;
   QPushButton *apply_, *back_;

@@ -93,6 +93,15 @@ RunPage::RunPage(Document& document, TrainingSession& training, QWidget* parent)
   refresh();
 }
 
+std::optional<Drawing> RunPage::picture() const {
+  if (!training_.model().predicted) return std::nullopt;
+  Drawing run({1400, 900});
+  draw_run(run, trainyard::whole(run.size), training_.model(), {});
+  return run;
+}
+
+std::optional<DataTable> RunPage::table() const { return run_table(training_.model()); }
+
 void RunPage::connect_commands(const Actions& actions) {
   connect(start_, &QPushButton::clicked, actions["run.start"], &QAction::trigger);
   start_->setToolTip(actions["run.start"]->toolTip());

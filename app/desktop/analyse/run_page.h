@@ -26,9 +26,10 @@ class RunPage : public Page {
   RunPage(Document&, TrainingSession&, QWidget* parent = nullptr);
   void connect_commands(const Actions&);
 
-  CanvasWidget* canvas() const { return canvas_; }
   QList<CanvasWidget*> canvases() const override { return {canvas_}; }
   bool settled() const override { return !work_.running(); }
+  std::optional<Drawing> picture() const override;
+  std::optional<DataTable> table() const override;
 
   /// The run that has ended is being recorded: before it has its number it cannot be accepted.
   void await_number();

@@ -11,7 +11,6 @@
 #include "app/desktop/scene/schedules_scene.h"
 #include "core/base/units_text.h"
 #include "core/methods/catalogue.h"
-#include "visualizers/tables.h"
 #include "visualizers/viewmodel/format.h"
 
 namespace trainyard {
@@ -164,15 +163,10 @@ std::optional<DataTable> SchedulesPage::table() const {
   return schedules_table(*comparison_.model());
 }
 
-Size SchedulesPage::picture_size() const {
-  const SchedulesModel* model = comparison_.model();
-  return {1400, model == nullptr ? 200 : schedules_height(*model)};
-}
-
 std::optional<Drawing> SchedulesPage::picture() const {
   const SchedulesModel* model = comparison_.model();
   if (model == nullptr) return std::nullopt;
-  const Size size = picture_size();
+  const Size size{1400, schedules_height(*model)};
   Drawing drawing(size);
   draw_schedules(drawing, {0, 0, size.width, size.height}, *model, {});
   return drawing;

@@ -24,13 +24,10 @@ class SchedulesPage : public Page {
  public:
   SchedulesPage(Document&, Session&, QWidget* parent = nullptr);
   QList<CanvasWidget*> canvases() const override { return {canvas_}; }
-  CanvasWidget* canvas() const { return canvas_; }
   const Comparison& comparison() const { return comparison_; }
   bool settled() const override { return !comparison_.running(); }
   std::optional<Drawing> picture() const override;
   std::optional<DataTable> table() const override;
-  /// A size that suits it in a file.
-  Size picture_size() const;
   /// Of each device; what the devices have where nobody set one.
   Bytes budget() const;
   /// False: the text is no number of bytes above 0; the line beside it says what was expected.

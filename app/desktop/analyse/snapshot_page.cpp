@@ -12,7 +12,8 @@
 #include "app/desktop/controls/canvas_widget.h"
 #include "app/desktop/controls/theme.h"
 #include "app/desktop/controls/widgets.h"
-#include "app/desktop/scene/analyse_scene.h"
+#include "app/desktop/scene/time_navigator.h"
+#include "app/desktop/scene/tip.h"
 #include "app/desktop/session/session.h"
 #include "app/workspace/comparison/snapshot_document.h"
 #include "core/base/error.h"
@@ -40,26 +41,10 @@ class SnapshotScene : public Scene {
   }
   bool input(const InputFrame& frame) override {
     if (model_ == nullptr) return false;
-    bool moved = false;
-    const double x = frame.inside ? frame.at.x : area().width / 2;
-    if (frame.wheel_y != 0) {
-      zoom_by(frame.wheel_y > 0 ? kZoomStep : 1 / kZoomStep, x);
-      moved = true;
-    }
-    for (const int key : frame.keys) {
-      moved = true;
-      if (key == Qt::Key_W || key == Qt::Key_Plus)
-        zoom_by(kZoomStep, x);
-      else if (key == Qt::Key_S || key == Qt::Key_Minus)
-        zoom_by(1 / kZoomStep, x);
-      else if (key == Qt::Key_A || key == Qt::Key_D)
-        show(pan(now(), key == Qt::Key_A ? 96 : -96, limits()));
-      else if (key == Qt::Key_Home)
-        state_.shown.reset();
-      else
-        moved = false;
-    }
-    return moved;
+    // There are no rows to scroll, so the wheel alone zooms too.
+    InputFrame read = frame;
+    if (!(frame.modifiers & kShift)) read.modifiers |= kControl;
+    return navigate_time(state_.shown, now(), limits(), read);
   }
   QString tooltip(Point p) override {
     if (model_ == nullptr) return {};
@@ -76,12 +61,6 @@ class SnapshotScene : public Scene {
   Instant end() const { return std::max(Instant{1}, model_->measured.samples.back().at); }
   TimeLimits limits() const { return {.first = Instant{}, .last = end()}; }
   Viewport now() const { return viewport_of(area(), state_, end()); }
-  void show(const Viewport& view) {
-    const Viewport kept = clamp(view, limits());
-    state_.shown = TimeRange{kept.from, kept.to};
-  }
-  void zoom_by(double factor, double x) { show(zoom(now(), factor, x, limits())); }
-
   const std::shared_ptr<const SnapshotModel>& model_;
   Drawing last_{Size{}};
   ViewState state_;

@@ -1,9 +1,9 @@
-// A view of the experiment with controls of its own above its canvas: a tab of Analyse.
+// A view of the experiment as a tab of Analyse: its canvas, with controls of its own above it if it
+// has any.
 #pragma once
 
-#include "app/desktop/controls/canvas_widget.h"
 #include "app/desktop/controls/page.h"
-#include "app/desktop/session/session.h"
+#include "app/desktop/scene/view_scene.h"
 
 namespace trainyard {
 
@@ -13,26 +13,30 @@ class ViewPage : public Page {
   Q_OBJECT
 
  public:
-  /// name: of views(), whose size a file has.
-  ViewPage(Session&, std::string_view name, QWidget* parent = nullptr);
+  /// The scene alone. accessible_name: of its canvas.
+  ViewPage(Session&, const QString& accessible_name, std::unique_ptr<ViewScene>,
+           QWidget* parent = nullptr);
+
   QList<CanvasWidget*> canvases() const override { return {canvas_}; }
-  CanvasWidget* canvas() const { return canvas_; }
   std::optional<Drawing> picture() const override;
-  /// What was chosen in the table.
-  virtual void choose(Item) = 0;
+  std::optional<DataTable> table() const override;
+  void choose_row(Item) override;
 
  protected:
-  /// What the page draws at a size; there is an experiment.
-  virtual Drawing draw(Size, double scale) const = 0;
-  /// Puts the canvas under the bar; null: there is none.
-  void lay_out(Header* bar, const QString& accessible_name, std::unique_ptr<Scene>);
+  /// For pages that put controls around their canvas.
+  explicit ViewPage(Session& session, QWidget* parent = nullptr)
+      : Page(parent), session_(session) {}
+  /// Makes the canvas; the page lays it out itself.
+  CanvasWidget* set_scene(const QString& accessible_name, std::unique_ptr<ViewScene>);
+  /// Makes the canvas and puts it under the bar.
+  void set_scene_under(Header* bar, const QString& accessible_name, std::unique_ptr<ViewScene>);
   void refresh() { canvas_->refresh(); }
 
   Session& session_;
-  const View& view_;
 
  private:
   CanvasWidget* canvas_ = nullptr;
+  ViewScene* scene_ = nullptr;  // owned by the canvas
 };
 
 }  // namespace trainyard

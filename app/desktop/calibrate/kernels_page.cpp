@@ -17,6 +17,7 @@
 #include "app/desktop/scene/residuals_scene.h"
 #include "app/desktop/session/session.h"
 #include "app/desktop/tables/view_table.h"
+#include "visualizers/roofline/roofline_view.h"
 #include "visualizers/view_data.h"
 #include "visualizers/viewmodel/format.h"
 
@@ -139,7 +140,7 @@ void KernelsPage::match(const RecordedModel& recorded, const std::vector<NameSta
   const auto devices = std::max<std::int64_t>(1, static_cast<std::int64_t>(recorded.shares.size()));
   const auto ranks = static_cast<std::int64_t>(session_.experiment()->program.devices);
   match_ = std::make_unique<const TraceMatch>(match_trace(
-      kernels_of(recorded, names), steps.steps, devices, session_.data()->roofline(), ranks));
+      kernels_of(recorded, names), steps.steps, devices, session_.data()->get<Roofline>(), ranks));
   model_ = residuals_model(
       *match_, "Kernels of " + QFileInfo(q(recorded.trace.source)).fileName().toStdString());
   state_->setText(q(format_percent(match_->matched)) + " of the kernels' time is matched  ·  " +

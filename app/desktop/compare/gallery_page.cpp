@@ -18,7 +18,6 @@
 #include "app/desktop/controls/widgets.h"
 #include "app/desktop/scene/validation_scene.h"
 #include "app/desktop/tables/table.h"
-#include "visualizers/tables.h"
 #include "visualizers/viewmodel/format.h"
 
 namespace trainyard {

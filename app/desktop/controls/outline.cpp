@@ -8,6 +8,7 @@
 #include "app/desktop/controls/bar_delegate.h"
 #include "app/desktop/controls/text.h"
 #include "app/desktop/controls/theme.h"
+#include "visualizers/model/layer_view.h"
 #include "visualizers/view_data.h"
 #include "visualizers/viewmodel/format.h"
 
@@ -74,7 +75,7 @@ void Outline::refresh() {
   shown_ = session_.experiment();
   clear();
   if (session_.data() == nullptr) return;
-  const std::vector<LayerRow>& rows = session_.data()->layers().rows;
+  const std::vector<LayerRow>& rows = session_.data()->get<LayerModel>().rows;
   const auto largest = largest_by_depth(rows);
   std::vector<QTreeWidgetItem*> parents;
   const QColor pale = qcolor(Ink::Text2, current_theme());

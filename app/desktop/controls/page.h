@@ -24,6 +24,8 @@ class Page : public QWidget {
 
   /// Every canvas of the page, shown or hidden; the list does not change during the page's life.
   virtual QList<CanvasWidget*> canvases() const { return {}; }
+  /// The one that the keyboard goes to; null if there is none.
+  CanvasWidget* canvas() const { return canvases().value(0); }
   /// Returns whether everything requested has arrived.
   virtual bool settled() const { return true; }
 
@@ -53,6 +55,8 @@ class Page : public QWidget {
   virtual bool toggle_rows() { return false; }
   /// The rows behind the picture, for export as CSV.
   virtual std::optional<DataTable> table() const { return std::nullopt; }
+  /// Shows what was chosen among those rows.
+  virtual void choose_row(Item) {}
 
  Q_SIGNALS:
   /// Emitted when another tab is shown or whole() changes.

@@ -65,7 +65,7 @@ void TabPage::add(const QString& title, Page* page) {
   tabs_->addTab(title);
 }
 
-Page* TabPage::current() const { return list_.value(tabs_->currentIndex()); }
+Page* TabPage::current_page() const { return list_.value(tabs_->currentIndex()); }
 
 QList<CanvasWidget*> TabPage::canvases() const {
   QList<CanvasWidget*> all;
@@ -93,11 +93,11 @@ void TabPage::show_tab(const QString& name) {
 }
 
 std::optional<Drawing> TabPage::picture() const {
-  return current() == nullptr ? std::nullopt : current()->picture();
+  return current_page() == nullptr ? std::nullopt : current_page()->picture();
 }
 
 std::optional<DataTable> TabPage::table() const {
-  return current() == nullptr ? std::nullopt : current()->table();
+  return current_page() == nullptr ? std::nullopt : current_page()->table();
 }
 
 }  // namespace trainyard

@@ -25,7 +25,11 @@ class TabPage : public Page {
   explicit TabPage(const QString& accessible_name, QWidget* parent = nullptr);
   /// The title in lower case is the tab's name. Takes ownership of the page.
   void add(const QString& title, Page*);
-  Page* current() const;
+  Page* current_page() const;
+  /// The canvas of the page that is shown; null if it has none.
+  CanvasWidget* current() const {
+    return current_page() == nullptr ? nullptr : current_page()->canvas();
+  }
 
   QList<CanvasWidget*> canvases() const override;
   bool settled() const override;
@@ -34,10 +38,14 @@ class TabPage : public Page {
   void show_tab(const QString&) override;
   bool close_tab() override { return closed_.close(*tabs_); }
   bool reopen_tab() override { return closed_.reopen(*tabs_); }
-  bool whole() const override { return current() != nullptr && current()->whole(); }
-  bool toggle_rows() override { return current() != nullptr && current()->toggle_rows(); }
+  bool whole() const override { return current_page() != nullptr && current_page()->whole(); }
+  bool toggle_rows() override { return current_page() != nullptr && current_page()->toggle_rows(); }
   std::optional<Drawing> picture() const override;
   std::optional<DataTable> table() const override;
+
+ protected:
+  /// What shows the pages, for a page that lays it out beside something else.
+  QStackedWidget* pages() const { return pages_; }
 
  private:
   QTabBar* tabs_;

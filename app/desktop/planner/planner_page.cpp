@@ -20,7 +20,7 @@
 #include "app/workspace/plans/plan_points.h"
 #include "core/base/error.h"
 #include "core/methods/settings/settings.h"
-#include "visualizers/tables.h"
+#include "visualizers/plans/pareto_model.h"
 #include "visualizers/viewmodel/format.h"
 
 namespace trainyard {

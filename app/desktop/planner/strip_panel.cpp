@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "app/desktop/controls/canvas_widget.h"
-#include "app/desktop/scene/analyse_scene.h"
+#include "app/desktop/scene/tip.h"
 #include "app/workspace/plans/knob_strips.h"
 #include "app/workspace/scenario/workspace.h"
 #include "core/base/error.h"

@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "app/desktop/controls/theme.h"
+#include "app/desktop/scene/time_navigator.h"
+#include "visualizers/analyse/analyse_view.h"
 #include "visualizers/memory/memory_view.h"
+#include "visualizers/time/memory_model.h"
+#include "visualizers/time/timeline_model.h"
 #include "visualizers/timeline/timeline_view.h"
 #include "visualizers/view_data.h"
 #include "visualizers/viewmodel/format.h"
@@ -13,79 +16,42 @@ namespace trainyard {
 namespace {
 
 constexpr double kSnap = 6;  // px
-constexpr std::size_t kTipLines = 4;
 
 TimeLimits limits(Instant end) { return {.first = Instant{}, .last = end}; }
 
-QString text_of(const std::string& text) { return QString::fromStdString(text).toHtmlEscaped(); }
-
 }  // namespace
 
-QString tip_html(const Hover& hover) {
-  const QString pale = qcolor(Ink::Text2, current_theme()).name();
-  QString html = QString("<b>%1</b> <span style='color:%2'>%3</span>&nbsp;&nbsp;&nbsp;<b>%4</b>")
-                     .arg(text_of(hover.title), pale, text_of(hover.where), text_of(hover.value));
-  for (std::size_t i = 0; i < std::min(hover.lines.size(), kTipLines); ++i)
-    html += QString("<br><span style='color:%1'>%2</span>").arg(pale, text_of(hover.lines[i]));
-  return html + QString(
-                    "<br><span style='color:%1'>click pins &nbsp; B next bubble &nbsp; C critical "
-                    "path</span>")
-                    .arg(qcolor(Ink::Text3, current_theme()).name());
-}
-
-Rect AnalyseScene::timeline_area() const {
-  return analyse_layout(*session_.data(), size_).timeline;
-}
-Rect AnalyseScene::memory_area() const { return analyse_layout(*session_.data(), size_).memory; }
+Rect AnalyseScene::timeline_area() const { return analyse_layout(data(), last_.size).timeline; }
 
 Viewport AnalyseScene::shown() const {
-  return timeline_layout(session_.data()->timeline(), timeline_area(), session_.state()).shown;
+  return timeline_layout(data().get<TimelineModel>(), timeline_area(), session_.state()).shown;
 }
 
-ViewState AnalyseScene::drawn_state() const {
+ViewState AnalyseScene::state(double scale) const {
   ViewState state = session_.state();
-  state.scale = scale_;
+  state.scale = scale;
   return state;
 }
 
 Drawing AnalyseScene::draw(Size size, double scale) {
-  size_ = size;
-  scale_ = scale;
-  last_ = Drawing(size);
-  if (session_.data() == nullptr) return last_;
-  follow_selection();
-  const ViewState state = drawn_state();
-  draw_timeline(last_, timeline_area(), session_.data()->timeline(), state);
-  draw_memory(last_, memory_area(), session_.data()->memory(), state);
-  return last_;
+  last_.size = size;
+  if (session_.data() != nullptr) follow_selection();
+  return ViewScene::draw(size, scale);
 }
 
 Item AnalyseScene::item_at(Point p) const { return hit(last_, p); }
 
-QString AnalyseScene::tooltip(Point p) {
-  if (session_.data() == nullptr) return {};
-  const Item item = item_at(p);
-  if (item.kind == ItemKind::None) return {};
-  const bool above = contains(timeline_area(), p);
-  const ViewState state = drawn_state();
-  const Hover hover =
-      above ? describe_timeline(session_.data()->timeline(), timeline_area(), state, item)
-            : describe_memory(session_.data()->memory(), item, time_at(shown(), p.x), state);
-  return hover.title.empty() ? QString() : tip_html(hover);
-}
-
-QString AnalyseScene::description() const {
-  if (session_.data() == nullptr) return "Nothing has been simulated yet.";
+QString AnalyseScene::words() const {
   const Result& result = session_.experiment()->result;
   const TimeRange shown = session_.shown();
   QString text = QString("Timeline of %1 pipeline ranks and their memory, from %2 to %3. %4")
-                     .arg(session_.data()->timeline().ranks.size())
+                     .arg(data().get<TimelineModel>().ranks.size())
                      .arg(QString::fromStdString(spell_duration(shown.from)),
                           QString::fromStdString(spell_duration(shown.to)),
                           QString::fromStdString(result.verdict.sentence));
   if (const Item item = session_.state().selected; item.kind != ItemKind::None) {
     const Hover hover =
-        describe_timeline(session_.data()->timeline(), timeline_area(), session_.state(), item);
+        describe_timeline(data().get<TimelineModel>(), timeline_area(), session_.state(), item);
     text += QString(" Selected: %1, %2, %3.")
                 .arg(QString::fromStdString(hover.title), QString::fromStdString(hover.where),
                      QString::fromStdString(hover.value));
@@ -98,19 +64,21 @@ QString AnalyseScene::description() const {
   return text;
 }
 
-Qt::CursorShape AnalyseScene::cursor(Point p) {
-  if (session_.data() == nullptr) return Qt::ArrowCursor;
+Qt::CursorShape AnalyseScene::shape(Point p) const {
   const TimelineLayout layout =
-      timeline_layout(session_.data()->timeline(), timeline_area(), session_.state());
+      timeline_layout(data().get<TimelineModel>(), timeline_area(), session_.state());
   if (contains(layout.overview, p)) return Qt::OpenHandCursor;
   return contains(layout.ruler, p) ? Qt::IBeamCursor : Qt::ArrowCursor;
 }
 
-bool AnalyseScene::input(const InputFrame& frame) {
-  if (session_.data() == nullptr) return false;
+bool AnalyseScene::take(const InputFrame& frame) {
   const bool steps = frame.pressed[0] || frame.pressed[2];
   if (steps) exploration_.rest();
-  if (frame.wheel_x != 0 || frame.wheel_y != 0) wheel(frame);
+  std::optional<TimeRange> range = session_.state().shown;
+  if (navigate_time(range, shown(), limits(session_.end()), frame))
+    session_.show(range);
+  else if (frame.wheel_y != 0)
+    wheel(frame);
   for (int k : frame.keys) key(k, frame);
   if (steps) press(frame);
   if (frame.down[0] || frame.down[2]) drag(frame);
@@ -139,7 +107,7 @@ void AnalyseScene::follow_selection() {
   followed_ = selected;
   if (selected.kind != ItemKind::Span) return;
   const TimelineLayout layout =
-      timeline_layout(session_.data()->timeline(), timeline_area(), session_.state());
+      timeline_layout(data().get<TimelineModel>(), timeline_area(), session_.state());
   const float top = lane_top(layout, session_.selected_rank());
   const float above = layout.lanes.y - (top - 2),
               below = top + layout.sizes.pitch - layout.lanes.bottom();
@@ -153,7 +121,7 @@ void AnalyseScene::press(const InputFrame& frame) {
   pressed_ = frame.at;
   if (frame.twice) fit_span(item_at(frame.at));
   const TimelineLayout layout =
-      timeline_layout(session_.data()->timeline(), timeline_area(), session_.state());
+      timeline_layout(data().get<TimelineModel>(), timeline_area(), session_.state());
   if (frame.pressed[2]) {
     drag_ = Drag::Pan;
   } else if (contains(layout.overview, frame.at)) {
@@ -167,10 +135,12 @@ void AnalyseScene::press(const InputFrame& frame) {
 void AnalyseScene::drag(const InputFrame& frame) {
   const float moved = std::abs(frame.at.x - pressed_.x);
   if (drag_ == Drag::Pan) {
-    pan_by(frame.at.x - before_.x);
+    const Viewport moved_to =
+        pan(shown(), static_cast<double>(frame.at.x - before_.x), limits(session_.end()));
+    session_.show(TimeRange{moved_to.from, moved_to.to});
   } else if (drag_ == Drag::Window) {
     const TimelineLayout layout =
-        timeline_layout(session_.data()->timeline(), timeline_area(), session_.state());
+        timeline_layout(data().get<TimelineModel>(), timeline_area(), session_.state());
     session_.show(
         dragged_to(layout.strip, {layout.shown.from, layout.shown.to}, frame.at.x, session_.end()));
   } else if (drag_ == Drag::Range && moved > kClick) {
@@ -194,7 +164,7 @@ void AnalyseScene::click(Point p) {
     return exploration_.go_to_mark(item.tag - kMarkTag);
   if (item.kind == ItemKind::Wave || item.kind == ItemKind::Peak) {
     const DeviceId device{static_cast<std::uint32_t>(item.tag)};
-    const StepCurve& curve = session_.data()->memory().totals[device.value];
+    const StepCurve& curve = data().get<MemoryModel>().totals[device.value];
     session_.expand(device);
     exploration_.pin(device, item.kind == ItemKind::Peak ? peak_at(curve) : time_at(shown(), p.x));
   } else if (contains(timeline_area(), p)) {
@@ -209,12 +179,7 @@ void AnalyseScene::fit_span(Item item) {
 }
 
 void AnalyseScene::wheel(const InputFrame& frame) {
-  if (frame.modifiers & kControl)
-    return zoom_by(std::pow(kZoomStep, static_cast<double>(frame.wheel_y)), frame.at.x);
-  if (frame.modifiers & kShift)
-    return pan_by(40.0 * static_cast<double>(frame.wheel_y + frame.wheel_x));
-  if (frame.wheel_x != 0) pan_by(40.0 * static_cast<double>(frame.wheel_x));
-  const TimelineModel& model = session_.data()->timeline();
+  const TimelineModel& model = data().get<TimelineModel>();
   const TimelineLayout layout = timeline_layout(model, timeline_area(), session_.state());
   const float step = 3 * kFullLanes.pitch * frame.wheel_y;
   session_.scroll_to(
@@ -222,24 +187,7 @@ void AnalyseScene::wheel(const InputFrame& frame) {
 }
 
 void AnalyseScene::key(int key, const InputFrame& frame) {
-  const Viewport view = shown();
-  const double at = frame.inside ? static_cast<double>(frame.at.x)
-                                 : static_cast<double>(view.plot.x + view.plot.width / 2);
-  const double page = static_cast<double>(view.plot.width) / 8;
   switch (key) {
-    case Qt::Key_W:
-    case Qt::Key_Plus:
-    case Qt::Key_Equal:
-      return zoom_by(kZoomStep, at);
-    case Qt::Key_S:
-    case Qt::Key_Minus:
-      return zoom_by(1 / kZoomStep, at);
-    case Qt::Key_A:
-      return pan_by(page);
-    case Qt::Key_D:
-      return pan_by(-page);
-    case Qt::Key_Home:
-      return session_.show({});
     case Qt::Key_F:
       return fit_selection();
     case Qt::Key_R:
@@ -281,16 +229,6 @@ void AnalyseScene::key(int key, const InputFrame& frame) {
   }
 }
 
-void AnalyseScene::zoom_by(double factor, double x) {
-  const Viewport view = zoom(shown(), factor, x, limits(session_.end()));
-  session_.show(TimeRange{view.from, view.to});
-}
-
-void AnalyseScene::pan_by(double dx) {
-  const Viewport view = pan(shown(), dx, limits(session_.end()));
-  session_.show(TimeRange{view.from, view.to});
-}
-
 void AnalyseScene::fit_selection() {
   TimeRange wanted = session_.range();
   const Item item = session_.state().selected;
@@ -303,7 +241,7 @@ void AnalyseScene::fit_selection() {
 }
 
 void AnalyseScene::walk(int columns, int rows) {
-  const TimelineModel& model = session_.data()->timeline();
+  const TimelineModel& model = data().get<TimelineModel>();
   if (model.ranks.empty()) return;
   std::size_t rank = session_.selected_rank();
   const Item now = session_.state().selected;
@@ -331,7 +269,7 @@ Instant AnalyseScene::snapped(Point p, bool free) const {
   const Viewport view = shown();
   const Instant here = time_at(view, p.x);
   if (free) return here;
-  const TimelineModel& model = session_.data()->timeline();
+  const TimelineModel& model = data().get<TimelineModel>();
   const TimelineLayout layout = timeline_layout(model, timeline_area(), session_.state());
   Instant best = here;
   double nearest = kSnap;

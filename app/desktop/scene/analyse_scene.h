@@ -2,22 +2,26 @@
 // the mouse and the keys do to them.
 #pragma once
 
-#include "app/desktop/controls/canvas_widget.h"
+#include "app/desktop/scene/view_scene.h"
 #include "app/desktop/session/exploration.h"
 #include "visualizers/viewmodel/viewport.h"
 
 namespace trainyard {
 
-class AnalyseScene : public Scene {
+class AnalyseScene : public ViewScene {
  public:
   AnalyseScene(Session& session, Exploration& exploration)
-      : session_(session), exploration_(exploration) {}
+      : ViewScene(session, "analyse"), exploration_(exploration) {}
 
   Drawing draw(Size, double scale) override;
-  bool input(const InputFrame&) override;
-  QString tooltip(Point) override;
-  QString description() const override;
-  Qt::CursorShape cursor(Point) override;
+  void select(Item item) override { session_.select(item); }
+
+ protected:
+  bool take(const InputFrame&) override;
+  QString words() const override;
+  Qt::CursorShape shape(Point) const override;
+  /// The session's own selection is this view's.
+  ViewState state(double scale) const override;
 
  private:
   enum class Drag { None, Range, Window, Pan };
@@ -27,8 +31,6 @@ class AnalyseScene : public Scene {
   void wheel(const InputFrame&);
   void key(int key, const InputFrame&);
   void click(Point);
-  void zoom_by(double factor, double x);
-  void pan_by(double dx);
   void fit_selection();
   void fit_span(Item);
   void follow_pointer(const InputFrame&);
@@ -38,23 +40,14 @@ class AnalyseScene : public Scene {
   Rect timeline_area() const;
   Rect memory_area() const;
   Viewport shown() const;
-  /// The session's, at the scale of the last picture.
-  ViewState drawn_state() const;
   Item item_at(Point) const;
 
-  Session& session_;
   Exploration& exploration_;
-  Size size_{};
-  double scale_ = 1;
-  Drawing last_{Size{}};
   Drag drag_ = Drag::None;
   Point pressed_{}, before_{};
   bool inside_ = false;
   Item followed_;
   Instant anchor_{};
 };
-
-/// A Hover as rich text for a tooltip: at most five lines.
-QString tip_html(const Hover&);
 
 }  // namespace trainyard

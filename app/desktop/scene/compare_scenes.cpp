@@ -5,7 +5,8 @@
 #include <utility>
 
 #include "app/desktop/controls/text.h"
-#include "app/desktop/scene/analyse_scene.h"
+#include "app/desktop/scene/time_navigator.h"
+#include "app/desktop/scene/tip.h"
 #include "visualizers/chart/time_plot.h"
 #include "visualizers/viewmodel/format.h"
 
@@ -69,32 +70,9 @@ Viewport CompareScene::viewport(bool b) const {
   return viewport_of(area(), b ? look_.state.b : look_.state.a, end_of(b));
 }
 
-void CompareScene::show(bool b, const Viewport& view) {
-  const Viewport kept = clamp(view, {.first = Instant{}, .last = end_of(b)});
-  (b ? look_.state.b : look_.state.a).shown = TimeRange{kept.from, kept.to};
-}
-
-void CompareScene::zoom_by(double factor, Point at) {
-  const bool b = over_b(at);
-  show(b, zoom(viewport(b), factor, at.x, {.first = Instant{}, .last = end_of(b)}));
-}
-
-void CompareScene::pan_by(double dx, Point at) {
-  const bool b = over_b(at);
-  show(b, pan(viewport(b), dx, {.first = Instant{}, .last = end_of(b)}));
-}
-
-bool CompareScene::key(int key, Point at) {
+bool CompareScene::key(int key) {
   const std::uint32_t rank = shown_rank(*look_.timelines, look_.state);
-  if (key == Qt::Key_W || key == Qt::Key_Plus || key == Qt::Key_Equal)
-    zoom_by(kZoomStep, at);
-  else if (key == Qt::Key_S || key == Qt::Key_Minus)
-    zoom_by(1 / kZoomStep, at);
-  else if (key == Qt::Key_Left)
-    pan_by(2 * kScrollStep, at);
-  else if (key == Qt::Key_Right)
-    pan_by(-2 * kScrollStep, at);
-  else if (key == Qt::Key_Up)
+  if (key == Qt::Key_Up)
     look_.state.rank = rank == 0 ? 0 : rank - 1;
   else if (key == Qt::Key_Down)
     look_.state.rank = rank + 1;
@@ -117,14 +95,14 @@ bool CompareScene::input(const InputFrame& frame) {
   if (look_.timelines == nullptr) return false;
   const Rect plot = plot_of(area());
   const Point at = frame.inside ? frame.at : Point{plot.x + plot.width / 2, plot.y + 40};
-  bool moved = false;
-  if (frame.wheel_y != 0) {
-    if (frame.modifiers & kShift)
-      pan_by(kScrollStep * frame.wheel_y, at);
-    else if (frame.modifiers & kControl)
-      zoom_by(frame.wheel_y > 0 ? kZoomStep : 1 / kZoomStep, at);
-    moved = (frame.modifiers & (kShift | kControl)) != 0;
-  }
+  // D shows the differences here, so the arrows go along time in place of A and D.
+  InputFrame along = frame;
+  std::erase(along.keys, Qt::Key_D);
+  std::replace(along.keys.begin(), along.keys.end(), int{Qt::Key_Left}, int{Qt::Key_A});
+  std::replace(along.keys.begin(), along.keys.end(), int{Qt::Key_Right}, int{Qt::Key_D});
+  const bool b_moves = over_b(at);
+  bool moved = navigate_time((b_moves ? look_.state.b : look_.state.a).shown, viewport(b_moves),
+                             {.first = Instant{}, .last = end_of(b_moves)}, along);
   if (clicked(frame)) {
     const Item item = hit(last_, frame.at);
     if (item.kind == ItemKind::Lane) {
@@ -136,7 +114,7 @@ bool CompareScene::input(const InputFrame& frame) {
     }
     moved = true;
   }
-  for (const int pressed : frame.keys) moved |= key(pressed, at);
+  for (const int pressed : frame.keys) moved |= key(pressed);
   return moved;
 }
 

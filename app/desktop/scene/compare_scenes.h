@@ -56,10 +56,7 @@ class CompareScene : public Scene {
   bool over_b(Point) const;
   Instant end_of(bool b) const;
   Viewport viewport(bool b) const;
-  void zoom_by(double factor, Point);
-  void pan_by(double dx, Point);
-  void show(bool b, const Viewport&);
-  bool key(int key, Point);
+  bool key(int key);
 
   CompareLook& look_;
   Told told_;

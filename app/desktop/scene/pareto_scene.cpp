@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "app/desktop/scene/analyse_scene.h"
+#include "app/desktop/scene/tip.h"
 #include "app/workspace/plans/plan_points.h"
 #include "visualizers/chart/time_plot.h"
 #include "visualizers/viewmodel/format.h"

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "app/desktop/controls/text.h"
-#include "app/desktop/scene/analyse_scene.h"
+#include "app/desktop/scene/tip.h"
 #include "visualizers/drawing/text_metrics.h"
 #include "visualizers/viewmodel/format.h"
 

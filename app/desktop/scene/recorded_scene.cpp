@@ -5,7 +5,8 @@
 #include <cmath>
 #include <utility>
 
-#include "app/desktop/scene/analyse_scene.h"
+#include "app/desktop/scene/time_navigator.h"
+#include "app/desktop/scene/tip.h"
 
 namespace trainyard {
 void RecordedScene::set_model(std::shared_ptr<const RecordedModel> model, const QString& words) {
@@ -61,27 +62,13 @@ void RecordedScene::scroll_by(float dy) {
   state_.scroll = std::clamp(state_.scroll + dy, 0.F, over);
 }
 
-bool RecordedScene::key(int pressed, double x) {
+bool RecordedScene::key(int pressed) {
   const Viewport now = layout().shown;
   switch (pressed) {
     case Qt::Key_Down:
       return scroll_by(kScrollStep), true;
     case Qt::Key_Up:
       return scroll_by(-kScrollStep), true;
-    case Qt::Key_W:
-    case Qt::Key_Plus:
-    case Qt::Key_Equal:
-      return show(zoom(now, kZoomStep, x, limits())), true;
-    case Qt::Key_S:
-    case Qt::Key_Minus:
-      return show(zoom(now, 1 / kZoomStep, x, limits())), true;
-    case Qt::Key_A:
-      return show(pan(now, 2 * kScrollStep, limits())), true;
-    case Qt::Key_D:
-      return show(pan(now, -2 * kScrollStep, limits())), true;
-    case Qt::Key_Home:
-      state_.shown.reset();
-      return true;
     case Qt::Key_F:
       if (state_.range)
         show(fit(now, state_.range->from, state_.range->to, limits()));
@@ -139,20 +126,12 @@ bool RecordedScene::mouse(const InputFrame& frame) {
 
 bool RecordedScene::input(const InputFrame& frame) {
   if (!model_) return false;
-  const Rect plot = plot_of(area());
-  const double x = frame.inside ? frame.at.x : plot.x + plot.width / 2;
   bool moved = mouse(frame);
-  if (frame.wheel_y != 0) {
-    const Viewport now = layout().shown;
-    if (frame.modifiers & kControl)
-      show(zoom(now, frame.wheel_y > 0 ? kZoomStep : 1 / kZoomStep, x, limits()));
-    else if (frame.modifiers & kShift)
-      show(pan(now, kScrollStep * frame.wheel_y, limits()));
-    else
-      scroll_by(-kScrollStep * frame.wheel_y);
+  if (navigate_time(state_.shown, layout().shown, limits(), frame))
     moved = true;
-  }
-  for (const int pressed : frame.keys) moved = key(pressed, x) || moved;
+  else if (frame.wheel_y != 0)
+    scroll_by(-kScrollStep * frame.wheel_y), moved = true;
+  for (const int pressed : frame.keys) moved = key(pressed) || moved;
   return moved;
 }
 

@@ -34,7 +34,7 @@ class RecordedScene : public Scene {
   TimeLimits limits() const { return {.first = model_->begin, .last = model_->end}; }
   void show(const Viewport&);
   void scroll_by(float);
-  bool key(int key, double x);
+  bool key(int pressed);
   void click(Point);
   bool mouse(const InputFrame&);
 

@@ -1,6 +1,6 @@
 #include "app/desktop/scene/residuals_scene.h"
 
-#include "app/desktop/scene/analyse_scene.h"
+#include "app/desktop/scene/tip.h"
 #include "visualizers/chart/time_plot.h"
 
 namespace trainyard {

@@ -3,7 +3,8 @@
 
 #include <algorithm>
 
-#include "app/desktop/scene/analyse_scene.h"
+#include "app/desktop/scene/time_navigator.h"
+#include "app/desktop/scene/tip.h"
 #include "visualizers/run/run_now.h"
 
 namespace trainyard {
@@ -28,54 +29,17 @@ void RunScene::scroll_by(float dy) {
   state_.scroll = std::clamp(state_.scroll + dy, 0.F, run_overhang(model_, area()));
 }
 
-void RunScene::show(const Viewport& view) {
-  const TimeLimits limits{.first = Instant{}, .last = run_end(model_)};
-  const Viewport kept = clamp(view, limits);
-  state_.shown = TimeRange{kept.from, kept.to};
-}
-
-void RunScene::zoom_by(double factor, double x) {
-  const Viewport now = viewport_of(run_layout(model_, area()).ranks, state_, run_end(model_));
-  show(zoom(now, factor, x, {.first = Instant{}, .last = run_end(model_)}));
-}
-
-void RunScene::pan_by(double dx) {
-  const Viewport now = viewport_of(run_layout(model_, area()).ranks, state_, run_end(model_));
-  show(pan(now, dx, {.first = Instant{}, .last = run_end(model_)}));
-}
-
 bool RunScene::input(const InputFrame& frame) {
   if (!model_.predicted) return false;
-  const Rect plot = plot_of(run_layout(model_, area()).ranks);
-  const double x = frame.inside ? frame.at.x : plot.x + plot.width / 2;
-  bool moved = false;
-  if (frame.wheel_y != 0) {
-    if (frame.modifiers & kControl)
-      zoom_by(frame.wheel_y > 0 ? kZoomStep : 1 / kZoomStep, x);
-    else if (frame.modifiers & kShift)
-      pan_by(kScrollStep * frame.wheel_y);
-    else
-      scroll_by(-kScrollStep * frame.wheel_y);
-    moved = true;
-  }
+  const Viewport now = viewport_of(run_layout(model_, area()).ranks, state_, run_end(model_));
+  bool moved =
+      navigate_time(state_.shown, now, {.first = Instant{}, .last = run_end(model_)}, frame);
+  if (!moved && frame.wheel_y != 0) scroll_by(-kScrollStep * frame.wheel_y), moved = true;
   for (const int key : frame.keys) {
+    if (key == Qt::Key_Home) state_.scroll = 0;
+    if (key != Qt::Key_Down && key != Qt::Key_Up) continue;
+    scroll_by(key == Qt::Key_Down ? kScrollStep : -kScrollStep);
     moved = true;
-    if (key == Qt::Key_Down)
-      scroll_by(kScrollStep);
-    else if (key == Qt::Key_Up)
-      scroll_by(-kScrollStep);
-    else if (key == Qt::Key_W || key == Qt::Key_Plus || key == Qt::Key_Equal)
-      zoom_by(kZoomStep, x);
-    else if (key == Qt::Key_S || key == Qt::Key_Minus)
-      zoom_by(1 / kZoomStep, x);
-    else if (key == Qt::Key_A)
-      pan_by(2 * kScrollStep);
-    else if (key == Qt::Key_D)
-      pan_by(-2 * kScrollStep);
-    else if (key == Qt::Key_Home)
-      state_.shown.reset(), state_.scroll = 0;
-    else
-      moved = false;
   }
   return moved;
 }

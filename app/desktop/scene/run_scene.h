@@ -19,9 +19,6 @@ class RunScene : public Scene {
  private:
   Rect area() const { return {0, 0, last_.size.width, last_.size.height}; }
   void scroll_by(float);
-  void zoom_by(double factor, double x);
-  void pan_by(double dx);
-  void show(const Viewport&);
 
   const RunModel& model_;
   Drawing last_{Size{}};

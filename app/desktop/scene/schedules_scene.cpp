@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "app/desktop/scene/analyse_scene.h"
+#include "app/desktop/scene/tip.h"
 #include "visualizers/viewmodel/format.h"
 
 namespace trainyard {

@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <cmath>
 
-#include "app/desktop/scene/analyse_scene.h"
 #include "core/methods/settings/settings.h"
+#include "visualizers/model/layer_view.h"
 #include "visualizers/view_data.h"
 
 namespace trainyard {
 
 SplitModel SplitScene::model() const {
-  SplitModel model = split_model(session_.experiment()->workload, session_.data()->layers());
+  SplitModel model = split_model(session_.experiment()->workload, data().get<LayerModel>());
   if (!session_.stale() || document_.plan() == nullptr) return model;
   const std::string own = own_setting(*document_.plan(), "split");
   if (own.empty()) return model;
@@ -29,12 +29,11 @@ SplitModel SplitScene::model() const {
   return model;
 }
 
-Drawing SplitScene::draw(Size size, double) {
-  last_ = Drawing(size);
-  if (session_.data() == nullptr) return last_;
-  draw_split(last_, {0, 0, size.width, size.height}, model(),
+Drawing SplitScene::paint(Size size, double) const {
+  Drawing drawing(size);
+  draw_split(drawing, {0, 0, size.width, size.height}, model(),
              chosen_ ? Item{ItemKind::Ruler, *chosen_} : Item{});
-  return last_;
+  return drawing;
 }
 
 // Steps that follow each other are one step of undo.
@@ -46,8 +45,7 @@ void SplitScene::move(std::size_t boundary, int layers) {
   document_.apply("Split of layers", {"split=" + words.join(',')}, "split");
 }
 
-bool SplitScene::input(const InputFrame& frame) {
-  if (session_.data() == nullptr) return false;
+bool SplitScene::take(const InputFrame& frame) {
   const SplitModel now = model();
   const std::size_t boundaries = now.layers.size() - 1;
   if (boundaries == 0) return false;
@@ -66,7 +64,7 @@ bool SplitScene::input(const InputFrame& frame) {
       chosen_ = static_cast<std::size_t>(
           std::clamp(static_cast<int>(*chosen_) + by, 0, static_cast<int>(boundaries) - 1));
   }
-  const SplitLayout layout = split_layout(now, {0, 0, last_.size.width, last_.size.height});
+  const SplitLayout layout = split_layout(now, area());
   if (frame.pressed[0]) {
     chosen_ = boundary_at(now, layout, frame.at);
     dragging_ = chosen_.has_value();
@@ -80,21 +78,17 @@ bool SplitScene::input(const InputFrame& frame) {
   return again;
 }
 
-QString SplitScene::tooltip(Point p) {
-  if (session_.data() == nullptr || dragging_) return {};
-  const Hover hover = describe_split(model(), hit(last_, p));
-  return hover.title.empty() ? QString() : tip_html(hover);
+Hover SplitScene::describe(Point p) const {
+  return dragging_ ? Hover{} : describe_split(model(), hit(last_, p));
 }
 
-Qt::CursorShape SplitScene::cursor(Point p) {
-  if (session_.data() == nullptr) return Qt::ArrowCursor;
+Qt::CursorShape SplitScene::shape(Point p) const {
   const SplitModel now = model();
-  const SplitLayout layout = split_layout(now, {0, 0, last_.size.width, last_.size.height});
+  const SplitLayout layout = split_layout(now, area());
   return boundary_at(now, layout, p) ? Qt::SplitHCursor : Qt::ArrowCursor;
 }
 
-QString SplitScene::description() const {
-  if (session_.data() == nullptr) return "Layers of each stage. Nothing has been simulated yet.";
+QString SplitScene::words() const {
   const SplitModel now = model();
   QStringList words;
   for (const int n : now.layers) words << QString::number(n);

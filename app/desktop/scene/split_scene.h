@@ -2,22 +2,23 @@
 // moved by keys, and the plan follows.
 #pragma once
 
-#include "app/desktop/controls/canvas_widget.h"
+#include "app/desktop/scene/experiment_scene.h"
 #include "app/desktop/session/document.h"
-#include "app/desktop/session/session.h"
 #include "visualizers/schedule/split_view.h"
 
 namespace trainyard {
 
-class SplitScene : public Scene {
+class SplitScene : public ExperimentScene {
  public:
-  SplitScene(Document& document, Session& session) : document_(document), session_(session) {}
+  SplitScene(Document& document, Session& session)
+      : ExperimentScene(session, "Layers of each stage"), document_(document) {}
 
-  Drawing draw(Size, double scale) override;
-  bool input(const InputFrame&) override;
-  QString tooltip(Point) override;
-  QString description() const override;
-  Qt::CursorShape cursor(Point) override;
+ protected:
+  Drawing paint(Size, double scale) const override;
+  bool take(const InputFrame&) override;
+  Hover describe(Point) const override;
+  QString words() const override;
+  Qt::CursorShape shape(Point) const override;
 
  private:
   /// The newest split: a change is seen here before it has been simulated.
@@ -25,8 +26,6 @@ class SplitScene : public Scene {
   void move(std::size_t boundary, int layers);
 
   Document& document_;
-  Session& session_;
-  Drawing last_{Size{}};
   std::optional<std::size_t> chosen_;
   bool dragging_ = false;
 };

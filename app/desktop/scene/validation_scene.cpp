@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "app/desktop/scene/analyse_scene.h"
+#include "app/desktop/scene/tip.h"
 #include "visualizers/chart/time_plot.h"
 
 namespace trainyard {

@@ -1,37 +1,36 @@
 #include "app/desktop/scene/view_scene.h"
 
-#include "app/desktop/scene/analyse_scene.h"
+#include "app/desktop/controls/text.h"
+#include "visualizers/view_data.h"
 
 namespace trainyard {
 
-Drawing ViewScene::draw(Size size, double scale) {
-  last_ = Drawing(size);
-  if (session_.data() == nullptr) return last_;
+ViewScene::ViewScene(Session& session, std::string_view name)
+    : ExperimentScene(session, q(view(name).summary)), view_(view(name)) {}
+
+ViewState ViewScene::state(double scale) const {
   ViewState state = session_.state();
   state.selected = selected_;
   state.scale = scale;
-  return last_ = view_.draw(*session_.data(), size, state);
+  return state;
 }
 
-bool ViewScene::input(const InputFrame& frame) {
+Drawing ViewScene::paint(Size size, double scale) const {
+  return view_.draw(data(), size, state(scale));
+}
+
+DataTable ViewScene::rows() const { return view_.table(data(), session_.state()); }
+
+bool ViewScene::take(const InputFrame& frame) {
   if (!frame.pressed[0]) return false;
   selected_ = hit(last_, frame.at);
   return true;
 }
 
-QString ViewScene::tooltip(Point p) {
-  if (session_.data() == nullptr) return {};
-  ViewState state = session_.state();
-  state.selected = selected_;
-  const Hover hover = view_.describe(*session_.data(), last_, p, state);
-  return hover.title.empty() ? QString() : tip_html(hover);
-}
+Hover ViewScene::describe(Point p) const { return view_.describe(data(), last_, p, state(scale_)); }
 
-QString ViewScene::description() const {
-  const QString summary =
-      QString::fromUtf8(view_.summary.data(), static_cast<qsizetype>(view_.summary.size()));
-  if (session_.data() == nullptr) return summary + ". Nothing has been simulated yet.";
-  return summary + ". " + QString::fromStdString(session_.experiment()->result.verdict.sentence);
+QString ViewScene::words() const {
+  return q(view_.summary) + ". " + q(session_.experiment()->result.verdict.sentence);
 }
 
 }  // namespace trainyard

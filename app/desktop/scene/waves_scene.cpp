@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "app/desktop/scene/analyse_scene.h"
 #include "visualizers/view_data.h"
 #include "visualizers/viewmodel/format.h"
+#include "visualizers/waves/waves_model.h"
 
 namespace trainyard {
 namespace {
@@ -15,21 +15,18 @@ constexpr double kPhaseStep = 0.01;  // of a cycle, by an arrow key
 }  // namespace
 
 const WavesModel* WavesScene::model() const {
-  return session_.data() == nullptr || session_.data()->waves().devices.empty()
-             ? nullptr
-             : &session_.data()->waves();
+  const WavesModel& model = data().get<WavesModel>();
+  return model.devices.empty() ? nullptr : &model;
 }
 
-ViewState WavesScene::state() const {
+ViewState WavesScene::state(double scale) const {
   ViewState state = session_.state();
-  state.scale = scale_;
+  state.scale = scale;
   if (dragging_ || session_.stale()) state.wave_offset = wanted_;
   return state;
 }
 
-WavesLayout WavesScene::layout() const {
-  return waves_layout(*model(), {0, 0, last_.size.width, last_.size.height}, state());
-}
+WavesLayout WavesScene::layout() const { return waves_layout(*model(), area(), state(scale_)); }
 
 bool WavesScene::movable() const {
   return model() != nullptr && model()->waves > 1 && session_.experiment()->program.stages == 1;
@@ -38,15 +35,6 @@ bool WavesScene::movable() const {
 bool WavesScene::on_slider(Point p) const {
   const Rect slider = layout().slider;
   return contains({slider.x - 8, slider.y, slider.width + 16, slider.height + 20}, p);
-}
-
-Drawing WavesScene::draw(Size size, double scale) {
-  last_ = Drawing(size);
-  scale_ = scale;
-  if (model() == nullptr) return last_;
-  draw_waves(last_, {0, 0, size.width, size.height}, *model(), session_.data()->timeline(),
-             state());
-  return last_;
 }
 
 // The plan follows the handle at once; steps that follow each other are one step of undo.
@@ -64,7 +52,7 @@ void WavesScene::step(double by) {
   move_to(now + by);
 }
 
-bool WavesScene::input(const InputFrame& frame) {
+bool WavesScene::take(const InputFrame& frame) {
   if (model() == nullptr) return false;
   bool changed = false;
   for (const int key : frame.keys) {
@@ -94,8 +82,8 @@ bool WavesScene::input(const InputFrame& frame) {
 
 bool WavesScene::read_time(const InputFrame& frame) {
   const WavesLayout at = layout();
-  const Viewport v = viewport_of(at.ruler, state(), session_.end());
-  const float bottom = state().by_phase ? at.bar.y : at.memory.bottom();
+  const Viewport v = viewport_of(at.ruler, state(scale_), session_.end());
+  const float bottom = state(scale_).by_phase ? at.bar.y : at.memory.bottom();
   const bool over =
       frame.inside && frame.at.x >= v.plot.x && frame.at.x < v.plot.right() && frame.at.y < bottom;
   if (frame.pressed[0]) {
@@ -129,26 +117,23 @@ void WavesScene::click(Point p) {
     return exploration_.go_to_mark(item.tag - kMarkTag);
   if (item.kind != ItemKind::Wave && item.kind != ItemKind::Peak) return;
   const DeviceWaves& waves = model()->devices[layout().device.value];
-  const Instant at = item.kind == ItemKind::Peak ? Instant{waves.total.at[waves.total.peak]}
-                                                 : waves_instant(*model(), layout(), state(), p);
+  const Instant at = item.kind == ItemKind::Peak
+                         ? Instant{waves.total.at[waves.total.peak]}
+                         : waves_instant(*model(), layout(), state(scale_), p);
   session_.set_cursor(at);
   exploration_.pin(waves.device, at);
 }
 
-QString WavesScene::tooltip(Point p) {
-  if (model() == nullptr || dragging_) return {};
-  const Hover hover =
-      describe_waves(*model(), session_.data()->timeline(),
-                     {0, 0, last_.size.width, last_.size.height}, state(), hit(last_, p), p);
-  return hover.title.empty() ? QString() : tip_html(hover);
+Hover WavesScene::describe(Point p) const {
+  return model() == nullptr || dragging_ ? Hover{} : ViewScene::describe(p);
 }
 
-Qt::CursorShape WavesScene::cursor(Point p) {
+Qt::CursorShape WavesScene::shape(Point p) const {
   return movable() && on_slider(p) ? Qt::SizeHorCursor : Qt::ArrowCursor;
 }
 
-QString WavesScene::description() const {
-  if (model() == nullptr) return "Memory by wave. Nothing has been simulated yet.";
+QString WavesScene::words() const {
+  if (model() == nullptr) return "No device holds anything.";
   const DeviceWaves& waves = model()->devices[layout().device.value];
   const OffsetScan scan = scan_of(*model(), layout().device);
   const auto percent = [](double share) { return QString::fromStdString(spell_percent(share)); };

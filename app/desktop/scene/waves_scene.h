@@ -2,28 +2,31 @@
 // and the plan follows.
 #pragma once
 
-#include "app/desktop/controls/canvas_widget.h"
+#include "app/desktop/scene/view_scene.h"
 #include "app/desktop/session/document.h"
 #include "app/desktop/session/exploration.h"
 #include "visualizers/waves/waves_view.h"
 
 namespace trainyard {
 
-class WavesScene : public Scene {
+class WavesScene : public ViewScene {
  public:
   WavesScene(Document& document, Session& session, Exploration& exploration)
-      : document_(document), session_(session), exploration_(exploration) {}
+      : ViewScene(session, "waves"), document_(document), exploration_(exploration) {}
 
-  Drawing draw(Size, double scale) override;
-  bool input(const InputFrame&) override;
-  QString tooltip(Point) override;
-  QString description() const override;
-  Qt::CursorShape cursor(Point) override;
+  void select(Item item) override { session_.select(item); }
+
+ protected:
+  bool take(const InputFrame&) override;
+  Hover describe(Point) const override;
+  QString words() const override;
+  Qt::CursorShape shape(Point) const override;
+  ViewState state(double scale) const override;
 
  private:
+  /// Null if the program holds nothing.
   const WavesModel* model() const;
   WavesLayout layout() const;
-  ViewState state() const;
   /// The plan has waves on one device, so that their offset is its own to choose.
   bool movable() const;
   bool on_slider(Point) const;
@@ -35,10 +38,7 @@ class WavesScene : public Scene {
   bool read_time(const InputFrame&);
 
   Document& document_;
-  Session& session_;
   Exploration& exploration_;
-  Drawing last_{Size{}};
-  double scale_ = 1;
   bool dragging_ = false;
   bool ranging_ = false;
   Point before_{}, pressed_{};

@@ -7,7 +7,9 @@
 #include "core/base/error.h"
 #include "core/base/units_text.h"
 #include "core/timeline/buffer_lives.h"
+#include "visualizers/time/memory_model.h"
 #include "visualizers/time/memory_stack.h"
+#include "visualizers/time/timeline_model.h"
 #include "visualizers/timeline/timeline_walk.h"
 #include "visualizers/view_data.h"
 #include "visualizers/viewmodel/format.h"
@@ -56,7 +58,8 @@ void Exploration::search(const QString& words) {
   if (!words_.isEmpty() && session_.data() != nullptr) {
     try {
       const SpanQuery query = parse_span_query(words_.toStdString());
-      found = std::make_shared<const SpanHits>(find_spans(session_.data()->timeline(), query));
+      found = std::make_shared<const SpanHits>(
+          find_spans(session_.data()->get<TimelineModel>(), query));
     } catch (const Error& error) {
       problem_ = QString::fromStdString(describe(error));
     }
@@ -75,7 +78,8 @@ std::size_t Exploration::hit() const {
   if (!id.valid() || hits() == 0) return 0;
   const std::vector<InstructionId>& spans = session_.state().hits->spans;
   // The first hit at or after the span is the span itself if it is a hit.
-  const auto next = next_hit(session_.data()->timeline(), *session_.state().hits, id, {}, -1);
+  const auto next =
+      next_hit(session_.data()->get<TimelineModel>(), *session_.state().hits, id, {}, -1);
   const std::size_t place = next ? (*next + 1) % spans.size() : 0;
   return spans[place] == id ? place + 1 : 0;
 }
@@ -84,7 +88,7 @@ void Exploration::step_hit(int by) {
   if (session_.data() == nullptr || !session_.state().hits) return;
   const SpanHits& found = *session_.state().hits;
   const Instant at = session_.state().cursor.value_or(session_.shown().from);
-  if (const auto place = next_hit(session_.data()->timeline(), found, selected(), at, by))
+  if (const auto place = next_hit(session_.data()->get<TimelineModel>(), found, selected(), at, by))
     select_span(found.spans[*place]);
   Q_EMIT search_changed();
 }
@@ -156,23 +160,25 @@ void Exploration::select_span(InstructionId id) {
 }
 
 void Exploration::walk_name(int by) {
-  if (selected().valid()) select_span(same_name(session_.data()->timeline(), selected(), by));
+  if (selected().valid())
+    select_span(same_name(session_.data()->get<TimelineModel>(), selected(), by));
 }
 
 void Exploration::walk_device(int by) {
-  if (selected().valid()) select_span(on_device(session_.data()->timeline(), selected(), by));
+  if (selected().valid())
+    select_span(on_device(session_.data()->get<TimelineModel>(), selected(), by));
 }
 
 void Exploration::walk_path(int by) {
   if (session_.data() == nullptr) return;
   set_critical_path(true);
-  select_span(along_path(session_.data()->timeline(), selected(),
+  select_span(along_path(session_.data()->get<TimelineModel>(), selected(),
                          session_.state().cursor.value_or(session_.shown().from), by));
 }
 
 void Exploration::next_peak() {
   if (session_.data() == nullptr) return;
-  const MemoryModel& memory = session_.data()->memory();
+  const MemoryModel& memory = session_.data()->get<MemoryModel>();
   const DeviceId device = session_.state().expanded.value_or(memory.worst);
   // The walk continues from the peak that was visited last.
   const bool on_it = pinned_ && pinned_->device == device && session_.state().expanded;
@@ -191,7 +197,8 @@ void Exploration::next_peak() {
 void Exploration::next_bubble() {
   if (session_.data() == nullptr) return;
   const Instant after = session_.state().range ? session_.state().range->to : Instant{};
-  const auto bubble = bubble_after(session_.data()->timeline(), session_.selected_rank(), after);
+  const auto bubble =
+      bubble_after(session_.data()->get<TimelineModel>(), session_.selected_rank(), after);
   if (!bubble) return;
   bring_into_sight(bubble->from, bubble->to);
   session_.set_range(*bubble);
@@ -265,7 +272,7 @@ void Exploration::refresh_marks() {
 void Exploration::refresh_stack() {
   const ViewState& state = session_.state();
   if (session_.data() == nullptr || state.stack_by == StackBy::Category) return;
-  const MemoryModel& memory = session_.data()->memory();
+  const MemoryModel& memory = session_.data()->get<MemoryModel>();
   const bool chosen = state.expanded && state.expanded->value < memory.totals.size();
   auto stack = stack_of(*session_.experiment(), chosen ? *state.expanded : memory.worst, state);
   session_.look([&](ViewState& changed) { changed.stack = std::move(stack); });

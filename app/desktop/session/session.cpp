@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "visualizers/time/memory_model.h"
+#include "visualizers/time/timeline_model.h"
 #include "visualizers/view_data.h"
 
 namespace trainyard {
@@ -14,7 +16,7 @@ const NeighbourPlan* Session::neighbour(std::string_view key, std::string_view v
   return found == neighbours_.end() ? nullptr : &*found;
 }
 
-Instant Session::end() const { return data_ ? data_->timeline().end : Instant{}; }
+Instant Session::end() const { return data_ ? data_->get<TimelineModel>().end : Instant{}; }
 
 TimeRange Session::shown() const { return state_.shown.value_or(TimeRange{Instant{}, end()}); }
 
@@ -27,11 +29,11 @@ std::size_t Session::selected_rank() const {
       item.kind == ItemKind::Span || item.kind == ItemKind::Fold || item.kind == ItemKind::Idle;
   if (instruction && item.tag < experiment_->program.instructions.size()) {
     const SpanPlace place =
-        place_of(data_->timeline(), InstructionId{static_cast<std::uint32_t>(item.tag)});
+        place_of(data_->get<TimelineModel>(), InstructionId{static_cast<std::uint32_t>(item.tag)});
     return experiment_->program.streams[place.row].device.value;
   }
   if (item.kind == ItemKind::Lane) return item.tag;
-  return state_.expanded.value_or(data_->memory().worst).value;
+  return state_.expanded.value_or(data_->get<MemoryModel>().worst).value;
 }
 
 void Session::set_outcome(Outcome outcome) {
@@ -45,7 +47,7 @@ void Session::set_outcome(Outcome outcome) {
     // A selection is meaningful only within the same run.
     if (!same_run) state_.selected = {};
     if (end() != before) state_.shown.reset(), state_.range.reset(), state_.cursor.reset();
-    if (state_.expanded && state_.expanded->value >= data_->memory().totals.size())
+    if (state_.expanded && state_.expanded->value >= data_->get<MemoryModel>().totals.size())
       state_.expanded.reset();
     stale_ = false;
   }

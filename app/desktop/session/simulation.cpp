@@ -7,6 +7,8 @@
 #include <charconv>
 
 #include "app/workspace/scenario/priced_scenario.h"
+#include "visualizers/time/memory_model.h"
+#include "visualizers/time/timeline_model.h"
 #include "visualizers/view_data.h"
 
 namespace trainyard {
@@ -54,7 +56,7 @@ std::shared_ptr<const ViewData> data_of(const ExperimentPtr& experiment,
   if (cost == nullptr) cost = cost_model(experiment->workload.scenario);
   auto data = std::make_shared<const ViewData>(experiment, std::move(cost));
   // Most pages read these two models, so they are made on this thread and the window does not wait.
-  data->timeline(), data->memory();
+  data->get<TimelineModel>(), data->get<MemoryModel>();
   return data;
 }
 

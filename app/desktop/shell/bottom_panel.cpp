@@ -14,6 +14,7 @@
 #include "app/desktop/controls/widgets.h"
 #include "app/desktop/tables/reading_tables.h"
 #include "app/desktop/tables/table.h"
+#include "visualizers/time/timeline_model.h"
 #include "visualizers/view_data.h"
 #include "visualizers/viewmodel/format.h"
 #include "visualizers/viewmodel/statistics.h"
@@ -129,13 +130,13 @@ void BottomPanel::refresh_statistics() {
                            .arg(session_.state().range ? "range" : "whole run",
                                 q(format_duration(range.from)), q(format_duration(range.to))));
   std::vector<std::uint32_t> rows;
-  for (const RankLanes& rank : views->timeline().ranks) {
+  for (const RankLanes& rank : views->get<TimelineModel>().ranks) {
     rows.insert(rows.end(), rank.compute.begin(), rank.compute.end());
     rows.insert(rows.end(), rank.comm.begin(), rank.comm.end());
   }
-  names_.ask(views, views->timeline().spans, std::move(rows), range.from, range.to,
+  names_.ask(views, views->get<TimelineModel>().spans, std::move(rows), range.from, range.to,
              [this, views, range](const std::vector<NameStatistics>& list, bool exact) {
-               show_statistics(views->timeline(), range, list, exact);
+               show_statistics(views->get<TimelineModel>(), range, list, exact);
              });
 }
 

@@ -9,6 +9,7 @@
 #include "app/desktop/controls/text.h"
 #include "app/desktop/controls/theme.h"
 #include "app/desktop/controls/widgets.h"
+#include "visualizers/time/timeline_model.h"
 #include "visualizers/timeline/timeline_view.h"
 #include "visualizers/view_data.h"
 #include "visualizers/viewmodel/format.h"
@@ -121,14 +122,14 @@ void Inspector::refresh() {
     return show_facts(session_.data() == nullptr ? QList<std::pair<QString, QString>>{}
                                                  : banded_figures(session_.experiment()->result));
   }
-  const Hover hover =
-      describe_timeline(session_.data()->timeline(), {0, 0, 1000, 1000}, session_.state(), item);
+  const Hover hover = describe_timeline(session_.data()->get<TimelineModel>(), {0, 0, 1000, 1000},
+                                        session_.state(), item);
   title_->setText(q(hover.title));
   where_->setText(q(hover.where));
   QList<std::pair<QString, QString>> facts;
   if (item.kind == ItemKind::Span) {
-    facts =
-        facts_of(session_.data()->timeline(), InstructionId{static_cast<std::uint32_t>(item.tag)});
+    facts = facts_of(session_.data()->get<TimelineModel>(),
+                     InstructionId{static_cast<std::uint32_t>(item.tag)});
   } else {
     if (!hover.value.empty()) facts << std::pair<QString, QString>{"Value", q(hover.value)};
     for (const std::string& line : hover.lines) facts << std::pair<QString, QString>{"", q(line)};

@@ -10,6 +10,8 @@
 #include "app/desktop/tables/table.h"
 #include "core/timeline/compare.h"
 #include "core/timeline/metrics.h"
+#include "visualizers/time/memory_model.h"
+#include "visualizers/time/timeline_model.h"
 #include "visualizers/view_data.h"
 #include "visualizers/viewmodel/format.h"
 #include "visualizers/viewmodel/period_statistics.h"
@@ -86,8 +88,8 @@ QTreeWidget* make_wave_table() {
 QString fill_waves(QTreeWidget* table, const Session& session) {
   table->clear();
   if (session.data() == nullptr) return "Waves";
-  const MemoryModel& memory = session.data()->memory();
-  const TimelineModel& timeline = session.data()->timeline();
+  const MemoryModel& memory = session.data()->get<MemoryModel>();
+  const TimelineModel& timeline = session.data()->get<TimelineModel>();
   const TimeRange range = session.range();
   const DeviceId large = session.state().expanded.value_or(memory.worst);
   for (std::uint32_t d = 0; d < memory.totals.size(); ++d) {
@@ -121,7 +123,7 @@ QTreeWidget* make_path_table() {
 QString fill_path(QTreeWidget* table, const Session& session) {
   table->clear();
   if (session.data() == nullptr) return "Critical path";
-  const TimelineModel& model = session.data()->timeline();
+  const TimelineModel& model = session.data()->get<TimelineModel>();
   const Experiment& run = *model.experiment;
   const Breakdown parts =
       breakdown(model.path, run.timeline, run.program, run.prices.recompute_share);

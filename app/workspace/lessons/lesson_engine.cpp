@@ -10,6 +10,7 @@
 #include "core/methods/settings/settings.h"
 #include "core/timeline/metrics.h"
 #include "visualizers/view_data.h"
+#include "visualizers/waves/waves_model.h"
 
 namespace trainyard {
 namespace {
@@ -199,7 +200,7 @@ std::shared_ptr<const Result> LessonEngine::estimated(const LessonSettings& sett
 
 double LessonEngine::of_waves(std::string_view name, const LessonSettings& settings) const {
   const std::shared_ptr<const ViewData> data = plan(settings);
-  const WavesModel& waves = data->waves();
+  const WavesModel& waves = data->get<WavesModel>();
   if (name == "best_offset")
     return static_cast<double>(waves.scan.best) / static_cast<double>(kOffsetSteps);
   if (name == "offset") return waves.devices.empty() ? 0 : offset_share(waves.devices.front());
@@ -286,7 +287,8 @@ double LessonEngine::quantity(std::string_view name, double index,
                               const LessonSettings& settings) const {
   if (name == "peak_at") {
     const std::shared_ptr<const ViewData> data = plan(settings);
-    return static_cast<double>(peak_at_offset(data->waves().scan, std::clamp(index, 0.0, 1.0)));
+    return static_cast<double>(
+        peak_at_offset(data->get<WavesModel>().scan, std::clamp(index, 0.0, 1.0)));
   }
   const std::shared_ptr<const ScheduleStudy> s = schedule(settings);
   if (!(index >= 0) || index >= static_cast<double>(s->devices.size()))

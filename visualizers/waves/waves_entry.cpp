@@ -1,0 +1,31 @@
+#include "visualizers/waves/waves_view.h"
+
+namespace trainyard {
+
+template <>
+WavesModel make_model(const ViewData& data) {
+  return waves_model(data.experiment);
+}
+
+constinit const View kWavesView{
+    .name = "waves",
+    .title = "Waves",
+    .summary = "what each wave holds, and the peak at every offset between them",
+    .size = {1082, 620},
+    .tab = "Waves",
+    .draw =
+        [](const ViewData& data, Size size, const ViewState& state) {
+          Drawing drawing(size);
+          draw_waves(drawing, whole(size), data.get<WavesModel>(), data.get<TimelineModel>(),
+                     state);
+          return drawing;
+        },
+    .describe =
+        [](const ViewData& data, const Drawing& drawing, Point point, const ViewState& state) {
+          return describe_waves(data.get<WavesModel>(), data.get<TimelineModel>(),
+                                whole(drawing.size), state, hit(drawing, point), point);
+        },
+    .table = [](const ViewData& data,
+                const ViewState&) { return waves_table(data.get<WavesModel>()); }};
+
+}  // namespace trainyard
