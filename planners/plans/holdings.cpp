@@ -26,16 +26,6 @@ PipelineTimes unit_times(const Method& schedule, std::size_t stages) {
 
 }  // namespace
 
-int settled_microbatches(const Method& schedule, int pp, int microbatches) {
-  if (schedule.closed_form || schedule.settles) return microbatches;
-  // Drops the rounds that estimate_pipeline() skips because they repeat
-  // (core/methods/orders/closed_form.cpp).
-  constexpr int kLongRounds = 5;
-  const int round = (3 + pp) / pp * pp;
-  const int left_out = std::max(0, (microbatches - kLongRounds * round) / round);
-  return microbatches - left_out * round;
-}
-
 Holdings holdings(const Choice& choice, int pp, int virtual_stages, int microbatches) {
   const Method& schedule = method(choice.method);
   const Params params = with_defaults(choice.params, schedule.params);

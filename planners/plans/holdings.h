@@ -21,9 +21,7 @@ struct Holdings {
 };
 
 /// The schedule's own check must accept the pipeline. Many microbatches have the same holdings as
-/// settled_microbatches() of them.
+/// settled_microbatches() of them (core/methods/orders/closed_form.h).
 Holdings holdings(const Choice& schedule, int pp, int virtual_stages, int microbatches);
-/// The least number of microbatches with the same holdings.
-int settled_microbatches(const Method& schedule, int pp, int microbatches);
 
 }  // namespace trainyard

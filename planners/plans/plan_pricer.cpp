@@ -12,6 +12,7 @@
 #include "core/lowering/lower.h"
 #include "core/memory/process_bytes.h"
 #include "core/methods/catalogue.h"
+#include "core/methods/orders/closed_form.h"
 #include "core/methods/settings/settings.h"
 #include "planners/plans/exact_price.h"
 #include "planners/plans/holdings.h"

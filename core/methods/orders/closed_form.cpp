@@ -32,11 +32,20 @@ Duration busiest_round(const ScheduleShape& shape, const PipelineTimes& t, int m
   return *std::max_element(busy.begin(), busy.end()) * microbatches / copies(shape.placement);
 }
 
-// After some rounds every further round of p microbatches takes the same time, never less than
-// `floor`; the estimate is continued at that rate. `run` estimates a given number of microbatches.
+// Rounds of `round` microbatches are followed until the pipeline has settled.
+struct Settling {
+  int round = 1, rounds = 3;
+  int left_out(int microbatches) const { return std::max(0, microbatches / round - rounds); }
+};
+
+// An order without a closed form also has fills twice as long as those of 1F1B.
+Settling settling(int devices) { return {(3 + devices) / devices * devices, 5}; }
+
+// After some rounds every further round takes the same time, never less than `floor`; the estimate
+// is continued at that rate. `run` estimates a given number of microbatches.
 template <class Run>
-PipelineEstimate paced(int all, int p, int rounds, Duration floor, const Run& run) {
-  const int rounds_left_out = std::max(0, (all - rounds * p) / p);
+PipelineEstimate paced(int all, Settling settling, Duration floor, const Run& run) {
+  const int rounds_left_out = settling.left_out(all), p = settling.round;
   const int some = all - rounds_left_out * p;
   PipelineEstimate found = run(some);
   if (rounds_left_out == 0) return found;
@@ -52,11 +61,9 @@ PipelineEstimate paced(int all, int p, int rounds, Duration floor, const Run& ru
   return found;
 }
 
-constexpr int kRounds = 3;
-
 PipelineEstimate paced(const Method& m, const ScheduleShape& shape, const PipelineTimes& times) {
   const Duration floor = busiest_round(shape, times, shape.devices);
-  return paced(shape.microbatches, shape.devices, kRounds, floor, [&](int microbatches) {
+  return paced(shape.microbatches, {shape.devices}, floor, [&](int microbatches) {
     return follow_for(m, {}, shape, microbatches, times, false);
   });
 }
@@ -183,13 +190,18 @@ PipelineEstimate estimate_pipeline(const Method& m, const Params& params,
     settled.steps = m.settles(shape, params) + 1;
     return follow(m.order(settled, params), settled, times);
   }
-  constexpr int kLongRounds = 5;  // also lets fills that are twice as long as 1F1B's settle
-  const int p = shape.devices, round = (3 + p) / p * p;
+  const Settling rounds = settling(shape.devices);
   bool holdings = true;
-  const Duration floor = busiest_round(shape, times, round);
-  return paced(shape.microbatches, round, kLongRounds, floor, [&](int microbatches) {
+  const Duration floor = busiest_round(shape, times, rounds.round);
+  return paced(shape.microbatches, rounds, floor, [&](int microbatches) {
     return follow_for(m, params, shape, microbatches, times, std::exchange(holdings, false));
   });
+}
+
+int settled_microbatches(const Method& m, int devices, int microbatches) {
+  if (m.closed_form || m.settles) return microbatches;
+  const Settling rounds = settling(devices);
+  return microbatches - rounds.left_out(microbatches) * rounds.round;
 }
 
 PipelineEstimate gpipe_closed_form(const ScheduleShape& shape, const PipelineTimes& times) {
@@ -206,7 +218,7 @@ PipelineEstimate one_f_one_b_closed_form(const ScheduleShape& shape, const Pipel
   PipelineEstimate found =
       equal_stages(times)
           ? around((shape.microbatches + shape.stages - 1) * round_of(times), times)
-          : paced(shape.microbatches, shape.devices, kRounds,
+          : paced(shape.microbatches, {shape.devices},
                   busiest_round(shape, times, shape.devices),
                   [&](int microbatches) { return follow_one_f_one_b(microbatches, times); });
   found.live.clear();

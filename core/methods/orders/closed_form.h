@@ -27,5 +27,8 @@ PipelineEstimate interleaved_closed_form(const ScheduleShape&, const PipelineTim
 /// continuing at the rate at which they settle.
 PipelineEstimate estimate_pipeline(const Method&, const Params&, const ScheduleShape&,
                                    const PipelineTimes&);
+/// The least number of microbatches whose stages hold the same as those of `microbatches`: without
+/// the rounds that estimate_pipeline() leaves out because they repeat.
+int settled_microbatches(const Method&, int devices, int microbatches);
 
 }  // namespace trainyard
