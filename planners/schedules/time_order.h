@@ -1,6 +1,6 @@
-// Computes when an order's actions run and what they hold. Unlike the solver's clock it takes any
-// order that check() accepts: several lanes per device, delays, precedences, microbatches in any
-// sequence.
+// Computes when an order's actions run and what they hold, by the recurrence of
+// core/methods/orders. It takes any order that check() accepts: several lanes per device, delays,
+// precedences, microbatches in any sequence.
 #pragma once
 
 #include <vector>

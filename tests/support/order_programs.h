@@ -31,8 +31,7 @@ inline Program follow(const Order& order, const ScheduleShape& shape) {
   std::vector<std::uint32_t> streams;
   for (const Lane& lane : order.lanes)
     streams.push_back(draft.stream(lane.device, lane.name, true, lane.delay));
-  using Key = std::tuple<Phase, std::uint32_t, std::int32_t>;
-  std::map<Key, Ref> there;
+  std::map<std::tuple<Phase, std::uint32_t, std::int32_t>, Ref> there;
   std::map<std::tuple<std::uint32_t, int, int>, Ref> writers;  // stage, wave, version
   std::map<std::pair<std::uint32_t, int>, Ref> any_writer;     // stage, version
   std::vector<std::pair<Action, Ref>> written;

@@ -1,4 +1,7 @@
-// Virtual time is a clock for each device that advances by the time of its kernels.
+// Virtual time is a clock for each device that advances by the time of its kernels. It is a second
+// clock beside the simulator's because a kernel has no time before it has run, and because replicas
+// and tensor-parallel peers run one by one here where the simulator has one of them for all. Where
+// kernels take their prices both agree to the nanosecond (tests/backends/virtual_time_test.cpp).
 #pragma once
 
 #include <functional>

@@ -1,5 +1,6 @@
 // An ActionClock is one lane that works through its actions: it computes when each action may start
-// and when its communication ends.
+// and when its communication ends. It is the one place for that: the recurrence moves its lanes by
+// it, and so does 1F1B's pass without an order (closed_form.h).
 #pragma once
 
 #include <algorithm>

@@ -15,7 +15,7 @@ namespace {
 PipelineEstimate follow_for(const Method& m, const Params& params, ScheduleShape shape,
                             int microbatches, const PipelineTimes& times, bool holdings) {
   shape.microbatches = microbatches;
-  return follow(m.order(shape, params), shape, times, holdings);
+  return follow(m.order(shape, params), shape, times, {.holdings = holdings});
 }
 
 // Returns a lower bound of a device's time for a round of that many microbatches: the computation
@@ -218,8 +218,7 @@ PipelineEstimate one_f_one_b_closed_form(const ScheduleShape& shape, const Pipel
   PipelineEstimate found =
       equal_stages(times)
           ? around((shape.microbatches + shape.stages - 1) * round_of(times), times)
-          : paced(shape.microbatches, {shape.devices},
-                  busiest_round(shape, times, shape.devices),
+          : paced(shape.microbatches, {shape.devices}, busiest_round(shape, times, shape.devices),
                   [&](int microbatches) { return follow_one_f_one_b(microbatches, times); });
   found.live.clear();
   for (int s = 0; s < shape.stages; ++s)

@@ -12,7 +12,7 @@
 namespace trainyard {
 namespace {
 
-constexpr Duration kUnknown{-1};
+constexpr Duration kUnknown = Duration::max();  // later than anything known
 
 bool is_backward(Phase phase) { return phase == Phase::Backward || phase == Phase::BackwardInput; }
 
@@ -20,6 +20,7 @@ bool is_backward(Phase phase) { return phase == Phase::Backward || phase == Phas
 struct FollowedLane : ActionClock {
   const Lane* lane = nullptr;
   std::size_t next = 0;
+  std::vector<Duration>* starts = nullptr;  // of its actions, if the caller asks for them
   Duration links[2][2] = {};       // when its ports are idle, by direction of the data and of the
                                    // neighbour
   std::vector<Duration> reducing;  // by stage: when its gradients have been reduced
@@ -37,17 +38,21 @@ struct FollowedLane : ActionClock {
 class Recurrence {
  public:
   Recurrence(const Order& order, const ScheduleShape& shape, const PipelineTimes& times,
-             bool holdings)
+             const FollowOptions& options)
       : order_(order),
         shape_(shape),
         times_(times),
         stages_(static_cast<std::size_t>(shape.stages)),
         copies_(static_cast<std::size_t>(copies(shape.placement))),
         asynchronous_(has_updates(order)),
-        holdings_(holdings) {
+        holdings_(options.holdings),
+        ports_(options.ports) {
     const std::size_t cells = stages_ * static_cast<std::size_t>(shape.microbatches) *
                               static_cast<std::size_t>(asynchronous_ ? shape.steps : 1);
     forward_.assign(cells, kUnknown), backward_.assign(cells, kUnknown);
+    own_forward_ = own_input_ = forward_;
+    LaneStarts* const starts = options.starts;
+    if (starts) starts->assign(order.lanes.size(), {});
     weights_.resize(static_cast<std::size_t>(shape.devices));
     reduce_stream_.resize(weights_.size());
     held_.resize(weights_.size());
@@ -60,6 +65,7 @@ class Recurrence {
       FollowedLane& clock = clocks_.emplace_back();
       clock.free = clock.computed = lane.delay;
       clock.lane = &lane;
+      if (starts) clock.starts = &(*starts)[clocks_.size() - 1];
       clock.reducing.resize(stages_);
       if (!times.host_copy.empty()) clock.moves = offloaded(lane);
       ++lanes_on_[lane.device.value];
@@ -79,6 +85,11 @@ class Recurrence {
       for (FollowedLane& clock : clocks_)
         while (clock.next < clock.lane->actions.size() && act(clock)) moved = true;
     }
+    for (const FollowedLane& clock : clocks_)
+      if (clock.next < clock.lane->actions.size())
+        throw Error(Error::Kind::InvalidInput,
+                    "expected an order that check() accepts; this one's lanes wait for each other",
+                    {"order"});
     for (std::size_t s = 0; s < stages_; ++s) {
       found_.span = std::max(found_.span, found_.ends[s]);
       found_.reduced[s] = std::max(found_.reduced[s], found_.ends[s]);
@@ -141,14 +152,16 @@ class Recurrence {
     const std::size_t s = a.stage.value, at = a.phase == Phase::Update ? 0 : cell(s, a.microbatch);
     Duration input{};
     if (a.phase == Phase::Forward && s > 0) input = forward_[at - 1];
-    if (is_backward(a.phase) && s + 1 < stages_) input = backward_[at + 1];
-    if (input == kUnknown) return kUnknown;
+    if (is_backward(a.phase)) {
+      input = own_forward_[at];
+      if (s + 1 < stages_) input = std::max(input, backward_[at + 1]);
+    }
+    if (a.phase == Phase::BackwardWeight) input = own_input_[at];
     if (before_.empty()) return input;
     const auto [first, last] = before_.equal_range(a);
     for (auto p = first; p != last; ++p) {
       const auto ended = ended_.find(p->second);
-      if (ended == ended_.end()) return kUnknown;
-      input = std::max(input, ended->second);
+      input = std::max(input, ended == ended_.end() ? kUnknown : ended->second);
     }
     return input;
   }
@@ -187,6 +200,7 @@ class Recurrence {
         clock.run(t, shared(t.compute, clock.lane->device), ready, arriving,
                   weights_[clock.lane->device.value], beside(clock, a.stage, makes));
     const Duration done = ran.done;
+    if (clock.starts) clock.starts->push_back(ran.start);
     if (makes) reduce(clock, s, ran);
     if (is_backward(a.phase)) found_.ends[s] = std::max(found_.ends[s], done);
     if (a.phase != Phase::BackwardWeight) send(clock, a, done);
@@ -237,6 +251,7 @@ class Recurrence {
     const std::size_t s = a.stage.value, here = place(a.stage, clock.lane->device);
     const Duration work = times_.update.empty() ? Duration{} : times_.update[s];
     clock.free = std::max(clock.free, clock.reducing[s]) + work;
+    if (clock.starts) clock.starts->push_back(clock.free - work);
     clock.computed = clock.free;
     arrived_[here] = clock.free + (times_.publish.empty() ? Duration{} : times_.publish[s]);
     waiting_[here] = true;
@@ -247,13 +262,14 @@ class Recurrence {
   void send(FollowedLane& clock, const Action& a, Duration done) {
     const bool forward = a.phase == Phase::Forward;
     const std::size_t s = a.stage.value;
+    (forward ? own_forward_ : own_input_)[cell(s, a.microbatch)] = done;
     if (forward ? s + 1 < stages_ : s > 0) {
       const DeviceId from = clock.lane->device;
       const StageId next{forward ? a.stage.value + 1 : a.stage.value - 1};
       const DeviceId to = device(next, copy(a.stage, from));
       if (to != from) {
         Duration& link = clock.links[forward ? 0 : 1][to < from ? 0 : 1];
-        link = done = std::max(done, link) + times_.transfer;
+        link = done = (ports_ ? std::max(done, link) : done) + times_.transfer;
         if (times_.blocking_sends) clock.free = std::max(clock.free, done);
       }
     }
@@ -315,13 +331,14 @@ class Recurrence {
   const ScheduleShape& shape_;
   const PipelineTimes& times_;
   std::size_t stages_, copies_;
-  bool asynchronous_, holdings_;
+  bool asynchronous_, holdings_, ports_;
   std::vector<FollowedLane> clocks_;
   std::vector<int> lanes_on_;                 // by device
   std::vector<Duration> weights_;             // by device: when its gather stream is idle again
   std::vector<Duration> reduce_stream_;       // by device: when its reduce stream is idle again
   std::vector<DeviceId> devices_;             // by copy of a stage
   std::vector<Duration> forward_, backward_;  // when a stage's result has reached its neighbour
+  std::vector<Duration> own_forward_, own_input_;  // when the stage itself has it
   std::vector<Duration> arrived_;  // by copy of a stage: when the weights of its last update are
                                    // there
   std::vector<bool> waiting_;      // whether the first forward after it has not run yet
@@ -338,8 +355,8 @@ class Recurrence {
 }  // namespace
 
 PipelineEstimate follow(const Order& order, const ScheduleShape& shape, const PipelineTimes& times,
-                        bool holdings) {
-  return Recurrence(order, shape, times, holdings).run();
+                        const FollowOptions& options) {
+  return Recurrence(order, shape, times, options).run();
 }
 
 }  // namespace trainyard

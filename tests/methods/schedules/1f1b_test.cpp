@@ -76,7 +76,8 @@ TEST(OneFOneB, OnePassOverItsActionsIsItsOrderFollowed) {
     times.contention = *rc::gen::element(0.0, 0.3);
     const ScheduleShape shape{.devices = p, .stages = p, .microbatches = m};
     const PipelineEstimate one = follow_one_f_one_b(m, times),
-                           order = follow(one_f_one_b().order(shape, {}), shape, times, false);
+                           order = follow(one_f_one_b().order(shape, {}), shape, times,
+                                          {.holdings = false});
     RC_ASSERT(one.span == order.span);
     RC_ASSERT(one.ends == order.ends);
     RC_ASSERT(one.reduced == order.reduced);
