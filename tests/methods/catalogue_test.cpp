@@ -40,8 +40,10 @@ TEST(Catalogue, HasEveryFileOnce) {
 
 TEST(Catalogue, EveryMethodHasItsTestAndItsSmallestPlan) {
   for (const Method& m : testing::non_empty(methods())) {
-    const std::string stem = std::filesystem::path(m.file).stem().string();
-    EXPECT_TRUE(std::filesystem::exists(kRoot / "tests/methods" / (stem + "_test.cpp"))) << stem;
+    const std::filesystem::path file(m.file), room = file.parent_path().filename();
+    EXPECT_TRUE(std::filesystem::exists(kRoot / "tests/methods" / room /
+                                        (file.stem().string() + "_test.cpp")))
+        << m.file;
     EXPECT_TRUE(std::filesystem::exists(kRoot / "assets/plans" / (std::string(m.name) + ".json")))
         << m.name;
   }
