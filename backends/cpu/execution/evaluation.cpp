@@ -30,14 +30,14 @@ class Evaluator {
     for (const Block& block : model_.blocks)
       for (int i = 0; i < block.count; ++i)
         flowing = run(block, layer++, first, std::move(flowing));
-    loss_ += flowing.numbers[0] * static_cast<double>(binding_.micro_batch);
-    samples_ += binding_.micro_batch;
+    loss_ += flowing.numbers[0];
+    ++batches_;
   }
-  double loss() const { return loss_ / static_cast<double>(samples_); }
+  double loss() const { return loss_ / static_cast<double>(batches_); }
   double accuracy() const {
     return rows_ > 0 ? static_cast<double>(right_) / static_cast<double>(rows_) : -1;
   }
-  std::int64_t samples() const { return samples_; }
+  std::int64_t samples() const { return batches_ * binding_.micro_batch; }
 
  private:
   static void allocate(Buffer32& b) {
@@ -173,7 +173,7 @@ class Evaluator {
   const DataSource& source_;
   Scratch scratch_;
   double loss_ = 0;
-  std::int64_t samples_ = 0, right_ = 0, rows_ = 0;
+  std::int64_t batches_ = 0, right_ = 0, rows_ = 0;
 };
 
 }  // namespace
