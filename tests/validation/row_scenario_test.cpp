@@ -86,6 +86,23 @@ TEST(RowScenario, FoundryIsFullyShardedData) {
   EXPECT_TRUE(r.tunable);
 }
 
+// "selective" recomputes whole layers in FSDP and attention alone elsewhere.
+TEST(RowScenario, ASelectionOfWorkOrOfLayersIsThatOfItsWordAndFramework) {
+  MeasuredRow stated = row("foundry-001").row;
+  const auto policy = [&](const char* framework, const char* word) {
+    stated.framework = framework, stated.recompute = word;
+    return set(std::get<PreparedRow>(prepare_row(stated)), "recompute");
+  };
+  for (const char* framework : {"fsdp", "torchtitan"}) {
+    EXPECT_EQ(policy(framework, "none"), "none") << framework;
+    EXPECT_EQ(policy(framework, "full"), "full") << framework;
+    EXPECT_EQ(policy(framework, "selective-op"), "op") << framework;
+    EXPECT_EQ(policy(framework, "selective-layer"), "blocks") << framework;
+  }
+  EXPECT_EQ(policy("fsdp", "selective"), "blocks");
+  EXPECT_EQ(policy("torchtitan", "selective"), "selective");
+}
+
 TEST(RowScenario, KorthikantiStatesItsNetworkPerNode) {
   const Scenario& s = scenario("korth-530B-dp8");
   EXPECT_EQ(s.cluster.count, 2240);
