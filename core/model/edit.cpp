@@ -29,28 +29,9 @@ Block& block_of(Model& model, ModelPart part) {
   return model.blocks[static_cast<std::size_t>(part.block)];
 }
 
-// Removes ties to tensors that no longer exist: a tensor that shared one then has storage of its
-// own.
-void end_broken_ties(Model& model) {
-  const auto there = [&](const std::string& path) {
-    for (const Block& block : model.blocks) {
-      if (path.compare(0, block.name.size() + 1, block.name + "/") != 0) continue;
-      for (const Tensor& tensor : block.graph.tensors)
-        if (tensor.tied_to.empty() && tensor.kind == TensorKind::Parameter &&
-            tensor.name == path.substr(block.name.size() + 1))
-          return true;
-    }
-    return false;
-  };
-  for (Block& block : model.blocks)
-    for (Tensor& tensor : block.graph.tensors)
-      if (!tensor.tied_to.empty() && !there(tensor.tied_to)) tensor.tied_to.clear();
-}
-
 Model verified(Model model) {
   if (model.blocks.empty()) refuse("model", "expected at least one block, found none");
   for (Block& block : model.blocks) block.graph = without_unused_tensors(block.graph);
-  end_broken_ties(model);
   if (layer_count(model) < 1)
     refuse("model", "expected at least one block that is a layer, found none");
   return refitted(std::move(model));

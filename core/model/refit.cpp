@@ -225,7 +225,22 @@ Model refitted(Model model, const std::vector<PinnedTensor>& pinned) {
       if (pin.block == static_cast<int>(b)) own.push_back(pin.tensor);
     Refitting(block, std::move(own)).run();
   }
+  for (Block& block : model.blocks)
+    for (Tensor& tensor : block.graph.tensors)
+      if (!tensor.tied_to.empty() && !shared_parameter(model, tensor)) tensor.tied_to.clear();
   return model;
+}
+
+const Tensor* shared_parameter(const Model& model, const Tensor& tied) {
+  for (const Block& block : model.blocks) {
+    if (!tied.tied_to.starts_with(block.name + "/")) continue;
+    for (const Tensor& tensor : block.graph.tensors)
+      if (tensor.name == tied.tied_to.substr(block.name.size() + 1) && tensor.tied_to.empty() &&
+          tensor.kind == TensorKind::Parameter &&
+          local_elements(tensor.shape, Binding{}) == local_elements(tied.shape, Binding{}))
+        return &tensor;
+  }
+  return nullptr;
 }
 
 Graph without_unused_tensors(const Graph& graph) {

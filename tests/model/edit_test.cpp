@@ -10,19 +10,10 @@
 #include "core/model/zoo/presets.h"
 #include "core/model/zoo/zoo.h"
 #include "tests/support/non_empty.h"
+#include "tests/support/refusal.h"
 
 namespace trainyard {
 namespace {
-
-std::string edit_refusal(const std::function<void()>& edit) {
-  try {
-    edit();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), Error::Kind::InvalidInput);
-    return describe(error);
-  }
-  return "accepted";
-}
 
 int block_named(const Model& model, const std::string& name) {
   for (std::size_t b = 0; b < model.blocks.size(); ++b)
@@ -97,12 +88,12 @@ TEST(ModelFields, EachNumberReadsBackAndReturns) {
 TEST(ModelFields, WrongValuesAreSentences) {
   const Model model = zoo_model("llama-3-8b");
   const int layers = block_named(model, "layers");
-  EXPECT_NE(edit_refusal([&] {
+  EXPECT_NE(testing::refusal([&] {
               with_model_field(zoo_model("resnet-50"), {1, -1}, "count", "2");
             }).find("makes what it reads"),
             std::string::npos);
   const auto say = [&](ModelPart part, const char* key, const char* value) {
-    return edit_refusal([&] { with_model_field(model, part, key, value); });
+    return testing::refusal([&] { with_model_field(model, part, key, value); });
   };
   EXPECT_EQ(say({layers, -1}, "count", "0"),
             "layers: expected a whole number from 1 to 100000, found 0");
@@ -128,9 +119,9 @@ TEST(ModelEdit, ABlockIsCopiedMovedSplitAndRemoved) {
   const Model parts = split_block(model, layers, 1);
   EXPECT_EQ(parameters(parts), parameters(model));
   EXPECT_EQ(layer_count(parts), 32);
-  EXPECT_EQ(edit_refusal([&] { split_block(model, layers, 32); }),
+  EXPECT_EQ(testing::refusal([&] { split_block(model, layers, 32); }),
             "layers: expected a first part of 1 to 31 of its 32 layers, found 32");
-  EXPECT_NE(edit_refusal([&] { without(model, {layers, -1}); }).find("at least one block"),
+  EXPECT_NE(testing::refusal([&] { without(model, {layers, -1}); }).find("at least one block"),
             std::string::npos);
 }
 
@@ -151,7 +142,7 @@ TEST(ModelEdit, ANodeIsRemovedAndPutBack) {
   const Model again = with_building_block(bare, "rms-norm", {norm.block, norm.node - 1}, &made);
   EXPECT_EQ(parameters(again), parameters(model));
   EXPECT_EQ(made.node, norm.node);
-  EXPECT_NE(edit_refusal([&] {
+  EXPECT_NE(testing::refusal([&] {
               without(model, node_named(model, "layers", "attention"));
             }).find("remove its block instead"),
             std::string::npos);
@@ -167,21 +158,29 @@ TEST(ModelEdit, BuildingBlocksAreAsWideAsWhatFlows) {
     EXPECT_TRUE(write_model(without(more, made)) == write_model(model)) << kind;
     EXPECT_TRUE(write_model(read_model(write_model(more), kind)) == write_model(more));
   }
-  EXPECT_NE(edit_refusal([&] {
+  EXPECT_NE(testing::refusal([&] {
               with_building_block(model, "convolution", {layers, -1});
             }).find("expected images"),
             std::string::npos);
-  EXPECT_NE(edit_refusal([&] {
+  EXPECT_NE(testing::refusal([&] {
               with_building_block(model, "decodr", {layers, -1});
             }).find("did you mean \"decoder\""),
             std::string::npos);
+}
+
+// A second embedding, narrower than the first, makes the head narrower than the table it shared.
+TEST(ModelEdit, ATableOfAnotherWidthIsSharedNoLonger) {
+  const Model before = zoo_model("gpt2"), after = with_building_block(before, "embedding", {0, -1});
+  EXPECT_NE(write_model(before).find("tied_to"), std::string::npos);
+  EXPECT_EQ(write_model(after).find("tied_to"), std::string::npos);
+  EXPECT_EQ(write_model(read_model(write_model(after), "edited")), write_model(after));
 }
 
 // After any sequence of edits, each step gives a model that can be written and read, or a sentence.
 TEST(ModelEdit, EveryEditGivesAModelOrASentence) {
   const char* names[] = {"llama-3-8b", "gpt2",      "resnet-18", "mixtral-8x7b",
                          "t5-small",   "lstm-tiny", "dlrm-tiny"};
-  rc::check([&] {
+  EXPECT_TRUE(rc::check([&] {
     Model model = zoo_model(names[*rc::gen::inRange(0, 7)]);
     const int steps = *rc::gen::inRange(1, 6);
     for (int i = 0; i < steps; ++i) {
@@ -222,7 +221,7 @@ TEST(ModelEdit, EveryEditGivesAModelOrASentence) {
       RC_ASSERT(write_model(read_model(write_model(model), "edited")) == write_model(model));
       RC_ASSERT(write_model(refitted(model)) == write_model(model));
     }
-  });
+  }));
 }
 
 TEST(PartCost, PartsAddUpToTheModel) {

@@ -7,6 +7,7 @@
 #include "core/base/nearest.h"
 #include "core/io/json/schema.h"
 #include "core/model/ops.h"
+#include "core/model/refit.h"
 
 namespace trainyard {
 namespace {
@@ -260,25 +261,12 @@ Block read_block(const JsonCursor& cursor) {
   return block;
 }
 
-const Tensor* find_tensor(const Model& model, const std::string& path) {
-  for (const Block& block : model.blocks) {
-    if (path.compare(0, block.name.size() + 1, block.name + "/") != 0) continue;
-    for (const Tensor& tensor : block.graph.tensors)
-      if (tensor.name == path.substr(block.name.size() + 1)) return &tensor;
-  }
-  return nullptr;
-}
-
 void check_ties(const Model& model, const JsonCursor& blocks) {
   const std::vector<JsonCursor> cursors = blocks.items();
   for (std::size_t b = 0; b < model.blocks.size(); ++b) {
     const std::vector<Tensor>& tensors = model.blocks[b].graph.tensors;
     for (std::size_t t = 0; t < tensors.size(); ++t) {
-      if (tensors[t].tied_to.empty()) continue;
-      const Tensor* other = find_tensor(model, tensors[t].tied_to);
-      if (other && other->kind == TensorKind::Parameter && other->tied_to.empty() &&
-          local_elements(other->shape, Binding{}) == local_elements(tensors[t].shape, Binding{}))
-        continue;
+      if (tensors[t].tied_to.empty() || shared_parameter(model, tensors[t])) continue;
       cursors[b].at("tensors").items()[t].at("tied_to").refuse(
           "expected \"BLOCK/TENSOR\", a parameter of as many elements that is not tied itself, "
           "found \"" +
