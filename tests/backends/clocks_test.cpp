@@ -18,7 +18,8 @@ Order with_two_lanes(const Order& order, testing::Dice& dice) {
     Lane one{lane.device, "one"}, other{lane.device, "other"};
     other.delay = Duration{static_cast<int>(dice.below(40))};
     for (const Action& a : lane.actions) (dice.below(2) == 0 ? one : other).actions.push_back(a);
-    divided.lanes.push_back(one), divided.lanes.push_back(other);
+    for (const Lane& half : {one, other})
+      if (!half.actions.empty()) divided.lanes.push_back(half);
   }
   return divided;
 }

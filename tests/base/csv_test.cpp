@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "core/base/error.h"
+#include "tests/support/refusal.h"
 
 namespace trainyard {
 namespace {
@@ -14,12 +15,7 @@ std::vector<std::vector<std::string>> fields(std::string_view text) {
 }
 
 std::string refusal(std::string_view text) {
-  try {
-    parse_csv(text, "a.csv");
-  } catch (const Error& error) {
-    return describe(error);
-  }
-  return "";
+  return testing::refusal([&] { parse_csv(text, "a.csv"); });
 }
 
 TEST(Csv, SplitsAtCommasAndLines) {

@@ -5,18 +5,14 @@
 
 #include <cmath>
 
+#include "tests/support/refusal.h"
+
 namespace trainyard {
 namespace {
 
 template <class Read>
 std::string refusal(Read read, const char* text) {
-  try {
-    read(text, Place{"here"});
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), Error::Kind::InvalidInput);
-    return describe(error);
-  }
-  return "accepted";
+  return testing::refusal([&] { read(text, Place{"here"}); });
 }
 
 TEST(UnitsText, ReadsUnitsOfEachKind) {

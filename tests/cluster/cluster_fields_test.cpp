@@ -6,6 +6,7 @@
 
 #include "core/io/documents/cluster_json.h"
 #include "tests/support/non_empty.h"
+#include "tests/support/refusal.h"
 
 namespace trainyard {
 namespace {
@@ -17,13 +18,7 @@ std::string field_of(const Cluster& cluster, const std::string& key) {
 }
 
 std::string field_refusal(const Cluster& cluster, const char* key, const char* value) {
-  try {
-    with_cluster_field(cluster, key, value);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), Error::Kind::InvalidInput);
-    return describe(error);
-  }
-  return "accepted";
+  return testing::refusal([&] { with_cluster_field(cluster, key, value); });
 }
 
 TEST(ClusterFields, EveryFieldReadsBackAsItIs) {

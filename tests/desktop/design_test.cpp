@@ -67,7 +67,7 @@ TEST(ModelBuilder, EveryEditIsUndoneAndRedone) {
 }
 
 TEST(ModelBuilder, AnySequenceOfEditsIsUndoneWhole) {
-  rc::check([] {
+  EXPECT_TRUE(rc::check([] {
     Building b("gpt2");
     const std::string before = text_of(b.document);
     const int undone = b.document.undo_stack().index();
@@ -96,7 +96,7 @@ TEST(ModelBuilder, AnySequenceOfEditsIsUndoneWhole) {
     RC_ASSERT(text_of(b.document) == before);
     while (b.document.undo_stack().canRedo()) b.document.undo_stack().redo();
     RC_ASSERT(text_of(b.document) == after);
-  });
+  }));
 }
 
 TEST(ModelBuilder, AnEditThatCannotBeSaysWhyAndChangesNothing) {

@@ -26,7 +26,7 @@ TEST(ViewHistory, GoesBackAndForwardGestureByGesture) {
 
 // Compares with a plain list of places with a cursor.
 TEST(ViewHistory, IsAListWithACursor) {
-  rc::check([] {
+  EXPECT_TRUE(rc::check([] {
     ViewHistory history;
     std::vector<ViewPlace> list = {ViewPlace{}};
     std::size_t at = 0;
@@ -48,7 +48,7 @@ TEST(ViewHistory, IsAListWithACursor) {
       }
       RC_ASSERT(history.here() == list[at]);
     }
-  });
+  }));
 }
 
 }  // namespace

@@ -3,18 +3,13 @@
 #include <gtest/gtest.h>
 
 #include "core/base/error.h"
+#include "tests/support/refusal.h"
 
 namespace trainyard {
 namespace {
 
 std::string arena_refusal(const std::string& text) {
-  try {
-    parse_arena_csv(text, "b.csv");
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), Error::Kind::InvalidInput);
-    return describe(error);
-  }
-  return "";
+  return testing::refusal([&] { parse_arena_csv(text, "b.csv"); });
 }
 
 TEST(ArenaCsv, ReadsTheExampleOfItsOwners) {

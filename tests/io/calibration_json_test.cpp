@@ -5,6 +5,7 @@
 #include "core/base/error.h"
 #include "core/model/ops.h"
 #include "tests/support/non_empty.h"
+#include "tests/support/refusal.h"
 
 namespace trainyard {
 namespace {
@@ -36,12 +37,7 @@ std::string calibration_refusal(std::string text, const std::string& from, const
   const std::size_t at = text.find(from);
   if (at == std::string::npos) return "\"" + from + "\" is not there";
   text.replace(at, from.size(), to);
-  try {
-    read_calibration(text, "c.json");
-  } catch (const Error& error) {
-    return describe(error);
-  }
-  return "accepted";
+  return testing::refusal([&] { read_calibration(text, "c.json"); });
 }
 
 TEST(CalibrationJson, ReadsBackWhatItWrote) {

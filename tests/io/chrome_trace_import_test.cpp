@@ -10,6 +10,7 @@
 
 #include "core/base/error.h"
 #include "tests/support/kineto_trace.h"
+#include "tests/support/refusal.h"
 
 namespace trainyard {
 namespace {
@@ -17,13 +18,7 @@ namespace {
 RecordedTrace parsed(const std::string& text) { return parse_chrome_trace(text, "t.json"); }
 
 std::string refusal_of(const std::string& text) {
-  try {
-    parsed(text);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), Error::Kind::InvalidInput);
-    return describe(error);
-  }
-  return "";
+  return testing::refusal([&] { parsed(text); });
 }
 
 // "row: name@start+length ..." of every row.
@@ -204,7 +199,7 @@ TEST(ChromeTrace, APackedFileGivesTheSame) {
 
 // For any spans, rows contain each once and never two at the same time.
 TEST(ChromeTrace, EverySpanIsInOneRow) {
-  rc::check([] {
+  EXPECT_TRUE(rc::check([] {
     const auto spans = *rc::gen::container<std::vector<std::pair<int, int>>>(
         rc::gen::pair(rc::gen::inRange(0, 50), rc::gen::inRange(0, 20)));
     std::string text = "[{\"ph\":\"i\",\"name\":\"x\",\"pid\":0,\"tid\":0,\"ts\":0}";
@@ -221,7 +216,7 @@ TEST(ChromeTrace, EverySpanIsInOneRow) {
     std::sort(given.begin(), given.end());
     std::sort(found.begin(), found.end());
     RC_ASSERT(found == given);
-  });
+  }));
 }
 
 }  // namespace

@@ -6,18 +6,14 @@
 #include <filesystem>
 
 #include "core/io/bytes/files.h"
+#include "tests/support/refusal.h"
 #include "tests/support/source_dir.h"
 
 namespace trainyard {
 namespace {
 
 std::string cluster_refusal(const std::string& text) {
-  try {
-    read_cluster(text, "c.json");
-  } catch (const Error& error) {
-    return describe(error);
-  }
-  return "accepted";
+  return testing::refusal([&] { read_cluster(text, "c.json"); });
 }
 
 std::string with(const std::string& members) {

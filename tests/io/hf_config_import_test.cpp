@@ -12,6 +12,7 @@
 #include "core/io/models/load_model.h"
 #include "core/model/zoo/zoo.h"
 #include "tests/support/non_empty.h"
+#include "tests/support/refusal.h"
 #include "tests/support/source_dir.h"
 
 namespace trainyard {
@@ -225,12 +226,7 @@ TEST(LoadModel, ByNameFileOrFolder) {
   EXPECT_EQ(load_model(config).name, "gpt2");
   EXPECT_EQ(load_model(config.substr(0, config.rfind('/'))).name, "gpt2");
   const auto refusal = [](const std::string& text) {
-    try {
-      load_model(text);
-    } catch (const Error& error) {
-      return describe(error);
-    }
-    return std::string("accepted");
+    return testing::refusal([&] { load_model(text); });
   };
   EXPECT_EQ(refusal("lama-3-70b"),
             "expected the name of a model in the zoo, found \"lama-3-70b\"; did you mean "

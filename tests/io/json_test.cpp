@@ -5,16 +5,13 @@
 
 #include <cmath>
 
+#include "tests/support/refusal.h"
+
 namespace trainyard {
 namespace {
 
 std::string json_refusal(const std::string& text) {
-  try {
-    parse_json(text, "f.json");
-  } catch (const Error& error) {
-    return describe(error);
-  }
-  return "accepted";
+  return testing::refusal([&] { parse_json(text, "f.json"); });
 }
 
 TEST(Json, ReadsEveryKindOfValue) {
@@ -55,24 +52,16 @@ TEST(Json, WhatOtherReadersForgiveIsRefused) {
 TEST(Json, PlacesArePointers) {
   const Json value = parse_json(R"({"a/b": [{"tp": "8"}], "hiden": 1})", "f.json");
   const JsonCursor root(value, "f.json");
-  const auto sentence = [](auto read) {
-    try {
-      read();
-    } catch (const Error& error) {
-      return describe(error);
-    }
-    return std::string("accepted");
-  };
-  EXPECT_EQ(sentence([&] { root.at("a/b").items()[0].at("tp").integer(1, 64); }),
+  EXPECT_EQ(testing::refusal([&] { root.at("a/b").items()[0].at("tp").integer(1, 64); }),
             "f.json#/a~1b/0/tp: expected a whole number from 1 to 64, found the text \"8\"");
-  EXPECT_EQ(sentence([&] { root.at("hidden"); }),
+  EXPECT_EQ(testing::refusal([&] { root.at("hidden"); }),
             "f.json#: expected the key \"hidden\", which is missing; did you mean \"hiden\"?");
-  EXPECT_EQ(sentence([&] { root.expect_keys({"a/b", "hidden"}); }),
+  EXPECT_EQ(testing::refusal([&] { root.expect_keys({"a/b", "hidden"}); }),
             "f.json#/hiden: unknown key \"hiden\"; did you mean \"hidden\"?");
-  EXPECT_EQ(sentence([&] { root.at("hiden").bandwidth(); }),
+  EXPECT_EQ(testing::refusal([&] { root.at("hiden").bandwidth(); }),
             "f.json#/hiden: expected a bandwidth such as \"25 GB/s\", found \"1\", which has no "
             "unit: write 1 GB/s or 1 GiB/s");
-  EXPECT_EQ(sentence([&] { root.at("hiden").one_of({"x", "y"}); }),
+  EXPECT_EQ(testing::refusal([&] { root.at("hiden").one_of({"x", "y"}); }),
             "f.json#/hiden: expected text, found 1");
 }
 

@@ -7,6 +7,7 @@
 #include "core/io/documents/journal.h"
 #include "core/io/documents/project.h"
 #include "core/io/json/inline_document.h"
+#include "tests/support/refusal.h"
 
 namespace trainyard {
 namespace {
@@ -65,13 +66,10 @@ TEST(ProjectCalibration, IsKeptWholeWithItsProvenance) {
 
 TEST(ProjectCalibration, RefusesWhatIsNone) {
   const auto refusal = [](const std::string& calibration) {
-    try {
+    return testing::refusal([&] {
       parse_project(R"({"schema": "trainyard/project@2", "calibration": )" + calibration + "}",
                     "p");
-    } catch (const Error& error) {
-      return describe(error);
-    }
-    return std::string("accepted");
+    });
   };
   EXPECT_NE(refusal("\"machine.json\"")
                 .find("p#/calibration: expected a calibration or a profile as an object"),

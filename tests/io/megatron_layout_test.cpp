@@ -7,17 +7,13 @@
 #include "core/methods/settings/settings.h"
 #include "core/model/zoo/zoo.h"
 #include "tests/support/orders.h"
+#include "tests/support/refusal.h"
 
 namespace trainyard {
 namespace {
 
 std::string layout_refusal(const std::string& text) {
-  try {
-    parse_megatron_layout(text, "layout");
-  } catch (const Error& e) {
-    return describe(e);
-  }
-  return "accepted";
+  return testing::refusal([&] { parse_megatron_layout(text, "layout"); });
 }
 
 std::string split(const std::string& text, const std::string& model) {

@@ -6,6 +6,7 @@
 #include "core/model/zoo/builders.h"
 #include "core/model/zoo/zoo.h"
 #include "tests/support/non_empty.h"
+#include "tests/support/refusal.h"
 
 namespace trainyard {
 namespace {
@@ -48,13 +49,7 @@ std::string model_refusal(const std::string& from, const std::string& to) {
   const std::size_t at = text.find(from);
   EXPECT_NE(at, std::string::npos) << from;
   text.replace(at, from.size(), to);
-  try {
-    read_model(text, "m.json");
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), Error::Kind::InvalidInput);
-    return describe(error);
-  }
-  return "accepted";
+  return testing::refusal([&] { read_model(text, "m.json"); });
 }
 
 TEST(ModelJson, WhatIsNotAModelIsRefused) {

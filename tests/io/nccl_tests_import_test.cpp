@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "core/base/error.h"
+#include "tests/support/refusal.h"
 
 namespace trainyard {
 namespace {
@@ -69,14 +70,14 @@ TEST(NcclTests, FindsTheLinkBehindTheTable) {
 }
 
 TEST(NcclTests, AnyLinkIsFound) {
-  rc::check([] {
+  EXPECT_TRUE(rc::check([] {
     const double start = *rc::gen::inRange(5, 200);
     const double bus = *rc::gen::inRange(5, 900);
     const int ranks = *rc::gen::inRange(2, 64);
     const LinkFit f = fit_links(parse_nccl_tests(printed(start, bus, ranks), "n"));
     RC_ASSERT(std::abs(f.bandwidth.value / (bus * 1e9) - 1) < 0.02);
     RC_ASSERT(std::abs(to_seconds(f.start) / (start * 1e-6) - 1) < 0.05);
-  });
+  }));
 }
 
 TEST(NcclTests, ResidualsSayHowFarRowsAreOff) {
@@ -87,12 +88,7 @@ TEST(NcclTests, ResidualsSayHowFarRowsAreOff) {
 
 TEST(NcclTests, RefusesWithTheLine) {
   const auto refusal = [](const std::string& text) {
-    try {
-      fit_links(parse_nccl_tests(text, "n.txt"));
-    } catch (const Error& error) {
-      return describe(error);
-    }
-    return std::string();
+    return testing::refusal([&] { fit_links(parse_nccl_tests(text, "n.txt")); });
   };
   EXPECT_NE(refusal("hello\n").find("n.txt: expected the table of an nccl-tests run"),
             std::string::npos);

@@ -7,6 +7,7 @@
 
 #include "core/base/error.h"
 #include "tests/support/non_empty.h"
+#include "tests/support/refusal.h"
 
 namespace trainyard {
 namespace {
@@ -24,13 +25,7 @@ const char* const kKernels =
 RecordedTrace parsed(const std::string& text) { return parse_nsys_csv(text, "t.csv"); }
 
 std::string refusal_of(const std::string& text) {
-  try {
-    parsed(text);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), Error::Kind::InvalidInput);
-    return describe(error);
-  }
-  return "";
+  return testing::refusal([&] { parsed(text); });
 }
 
 // "process/thread/depth: name@start+length(kind) ..." of every row.
@@ -205,7 +200,7 @@ TEST(NsysCsv, IsKnownByItsHead) {
 
 // For any cell contents, a name that is quoted and read back is unchanged.
 TEST(NsysCsv, AnyNameSurvivesItsQuotes) {
-  rc::check([] {
+  EXPECT_TRUE(rc::check([] {
     const auto name = *rc::gen::nonEmpty(
         rc::gen::container<std::string>(rc::gen::elementOf(std::string("ab,\"' ;()<>"))));
     std::string quoted = "\"";
@@ -214,7 +209,7 @@ TEST(NsysCsv, AnyNameSurvivesItsQuotes) {
         parsed("Name,Start (ns),Duration (ns),PID,TID\n" + quoted + "\",1,2,1,1\n");
     RC_ASSERT(t.names.at(t.name.at(0)) == name);
     RC_ASSERT(t.defects.empty());
-  });
+  }));
 }
 
 TEST(NsysCsv, StopsWhenAsked) {

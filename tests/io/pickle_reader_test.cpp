@@ -6,6 +6,7 @@
 
 #include "core/base/error.h"
 #include "core/io/snapshots/memory_snapshot_import.h"
+#include "tests/support/refusal.h"
 #include "tests/support/snapshot_pickle.h"
 #include "tests/support/trickle.h"
 
@@ -21,13 +22,7 @@ std::string bytes(std::initializer_list<int> list) {
 }
 
 std::string pickle_refusal(const std::string& text) {
-  try {
-    parse_pickle(text, "p");
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), Error::Kind::InvalidInput);
-    return describe(error);
-  }
-  return "";
+  return testing::refusal([&] { parse_pickle(text, "p"); });
 }
 
 // pickle.dumps({"a": [1, -2, 2**40, 2.5, None, True, (1, "x")], "b": {}}, 4)
@@ -123,7 +118,7 @@ TEST(PickleReader, FoldsWhatIsAskedFor) {
 
 // Any bytes give data or an error with a sentence.
 TEST(PickleReader, AnyBytesAreReadOrRefused) {
-  rc::check([] {
+  EXPECT_TRUE(rc::check([] {
     const auto text = *rc::gen::container<std::string>(
         rc::gen::oneOf(rc::gen::elementOf(std::string("]}(N.aseu)tlhqjr\x94\x85\x86\x87K\x01\x02"
                                                       "20\x88")),
@@ -142,7 +137,7 @@ TEST(PickleReader, AnyBytesAreReadOrRefused) {
         RC_ASSERT(error.kind() == Error::Kind::InvalidInput);
       }
     }
-  });
+  }));
 }
 
 // A snapshot of two segments by hand.

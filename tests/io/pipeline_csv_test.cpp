@@ -6,17 +6,13 @@
 #include "core/io/documents/order_json.h"
 #include "core/methods/catalogue.h"
 #include "tests/support/orders.h"
+#include "tests/support/refusal.h"
 
 namespace trainyard {
 namespace {
 
 std::string pipeline_refusal(const std::string& text) {
-  try {
-    parse_pipeline_csv(text, "pp.csv");
-  } catch (const Error& e) {
-    return describe(e);
-  }
-  return "accepted";
+  return testing::refusal([&] { parse_pipeline_csv(text, "pp.csv"); });
 }
 
 std::string refused_export(const std::string& order) {

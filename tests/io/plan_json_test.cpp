@@ -7,17 +7,13 @@
 #include "core/methods/catalogue.h"
 #include "core/methods/settings/settings.h"
 #include "tests/support/non_empty.h"
+#include "tests/support/refusal.h"
 
 namespace trainyard {
 namespace {
 
 std::string plan_refusal(const std::string& text) {
-  try {
-    parse_plan(text, "plan.json");
-  } catch (const Error& error) {
-    return describe(error);
-  }
-  return "accepted";
+  return testing::refusal([&] { parse_plan(text, "plan.json"); });
 }
 
 std::string with(const std::string& members) {

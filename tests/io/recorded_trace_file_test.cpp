@@ -10,6 +10,7 @@
 #include "core/io/documents/recorded_trace_json.h"
 #include "core/io/traces/chrome_trace_import.h"
 #include "tests/support/kineto_trace.h"
+#include "tests/support/refusal.h"
 
 namespace trainyard {
 namespace {
@@ -41,7 +42,7 @@ TEST(RecordedTraceFile, ReadsBackTheSame) {
 TEST(RecordedTraceFile, EveryFlippedByteIsToldOrHarmless) {
   const RecordedTrace t = sample();
   const std::string bytes = recorded_trace_bytes(t);
-  rc::check([&] {
+  EXPECT_TRUE(rc::check([&] {
     std::string broken = bytes;
     const auto at = *rc::gen::inRange<std::size_t>(0, bytes.size());
     broken[at] = static_cast<char>(broken[at] ^ (1 << *rc::gen::inRange(0, 8)));
@@ -52,17 +53,12 @@ TEST(RecordedTraceFile, EveryFlippedByteIsToldOrHarmless) {
       RC_ASSERT(error.kind() == Error::Kind::InvalidInput);
       RC_ASSERT(error.place().text.starts_with("t.tybin (byte "));
     }
-  });
+  }));
 }
 
 TEST(RecordedTraceFile, RefusesOthersInASentence) {
   const auto refusal = [](const std::string& bytes) {
-    try {
-      parse_recorded_trace(bytes, "t");
-    } catch (const Error& error) {
-      return describe(error);
-    }
-    return std::string();
+    return testing::refusal([&] { parse_recorded_trace(bytes, "t"); });
   };
   const std::string bytes = recorded_trace_bytes(sample());
   EXPECT_EQ(refusal(""), "t (byte 0): expected a .tybin file, found another");

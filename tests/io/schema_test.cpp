@@ -2,16 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/refusal.h"
+
 namespace trainyard {
 namespace {
 
 std::string schema_refusal(const char* text) {
-  try {
-    read_document(text, "trainyard/plan", "p.json");
-  } catch (const Error& error) {
-    return describe(error);
-  }
-  return "accepted";
+  return testing::refusal([&] { read_document(text, "trainyard/plan", "p.json"); });
 }
 
 TEST(Schema, ADocumentSaysWhatItIs) {

@@ -14,7 +14,7 @@ namespace {
 LessonAnswer many(double value) { return {3, "many", "%", value, 8.5714, ""}; }
 
 TEST(Answers, ReadBackAsTheyWereWritten) {
-  rc::check([](const std::vector<std::pair<std::uint8_t, double>>& given) {
+  EXPECT_TRUE(rc::check([](const std::vector<std::pair<std::uint8_t, double>>& given) {
     LessonAnswers all;
     all.student = "Ada";
     for (std::size_t i = 0; i < given.size(); ++i)
@@ -22,7 +22,7 @@ TEST(Answers, ReadBackAsTheyWereWritten) {
                         i % 2 == 0 ? "" : "fairly"});
     keep_progress(all, 3, 4, true);
     RC_ASSERT(parse_answers(answers_document(all), "me.json") == all);
-  });
+  }));
 }
 
 TEST(Answers, APredictionIsMadeOnce) {

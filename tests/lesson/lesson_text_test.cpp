@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/refusal.h"
+
 namespace trainyard {
 namespace {
 
@@ -12,12 +14,7 @@ const std::string kHead =
 const std::string kStep = "@step Look\nSome words\nthat go on: {now} and {=makespan * 2 units}.\n";
 
 std::string lesson_refusal(const std::string& text) {
-  try {
-    parse_lesson(text, "x.lesson");
-  } catch (const Error& error) {
-    return describe(error);
-  }
-  return "accepted";
+  return testing::refusal([&] { parse_lesson(text, "x.lesson"); });
 }
 
 TEST(LessonText, IsReadWhole) {

@@ -5,18 +5,13 @@
 #include "core/base/error.h"
 #include "core/model/refit.h"
 #include "tests/support/non_empty.h"
+#include "tests/support/refusal.h"
 
 namespace trainyard {
 namespace {
 
 std::string preset_refusal(const char* words) {
-  try {
-    preset_model(words);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), Error::Kind::InvalidInput);
-    return describe(error);
-  }
-  return "accepted";
+  return testing::refusal([&] { preset_model(words); });
 }
 
 std::vector<std::int64_t> usual(const Preset& preset) {

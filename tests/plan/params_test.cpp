@@ -5,6 +5,8 @@
 #include <array>
 #include <limits>
 
+#include "tests/support/refusal.h"
+
 namespace trainyard {
 namespace {
 
@@ -20,13 +22,7 @@ const ParamSpec kShard{.name = "shard", .fallback = std::int64_t{0}, .doc = "ran
 const std::array kSpecs = {kStage, kRatio, kPolicy, kOverlap, kShard};
 
 std::string refusal(const ParamSpec& spec, std::string_view text) {
-  try {
-    parse_param(spec, text, {"--set zero"});
-  } catch (const Error& e) {
-    EXPECT_EQ(e.kind(), Error::Kind::InvalidInput);
-    return describe(e);
-  }
-  return "accepted";
+  return testing::refusal([&] { parse_param(spec, text, {"--set zero"}); });
 }
 
 TEST(Params, WordsBecomeTheTypeOfTheDefault) {

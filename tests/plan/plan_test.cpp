@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <functional>
+#include "tests/support/refusal.h"
 
 namespace trainyard {
 namespace {
@@ -21,15 +21,6 @@ Plan degrees(int tp, int cp, int pp, std::optional<int> dp = {}) {
   return plan;
 }
 
-std::string refusal(const std::function<void()>& f) {
-  try {
-    f();
-  } catch (const Error& e) {
-    return describe(e);
-  }
-  return "accepted";
-}
-
 TEST(Plan, DataParallelIsTheRestOfTheDevices) {
   EXPECT_EQ(data_parallel(degrees(8, 2, 4), devices(1024)), 16);
   EXPECT_EQ(data_parallel(degrees(8, 2, 4, 16), devices(1024)), 16);
@@ -38,7 +29,7 @@ TEST(Plan, DataParallelIsTheRestOfTheDevices) {
 
 TEST(Plan, DegreesThatDoNotFillTheDevicesAreRefused) {
   const auto refused = [](const Plan& plan, std::int64_t count) {
-    return refusal([&] { data_parallel(plan, devices(count)); });
+    return testing::refusal([&] { data_parallel(plan, devices(count)); });
   };
   EXPECT_EQ(refused(degrees(8, 1, 3), 64),
             "plan#/mesh: tp 8 x cp 1 x pp 3 = 24 does not divide the 64 devices of h100-sxm:64");
@@ -65,7 +56,7 @@ TEST(Plan, MicrobatchesOfOneReplica) {
   plan.batch = {.global = 1024, .micro = 2, .sequence = 8192};
   EXPECT_EQ(microbatches(plan), 1024 / (2 * 32));
   plan.batch.global = std::int64_t{1} << 40;
-  EXPECT_EQ(refusal([&] { microbatches(plan); }),
+  EXPECT_EQ(testing::refusal([&] { microbatches(plan); }),
             "plan#/batch/global: a global batch of 1099511627776 makes 17179869184 microbatches, "
             "more than 2^31");
 }
@@ -86,7 +77,7 @@ TEST(Plan, OptimizersByName) {
   EXPECT_EQ(optimizer("adam").state_bytes, 2 * 4);
   EXPECT_EQ(optimizer("adam").touched_bytes, 2 * (4 + 8) + 2);
   EXPECT_EQ(optimizer("sgd").state_bytes, 0);
-  EXPECT_EQ(refusal([] { optimizer("adamm"); }),
+  EXPECT_EQ(testing::refusal([] { optimizer("adamm"); }),
             "plan#/optimizer: no optimizer is called \"adamm\"; did you mean \"adam\"?");
 }
 

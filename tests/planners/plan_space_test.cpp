@@ -10,6 +10,7 @@
 #include "core/methods/settings/settings.h"
 #include "core/model/zoo/zoo.h"
 #include "core/result/scenario_text.h"
+#include "tests/support/refusal.h"
 
 namespace trainyard {
 namespace {
@@ -25,12 +26,7 @@ std::vector<std::string> values(const PlanSpace& space, std::string_view key) {
 }
 
 std::string refusal(std::vector<std::string> fixed, std::vector<Bound> bounds) {
-  try {
-    PlanSpace(base(), fixed, bounds);
-  } catch (const Error& e) {
-    return describe(e);
-  }
-  return "";
+  return testing::refusal([&] { PlanSpace(base(), fixed, bounds); });
 }
 
 using Words = std::vector<std::string>;

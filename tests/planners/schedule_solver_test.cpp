@@ -9,6 +9,7 @@
 #include "tests/planners/zero_bubble_rows.h"
 #include "tests/support/cases.h"
 #include "tests/support/non_empty.h"
+#include "tests/support/refusal.h"
 
 namespace trainyard {
 namespace {
@@ -144,13 +145,7 @@ TEST(ScheduleSolver, NeedsAStageOnlyToBeThere) {
 }
 
 std::string refusal(const ScheduleProblem& problem) {
-  try {
-    solve(problem);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), Error::Kind::InvalidInput);
-    return describe(error);
-  }
-  return "nothing";
+  return testing::refusal([&] { solve(problem); });
 }
 
 TEST(ScheduleSolver, RefusesWhatCannotBe) {

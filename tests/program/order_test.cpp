@@ -4,17 +4,13 @@
 #include <rapidcheck.h>
 
 #include "core/methods/catalogue.h"
+#include "tests/support/refusal.h"
 
 namespace trainyard {
 namespace {
 
 std::string order_refusal(std::string_view text) {
-  try {
-    parse_order(text);
-  } catch (const Error& e) {
-    return describe(e);
-  }
-  return "accepted";
+  return testing::refusal([&] { parse_order(text); });
 }
 
 std::string problems(std::string_view text, const ScheduleShape& shape) {

@@ -5,6 +5,7 @@
 
 #include "core/model/ops.h"
 #include "tests/support/programs.h"
+#include "tests/support/refusal.h"
 
 namespace trainyard {
 namespace {
@@ -12,13 +13,7 @@ namespace {
 using testing::pipeline;
 
 std::string program_refusal(std::string_view text) {
-  try {
-    parse_program(text);
-  } catch (const Error& e) {
-    EXPECT_EQ(e.kind(), Error::Kind::InvalidInput);
-    return describe(e);
-  }
-  return "accepted";
+  return testing::refusal([&] { parse_program(text); });
 }
 
 TEST(ProgramText, TablesThenStreams) {

@@ -15,7 +15,7 @@ using testing::play;
 
 // At every instant as many lives as alive_at() counts instances.
 TEST(BufferLives, AreAliveWhenTheMemoryWaveSaysSo) {
-  rc::check([] {
+  EXPECT_TRUE(rc::check([] {
     const Program p =
         pipeline({.devices = *rc::gen::inRange(1, 4), .microbatches = *rc::gen::inRange(1, 6)});
     const int forward = *rc::gen::inRange(1, 4), backward = *rc::gen::inRange(1, 4);
@@ -33,7 +33,7 @@ TEST(BufferLives, AreAliveWhenTheMemoryWaveSaysSo) {
         RC_ASSERT(found == expected);
       }
     }
-  });
+  }));
 }
 
 TEST(BufferLives, OfActivationsGoFromForwardToBackwardOfTheirMicrobatch) {

@@ -66,7 +66,7 @@ TEST(CriticalPath, OfNothingIsEmpty) {
 }
 
 TEST(CriticalPath, StepsFollowEachOtherAndSumToTheRun) {
-  rc::check([] {
+  EXPECT_TRUE(rc::check([] {
     const Program p =
         pipeline({.devices = *rc::gen::inRange(1, 5), .microbatches = *rc::gen::inRange(1, 6)});
     const Lengths lengths{
@@ -85,13 +85,13 @@ TEST(CriticalPath, StepsFollowEachOtherAndSumToTheRun) {
     }
     RC_ASSERT(at == makespan(t));
     RC_ASSERT(breakdown(path, t, p).sum() == makespan(t));
-  });
+  }));
 }
 
 // The law that makes the path critical: if everything else takes no time at all, the run is equally
 // long.
 TEST(CriticalPath, NothingElseMatters) {
-  rc::check([] {
+  EXPECT_TRUE(rc::check([] {
     const Program p =
         pipeline({.devices = *rc::gen::inRange(1, 5), .microbatches = *rc::gen::inRange(1, 5)});
     const Lengths lengths{
@@ -104,7 +104,7 @@ TEST(CriticalPath, NothingElseMatters) {
     for (std::uint32_t task = 0; task < p.tasks.size(); ++task)
       if (on.count(task) == 0) without.of[task] = 0;
     RC_ASSERT(makespan(run(p, without)) == makespan(t));
-  });
+  }));
 }
 
 TEST(CriticalPath, PlacesAreFoundByInstructionAndByInstant) {

@@ -17,6 +17,7 @@
 #include "core/validation/rows/row_scenario.h"
 #include "core/validation/shipped.h"
 #include "tests/support/non_empty.h"
+#include "tests/support/refusal.h"
 
 namespace trainyard {
 namespace {
@@ -238,12 +239,7 @@ TEST(Residuals, ReadBackAsWritten) {
 TEST(Residuals, AreRefusedWithTheLine) {
   std::string text = write_residuals(along(2));
   const auto refusal = [](const std::string& csv) {
-    try {
-      read_residuals(csv, "r.csv");
-    } catch (const Error& error) {
-      return describe(error);
-    }
-    return std::string("accepted");
+    return testing::refusal([&] { read_residuals(csv, "r.csv"); });
   };
   std::string wrong = text;
   wrong.replace(wrong.find(",time,"), 6, ",tiem,");

@@ -106,7 +106,7 @@ TEST(Difference, WhatCannotRunIsSaid) {
 }
 
 TEST(Difference, PartsSumToTheWholeAndBackAgain) {
-  rc::check([] {
+  EXPECT_TRUE(rc::check([] {
     const auto plan = [] {
       const auto power = [](int most) { return std::to_string(1 << *rc::gen::inRange(0, most)); };
       Words words = {"tp=" + power(4), "pp=" + power(3), "micro-batch=" + power(2),
@@ -124,7 +124,7 @@ TEST(Difference, PartsSumToTheWholeAndBackAgain) {
     const Difference back = difference(theirs, mine, estimated);
     RC_ASSERT(sum(back) == there.mine);
     RC_ASSERT(difference(mine, theirs, estimated).fields.size() == there.fields.size());
-  });
+  }));
 }
 
 }  // namespace

@@ -13,18 +13,14 @@
 #include "core/base/csv.h"
 #include "core/validation/shipped.h"
 #include "tests/support/non_empty.h"
+#include "tests/support/refusal.h"
 #include "tests/support/source_dir.h"
 
 namespace trainyard {
 namespace {
 
 std::string refusal(const std::string& csv) {
-  try {
-    read_rows(csv, "own.csv");
-  } catch (const Error& error) {
-    return describe(error);
-  }
-  return "";
+  return testing::refusal([&] { read_rows(csv, "own.csv"); });
 }
 
 TEST(MeasuredRow, ReadsWhatIsStatedAndLeavesTheRestEmpty) {

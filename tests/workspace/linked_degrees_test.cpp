@@ -19,7 +19,7 @@ Plan plan_of(int tp, int cp, int pp, int dp) {
 }
 
 TEST(LinkedDegrees, TheProductStaysRight) {
-  rc::check([] {
+  EXPECT_TRUE(rc::check([] {
     const auto power = [] { return 1 << *rc::gen::inRange(0, 4); };
     const int tp = power(), cp = power(), pp = power(), dp = power();
     const std::int64_t devices = std::int64_t{tp} * cp * pp * dp;
@@ -37,7 +37,7 @@ TEST(LinkedDegrees, TheProductStaysRight) {
     const Mesh& mesh = plan.mesh;
     RC_ASSERT(std::int64_t{mesh.tp} * mesh.cp * mesh.pp * *mesh.dp == devices);
     RC_ASSERT(setting(plan, key) == std::to_string(value));
-  });
+  }));
 }
 
 TEST(LinkedDegrees, DataTakesWhatOthersLeaveAndPipelineGivesWhatDataAsks) {

@@ -28,7 +28,7 @@ TEST(LayerPolicies, ReadAsTheyAreWritten) {
 }
 
 TEST(LayerPolicies, AnyNamesAndRunsRoundTrip) {
-  rc::check([] {
+  EXPECT_TRUE(rc::check([] {
     RecomputePolicies policies;
     const int stages = *rc::gen::inRange(1, 4);
     for (int s = 0; s < stages; ++s) {
@@ -55,7 +55,7 @@ TEST(LayerPolicies, AnyNamesAndRunsRoundTrip) {
     RC_ASSERT(policies_of(plan) == policies);
     RC_ASSERT(setting(plan, "recompute") == to_text(policies));
     RC_ASSERT(policies_of(parse_plan(plan_document(plan), "plan.json")) == policies);
-  });
+  }));
 }
 
 TEST(LayerPolicies, AStageIsItsRunsCutToItsLayers) {

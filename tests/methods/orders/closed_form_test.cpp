@@ -29,7 +29,8 @@ TEST(ClosedForm, OfEqualStagesIsTheOrderFollowed) {
       PipelineTimes times;
       times.forward.assign(stages, {.compute = any_of(1, 100), .blocking = any_of(0, 30)});
       times.backward.assign(stages, {.compute = any_of(1, 200), .blocking = any_of(0, 30)});
-      times.reduce.assign(stages, {any_of(0, 50), any_of(0, 300)});
+      // Chunks of a device share its stream of reductions, which the formula leaves out.
+      if (!interleaves) times.reduce.assign(stages, {any_of(0, 50), any_of(0, 300)});
       times.reduce_overlapped = *rc::gen::arbitrary<bool>();
       const PipelineEstimate formula = m.closed_form(shape, times),
                              followed = follow(m.order(shape, {}), shape, times);

@@ -119,7 +119,7 @@ TEST(LessonViews, NumbersOfPanels) {
 }
 
 TEST(Ring, AddsUpThenPassesRound) {
-  rc::check([](std::uint8_t count) {
+  EXPECT_TRUE(rc::check([](std::uint8_t count) {
     const int n = 2 + count % 15;
     for (int rank = 0; rank < n; ++rank)
       for (int chunk = 0; chunk < n; ++chunk) {
@@ -140,19 +140,19 @@ TEST(Ring, AddsUpThenPassesRound) {
           }
         }
       }
-  });
+  }));
   EXPECT_EQ(ring_rounds(8), 14);
 }
 
 TEST(RoundValues, LieWithinTheirRange) {
-  rc::check([](std::uint16_t low, std::uint16_t width) {
+  EXPECT_TRUE(rc::check([](std::uint16_t low, std::uint16_t width) {
     const double a = low, b = a + width + 1;
     const std::vector<double> values = round_values(a, b, 8);
     RC_ASSERT(values.size() >= 2);
     RC_ASSERT(values.size() <= 9);
     RC_ASSERT(values.front() >= a - 1e-6 && values.back() <= b + 1e-6);
     for (std::size_t i = 1; i < values.size(); ++i) RC_ASSERT(values[i] > values[i - 1]);
-  });
+  }));
 }
 
 }  // namespace

@@ -43,7 +43,7 @@ TEST(Peaks, AreTheHighsBetweenFalls) {
 }
 
 TEST(Peaks, AreThoseOfTheDefinition) {
-  rc::check([] {
+  EXPECT_TRUE(rc::check([] {
     std::vector<std::int64_t> values{*rc::gen::inRange<std::int64_t>(0, 12)};
     for (const int v : *rc::gen::container<std::vector<int>>(rc::gen::inRange(0, 12)))
       values.push_back(v);
@@ -52,7 +52,7 @@ TEST(Peaks, AreThoseOfTheDefinition) {
     const std::vector<std::size_t> found = peaks_above(curve, rise);
     RC_ASSERT(found == naive(values, rise));
     RC_ASSERT(std::find(found.begin(), found.end(), curve.peak) != found.end());
-  });
+  }));
 }
 
 }  // namespace

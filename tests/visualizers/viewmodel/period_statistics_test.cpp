@@ -22,7 +22,7 @@ StepCurve random_curve() {
 }
 
 TEST(PeriodStatistics, AreThoseOfEachNanosecond) {
-  rc::check([] {
+  EXPECT_TRUE(rc::check([] {
     const StepCurve a = random_curve(), b = random_curve();
     const auto from = *rc::gen::inRange<std::int64_t>(0, 40);
     const auto to = from + *rc::gen::inRange<std::int64_t>(1, 40);
@@ -54,7 +54,7 @@ TEST(PeriodStatistics, AreThoseOfEachNanosecond) {
                       std::all_of(y.begin(), y.end(), [&](double v) { return v == y[0]; });
     const double expected = flat ? 0 : ab / std::sqrt(aa * bb);
     RC_ASSERT(std::abs(correlation(a, b, Instant{from}, Instant{to}) - expected) < 1e-9);
-  });
+  }));
 }
 
 TEST(PeriodStatistics, OneFallsAsTheOtherRises) {

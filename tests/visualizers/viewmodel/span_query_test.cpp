@@ -5,6 +5,7 @@
 
 #include "core/base/error.h"
 #include "tests/support/non_empty.h"
+#include "tests/support/refusal.h"
 #include "visualizers/drawing/palette.h"
 
 namespace trainyard {
@@ -21,13 +22,7 @@ bool finds(const char* words, const SpanFacts& span) {
 }
 
 std::string refusal(const char* words) {
-  try {
-    parse_span_query(words);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), Error::Kind::InvalidInput);
-    return describe(error);
-  }
-  return "";
+  return testing::refusal([&] { parse_span_query(words); });
 }
 
 TEST(SpanQuery, EveryWordMustHold) {
@@ -79,7 +74,7 @@ TEST(SpanQuery, WrongWordsGetASentence) {
 }
 
 TEST(SpanQuery, TextReadsBackAsTheSameQuery) {
-  rc::check([] {
+  EXPECT_TRUE(rc::check([] {
     static const std::vector<std::string> kWords = {
         "cat:comm", "-cat:forward,opt", "dev:3", "-dev:0-3,7", "mb:12", "name:Mlp_up", "\"a b\"",
         "->5ms",    "<=1.25us",         ">=3s",  "-name:x:y"};
@@ -89,7 +84,7 @@ TEST(SpanQuery, TextReadsBackAsTheSameQuery) {
       text += kWords[static_cast<std::size_t>(word)] + " ";
     const SpanQuery query = parse_span_query(text);
     RC_ASSERT(parse_span_query(to_text(query)) == query);
-  });
+  }));
 }
 
 }  // namespace

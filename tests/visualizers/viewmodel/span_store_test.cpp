@@ -4,6 +4,7 @@
 #include <rapidcheck.h>
 
 #include "core/base/error.h"
+#include "tests/support/refusal.h"
 #include "tests/visualizers/viewmodel/span_rows.h"
 
 namespace trainyard {
@@ -70,12 +71,7 @@ TEST(SpanStore, RefusesWhatIsNotARow) {
   SpanStore store;
   add_row(store, {});
   const auto message = [&](const std::vector<RowSpan>& row) {
-    try {
-      add_row(store, row);
-    } catch (const Error& error) {
-      return describe(error);
-    }
-    return std::string("accepted");
+    return testing::refusal([&] { add_row(store, row); });
   };
   EXPECT_EQ(message({{5ns, 4ns, 0, 0}}),
             "row 1, span 0: a span ends before it starts; expected end >= start");
