@@ -88,12 +88,15 @@ int run(QApplication& application) {
     window.restore_session(preferences.restore && !asked);
     if (line.size != CommandLine{}.size)
       window.resize(line.size);  // a requested size overrides the last one
+    else
+      window.fit_screen();
     keeper = new JournalKeeper(window.document(), journal_folder());
     QObject::connect(keeper, &JournalKeeper::not_kept, &window, [&window](const QString& why) {
       window.statusBar()->showMessage("The edit stands, but no journal could keep it: " + why);
     });
   }
   if (!line.request.model.empty()) window.start_with(line.request);
+  if (!line.files.isEmpty()) window.show();  // a complaint about a file needs a window behind it
   window.open_files(line.files);
   if (!line.perspective.isEmpty()) window.document().show_perspective(line.perspective);
   if (!line.tab.isEmpty()) window.show_tab(line.tab);

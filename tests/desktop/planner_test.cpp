@@ -117,6 +117,19 @@ TEST(Planner, SearchesInTheBackgroundAndCountsEveryPlan) {
   const auto* plans = named<QTreeWidget>(page, "Plans");
   EXPECT_EQ(plans->topLevelItemCount(), static_cast<int>(found.best.size()));
   EXPECT_EQ(plans->topLevelItem(0)->text(1), "best");
+  // Under the best the rows stand in the order of the time that they show.
+  const auto shown = [&](int row) {
+    const QString text = plans->topLevelItem(row)->text(10);
+    return text.section(' ', 0, 0).toDouble() * (text.endsWith(" ms") ? 1e-3 : 1);
+  };
+  ASSERT_GT(plans->topLevelItemCount(), 2);
+  for (int row = 2; row < plans->topLevelItemCount(); ++row)
+    EXPECT_LE(shown(row - 1), shown(row)) << row;
+  const QString best = plans->topLevelItem(0)->text(10);
+  bool said = false;
+  for (const QLabel* label : page.findChildren<QLabel*>())
+    said = said || label->text().startsWith("best " + best.section(' ', 0, 0).left(3));
+  EXPECT_TRUE(said) << "the head of the picture says the same time: " << best.toStdString();
   EXPECT_EQ(page.chosen(), found.best.front().id) << "the best is chosen first";
   EXPECT_TRUE(scene(*window).description().contains("on the front"));
 }

@@ -242,19 +242,19 @@ TEST(Window, TheStrategysFootLeadsOn) {
   auto* panel = window->findChild<StrategyPanel*>();
   const auto foot = [&](const char* name) { return named<QPushButton>(*panel, name); };
   EXPECT_TRUE(foot("Search for plans")->isVisible());
-  EXPECT_FALSE(foot("Apply cheapest fix")->isVisible());
+  EXPECT_FALSE(foot("Apply best change")->isVisible());
   foot("Duplicate plan")->click();
   EXPECT_EQ(window->document().project().plans.size(), 2u);
   foot("Analyse")->click();
   EXPECT_EQ(window->document().project().perspective, "analyse");
   EXPECT_FALSE(foot("Search for plans")->isVisible());
   ASSERT_TRUE(happens([&] { return window->settled(); }));
-  ASSERT_TRUE(foot("Apply cheapest fix")->isEnabled());
-  EXPECT_EQ(foot("Apply cheapest fix")->text(), "Apply fix");
-  foot("Apply cheapest fix")->click();
+  ASSERT_TRUE(foot("Apply best change")->isEnabled());
+  EXPECT_EQ(foot("Apply best change")->text(), "Apply fix");
+  foot("Apply best change")->click();
   ASSERT_TRUE(happens([&] { return window->settled(); }));
   EXPECT_TRUE(window->session().experiment()->result.verdict.fits);
-  EXPECT_EQ(foot("Apply cheapest fix")->text(), "Apply gain");
+  EXPECT_EQ(foot("Apply best change")->text(), "Apply gain");
 }
 
 // The strategy is laid out before every painting, so that not even one frame shows it squeezed.

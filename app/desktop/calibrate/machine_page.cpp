@@ -7,7 +7,6 @@
 #include <QFileInfo>
 #include <QHBoxLayout>
 #include <QLabel>
-#include <QMessageBox>
 #include <QProgressBar>
 #include <QPushButton>
 #include <QSplitter>
@@ -16,6 +15,7 @@
 
 #include "app/desktop/controls/actions.h"
 #include "app/desktop/controls/canvas_widget.h"
+#include "app/desktop/controls/complaint.h"
 #include "app/desktop/controls/text.h"
 #include "app/desktop/controls/theme.h"
 #include "app/desktop/controls/widgets.h"
@@ -101,7 +101,7 @@ MachinePage::MachinePage(Document& document, Session& session, QWidget* parent)
 
 QWidget* MachinePage::make_bar() {
   auto* bar = new Header("This machine");
-  consent_ = new QCheckBox("Keep this machine busy for about");
+  consent_ = new QCheckBox("Run benchmarks on this machine for");
   consent_->setAccessibleName("I agree that kernels run on this machine");
   consent_->setToolTip(
       "One core runs the kernels of the chosen models with made-up numbers; nothing is sent "
@@ -151,7 +151,7 @@ QWidget* MachinePage::make_card() {
                    "The project's predictions use it from now on. It is kept in the project's "
                    "file; Undo takes it back.");
   accept_->setProperty("kind", "primary");
-  remove_ = button("Remove calibration", "The project uses the workbench's own prices again.");
+  remove_ = button("Remove calibration", "The project uses the built-in efficiencies again.");
   open_ = button("Open calibration or profile…", "A trainyard/calibration or trainyard/profile.");
   save_ = button("Save as a file…", "For this project's neighbours, and for --calibration.");
   column->addWidget(title_);
@@ -242,7 +242,7 @@ void MachinePage::ask_where_to_save() {
   try {
     save(path);
   } catch (const Error& error) {
-    QMessageBox::warning(this, "The calibration was not saved", q(describe(error)));
+    complain(this, "The calibration was not saved", q(describe(error)));
   }
 }
 
@@ -296,7 +296,7 @@ void MachinePage::refresh_card() {
 
 QString MachinePage::use() const {
   const std::string& accepted = document_.project().calibration;
-  if (accepted.empty()) return "No calibration: predictions use the workbench's own prices.";
+  if (accepted.empty()) return "No calibration: predictions use the built-in efficiencies.";
   const Outcome& outcome = session_.outcome();
   QString text = "Accepted.";
   const auto found = measurement_.found();

@@ -6,7 +6,6 @@
 #include <QHBoxLayout>
 #include <QInputDialog>
 #include <QLabel>
-#include <QMessageBox>
 #include <QPlainTextEdit>
 #include <QPushButton>
 #include <QVBoxLayout>
@@ -14,6 +13,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "app/desktop/controls/complaint.h"
 #include "app/desktop/controls/text.h"
 #include "app/desktop/controls/theme.h"
 #include "app/desktop/controls/widgets.h"
@@ -291,7 +291,7 @@ void ComparePage::fill_choices() {
   QList<std::pair<QString, QString>> choices;  // pairs of text and word
   for (const ProjectPlan& plan : project.plans)
     choices.push_back({plan_title(plan), "plan:" + q(plan.name)});
-  if (found_ && found_()) choices.push_back({"chosen among those searched", "found"});
+  if (found_ && found_()) choices.push_back({"selected search result", "found"});
   const std::vector<RunEntry> runs = runs_.entries();
   for (std::size_t i = 0; i < std::min(kRecentRuns, runs.size()); ++i)
     choices.push_back({QString("run %1  %2").arg(runs[i].id).arg(q(runs[i].name)),
@@ -566,9 +566,7 @@ void ComparePage::export_dialog() {
   try {
     export_to(path);
   } catch (const Error& error) {
-    QMessageBox(QMessageBox::Warning, "The comparison was not exported", q(describe(error)),
-                QMessageBox::Ok, this)
-        .exec();
+    complain(this, "The comparison was not exported", q(describe(error)));
   }
 }
 

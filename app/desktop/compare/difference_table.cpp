@@ -91,7 +91,7 @@ void DifferenceTable::show_difference(const Difference& found) {
   words_->setText(
       found.fields.empty()
           ? QString("Your plan is this one.")
-          : QString("From your %1 and %2 a device to %3 and %4, each field on top of "
+          : QString("From your %1 and %2 per device to %3 and %4, each field on top of "
                     "those above it, by the closed form.")
                 .arg(q(format_step_time(found.mine.step)), q(format_bytes(found.mine.peak)),
                      q(format_step_time(found.theirs.step)), q(format_bytes(found.theirs.peak))));

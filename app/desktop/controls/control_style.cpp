@@ -84,6 +84,8 @@ int ControlStyle::pixelMetric(PixelMetric metric, const QStyleOption* option,
     case PM_SmallIconSize:
     case PM_ButtonIconSize:
       return 16;
+    case PM_MessageBoxIconSize:
+      return 24;
     case PM_HeaderMarkSize:
       return 10;
     default:
@@ -97,11 +99,28 @@ int ControlStyle::styleHint(StyleHint hint, const QStyleOption* option, const QW
     case SH_UnderlineShortcut:
       return 0;
     case SH_ComboBox_Popup:
+    case SH_DialogButtonBox_ButtonsHaveIcons:
       return 0;
     case SH_Menu_MouseTracking:
       return 1;
     default:
       return QProxyStyle::styleHint(hint, option, widget, data);
+  }
+}
+
+QIcon ControlStyle::standardIcon(StandardPixmap sign, const QStyleOption* option,
+                                 const QWidget* widget) const {
+  const Theme theme = current_theme();
+  switch (sign) {
+    case SP_MessageBoxWarning:
+      return icon("warning", qcolor(Ink::Warn, theme));
+    case SP_MessageBoxCritical:
+      return icon("error", qcolor(Ink::Error, theme));
+    case SP_MessageBoxInformation:
+    case SP_MessageBoxQuestion:
+      return icon("info", qcolor(Ink::Accent, theme));
+    default:
+      return QProxyStyle::standardIcon(sign, option, widget);
   }
 }
 

@@ -63,6 +63,15 @@ QList<std::pair<QString, QString>> banded_figures(const Result& result) {
   return list;
 }
 
+QString source_text(const Result& result) {
+  const QString fidelity = q(result.fidelity), kind = fidelity.section(": ", 0, 0);
+  const QString rest = fidelity.section(": ", 1);
+  const QString word = kind == "simulate"   ? QString("Simulated")
+                       : kind == "estimate" ? QString("Estimated")
+                                            : kind;
+  return rest.isEmpty() ? word : word + " (" + rest + ")";
+}
+
 QString bands_html(const Result& result) {
   QStringList lines;
   for (const auto& [name, text] : banded_figures(result))
@@ -92,21 +101,40 @@ Readings::Readings(Session& session, QWidget* parent) : QStatusBar(parent), sess
   frame_ = make_label("", 11, QFont::Medium);
   // A fixed width keeps the following readings in place when a number gains a digit.
   frame_->setMinimumWidth(frame_->fontMetrics().horizontalAdvance("0000.0 ms/frame"));
-  renderer_ = new ElidedLabel(11, "");
-  renderer_->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Preferred);
+  renderer_ = make_label("", 11, QFont::Medium);
   renderer_->setAccessibleName("Renderer");
   renderer_->setContentsMargins(2, 0, 10, 0);
-  addPermanentWidget(source_);
-  addPermanentWidget(make_rule(12));
-  addPermanentWidget(frame_);
-  addPermanentWidget(make_rule(12));
-  addPermanentWidget(renderer_);
+  QWidget *after_source = make_rule(12), *after_frame = make_rule(12);
+  for (QWidget* part : {static_cast<QWidget*>(source_), after_source, static_cast<QWidget*>(frame_),
+                        after_frame, static_cast<QWidget*>(renderer_)})
+    addPermanentWidget(part);
+  spare_ = {renderer_, after_frame, frame_, after_source, source_};
   frame_shown_.setSingleShot(true);
   frame_shown_.setInterval(250);
   connect(&frame_shown_, &QTimer::timeout, this, &Readings::show_frame_time);
   connect(&session_, &Session::experiment_changed, this, &Readings::refresh);
   connect(&session_, &Session::freshness_changed, this, &Readings::refresh);
   refresh();
+}
+
+void Readings::resizeEvent(QResizeEvent* event) {
+  QStatusBar::resizeEvent(event);
+  fit();
+}
+
+// A reading is whole or not there: those of the program give way before those of the plan.
+void Readings::fit() {
+  constexpr int kGap = 8;
+  int wanted = 0;
+  for (QWidget* part : findChildren<QWidget*>(QString(), Qt::FindDirectChildrenOnly))
+    if (!spare_.contains(part) && part->isVisibleTo(this))
+      wanted += part->sizeHint().width() + kGap;
+  bool room = true;
+  for (auto part = spare_.rbegin(); part != spare_.rend(); ++part) {
+    wanted += (*part)->sizeHint().width() + kGap;
+    room = room && wanted <= width();
+    (*part)->setVisible(room);
+  }
 }
 
 void Readings::say(const QStringList& words) {
@@ -130,6 +158,11 @@ void Readings::show_said() {
 }
 
 void Readings::refresh() {
+  show_readings();
+  fit();
+}
+
+void Readings::show_readings() {
   if (!said_.isEmpty()) return show_said();
   for (int i = 0; i < values_.size(); ++i) values_[i]->show(), rules_[i]->show();
   if (!session_.experiment()) {
@@ -146,7 +179,7 @@ void Readings::refresh() {
     values_[i]->setToolTip(bands_html(session_.experiment()->result));
   }
   const Outcome& outcome = session_.outcome();
-  source_->setText(q(session_.experiment()->result.fidelity) +
+  source_->setText(source_text(session_.experiment()->result) +
                    (outcome.calibrated.empty() ? "" : ", calibrated"));
   source_->setToolTip("Left out: " + [&] {
     QStringList words;
@@ -157,8 +190,9 @@ void Readings::refresh() {
 
 void Readings::set_renderer(const QString& name, const QString& why) {
   // A reason such as "software: no Vulkan driver found" already contains the renderer's name.
-  renderer_->setText("renderer: " + (why.startsWith(name) ? why : name));
+  renderer_->setText(name == "software" ? QString("Software renderer") : name);
   renderer_->setToolTip(why);
+  fit();
   renderer_->setAccessibleDescription(why);
 }
 

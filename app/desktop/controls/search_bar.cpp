@@ -32,8 +32,8 @@ SearchBar::SearchBar(Exploration& exploration, QWidget* parent)
       what_(make_label("Find", 11, QFont::Medium, "second")),
       edit_(new QLineEdit),
       told_(make_label("", 11, QFont::Normal, "second")),
-      previous_(make_button("\u2191", "Hit before, Shift+Enter")),
-      next_(make_button("\u2193", "Next hit, Enter")),
+      previous_(make_button("\u2191", "Previous match, Shift+Enter")),
+      next_(make_button("\u2193", "Next match, Enter")),
       close_(make_button("\u00D7", "Close the bar, Esc")) {
   setObjectName("header");
   setAttribute(Qt::WA_StyledBackground);

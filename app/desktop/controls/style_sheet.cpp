@@ -73,8 +73,8 @@ QPushButton[kind="choice"]:checked { background: @accentBg; color: @accentText; 
 QPushButton[kind="step"] { text-align: left; min-height: 24px; padding: 0 8px; background: transparent; border: 1px solid transparent; }
 QPushButton[kind="step"]:hover { background: @hover; }
 QPushButton[kind="step"]:focus { border: 1px solid @accent; }
-QPushButton[kind="tile"] { min-height: 72px; max-height: 72px; text-align: left; padding: 0 16px; font-size: 13px; }
-QPushButton[kind="tile"]:focus { min-height: 70px; max-height: 70px; padding: 0 15px; }
+QPushButton[kind="tile"] { min-height: 60px; max-height: 60px; padding: 0; }
+QPushButton[kind="tile"]:focus { min-height: 58px; max-height: 58px; padding: 0; }
 
 QToolButton { background: transparent; border: 1px solid transparent; border-radius: 3px; padding: 2px; color: @text; }
 QToolButton:hover { background: @hover; }
@@ -93,6 +93,7 @@ QLineEdit { background: @input; color: @text; border: 1px solid @borderStrong; b
 QLineEdit:focus { border: 1px solid @accent; }
 QLineEdit:disabled { color: @text3; border-color: @border; }
 QWidget#stepper { background: @input; border: 1px solid @borderStrong; border-radius: 3px; }
+QWidget#stepper[tone="error"] { border: 1px solid @error; background: @errorBg; }
 QWidget#stepper QLineEdit { border: 0; border-left: 1px solid @border; border-right: 1px solid @border; border-radius: 0;
                             font-weight: 600; padding: 0 2px; }
 QWidget#stepper QLineEdit:focus { background: @accentBg; }

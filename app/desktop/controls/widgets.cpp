@@ -24,7 +24,8 @@ void Field::paintEvent(QPaintEvent*) {
   const Theme theme = current_theme();
   QPainter p(this);
   p.setRenderHint(QPainter::Antialiasing);
-  p.setPen(qcolor(hasFocus() ? Ink::Accent : Ink::BorderStrong, theme));
+  const bool wrong = property("tone").toString() == "error";
+  p.setPen(qcolor(wrong ? Ink::Error : hasFocus() ? Ink::Accent : Ink::BorderStrong, theme));
   p.setBrush(qcolor(Ink::Input, theme));
   p.drawRoundedRect(QRectF(rect()).adjusted(0.5, 0.5, -0.5, -0.5), 3, 3);
   p.setPen(qcolor(isEnabled() ? Ink::Text : Ink::Text3, theme));
@@ -68,7 +69,15 @@ Stepper::Stepper(const QString& accessible_name, QWidget* parent) : QWidget(pare
 
 void Stepper::set_value(const QString& value) {
   shown_ = value;
-  if (edit_->text() != value) edit_->setText(value);
+  if (edit_->text() == value) return;
+  edit_->setText(value);
+  edit_->setCursorPosition(0);  // what does not fit is cut at its end
+}
+
+int Stepper::width_for(const QString& text) {
+  // Beside the text: two buttons, frames, padding, and the margin that a line edit keeps.
+  return QFontMetrics(ui_font(12, QFont::DemiBold)).horizontalAdvance(text) +
+         ui_pixels(2 * 18 + 2 + 12);
 }
 
 QString Stepper::value() const { return edit_->text(); }

@@ -34,6 +34,8 @@ class Stepper : public QWidget {
   explicit Stepper(const QString& accessible_name, QWidget* parent = nullptr);
   void set_value(const QString&);
   QString value() const;
+  /// The width at which a stepper shows this text whole.
+  static int width_for(const QString&);
   /// Sets which buttons are enabled; a tooltip gives the reason or the resulting value.
   void set_steps(bool down, bool up);
 

@@ -14,11 +14,20 @@
 #include "app/desktop/controls/theme.h"
 #include "app/desktop/controls/widgets.h"
 #include "app/desktop/design/verdict_bar.h"
+#include "app/desktop/session/plan_words.h"
 #include "core/result/figures.h"
 #include "visualizers/memory/memory_view.h"
 #include "visualizers/viewmodel/format.h"
 
 namespace trainyard {
+namespace {
+
+// Lines of the sentence of a plan that does not fit, in a panel of least width.
+constexpr int kStoryLines = 6;
+constexpr int kFixes = 3;
+
+}  // namespace
+
 void FitBar::paintEvent(QPaintEvent*) {
   if (!session_.experiment()) return;
   const Result& result = session_.experiment()->result;
@@ -74,9 +83,9 @@ FitCard::FitCard(Session& session, QWidget* parent) : QWidget(parent), session_(
   column->setContentsMargins(12, 10, 12, 8);
   column->setSpacing(6);
   head_ = make_label("", 13, QFont::DemiBold);
-  head_->setWordWrap(true);
   story_ = make_label("", 12, QFont::Normal, "second");
   story_->setWordWrap(true);
+  story_->setAlignment(Qt::AlignTop | Qt::AlignLeft);
   fixes_ = new QWidget;
   new QGridLayout(fixes_);
   column->addWidget(head_);
@@ -87,75 +96,113 @@ FitCard::FitCard(Session& session, QWidget* parent) : QWidget(parent), session_(
   refresh();
 }
 
-void FitCard::set_detailed(bool on) {
-  detailed_ = on;
-  refresh();
+// The card is as high whatever it says, because the rows beneath it must not move while one of them
+// is turned.
+void FitCard::refresh() {
+  story_->setFixedHeight(kStoryLines * QFontMetrics(ui_font(12)).lineSpacing());
+  clear_fixes();
+  const PlanProblem& problem = session_.outcome().problem;
+  setVisible(session_.experiment() || !problem.sentence.isEmpty());
+  if (!problem.sentence.isEmpty())
+    show_problem(problem);
+  else if (session_.experiment())
+    show_verdict(session_.experiment()->result);
+  story_->setToolTip(story_->text());
+  // Shown now, because otherwise they would be laid out one frame later.
+  for (int i = 0; i < grid()->count(); ++i) grid()->itemAt(i)->widget()->show();
+  update();
 }
 
-void FitCard::refresh() {
-  setVisible(session_.experiment() && (detailed_ || !session_.experiment()->result.verdict.fits));
-  if (!session_.experiment()) return;
-  const Verdict& verdict = session_.experiment()->result.verdict;
+void FitCard::show_problem(const PlanProblem& problem) {
+  set_tone(head_, "error");
+  head_->setText("This plan cannot run");
+  story_->setText(problem.sentence);
+  setToolTip({});
+  if (problem.fixes.empty()) return;
+  add_cells({"It can run with"}, 0, "third");
+  int row = 0;
+  for (const std::string& set : problem.fixes)
+    if (++row <= kFixes) add_fix(set, {}, row);
+}
+
+void FitCard::show_verdict(const Result& result) {
+  const Verdict& verdict = result.verdict;
   const auto [head, rest] = split_sentence(verdict.sentence);
-  set_tone(head_, verdict.fits ? "ok" : "error");
+  set_tone(head_, fit_tone(result));
   head_->setText(head);
   QString story = rest;
   if (!verdict.peak_parts.empty())
     story += QString(". Largest: %1, %2")
                  .arg(q(verdict.peak_parts.front().name),
                       q(format_bytes(verdict.peak_parts.front().bytes)));
-  if (const StageMemory* most = fullest(session_.experiment()->result)) {
+  if (const StageMemory* most = fullest(result)) {
     const BandText peak = band_text(most->peak);
     if (!peak.range.empty()) story += ". Peak " + q(peak.text());
   }
   story_->setText(story);
-  setToolTip(bands_html(session_.experiment()->result));
-  list_fixes(verdict.fixes);
-  update();
+  setToolTip(bands_html(result));
+  std::vector<Fix> fixes = verdict.fixes;
+  if (verdict.fits && verdict.gain) fixes = {*verdict.gain};
+  if (fixes.empty()) return;
+  add_cells({verdict.fits         ? "Faster with"
+             : fixes.front().fits ? "Fixes, fastest first"
+                                  : "Nothing tried fits; nearest first",
+             "step", "peak"},
+            0, "third");
+  const Duration now = result.step.value;
+  int row = 0;
+  for (const Fix& fix : fixes) {
+    if (++row > kFixes) break;
+    QLabel* name = add_fix(
+        fix.set, {step_change(now, fix.step) + " " + unit_of(now).name, q(format_bytes(fix.peak))},
+        row);
+    name->setToolTip(q(fix.sentence));
+    if (!fix.fits) set_tone(grid()->itemAtPosition(row, 2)->widget(), "error");
+  }
 }
 
-void FitCard::list_fixes(const std::vector<Fix>& fixes) {
-  auto* grid = static_cast<QGridLayout*>(fixes_->layout());
-  while (QLayoutItem* item = grid->takeAt(0)) {
+QGridLayout* FitCard::grid() const { return static_cast<QGridLayout*>(fixes_->layout()); }
+
+void FitCard::clear_fixes() {
+  while (QLayoutItem* item = grid()->takeAt(0)) {
     if (item->widget() != nullptr) {
       item->widget()->hide();  // deleted later, so it must not be drawn over new widgets
       item->widget()->deleteLater();
     }
     delete item;
   }
-  grid->setContentsMargins(0, 0, 0, 0);
-  grid->setHorizontalSpacing(10);
-  grid->setColumnStretch(0, 1);
-  fixes_->setVisible(!fixes.empty());
-  const Result& now = session_.experiment()->result;
-  int row = 0;
-  const QStringList heads = {"Fixes, cheapest first", "step", "peak", "change"};
-  for (int c = 0; c < heads.size(); ++c)
-    grid->addWidget(make_label(heads[c], 11, QFont::Normal, "third"), row, c,
-                    c == 0 ? Qt::AlignLeft : Qt::AlignRight);
-  for (const Fix& fix : fixes) {
-    ++row;
-    auto* name = make_label(change_name(fix.set), 12, QFont::DemiBold);
-    name->setToolTip(q(fix.sentence));
-    grid->addWidget(name, row, 0);
-    const double step = to_seconds(fix.step) - to_seconds(now.step.value);
-    grid->addWidget(make_label(q(format_signed(step, 2)) + " s", 12, QFont::Normal), row, 1,
-                    Qt::AlignRight);
-    grid->addWidget(
-        make_label(q(format_bytes(fix.peak)), 12, QFont::Normal, fix.fits ? "" : "error"), row, 2,
-        Qt::AlignRight);
-    grid->addWidget(
-        make_label(q(format_signed(-static_cast<double>(fix.saves.value) / (1 << 30), 1)), 12,
-                   QFont::Normal, "second"),
-        row, 3, Qt::AlignRight);
-    auto* button = new QPushButton("Apply");
-    button->setProperty("kind", "small");
-    button->setAccessibleName("Apply " + q(fix.set));
-    connect(button, &QPushButton::clicked, this, [this, set = q(fix.set)] { Q_EMIT apply(set); });
-    grid->addWidget(button, row, 4);
+  grid()->setContentsMargins(0, 0, 0, 0);
+  grid()->setHorizontalSpacing(10);
+  grid()->setVerticalSpacing(0);  // empty rows have none
+  grid()->setColumnStretch(0, 1);
+  for (int row = 0; row <= kFixes; ++row)
+    grid()->setRowMinimumHeight(row, ui_pixels(row == 0 ? 18 : 26));
+}
+
+void FitCard::add_cells(const QStringList& cells, int row, const char* tone) {
+  for (int c = 0; c < cells.size(); ++c) {
+    const double pixels = row == 0 ? 11 : 12;
+    if (c > 0) {
+      grid()->addWidget(make_label(cells[c], pixels, QFont::Normal, tone), row, c, Qt::AlignRight);
+      continue;
+    }
+    auto* name = new ElidedLabel(pixels, tone);  // which must not widen the panel
+    name->setText(cells[c]);
+    grid()->addWidget(name, row, c);
   }
-  // Shown now, because otherwise they would be laid out one frame later.
-  for (int i = 0; i < grid->count(); ++i) grid->itemAt(i)->widget()->show();
+}
+
+QLabel* FitCard::add_fix(const std::string& set, const QStringList& figures, int row) {
+  add_cells(QStringList{""} + figures, row, "");
+  auto* name = static_cast<QLabel*>(grid()->itemAtPosition(row, 0)->widget());
+  name->setText(change_name(set));
+  name->setFont(ui_font(12, QFont::DemiBold));
+  auto* button = new QPushButton("Apply");
+  button->setProperty("kind", "small");
+  button->setAccessibleName("Apply " + change_name(set));
+  connect(button, &QPushButton::clicked, this, [this, words = q(set)] { Q_EMIT apply(words); });
+  grid()->addWidget(button, row, 3);
+  return name;
 }
 
 }  // namespace trainyard

@@ -1,5 +1,5 @@
 // A FitCard shows whether the plan fits: the peak as a bar of its categories beside the capacity,
-// and the priced changes that would make the plan fit.
+// and the priced changes that would make the plan fit or faster; of a plan that cannot run, why.
 #pragma once
 
 #include <QWidget>
@@ -28,17 +28,19 @@ class FitCard : public QWidget {
 
  public:
   explicit FitCard(Session&, QWidget* parent = nullptr);
-  /// Unless detailed, the card is only shown while a plan does not fit.
-  void set_detailed(bool);
 
  Q_SIGNALS:
   void apply(const QString& assignments);
 
  private:
   void refresh();
-  void list_fixes(const std::vector<Fix>&);
+  void show_problem(const PlanProblem&);
+  void show_verdict(const Result&);
+  QGridLayout* grid() const;
+  void clear_fixes();
+  void add_cells(const QStringList&, int row, const char* tone);
+  QLabel* add_fix(const std::string& set, const QStringList& figures, int row);
   Session& session_;
-  bool detailed_ = false;
   QLabel *head_, *story_;
   QWidget* fixes_;
 };

@@ -123,7 +123,9 @@ void ModelPanel::ask_what_to_add() {
     connect(action, &QAction::triggered, this,
             [this, name = words(kind.name)] { builder_.add(name, builder_.selected()); });
   }
-  menu.exec(tree_->mapToGlobal(tree_->visualItemRect(tree_->currentItem()).bottomLeft()));
+  const QTreeWidgetItem* chosen = tree_->currentItem();
+  const QPoint under = chosen == nullptr ? QPoint() : tree_->visualItemRect(chosen).bottomLeft();
+  menu.exec(tree_->viewport()->mapToGlobal(under));
 }
 
 }  // namespace trainyard

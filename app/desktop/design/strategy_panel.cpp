@@ -7,7 +7,10 @@
 #include <QLabel>
 #include <QPushButton>
 #include <QScrollArea>
+#include <QStyle>
 #include <QVBoxLayout>
+
+#include <algorithm>
 
 #include "app/desktop/controls/widgets.h"
 #include "app/desktop/design/fit_card.h"
@@ -20,15 +23,10 @@ StrategyPanel::StrategyPanel(Document& document, Session& session, QWidget* pare
     : QWidget(parent), document_(document), session_(session), card_(new FitCard(session)) {
   setObjectName("panel");
   setAttribute(Qt::WA_StyledBackground);
-  setMinimumWidth(360);  // width of a row of the card plus the scroll bar
+  setMinimumWidth(392);  // width of a row of the card plus the scroll bar
   auto* outer = new QVBoxLayout(this);
   outer->setContentsMargins(0, 0, 0, 0);
   outer->setSpacing(0);
-  complaint_ = make_label("", 12, QFont::Normal, "error");
-  complaint_->setWordWrap(true);
-  complaint_->setContentsMargins(12, 2, 12, 4);
-  complaint_->hide();
-  outer->addWidget(complaint_);
   scroll_ = new QScrollArea;
   scroll_->setObjectName("panel");
   scroll_->setFrameShape(QFrame::NoFrame);
@@ -41,9 +39,9 @@ StrategyPanel::StrategyPanel(Document& document, Session& session, QWidget* pare
   column->setContentsMargins(0, 0, 0, 8);
   column->setSpacing(0);
   // The card scrolls with the rows, so that its fixes are not squeezed if text is large or the
-  // window low.
-  column->addWidget(card_);
-  heading_ = make_label("if set to       step, s    peak, GiB", 11, QFont::Normal, "third");
+  // window low. set_detailed() puts it in its place.
+  column_ = column;
+  heading_ = make_label("", 11, QFont::Normal, "third");
   heading_->setAlignment(Qt::AlignRight);
   heading_->setContentsMargins(12, 2, 12, 2);
   column->addWidget(heading_);
@@ -129,11 +127,8 @@ void StrategyPanel::set(const QString& key, const QString& value) {
       if (dp_given || !set.starts_with("dp=")) assignments << QString::fromStdString(set);
     document_.apply("Set " + key, assignments,
                     QString("setting %1 %2").arg(document_.project().current).arg(key));
-    complaint_->hide();
-  } catch (const Error& error) {
-    complaint_->setText(QString::fromStdString(describe(error)));
-    complaint_->show();
-    refresh_values();
+  } catch (const Error&) {
+    document_.set_setting(key, value);  // the verdict says why such a plan cannot run
   }
 }
 
@@ -141,7 +136,9 @@ void StrategyPanel::set_detailed(bool on) {
   detailed_ = on;
   for (StrategyRow* row : rows_) row->set_detailed(on);
   heading_->setVisible(!on);
-  card_->set_detailed(on);
+  // One line per setting leaves no room above, and a card under them cannot push them.
+  column_->removeWidget(card_);
+  column_->insertWidget(on ? 0 : column_->indexOf(mesh_) + 1, card_);
   for (QPushButton* each : of_design_) each->setVisible(on);
   for (QPushButton* each : of_analysis_) each->setVisible(!on);
   refresh_values();
@@ -168,17 +165,42 @@ void StrategyPanel::refresh_effects() {
     mesh_->clear();
   else
     show_mesh();
-  // For a plan that fits, the cheapest change is a gain.
-  const bool fits = session_.experiment() && session_.experiment()->result.verdict.fits;
-  if (apply_ != nullptr) apply_->setText(fits ? "Apply gain" : "Apply fix");
+  const PlanProblem& problem = session_.outcome().problem;
+  for (StrategyRow* row : rows_) {
+    const bool wrong = std::find(problem.keys.begin(), problem.keys.end(),
+                                 row->key().toStdString()) != problem.keys.end();
+    row->mark(wrong ? problem.sentence : QString());
+  }
+  const Duration step =
+      session_.experiment() ? session_.experiment()->result.step.value : Duration{};
+  heading_->setText(QString("if set to       step, %1    peak, GiB").arg(unit_of(step).name));
+  if (apply_ != nullptr) refresh_apply();
   settle();
+}
+
+// Only what makes the plan fit, or run, is the thing to do.
+void StrategyPanel::refresh_apply() {
+  const bool runs = session_.outcome().problem.sentence.isEmpty();
+  const Verdict* verdict =
+      runs && session_.experiment() ? &session_.experiment()->result.verdict : nullptr;
+  const bool nearest =
+      verdict != nullptr && !verdict->fixes.empty() && !verdict->fixes.front().fits;
+  apply_->setText(verdict == nullptr ? "Apply fix"
+                  : verdict->fits    ? "Apply gain"
+                  : nearest          ? "Apply nearest"
+                                     : "Apply fix");
+  const QString kind = nearest ? "" : "primary";
+  if (apply_->property("kind").toString() == kind) return;
+  apply_->setProperty("kind", kind);
+  apply_->style()->unpolish(apply_);
+  apply_->style()->polish(apply_);
 }
 
 void StrategyPanel::show_mesh() {
   const Plan& plan = session_.experiment()->workload.scenario.plan;
   const int dp = plan.mesh.dp.value_or(1);
   mesh_->setText(QString("Mesh &nbsp; TP %1 × CP %2 × DP %3 × PP %4 = %5 ranks<br>Microbatches "
-                         "&nbsp; %6 a rank and step")
+                         "&nbsp; %6 per rank and step")
                      .arg(plan.mesh.tp)
                      .arg(plan.mesh.cp)
                      .arg(dp)

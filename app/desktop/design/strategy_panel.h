@@ -1,6 +1,6 @@
 // A StrategyPanel shows every setting of the current plan, one row each, with the cost and gain of
-// its neighbouring values. If the plan does not fit, it shows above them by how much, and what
-// would help.
+// its neighbouring values, marks those because of which it cannot run, and shows whether it fits
+// and what would help. No row moves while one of them is turned.
 #pragma once
 
 #include <QWidget>
@@ -33,6 +33,7 @@ class StrategyPanel : public QWidget {
   void set(const QString& key, const QString& value);
   void refresh_values();
   void refresh_effects();
+  void refresh_apply();
   void show_mesh();
   void settle();
   Document& document_;
@@ -41,11 +42,11 @@ class StrategyPanel : public QWidget {
   QLabel* heading_;
   QLabel* mesh_;
   QScrollArea* scroll_;
-  QWidget* inside_;  // the content of the scroll area
+  QWidget* inside_;      // the content of the scroll area
+  QVBoxLayout* column_;  // the layout of the content
   QHBoxLayout* foot_;
   QList<QPushButton*> of_design_, of_analysis_;  // buttons at the foot
   QPushButton* apply_ = nullptr;                 // one of them
-  QLabel* complaint_;                            // why a degree could not be set as requested
   QList<StrategyRow*> rows_;
   bool detailed_ = false;
 };

@@ -2,6 +2,7 @@
 
 #include <QGridLayout>
 #include <QLabel>
+#include <QResizeEvent>
 
 #include <algorithm>
 
@@ -14,36 +15,22 @@
 namespace trainyard {
 namespace {
 
-struct Title {
-  std::string_view key;
-  const char* words;
-};
-constexpr Title kTitles[] = {{"tp", "Tensor"},
-                             {"pp", "Pipeline"},
-                             {"dp", "Data"},
-                             {"cp", "Context"},
-                             {"ep", "Expert"},
-                             {"etp", "Expert tensor"},
-                             {"zero", "ZeRO stage"},
-                             {"micro-batch", "Microbatch"},
-                             {"seq", "Sequence"},
-                             {"virtual-stages", "Chunks"},
-                             {"sequence-parallel", "Seq. parallel"},
-                             {"flash-attention", "Flash attn."},
-                             {"attention", "Attn. kernel"},
-                             {"gradient-dtype", "Gradients"},
-                             {"rank-order", "Rank order"}};
+// The longest number that a plan may state, of a sequence or a batch.
+constexpr const char* kLongestNumber = "1000000000";
 
 double gib(Bytes bytes) { return static_cast<double>(bytes.value) / (1 << 30); }
 
-QString colour_name(Ink ink) { return qcolor(ink, current_theme()).name(); }
-
-// The sentence of a refusal without the address with which it begins, for a row.
-QString short_reason(const std::string& why) {
-  const QString text = QString::fromStdString(why).section('\n', 0, 0);
-  const qsizetype colon = text.indexOf(": ");
-  return colon > 0 && colon < 60 ? text.mid(colon + 2) : text;
+// The titles' column, so that the controls of all rows stand in one line.
+int title_width() {
+  int width = 0;
+  for (const Setting& setting : settings())
+    if (is_principal(setting.key))
+      width =
+          std::max(width, QFontMetrics(ui_font(12)).horizontalAdvance(setting_title(setting.key)));
+  return width + 2;
 }
+
+QString colour_name(Ink ink) { return qcolor(ink, current_theme()).name(); }
 
 }  // namespace
 
@@ -52,14 +39,6 @@ bool is_principal(std::string_view key) {
       "tp",           "pp",  "dp",       "cp",   "virtual-stages", "micro-batch",
       "global-batch", "seq", "schedule", "zero", "recompute",      "precision"};
   return std::find(std::begin(kPrincipal), std::end(kPrincipal), key) != std::end(kPrincipal);
-}
-
-QString setting_title(std::string_view key) {
-  for (const Title& title : kTitles)
-    if (title.key == key) return title.words;
-  QString text = q(key).replace('-', ' ');
-  text[0] = text[0].toUpper();
-  return text;
 }
 
 QStringList setting_words(const Setting& setting) {
@@ -75,7 +54,7 @@ StrategyRow::StrategyRow(const Setting& setting, Session& session, QWidget* pare
   setAttribute(Qt::WA_StyledBackground);
   const QString title = setting_title(setting.key);
   title_ = make_label(title, 12, QFont::Normal);
-  title_->setToolTip(q(setting.doc) + "\n--set " + q(setting.key) + "=…");
+  title_->setToolTip(q(setting.doc) + "\nIn files and on the command line: " + q(setting.key));
   doc_ = make_label("", 11, QFont::Normal, "third");
   next_ = new ElidedLabel(11, "second");
   step_ = make_label("", 12, QFont::Normal);
@@ -100,7 +79,9 @@ StrategyRow::StrategyRow(const Setting& setting, Session& session, QWidget* pare
     connect(stepper_, &Stepper::entered, this,
             [this](const QString& text) { Q_EMIT changed(key(), text); });
   }
-  control_->setToolTip(title_->toolTip());
+  explained_ = title_->toolTip();
+  control_->setToolTip(explained_);
+  detail_->setFixedHeight(ui_pixels(18));  // the same while it is empty, or has a sign
   new QGridLayout(this);
   step_->setMinimumWidth(36);
   peak_->setMinimumWidth(50);
@@ -127,17 +108,34 @@ void StrategyRow::set_detailed(bool on) {
     grid->addWidget(step_, 0, 3);
     grid->addWidget(peak_, 0, 4);
   }
-  grid->setColumnMinimumWidth(0, 70);
   grid->setColumnStretch(2, 1);
-  control_->setFixedWidth(!on ? 78 : stepper_ != nullptr ? 84 : 128);
+  fit_control();
   for (QWidget* part : std::initializer_list<QWidget*>{doc_, detail_}) part->setVisible(on);
   for (QWidget* part : std::initializer_list<QWidget*>{next_, step_, peak_}) part->setVisible(!on);
   title_->setFont(ui_font(12, on ? QFont::DemiBold : QFont::Normal));
   refresh_effects();
 }
 
+// Fields and steppers of a compact panel are equally wide; what is not a number takes more.
+void StrategyRow::fit_control() {
+  static_cast<QGridLayout*>(layout())->setColumnMinimumWidth(0, title_width());
+  const int width = Stepper::width_for(kLongestNumber);
+  bool number = false;
+  value_.toLongLong(&number);
+  const bool words = stepper_ == nullptr || !number;
+  control_->setFixedWidth(detailed_ && words ? std::max(width, ui_pixels(150)) : width);
+}
+
+void StrategyRow::mark(const QString& fault) {
+  set_tone(control_, fault.isEmpty() ? "" : "error");
+  control_->update();
+  control_->setAccessibleDescription(fault);
+  control_->setToolTip(fault.isEmpty() ? explained_ : fault);
+}
+
 void StrategyRow::set_value(const QString& value, bool derived) {
   value_ = value;
+  fit_control();  // also after a change of scale
   doc_->setText(meaning());
   doc_->setToolTip(paper());
   if (field_ != nullptr) {
@@ -149,7 +147,8 @@ void StrategyRow::set_value(const QString& value, bool derived) {
     const qlonglong n = value.toLongLong(&number);
     // A derived value has steps too, because another degree can balance them.
     stepper_->set_steps(number && n > 1, number);
-    stepper_->setToolTip(title_->toolTip() + (derived ? "\nFollows from the other degrees." : ""));
+    explained_ = title_->toolTip() + (derived ? "\nFollows from the other degrees." : "");
+    stepper_->setToolTip(explained_);
   }
 }
 
@@ -166,14 +165,13 @@ const Method* StrategyRow::method() const {
 QString StrategyRow::meaning() const {
   const Method* now = method();
   if (now == nullptr) return q(setting_.doc).toHtmlEscaped();
-  const QString pale = colour_name(Ink::Text2);
-  QString html =
-      QString("gain <span style='color:%1'>%2</span> &nbsp; cost <span style='color:%1'>%3</span>")
-          .arg(pale, q(now->card.gains).toHtmlEscaped(), q(now->card.costs).toHtmlEscaped());
-  if (!now->card.legal_when.empty())
-    html += QString("<br>legal <span style='color:%1'>%2</span>")
-                .arg(pale, q(now->card.legal_when).toHtmlEscaped());
-  return html;
+  const auto line = [](const char* name, std::string_view text) {
+    return QString("%1 <span style='color:%2'>%3</span>")
+        .arg(name, colour_name(Ink::Text2), q(text).toHtmlEscaped());
+  };
+  QStringList lines = {line("Gains:", now->card.gains), line("Costs:", now->card.costs)};
+  if (!now->card.legal_when.empty()) lines << line("Legal:", now->card.legal_when);
+  return lines.join("<br>");
 }
 
 // The paper that introduced the method.
@@ -193,16 +191,21 @@ void StrategyRow::step(int direction) {
   if (next >= 1) Q_EMIT changed(key(), QString::number(next));
 }
 
-QString StrategyRow::effect_html(const NeighbourPlan& n) const {
-  const QString name = "<b>" + QString::fromStdString(n.value).toHtmlEscaped() + "</b> ";
-  if (!n.legal)
-    return QString("<span style='color:%1'>%2 %3 %4</span>")
-        .arg(colour_name(Ink::Text3), QString::fromStdString(n.value).toHtmlEscaped(),
-             QString::fromUtf8("⊘"), short_reason(n.why_not).toHtmlEscaped());
-  const Result& now = session_.experiment()->result;
-  const double step = to_seconds(n.step) - to_seconds(now.step.value);
+QString StrategyRow::effect_html(const NeighbourPlan& n, int width) const {
+  const QString value = QString::fromStdString(n.value);
+  if (!n.legal) {
+    const QFontMetrics metrics(ui_font(11));
+    const QString blocked = value + QString::fromUtf8(" ⊘ ");
+    return QString("<span style='color:%1'>%2%3</span>")
+        .arg(colour_name(Ink::Text3), blocked.toHtmlEscaped(),
+             metrics
+                 .elidedText(n.why_not, Qt::ElideRight, width - metrics.horizontalAdvance(blocked))
+                 .toHtmlEscaped());
+  }
+  const Duration now = session_.experiment()->result.step.value;
   const QString peak = QString::fromStdString(format_bytes(n.peak));
-  return name + QString::fromStdString(format_signed(step, 2)) + " s, " +
+  return QString("<b>%1</b> %2 %3, ")
+             .arg(value.toHtmlEscaped(), step_change(now, n.step), unit_of(now).name) +
          (n.fits
               ? peak
               : QString("<span style='color:%1'>⚠ %2</span>").arg(colour_name(Ink::Error), peak));
@@ -216,15 +219,33 @@ void StrategyRow::show_neighbour(const NeighbourPlan& n) {
     step_->setText("");
     peak_->setText(QString::fromUtf8("⊘ blocked"));
     set_tone(peak_, "third");
-    peak_->setToolTip(short_reason(n.why_not));
+    peak_->setToolTip(n.why_not);
     return;
   }
-  step_->setText(
-      QString::fromStdString(format_signed(to_seconds(n.step) - to_seconds(now.step.value), 2)));
+  step_->setText(step_change(now.step.value, n.step));
   peak_->setText((n.fits ? QString() : QString::fromUtf8("⚠ ")) +
                  QString::fromStdString(format_signed(gib(n.peak) - gib(worst_peak(now)), 1)));
   set_tone(peak_, n.fits ? "" : "error");
   peak_->setToolTip(n.fits ? QString() : "does not fit");
+}
+
+void StrategyRow::show_both(const NeighbourPlan* down, const NeighbourPlan* up) {
+  const int gap = ui_pixels(16), parts = (down != nullptr) + (up != nullptr);
+  if (parts == 0) return;
+  const int each = (contentsRect().width() - ui_pixels(24) - gap * (parts - 1)) / parts;
+  QStringList texts, reasons;
+  for (const NeighbourPlan* n : {down, up}) {
+    if (n == nullptr) continue;
+    texts << effect_html(*n, each);
+    if (!n->legal) reasons << QString::fromStdString(n->value) + ": " + n->why_not;
+  }
+  detail_->setText(texts.join("&nbsp;&nbsp;&nbsp;&nbsp;"));
+  detail_->setToolTip(reasons.join("\n"));
+}
+
+void StrategyRow::resizeEvent(QResizeEvent* event) {
+  QWidget::resizeEvent(event);
+  if (detailed_ && event->size().width() != event->oldSize().width()) refresh_effects();
 }
 
 void StrategyRow::refresh_effects() {
@@ -237,11 +258,7 @@ void StrategyRow::refresh_effects() {
   const NeighbourPlan* down = session_.neighbour(setting_.key, steps.down);
   const NeighbourPlan* up = session_.neighbour(setting_.key, steps.up);
   if (up != nullptr || down != nullptr) show_neighbour(up != nullptr ? *up : *down);
-  QStringList parts;
-  for (const NeighbourPlan* n : {down, up})
-    if (n != nullptr) parts << effect_html(*n);
-  detail_->setText(parts.join("&nbsp;&nbsp;&nbsp;&nbsp;"));
-  detail_->setToolTip(up != nullptr && !up->legal ? short_reason(up->why_not) : QString());
+  show_both(down, up);
   if (setting_.key == "dp") {
     peak_->setText("derived");
     set_tone(peak_, "third");

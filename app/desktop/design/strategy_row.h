@@ -4,6 +4,7 @@
 
 #include <QWidget>
 
+#include "app/desktop/session/plan_words.h"
 #include "app/desktop/session/session.h"
 #include "core/methods/settings/settings.h"
 
@@ -29,8 +30,14 @@ class StrategyRow : public QWidget {
   QString key() const;
   QString value() const { return value_; }
 
+  /// Marks the control as the cause of a fault, in one sentence; empty: of none.
+  void mark(const QString& fault);
+
  Q_SIGNALS:
   void changed(const QString& key, const QString& value);
+
+ protected:
+  void resizeEvent(QResizeEvent*) override;
 
  private:
   void step(int direction);
@@ -38,11 +45,14 @@ class StrategyRow : public QWidget {
   QString meaning() const;
   QString paper() const;
   void show_neighbour(const NeighbourPlan&);
-  QString effect_html(const NeighbourPlan&) const;
+  QString effect_html(const NeighbourPlan&, int width) const;
+  void show_both(const NeighbourPlan* down, const NeighbourPlan* up);
+  void fit_control();
 
   const Setting& setting_;
   Session& session_;
   QString value_;
+  QString explained_;  // the tooltip of a control without a fault
   bool detailed_ = false;
   Field* field_ = nullptr;      // for settings with a list of words
   Stepper* stepper_ = nullptr;  // for the others
@@ -50,8 +60,6 @@ class StrategyRow : public QWidget {
   QLabel *title_, *doc_, *next_, *step_, *peak_, *detail_;
 };
 
-/// The title of a setting: "Tensor" for "tp", "Global batch" for "global-batch".
-QString setting_title(std::string_view key);
 /// Returns whether a compact panel shows the setting too.
 bool is_principal(std::string_view key);
 /// The words that a setting may have; empty if it takes any value.

@@ -12,7 +12,7 @@
 #include "app/desktop/controls/readings.h"
 #include "app/desktop/controls/theme.h"
 #include "app/desktop/controls/widgets.h"
-#include "app/desktop/design/strategy_row.h"
+#include "app/desktop/session/plan_words.h"
 #include "core/result/figures.h"
 #include "visualizers/viewmodel/format.h"
 
@@ -71,18 +71,19 @@ std::pair<QString, QString> split_sentence(const std::string& sentence) {
 }
 
 QString change_text(const Fix& fix, const Result& result) {
-  const double step = to_seconds(fix.step) - to_seconds(result.step.value);
-  return QString("%1   %2 s   %3 GiB")
-      .arg(change_name(fix.set), QString::fromStdString(format_signed(step, 2)),
+  const Duration now = result.step.value;
+  return QString("%1   %2 %3   %4 GiB")
+      .arg(change_name(fix.set), step_change(now, fix.step), unit_of(now).name,
            QString::fromStdString(
                format_signed(-static_cast<double>(fix.saves.value) / (1 << 30), 1)));
 }
 
-QString change_name(const std::string& assignments) {
-  QStringList names;
-  for (const QString& word : QString::fromStdString(assignments).split(' ', Qt::SkipEmptyParts))
-    names << setting_title(word.section('=', 0, 0).toStdString()) + " " + word.section('=', 1);
-  return names.join(", ");
+const char* fit_tone(const Result& result) {
+  if (!result.verdict.fits) return "error";
+  const bool tight = result.verdict.word == FitWord::MayNotFit ||
+                     static_cast<double>(result.verdict.margin.value) <
+                         0.01 * static_cast<double>(result.capacity.value);
+  return tight ? "warn" : "ok";
 }
 
 VerdictBar::VerdictBar(Session& session, QWidget* parent) : QWidget(parent), session_(session) {
@@ -103,7 +104,7 @@ VerdictBar::VerdictBar(Session& session, QWidget* parent) : QWidget(parent), ses
   why_ = make_label("", 12, QFont::Normal, "third");
   button_ = new QPushButton;
   button_->setProperty("kind", "small");
-  button_->setAccessibleName("Apply the cheapest change");
+  button_->setAccessibleName("Apply the best change");
   for (QWidget* part :
        std::initializer_list<QWidget*>{state_, icon_, head_, evidence_, rule_, limit_})
     row->addWidget(part);
@@ -144,10 +145,23 @@ void VerdictBar::offer(const Verdict* verdict) {
   button_->setVisible(best != nullptr);
   offered_ = best == nullptr ? QString() : QString::fromStdString(best->set);
   if (best == nullptr) return;
-  why_->setText(verdict->fits ? "Cheapest gain" : best->fits ? "Best fix" : "Nearest fix");
+  why_->setText(verdict->fits ? "Faster" : best->fits ? "Best fix" : "Still over, least with");
   button_->setText(change_text(*best, session_.experiment()->result));
   button_->setToolTip(QString::fromStdString(best->sentence));
   layout()->activate();  // before the next frame, or texts are cut for a moment
+}
+
+// What makes a plan legal again has no price yet.
+void VerdictBar::offer_way_back(const PlanProblem& problem) {
+  offer(nullptr);
+  if (problem.fixes.empty()) return;
+  offered_ = QString::fromStdString(problem.fixes.front());
+  why_->setText("Can run with");
+  button_->setText(change_name(problem.fixes.front()));
+  button_->setToolTip("Sets " + button_->text());
+  why_->setVisible(true);
+  button_->setVisible(true);
+  layout()->activate();
 }
 
 void VerdictBar::set_published(const PreparedRow* row) {
@@ -160,14 +174,11 @@ void VerdictBar::set_published(const PreparedRow* row) {
 
 void VerdictBar::refresh() {
   if (!session_.outcome().error.empty()) {
-    const auto [head, rest] = std::pair<QString, QString>(
-        "This plan cannot run", QString::fromStdString(session_.outcome().error));
-    say("error", "error", head, rest, "");
-    return offer(nullptr);
+    say("error", "error", "This plan cannot run", session_.outcome().problem.sentence, "");
+    return offer_way_back(session_.outcome().problem);
   }
   if (!session_.experiment()) {
-    say("", "", "Nothing to judge yet", "Open a model's config.json, or start from an example.",
-        "");
+    say("", "", "No model open", "Open a model's config.json, or choose a model.", "");
     return offer(nullptr);
   }
   const Result& result = session_.experiment()->result;
@@ -181,14 +192,11 @@ void VerdictBar::refresh() {
     rest = rest.mid(margin.size());
     rest = rest.startsWith(", ") ? rest.mid(2) : rest.trimmed();
   }
-  const bool tight = result.verdict.fits && (result.verdict.word == FitWord::MayNotFit ||
-                                             static_cast<double>(result.verdict.margin.value) <
-                                                 0.01 * static_cast<double>(result.capacity.value));
-  const char* tone = !result.verdict.fits ? "error" : tight ? "warn" : "ok";
-  say(tone,
-      !result.verdict.fits ? "error"
-      : tight              ? "warning"
-                           : "check",
+  const QString tone = fit_tone(result);
+  say(fit_tone(result),
+      tone == "error"  ? "error"
+      : tone == "warn" ? "warning"
+                       : "check",
       head, rest, published_ + calibrated_text(session_.outcome()) + limit_text(result));
   evidence_->setToolTip(bands_html(result));
   QString tip = limit_->text().toHtmlEscaped() + "<br>" + bands_html(result);

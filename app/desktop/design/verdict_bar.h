@@ -31,6 +31,7 @@ class VerdictBar : public QWidget {
   void say(const char* tone, const QString& icon, const QString& head, const QString& evidence,
            const QString& limit);
   void offer(const Verdict*);
+  void offer_way_back(const PlanProblem&);
 
   Session& session_;
   QFrame* state_;
@@ -43,8 +44,9 @@ class VerdictBar : public QWidget {
 
 /// Splits a sentence after its first clause: "Fits on all 64 devices" and the rest.
 std::pair<QString, QString> split_sentence(const std::string&);
-/// The title of a change: "Tensor 8, Data 1" for "tp=8 dp=1".
-QString change_name(const std::string& assignments);
+/// How a result is judged wherever it is shown: "ok", "warn" (the band or less than a hundredth
+/// decides) or "error".
+const char* fit_tone(const Result&);
 /// A change and its effect on step and peak: "ZB-H1  −0.81 s  +1.50 GiB".
 QString change_text(const Fix&, const Result&);
 

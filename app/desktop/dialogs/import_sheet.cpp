@@ -40,7 +40,7 @@ ImportSheet::ImportSheet(const ImportedModel& imported, const QString& file, QWi
   found->setWordWrap(true);
   column->addWidget(found);
   QString html = QString("<p>%1 parameters exactly").arg(all);
-  if (active != all) html += QString(", %1 of them meet a token").arg(active);
+  if (active != all) html += QString(", %1 active per token").arg(active);
   html += QString(". Family %1, %2 layers, sequence of %3.</p>")
               .arg(q(model.family).toHtmlEscaped())
               .arg(layer_count(model))
@@ -49,7 +49,7 @@ ImportSheet::ImportSheet(const ImportedModel& imported, const QString& file, QWi
   html += list_of("Assumed", model.assumed);
   auto* story = new QTextBrowser;
   story->setHtml(html);
-  story->setAccessibleName("What became of the file");
+  story->setAccessibleName("What was read from the file");
   story->setFrameShape(QFrame::NoFrame);
   column->addWidget(story, 1);
   text_ = found->text() + '\n' + story->toPlainText();

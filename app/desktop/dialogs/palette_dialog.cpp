@@ -1,67 +1,104 @@
 #include "app/desktop/dialogs/palette_dialog.h"
 
 #include <QAction>
+#include <QHeaderView>
 #include <QKeyEvent>
 #include <QLineEdit>
-#include <QListWidget>
+#include <QTreeWidget>
 #include <QVBoxLayout>
+
+#include <algorithm>
+#include <vector>
 
 namespace trainyard {
 namespace {
 
-bool matches(const QString& text, const QString& words) {
-  for (const QString& word : words.split(' ', Qt::SkipEmptyParts))
-    if (!text.contains(word, Qt::CaseInsensitive)) return false;
-  return true;
+// How well an action answers to the words: 0 if its title begins with them, 1 if each begins a word
+// of the title, 2 if the title contains them, 3 if only the help does, -1 if nothing does.
+int rank_of(const QAction& action, const QString& typed) {
+  const QStringList words = typed.split(' ', Qt::SkipEmptyParts);
+  const QString title = action.text(), all = title + " " + action.toolTip();
+  const auto each = [&](const auto& holds) {
+    return std::all_of(words.begin(), words.end(), holds);
+  };
+  const auto begins_word = [&](const QString& word) {
+    return (" " + title).contains(" " + word, Qt::CaseInsensitive);
+  };
+  const auto in_title = [&](const QString& word) {
+    return title.contains(word, Qt::CaseInsensitive);
+  };
+  if (title.startsWith(typed.simplified(), Qt::CaseInsensitive)) return 0;
+  if (each(begins_word)) return 1;
+  if (each(in_title)) return 2;
+  return each([&](const QString& word) { return all.contains(word, Qt::CaseInsensitive); }) ? 3
+                                                                                            : -1;
 }
 
 }  // namespace
 
 PaletteDialog::PaletteDialog(QWidget* window)
-    : QDialog(window), words_(new QLineEdit), list_(new QListWidget) {
+    : QDialog(window), words_(new QLineEdit), list_(new QTreeWidget) {
   setWindowTitle("Search commands");
   setModal(true);
-  resize(460, 360);
+  resize(520, 400);
   for (QAction* action : window->actions())
     if (!action->text().isEmpty()) actions_ << action;
   words_->setPlaceholderText("Search or run a command");
   words_->setAccessibleName("Words of a command");
   words_->installEventFilter(this);
   list_->setAccessibleName("Commands found");
+  list_->setColumnCount(2);
+  list_->setHeaderHidden(true);
+  list_->setRootIsDecorated(false);
+  list_->header()->setStretchLastSection(false);
+  list_->header()->setSectionResizeMode(0, QHeaderView::Stretch);
+  list_->header()->setSectionResizeMode(1, QHeaderView::ResizeToContents);
   auto* column = new QVBoxLayout(this);
   column->addWidget(words_);
   column->addWidget(list_);
   connect(words_, &QLineEdit::textChanged, this, &PaletteDialog::filter);
   connect(words_, &QLineEdit::returnPressed, this, &PaletteDialog::run);
-  connect(list_, &QListWidget::itemActivated, this, &PaletteDialog::run);
+  connect(list_, &QTreeWidget::itemActivated, this, &PaletteDialog::run);
   filter("");
 }
 
 QStringList PaletteDialog::offered() const {
   QStringList texts;
-  for (int i = 0; i < list_->count(); ++i)
-    texts << list_->item(i)->data(Qt::UserRole + 1).toString();
+  for (int i = 0; i < list_->topLevelItemCount(); ++i)
+    if (!list_->topLevelItem(i)->isDisabled()) texts << list_->topLevelItem(i)->text(0);
   return texts;
 }
 
+// The best answers come first; what cannot run now comes last, pale.
 void PaletteDialog::filter(const QString& words) {
-  list_->clear();
+  struct Found {
+    int rank;
+    int index;
+  };
+  std::vector<Found> found;
   for (int i = 0; i < actions_.size(); ++i) {
-    const QAction& action = *actions_[i];
-    if (!action.isEnabled() || !matches(action.text() + " " + action.toolTip(), words)) continue;
-    const QString keys = action.shortcut().toString(QKeySequence::NativeText);
-    auto* item = new QListWidgetItem(action.text() + (keys.isEmpty() ? "" : "     " + keys), list_);
-    item->setData(Qt::UserRole, i);
-    item->setData(Qt::UserRole + 1, action.text());
-    item->setToolTip(action.toolTip());
+    const int rank = rank_of(*actions_[i], words);
+    if (rank >= 0) found.push_back({actions_[i]->isEnabled() ? rank : rank + 10, i});
   }
-  list_->setCurrentRow(0);
+  std::stable_sort(found.begin(), found.end(),
+                   [](const Found& a, const Found& b) { return a.rank < b.rank; });
+  list_->clear();
+  for (const Found& each : found) {
+    const QAction& action = *actions_[each.index];
+    auto* item = new QTreeWidgetItem(
+        list_, {action.text(), action.shortcut().toString(QKeySequence::NativeText)});
+    item->setData(0, Qt::UserRole, each.index);
+    item->setToolTip(0, action.toolTip());
+    item->setTextAlignment(1, Qt::AlignRight | Qt::AlignVCenter);
+    item->setDisabled(!action.isEnabled());
+  }
+  list_->setCurrentItem(list_->topLevelItem(0));
 }
 
 void PaletteDialog::run() {
-  const QListWidgetItem* item = list_->currentItem();
-  if (item == nullptr) return;
-  QAction* action = actions_[item->data(Qt::UserRole).toInt()];
+  const QTreeWidgetItem* item = list_->currentItem();
+  if (item == nullptr || item->isDisabled()) return;
+  QAction* action = actions_[item->data(0, Qt::UserRole).toInt()];
   accept();
   action->trigger();
 }
@@ -71,7 +108,9 @@ bool PaletteDialog::eventFilter(QObject* watched, QEvent* event) {
     const int key = static_cast<QKeyEvent*>(event)->key();
     const int step = key == Qt::Key_Down ? 1 : key == Qt::Key_Up ? -1 : 0;
     if (step != 0) {
-      list_->setCurrentRow(qBound(0, list_->currentRow() + step, list_->count() - 1));
+      const int row = list_->indexOfTopLevelItem(list_->currentItem()) + step;
+      list_->setCurrentItem(
+          list_->topLevelItem(std::clamp(row, 0, std::max(0, list_->topLevelItemCount() - 1))));
       return true;
     }
   }

@@ -1,11 +1,11 @@
-// A PaletteDialog finds a command by its words and runs it.
+// A PaletteDialog finds a command by its words, best first with its keys, and runs it.
 #pragma once
 
 #include <QDialog>
 
 class QAction;
 class QLineEdit;
-class QListWidget;
+class QTreeWidget;
 
 namespace trainyard {
 
@@ -15,17 +15,19 @@ class PaletteDialog : public QDialog {
  public:
   /// Offers the window's actions.
   explicit PaletteDialog(QWidget* window);
+  /// The titles of what is found and can run, best first.
   QStringList offered() const;
+  /// Keeps what answers to these words.
+  void filter(const QString&);
 
  protected:
   bool eventFilter(QObject*, QEvent*) override;
 
  private:
-  void filter(const QString&);
   void run();
   QList<QAction*> actions_;
   QLineEdit* words_;
-  QListWidget* list_;
+  QTreeWidget* list_;
 };
 
 }  // namespace trainyard

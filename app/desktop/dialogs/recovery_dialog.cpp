@@ -33,8 +33,7 @@ RecoveryDialog::RecoveryDialog(std::vector<LostWork> works, QWidget* parent)
   resize(620, 300);
   auto* column = new QVBoxLayout(this);
   auto* story =
-      make_label("Trainyard ended without being closed. These edits were kept in its journal:", 12,
-                 QFont::Normal);
+      make_label("Trainyard closed unexpectedly. Its journal kept these edits:", 12, QFont::Normal);
   story->setWordWrap(true);
   column->addWidget(story);
   list_->setAccessibleName("Unsaved work");

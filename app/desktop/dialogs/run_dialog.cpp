@@ -43,7 +43,7 @@ RunDialog::RunDialog(const Request& request, const Scenario& complete, QWidget* 
       local_(complete.cluster.device.id == "cpu"),
       devices_(named(new QSpinBox, "Virtual devices")),
       steps_(named(new QSpinBox, "Updates")),
-      memory_(named(new QLineEdit, "Memory of each device")),
+      memory_(named(new QLineEdit, "Memory per device")),
       training_(named(new QLineEdit, "Settings of training")),
       data_(new Field("Data")),
       mode_(new Field("Clock")),
@@ -63,17 +63,17 @@ RunDialog::RunDialog(const Request& request, const Scenario& complete, QWidget* 
   steps_->setValue(100);
   memory_->setText(local_ ? q(readable(complete.cluster.device.memory.value)) : "1 GiB");
   training_->setPlaceholderText("rate=0.01 schedule=cosine");
-  data_->addItem("what suits the model", "");
+  data_->addItem("Automatic", "");
   for (const DataEntry& entry : data_sources())
     if (entry.absent().empty()) {
       data_->addItem(q(entry.name), q(entry.name));
       data_->setItemData(data_->count() - 1, q(entry.summary), Qt::ToolTipRole);
     }
-  mode_->addItem("virtual: every device as if it had a core of its own", 0);
+  mode_->addItem("Simulated clock: a core per device", 0);
   mode_->addItem("wall: as fast as this machine goes", 1);
   auto* form = new QFormLayout;
   form->addRow("&Virtual devices", devices_);
-  form->addRow("&Memory of each", memory_);
+  form->addRow("&Memory per device", memory_);
   form->addRow("&Updates", steps_);
   form->addRow("&Data", data_);
   form->addRow("&Training", training_);

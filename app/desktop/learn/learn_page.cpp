@@ -10,7 +10,6 @@
 #include <QKeyEvent>
 #include <QLabel>
 #include <QLineEdit>
-#include <QMessageBox>
 #include <QPushButton>
 #include <QScrollArea>
 #include <QShortcut>
@@ -20,6 +19,7 @@
 
 #include "app/desktop/controls/actions.h"
 #include "app/desktop/controls/canvas_widget.h"
+#include "app/desktop/controls/complaint.h"
 #include "app/desktop/controls/icons.h"
 #include "app/desktop/controls/text.h"
 #include "app/desktop/controls/theme.h"
@@ -27,6 +27,7 @@
 #include "app/desktop/learn/lesson_knobs.h"
 #include "app/desktop/learn/lesson_question.h"
 #include "app/desktop/scene/lesson_scene.h"
+#include "app/desktop/session/plan_words.h"
 #include "core/lesson/lesson_text.h"
 
 namespace trainyard {
@@ -240,8 +241,9 @@ QWidget* LearnPage::make_right() {
   for (const auto& [key, words] :
        {std::pair{"PgUp PgDn", "step before and after"}, std::pair{"1 to 9", "choose an answer"},
         std::pair{"Enter", "predict, lock in, check"},
-        std::pair{"[ ]", "the free knob down and up"}, std::pair{"{ }", "the second free knob"},
-        std::pair{", .", "a round of the ring back and on"}, std::pair{"U", "undo"}}) {
+        std::pair{"[ ]", "decrease and increase the free knob"},
+        std::pair{"{ }", "the second free knob"},
+        std::pair{", .", "previous and next round of the ring"}, std::pair{"U", "undo"}}) {
     auto* line = new QHBoxLayout;
     line->addWidget(make_key(key));
     line->addWidget(make_label(words, 12, QFont::Normal, "second"));
@@ -391,7 +393,10 @@ void LearnPage::refresh() {
                       .arg(lesson.minutes)
                       .arg(session_.step() + 1)
                       .arg(lesson.steps.size()));
-  line_->setText(q(to_text(session_.settings())) + "; your own project is untouched");
+  QStringList settings;  // in words, where the lesson's file has keys
+  for (const auto& [key, value] : session_.settings())
+    settings << setting_title(key) + " " + q(value);
+  line_->setText(settings.join(", ") + "; your own project is untouched");
   undo_->setEnabled(session_.can_undo());
   back_->setEnabled(session_.step() > 0);
   const bool last = session_.step() + 1 == lesson.steps.size();
@@ -497,7 +502,7 @@ void LearnPage::save_answers() {
   try {
     session_.save_as(path, student);
   } catch (const Error& error) {
-    QMessageBox::warning(this, "Save answers", q(describe(error)));
+    complain(this, "The answers were not saved", q(describe(error)));
   }
 }
 
@@ -507,7 +512,7 @@ void LearnPage::choose_class() {
   try {
     session_.read_class_of(folder);
   } catch (const Error& error) {
-    QMessageBox::warning(this, "Class answers", q(describe(error)));
+    complain(this, "The class answers were not read", q(describe(error)));
   }
 }
 

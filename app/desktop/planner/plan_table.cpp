@@ -166,7 +166,11 @@ void PlanTable::fill() {
   copy_->setEnabled(findings_ != nullptr);
   if (findings_ == nullptr) return found_->clear();
   const SearchResult& found = findings_->result;
-  const auto candidates = [&](const std::vector<Candidate>& list) {
+  const auto candidates = [&](std::vector<Candidate> list, bool by_time) {
+    // Some are simulated and some are not: after the best, what is shown decides.
+    if (by_time && !list.empty())
+      std::stable_sort(list.begin() + 1, list.end(),
+                       [](const Candidate& a, const Candidate& b) { return a.time() < b.time(); });
     int number = 0;
     for (const Candidate& c : list)
       if (const PricedPlan* plan = found.find(c.id)) {
@@ -181,7 +185,7 @@ void PlanTable::fill() {
       found_->setText("each knob of the chosen plan turned alone");
       return;
     case Front:
-      candidates(found.front);
+      candidates(found.front, false);  // numbered as in the picture
       break;
     case Filtered: {
       std::size_t all = 0;
@@ -209,7 +213,7 @@ void PlanTable::fill() {
       break;
     }
     default:
-      candidates(found.best);
+      candidates(found.best, findings_->wish.objective == PlanObjective::Time);
   }
   table_->sortByColumn(kNumber, Qt::AscendingOrder);
   table_->setSortingEnabled(true);

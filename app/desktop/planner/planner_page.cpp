@@ -162,7 +162,7 @@ QWidget* PlannerPage::make_right() {
   auto* column = new QVBoxLayout(fates);
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(0);
-  auto* bar = new Header("What became of every plan");
+  auto* bar = new Header("Outcome of every plan");
   bar->row()->addWidget(make_label("choose to filter", 11, QFont::Normal, "third"));
   column->addWidget(bar);
   fates_ = new FateList;
@@ -285,8 +285,13 @@ void PlannerPage::refresh_state() {
         findings->result.stopped ? "warn" : "ok");
   const ParetoModel& model = scene_->model();
   const auto best = best_of(model);
-  state_->setText(best ? "best " + q(value_text(model.points[*best].step, ParetoAxis::Step)) +
-                             " at " + q(value_text(model.points[*best].memory, ParetoAxis::Memory))
+  // The time of the table: simulated, if the best plan was.
+  const auto time = [&] {
+    const bool known = findings != nullptr && !findings->result.best.empty();
+    return known ? to_seconds(findings->result.best.front().time()) : model.points[*best].step;
+  };
+  state_->setText(best ? "best " + q(value_text(time(), ParetoAxis::Step)) + " at " +
+                             q(value_text(model.points[*best].memory, ParetoAxis::Memory))
                        : QString());
 }
 

@@ -12,6 +12,7 @@
 #include "app/desktop/controls/theme.h"
 #include "app/desktop/controls/widgets.h"
 #include "app/desktop/scene/waterfall_scene.h"
+#include "app/desktop/session/plan_words.h"
 #include "app/workspace/plans/plan_points.h"
 #include "core/result/figures.h"
 #include "visualizers/viewmodel/format.h"
@@ -32,7 +33,7 @@ MemorySide memory_of(const std::string& name, const Result& result) {
 QString figures_of(const PlanCase& plan) {
   const Result& r = plan.mine;
   QStringList parts;
-  parts << "<b>" + q(format_step_time(r.step.value)) + "</b> a step by the closed form";
+  parts << "<b>" + q(format_step_time(r.step.value)) + "</b> per step by the closed form";
   const MemorySide memory = memory_of("", r);
   const auto spare = static_cast<std::int64_t>(r.capacity.value - memory.reserved.value);
   parts << "<b>" + q(format_bytes(memory.reserved)) + "</b> on the fullest device, " +
@@ -42,7 +43,7 @@ QString figures_of(const PlanCase& plan) {
   rate += ", bubble " + q(format_percent(r.bubble_fraction)) + ", exposed communication " +
           q(format_percent(r.exposed_communication_fraction));
   parts << rate;
-  if (r.money) parts << QString("%1 $ a step").arg(r.money->value, 0, 'g', 3);
+  if (r.money) parts << QString("$%1 per step").arg(r.money->value, 0, 'g', 3);
   return parts.join("<br>");
 }
 
@@ -82,7 +83,7 @@ ReasonPanel::ReasonPanel(Planning& planning, QWidget* parent)
   open_->setAccessibleName("Open this plan");
   open_->setToolTip("Its settings become the open plan's; can be undone (Enter on the picture)");
   mend_ = new QPushButton;
-  mend_->setAccessibleName("Look at the plan that mends it");
+  mend_->setAccessibleName("Show the closest feasible plan");
   auto* buttons = new QHBoxLayout;
   buttons->setContentsMargins(0, 2, 0, 2);
   buttons->addWidget(open_);
@@ -165,11 +166,9 @@ void ReasonPanel::show_case(const PlanCase& answer) {
   figures_->setVisible(answer.legal);
   if (answer.legal) figures_->setText(figures_of(answer));
   mend_->setVisible(!answer.reason.fix.empty());
-  const QString fix = q(answer.reason.fix);
-  const auto changes = fix.count(' ') + 1;
-  mend_->setText(changes == 1 && fix.size() < 26 ? "With " + fix
-                                                 : QString("With %1 changes").arg(changes));
-  mend_->setToolTip("Look at the plan that has " + q(answer.reason.fix));
+  const QString named = change_name(answer.reason.fix);
+  mend_->setText(named.size() < 26 ? "With " + named : QString("Show closest feasible plan"));
+  mend_->setToolTip("The closest feasible plan: " + named);
   show_waterfall();
 }
 

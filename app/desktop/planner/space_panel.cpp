@@ -178,8 +178,8 @@ QWidget* SpacePanel::make_limits() {
   };
   objective_ = new Field("Minimise");
   objective_->addItems({"step time", "peak memory", "money"});
-  spare_ = new Field("Keep spare on every device");
-  for (const char* text : {"nothing", "0.5 GiB", "1 GiB", "2 GiB", "4 GiB", "8 GiB"})
+  spare_ = new Field("Memory reserve per device");
+  for (const char* text : {"none", "0.5 GiB", "1 GiB", "2 GiB", "4 GiB", "8 GiB"})
     spare_->addItem(text);
   batch_ = new QLineEdit;
   batch_->setAccessibleName("Global batch");
@@ -192,7 +192,7 @@ QWidget* SpacePanel::make_limits() {
     edit->setValidator(new QIntValidator(1, 1'000'000'000, edit));
   }
   line("Minimise", objective_);
-  line("Keep spare", spare_);
+  line("Memory reserve", spare_);
   line("Global batch", batch_);
   line("Sequence", sequence_);
   for (Field* field : {objective_, spare_})

@@ -50,6 +50,8 @@ void Session::set_outcome(Outcome outcome) {
     if (state_.expanded && state_.expanded->value >= data_->get<MemoryModel>().totals.size())
       state_.expanded.reset();
     stale_ = false;
+  } else if (experiment_) {
+    outcome_.problem = narrowed(std::move(outcome_.problem), experiment_->workload.scenario.plan);
   }
   if (!outcome_.priced) neighbours_.clear();
   Q_EMIT experiment_changed();

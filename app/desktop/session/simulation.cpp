@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "app/desktop/session/plan_words.h"
 #include "app/workspace/scenario/priced_scenario.h"
 #include "visualizers/time/memory_model.h"
 #include "visualizers/time/timeline_model.h"
@@ -35,7 +36,7 @@ NeighbourPlan price(const Scenario& base, const CostModel* cost, std::string_vie
       out.peak = std::max(out.peak, m.peak.value);
   } catch (const Error& error) {
     if (error.kind() == Error::Kind::Cancelled) throw;
-    out.why_not = describe(error);
+    out.why_not = fault_sentence(error.place().text, error.what());
   }
   return out;
 }
@@ -161,10 +162,12 @@ void Simulation::run(const Job& job) {
     if (error.kind() == Error::Kind::Cancelled) return;
     outcome.experiment = nullptr;
     outcome.error = describe(error);
+    outcome.problem = problem_of(error, outcome.diagnostics, job.request);
     tell([this, outcome] { Q_EMIT finished(outcome); });
   } catch (const std::exception& error) {
     outcome.experiment = nullptr;
     outcome.error = std::string("the simulation failed: ") + error.what();
+    outcome.problem.sentence = QString::fromStdString(outcome.error);
     tell([this, outcome] { Q_EMIT finished(outcome); });
   }
   tell([this] {

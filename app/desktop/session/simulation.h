@@ -12,6 +12,7 @@
 #include <stop_token>
 #include <thread>
 
+#include "app/desktop/session/plan_problem.h"
 #include "app/workspace/scenario/workspace.h"
 #include "core/methods/settings/settings.h"
 #include "core/result/experiment.h"
@@ -26,13 +27,14 @@ struct NeighbourPlan {
   bool fits = false;
   Duration step{};
   Bytes peak{};
-  std::string why_not;  // if it is not legal
+  QString why_not;  // if it is not legal: one sentence in the words of the window
 };
 
 struct Outcome {
   ExperimentPtr experiment;              // null if it failed
   std::shared_ptr<const ViewData> data;  // the models that views derive from it
   std::string error;                     // a sentence if it failed
+  PlanProblem problem;                   // the same in the words of the window, with fixes
   Diagnostics diagnostics;               // everything that check() reports, including warnings
   double milliseconds = 0;               // from the request to the experiment
   bool priced = false;                   // whether the verdict has fixes or the gain

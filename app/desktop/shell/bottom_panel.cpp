@@ -12,6 +12,7 @@
 #include "app/desktop/controls/text.h"
 #include "app/desktop/controls/theme.h"
 #include "app/desktop/controls/widgets.h"
+#include "app/desktop/session/plan_words.h"
 #include "app/desktop/tables/reading_tables.h"
 #include "app/desktop/tables/table.h"
 #include "visualizers/time/timeline_model.h"
@@ -183,16 +184,22 @@ void BottomPanel::refresh_problems() {
     return item;
   };
   for (const Diagnostic& d : outcome.diagnostics) {
-    auto* item = add(q(d.message), q(d.place.text), q(d.fix), d.severity);
-    item->setData(2, Qt::UserRole, q(d.fix).contains('=') ? q(d.fix) : QString());
+    QStringList where;
+    for (const std::string& key : settings_at(d.place.text)) where << setting_title(key);
+    const bool change = q(d.fix).contains('=');
+    auto* item = add(fault_sentence(d.place.text, d.message),
+                     where.isEmpty() ? q(d.place.text) : where.join(", "),
+                     change ? "Set " + change_name(d.fix) : q(d.fix), d.severity);
+    item->setData(2, Qt::UserRole, change ? q(d.fix) : QString());
   }
   if (!outcome.error.empty() && outcome.diagnostics.empty())
-    add(q(outcome.error), "", "", Diagnostic::Severity::Error);
+    add(outcome.problem.sentence, "", "", Diagnostic::Severity::Error);
   if (session_.experiment() && outcome.error.empty()) {
     const Verdict& verdict = session_.experiment()->result.verdict;
     if (!verdict.fits) add(q(verdict.sentence), "verdict", "", Diagnostic::Severity::Error);
     for (const Fix& fix : verdict.fixes) {
-      auto* item = add(q(fix.sentence), "", "Apply " + q(fix.set), Diagnostic::Severity::Note);
+      auto* item =
+          add(q(fix.sentence), "", "Apply " + change_name(fix.set), Diagnostic::Severity::Note);
       item->setData(2, Qt::UserRole, q(fix.set));
     }
     for (const std::string& sentence : session_.experiment()->workload.scenario.model.assumed)

@@ -57,8 +57,7 @@ QList<std::pair<QString, QString>> facts_of(const TimelineModel& model, Instruct
     facts << std::pair<QString, QString>{"Memory", q(format_bytes(change))};
   if (const InstructionId cause = awaited(run, id); cause.valid())
     facts << std::pair<QString, QString>{"Waits for", q(describe(run.program, cause))};
-  facts << std::pair<QString, QString>{"Made by", q(run.program.name(task.pass))};
-  facts << std::pair<QString, QString>{"Source", q(run.result.fidelity)};
+  facts << std::pair<QString, QString>{"Source", source_text(run.result)};
   return facts;
 }
 
@@ -76,10 +75,8 @@ Inspector::Inspector(Session& session, QWidget* parent) : QWidget(parent), sessi
   facts_->setAccessibleName("Facts about the selection");
   facts_->horizontalHeader()->hide();
   facts_->verticalHeader()->hide();
-  facts_->verticalHeader()->setDefaultSectionSize(20);
   facts_->verticalHeader()->setMinimumSectionSize(20);
   facts_->horizontalHeader()->setSectionResizeMode(0, QHeaderView::Fixed);
-  facts_->setColumnWidth(0, 88);
   facts_->horizontalHeader()->setStretchLastSection(true);
   facts_->setTextElideMode(Qt::ElideNone);  // long texts are wrapped
   // This is deferred, because a scroll bar that appears narrows the column during layout.
@@ -101,6 +98,11 @@ Inspector::Inspector(Session& session, QWidget* parent) : QWidget(parent), sessi
 
 void Inspector::show_facts(const QList<std::pair<QString, QString>>& facts) {
   facts_->setRowCount(static_cast<int>(facts.size()));
+  facts_->verticalHeader()->setDefaultSectionSize(ui_pixels(20));
+  int names = ui_pixels(80);  // as wide as the longest name, also in a presentation
+  for (const auto& fact : facts)
+    names = std::max(names, facts_->fontMetrics().horizontalAdvance(fact.first) + ui_pixels(12));
+  facts_->setColumnWidth(0, names);
   for (int row = 0; row < facts.size(); ++row) {
     auto* name = new QTableWidgetItem(facts[row].first);
     name->setForeground(qcolor(Ink::Text2, current_theme()));

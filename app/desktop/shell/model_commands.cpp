@@ -12,14 +12,17 @@ namespace trainyard {
 
 void connect_model_commands(Actions& actions, DesignPage& page) {
   ModelBuilder& builder = page.builder();
-  const auto on = [&](const char* id, auto run) {
+  // Delete and the arrow keys belong to the widget with the focus.
+  const auto own = [&](const char* id) {
     QAction* action = actions[id];
-    // Delete and the arrow keys belong to the widget with the focus.
     action->setShortcutContext(Qt::WidgetShortcut);
     page.model_panel().tree()->addAction(action);
-    QObject::connect(action, &QAction::triggered, &page, run);
+    return action;
   };
-  on("model.add", [&page] { page.model_panel().ask_what_to_add(); });
+  const auto on = [&](const char* id, auto run) {
+    QObject::connect(own(id), &QAction::triggered, &page, run);
+  };
+  own("model.add");  // the window itself adds, because there may be no model yet
   on("model.remove", [&builder] { builder.remove(); });
   on("model.duplicate", [&builder] { builder.duplicate(); });
   on("model.up", [&builder] { builder.move(-1); });

@@ -53,13 +53,12 @@ QWidget* SettingsDialog::make_general() {
       tell();
     });
   };
-  field("Theme", {"as the desktop", "dark", "light"}, static_cast<int>(preferences_.theme),
+  field("Theme", {"System", "Dark", "Light"}, static_cast<int>(preferences_.theme),
         [this](int i) { preferences_.theme = static_cast<ThemeChoice>(i); });
   field("Memory", {"GiB, three digits", "GB, three digits", "exact bytes"},
         static_cast<int>(preferences_.numbers),
         [this](int i) { preferences_.numbers = static_cast<NumberStyle>(i); });
-  field("Renderer", {"best there is", "Vulkan", "software"},
-        static_cast<int>(preferences_.renderer),
+  field("Renderer", {"Automatic", "Vulkan", "Software"}, static_cast<int>(preferences_.renderer),
         [this](int i) { preferences_.renderer = static_cast<RendererChoice>(i); });
   const auto box = [&](const char* text, bool now, auto set) {
     auto* check = new QCheckBox(text);
@@ -71,8 +70,7 @@ QWidget* SettingsDialog::make_general() {
       tell();
     });
   };
-  box("The wheel zooms without Ctrl", preferences_.wheel_zooms,
-      [this](bool on) { preferences_.wheel_zooms = on; });
+  box("Wheel zooms", preferences_.wheel_zooms, [this](bool on) { preferences_.wheel_zooms = on; });
   box("Open the last project at the start", preferences_.restore,
       [this](bool on) { preferences_.restore = on; });
   return page;

@@ -107,9 +107,9 @@ ToolBar::ToolBar(Document& document, Session& session, const Actions& actions, Q
 void ToolBar::refresh_icons() {
   const Theme theme = current_theme();
   simulate_->setIcon(icon(running_ ? "stop" : "play", qcolor(Ink::OnAccent, theme)));
-  simulate_->setIconSize({14, 14});
+  simulate_->setIconSize(QSize(1, 1) * ui_pixels(14));
   train_->setIcon(icon(training_ ? "stop" : "play", qcolor(Ink::Text, theme)));
-  train_->setIconSize({14, 14});
+  train_->setIconSize(QSize(1, 1) * ui_pixels(14));
   export_->setIcon(icon("export", qcolor(Ink::Text, theme)));
   actions_["edit.undo"]->setIcon(icon("undo", qcolor(Ink::Text, theme)));
   actions_["edit.redo"]->setIcon(icon("redo", qcolor(Ink::Text, theme)));
@@ -141,6 +141,11 @@ void ToolBar::show_plan_buttons(bool show) {
 void ToolBar::show_tools(QWidget* tools) {
   if (tools != nullptr && tools_->indexOf(tools) < 0) tools_->addWidget(tools);
   tools_->setCurrentIndex(tools == nullptr ? 0 : tools_->indexOf(tools));
+  // A stack is as wide as its widest page requires, even while another is shown.
+  for (int i = 0; i < tools_->count(); ++i) {
+    const auto policy = i == tools_->currentIndex() ? QSizePolicy::Preferred : QSizePolicy::Ignored;
+    tools_->widget(i)->setSizePolicy(policy, QSizePolicy::Preferred);
+  }
 }
 
 void ToolBar::refresh_plans() {

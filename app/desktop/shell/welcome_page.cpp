@@ -1,6 +1,8 @@
 #include "app/desktop/shell/welcome_page.h"
 
+#include <QEvent>
 #include <QFileInfo>
+#include <QHBoxLayout>
 #include <QLabel>
 #include <QPushButton>
 #include <QVBoxLayout>
@@ -13,13 +15,30 @@
 namespace trainyard {
 namespace {
 
-QPushButton* tile(const QString& title, const QString& story, const QString& sign) {
-  auto* button = new QPushButton("   " + title + "\n   " + story);
+constexpr const char* kSign = "sign";
+
+// A button with a title, a line under it and a sign, which refresh_icons() draws.
+QPushButton* tile(const QString& title, const QString& story, const char* sign) {
+  auto* button = new QPushButton;
   button->setProperty("kind", "tile");
-  button->setIcon(icon(sign, qcolor(Ink::Accent, current_theme())));
-  button->setIconSize({24, 24});
+  button->setProperty(kSign, sign);
   button->setAccessibleName(title);
   button->setAccessibleDescription(story);
+  auto* row = new QHBoxLayout(button);
+  row->setContentsMargins(16, 0, 16, 0);
+  row->setSpacing(14);
+  auto* picture = new QLabel;
+  picture->setObjectName(kSign);
+  auto* words = new QVBoxLayout;
+  words->setSpacing(1);
+  words->addStretch(1);
+  words->addWidget(make_label(title, 13, QFont::DemiBold));
+  words->addWidget(make_label(story, 12, QFont::Normal, "second"));
+  words->addStretch(1);
+  row->addWidget(picture);
+  row->addLayout(words, 1);
+  for (QLabel* part : button->findChildren<QLabel*>())
+    part->setAttribute(Qt::WA_TransparentForMouseEvents);
   return button;
 }
 
@@ -34,7 +53,7 @@ WelcomePage::WelcomePage(QWidget* parent) : QWidget(parent) {
   centre->setFixedWidth(560);
   auto* column = new QVBoxLayout(centre);
   column->setSpacing(12);
-  column->addWidget(make_label("Design a training before you pay for it", 20, QFont::DemiBold));
+  column->addWidget(make_label("Plan a training run before you pay for it", 20, QFont::DemiBold));
   auto* story = make_label(
       "Drop a model's config.json here, or a project, cluster or plan file. "
       "The timeline, the memory waves and the verdict appear here.",
@@ -42,18 +61,20 @@ WelcomePage::WelcomePage(QWidget* parent) : QWidget(parent) {
   story->setWordWrap(true);
   column->addWidget(story);
   column->addSpacing(8);
-  auto* open_tile =
-      tile("Open a config", "a Hugging Face config.json, a project, a cluster or a plan", "file");
-  auto* example_tile = tile("Open the example",
-                            "Llama 3 70B on 64 H100: pipeline, tensor and data parallel", "plan");
-  auto* published_tile = tile("Open a published result",
-                              "what others measured beside what is predicted of it", "plan");
-  column->addWidget(open_tile);
-  column->addWidget(example_tile);
-  column->addWidget(published_tile);
-  auto* lesson_tile = tile("Start a lesson", "ten lessons that ask before they show", "model");
-  column->addWidget(lesson_tile);
-  connect(lesson_tile, &QPushButton::clicked, this, &WelcomePage::lesson);
+  const auto add = [&](const char* title, const char* words, const char* sign, auto run) {
+    QPushButton* button = tile(title, words, sign);
+    column->addWidget(button);
+    connect(button, &QPushButton::clicked, this, run);
+  };
+  add("Open a config", "A Hugging Face config.json, a project, a cluster or a plan", "file",
+      [this] { Q_EMIT open(); });
+  add("Choose a model", "A published model by its name, or a new one to build", "model",
+      [this] { Q_EMIT choose_model(); });
+  add("Open the example", "Llama 3 70B on 64 H100: pipeline, tensor and data parallel", "cluster",
+      [this] { Q_EMIT example("llama-3-70b", "h100-sxm:64"); });
+  add("Open a published result", "Published measurements next to our prediction", "plan",
+      [this] { Q_EMIT published(); });
+  add("Start a lesson", "Ten interactive lessons", "info", [this] { Q_EMIT lesson(); });
   column->addSpacing(8);
   column->addWidget(make_label("Recent", 12, QFont::DemiBold));
   recent_ = new QVBoxLayout;
@@ -62,11 +83,21 @@ WelcomePage::WelcomePage(QWidget* parent) : QWidget(parent) {
   outer->addStretch(2);
   outer->addWidget(centre, 0, Qt::AlignHCenter);
   outer->addStretch(3);
-  connect(open_tile, &QPushButton::clicked, this, &WelcomePage::open);
-  connect(published_tile, &QPushButton::clicked, this, &WelcomePage::published);
-  connect(example_tile, &QPushButton::clicked, this,
-          [this] { Q_EMIT example("llama-3-70b", "h100-sxm:64"); });
   refresh();
+  refresh_icons();
+}
+
+// Draws the signs in the colours of the theme.
+void WelcomePage::refresh_icons() {
+  const QColor colour = qcolor(Ink::Accent, current_theme());
+  for (QPushButton* button : findChildren<QPushButton*>())
+    if (auto* picture = button->findChild<QLabel*>(kSign))
+      picture->setPixmap(icon(button->property(kSign).toString(), colour).pixmap(24, 24));
+}
+
+void WelcomePage::changeEvent(QEvent* event) {
+  if (event->type() == QEvent::StyleChange) refresh_icons();
+  QWidget::changeEvent(event);
 }
 
 void WelcomePage::refresh() {
@@ -82,7 +113,7 @@ void WelcomePage::refresh() {
   for (const QString& path : files.mid(0, 5)) {
     auto* button =
         new QPushButton(QFileInfo(path).fileName() + "   " + QFileInfo(path).absolutePath());
-    button->setProperty("kind", "small");
+    button->setProperty("kind", "step");
     button->setAccessibleName("Open " + path);
     connect(button, &QPushButton::clicked, this, [this, path] { Q_EMIT open_file(path); });
     recent_->addWidget(button);

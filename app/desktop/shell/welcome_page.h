@@ -15,14 +15,19 @@ class WelcomePage : public QWidget {
   explicit WelcomePage(QWidget* parent = nullptr);
   void refresh();
 
+ protected:
+  void changeEvent(QEvent*) override;
+
  Q_SIGNALS:
   void lesson();
   void open();
+  void choose_model();
   void open_file(const QString& path);
   void published();
   void example(const QString& model, const QString& cluster);
 
  private:
+  void refresh_icons();
   QVBoxLayout* recent_;
 };
 

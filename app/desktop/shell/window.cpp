@@ -10,6 +10,7 @@
 #include <QMenuBar>
 #include <QMimeData>
 #include <QPushButton>
+#include <QScreen>
 #include <QStackedWidget>
 #include <QToolBar>
 
@@ -44,6 +45,12 @@
 namespace trainyard {
 namespace {
 
+// What a window may fill of its screen: the rest is for its frame.
+QSize screen_room() {
+  const QSize frame(8, 40);
+  return QGuiApplication::primaryScreen()->availableSize() - frame;
+}
+
 QToolBar* bar_of(QWidget* content, const QString& name, int height) {
   auto* bar = new QToolBar(name);
   bar->setObjectName(name);
@@ -69,7 +76,7 @@ Window::Window(Published::Rows rows) : published_(std::move(rows)), actions_(thi
   const SheetAtOnce style;
   setWindowIcon(program_icon());
   setAcceptDrops(true);
-  setMinimumSize(1280, 760);
+  setMinimumSize(screen_room().boundedTo({1280, 760}));
   setDockOptions(QMainWindow::AnimatedDocks | QMainWindow::AllowNestedDocks);
   setContextMenuPolicy(Qt::PreventContextMenu);
   centre_ = new QStackedWidget;
@@ -196,6 +203,8 @@ void Window::make_docks() {
   splitDockWidget(inspector_dock_, strategy_dock_, Qt::Vertical);
 }
 
+void Window::fit_screen() { resize(size().boundedTo(screen_room())); }
+
 void Window::lay_out() {
   const Page* shown = page();
   const Perspective* perspective =
@@ -223,7 +232,8 @@ void Window::lay_out() {
 
 void Window::connect_parts() {
   connect(&document_, &Document::changed, this, [this] {
-    session_.set_stale(true);
+    if (document_.plan() == nullptr || document_.project().model.empty()) drop_result();
+    session_.set_stale(session_.experiment() != nullptr);
     refresh_title();
     refresh_perspective();
     if (document_.project().automatic) simulate();
@@ -267,6 +277,7 @@ void Window::connect_parts() {
     connect(page, &Page::readings_changed, this, &Window::refresh_readings);
   }
   connect(&planner(), &PlannerPage::changed, this, &Window::refresh_search);
+  connect(welcome_, &WelcomePage::choose_model, actions_["model.choose"], &QAction::trigger);
   connect(welcome_, &WelcomePage::open, this, &Window::open_dialog);
   connect(welcome_, &WelcomePage::open_file, this, &Window::open_file);
   connect(welcome_, &WelcomePage::example, this,
@@ -296,6 +307,12 @@ void Window::simulate() {
   tool_bar_->set_running(true);
 }
 
+// A result never outlives what it is the result of.
+void Window::drop_result() {
+  simulation_.stop();
+  session_.clear();
+}
+
 PlannerPage& Window::planner() { return analyse_->planner(); }
 
 Page* Window::page() const {
@@ -316,6 +333,7 @@ void Window::show_tab(const QString& name) {
 void Window::show_lesson(const QString& words) {
   if (!words.isEmpty()) centre_->findChild<LearnPage*>()->open(words);
   document_.show_perspective("learn");
+  centre_->findChild<LearnPage*>()->setFocus();  // whose keys turn the lesson's steps
 }
 
 // Called when the user switches to another tab of the page.
@@ -335,13 +353,18 @@ void Window::refresh_title() {
                        (document_.read_only() ? " (newer, read only)" : "");
   setWindowTitle(name + " – Trainyard");
   file_->setText(name);
+  refresh_corner();
   actions_["edit.undo"]->setEnabled(document_.undo_stack().canUndo());
   actions_["edit.redo"]->setEnabled(document_.undo_stack().canRedo());
   const QString undo = document_.undo_stack().undoText();
   actions_["edit.undo"]->setToolTip(undo.isEmpty() ? "Nothing to undo" : "Undo: " + undo);
   for (const char* id : {"plan.duplicate", "plan.rename"})
     actions_[id]->setEnabled(document_.plan() != nullptr);
-  actions_["run.start"]->setEnabled(!document_.project().model.empty());
+  const bool model = !document_.project().model.empty();
+  actions_["run.start"]->setEnabled(model);
+  for (const char* id :
+       {"model.remove", "model.duplicate", "model.up", "model.down", "model.split"})
+    actions_[id]->setEnabled(model);
   actions_["plan.remove"]->setEnabled(document_.project().plans.size() > 1);
 }
 

@@ -70,6 +70,8 @@ class Window : public QMainWindow {
   void show_lesson(const QString&);
   /// Restores the window's geometry, its docks and open files, and saves them from now on.
   void restore_session(bool last_project);
+  /// Shrinks the window to what its screen has room for.
+  void fit_screen();
   /// Returns whether everything requested has been simulated.
   bool settled() const;
 
@@ -91,6 +93,7 @@ class Window : public QMainWindow {
   void connect_parts();
   void lay_out();
   void simulate();
+  void drop_result();
   void refresh_title();
   void refresh_perspective();
   void refresh_renderer();
@@ -100,6 +103,7 @@ class Window : public QMainWindow {
   void tell_newer();
   void refresh_recent();
   void refresh_stale();
+  QString best_change() const;
   void refresh_fix();
   void refresh_readings();
   void place_docks(const QString& layout);
@@ -108,7 +112,9 @@ class Window : public QMainWindow {
   void show_history();
   void show_settings();
   void say_focus();
+  void refresh_corner();
   void set_presentation(bool);
+  void choose_model();
   void use_preferences(const Preferences&);
   QList<CanvasWidget*> canvases() const;
   /// The page that the perspective shows; null: the start page.
@@ -132,7 +138,6 @@ class Window : public QMainWindow {
   void set_theme(Theme);
   void export_plan();
   /// Shows one sentence with Continue; nothing has been changed.
-  void complain(const QString& title, const QString& sentence);
 
   Document document_;
   Session session_;

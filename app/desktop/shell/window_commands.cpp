@@ -18,9 +18,12 @@
 #include "app/desktop/analyse/snapshot_page.h"
 #include "app/desktop/calibrate/machine_page.h"
 #include "app/desktop/controls/canvas_widget.h"
+#include "app/desktop/controls/complaint.h"
 #include "app/desktop/controls/theme.h"
 #include "app/desktop/design/design_page.h"
+#include "app/desktop/design/model_panel.h"
 #include "app/desktop/dialogs/import_sheet.h"
+#include "app/desktop/dialogs/model_dialog.h"
 #include "app/desktop/dialogs/palette_dialog.h"
 #include "app/desktop/dialogs/run_dialog.h"
 #include "app/desktop/planner/planner_page.h"
@@ -70,14 +73,20 @@ void Window::connect_commands() {
   };
   on("file.new", [this] {
     if (!may_discard()) return;
-    simulation_.stop();
-    session_.clear();
+    drop_result();
     document_.clear();
   });
   on("file.open", [this] { open_dialog(); });
   on("file.save", [this] { save(false); });
   on("file.save-as", [this] { save(true); });
   on("file.quit", [this] { close(); });
+  on("model.choose", [this] { choose_model(); });
+  on("model.add", [this] {
+    if (document_.project().model.empty()) return choose_model();
+    document_.show_perspective("design");
+    for (Page* shown : pages_)
+      if (auto* design = qobject_cast<DesignPage*>(shown)) design->model_panel().ask_what_to_add();
+  });
   on("edit.undo", [this] { document_.undo_stack().undo(); });
   on("edit.redo", [this] { document_.undo_stack().redo(); });
   for (const Perspective& perspective : perspectives()) {
@@ -114,15 +123,7 @@ void Window::connect_commands() {
   on("plan.duplicate", [this] { document_.duplicate_plan(); });
   on("plan.rename", [this] { rename_plan(); });
   on("plan.remove", [this] { document_.remove_plan(); });
-  on("plan.fix", [this] {
-    if (session_.experiment() && !session_.stale()) {
-      const Verdict& verdict = session_.experiment()->result.verdict;
-      if (!verdict.fixes.empty())
-        apply_words(QString::fromStdString(verdict.fixes.front().set));
-      else if (verdict.gain)
-        apply_words(QString::fromStdString(verdict.gain->set));
-    }
-  });
+  on("plan.fix", [this] { apply_words(best_change()); });
   on("plan.search", [this] {
     show_tab("plans");
     planner().start();
@@ -176,15 +177,8 @@ void Window::train() {
     training_.start(wish);
     analyse_->current()->setFocus();
   } catch (const Error& error) {
-    complain("This plan cannot be run here", QString::fromStdString(describe(error)));
+    complain(this, "This plan cannot be run here", QString::fromStdString(describe(error)));
   }
-}
-
-void Window::complain(const QString& title, const QString& sentence) {
-  QMessageBox box(QMessageBox::Warning, title, title, QMessageBox::Ok, this);
-  box.setInformativeText(sentence);
-  box.button(QMessageBox::Ok)->setText("Continue");
-  box.exec();
 }
 
 void Window::open_dialog() {
@@ -248,7 +242,7 @@ void Window::open_file(const QString& path) {
     }
     remember_file(QString::fromStdString(file));
   } catch (const Error& error) {
-    complain("This file cannot be opened", QString::fromStdString(describe(error)));
+    complain(this, "This file cannot be opened", QString::fromStdString(describe(error)));
   }
 }
 
@@ -289,10 +283,22 @@ void Window::tell_newer() {
   if (!document_.read_only()) return;
   QStringList names;
   for (const std::string& place : document_.unknown()) names << QString::fromStdString(place);
-  complain("A newer Trainyard wrote this project",
+  complain(this, "A newer Trainyard wrote this project",
            QString("It is open to be read; save it under another name to change it. %1")
                .arg(names.isEmpty() ? QString("All of it is understood.")
                                     : "Not understood, but kept: " + names.join(", ") + "."));
+}
+
+// A new model is built on in Design; a published one is looked at.
+void Window::choose_model() {
+  ModelDialog dialog(this);
+  if (dialog.exec() != QDialog::Accepted) return;
+  const bool build = dialog.is_new();
+  start_with({.model = dialog.chosen().toStdString(),
+              .cluster = document_.project().cluster,
+              .plan = "",
+              .settings = {}});
+  if (build) document_.show_perspective("design");
 }
 
 void Window::start_with(const Request& request) {
@@ -327,14 +333,14 @@ bool Window::save(bool ask) {
     document_.save(path);
     return true;
   } catch (const Error& error) {
-    complain("The project was not saved", QString::fromStdString(describe(error)));
+    complain(this, "The project was not saved", QString::fromStdString(describe(error)));
     return false;
   }
 }
 
 bool Window::may_discard() {
   if (!document_.modified()) return true;
-  QMessageBox box(QMessageBox::Question, "Unsaved changes",
+  QMessageBox box(QMessageBox::Question, "Trainyard",
                   "Save the changes to " + document_.title() + "?",
                   QMessageBox::Save | QMessageBox::Discard | QMessageBox::Cancel, this);
   const int answer = box.exec();
@@ -374,7 +380,7 @@ void Window::export_view() {
   try {
     write_file_atomically(path.toStdString(), bytes());
   } catch (const Error& error) {
-    complain("The view was not exported", QString::fromStdString(describe(error)));
+    complain(this, "The view was not exported", QString::fromStdString(describe(error)));
   }
 }
 
@@ -386,7 +392,7 @@ void Window::export_trace() {
   try {
     write_file_atomically(path.toStdString(), trace_event(*session_.experiment()));
   } catch (const Error& error) {
-    complain("The trace was not exported", QString::fromStdString(describe(error)));
+    complain(this, "The trace was not exported", QString::fromStdString(describe(error)));
   }
 }
 
@@ -403,7 +409,7 @@ void Window::export_as(const char* name) {
         QString("%1 (*.%2)").arg(words(format.title), words(format.ending)));
     if (!path.isEmpty()) write_file_atomically(path.toStdString(), text);
   } catch (const Error& error) {
-    complain("Nothing was exported", QString::fromStdString(describe(error)));
+    complain(this, "Nothing was exported", QString::fromStdString(describe(error)));
   }
 }
 
@@ -434,7 +440,7 @@ void Window::import_file(const QString& path) {
     throw_if_errors(check(after));
     document_.apply("Import " + QString::fromStdString(found.what), settings);
   } catch (const Error& error) {
-    complain("This file cannot be imported", QString::fromStdString(describe(error)));
+    complain(this, "This file cannot be imported", QString::fromStdString(describe(error)));
   }
 }
 

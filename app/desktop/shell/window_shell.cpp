@@ -68,13 +68,18 @@ void Window::connect_shell() {
   refresh_recent();
 }
 
-// A fix can only be applied if the result belongs to the plan as it stands.
-void Window::refresh_fix() {
-  const bool known = session_.experiment() && !session_.stale();
-  const Verdict* verdict = known ? &session_.experiment()->result.verdict : nullptr;
-  actions_["plan.fix"]->setEnabled(verdict != nullptr &&
-                                   (!verdict->fixes.empty() || verdict->gain));
+// The change that the verdict offers; empty if there is none, or if the result is not of the plan
+// as it stands.
+QString Window::best_change() const {
+  const PlanProblem& problem = session_.outcome().problem;
+  if (!problem.fixes.empty()) return QString::fromStdString(problem.fixes.front());
+  if (!session_.experiment() || session_.stale()) return {};
+  const Verdict& verdict = session_.experiment()->result.verdict;
+  if (!verdict.fixes.empty()) return QString::fromStdString(verdict.fixes.front().set);
+  return verdict.gain ? QString::fromStdString(verdict.gain->set) : QString();
 }
+
+void Window::refresh_fix() { actions_["plan.fix"]->setEnabled(!best_change().isEmpty()); }
 
 // Dims only pages that show the open plan, and only if no new result is on its way.
 void Window::refresh_stale() {
@@ -203,12 +208,16 @@ void Window::say_focus() {
                      15'000);
 }
 
+// A menu bar recomputes the size of its corner widgets only when its own font changes.
+void Window::refresh_corner() {
+  QEvent font(QEvent::FontChange);
+  QApplication::sendEvent(menuBar(), &font);
+}
+
 void Window::set_presentation(bool large) {
   set_ui_scale(large ? kPresentationScale : 1);
   follow_scale(*static_cast<QApplication*>(QApplication::instance()), *this);
-  // A menu bar recomputes the size of its corner widgets only when its own font changes.
-  QEvent font(QEvent::FontChange);
-  QApplication::sendEvent(menuBar(), &font);
+  refresh_corner();
   actions_["view.presentation"]->setChecked(large);
   Q_EMIT session_.experiment_changed();  // rows contain fonts
   Q_EMIT document_.view_changed();

@@ -10,7 +10,8 @@
 namespace trainyard {
 namespace {
 
-constexpr int kFieldWidth = 60, kNoteWidth = 76;  // minimum widths; the rest is shared
+// Minimum widths; the rest is shared. A field shows the longest number of a model, 268435456.
+constexpr int kFieldWidth = 92, kNoteWidth = 56;
 
 }  // namespace
 
@@ -26,7 +27,8 @@ FieldTable::FieldTable(const QString& accessible_name, QWidget* parent) : QScrol
 void FieldTable::show_rows(const QList<FieldRow>& rows) {
   QStringList shape;
   for (const FieldRow& row : rows)
-    shape << row.key + '\n' + row.title + '\n' + row.words.join(' ') + (row.fact ? "fact" : "");
+    shape << row.key + '\n' + row.title + '\n' + row.words.join(' ') + (row.fact ? "fact" : "") +
+                 (row.note.isEmpty() ? "" : "note");
   if (shape != shape_) {
     shape_ = shape;
     build(rows);
@@ -96,8 +98,9 @@ void FieldTable::add_row(QGridLayout* grid, int& at, const FieldRow& row) {
     });
     control = edit;
   }
-  grid->addWidget(control, at, 1, 1, row.fact ? 2 : 1);
-  if (!row.fact) {
+  // What has no note beside it may be a long word, such as a name.
+  grid->addWidget(control, at, 1, 1, row.note.isEmpty() || row.fact ? 2 : 1);
+  if (!row.fact && !row.note.isEmpty()) {
     auto* note = new ElidedLabel(11, "third");
     grid->addWidget(note, at, 2);
     notes_.insert(row.key, note);

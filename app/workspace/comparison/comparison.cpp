@@ -151,7 +151,7 @@ void explain_time(const WaterfallModel& time, std::vector<std::string>& reasons)
     ++told;
   }
   if (against != nullptr && std::abs(against->change()) * 20 >= std::abs(whole))
-    reasons.push_back(fmt::format("Against it stands {}: {} in A, {} in B.", against->name,
+    reasons.push_back(fmt::format("{} partly offsets this: {} in A, {} in B.", against->name,
                                   format_step_time(Duration{against->a}),
                                   format_step_time(Duration{against->b})));
 }

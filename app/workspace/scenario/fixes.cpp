@@ -22,6 +22,8 @@ namespace {
 constexpr std::size_t kInstructionBudget = 400'000;
 constexpr std::size_t kMostSimulatedFixes = 6;
 constexpr std::size_t kShown = 3;
+// The least share of the step that a gain saves: less than it would be shown as nothing.
+constexpr double kLeastGain = 0.005;
 
 // How changes are priced.
 struct Pricing {
@@ -167,7 +169,8 @@ void price_gain(Experiment& experiment, Changes changes, const Pricing& by) {
   if (changes.size() > kShown) changes.resize(kShown, changes.front());
   std::optional<Fix>& gain = experiment.result.verdict.gain;
   for (Fix& fix : simulate_all(changes, experiment, by))
-    if (fix.fits && fix.costs < 0 && (!gain || fix.step < gain->step)) gain = std::move(fix);
+    if (fix.fits && fix.costs <= -kLeastGain && (!gain || fix.step < gain->step))
+      gain = std::move(fix);
 }
 
 }  // namespace
