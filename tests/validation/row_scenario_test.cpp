@@ -97,9 +97,9 @@ TEST(RowScenario, ASelectionOfWorkOrOfLayersIsThatOfItsWordAndFramework) {
     EXPECT_EQ(policy(framework, "none"), "none") << framework;
     EXPECT_EQ(policy(framework, "full"), "full") << framework;
     EXPECT_EQ(policy(framework, "selective-op"), "op") << framework;
-    EXPECT_EQ(policy(framework, "selective-layer"), "blocks") << framework;
+    EXPECT_EQ(policy(framework, "selective-layer"), "blocks=40") << framework;
   }
-  EXPECT_EQ(policy("fsdp", "selective"), "blocks");
+  EXPECT_EQ(policy("fsdp", "selective"), "blocks=40");
   EXPECT_EQ(policy("torchtitan", "selective"), "selective");
 }
 
