@@ -20,6 +20,11 @@ std::string readable_rate(double per_second) {
   return fmt::format("{:.{}f}", per_second, decimals);
 }
 
+Banded<double> rate(const Result& result) {
+  return over_step(result.step,
+                   result.counts_tokens ? result.tokens_per_step : result.samples_per_step);
+}
+
 Banded<double> rate_per_device(const Result& result) {
   const double work = result.counts_tokens ? result.tokens_per_step : result.samples_per_step;
   return over_step(result.step,

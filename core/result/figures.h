@@ -19,8 +19,10 @@ bool has_band(const Banded<T>& figure) {
   return figure.low < figure.high;
 }
 
-/// Returns tokens (samples for a model without tokens) per second on one device; 0 where the rate
-/// is 0.
+/// Returns tokens (samples for a model without tokens) per second on all devices together; 0 where
+/// the step is 0.
+Banded<double> rate(const Result&);
+/// Returns the same of one device.
 Banded<double> rate_per_device(const Result&);
 /// Returns model FLOPs over the dense peak, in (0, 1].
 Banded<double> utilisation(const Result&);

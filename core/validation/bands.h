@@ -106,4 +106,7 @@ Band memory_band(const Workload&, const StepEstimate&, int blanks = 0);
 /// that is a core of this machine, the cost model's own measurements give the band of time.
 void state_bands(Result&, const Workload&, const CostModel&);
 
+/// Returns estimate() with both bands.
+Result banded_estimate(const Workload&, const CostModel&);
+
 }  // namespace trainyard

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "core/cost/local_core.h"
+#include "core/estimate/estimate.h"
 #include "core/validation/local_band.h"
 
 namespace trainyard {
@@ -117,6 +118,12 @@ void state_bands(Result& result, const Workload& work, const CostModel& cost) {
   if (modelled) state_memory(result, memory);
   const bool outside = time.outside || !time.validated;
   result.evidence = Evidence{time.nearest, outside, sentence(time, modelled), time.unchecked};
+}
+
+Result banded_estimate(const Workload& work, const CostModel& cost) {
+  Result result = estimate(work, cost);
+  state_bands(result, work, cost);
+  return result;
 }
 
 }  // namespace trainyard

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/cluster/with_count.h"
 #include "core/estimate/estimate.h"
 #include "core/methods/settings/settings.h"
 
@@ -31,24 +32,7 @@ PlanFigures figures_of(const Scenario& scenario, const CostOf& cost) {
 }
 
 Scenario with_devices(Scenario scenario, std::int64_t devices) {
-  Cluster& cluster = scenario.cluster;
-  if (devices == cluster.count) return scenario;
-  // A cluster name that fully describes the cluster also describes a larger one with the new count.
-  const std::size_t colon = cluster.name.find(':');
-  bool named = colon != std::string::npos;
-  if (named) try {
-      named = parse_cluster(cluster.name) == cluster;
-    } catch (const Error&) {
-      named = false;
-    }
-  if (named) {
-    const std::size_t end = std::min(cluster.name.find(',', colon), cluster.name.size());
-    cluster = parse_cluster(cluster.name.substr(0, colon + 1) + std::to_string(devices) +
-                            cluster.name.substr(end));
-    return scenario;
-  }
-  cluster.count = devices;
-  throw_if_errors(check(cluster));
+  scenario.cluster = with_count(scenario.cluster, devices);
   return scenario;
 }
 

@@ -4,7 +4,6 @@
 
 #include "app/workspace/scenario/prices.h"
 #include "core/estimate/assumptions.h"
-#include "core/estimate/estimate.h"
 #include "core/validation/bands.h"
 
 namespace trainyard {
@@ -12,9 +11,7 @@ namespace trainyard {
 Result estimate(const Scenario& scenario, const CostModel* cost, bool micro_batch_given) {
   const std::unique_ptr<CostModel> own = cost == nullptr ? cost_model(scenario) : nullptr;
   const CostModel& by = cost != nullptr ? *cost : *own;
-  const Workload workload = prepare(scenario);
-  Result result = estimate(workload, by);
-  state_bands(result, workload, by);
+  Result result = banded_estimate(prepare(scenario), by);
   result.assumptions = assumed(scenario, result.step.value, cost, micro_batch_given);
   return result;
 }

@@ -544,6 +544,53 @@ Json knob_value_schema() {
        {"alternative", described(truth(), "the same value is better with other partners"), false}});
 }
 
+Json scaling_schema() {
+  const auto band = [](std::string_view words) {
+    return described(object({{"value", real()}, {"low", real()}, {"high", real()}}), words);
+  };
+  const auto curve = [&](std::string_view words) {
+    return described(
+        object({{"points",
+                 list_of(object(
+                     {{"devices", whole(1)},
+                      {"legal", truth()},
+                      {"fits", truth()},
+                      {"global_batch", whole(1), false},
+                      {"why_not", described(text(), "why it is not legal, or does not fit"), false},
+                      {"degrees", described(text(), "arguments of --set"), false},
+                      {"step_seconds", band("by the closed form"), false},
+                      {"tokens_per_second", band("on all devices"), false},
+                      {"samples_per_second", band("of a model without tokens"), false},
+                      {"mfu", band("share of the peak"), false},
+                      {"money", band("US dollars of money_per tokens (samples)"), false},
+                      {"margin_bytes", described(signed_whole(), "negative = over"), false},
+                      {"efficiency",
+                       described(real(),
+                                 "throughput per device over that of the fewest devices that fit"),
+                       false},
+                      {"added",
+                       band("what the devices bring that were added since the next smaller number "
+                            "that fits, as a share of their throughput"),
+                       false}}))},
+                {"pays_up_to", described(whole(1), "devices"), false},
+                {"stops_paying_at", described(whole(1), "devices"), false},
+                {"cheapest_at", described(whole(1), "devices"), false},
+                {"sentence", described(text(), "up to how many devices it pays")},
+                {"cheapest", described(text(), "where a token (a sample) costs least"), false}}),
+        words);
+  };
+  return document(
+      "trainyard/scaling",
+      object({schema_member("trainyard/scaling"),
+              {"model", text()},
+              {"device", text()},
+              {"own_devices", described(whole(1), "of the scenario's cluster")},
+              {"degrees", one_of_words(std::vector<std::string_view>{"fixed", "searched"})},
+              {"money_per", described(real(), "tokens, or samples of a model without tokens")},
+              {"strong", curve("the global batch stays")},
+              {"weak", curve("the batch of each device stays")}}));
+}
+
 Json tune_schema() {
   const auto seconds = [](std::string_view of) {
     return described(real(), std::string("seconds: ") + std::string(of));
@@ -1195,6 +1242,7 @@ constexpr Entry kEntries[] = {{"plan", plan_schema},
                               {"resharding", resharding_schema},
                               {"recomputation", recomputation_schema},
                               {"questions", questions_schema},
+                              {"scaling", scaling_schema},
                               {"tune", tune_schema},
                               {"calibration", calibration_schema},
                               {"run", run_schema},

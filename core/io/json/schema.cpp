@@ -34,6 +34,7 @@ constexpr std::array kSchemas = {
     Schema{"trainyard/bench", "a benchmark"},
     Schema{"trainyard/comparison", "a comparison"},
     Schema{"trainyard/knobs", "strips of a plan's knobs"},
+    Schema{"trainyard/scaling", "a study of scaling"},
     Schema{"trainyard/tune", "a tuning"},
     Schema{"trainyard/flip", "what would let another plan win"},
     Schema{"trainyard/boundary", "the largest or smallest that fits"},

@@ -1,0 +1,32 @@
+#include "app/workspace/plans/scaling_study.h"
+
+#include <memory>
+#include <optional>
+
+#include "app/workspace/scenario/prices.h"
+#include "core/validation/bands.h"
+#include "planners/plans/search_degrees.h"
+
+namespace trainyard {
+
+ScalingStudy scaling_study(const Scenario& scenario, const ScalingQuestion& question) {
+  const std::optional<MeasuredPrices> measured =
+      question.calibration.empty() ? std::nullopt
+                                   : std::optional(open_measured_prices(question.calibration));
+  const auto cost = [&](const Scenario& s) {
+    Scenario own = s;
+    return measured ? priced_by(*measured, own) : cost_model(s);
+  };
+  SearchOptions options;
+  options.cost = cost;
+  options.stop = question.stop;
+  // What is wrong with the words of the question is said once, and not for each number of devices.
+  if (question.searched) degree_space(scenario, question.bounds);
+  return scaling(scenario, {question.devices, question.searched}, [&](const Scenario& s) {
+    const Workload workload =
+        prepare(question.searched ? search_degrees(s, question.bounds, options) : s);
+    return banded_estimate(workload, *cost(workload.scenario));
+  });
+}
+
+}  // namespace trainyard
