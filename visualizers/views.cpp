@@ -15,6 +15,7 @@
 #include "visualizers/model/graph_view.h"
 #include "visualizers/model/layer_view.h"
 #include "visualizers/roofline/roofline_view.h"
+#include "visualizers/scaling/scaling_view.h"
 #include "visualizers/schedule/order_view.h"
 #include "visualizers/schedule/schedule_lanes.h"
 #include "visualizers/schedule/staleness_view.h"
@@ -28,7 +29,7 @@ std::span<const View> views() {
   static const std::array all{kAnalyseView, kTimelineView, kMemoryView,        kRooflineView,
                               kOrderView,   kLanesView,    kWavesView,         kStalenessView,
                               kLayersView,  kClusterView,  kCommunicationView, kUtilisationView,
-                              kMeshView,    kGraphView,    kEnergyView};
+                              kMeshView,    kGraphView,    kEnergyView,        kScalingView};
   return all;
 }
 
