@@ -80,6 +80,7 @@ Verb calibrate_verb();
 Verb validate_verb();
 Verb compare_verb();
 Verb knobs_verb();
+Verb scaling_verb();
 Verb tune_verb();
 Verb schedule_verb();
 Verb schedules_verb();

@@ -295,6 +295,8 @@ TEST(Program, DocumentsConformToTheirSchemas) {
   conforms(parse_json(arena.out, "arena"), parse_json(json_schema("arena"), "schema"), "arena");
   const Json knobs = parse_json(trainyard("knobs" + kFits + " --json", folder).out, "knobs");
   conforms(knobs, parse_json(json_schema("knobs"), "schema"), "knobs");
+  const Json scaling = parse_json(trainyard("scaling" + kFits + " --json", folder).out, "scaling");
+  conforms(scaling, parse_json(json_schema("scaling"), "schema"), "scaling");
   const std::string sharded = "knobs" + kFits + " --set zero=3 --set tp=1 --json";
   for (const auto& [flags, name] : {std::pair{" --largest seq", "boundary"},
                                     {" --against tp=2", "flip"},

@@ -1,0 +1,14 @@
+// What `trainyard scaling` prints: a study as tables with what follows from them in sentences, or
+// as one trainyard/scaling document.
+#pragma once
+
+#include <string>
+
+#include "core/estimate/scaling.h"
+
+namespace trainyard {
+
+std::string scaling_text(const ScalingStudy&);
+std::string scaling_document(const ScalingStudy&);
+
+}  // namespace trainyard
