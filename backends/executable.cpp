@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <string>
 #include <utility>
 
 namespace trainyard {
@@ -24,6 +25,23 @@ void check_executable(const Model& model, std::string_view who, Diagnostics& fou
                 fmt::format("{} executes layers of one input, found the second input {} of {}", who,
                             block.graph[block.graph.side_input].name, block.name),
                 "model#/blocks/" + block.name);
+}
+
+void check_executable(const Program& p, Diagnostics& found) {
+  for (const Task& task : p.tasks) {
+    if (is_host(task.kind)) {
+      add_error(found, "offload is simulated, not executed: its devices are already the host's own",
+                "plan#/choices/offload", "offload=none");
+      return;
+    }
+    if (task.kind != TaskKind::Compute || task.phase == Phase::Update || task.node.valid())
+      continue;
+    add_error(found,
+              "expected a program at op grain, found an instruction of no op: " +
+                  std::string(p.name(task.name)),
+              "program");
+    return;
+  }
 }
 
 }  // namespace trainyard

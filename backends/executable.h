@@ -1,4 +1,5 @@
-// What every backend that executes asks of a model, and how its refusals are written down.
+// What every backend that executes asks of a model and its program, and how its refusals are
+// written down.
 #pragma once
 
 #include <string>
@@ -6,6 +7,7 @@
 
 #include "core/base/error.h"
 #include "core/model/model.h"
+#include "core/program/program.h"
 
 namespace trainyard {
 
@@ -15,5 +17,7 @@ void add_error(Diagnostics&, std::string message, std::string place, std::string
 /// Adds what makes the model impossible to execute: an output that is no loss, and layers of two
 /// inputs. `who` begins the sentences: "a local run", "the reference".
 void check_executable(const Model&, std::string_view who, Diagnostics&);
+/// Adds what makes the program impossible to execute: work of the host, and instructions of no op.
+void check_executable(const Program&, Diagnostics&);
 
 }  // namespace trainyard

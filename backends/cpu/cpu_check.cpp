@@ -84,23 +84,6 @@ void check_precision(const Workload& w, Diagnostics& found) {
     }
 }
 
-void check_program(const Program& p, Diagnostics& found) {
-  for (const Task& task : p.tasks) {
-    if (is_host(task.kind)) {
-      add_error(found, "offload is simulated, not executed: its devices are already the host's own",
-                "plan#/choices/offload", "offload=none");
-      return;
-    }
-    if (task.kind != TaskKind::Compute || task.phase == Phase::Update || task.node.valid())
-      continue;
-    add_error(found,
-              "expected a program at op grain, found an instruction of no op: " +
-                  std::string(p.name(task.name)),
-              "program");
-    return;
-  }
-}
-
 void check_asynchronous(const Workload& w, const Training& training, Diagnostics& found) {
   if (!has_updates(order(w, schedule_shape(w)))) return;
   const std::string& rule = w.scenario.plan.optimizer;
@@ -165,7 +148,7 @@ Diagnostics CpuBackend::check(const BackendJob& job) {
   check_model(w, found);
   check_memory(w, found);
   check_precision(w, found);
-  check_program(job.program, found);
+  check_executable(job.program, found);
   if (!has_errors(found)) check_asynchronous(w, *job.training, found);
   if (job.data != nullptr)
     for (Diagnostic& d : job.data->check(w.scenario.model)) found.push_back(std::move(d));

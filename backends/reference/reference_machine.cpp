@@ -41,23 +41,6 @@ void check_model(const Workload& w, Diagnostics& found) {
   }
 }
 
-void check_program(const Program& p, Diagnostics& found) {
-  for (const Task& task : p.tasks) {
-    if (is_host(task.kind)) {
-      add_error(found, "offload is simulated, not executed: its devices are already the host's own",
-                "plan#/choices/offload", "offload=none");
-      return;
-    }
-    if (task.kind != TaskKind::Compute || task.phase == Phase::Update || task.node.valid())
-      continue;
-    add_error(found,
-              "expected a program at op grain, found an instruction of no op: " +
-                  std::string(p.name(task.name)),
-              "program");
-    return;
-  }
-}
-
 // Waves that write the same version hold weights of their own; to train one model they would have
 // to meet, and a program has no instruction for that.
 void check_waves(const Program& p, Diagnostics& found) {
@@ -93,7 +76,7 @@ Diagnostics ReferenceMachine::check(const Workload& w, const Program& p) {
               "plan#/choices", "precision=bf16");
   check_divided(w, found);
   check_model(w, found);
-  check_program(p, found);
+  check_executable(p, found);
   check_waves(p, found);
   return found;
 }

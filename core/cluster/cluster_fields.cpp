@@ -110,7 +110,7 @@ void visit_reduces(FieldVisitor& visitor, View key, View group, Level& level) {
       refuse_field(key, "expected on or off, found \"" + text + "\"");
     level.reduces = text == "on";
   }
-  visitor.word(key, group, "Switches add up", "SHARP: switches sum what passes them",
+  visitor.word(key, group, "In-switch reduction", "SHARP: switches sum what passes them",
                on_off(level.reduces), {"on", "off"});
 }
 

@@ -159,7 +159,7 @@ class Calibrated final : public MeasuredCostModel {
     for (const auto& [kernel, timings] : measured) curves_.emplace(kernel, Curve(timings));
     basis_ = c_.residual_worst > 0
                  ? fmt::format(
-                       "measured on {}: its own check was off by {:.1f} % in the middle and "
+                       "measured on {}: its own check was off by {:.1f} % (median) and "
                        "{:.1f} % at worst",
                        c_.machine, 100 * c_.residual_median, 100 * c_.residual_worst)
                  : fmt::format("measured on {}, not checked against a run", c_.machine);

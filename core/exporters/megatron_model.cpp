@@ -83,7 +83,7 @@ void positions(const TransformerSpec& spec, std::int64_t longest, Arguments& to,
       rotary                                 ? "rope"
       : spec.positions == Positions::Learned ? "learned_absolute"
                                              : "none");
-  limits.warn(kPlace, fmt::format("numbers that no cost depends on are not part of the model: {}"
+  limits.warn(kPlace, fmt::format("not modelled: {}"
                                   "--norm-epsilon and the initialisation are the program's",
                                   rotary ? "--rotary-base and rope scaling, " : ""));
 }

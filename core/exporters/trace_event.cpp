@@ -39,24 +39,6 @@ std::string microseconds(Duration d) {
   return fmt::format("{}.{:03}", d.count() / 1000, d.count() % 1000);
 }
 
-std::string_view kind_of(TaskKind kind) {
-  switch (kind) {
-    case TaskKind::Compute:
-      return "compute";
-    case TaskKind::Collective:
-      return "collective";
-    case TaskKind::Send:
-      return "send";
-    case TaskKind::Receive:
-      return "receive";
-    case TaskKind::HostCopy:
-      return "host copy";
-    case TaskKind::HostUpdate:
-      return "host update";
-  }
-  return "";
-}
-
 class TraceWriter {
  public:
   TraceWriter(std::ostream& out, const Timeline& timeline, const Program& program)
@@ -140,7 +122,7 @@ class TraceWriter {
   /// arguments.
   std::string rest_of(const Task& task) const {
     std::string text = fmt::format("\",\"cat\":\"{}\",\"args\":{{\"stage\":{},\"phase\":\"{}\"",
-                                   kind_of(task.kind), task.stage.value, letter(task.phase));
+                                   to_string(task.kind), task.stage.value, letter(task.phase));
     if (task.layer >= 0) text += fmt::format(",\"layer\":{}", task.layer);
     if (task.kind == TaskKind::Collective)
       text += fmt::format(",\"collective\":\"{}\",\"group\":\"{}\",\"repeats\":{}",

@@ -49,6 +49,12 @@ const Op& dot_interaction();  // dot products of every pair of vectors (recommen
 const Op& lstm();  // inputs gates, weight [hidden, 4 hidden]; the recurrent part over a whole
                    // sequence
 
+/// Returns the bucket, in [0, buckets), whose learnt bias attention adds at that distance from key
+/// to query (negative: the key comes after): the nearer half are single distances, the farther half
+/// grow as the logarithm up to 128 (Raffel et al. 2020). Without a causal mask half of the buckets
+/// are for later keys.
+std::int64_t distance_bucket(std::int64_t distance, bool causal, std::int64_t buckets);
+
 /// Returns every op, in the order of the list above.
 std::span<const Op* const> ops();
 /// Throws Error{InvalidInput} with the nearest name.

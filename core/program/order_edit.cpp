@@ -101,7 +101,7 @@ std::string broken(const ActionIndex& index, const Order& order, std::uint32_t e
   constexpr std::size_t kMostLinks = 12;  // a longer chain is cut in its middle
   const std::vector<Action>& actions = index.actions();
   const Action &a = actions[early], &b = actions[links.back().to];
-  std::string text = fmt::format("d{}: {} would run before ",
+  std::string text = fmt::format("d{}: {} cannot run before ",
                                  order.lanes[index.line_of(early)].device.value, to_text(a));
   if (links.size() == 1)
     return text + (a.stage == b.stage && a.microbatch == b.microbatch

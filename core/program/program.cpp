@@ -44,6 +44,24 @@ std::string_view to_string(Category category) {
   return "";
 }
 
+std::string_view to_string(TaskKind kind) {
+  switch (kind) {
+    case TaskKind::Compute:
+      return "compute";
+    case TaskKind::Collective:
+      return "collective";
+    case TaskKind::Send:
+      return "send";
+    case TaskKind::Receive:
+      return "receive";
+    case TaskKind::HostCopy:
+      return "host copy";
+    case TaskKind::HostUpdate:
+      return "host update";
+  }
+  return "";
+}
+
 std::string_view to_string(Provenance provenance) {
   switch (provenance) {
     case Provenance::Exact:

@@ -90,6 +90,7 @@ struct MemoryEffect {
 /// HostCopy moves data over the link between the device and its host, one way. HostUpdate is an
 /// update of weights by the host, during which the device is free.
 enum class TaskKind : std::uint8_t { Compute, Collective, Send, Receive, HostCopy, HostUpdate };
+std::string_view to_string(TaskKind);  // "host copy"
 inline bool is_host(TaskKind kind) {
   return kind == TaskKind::HostCopy || kind == TaskKind::HostUpdate;
 }

@@ -28,7 +28,7 @@ std::string in_words(const Asynchrony& a) {
         "tokens is not known",
         a.versions);
   return fmt::format(
-      "gradients up to {} update{} old, {:.3g} on the mean{}; some {:.2f} times the "
+      "gradients up to {} update{} old, {:.3g} on average{}; about {:.2f} times the "
       "tokens to the same loss ({:.2f} to {:.2f})",
       most, most == 1 ? "" : "s", a.mean_delay,
       a.consistent ? "" : ", backwards on newer weights than their forwards",
@@ -40,8 +40,8 @@ std::string in_words(const Asynchrony& a) {
 Banded<double> token_overhead(double mean_delay, bool weights_predicted) {
   const double extra = (weights_predicted ? kExtraPredicted : kExtra) * mean_delay / kMeasuredDelay;
   return {1 + extra, 1, 1 + kUniformOverstates * extra,
-          fmt::format("guessed from one published run of six stages, 2.5 updates of delay on the "
-                      "mean and {:.2f} times the tokens (marin-community/marin#6431), linear in "
+          fmt::format("guessed from one published run of six stages, 2.5 updates of delay on "
+                      "average and {:.2f} times the tokens (marin-community/marin#6431), linear in "
                       "the mean delay; low: none, as papers report at rates that suit the delay; "
                       "high: 3.3 times the extra, by which a uniform delay differed there",
                       1 + (weights_predicted ? kExtraPredicted : kExtra))};

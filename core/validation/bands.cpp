@@ -246,8 +246,8 @@ Band ValidatedRows::band(const RunFeatures& run, const std::vector<std::string>&
                       std::pow(kUnchecked, std::min<double>(2, std::size(band.unchecked)));
   band.low = std::expm1(-half), band.high = std::expm1(half);
   band.basis = fmt::format(
-      "errors of the {} nearest published rows ({} first), each predicted without its source, "
-      "widened to hold 9 of 10",
+      "90 % range from the {} most similar published runs ({} first), each predicted without its "
+      "own source",
       others.size(), band.nearest.front().id);
   if (band.stretch > 1)
     band.basis += fmt::format(", and {:.1f} times as wide because too few rows like it were held",

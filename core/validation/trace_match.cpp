@@ -192,10 +192,10 @@ TraceMatch match_trace(const std::vector<RecordedKernel>& recorded, std::int64_t
     whole += kernel.time;
     const auto family = family_of(kernel, roofline);
     if (!family || of(*family).predicted.count() <= 0) {
-      match.kernels.push_back({kernel.name,
-                               family ? std::string("the plan has no ") + to_string(*family)
-                                      : "its name does not say what it does",
-                               kernel.time / share, kernel.count / share});
+      match.kernels.push_back(
+          {kernel.name,
+           family ? std::string("the plan has no ") + to_string(*family) : "unknown kernel name",
+           kernel.time / share, kernel.count / share});
       continue;
     }
     matched += kernel.time;

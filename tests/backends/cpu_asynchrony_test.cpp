@@ -16,7 +16,6 @@ namespace trainyard {
 namespace {
 
 using testing::CpuRun;
-using testing::SampleNumbers;
 using testing::Settings;
 using testing::tiny_mlp;
 using testing::train_on_cpu;
@@ -35,28 +34,7 @@ std::vector<UpdateRule> rules_of(const CpuRun& run, const Training& training) {
 ReferenceRun on_reference(const CpuRun& fast, const Training& training) {
   ReferenceOptions options;
   options.rules = rules_of(fast, training);
-  options.weights = [&](ReferenceParameter& p) {
-    for (const TrainedTensor& t : fast.initial)
-      if (t.layer == p.layer && t.name == p.name)
-        p.weights.values.assign(t.values.begin(), t.values.end());
-  };
-  const std::int64_t micro = fast.workload.scenario.plan.batch.micro;
-  const SampleNumbers source;
-  options.data = [&](const ReferenceInput& in) {
-    HostTensor made = zeros(in.shape);
-    const DataRequest request{fast.workload.scenario.model, in.graph, in.tensor, in.shape,
-                              in.microbatch * micro};
-    if (in.graph[in.tensor].kind == TensorKind::Index) {
-      std::vector<std::int64_t> numbers(made.values.size());
-      source.fill(request, numbers);
-      made.values.assign(numbers.begin(), numbers.end());
-    } else {
-      std::vector<float> numbers(made.values.size());
-      source.fill(request, numbers);
-      made.values.assign(numbers.begin(), numbers.end());
-    }
-    return made;
-  };
+  testing::start_as(fast, options);
   return ReferenceMachine(fast.workload, fast.program).run(options);
 }
 

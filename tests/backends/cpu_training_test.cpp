@@ -16,7 +16,6 @@ namespace {
 
 using testing::adds_in_order;
 using testing::CpuRun;
-using testing::SampleNumbers;
 using testing::Settings;
 using testing::synchronous;
 using testing::tiny_convnet;
@@ -67,7 +66,6 @@ TEST(CpuTraining, AgreesWithTheReference) {
     Training training = momentum(3);
     const Settings settings = {"global-batch=4", "micro-batch=2", "optimizer=momentum"};
     const CpuRun fast = train_on_cpu(model, 1, settings, training);
-    // The reference starts from the same weights and sees the same samples.
     LowerOptions lowering;
     lowering.grain = Grain::Op;
     lowering.steps = 3;
@@ -75,26 +73,7 @@ TEST(CpuTraining, AgreesWithTheReference) {
     ReferenceOptions options;
     options.rules[0].rate = training.rate;
     options.rules[0].momentum = training.momentum;
-    options.weights = [&](ReferenceParameter& p) {
-      for (const TrainedTensor& t : fast.initial)
-        if (t.layer == p.layer && t.name == p.name)
-          p.weights.values.assign(t.values.begin(), t.values.end());
-    };
-    const SampleNumbers source;
-    options.data = [&](const ReferenceInput& in) {
-      HostTensor made = zeros(in.shape);
-      const DataRequest request{model, in.graph, in.tensor, in.shape, in.microbatch * 2};
-      if (in.graph[in.tensor].kind == TensorKind::Index) {
-        std::vector<std::int64_t> numbers(made.values.size());
-        source.fill(request, numbers);
-        made.values.assign(numbers.begin(), numbers.end());
-      } else {
-        std::vector<float> numbers(made.values.size());
-        source.fill(request, numbers);
-        made.values.assign(numbers.begin(), numbers.end());
-      }
-      return made;
-    };
+    testing::start_as(fast, options);
     const ReferenceRun exact = ReferenceMachine(fast.workload, program).run(options);
     expect_close(fast.run.losses, exact.step_losses, 1e-5);
     std::vector<TrainedTensor> wanted;

@@ -159,7 +159,7 @@ TEST(Calibrated, SaysWhatItsOwnCheckFound) {
   const auto model = calibrated_cost_model(c);
   EXPECT_EQ(model->band(), 0.07);
   EXPECT_EQ(model->band_basis(),
-            "measured on a test: its own check was off by 2.0 % in the middle and 7.0 % at worst");
+            "measured on a test: its own check was off by 2.0 % (median) and 7.0 % at worst");
 }
 
 }  // namespace

@@ -108,10 +108,10 @@ TEST(OrderPage, AnIllegalDragNamesWhatItWouldBreak) {
   OrderTab tab;
   const Project before = tab.window->document().project();
   tab.drag(tab.middle(b(1, 0)), tab.middle(f(1, 0)) - QPointF(12, 0));
-  EXPECT_EQ(tab.editor().reason(), "d1: 1B0 would run before its 1F0");
+  EXPECT_EQ(tab.editor().reason(), "d1: 1B0 cannot run before its 1F0");
   EXPECT_EQ(tab.window->document().project(), before);
   EXPECT_FALSE(tab.editor().edited());
-  EXPECT_TRUE(tab.page->canvas()->scene().description().contains("1B0 would run before its 1F0"));
+  EXPECT_TRUE(tab.page->canvas()->scene().description().contains("1B0 cannot run before its 1F0"));
   for (QLabel* label : testing::non_empty(tab.page->findChildren<QLabel*>())) {
     if (label->accessibleName() != "Why the edit was refused") continue;
     EXPECT_EQ(label->text(), tab.editor().reason());
@@ -132,7 +132,7 @@ TEST(OrderPage, KeysChooseAndMove) {
   tab.press(Qt::Key_Right, Qt::AltModifier);
   tab.press(Qt::Key_Right, Qt::AltModifier);
   EXPECT_EQ(place(tab.editor().order(), f(1, 1)), 2U) << "1B1 needs it";
-  EXPECT_EQ(tab.editor().reason(), "d1: 1B1 would run before its 1F1");
+  EXPECT_EQ(tab.editor().reason(), "d1: 1B1 cannot run before its 1F1");
 }
 
 TEST(OrderPage, TextIsAppliedOrRefused) {

@@ -41,9 +41,9 @@ TEST(MeasuredPrices, AreWhicheverTheDocumentSays) {
   EXPECT_EQ(measured_prices_word(open_measured_prices(one)), one);
   EXPECT_EQ(std::get<ParameterProfile>(open_measured_prices(other)), profile());
   EXPECT_EQ(residual_words(machine()),
-            "steps held back were off by 2.0 % in the middle and 6.0 % at worst");
+            "steps held back were off by 2.0 % (median) and 6.0 % at worst");
   EXPECT_EQ(residual_words(profile()),
-            "residual 5.0 % in the middle and 20.0 % at worst, 20.0 % and 40.0 % as shipped");
+            "residual 5.0 % (median) and 20.0 % at worst, 20.0 % and 40.0 % as shipped");
   EXPECT_THROW(open_measured_prices("/nowhere/at all.json"), Error);
 }
 

@@ -12,6 +12,7 @@
 
 #include "core/base/error.h"
 #include "core/model/graph_builder.h"
+#include "core/model/ops.h"
 #include "tests/support/non_empty.h"
 
 namespace trainyard {
@@ -395,6 +396,22 @@ TEST(Reference, WhatIsNotKeptIsNamed) {
     EXPECT_EQ(std::string(error.what()),
               "subject (matmul) reads its input \"input 0\", which is not there");
   }
+}
+
+// T5's own figures (Raffel et al. 2020): of 32 buckets, 16 for keys that come after where nothing
+// hides them, half of each single distances, the rest up to 128.
+TEST(PositionBias, BucketsGrowWithTheLogarithmOfTheDistance) {
+  const std::pair<std::int64_t, std::int64_t> both[] = {{0, 0},   {1, 1},    {7, 7},   {8, 8},
+                                                        {15, 9},  {16, 10},  {31, 11}, {32, 12},
+                                                        {64, 14}, {127, 15}, {128, 15}};
+  for (const auto& [distance, bucket] : both) {
+    EXPECT_EQ(distance_bucket(distance, false, 32), bucket) << distance;
+    EXPECT_EQ(distance_bucket(-distance, false, 32), distance > 0 ? 16 + bucket : 0) << -distance;
+  }
+  const std::pair<std::int64_t, std::int64_t> before[] = {{-3, 0},  {0, 0},   {15, 15},  {16, 16},
+                                                          {31, 21}, {64, 26}, {1000, 31}};
+  for (const auto& [distance, bucket] : before)
+    EXPECT_EQ(distance_bucket(distance, true, 32), bucket) << distance;
 }
 
 }  // namespace

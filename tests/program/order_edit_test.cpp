@@ -44,14 +44,14 @@ TEST(OrderEdit, MovesAnActionUpAndDownItsLane) {
 
 TEST(OrderEdit, NamesTheDependencyThatWouldBreak) {
   const Order order = one_f_one_b().order(kThree, {});
-  EXPECT_EQ(move(order, kThree, "2B3", "2F3"), "d2: 2B3 would run before its 2F3");
-  EXPECT_EQ(move(order, kThree, "2F3", "2B3"), "d2: 2B3 would run before its 2F3");
+  EXPECT_EQ(move(order, kThree, "2B3", "2F3"), "d2: 2B3 cannot run before its 2F3");
+  EXPECT_EQ(move(order, kThree, "2F3", "2B3"), "d2: 2B3 cannot run before its 2F3");
   // The last stage's backward of 0 is made of the first stage's forward, through every stage.
-  EXPECT_EQ(move(order, kThree, "0F0", "0B1"), "d0: 0B0 would run before its 0F0");
+  EXPECT_EQ(move(order, kThree, "0F0", "0B1"), "d0: 0B0 cannot run before its 0F0");
   EXPECT_EQ(move(order, kThree, "0B2", "0F3"),
-            "d0: 0B2 would run before 0F3, but needs 1B2, which comes after 1F3, which needs 0F3");
+            "d0: 0B2 cannot run before 0F3, but needs 1B2, which comes after 1F3, which needs 0F3");
   EXPECT_EQ(move(order, kThree, "0F3", "0B2"),
-            "d0: 0B2 would run before 0F3, but needs 1B2, which comes after 1F3, which needs 0F3");
+            "d0: 0B2 cannot run before 0F3, but needs 1B2, which comes after 1F3, which needs 0F3");
 }
 
 TEST(OrderEdit, AnActionStaysOnItsDevice) {
@@ -74,7 +74,7 @@ TEST(OrderEdit, RefusesSlotsThatAreNotThere) {
 TEST(OrderEdit, APrecedenceIsADependencyToo) {
   Order order = gpipe().order({1, 1, 3}, {});
   order.precedences.push_back({order.lanes[0].actions[1], order.lanes[0].actions[2]});
-  EXPECT_EQ(move(order, {1, 1, 3}, "0F2", "0F0"), "d0: 0F2 would run before 0F1, which it needs");
+  EXPECT_EQ(move(order, {1, 1, 3}, "0F2", "0F0"), "d0: 0F2 cannot run before 0F1, which it needs");
 }
 
 bool names(const std::string& message, const Action& a) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "backends/cpu/cpu_backend.h"
+#include "backends/reference/reference_machine.h"
 #include "backends/simulator/simulator.h"
 #include "core/base/random.h"
 #include "tests/support/layers.h"
@@ -97,6 +98,31 @@ inline CpuRun train_on_cpu(const Model& model, std::int64_t devices, const Setti
   made.run = backend.run();
   made.parameters = backend.parameters();
   return made;
+}
+
+/// Makes the reference start from the same weights and see the same samples. The run must outlive
+/// the options.
+inline void start_as(const CpuRun& run, ReferenceOptions& options) {
+  options.weights = [&run](ReferenceParameter& p) {
+    for (const TrainedTensor& t : run.initial)
+      if (t.layer == p.layer && t.name == p.name)
+        p.weights.values.assign(t.values.begin(), t.values.end());
+  };
+  options.data = [&s = run.workload.scenario](const ReferenceInput& in) {
+    HostTensor made = zeros(in.shape);
+    const DataRequest request{s.model, in.graph, in.tensor, in.shape,
+                              in.microbatch * s.plan.batch.micro};
+    const auto fill = [&](auto number) {
+      std::vector<decltype(number)> numbers(made.values.size());
+      SampleNumbers().fill(request, numbers);
+      made.values.assign(numbers.begin(), numbers.end());
+    };
+    if (in.graph[in.tensor].kind == TensorKind::Index)
+      fill(std::int64_t{});
+    else
+      fill(float{});
+    return made;
+  };
 }
 
 }  // namespace trainyard::testing

@@ -11,7 +11,9 @@
 #include <string>
 
 #include "tests/support/source_dir.h"
+#include "visualizers/drawing/drawing.h"
 #include "visualizers/drawing/png.h"
+#include "visualizers/drawing/svg.h"
 
 namespace trainyard::testing_golden {
 
@@ -44,6 +46,18 @@ inline Image difference(const Image& a, const Image& b) {
     out.rgba[i + 3] = 255;
   }
   return out;
+}
+
+inline void expect_golden(const std::string& svg, const std::string& name) {
+  if (rebase()) write(golden(name), svg);
+  EXPECT_TRUE(svg == read(golden(name)))
+      << name << " is not what it was; TRAINYARD_REBASE=1 writes it";
+}
+
+// In both themes: NAME_dark.svg and NAME_light.svg.
+inline void expect_golden(const Drawing& drawing, const std::string& name) {
+  expect_golden(to_svg(drawing, Theme::Dark), name + "_dark.svg");
+  expect_golden(to_svg(drawing, Theme::Light), name + "_light.svg");
 }
 
 inline void expect_golden(const Image& found, const std::string& name) {

@@ -33,15 +33,7 @@ TEST(Golden, TheSameSceneGivesTheSameBytesTwice) {
   EXPECT_EQ(painted(1, Theme::Dark), painted(1, Theme::Dark));
 }
 
-TEST(Golden, SceneAsSvg) {
-  for (const auto& [theme, name] :
-       {std::pair(Theme::Dark, "scene_dark.svg"), std::pair(Theme::Light, "scene_light.svg")}) {
-    const std::string found = to_svg(testing_scene::scene(), theme);
-    if (rebase()) write(golden(name), found);
-    EXPECT_EQ(found, read(golden(name)))
-        << name << " is not what it was; TRAINYARD_REBASE=1 writes it";
-  }
-}
+TEST(Golden, SceneAsSvg) { expect_golden(testing_scene::scene(), "scene"); }
 
 }  // namespace
 }  // namespace trainyard

@@ -4,8 +4,6 @@
 #include <rapidcheck/gtest.h>
 
 #include <cmath>
-#include <cstdlib>
-#include <fstream>
 #include <iterator>
 #include <set>
 
@@ -14,7 +12,7 @@
 #include "core/model/zoo/zoo.h"
 #include "core/result/roofline_points.h"
 #include "tests/support/non_empty.h"
-#include "tests/support/source_dir.h"
+#include "tests/visualizers/golden.h"
 #include "tests/visualizers/small_experiment.h"
 #include "visualizers/communication/communication_view.h"
 #include "visualizers/drawing/svg.h"
@@ -373,32 +371,19 @@ TEST(Energy, PublishedHoursGiveThePublishedEnergy) {
   EXPECT_NEAR(costs.back().energy->value.value / 3.6e12, 27.51, 0.01);
 }
 
-void expect_golden(const Drawing& drawing, const std::string& name) {
-  for (const auto& [theme, end] :
-       {std::pair(Theme::Dark, "_dark.svg"), std::pair(Theme::Light, "_light.svg")}) {
-    const std::string svg = to_svg(drawing, theme);
-    const std::string path =
-        std::string(TRAINYARD_SOURCE_DIR) + "/tests/visualizers/golden/" + name + end;
-    if (std::getenv("TRAINYARD_REBASE") != nullptr) std::ofstream(path, std::ios::binary) << svg;
-    std::ifstream file(path, std::ios::binary);
-    const std::string golden{std::istreambuf_iterator<char>(file), {}};
-    EXPECT_TRUE(svg == golden) << "differs from " << path;
-  }
-}
-
 TEST(PlanViewsGolden, Mesh) {
   Mesh mesh;
   mesh.tp = 4, mesh.dp = 4, mesh.pp = 2;
   const MeshModel model = mesh_model(mesh, parse_cluster("h100-sxm:32"));
   Drawing drawing({760, 260});
   draw_mesh(drawing, {0, 0, 760, 260}, model, {4, 9});
-  expect_golden(drawing, "mesh");
+  testing_golden::expect_golden(drawing, "mesh");
 }
 
 TEST(PlanViewsGolden, Energy) {
   Drawing drawing({860, 300});
   draw_energy(drawing, {0, 0, 860, 300}, priced(1000), {});
-  expect_golden(drawing, "energy");
+  testing_golden::expect_golden(drawing, "energy");
 }
 
 TEST(PlanViewsGolden, Utilisation) {
@@ -406,7 +391,7 @@ TEST(PlanViewsGolden, Utilisation) {
   const TimelineModel timeline = timeline_model(e);
   Drawing drawing({480, 260});
   draw_utilisation(drawing, {0, 0, 480, 260}, timeline, utilisation_model(timeline), {});
-  expect_golden(drawing, "utilisation");
+  testing_golden::expect_golden(drawing, "utilisation");
 }
 
 // Two nodes of two devices: a pair in each sends around, and each to its like in the other node.
@@ -442,7 +427,7 @@ TEST(PlanViewsGolden, Communication) {
   Drawing drawing({820, 340});
   const Rect area{0, 0, 820, 340};
   draw_communication(drawing, area, model, grid_of(model, area, {}), {});
-  expect_golden(drawing, "communication");
+  testing_golden::expect_golden(drawing, "communication");
 }
 
 }  // namespace

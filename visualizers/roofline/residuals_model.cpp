@@ -133,7 +133,7 @@ DataTable unmatched_table(const TraceMatch& match) {
 
 std::string residuals_words(const ResidualsModel& model) {
   if (model.points.empty()) return "nothing was measured";
-  std::string words = fmt::format("{} {}: {} off by {} in the middle, {} at the 90th percentile",
+  std::string words = fmt::format("{} {}: {} off by {} (median), {} at the 90th percentile",
                                   format_count(static_cast<std::int64_t>(model.points.size())),
                                   model.what, model.by, format_percent(model.predicted.median),
                                   format_percent(model.predicted.p90));

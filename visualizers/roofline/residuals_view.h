@@ -42,7 +42,7 @@ ResidualsModel residuals_model(const TraceMatch&, const std::string& title);
 /// Items: Dot, tag the point. A selected point has a bar from its ring to its disc.
 void draw_residuals(Drawing&, const Rect& area, const ResidualsModel&, const ViewState&);
 Hover describe_residuals(const ResidualsModel&, Item);
-/// "214 kernels: predicted before off by 34.0 % in the middle; held out, ...".
+/// "214 kernels: predicted before off by 34.0 % (median), ...; held out, ...".
 std::string residuals_words(const ResidualsModel&);
 /// Points as in the model.
 DataTable residuals_table(const ResidualsModel&);

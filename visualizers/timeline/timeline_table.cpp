@@ -8,24 +8,6 @@
 namespace trainyard {
 namespace {
 
-std::string_view kind_word(TaskKind kind) {
-  switch (kind) {
-    case TaskKind::Compute:
-      return "compute";
-    case TaskKind::Collective:
-      return "collective";
-    case TaskKind::Send:
-      return "send";
-    case TaskKind::Receive:
-      return "receive";
-    case TaskKind::HostCopy:
-      return "host copy";
-    case TaskKind::HostUpdate:
-      return "host update";
-  }
-  return "";
-}
-
 enum class TimelineColumn {
   Rank,
   Line,
@@ -88,7 +70,7 @@ struct Rows {
       case TimelineColumn::What:
         return std::string(program.name(task.name));
       case TimelineColumn::Kind:
-        return std::string(kind_word(task.kind));
+        return std::string(to_string(task.kind));
       case TimelineColumn::Part:
         return std::int64_t{task.stage.value};
       case TimelineColumn::Microbatch:

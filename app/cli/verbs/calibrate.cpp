@@ -54,7 +54,7 @@ std::string text(const Calibration& c) {
   std::string out = fmt::format("{}\n\ncopy          {} and {}\nreduce        {}\n", c.machine,
                                 readable(c.copy.start), readable(c.copy.rate), readable(c.reduce));
   out += fmt::format(
-      "kernels       {} shapes; steps held back were off by {:.1f} % in the middle, "
+      "kernels       {} shapes; steps held back were off by {:.1f} % (median), "
       "{:.1f} % at worst\n\n",
       c.kernels.size(), 100 * c.residual_median, 100 * c.residual_worst);
   std::vector<const KernelTiming*> list;

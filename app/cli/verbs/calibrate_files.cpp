@@ -26,7 +26,7 @@ constexpr std::size_t kOwnersShown = 12;
 std::string links_text(const NcclTable& table, const LinkFit& f) {
   std::string out = fmt::format(
       "{}{}\n\nstart         {}\nbandwidth     {} of the bus (busbw = algbw x {:.4g})\n"
-      "residuals     {:.1f} % in the middle, {:.1f} % at worst; held out {:.1f} %\n\n",
+      "residuals     {:.1f} % (median), {:.1f} % at worst; held out {:.1f} %\n\n",
       f.collective.empty() ? table.source : f.collective,
       f.ranks > 0 ? fmt::format(" of {} ranks", f.ranks) : "", readable(f.start),
       readable(f.bandwidth), f.bus_factor, 100 * f.median_error, 100 * f.worst_error,

@@ -273,7 +273,7 @@ Verb run_verb() {
            {"train", "KEY=VALUE", "one setting of training, as rate=0.1 or schedule=cosine", true},
            {"data", "NAME",
             "fashion-mnist, fashion-mnist-augmented, licenses, clicks, random or text:FILE; else "
-            "what suits the model"},
+            "chosen to suit the model"},
            {"seed", "N", "of weights, order of data, dropout; the same gives the same bits"},
            {"checkpoint", "FILE", "written at the end and when stopped with Ctrl-C"},
            {"checkpoint-every", "N", "and every so many updates"},

@@ -49,7 +49,7 @@ std::string steps_text(const RecordedTrace& t) {
   if (t.steps.empty()) return "steps         none are marked in it\n";
   std::string out = fmt::format("steps         {} marked", t.steps.size());
   if (const Duration step = median_step(t); step > Duration{})
-    out += fmt::format(", {} in the middle", readable(step));
+    out += fmt::format(", {} (median)", readable(step));
   out += "\n";
   for (std::size_t i = 0; i < std::min(kStepsShown, t.steps.size()); ++i)
     out += fmt::format("  {:<24} {:>8} {:>12}\n", t.processes[t.steps[i].process].name,

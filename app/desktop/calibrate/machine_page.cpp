@@ -135,13 +135,7 @@ QWidget* MachinePage::make_bar() {
 }
 
 QWidget* MachinePage::make_card() {
-  auto* card = new QWidget;
-  card->setObjectName("panel");
-  card->setAttribute(Qt::WA_StyledBackground);
-  card->setFixedWidth(kCard);
-  auto* column = new QVBoxLayout(card);
-  column->setContentsMargins(12, 8, 12, 8);
-  column->setSpacing(8);
+  const auto [card, column] = make_panel(kCard, 8);
   title_ = make_label("", 13, QFont::DemiBold);
   facts_ = make_label("", 12, QFont::Normal, "second");
   use_ = make_label("", 12, QFont::Normal);

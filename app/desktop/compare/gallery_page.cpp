@@ -114,13 +114,7 @@ GalleryPage::GalleryPage(Document& document, Published& published, QWidget* pare
 }
 
 QWidget* GalleryPage::make_card() {
-  auto* card = new QWidget;
-  card->setObjectName("panel");
-  card->setAttribute(Qt::WA_StyledBackground);
-  card->setFixedWidth(kExhibitWidth);
-  auto* column = new QVBoxLayout(card);
-  column->setContentsMargins(12, 8, 12, 8);
-  column->setSpacing(6);
+  const auto [card, column] = make_panel(kExhibitWidth, 6);
   title_ = make_label("", 13, QFont::DemiBold);
   where_ = make_label("", 12, QFont::Normal, "second");
   figures_ = make_label("", 12, QFont::Normal);

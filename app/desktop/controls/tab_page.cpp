@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "app/desktop/controls/theme.h"
+#include "app/desktop/controls/widgets.h"
 
 namespace trainyard {
 
@@ -40,17 +41,12 @@ TabPage::TabPage(const QString& accessible_name, QWidget* parent)
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(0);
-  auto* bar = new QWidget;
-  bar->setObjectName("header");
-  bar->setAttribute(Qt::WA_StyledBackground);
-  bar->setFixedHeight(kTitleHeight);
-  auto* row = new QHBoxLayout(bar);
+  QHBoxLayout* row = add_bar(column);
   row->setContentsMargins(0, 0, 0, 0);
   tabs_->setDrawBase(false);
   tabs_->setExpanding(false);
   tabs_->setAccessibleName(accessible_name);
   row->addWidget(tabs_, 1);
-  column->addWidget(bar);
   column->addWidget(pages_, 1);
   connect(tabs_, &QTabBar::currentChanged, this, [this](int index) {
     pages_->setCurrentIndex(index);

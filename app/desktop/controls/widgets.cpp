@@ -7,6 +7,7 @@
 #include <QStyle>
 #include <QToolButton>
 #include <QToolTip>
+#include <QVBoxLayout>
 #include <QWheelEvent>
 
 #include "app/desktop/controls/icons.h"
@@ -181,6 +182,26 @@ Header::Header(const QString& title) : row_(new QHBoxLayout(this)) {
 }
 
 QSize Header::sizeHint() const { return {QWidget::sizeHint().width(), minimumHeight()}; }
+
+QHBoxLayout* add_bar(QVBoxLayout* column) {
+  auto* bar = new QWidget;
+  bar->setObjectName("header");
+  bar->setAttribute(Qt::WA_StyledBackground);
+  bar->setFixedHeight(kTitleHeight);
+  column->addWidget(bar);
+  return new QHBoxLayout(bar);
+}
+
+std::pair<QWidget*, QVBoxLayout*> make_panel(int width, int spacing) {
+  auto* panel = new QWidget;
+  panel->setObjectName("panel");
+  panel->setAttribute(Qt::WA_StyledBackground);
+  panel->setFixedWidth(width);
+  auto* column = new QVBoxLayout(panel);
+  column->setContentsMargins(12, 8, 12, 8);
+  column->setSpacing(spacing);
+  return {panel, column};
+}
 
 QWidget* make_rule(int height) {
   auto* rule = new QFrame;

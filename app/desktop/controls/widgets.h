@@ -6,9 +6,11 @@
 #include <QLabel>
 #include <QLineEdit>
 #include <QWidget>
+#include <utility>
 
 class QButtonGroup;
 class QHBoxLayout;
+class QVBoxLayout;
 class QToolButton;
 
 namespace trainyard {
@@ -100,6 +102,10 @@ class Header : public QWidget {
  private:
   QHBoxLayout* row_;
 };
+/// Adds a bar of the height of a Header to the column, and returns the row that its parts go into.
+QHBoxLayout* add_bar(QVBoxLayout* column);
+/// A panel of a fixed width, and the column that its parts go into.
+std::pair<QWidget*, QVBoxLayout*> make_panel(int width, int spacing);
 /// A vertical line between groups of a bar.
 QWidget* make_rule(int height);
 

@@ -163,7 +163,7 @@ QWidget* PlannerPage::make_right() {
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(0);
   auto* bar = new Header("Outcome of every plan");
-  bar->row()->addWidget(make_label("choose to filter", 11, QFont::Normal, "third"));
+  bar->row()->addWidget(make_label("click a row to filter", 11, QFont::Normal, "third"));
   column->addWidget(bar);
   fates_ = new FateList;
   column->addWidget(fates_, 1);

@@ -69,11 +69,7 @@ BottomPanel::BottomPanel(Session& session, Exploration& exploration, QWidget* pa
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(0);
-  auto* bar = new QWidget;
-  bar->setObjectName("header");
-  bar->setAttribute(Qt::WA_StyledBackground);
-  bar->setFixedHeight(kTitleHeight);
-  auto* row = new QHBoxLayout(bar);
+  QHBoxLayout* row = add_bar(column);
   row->setContentsMargins(0, 0, 8, 0);
   tabs_->setDrawBase(false);
   tabs_->setExpanding(false);
@@ -82,7 +78,6 @@ BottomPanel::BottomPanel(Session& session, Exploration& exploration, QWidget* pa
     tabs_->addTab(name);
   row->addWidget(tabs_);
   row->addStretch(1);
-  column->addWidget(bar);
   for (QTreeWidget* table : {statistics_, problems_, alive_, waves_, path_})
     pages_->addWidget(table);
   column->addWidget(pages_, 1);

@@ -100,11 +100,7 @@ ViewTable::ViewTable(QWidget* parent) : QWidget(parent) {
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(0);
-  auto* bar = new QWidget;
-  bar->setObjectName("header");
-  bar->setAttribute(Qt::WA_StyledBackground);
-  bar->setFixedHeight(kTitleHeight);
-  auto* row = new QHBoxLayout(bar);
+  QHBoxLayout* row = add_bar(column);
   row->setContentsMargins(10, 0, 6, 0);
   row->setSpacing(8);
   title_ = make_label("", 11, QFont::DemiBold);
@@ -120,7 +116,6 @@ ViewTable::ViewTable(QWidget* parent) : QWidget(parent) {
   row->addStretch(1);
   row->addWidget(copy_all);
   row->addWidget(close);
-  column->addWidget(bar);
   model_ = new DataTableModel(this);
   rows_ = new QTableView;
   rows_->setModel(model_);

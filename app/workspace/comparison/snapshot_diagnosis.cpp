@@ -286,8 +286,7 @@ std::string sentence_of(const SnapshotDiagnosis& d) {
            readable(d.found.unused) + ") is in no block: the allocator is fragmented.";
   if (d.cause.name == "growth from step to step")
     return text +
-           "What is left between peaks grows through the recording: something keeps what "
-           "steps have made.";
+           "Memory after each step grows: possible leak, something keeps what steps have made.";
   return text + "What explains it best is " + d.cause.words + " (" + d.cause.setting + "); " +
          percent(d.cause.apart) + " of the peak remain unexplained.";
 }

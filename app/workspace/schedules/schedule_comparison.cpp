@@ -216,7 +216,7 @@ ScheduleComparison compare_schedules(const Scenario& scenario, const ComparisonR
     const std::optional<Asynchrony>& stale = made.experiment->result.asynchrony;
     made.asynchronous = stale.has_value();
     if (!stale) continue;
-    made.tokens = fmt::format("{:.2f} x tokens", stale->token_overhead.value);
+    made.tokens = fmt::format("{:.2f} times the tokens", stale->token_overhead.value);
     made.staleness = stale->sentence;
   }
   return comparison;

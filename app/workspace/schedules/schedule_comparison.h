@@ -32,7 +32,7 @@ struct ComparedSchedule {
   Duration step{};
   double bubble = 0;  // share of device time
   Bytes peak{};       // of the worst device
-  // Asynchronous: the tokens to the same loss, such as "1.13 x tokens"; never empty then.
+  // Asynchronous: the tokens to the same loss, such as "1.13 times the tokens"; never empty then.
   std::string tokens;
   std::string staleness;  // the same, with its cause
   int tried = 0;          // number of variants simulated

@@ -92,6 +92,13 @@ class CpuExecution final : public Execution {
   const Node& node_of(const At&) const;
   void end_loss(const At&, float loss);
   const std::byte* weights_read(const At&, const StageState&) const;
+  // A parameter as its layer sees it, and the first element and the layer of what it is stored in.
+  struct Owned {
+    View view;
+    std::int64_t offset;
+    const PlacedLayer& layer;
+  };
+  Owned owned(const At&, std::size_t layer, TensorId) const;
   View parameter(const At&, std::size_t layer, const LayerFlight&, TensorId, Pass) const;
   View parameter_gradient(const At&, std::size_t layer, const LayerFlight&, TensorId) const;
   std::int64_t sample(std::int32_t microbatch, int data_rank) const;

@@ -268,33 +268,33 @@ void CpuExecution::end_loss(const At& a, float loss) {
 
 // --- parameters ---
 
+CpuExecution::Owned CpuExecution::owned(const At& a, std::size_t l, TensorId tensor) const {
+  const StagePlacement& place = plan_.places[a.place];
+  const PlacedLayer& layer = place.layers[l];
+  const PlacedParameter& own =
+      layer.parameters[static_cast<std::size_t>(layer.of_tensor[tensor.value])];
+  View view = plan_.layouts[static_cast<std::size_t>(layer.layout)].local[tensor.value];
+  view.transposed = own.owner >= 0 && own.transposed;
+  if (own.owner < 0) return {view, own.offset, layer};
+  const PlacedLayer& owner = place.layers[static_cast<std::size_t>(own.owner_layer)];
+  return {view, owner.parameters[static_cast<std::size_t>(own.owner)].offset, owner};
+}
+
 View CpuExecution::parameter(const At& a, std::size_t l, const LayerFlight& flight, TensorId tensor,
                              Pass pass) const {
-  const StagePlacement& place = plan_.places[a.place];
   const StageState& stage = a.device.stage(a.place);
-  std::size_t owner_layer = l;
-  const PlacedParameter* p =
-      &place.layers[l]
-           .parameters[static_cast<std::size_t>(place.layers[l].of_tensor[tensor.value])];
-  const LayerLayout& layout = plan_.layouts[static_cast<std::size_t>(place.layers[l].layout)];
-  View view = layout.local[tensor.value];
-  view.transposed = p->transposed && p->owner >= 0;
-  if (p->owner >= 0) {
-    owner_layer = static_cast<std::size_t>(p->owner_layer);
-    p = &place.layers[owner_layer].parameters[static_cast<std::size_t>(p->owner)];
-  }
-  const PlacedLayer& owner = place.layers[owner_layer];
+  auto [view, offset, owner] = owned(a, l, tensor);
   const std::size_t each = static_cast<std::size_t>(bytes_of(view.type));
   if (plan_.workload.layout.weight_shards > 1) {
     // A separate weight-gradient pass does not need the weights.
     if (!flight.gathered && pass == Pass::BackwardWeight) return view;
     if (!flight.gathered) refuse("the weights of a layer are read, and they are not gathered");
-    view.data = flight.gathered.data + static_cast<std::size_t>(p->offset) * each;
+    view.data = flight.gathered.data + static_cast<std::size_t>(offset) * each;
     return view;
   }
   const std::byte* base = weights_read(a, stage);
   view.data =
-      const_cast<std::byte*>(base) + static_cast<std::size_t>(owner.weights_at + p->offset) * each;
+      const_cast<std::byte*>(base) + static_cast<std::size_t>(owner.weights_at + offset) * each;
   return view;
 }
 
@@ -323,29 +323,18 @@ const std::byte* CpuExecution::weights_read(const At& a, const StageState& stage
 
 View CpuExecution::parameter_gradient(const At& a, std::size_t l, const LayerFlight& flight,
                                       TensorId tensor) const {
-  const StagePlacement& place = plan_.places[a.place];
   const StageState& stage = a.device.stage(a.place);
-  std::size_t owner_layer = l;
-  const PlacedParameter* p =
-      &place.layers[l]
-           .parameters[static_cast<std::size_t>(place.layers[l].of_tensor[tensor.value])];
-  const LayerLayout& layout = plan_.layouts[static_cast<std::size_t>(place.layers[l].layout)];
-  View view = layout.local[tensor.value];
+  auto [view, offset, owner] = owned(a, l, tensor);
   view.type = plan_.workload.layout.precision.gradient;
-  view.transposed = p->transposed && p->owner >= 0;
-  if (p->owner >= 0) {
-    owner_layer = static_cast<std::size_t>(p->owner_layer);
-    p = &place.layers[owner_layer].parameters[static_cast<std::size_t>(p->owner)];
-  }
   const std::size_t each = static_cast<std::size_t>(bytes_of(view.type));
   if (flight.unreduced) {
-    view.data = flight.unreduced.data + static_cast<std::size_t>(p->offset) * each;
+    view.data = flight.unreduced.data + static_cast<std::size_t>(offset) * each;
     return view;
   }
   const std::size_t set =
       std::min(static_cast<std::size_t>(a.instruction.wave), stage.gradients.size() - 1);
-  view.data = stage.gradients[set].data +
-              static_cast<std::size_t>(place.layers[owner_layer].gradients_at + p->offset) * each;
+  view.data =
+      stage.gradients[set].data + static_cast<std::size_t>(owner.gradients_at + offset) * each;
   return view;
 }
 

@@ -45,13 +45,13 @@ const std::string& provenance(const MeasuredPrices& prices) {
 std::string residual_words(const MeasuredPrices& prices) {
   if (const auto* profile = std::get_if<ParameterProfile>(&prices))
     return fmt::format(
-        "residual {:.1f} % in the middle and {:.1f} % at worst, {:.1f} % and {:.1f} "
+        "residual {:.1f} % (median) and {:.1f} % at worst, {:.1f} % and {:.1f} "
         "% as shipped",
         100 * profile->after.median, 100 * profile->after.worst, 100 * profile->before.median,
         100 * profile->before.worst);
   const auto& measured = std::get<Calibration>(prices);
   if (measured.residual_worst <= 0) return "not checked against a run";
-  return fmt::format("steps held back were off by {:.1f} % in the middle and {:.1f} % at worst",
+  return fmt::format("steps held back were off by {:.1f} % (median) and {:.1f} % at worst",
                      100 * measured.residual_median, 100 * measured.residual_worst);
 }
 

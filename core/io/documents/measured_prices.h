@@ -24,7 +24,7 @@ std::string measured_prices_word(const MeasuredPrices&);
 MeasuredPrices open_measured_prices(const std::string& word);
 /// Returns what was measured: the machine, or "runs.csv: 12 rows in 3 groups".
 const std::string& provenance(const MeasuredPrices&);
-/// Returns the residual of its own check: "residual 2.1 % in the middle, 6.4 % at worst".
+/// Returns the residual of its own check: "residual 2.1 % (median), 6.4 % at worst".
 std::string residual_words(const MeasuredPrices&);
 
 }  // namespace trainyard

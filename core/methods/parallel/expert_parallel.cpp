@@ -166,7 +166,7 @@ Method expert_parallel() {
       .paper = {"GShard: Scaling Giant Models with Conditional Computation and Automatic Sharding",
                 "Lepikhin et al.", "ICLR", 2021},
       .card = {.gains = "expert weights, gradients and optimizer state divided by ep",
-               .costs = "two all-to-alls of every routed token a layer, forward and backward",
+               .costs = "two all-to-alls per layer, in forward and in backward",
                .legal_when = "ep divides the experts and dp x cp, or tp x cp x dp where each "
                              "expert is whole on one rank (etp = 1)"},
       .file = "core/methods/parallel/expert_parallel.cpp",

@@ -255,12 +255,12 @@ Method tensor_parallel() {
           "layer too.",
       .paper = {"Reducing Activation Recomputation in Large Transformer Models",
                 "Korthikanti et al.", "MLSys", 2023},
-      .card = {.gains =
-                   "weights, gradients, optimizer state and a layer's saved tensors divided by tp",
-               .costs = "two reductions of the residual stream a layer, forward and backward, on "
-                        "the critical path",
-               .legal_when =
-                   "tp divides heads and MLP width; inside one node unless the network is as fast"},
+      .card =
+          {.gains = "weights, gradients, optimizer state and a layer's saved tensors divided by tp",
+           .costs = "two reductions of the residual stream a layer, forward and backward, on "
+                    "the critical path",
+           .legal_when =
+               "tp divides heads and MLP width; keep within a node unless the network is as fast"},
       .file = "core/methods/parallel/tensor_parallel.cpp",
       .params = {{.name = "sequence-parallel",
                   .fallback = true,

@@ -220,7 +220,7 @@ Method tick_tock() {
       .card = {.gains = "two waves at 1.25 of one's activations where backward takes twice "
                         "forward; K waves keep K/N of N devices busy",
                .costs = "nothing is gained where one wave already fills the device; async keeps "
-                        "older weights, and gradients are an update old",
+                        "older weights, and gradients are one update old",
                .legal_when =
                    "virtual-stages is 1 and, on one device, waves divide the microbatches "
                    "of a step"},

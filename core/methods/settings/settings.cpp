@@ -324,7 +324,7 @@ std::vector<Setting> make_settings() {
        [](const P& p) { return number(p.mesh.pp); }},
       {"dp",
        {"data-parallel", "data-parallel-size"},
-       "data-parallel degree; rest = what the other degrees leave",
+       "data-parallel degree; rest = derived from the other degrees",
        {},
        [](P& p, V v, L& l) {
          if (v == "rest")
@@ -360,7 +360,7 @@ std::vector<Setting> make_settings() {
       {"virtual-stages",
        {"virtual-pipeline-stages", "num-virtual-stages-per-pipeline-rank",
         "virtual-pipeline-model-parallel-size"},
-       "chunks of layers a device (interleaved)",
+       "virtual stages (chunks of layers) per device, interleaved",
        {},
        [](P& p, V v, L& l) { p.virtual_stages = static_cast<int>(whole_number(v, 1, 1000, l)); },
        [](const P& p) { return number(p.virtual_stages); }},

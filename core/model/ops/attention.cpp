@@ -2,6 +2,8 @@
 // output and one number per row; the unfused one keeps the softmax and, with dropout, the mask and
 // the result: the 5 a s^2 b of Korthikanti et al. 2022.
 #include <algorithm>
+#include <cmath>
+#include <cstdlib>
 
 #include "core/model/ops.h"
 #include "core/model/ops/common.h"
@@ -126,6 +128,23 @@ std::vector<Saved> saved_by_attention(const LocalNode& local) {
 }
 
 }  // namespace
+
+std::int64_t distance_bucket(std::int64_t distance, bool causal, std::int64_t buckets) {
+  constexpr double kFar = 128;
+  std::int64_t base = 0;
+  if (!causal) {
+    buckets /= 2;
+    if (distance < 0) base = buckets;
+    distance = std::abs(distance);
+  }
+  distance = std::max<std::int64_t>(0, distance);
+  const std::int64_t near = buckets / 2;
+  if (distance < near) return base + distance;
+  const double share = std::log(static_cast<double>(distance) / static_cast<double>(near)) /
+                       std::log(kFar / static_cast<double>(near));
+  const auto steps = static_cast<std::int64_t>(share * static_cast<double>(buckets - near));
+  return base + std::min(buckets - 1, near + steps);
+}
 
 const Op& attention() {
   static const Op op{"attention",

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/model/ops.h"
 #include "core/model/ops/common.h"
 #include "core/model/ops/reference_common.h"
 
@@ -50,27 +51,9 @@ struct Attention {
     return j <= i && (window <= 0 || i - j < window);
   }
 
-  // T5's buckets (Raffel et al. 2020) give the nearer half of the buckets to single distances and
-  // the farther half to logarithms of the distance.
-  std::int64_t bucket(std::int64_t i, std::int64_t j, std::int64_t buckets) const {
-    constexpr double kFar = 128;
-    std::int64_t distance = i - j, base = 0;
-    if (attribute(c.node, "causal") == 0) {
-      buckets /= 2;
-      if (distance < 0) base = buckets;
-      distance = std::abs(distance);
-    }
-    distance = std::max<std::int64_t>(0, distance);
-    const std::int64_t near = buckets / 2;
-    if (distance < near) return base + distance;
-    const double share = std::log(static_cast<double>(distance) / static_cast<double>(near)) /
-                         std::log(kFar / static_cast<double>(near));
-    const auto steps = static_cast<std::int64_t>(share * static_cast<double>(buckets - near));
-    return base + std::min(buckets - 1, near + steps);
-  }
   std::size_t bias_at(std::int64_t i, std::int64_t j, std::int64_t h) const {
     const std::int64_t buckets = c.graph[c.node.inputs[3]].shape[0].size;
-    return at(bucket(i, j, buckets) * heads + h);
+    return at(distance_bucket(i - j, attribute(c.node, "causal") != 0, buckets) * heads + h);
   }
 
   void scores(std::int64_t b, std::int64_t h, std::int64_t i, std::vector<double>& row_of) const {

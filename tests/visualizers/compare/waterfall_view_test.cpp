@@ -4,13 +4,11 @@
 #include <rapidcheck/gtest.h>
 
 #include <cmath>
-#include <cstdlib>
-#include <fstream>
 #include <iterator>
 
 #include "core/timeline/compare.h"
 #include "tests/support/non_empty.h"
-#include "tests/support/source_dir.h"
+#include "tests/visualizers/golden.h"
 #include "visualizers/drawing/svg.h"
 
 namespace trainyard {
@@ -127,16 +125,7 @@ TEST(Waterfall, GoldenPictures) {
   const std::vector<WaterfallModel> both = {
       time_waterfall("A  1f1b", one(), "B  zb-h1", other()),
       memory_waterfall(side("A  1f1b", 30'000, 46'000), side("B  zb-h1", 41'000, 56'500))};
-  for (const auto& [theme, name] : {std::pair(Theme::Dark, "waterfall_dark.svg"),
-                                    std::pair(Theme::Light, "waterfall_light.svg")}) {
-    const std::string svg = to_svg(waterfall_picture(both, waterfall_size(both)), theme);
-    const std::string path =
-        std::string(TRAINYARD_SOURCE_DIR) + "/tests/visualizers/golden/" + name;
-    if (std::getenv("TRAINYARD_REBASE") != nullptr) std::ofstream(path, std::ios::binary) << svg;
-    std::ifstream file(path, std::ios::binary);
-    const std::string golden{std::istreambuf_iterator<char>(file), {}};
-    EXPECT_TRUE(svg == golden) << "differs from " << path;
-  }
+  testing_golden::expect_golden(waterfall_picture(both, waterfall_size(both)), "waterfall");
 }
 
 }  // namespace

@@ -3,13 +3,11 @@
 #include <rapidcheck.h>
 
 #include <cmath>
-#include <cstdlib>
-#include <fstream>
 #include <iterator>
 #include <limits>
 
 #include "tests/support/non_empty.h"
-#include "tests/support/source_dir.h"
+#include "tests/visualizers/golden.h"
 #include "visualizers/chart/axes.h"
 #include "visualizers/chart/panel.h"
 #include "visualizers/drawing/svg.h"
@@ -73,18 +71,9 @@ std::vector<LessonPicture> page() {
 }
 
 TEST(LessonViews, GoldenPictures) {
-  for (const auto& [theme, name] : {std::pair(Theme::Dark, "lesson_panels_dark.svg"),
-                                    std::pair(Theme::Light, "lesson_panels_light.svg")}) {
-    Drawing drawing(Size{900, 1300});
-    draw_lesson_panels(drawing, {0, 0, 900, 1300}, page());
-    const std::string svg = to_svg(drawing, theme);
-    const std::string path =
-        std::string(TRAINYARD_SOURCE_DIR) + "/tests/visualizers/golden/" + name;
-    if (std::getenv("TRAINYARD_REBASE") != nullptr) std::ofstream(path, std::ios::binary) << svg;
-    std::ifstream file(path, std::ios::binary);
-    const std::string golden{std::istreambuf_iterator<char>(file), {}};
-    EXPECT_TRUE(svg == golden) << "differs from " << path;
-  }
+  Drawing drawing(Size{900, 1300});
+  draw_lesson_panels(drawing, {0, 0, 900, 1300}, page());
+  testing_golden::expect_golden(drawing, "lesson_panels");
 }
 
 TEST(LessonViews, PanelsShareTheHeightAndDoNotOverlap) {

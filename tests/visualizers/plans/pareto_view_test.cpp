@@ -5,12 +5,11 @@
 
 #include <cmath>
 #include <cstdlib>
-#include <fstream>
 #include <iterator>
 #include <set>
 
 #include "tests/support/non_empty.h"
-#include "tests/support/source_dir.h"
+#include "tests/visualizers/golden.h"
 #include "tests/visualizers/labels.h"
 #include "tests/visualizers/plans/pareto_points.h"
 #include "visualizers/drawing/svg.h"
@@ -235,16 +234,7 @@ TEST(ParetoView, GoldenPictures) {
   m.letters = {{"A", 4}};
   ParetoState state;
   state.selected = 1;
-  for (const auto& [theme, name] :
-       {std::pair(Theme::Dark, "pareto_dark.svg"), std::pair(Theme::Light, "pareto_light.svg")}) {
-    const std::string svg = to_svg(draw(m, state), theme);
-    const std::string path =
-        std::string(TRAINYARD_SOURCE_DIR) + "/tests/visualizers/golden/" + name;
-    if (std::getenv("TRAINYARD_REBASE") != nullptr) std::ofstream(path, std::ios::binary) << svg;
-    std::ifstream file(path, std::ios::binary);
-    const std::string golden{std::istreambuf_iterator<char>(file), {}};
-    EXPECT_TRUE(svg == golden) << "differs from " << path;
-  }
+  testing_golden::expect_golden(draw(m, state), "pareto");
 }
 
 }  // namespace

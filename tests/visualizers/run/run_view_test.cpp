@@ -4,12 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
-#include <fstream>
 #include <iterator>
 
 #include "tests/support/non_empty.h"
-#include "tests/support/source_dir.h"
+#include "tests/visualizers/golden.h"
 #include "tests/visualizers/labels.h"
 #include "tests/visualizers/run/run_models.h"
 #include "visualizers/drawing/svg.h"
@@ -197,12 +195,7 @@ TEST(RunView, InWordsForWhoDoesNotSeeIt) {
 }
 
 TEST(RunView, GoldenPicture) {
-  const std::string svg = to_svg(drawn(done()), Theme::Dark);
-  const std::string path = std::string(TRAINYARD_SOURCE_DIR) + "/tests/visualizers/golden/run.svg";
-  if (std::getenv("TRAINYARD_REBASE") != nullptr) std::ofstream(path, std::ios::binary) << svg;
-  std::ifstream file(path, std::ios::binary);
-  const std::string golden{std::istreambuf_iterator<char>(file), {}};
-  EXPECT_TRUE(svg == golden) << "differs from " << path;
+  testing_golden::expect_golden(to_svg(drawn(done()), Theme::Dark), "run.svg");
 }
 
 }  // namespace

@@ -27,16 +27,7 @@ Drawing drawn(const ScalingStudy& study, Size size = kScalingSize) {
   return drawing;
 }
 
-TEST(ScalingView, LooksAsApproved) {
-  const Drawing drawing = drawn(telling());
-  for (const auto& [theme, name] :
-       {std::pair(Theme::Dark, "scaling_dark.svg"), std::pair(Theme::Light, "scaling_light.svg")}) {
-    const std::string found = to_svg(drawing, theme);
-    if (testing_golden::rebase()) testing_golden::write(testing_golden::golden(name), found);
-    EXPECT_TRUE(found == testing_golden::read(testing_golden::golden(name)))
-        << name << " is not what it was; TRAINYARD_REBASE=1 writes it";
-  }
-}
+TEST(ScalingView, LooksAsApproved) { testing_golden::expect_golden(drawn(telling()), "scaling"); }
 
 TEST(ScalingView, NoWordsOverlap) {
   for (const Size size : {kScalingSize, Size{860, 560}, Size{1600, 900}}) {

@@ -7,29 +7,9 @@
 #include "backends/cpu/kernels/lanes.h"
 #include "backends/cpu/kernels/ops/softmax.h"
 #include "backends/cpu/kernels/vectorised.h"
+#include "core/model/ops.h"
 
 namespace trainyard {
-namespace {
-
-std::int64_t bucket(std::int64_t distance, bool causal, std::int64_t buckets) {
-  constexpr double kFar = 128;
-  std::int64_t base = 0;
-  if (!causal) {
-    buckets /= 2;
-    if (distance < 0) base = buckets;
-    distance = std::abs(distance);
-  }
-  distance = std::max<std::int64_t>(0, distance);
-  const std::int64_t near = buckets / 2;
-  if (distance < near) return base + distance;
-  const double share = std::log(static_cast<double>(distance) / static_cast<double>(near)) /
-                       std::log(kFar / static_cast<double>(near));
-  const auto steps = static_cast<std::int64_t>(share * static_cast<double>(buckets - near));
-  return base + std::min(buckets - 1, near + steps);
-}
-
-}  // namespace
-
 AttentionSizes::AttentionSizes(const KernelCall& call, const View& q_view, const View& k_view,
                                const View& v_view) {
   const std::int64_t all_kv = attribute(call.node, "kv_heads", attribute(call.node, "heads", 1));
@@ -58,7 +38,7 @@ PositionBias::PositionBias(const KernelCall& call, const AttentionSizes& s)
   buckets_ = static_cast<std::int64_t*>(
       call.scratch.take(static_cast<std::size_t>(distances_) * sizeof(std::int64_t)));
   for (std::int64_t d = 0; d < distances_; ++d)
-    buckets_[d] = bucket(s.queries - 1 - d, s.causal, count);
+    buckets_[d] = distance_bucket(s.queries - 1 - d, s.causal, count);
   biases_ = call.scratch.floats(distances_);
   gradients_ = call.scratch.floats(distances_);
 }
