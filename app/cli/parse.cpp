@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "app/cli/verb.h"
+#include "app/workspace/scenario/setting_words.h"
 #include "core/base/error.h"
 #include "core/base/nearest.h"
 
@@ -65,6 +66,7 @@ Words parse(const Verb& verb, const std::vector<std::string>& arguments) {
     if (values[i].size() > 1 && !flag.repeated)
       refuse_words(
           verb, fmt::format("expected --{} once, found it {} times", flag.name, values[i].size()));
+    if (flag.value == "KEY=VALUE") refuse_repeated_keys(values[i], {"--" + std::string(flag.name)});
     for (std::string& value : values[i]) words.add(flag.name, std::move(value));
   }
   for (const std::string& word : app.remaining()) {

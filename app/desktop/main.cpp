@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "app/desktop/controls/complaint.h"
 #include "app/desktop/controls/preferences.h"
 #include "app/desktop/controls/theme.h"
 #include "app/desktop/dialogs/recovery_dialog.h"
@@ -50,6 +51,14 @@ void keep_runs(Window& window) {
 // An unattended start must not touch the user's session and journals.
 bool unattended(const CommandLine& line) { return line.fresh || !line.screenshot.isEmpty(); }
 
+// A complaint is the end of a screenshot, because it has no one to ask what else to show.
+void end_at_complaints() {
+  answer_complaints([](const QString& sentence) {
+    std::fprintf(stderr, "%s\n", qPrintable(sentence));
+    std::_Exit(2);
+  });
+}
+
 void offer_lost_work(Window& window) {
   std::vector<LostWork> works = lost_work(journal_folder());
   if (works.empty()) return;
@@ -78,6 +87,7 @@ int run(QApplication& application) {
   use(preferences);
   if (line.renderer) use_renderer(*line.renderer);
   apply_theme(application, line.theme.value_or(theme_of(preferences.theme)));
+  if (!line.screenshot.isEmpty()) end_at_complaints();
   Window window;
   keep_runs(window);
   window.resize(line.size);

@@ -5,6 +5,7 @@
 #include "core/methods/catalogue.h"
 #include "core/methods/settings/settings.h"
 #include "core/model/ops.h"
+#include "core/plan/plan_limits.h"
 #include "planners/plans/plan_space.h"
 
 namespace trainyard {
@@ -117,8 +118,8 @@ std::vector<std::string> default_values(const Scenario& s, std::string_view key)
   if (key == "micro-batch") return as_text(divisors_up_to(s.plan.batch.global, kMostMicro));
   if (key == "schedule") return synchronous_schedules();
   if (key == "virtual-stages")
-    return as_text(
-        divisors_up_to(std::max(1, layer_count(s.model)), std::max(1, layer_count(s.model) / 2)));
+    return as_text(divisors_up_to(std::max(1, layer_count(s.model)),
+                                  std::clamp(layer_count(s.model) / 2, 1, kMostVirtualStages)));
   return {as_base_has_it(s, key)};
 }
 

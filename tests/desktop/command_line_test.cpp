@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <QFile>
 #include <QProcess>
+#include <QTemporaryDir>
 
 #include "app/desktop/shell/perspective.h"
 #include "tests/support/non_empty.h"
@@ -30,7 +32,12 @@ TEST(CommandLine, ReadsAScenario) {
 TEST(CommandLine, RefusesWithThePlace) {
   const std::pair<QStringList, std::string> wrong[] = {
       {{"--theme", "blue"}, "--theme: expected dark or light, found \"blue\""},
-      {{"--size", "big"}, "--size: expected a size such as 1600x1000, found \"big\""},
+      {{"--size", "big"},
+       "--size: expected a size from 100x100 to 8192x8192, such as 1600x1000, found \"big\""},
+      {{"--size", "99999x99999"},
+       "--size: expected a size from 100x100 to 8192x8192, such as 1600x1000, found "
+       "\"99999x99999\""},
+      {{"--set", "tp=2", "--set", "tp=4"}, "--set: expected tp once, found \"tp=2\" and \"tp=4\""},
       {{"--perspective", "analyze"},
        "--perspective: expected " + perspective_names().toStdString() + ", found \"analyze\""},
       {{"--tab", "pareto"}, "--tab: expected " + tab_names().toStdString() + ", found \"pareto\""},
@@ -58,17 +65,36 @@ struct Ended {
   QString out, err;
 };
 
-// Runs the program without a display.
-Ended without_display(const QStringList& words) {
-  QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
-  for (const char* name : {"DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"})
-    environment.remove(name);
+Ended ended(const QProcessEnvironment& environment, const QStringList& words) {
   QProcess program;
   program.setProcessEnvironment(environment);
   program.start(TRAINYARD_DESKTOP_PROGRAM, words);
   EXPECT_TRUE(program.waitForFinished(60'000));
   EXPECT_EQ(program.exitStatus(), QProcess::NormalExit);
   return {program.exitCode(), program.readAllStandardOutput(), program.readAllStandardError()};
+}
+
+// Runs the program without a display.
+Ended without_display(const QStringList& words) {
+  QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
+  for (const char* name : {"DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"})
+    environment.remove(name);
+  return ended(environment, words);
+}
+
+TEST(CommandLine, AScreenshotOfABrokenFileEndsWithASentence) {
+  const QTemporaryDir folder;
+  const QString file = folder.filePath("broken.json"), picture = folder.filePath("picture.png");
+  QFile broken(file);
+  ASSERT_TRUE(broken.open(QFile::WriteOnly));
+  broken.write("{");
+  broken.close();
+  QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
+  environment.insert("QT_QPA_PLATFORM", "offscreen");
+  const Ended shot = ended(environment, {"--screenshot", picture, file});
+  EXPECT_EQ(shot.code, 2);
+  EXPECT_EQ(shot.err, file + ":1:2: expected JSON, found the end of the text\n");
+  EXPECT_FALSE(QFile::exists(picture));
 }
 
 TEST(CommandLine, WithoutADisplayThereIsASentence) {

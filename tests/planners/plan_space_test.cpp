@@ -8,8 +8,10 @@
 #include "core/lowering/lower.h"
 #include "core/methods/catalogue.h"
 #include "core/methods/settings/settings.h"
+#include "core/model/zoo/presets.h"
 #include "core/model/zoo/zoo.h"
 #include "core/result/scenario_text.h"
+#include "tests/support/non_empty.h"
 #include "tests/support/refusal.h"
 
 namespace trainyard {
@@ -44,6 +46,19 @@ TEST(PlanSpace, KnobsHaveTheirOwnValues) {
   EXPECT_EQ(values(space, "precision"), Words{"bf16"});
   EXPECT_EQ(values(PlanSpace(base("mixtral-8x7b"), {}, {}), "ep"), (Words{"1", "2", "4", "8"}));
   EXPECT_EQ(values(PlanSpace(base("mixtral-8x7b"), {}, {}), "etp"), (Words{"tp", "1"}));
+}
+
+TEST(PlanSpace, EveryValueIsOneThatItsSettingTakes) {
+  for (const char* model : {"transformer:layers=1", "transformer:layers=3000", "moe:layers=32"}) {
+    Scenario s{preset_model(model), parse_cluster("h100-sxm:16384"), {}};
+    apply_setting(s.plan, "global-batch=16384");
+    const PlanSpace space(s, {}, {});
+    for (const Knob& knob : testing::non_empty(space.knobs()))
+      for (const std::string& value : knob.values)
+        if (knob.key != "devices" && !value.empty()) {
+          EXPECT_NO_THROW(apply_setting(s.plan, knob.key, value)) << knob.key << "=" << value;
+        }
+  }
 }
 
 TEST(PlanSpace, FixedKnobsStayAndBoundsReplace) {

@@ -12,6 +12,7 @@
 #include "core/base/units_text.h"
 #include "core/io/documents/order_json.h"
 #include "core/methods/catalogue.h"
+#include "core/plan/plan_limits.h"
 
 namespace trainyard {
 namespace {
@@ -52,7 +53,8 @@ ScheduleRequest request_of(const Words& words) {
   request.devices = static_cast<int>(words.integer("stages", 1, 100'000, 4));
   request.microbatches = static_cast<int>(words.integer("microbatches", 1, 1'000'000, 8));
   if (words.has("virtual-stages"))
-    request.virtual_stages = static_cast<int>(words.integer("virtual-stages", 1, 1000, 1));
+    request.virtual_stages =
+        static_cast<int>(words.integer("virtual-stages", 1, kMostVirtualStages, 1));
   if (words.has("steps")) request.steps = static_cast<int>(words.integer("steps", 1, 10'000, 1));
   request.forward = time_word(words, "forward", request.forward);
   request.backward_input = time_word(words, "backward-input", request.backward_input);

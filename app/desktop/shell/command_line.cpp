@@ -9,10 +9,13 @@
 
 #include "app/desktop/shell/commands.h"
 #include "app/desktop/shell/perspective.h"
+#include "app/workspace/scenario/setting_words.h"
 #include "core/base/nearest.h"
 
 namespace trainyard {
 namespace {
+
+constexpr int kMostSide = 8192;  // pixels: the largest picture that every renderer can make
 
 [[noreturn]] void refuse_option(const char* option, const QString& expected, const QString& found) {
   throw Error(Error::Kind::InvalidInput,
@@ -34,8 +37,11 @@ void expect_command(const QString& name) {
 QSize size_of(const QString& text) {
   static const QRegularExpression form("^(\\d{3,5})x(\\d{3,5})$");
   const QRegularExpressionMatch match = form.match(text);
-  if (!match.hasMatch()) refuse_option("size", "a size such as 1600x1000", text);
-  return {match.captured(1).toInt(), match.captured(2).toInt()};
+  const QSize size(match.captured(1).toInt(), match.captured(2).toInt());
+  if (!match.hasMatch() || std::max(size.width(), size.height()) > kMostSide)
+    refuse_option("size", QString("a size from 100x100 to %1x%1, such as 1600x1000").arg(kMostSide),
+                  text);
+  return size;
 }
 
 Theme theme_of(const QString& text) {
@@ -82,6 +88,7 @@ CommandLine parse_command_line(const QStringList& arguments) {
                   {}};
   for (const QString& word : parser.values("set"))
     line.request.settings.push_back(word.toStdString());
+  refuse_repeated_keys(line.request.settings, {"--set"});
   const QString renderer = parser.isSet("renderer") ? parser.value("renderer")
                                                     : qEnvironmentVariable("TRAINYARD_RENDERER");
   if (!renderer.isEmpty()) line.renderer = renderer_choice(renderer.toStdString());

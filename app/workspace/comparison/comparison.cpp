@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <span>
 
 #include "app/workspace/runs/run_recording.h"
 #include "app/workspace/runs/run_store.h"
@@ -290,6 +291,7 @@ ComparedResult open_compared(const std::string& word, const Request& base) {
   if (const auto id = run_number(word)) return compared_run(RunStore(run_store_path()).get(*id));
   if (word.find('=') == std::string::npos)
     return compared_document(parse_json(read_file(word), word), word);
+  refuse_repeated_keys(std::span(&word, 1), {"compare"});
   Scenario scenario = open(base);
   apply_words(scenario.plan, word);
   return compared_plan(std::move(scenario), word);

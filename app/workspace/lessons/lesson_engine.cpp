@@ -8,6 +8,7 @@
 #include "core/base/units_text.h"
 #include "core/methods/catalogue.h"
 #include "core/methods/settings/settings.h"
+#include "core/plan/plan_limits.h"
 #include "core/timeline/metrics.h"
 #include "visualizers/view_data.h"
 #include "visualizers/waves/waves_model.h"
@@ -44,7 +45,7 @@ ScheduleRequest schedule_request(const LessonSettings& settings) {
   request.devices = count_of(settings, "stages", request.devices, kMostDevices);
   request.microbatches = count_of(settings, "microbatches", request.microbatches, 1 << 20);
   if (find(settings, "virtual-stages") != nullptr)
-    request.virtual_stages = count_of(settings, "virtual-stages", 1, 1000);
+    request.virtual_stages = count_of(settings, "virtual-stages", 1, kMostVirtualStages);
   const std::pair<std::string_view, Duration*> times[] = {
       {"forward", &request.forward},
       {"backward-input", &request.backward_input},

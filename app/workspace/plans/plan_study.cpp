@@ -10,6 +10,7 @@
 
 #include "app/workspace/scenario/recompute.h"
 #include "app/workspace/scenario/run_once.h"
+#include "app/workspace/scenario/setting_words.h"
 #include "core/base/error.h"
 #include "core/base/units_text.h"
 #include "core/io/documents/plan_json.h"
@@ -19,18 +20,6 @@
 
 namespace trainyard {
 namespace {
-
-// Splits "tp=8 pp=4" into words; an order has many words and extends to the end.
-std::vector<std::string_view> each_word(std::string_view words) {
-  std::vector<std::string_view> found;
-  while (!words.empty()) {
-    const bool order = words.starts_with("order=");
-    const std::size_t end = order ? words.size() : std::min(words.find(' '), words.size());
-    if (end > 0) found.push_back(words.substr(0, end));
-    words.remove_prefix(std::min(end + 1, words.size()));
-  }
-  return found;
-}
 
 std::string identity(const Scenario& scenario) {
   return fmt::format("{}\n{}\n{}", scenario.cluster.name, scenario.cluster.count,

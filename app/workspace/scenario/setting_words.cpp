@@ -1,21 +1,46 @@
 #include "app/workspace/scenario/setting_words.h"
 
-#include <algorithm>
+#include <fmt/format.h>
 
+#include <algorithm>
+#include <map>
+
+#include "core/base/error.h"
 #include "core/methods/settings/settings.h"
 
 namespace trainyard {
 
-void apply_words(Plan& plan, std::string_view words) {
-  bool none = true;
-  for (std::size_t from = 0; from < words.size();) {
-    // An order has many words and extends to the end.
-    const bool order = words.substr(from).starts_with("order=");
-    const std::size_t end = order ? words.size() : std::min(words.find(' ', from), words.size());
-    if (end > from) apply_setting(plan, words.substr(from, end - from)), none = false;
-    from = end + 1;
+std::vector<std::string_view> each_word(std::string_view words) {
+  std::vector<std::string_view> found;
+  while (!words.empty()) {
+    const bool order = words.starts_with("order=");
+    const std::size_t end = order ? words.size() : std::min(words.find(' '), words.size());
+    if (end > 0) found.push_back(words.substr(0, end));
+    words.remove_prefix(std::min(end + 1, words.size()));
   }
-  if (none) apply_setting(plan, words);  // throws for an empty assignment
+  return found;
+}
+
+void refuse_repeated_keys(std::span<const std::string> assignments, const Place& place) {
+  std::map<std::string_view, std::string_view> given;  // the assignment of each key
+  for (const std::string& words : assignments)
+    for (const std::string_view word : each_word(words)) {
+      const std::string_view typed = word.substr(0, word.find('='));
+      const Setting* known = find_setting(typed);
+      const std::string_view key = known == nullptr ? typed : known->key;
+      const auto [first, is_new] = given.emplace(key, word);
+      if (!is_new)
+        throw Error(Error::Kind::InvalidInput,
+                    fmt::format("expected {} once, found \"{}\" and \"{}\"", key,
+                                first->second.substr(0, 80), word.substr(0, 80)),
+                    place);
+    }
+}
+
+void apply_words(Plan& plan, std::string_view words) {
+  const std::vector<std::string_view> each = each_word(words);
+  for (const std::string_view word : each) apply_setting(plan, word);
+  if (each.empty()) apply_setting(plan, words);  // throws for an empty assignment
 }
 
 }  // namespace trainyard

@@ -2,11 +2,21 @@
 // have.
 #pragma once
 
+#include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/plan/plan.h"
 
 namespace trainyard {
+
+/// Splits "tp=8 pp=4" into words; an order has many words and extends to the end.
+std::vector<std::string_view> each_word(std::string_view words);
+
+/// Throws Error{InvalidInput} that names two assignments of one key, in any of its spellings:
+/// whichever held, the other would be lost in silence.
+void refuse_repeated_keys(std::span<const std::string> assignments, const Place&);
 
 /// Applies one assignment, or several separated by spaces; an order must come last. Throws as
 /// apply_setting() does.

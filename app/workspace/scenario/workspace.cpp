@@ -77,12 +77,9 @@ Scenario open(const Request& request) {
 
 bool gives_micro_batch(const Request& request) {
   for (const std::string& words : request.settings)
-    for (std::size_t from = 0; from < words.size();) {
-      const std::size_t end = std::min(words.find(' ', from), words.size());
-      const std::string_view word = std::string_view(words).substr(from, end - from);
+    for (const std::string_view word : each_word(words)) {
       const Setting* found = find_setting(word.substr(0, word.find('=')));
       if (found != nullptr && found->key == "micro-batch") return true;
-      from = end + 1;
     }
   if (request.plan.empty()) return false;
   if (const auto id = published_id(request.plan)) {

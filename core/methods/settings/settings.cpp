@@ -8,6 +8,7 @@
 #include "core/methods/memory/layer_policy.h"
 #include "core/methods/settings/software_settings.h"
 #include "core/plan/balanced.h"
+#include "core/plan/plan_limits.h"
 #include "core/program/order.h"
 
 namespace trainyard {
@@ -362,7 +363,9 @@ std::vector<Setting> make_settings() {
         "virtual-pipeline-model-parallel-size"},
        "virtual stages (chunks of layers) per device, interleaved",
        {},
-       [](P& p, V v, L& l) { p.virtual_stages = static_cast<int>(whole_number(v, 1, 1000, l)); },
+       [](P& p, V v, L& l) {
+         p.virtual_stages = static_cast<int>(whole_number(v, 1, kMostVirtualStages, l));
+       },
        [](const P& p) { return number(p.virtual_stages); }},
       {"micro-batch",
        {"micro-batch-size", "train-micro-batch-size-per-gpu", "local-batch-size",
