@@ -1,3 +1,5 @@
+#include <unistd.h>
+
 #include <iostream>
 
 #include "app/cli/verb.h"
@@ -5,7 +7,8 @@
 int main(int argc, char** argv) {
   std::ios::sync_with_stdio(false);
   const std::vector<std::string> arguments(argv + (argc > 0 ? 1 : 0), argv + argc);
-  const int code = trainyard::run_cli(arguments, {std::cout, std::cerr});
+  const int code = trainyard::run_cli(
+      arguments, {std::cout, std::cerr, isatty(STDERR_FILENO) != 0 ? &std::cerr : nullptr});
   std::cout.flush();
   if (std::cout.good()) return code;
   std::cerr << "trainyard: standard output could not be written\n";

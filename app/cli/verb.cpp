@@ -8,6 +8,7 @@
 #include <exception>
 #include <ostream>
 
+#include "app/cli/printable_stream.h"
 #include "app/cli/topics.h"
 #include "core/base/error.h"
 #include "core/base/nearest.h"
@@ -57,36 +58,6 @@ const Verb& find_verb(const std::string& name) {
               fmt::format("no verb is called \"{}\"{}; \"trainyard --help\" lists them", name,
                           did_you_mean(name, names)),
               {"trainyard"});
-}
-
-// The length of the UTF-8 character that begins here; 0 if none does.
-std::size_t character(std::string_view text) {
-  const auto first = static_cast<unsigned char>(text[0]);
-  const std::size_t length = first < 0x80    ? 1
-                             : first >= 0xF0 ? 4
-                             : first >= 0xE0 ? 3
-                             : first >= 0xC2 ? 2
-                                             : 0;
-  if (length == 0 || first > 0xF4 || text.size() < length) return 0;
-  for (std::size_t i = 1; i < length; ++i)
-    if ((static_cast<unsigned char>(text[i]) & 0xC0) != 0x80) return 0;
-  return length;
-}
-
-// Escapes control characters, because typed or read text may contain sequences on which a terminal
-// would act.
-std::string printable(std::string_view text) {
-  std::string shown;
-  while (!text.empty()) {
-    const std::size_t length = character(text);
-    const bool control = static_cast<unsigned char>(text[0]) < 0x20 && text[0] != '\n';
-    if (length == 0 || control || text[0] == 0x7F)
-      shown += fmt::format("\\x{:02x}", static_cast<unsigned char>(text[0]));
-    else
-      shown += text.substr(0, length);
-    text.remove_prefix(std::max<std::size_t>(1, length));
-  }
-  return shown;
 }
 
 bool asks_for_help(const std::vector<std::string>& arguments) {
@@ -241,14 +212,16 @@ std::string help(const Verb& verb) {
   return text;
 }
 
-int run_cli(const std::vector<std::string>& arguments, Streams streams) {
+int run_cli(const std::vector<std::string>& arguments, Streams target) {
+  PrintableStream out(target.out), err(target.err);
+  Streams streams{out, err, target.terminal};
   try {
     return run_words(arguments, streams);
   } catch (const Error& error) {
     // All ranks come to the same error. Only the first reports it, because a rank that exits with a
     // failure makes the launcher kill those that are still printing.
     if (launch().rank > 0) return kDone;
-    streams.err << printable(describe(error)) << "\n";
+    streams.err << describe(error) << "\n";
     return exit_code(error);
   } catch (const std::bad_alloc&) {
     streams.err << "trainyard: out of memory on this machine; a smaller scenario or --grain order "

@@ -43,10 +43,11 @@ class Words {
   std::map<std::string, std::vector<std::string>, std::less<>> values_;
 };
 
-/// Results go to out; progress and diagnostics to err.
+/// Results go to out, diagnostics to err, and lines that write over themselves to the terminal.
 struct Streams {
   std::ostream& out;
   std::ostream& err;
+  std::ostream* terminal = nullptr;  // null where nobody watches
 };
 
 /// The exit codes of the process.
@@ -108,7 +109,7 @@ std::string help();
 std::string help(const Verb&);
 
 /// Runs the whole program: takes the words without the program's name and returns the exit code.
-/// Catches every Error.
+/// Catches every Error. What is written to out and err is printable, whatever it came from.
 int run_cli(const std::vector<std::string>& arguments, Streams);
 
 }  // namespace trainyard

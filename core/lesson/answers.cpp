@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "core/io/bytes/files.h"
+#include "core/io/bytes/limits.h"
 #include "core/io/json/json.h"
 #include "core/io/json/schema.h"
 
@@ -144,7 +145,7 @@ LessonClass read_class(const std::string& folder) {
   LessonClass found;
   for (const std::string& path : paths) {
     try {
-      found.students.push_back(parse_answers(read_file(path, 1_MiB), path));
+      found.students.push_back(parse_answers(read_file(path, kLargestAnswers), path));
     } catch (const Error& error) {
       found.refused.push_back(describe(error));
     }

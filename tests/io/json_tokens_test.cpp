@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/io/bytes/limits.h"
 #include "tests/support/trickle.h"
 
 namespace trainyard {
@@ -57,8 +58,8 @@ TEST(JsonTokens, WhatIsNoJsonIsNamedWhereItStands) {
   EXPECT_EQ(tokens_text("[\"a"), "[ 1:3 the end of the file");
   for (const char* text : {"01", "1.", ".5", "-", "+1", "1e", "1e+", "0x1", "1.5.2", "--1"})
     EXPECT_FALSE(tokens_text(text).starts_with("n:")) << text;
-  EXPECT_EQ(tokens_text(std::string(kDeepestTokens, '[')).find("too many"), std::string::npos);
-  EXPECT_NE(tokens_text(std::string(kDeepestTokens + 1, '[')).find("too many"), std::string::npos);
+  EXPECT_EQ(tokens_text(std::string(kDeepestNesting, '[')).find("too many"), std::string::npos);
+  EXPECT_NE(tokens_text(std::string(kDeepestNesting + 1, '[')).find("too many"), std::string::npos);
 }
 
 TEST(JsonTokens, PassesOverAValueWhole) {

@@ -55,7 +55,7 @@ TEST(ProfileJson, RefusesWhatItDoesNotKnow) {
             "p.json#/parameters/product.ampere/determined: expected a number above 0 and at most "
             "1, found 0");
   EXPECT_EQ(profile_refusal(text, "0.11", "-1"),
-            "p.json#/residual/shipped/median: expected a number of at least 0, found -1");
+            "p.json#/residual/shipped/median: expected an amount from 0 to 1e+30, found -1");
 }
 
 TEST(ProfileJson, EveryValueWithinItsBoundsComesBackToTheBit) {

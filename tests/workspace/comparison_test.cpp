@@ -12,6 +12,7 @@
 #include "core/base/error.h"
 #include "core/io/documents/result_json.h"
 #include "tests/support/non_empty.h"
+#include "tests/support/refusal.h"
 #include "visualizers/drawing/svg.h"
 
 namespace trainyard {
@@ -120,6 +121,33 @@ TEST(ComparedResults, ADocumentSaysTheSameAsTheExperimentThatWroteIt) {
   const ResultComparison c = compare_results(read, pipeline_against_data().b);
   EXPECT_TRUE(c.ranks.ranks.empty());
   EXPECT_FALSE(c.fields);
+}
+
+std::string refusal_with(const std::string& key, const Json& value) {
+  Json json = to_json(pipeline_against_data().a.experiment->result);
+  json.set(key, value);
+  return testing::refusal([&] { compared_document(json, "r.json"); });
+}
+
+TEST(ComparedResults, NoQuantityIsBelievedThatCannotBe) {
+  Json step = Json::object(), negative = Json::object();
+  step.set("value", 1e308), negative.set("forward", -1.0);
+  EXPECT_EQ(refusal_with("step_seconds", step),
+            "r.json#/step_seconds/value: expected seconds from 0 to 9.2e+09, found 1e+308");
+  EXPECT_EQ(refusal_with("step_seconds", Json(-1)),
+            "r.json#/step_seconds: expected seconds from 0 to 9.2e+09, found -1");
+  EXPECT_EQ(refusal_with("mfu", Json(99)), "r.json#/mfu: expected a share from 0 to 1, found 99");
+  EXPECT_EQ(refusal_with("bubble_fraction", Json(1.5)),
+            "r.json#/bubble_fraction: expected a share from 0 to 1, found 1.5");
+  EXPECT_EQ(refusal_with("breakdown_seconds", negative),
+            "r.json#/breakdown_seconds/forward: expected seconds from 0 to 9.2e+09, found -1");
+  negative.set("forward", 9e9), negative.set("backward", 9e9);
+  EXPECT_EQ(refusal_with("breakdown_seconds", negative),
+            "r.json#/breakdown_seconds: expected seconds that sum to at most 9.2e+09, found "
+            "1.8e+10");
+  for (const char* key : {"tokens_per_second", "energy_joules", "money"})
+    EXPECT_NE(refusal_with(key, Json(-1)).find("expected an amount from 0"), std::string::npos)
+        << key;
 }
 
 TEST(ComparedResults, WordsThatNameNothingAreRefused) {

@@ -10,6 +10,7 @@
 #include "core/base/error.h"
 #include "core/base/units_text.h"
 #include "core/io/bytes/files.h"
+#include "core/io/bytes/limits.h"
 #include "core/io/documents/arena_csv.h"
 #include "core/io/json/json.h"
 #include "core/io/json/schema.h"
@@ -112,7 +113,7 @@ std::vector<Flag> arena_flags() {
 
 int run_arena(const std::string& path, const Words& words, Streams& streams) {
   Answer a;
-  a.csv = parse_arena_csv(read_file(path, 64_MiB), path);
+  a.csv = parse_arena_csv(read_file(path, kLargestConfig), path);
   constexpr std::int64_t kMost = std::int64_t{1} << 62;
   if (words.has("capacity")) a.options.capacity = Bytes{words.integer("capacity", 0, kMost, 0)};
   a.options.alignment = Bytes{words.integer("alignment", 1, 1 << 20, 1)};

@@ -1,15 +1,14 @@
 // calibrate: measures this machine with the kernels that models use.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
-#include <iostream>
 #include <ostream>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "app/cli/status_line.h"
 #include "app/cli/text/scenario_words.h"
 #include "app/cli/verbs/calibrate_files.h"
 #include "app/workspace/runs/machine_calibration.h"
@@ -126,14 +125,12 @@ int run_calibrate(const Words& words, Streams& streams) {
   if (words.has("rows")) return calibrate_rows(words, streams);
   const double box = words.number("seconds", 0.1, 86400, 10);
   const std::vector<Workload> workloads = workloads_of(words, streams);
-  const bool shown = !words.has("quiet") && &streams.err == &std::cerr && isatty(STDERR_FILENO);
+  StatusLine line(words, streams);
   const Calibration c =
       calibrate(workloads, {.box = seconds(box), .progress = [&](double share) {
-                              if (shown)
-                                streams.err << fmt::format("\rmeasuring {:3.0f} %", 100 * share)
-                                            << std::flush;
+                              line.show(fmt::format("measuring {:3.0f} %", 100 * share));
                             }});
-  if (shown) streams.err << "\r\x1b[K";
+  line.clear();
   const std::string document = write_calibration(c);
   if (words.has("out")) write_file(words.text("out"), document);
   streams.out << (words.has("json") ? document : text(c));

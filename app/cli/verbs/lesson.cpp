@@ -15,6 +15,7 @@
 #include "core/base/nearest.h"
 #include "core/base/units_text.h"
 #include "core/io/bytes/files.h"
+#include "core/io/bytes/limits.h"
 #include "core/lesson/answers.h"
 #include "core/lesson/lesson_text.h"
 
@@ -147,7 +148,7 @@ std::optional<double> ask(const LessonQuestion& question, const Words& words, St
 LessonAnswers kept_answers(const Words& words) {
   const std::string path = words.text("answers");
   if (path.empty() || !std::filesystem::exists(path)) return {};
-  return parse_answers(read_file(path, 1_MiB), path);
+  return parse_answers(read_file(path, kLargestAnswers), path);
 }
 
 int take(const Asked& wanted, const Words& words, Streams& streams) {

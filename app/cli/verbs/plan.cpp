@@ -2,17 +2,16 @@
 // and why every other plan lost.
 #include <fmt/format.h>
 #include <sched.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <exception>
-#include <iostream>
 #include <memory>
 #include <ostream>
 
 #include "app/cli/interrupt.h"
 #include "app/cli/pictures/plan_picture.h"
+#include "app/cli/status_line.h"
 #include "app/cli/text/plan_text.h"
 #include "app/cli/text/scenario_words.h"
 #include "core/base/error.h"
@@ -28,37 +27,27 @@ namespace {
   throw Error(Error::Kind::InvalidInput, message, {"--" + std::string(flag)});
 }
 
-// A status line that overwrites itself, on a terminal only.
 class SearchLine {
  public:
-  SearchLine(const Words& words, Streams& streams)
-      : err_(streams.err),
-        shown_(!words.has("quiet") && &streams.err == &std::cerr && isatty(STDERR_FILENO) != 0) {}
-  ~SearchLine() {
-    if (open_) err_ << "\r\x1b[K" << std::flush;
-  }
-  SearchLine(const SearchLine&) = delete;
-  SearchLine& operator=(const SearchLine&) = delete;
+  SearchLine(const Words& words, Streams& streams) : line_(words, streams) {}
 
   void update(const SearchProgress& now) {
-    if (!shown_) return;
+    if (!line_.is_shown()) return;
     const auto at = std::chrono::steady_clock::now();
-    if (open_ && at - last_ < std::chrono::milliseconds(100)) return;
-    last_ = at, open_ = true;
-    std::string text = fmt::format("\r\x1b[Ktried {}", now.tried);
+    if (line_.is_open() && at - last_ < std::chrono::milliseconds(100)) return;
+    last_ = at;
+    std::string text = fmt::format("tried {}", now.tried);
     if (now.total > 0) text += fmt::format(" of {}", now.total);
     text += fmt::format("  fitting {}", now.fitting);
     if (!now.front.empty())
       text += fmt::format("  best so far {}  front {}", readable_step(now.front.front().step),
                           now.front.size());
     if (now.simulating) text += "  simulating the best";
-    err_ << text << std::flush;
+    line_.show(text);
   }
 
  private:
-  std::ostream& err_;
-  const bool shown_;
-  bool open_ = false;
+  StatusLine line_;
   std::chrono::steady_clock::time_point last_{};
 };
 

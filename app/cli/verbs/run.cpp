@@ -1,9 +1,7 @@
 // run: trains for real on this machine, and says what was measured beside what was predicted.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <chrono>
-#include <iostream>
 #include <memory>
 #include <optional>
 #include <ostream>
@@ -12,6 +10,7 @@
 #include <vector>
 
 #include "app/cli/interrupt.h"
+#include "app/cli/status_line.h"
 #include "app/cli/text/run_text.h"
 #include "app/cli/text/scenario_words.h"
 #include "app/workspace/runs/run_document.h"
@@ -35,10 +34,10 @@ class Progress {
  public:
   Progress(const Words& words, Streams& streams, LiveSink& live, std::int64_t steps)
       : err_(streams.err),
+        line_(words, streams),
         live_(live),
         steps_(steps),
-        quiet_(words.has("quiet")),
-        terminal_(&streams.err == &std::cerr && isatty(STDERR_FILENO) != 0) {}
+        quiet_(words.has("quiet")) {}
 
   void update() {
     live_.drain(spans_, memory_, updates_);
@@ -53,28 +52,29 @@ class Progress {
     if (quiet_) return;
     const bool end = last.step >= steps_;
     const auto now = std::chrono::steady_clock::now();
-    if (terminal_ && !end && now - shown_ < std::chrono::milliseconds(100)) return;
-    if (!terminal_ && !end && 10 * last.step / steps_ == tenth_) return;
+    const bool over = line_.is_shown();
+    if (over && !end && now - shown_ < std::chrono::milliseconds(100)) return;
+    if (!over && !end && 10 * last.step / steps_ == tenth_) return;
     shown_ = now, tenth_ = 10 * last.step / steps_;
     const std::string text =
         fmt::format("step {}/{}  loss {:.4f}  {} a step  peak {}", last.step, steps_, last.loss,
                     readable(did > 0 ? took / did : took), readable(most_));
-    err_ << (terminal_ ? "\r\x1b[K" : "") << text << (terminal_ && !end ? "" : "\n") << std::flush;
-    open_ = terminal_ && !end;
+    line_.show(text);
+    if (!over) err_ << text << std::endl;
+    if (end) line_.keep();
   }
   /// Leaves the line that would have been written over.
   void finish() {
     update();
-    if (open_) err_ << "\n" << std::flush;
-    open_ = false;
+    line_.keep();
   }
 
  private:
   std::ostream& err_;
+  StatusLine line_;
   LiveSink& live_;
   const std::int64_t steps_;
-  const bool quiet_, terminal_;
-  bool open_ = false;
+  const bool quiet_;
   std::chrono::steady_clock::time_point shown_{};
   std::int64_t tenth_ = -1, last_step_ = 0;
   Instant last_at_{};

@@ -1,10 +1,8 @@
 // trace: shows what a profiler recorded of a run, by process, step and kernel.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <iostream>
 #include <ostream>
 #include <string>
 #include <utility>
@@ -12,6 +10,7 @@
 
 #include "app/cli/interrupt.h"
 #include "app/cli/pictures/picture_files.h"
+#include "app/cli/status_line.h"
 #include "app/cli/text/scenario_words.h"
 #include "app/workspace/scenario/open_trace.h"
 #include "core/base/error.h"
@@ -132,12 +131,12 @@ std::string text_of(const RecordedModel& m, TimeRange range,
 
 // With a range, files are scanned before it is decided what to read of them; files that are fast to
 // read are read whole and then cut.
-RecordedTrace read_asked(const Words& words, Streams& streams, bool shown) {
+RecordedTrace read_asked(const Words& words, StatusLine& line) {
   const std::vector<std::string> paths = words.texts("");
   const InterruptStop interrupt;
   const auto told = [&](const char* doing) {
-    return [&streams, shown, doing](double share) {
-      if (shown) streams.err << fmt::format("\r{} {:3.0f} %", doing, 100 * share) << std::flush;
+    return [&line, doing](double share) {
+      line.show(fmt::format("{} {:3.0f} %", doing, 100 * share));
     };
   };
   TraceImportOptions options{interrupt.token(), told("looking through"), {}};
@@ -157,9 +156,9 @@ RecordedTrace read_asked(const Words& words, Streams& streams, bool shown) {
 }
 
 int run_trace(const Words& words, Streams& streams) {
-  const bool shown = !words.has("quiet") && &streams.err == &std::cerr && isatty(STDERR_FILENO);
-  RecordedTrace trace = read_asked(words, streams, shown);
-  if (shown) streams.err << "\r\x1b[K";
+  StatusLine line(words, streams);
+  RecordedTrace trace = read_asked(words, line);
+  line.clear();
   const RecordedPart part = recorded_part(trace);
   const TimeRange range{part.from, part.to};
   const std::string document =

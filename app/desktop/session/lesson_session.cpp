@@ -6,6 +6,7 @@
 
 #include "app/workspace/lessons/lesson_run.h"
 #include "core/io/bytes/files.h"
+#include "core/io/bytes/limits.h"
 #include "core/lesson/lesson_text.h"
 
 namespace trainyard {
@@ -184,7 +185,7 @@ QString LessonSession::run_words() const {
 void LessonSession::keep_in(const QString& path) {
   path_.clear();
   if (QFileInfo::exists(path))
-    answers_ = parse_answers(read_file(path.toStdString(), 1_MiB), path.toStdString());
+    answers_ = parse_answers(read_file(path.toStdString(), kLargestAnswers), path.toStdString());
   path_ = path;
   refresh();
 }

@@ -14,6 +14,7 @@
 #include "core/base/error.h"
 #include "core/io/bytes/files.h"
 #include "core/io/documents/result_json.h"
+#include "core/io/json/quantity.h"
 #include "core/io/json/schema.h"
 #include "visualizers/viewmodel/format.h"
 
@@ -23,16 +24,21 @@ namespace {
 constexpr std::string_view kRun = "run:";
 constexpr double kNothing = 1e-12;  // seconds, or a share, too small to tell from 0
 
-ComparedParts parts_of(const JsonCursor& object) {
+// Their sum must be in the range too, because the totals are computed like the parts.
+ComparedParts parts_of(const JsonCursor& object, const QuantityRange& kind) {
   ComparedParts parts;
-  for (const std::string& key : object.keys()) parts.list.push_back({key, object.at(key).number()});
+  for (const std::string& key : object.keys())
+    parts.list.push_back({key, quantity(object.at(key), kind)});
+  if (parts.sum() > kind.high)
+    object.refuse(fmt::format("expected {} that sum to at most {:g}, found {:g}", kind.what,
+                              kind.high, parts.sum()));
   return parts;
 }
 
 ComparedParts worst_device(const JsonCursor& memory) {
   ComparedParts worst;
   for (const JsonCursor& stage : memory.at("stages").items()) {
-    ComparedParts here = parts_of(stage.at("categories"));
+    ComparedParts here = parts_of(stage.at("categories"), kByteCount);
     if (here.sum() > worst.sum() || worst.list.empty()) worst = std::move(here);
   }
   return worst;
@@ -41,14 +47,16 @@ ComparedParts worst_device(const JsonCursor& memory) {
 std::optional<double> highest_peak(const JsonCursor& memory) {
   std::optional<double> most;
   for (const JsonCursor& stage : memory.at("stages").items())
-    if (stage.has("peak_bytes")) most = std::max(most.value_or(0), stage.at("peak_bytes").number());
+    if (stage.has("peak_bytes"))
+      most = std::max(most.value_or(0), quantity(stage.at("peak_bytes"), kByteCount));
   return most;
 }
 
-std::optional<double> number_at(const JsonCursor& object, std::string_view key) {
+std::optional<double> number_at(const JsonCursor& object, std::string_view key,
+                                const QuantityRange& kind) {
   if (!object.has(key)) return std::nullopt;
   const JsonCursor found = object.at(key);
-  return found.value().as_object() ? found.at("value").number() : found.number();
+  return quantity(found.value().as_object() ? found.at("value") : found, kind);
 }
 
 // A phrase for a change as a share of A.
@@ -108,7 +116,7 @@ std::string fit_words(const JsonCursor& root, const ComparedResult& side, bool m
   std::optional<double> margin;
   if (!measured && root.has("verdict")) {
     const JsonCursor verdict = root.at("verdict");
-    margin = number_at(verdict, "margin_bytes");
+    margin = number_at(verdict, "margin_bytes", kMargin);
     if (verdict.has("word")) word = verdict.at("word").text();
   } else if (side.peak && side.capacity) {
     margin = *side.capacity - *side.peak;
@@ -208,10 +216,11 @@ std::vector<std::string> part_names(const ComparedParts& a, const ComparedParts&
   return names;
 }
 
-ComparedResult compared_document(const Json& raw, const std::string& path) {
-  const bool run = has_schema(raw, "trainyard/run");
-  const Json json = upgraded(raw, schema(run ? "trainyard/run" : "trainyard/result"), path);
-  const JsonCursor root(json, path);
+namespace {
+
+ComparedResult side_of(const JsonCursor& root, const std::string& path,
+                       const QuantityRange& share) {
+  const bool run = has_schema(root.value(), "trainyard/run");
   const JsonCursor about = run ? root.at("predicted") : root;
   ComparedResult side;
   side.title = path;
@@ -222,29 +231,40 @@ ComparedResult compared_document(const Json& raw, const std::string& path) {
     root.refuse(
         "expected a key \"breakdown_seconds\", which an estimate does not have; simulate "
         "writes one");
-  side.seconds = parts_of(root.at("breakdown_seconds"));
+  side.seconds = parts_of(root.at("breakdown_seconds"), kSeconds);
   side.bytes = worst_device(root.at("memory"));
-  side.step = number_at(root, "step_seconds");
-  side.mfu = number_at(root, "mfu");
-  side.bubble = number_at(root, "bubble_fraction");
-  side.exposed = number_at(root, "exposed_communication_fraction");
-  side.energy = number_at(root, "energy_joules");
-  side.money = number_at(root, "money");
+  side.step = number_at(root, "step_seconds", kSeconds);
+  side.mfu = number_at(root, "mfu", share);
+  side.bubble = number_at(root, "bubble_fraction", share);
+  side.exposed = number_at(root, "exposed_communication_fraction", share);
+  side.energy = number_at(root, "energy_joules", kAmount);
+  side.money = number_at(root, "money", kAmount);
   side.peak = highest_peak(root.at("memory"));
-  side.capacity = number_at(root.at("memory"), "capacity_bytes");
+  side.capacity = number_at(root.at("memory"), "capacity_bytes", kByteCount);
   side.fit = fit_words(root, side, run);
   side.counts_tokens = about.has("tokens_per_second_per_device");
   const std::int64_t devices = about.at("cluster").at("devices").integer(1);
   if (run)
-    side.rate = number_at(root, "samples_per_second"), side.counts_tokens = false;
+    side.rate = number_at(root, "samples_per_second", kAmount), side.counts_tokens = false;
   else
-    side.rate = number_at(root, side.counts_tokens ? "tokens_per_second" : "samples_per_second");
+    side.rate =
+        number_at(root, side.counts_tokens ? "tokens_per_second" : "samples_per_second", kAmount);
   if (side.rate) *side.rate /= static_cast<double>(devices);
   return side;
 }
 
+}  // namespace
+
+ComparedResult compared_document(const Json& raw, const std::string& path) {
+  const bool run = has_schema(raw, "trainyard/run");
+  const Json json = upgraded(raw, schema(run ? "trainyard/run" : "trainyard/result"), path);
+  return side_of(JsonCursor(json, path), path, kShare);
+}
+
 ComparedResult compared(ExperimentPtr experiment, std::string title) {
-  ComparedResult side = compared_document(to_json(experiment->result), title);
+  // What was measured here may do more than the peak that its device states.
+  const Json json = to_json(experiment->result);
+  ComparedResult side = side_of(JsonCursor(json, title), title, kAmount);
   side.title = std::move(title);
   side.experiment = std::move(experiment);
   return side;

@@ -8,6 +8,8 @@
 #include <cstring>
 
 #include "core/base/error.h"
+#include "core/base/units_text.h"
+#include "core/io/bytes/limits.h"
 
 namespace trainyard {
 namespace {
@@ -48,6 +50,7 @@ class PackedFile : public ByteSource {
       throw Error(Error::Kind::InvalidInput,
                   std::string("expected a whole gzip file, found one that is broken: ") + words,
                   {path_});
+    expect_in_proportion(static_cast<std::int64_t>(got));
     return static_cast<std::size_t>(got);
   }
 
@@ -56,8 +59,19 @@ class PackedFile : public ByteSource {
   }
 
  private:
+  void expect_in_proportion(std::int64_t got) {
+    unpacked_ += Bytes{got};
+    if (unpacked_ <= kFreelyUnpacked || unpacked_.value / kMostUnpacked <= gzoffset(file_)) return;
+    throw Error(Error::Kind::InvalidInput,
+                "expected gzip that unpacks to at most " + std::to_string(kMostUnpacked) +
+                    " times its size, found " + readable(Bytes{gzoffset(file_)}) +
+                    " that unpack to " + readable(unpacked_) + " and more",
+                {path_});
+  }
+
   std::string path_;
   gzFile file_ = nullptr;
+  Bytes unpacked_{};
   double size_ = 0;
 };
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/io/bytes/limits.h"
 
 namespace trainyard {
 namespace {
@@ -39,10 +40,10 @@ bool CsvRows::refill() {
 }
 
 void CsvRows::check_size() const {
-  if (text_.size() > kLongestRow || ends_.size() >= kMostCells)
+  if (text_.size() > static_cast<std::size_t>(kLongestText.value) || ends_.size() >= kMostCells)
     throw Error(Error::Kind::InvalidInput,
                 fmt::format("expected a row of at most {} bytes and {} cells, found a longer one",
-                            kLongestRow, kMostCells),
+                            kLongestText.value, kMostCells),
                 {fmt::format("{}:{}", source_, row_line_)});
 }
 

@@ -14,16 +14,12 @@ namespace trainyard {
 
 class CsvRows {
  public:
-  /// These limit the size of a row, and so the memory that a file without line ends or with an open
-  /// quote can take.
-  static constexpr std::size_t kLongestRow = std::size_t{1} << 20;  // bytes
-  static constexpr std::size_t kMostCells = 4096;
-
   /// Source and options must outlive it. source is the file's name, for messages.
   CsvRows(ByteSource&, std::string source, const TraceImportOptions&);
 
   /// Goes to the next row; returns false where there is none. Throws Error{InvalidInput} for a row
-  /// that is too long, Error{Cancelled} when stopped, and whatever the source throws.
+  /// that is longer than its limit (limits.h), Error{Cancelled} when stopped, and whatever the
+  /// source throws.
   bool next();
 
   std::size_t size() const { return ends_.size(); }

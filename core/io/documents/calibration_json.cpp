@@ -4,6 +4,7 @@
 
 #include "core/base/nearest.h"
 #include "core/base/units_text.h"
+#include "core/io/json/quantity.h"
 #include "core/io/json/schema.h"
 #include "core/model/ops.h"
 
@@ -50,12 +51,6 @@ std::int16_t read_kernel(const JsonCursor& at) {
             did_you_mean(name, names));
 }
 
-double share_of(const JsonCursor& at) {
-  const double value = at.number();
-  if (!(value >= 0)) at.expected("a number of at least 0");
-  return value;
-}
-
 void read_shape(const JsonCursor& at, Work& work) {
   const std::vector<JsonCursor> sizes = at.items();
   if (sizes.size() != 4) at.expected("four numbers: count, m, n, k");
@@ -77,11 +72,11 @@ KernelTiming read_kernel_timing(const JsonCursor& at) {
   if (!type) math.expected("a number format");
   work.math = *type;
   if (const auto shape = at.find("shape")) read_shape(*shape, work);
-  work.flops.value = share_of(at.at("flops"));
+  work.flops.value = quantity(at.at("flops"), kAmount);
   work.read = Bytes{at.at("read_bytes").integer(0)};
   work.written = Bytes{at.at("written_bytes").integer(0)};
   timing.time = at.at("time").duration();
-  timing.spread = share_of(at.at("spread"));
+  timing.spread = quantity(at.at("spread"), kAmount);
   timing.repeats = static_cast<int>(at.at("repeats").integer(1, 1'000'000'000));
   return timing;
 }
@@ -127,8 +122,8 @@ Calibration read_calibration(std::string_view text, const std::string& source) {
   if (!(c.reduce.value > 0)) root.at("reduce").expected("a rate above 0");
   const JsonCursor residual = root.at("residual");
   residual.expect_keys({"median", "worst"});
-  c.residual_median = share_of(residual.at("median"));
-  c.residual_worst = share_of(residual.at("worst"));
+  c.residual_median = quantity(residual.at("median"), kAmount);
+  c.residual_worst = quantity(residual.at("worst"), kAmount);
   for (const JsonCursor& one : root.at("kernels").items())
     c.kernels.push_back(read_kernel_timing(one));
   if (const auto notes = root.find("notes"))

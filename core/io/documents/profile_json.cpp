@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/base/nearest.h"
+#include "core/io/json/quantity.h"
 #include "core/io/json/schema.h"
 
 namespace trainyard {
@@ -20,15 +21,10 @@ Json residual_json(const ProfileResidual& r) {
   return json;
 }
 
-double share(const JsonCursor& at) {
-  const double value = at.number();
-  if (!(value >= 0)) at.expected("a number of at least 0");
-  return value;
-}
-
 ProfileResidual read_residual(const JsonCursor& at) {
   at.expect_keys({"median", "p90", "worst"});
-  return {share(at.at("median")), share(at.at("p90")), share(at.at("worst"))};
+  return {quantity(at.at("median"), kAmount), quantity(at.at("p90"), kAmount),
+          quantity(at.at("worst"), kAmount)};
 }
 
 double within(const JsonCursor& at, const ParameterInfo& row) {

@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "core/base/digest.h"
+#include "core/io/bytes/decimal_time.h"
+#include "core/io/json/quantity.h"
 #include "core/io/json/schema.h"
 
 namespace trainyard {
@@ -28,9 +30,9 @@ MemoryWave read_wave(const JsonCursor& at) {
     const std::vector<JsonCursor> cells = row.items();
     if (cells.size() != kCategories + 1)
       row.expected("nanoseconds and the bytes of " + std::to_string(kCategories) + " categories");
-    MemoryWave::Sample sample{.at = Instant{cells[0].integer(0)}, .bytes = {}};
+    MemoryWave::Sample sample{.at = Instant{cells[0].integer(0, kFarthestTime)}, .bytes = {}};
     for (std::size_t c = 0; c < sample.bytes.size(); ++c)
-      sample.bytes[c] = Bytes{cells[c + 1].integer(0)};
+      sample.bytes[c] = Bytes{cells[c + 1].integer(0, kMostBytes)};
     if (!wave.samples.empty() && sample.at <= wave.samples.back().at)
       cells[0].expected("a later time than that of the sample before");
     if (wave.samples.empty() && sample.at != Instant{}) cells[0].expected("0");
@@ -85,8 +87,9 @@ TimelineDocument read_timeline(std::string_view text, const std::string& source)
   for (const JsonCursor& span : root.at("spans").items()) {
     const std::vector<JsonCursor> ends = span.items();
     if (ends.size() != 2) span.expected("start and end in nanoseconds");
-    const std::int64_t start = ends[0].integer(0);
-    document.timeline.spans.push_back({Instant{start}, Instant{ends[1].integer(start)}});
+    const std::int64_t start = ends[0].integer(0, kFarthestTime);
+    document.timeline.spans.push_back(
+        {Instant{start}, Instant{ends[1].integer(start, kFarthestTime)}});
   }
   for (const JsonCursor& wave : root.at("waves").items()) document.waves.push_back(read_wave(wave));
   return document;

@@ -7,7 +7,9 @@
 #include <set>
 
 #include "core/base/nearest.h"
+#include "core/base/printable.h"
 #include "core/base/units_text.h"
+#include "core/io/bytes/limits.h"
 
 namespace trainyard {
 namespace {
@@ -78,7 +80,7 @@ class TreeBuilder {
         std::string_view(error.what()).find("unexpected end of input") != std::string_view::npos;
     problem = "expected JSON" + reason(error.what());
     if (!at_end && !token.empty() && problem.find(token) == std::string::npos)
-      problem += ", found \"" + shortened(printable(token)) + "\"";
+      problem += ", found \"" + printable(shortened(token)) + "\"";
     return false;
   }
 
@@ -86,14 +88,15 @@ class TreeBuilder {
   std::vector<Json> open_;
   std::vector<std::string> key_;
   std::vector<std::set<std::string>> seen_;
+  std::size_t values_ = 0;
 
   bool stop(std::string sentence) {
     problem = std::move(sentence);
     return false;
   }
   bool open(Json container) {
-    if (open_.size() >= static_cast<std::size_t>(kJsonDepth))
-      return stop("expected at most " + std::to_string(kJsonDepth) +
+    if (open_.size() >= kDeepestNesting)
+      return stop("expected at most " + std::to_string(kDeepestNesting) +
                   " levels of nesting, found more");
     open_.push_back(std::move(container));
     key_.emplace_back();
@@ -108,6 +111,8 @@ class TreeBuilder {
     return put(std::move(done));
   }
   bool put(Json value) {
+    if (++values_ > kMostValues)
+      return stop("expected at most " + std::to_string(kMostValues) + " values, found more");
     if (open_.empty()) {
       result = std::move(value);
     } else if (open_.back().as_list()) {
@@ -122,11 +127,6 @@ class TreeBuilder {
     open_.back().as_object()->push_back({std::move(key_.back()), std::move(value)});
   }
 
-  static std::string printable(std::string text) {
-    for (char& c : text)
-      if (static_cast<unsigned char>(c) < 0x20) c = ' ';
-    return text;
-  }
   // The library's message ends with what it expected: "...; expected ']'". The part before that
   // repeats our own words.
   std::string reason(const std::string& what) const {
@@ -206,9 +206,9 @@ bool operator==(const Json& a, const Json& b) { return a.value_ == b.value_; }
 
 Json parse_json(std::string_view text, std::string_view source) {
   const std::string name(source);
-  if (text.size() > static_cast<std::size_t>(kJsonBytes.value))
+  if (text.size() > static_cast<std::size_t>(kLargestDocument.value))
     throw Error(Error::Kind::InvalidInput,
-                "expected at most " + readable(kJsonBytes) + " of JSON, found " +
+                "expected at most " + readable(kLargestDocument) + " of JSON, found " +
                     readable(Bytes{static_cast<std::int64_t>(text.size())}),
                 Place{name});
   TreeBuilder tree;
@@ -232,8 +232,14 @@ void write_real(std::string& out, double number) {
   if (digits.find_first_of(".e") == std::string_view::npos) out += ".0";
 }
 
+// The library escapes control characters below 0x20 only. Those from 0x7F to 0x9F act on a terminal
+// just as well, and printable() shows them with this same escape.
 std::string quoted(const std::string& text) {
-  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  const std::string json =
+      nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return json.find('\x7f') == std::string::npos && json.find('\xc2') == std::string::npos
+             ? json
+             : printable(json);
 }
 
 bool is_plain(const Json& value) { return !value.as_list() && !value.as_object(); }

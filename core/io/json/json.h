@@ -81,13 +81,9 @@ inline Json::Json(Object object) : value_(std::move(object)) {}
 inline Json Json::object() { return Json(Object{}); }
 inline Json Json::list() { return Json(List{}); }
 
-/// Limits of what is read. A document beyond them is refused quickly and without using its size in
-/// memory.
-inline constexpr int kJsonDepth = 200;
-inline constexpr Bytes kJsonBytes = 256_MiB;
-
 /// Parses strictly: UTF-8, one value, no comments, no duplicate keys, no trailing commas, numbers
-/// that fit. Throws Error{InvalidInput} at "SOURCE:LINE:COLUMN".
+/// that fit. A document beyond the limits (core/io/bytes/limits.h) is refused quickly and without
+/// using its size in memory. Throws Error{InvalidInput} at "SOURCE:LINE:COLUMN".
 Json parse_json(std::string_view text, std::string_view source);
 
 /// Writes canonically: keys sorted, two spaces of indent, lists of plain values on one line,

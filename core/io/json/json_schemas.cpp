@@ -6,6 +6,7 @@
 #include "core/base/nearest.h"
 #include "core/cost/parameters.h"
 #include "core/io/json/json.h"
+#include "core/io/json/quantity.h"
 #include "core/io/json/schema.h"
 #include "core/methods/catalogue.h"
 #include "core/methods/settings/settings.h"
@@ -37,12 +38,13 @@ Json described(Json schema, std::string_view words) {
 Json text() { return of_type("string"); }
 Json truth() { return of_type("boolean"); }
 Json real() { return of_type("number"); }
-Json fraction() {
+Json real(const QuantityRange& of) {
   Json json = real();
-  json.set("minimum", 0);
-  json.set("maximum", 1);
+  json.set("minimum", of.low);
+  json.set("maximum", of.high);
   return json;
 }
+Json fraction() { return real(kShare); }
 Json whole(std::int64_t least = 0) {
   Json json = of_type("integer");
   json.set("minimum", least);
@@ -181,7 +183,7 @@ Json change_schema() {
                  {"costs_fraction", real()},
                  {"fits", truth()},
                  {"peak_bytes", whole()},
-                 {"step_seconds", real()},
+                 {"step_seconds", real(kSeconds)},
                  {"sentence", text()}});
 }
 
@@ -198,7 +200,7 @@ Json verdict_schema() {
        {"margin_bytes", signed_whole()},
        {"worst_device", whole(), false},
        {"worst_stage", whole(), false},
-       {"at_seconds", real(), false},
+       {"at_seconds", real(kSeconds), false},
        {"phase", text()},
        {"crest",
         list_of(object(
@@ -228,7 +230,7 @@ Json memory_schema() {
                                             {"device", whole()},
                                             {"peak_bytes", whole()},
                                             {"reserved_bytes", whole()},
-                                            {"at_seconds", real()},
+                                            {"at_seconds", real(kSeconds)},
                                             {"low", whole()},
                                             {"high", whole()},
                                             {"categories", object(std::move(categories))},
@@ -247,8 +249,9 @@ Json breakdown_schema() {
   for (const char* key :
        {"forward", "backward", "recompute", "optimizer", "tensor_parallel", "context_parallel",
         "expert_parallel", "pipeline", "data_parallel", "bubble", "allocator"})
-    parts.push_back({key, real()});
-  parts.push_back({"host", described(real(), "waiting for what the host keeps or updates"), false});
+    parts.push_back({key, real(kSeconds)});
+  parts.push_back(
+      {"host", described(real(kSeconds), "waiting for what the host keeps or updates"), false});
   return object(std::move(parts));
 }
 
@@ -262,9 +265,9 @@ Json asynchrony_schema() {
                                             {"high", real()},
                                             {"basis", text()},
                                             {"provenance", text()}})},
-                 {"effective_step_seconds", real()},
-                 {"effective_tokens_per_second", real(), false},
-                 {"days_per_trillion_tokens", real(), false},
+                 {"effective_step_seconds", real(kSeconds)},
+                 {"effective_tokens_per_second", real(kAmount), false},
+                 {"days_per_trillion_tokens", real(kAmount), false},
                  {"stages", list_of(object({{"stage", whole()},
                                             {"device", whole()},
                                             {"forward_delay", whole()},
@@ -295,26 +298,26 @@ std::vector<Member> result_members() {
                           {"devices_per_node", whole(1)}})},
       {"plan", plan_object()},
       {"verdict", verdict_schema()},
-      {"step_seconds", band_of(real())},
-      {"tokens_per_second", real(), false},
-      {"tokens_per_second_per_device", real(), false},
-      {"samples_per_second", real(), false},
-      {"model_flops_per_step", real()},
-      {"hardware_flops_per_step", real()},
-      {"tflops_per_device", real(), false},
+      {"step_seconds", band_of(real(kSeconds))},
+      {"tokens_per_second", real(kAmount), false},
+      {"tokens_per_second_per_device", real(kAmount), false},
+      {"samples_per_second", real(kAmount), false},
+      {"model_flops_per_step", real(kAmount)},
+      {"hardware_flops_per_step", real(kAmount)},
+      {"tflops_per_device", real(kAmount), false},
       {"mfu", fraction()},
       {"hfu", fraction()},
       {"mfu_by_definition", shares_by_definition(), false},
-      {"peak_flops_used", real()},
+      {"peak_flops_used", real(kAmount)},
       {"bubble_fraction", fraction()},
       {"exposed_communication_fraction", fraction()},
       {"asynchrony", asynchrony_schema(), false},
       {"memory", memory_schema()},
       {"breakdown_seconds", breakdown_schema(), false},
       {"critical_device", whole(), false},
-      {"energy_joules", band_of(real()), false},
+      {"energy_joules", band_of(real(kAmount)), false},
       {"energy_basis", described(text(), "what a device draws by what it does"), false},
-      {"mean_device_watts", real(), false},
+      {"mean_device_watts", real(kAmount), false},
       {"money",
        object({{"value", real()},
                {"low", real()},
@@ -326,7 +329,7 @@ std::vector<Member> result_members() {
        list_of(object({{"setting", text()},
                        {"taken", text()},
                        {"other", text()},
-                       {"step_seconds", real()},
+                       {"step_seconds", real(kSeconds)},
                        {"change", described(real(), "share of the time a sample takes")},
                        {"sentence", text()}})),
        false},
@@ -379,7 +382,7 @@ Json nothing_fits_schema() {
                                     {"words", text()},
                                     {"fits", truth()},
                                     {"margin_bytes", signed_whole()},
-                                    {"step_seconds", real()}}))}});
+                                    {"step_seconds", real(kSeconds)}}))}});
 }
 
 Json why_schema() {
@@ -433,8 +436,8 @@ Json search_schema() {
               {"refined",
                described(list_of(object({{"words", list_of(text())},
                                          {"changes", list_of(text())},
-                                         {"step_seconds", real()},
-                                         {"simulated_seconds", real(), false},
+                                         {"step_seconds", real(kSeconds)},
+                                         {"simulated_seconds", real(kSeconds), false},
                                          {"reserved_bytes", whole()}})),
                          "beyond the grid, quicker than the best of it"),
                false},
@@ -492,7 +495,7 @@ Json schedules_schema() {
                     {"asynchronous", truth()},
                     {"why_not", text(), false},
                     {"changed", described(text(), "arguments of --set"), false},
-                    {"step_seconds", real(), false},
+                    {"step_seconds", real(kSeconds), false},
                     {"tokens", described(text(), "what a token of stale weights is worth"), false},
                     {"bubble_fraction", fraction(), false},
                     {"peak_bytes", whole(), false},
@@ -532,7 +535,7 @@ Json knob_value_schema() {
        {"why_not", text(), false},
        {"field", described(text(), "of the plan, that is refused"), false},
        {"fix", text(), false},
-       {"step_seconds", real(), false},
+       {"step_seconds", real(kSeconds), false},
        {"change", described(real(), "time of a token (a sample) against the plan's, less one"),
         false},
        {"peak_bytes", whole(), false},
@@ -633,7 +636,7 @@ Json knobs_schema() {
       object({schema_member("trainyard/knobs"),
               {"model", text()},
               {"cluster", text()},
-              {"step_seconds", real()},
+              {"step_seconds", real(kSeconds)},
               {"reserved_bytes", whole()},
               {"margin_bytes", signed_whole()},
               {"capacity_bytes", whole()},
@@ -646,7 +649,7 @@ Json knobs_schema() {
 
 // These are step and memory of one plan, together with the given members.
 Json figures_schema(std::vector<Member> more) {
-  more.insert(more.end(), {{"step_seconds", real()},
+  more.insert(more.end(), {{"step_seconds", real(kSeconds)},
                            {"reserved_bytes", whole()},
                            {"margin_bytes", described(signed_whole(), "negative = over")},
                            {"fits", truth()}});
@@ -673,8 +676,8 @@ Json flip_schema() {
            {"sentence", text()},
            {"causes", list_of(object(
                           {{"cause", text()},
-                           {"winner_seconds", real()},
-                           {"runner_up_seconds", real()},
+                           {"winner_seconds", real(kSeconds)},
+                           {"runner_up_seconds", real(kSeconds)},
                            {"falls_to_seconds",
                             described(real(), "at which the plans tie, all else equal"), false}}))},
            {"flips", list_of(object({{"figure", text()},
@@ -682,8 +685,8 @@ Json flip_schema() {
                                      {"at", text()},
                                      {"factor", described(real(), "at which the runner-up wins")},
                                      {"short_of", described(real(), "at which it does not")},
-                                     {"winner_seconds", real()},
-                                     {"runner_up_seconds", real()},
+                                     {"winner_seconds", real(kSeconds)},
+                                     {"runner_up_seconds", real(kSeconds)},
                                      {"sentence", text()}}))}}));
 }
 
@@ -693,7 +696,7 @@ Json owners_schema() {
       object({schema_member("trainyard/owners"),
               {"device", whole()},
               {"phase", text()},
-              {"at_seconds", real()},
+              {"at_seconds", real(kSeconds)},
               {"peak_bytes", whole()},
               {"activations", list_of(object({{"block", text()},
                                               {"module", text()},
@@ -844,8 +847,8 @@ Json residual_schema() {
                                       "predicted peak; the worst rank's")},
                  {"critical_rank", whole()},
                  {"causes", list_of(object({{"cause", text()},
-                                            {"predicted_seconds", real()},
-                                            {"measured_seconds", real()}}))},
+                                            {"predicted_seconds", real(kSeconds)},
+                                            {"measured_seconds", real(kSeconds)}}))},
                  {"waves", list_of(object({{"rank", whole()},
                                            {"predicted_peak_bytes", whole()},
                                            {"measured_peak_bytes", whole()},
@@ -889,7 +892,7 @@ Json run_schema() {
            {"loss", described(Json::object(), "by update; null where it is no finite number")},
            {"step_seconds", described(real(), "median; absent where no time is measured"), false},
            {"step_times", list_of(real()), false},
-           {"samples_per_second", real(), false},
+           {"samples_per_second", real(kAmount), false},
            {"devices", list_of(object({{"rank", whole()},
                                        {"peer", whole()},
                                        {"peak_bytes", whole()},
@@ -927,8 +930,8 @@ Json runs_schema() {
                                {"outcome", text()},
                                {"steps", whole()},
                                {"loss", described(real(), "of the last update"), false},
-                               {"step_seconds", real(), false},
-                               {"predicted_step_seconds", real(), false},
+                               {"step_seconds", real(kSeconds), false},
+                               {"predicted_step_seconds", real(kSeconds), false},
                                {"peak_bytes", described(whole(), "of the fullest device"), false},
                                {"predicted_peak_bytes", whole(), false},
                                {"note", text()},
@@ -1066,10 +1069,10 @@ Json trace_schema() {
             list_of(object({{"process", text()},
                             {"rank", whole(), false},
                             {"spans", whole()},
-                            {"compute_seconds", real()},
-                            {"exposed_communication_seconds", real()},
-                            {"exposed_transfer_seconds", real()},
-                            {"idle_seconds", real()},
+                            {"compute_seconds", real(kSeconds)},
+                            {"exposed_communication_seconds", real(kSeconds)},
+                            {"exposed_transfer_seconds", real(kSeconds)},
+                            {"idle_seconds", real(kSeconds)},
                             {"busy_seconds",
                              described(object(std::move(kinds)), "streams side by side, each")}}))},
            {"counters",
@@ -1094,8 +1097,8 @@ Json links_schema() {
               {"held_out_error", described(real(), "median, of rows that the fit has not seen")},
               {"rows", list_of(object({{"bytes", whole()},
                                        {"in_place", truth()},
-                                       {"measured_seconds", real()},
-                                       {"fitted_seconds", real()},
+                                       {"measured_seconds", real(kSeconds)},
+                                       {"fitted_seconds", real(kSeconds)},
                                        {"error", real()}}))}}));
 }
 
@@ -1119,7 +1122,7 @@ Json snapshot_schema() {
                           {"rank", described(whole(), "of the plan"), false},
                           {"planned_peak_bytes", whole(), false},
                           {"divergence",
-                           object({{"at_seconds", real()},
+                           object({{"at_seconds", real(kSeconds)},
                                    {"category", text()},
                                    {"measured_bytes", whole()},
                                    {"planned_bytes", whole()},

@@ -5,6 +5,8 @@
 #include <cstring>
 
 #include "core/base/error.h"
+#include "core/base/units_text.h"
+#include "core/io/bytes/limits.h"
 
 namespace trainyard {
 namespace {
@@ -129,6 +131,14 @@ JsonTokens::Token JsonTokens::fail(const char* found) {
   return Token::End;
 }
 
+bool JsonTokens::is_long(std::ptrdiff_t size) { return size > kLongestText.value; }
+
+JsonTokens::Token JsonTokens::fail_long() {
+  fault_ = "a text of more than " + readable(kLongestText);
+  next_ = Next::Nothing;
+  return Token::End;
+}
+
 JsonTokens::Token JsonTokens::next() {
   if (next_ == Next::Nothing) return Token::End;
   skip_space();
@@ -178,7 +188,7 @@ JsonTokens::Token JsonTokens::value() {
 }
 
 JsonTokens::Token JsonTokens::opened(Token token) {
-  if (open_.size() == kDeepestTokens) {
+  if (open_.size() == kDeepestNesting) {
     too_deep_ = true;
     return fail("too many lists and objects in each other");
   }
@@ -204,6 +214,7 @@ JsonTokens::Token JsonTokens::quoted(Token token) {
   const char* first = ++at_;
   for (;;) {
     at_ = run_end<false>(at_, kEndsRun);
+    if (is_long(at_ - first)) return fail_long();
     if (*at_ == '"') {
       text_ = {first, at_++};
       return complete(token);
@@ -234,6 +245,7 @@ JsonTokens::Token JsonTokens::resolved(const char* first, Token token) {
     const char* const run = at_;
     at_ = run_end<false>(at_, kEndsRun);
     resolved_.append(run, at_);
+    if (is_long(static_cast<std::ptrdiff_t>(resolved_.size()))) return fail_long();
   }
 }
 
@@ -301,6 +313,7 @@ JsonTokens::Token JsonTokens::unquoted() {
   const char* first = at_;
   do {
     at_ = run_end<true>(at_, kOfWord);
+    if (is_long(at_ - first)) return fail_long();
   } while (at_ == end_ && more(first));
   text_ = {first, at_};
   if (text_.empty()) return fail("no value");

@@ -1,6 +1,6 @@
 // JsonTokens gives a JSON document as a sequence of tokens, read once from front to back. It holds
-// only a block of the document, or its longest text if that is longer. It is for documents of
-// gigabytes; json.h is for documents that are needed as a whole.
+// only a block of the document and one text, neither longer than its limit (bytes/limits.h). It is
+// for documents of gigabytes; json.h is for documents that are needed as a whole.
 //
 // This is our own reader because nlohmann-json and the packaged RapidJSON (of 2016) do not safely
 // reach the 100 MB/s at which Trainyard promises to open a trace of a gigabyte: RapidJSON reads 95
@@ -10,6 +10,7 @@
 // last entry, because other writers produce both.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -19,9 +20,6 @@
 #include "core/io/bytes/trace_import_options.h"
 
 namespace trainyard {
-
-/// Deepest nesting of lists and objects; deeper documents are refused.
-inline constexpr std::size_t kDeepestTokens = 200;
 
 class JsonTokens {
  public:
@@ -74,6 +72,8 @@ class JsonTokens {
   bool resolve_unicode();
   bool hex(unsigned& code);
   Token fail(const char* found);
+  Token fail_long();
+  static bool is_long(std::ptrdiff_t size);
   void skip_space();
   bool more(const char*& kept);
   bool at_end() { return at_ == end_ && !more(at_); }

@@ -11,9 +11,6 @@
 
 namespace trainyard {
 
-/// Most bytes of a file that are read for its header; this is enough for the vocabulary in it.
-inline constexpr Bytes kGgufHeaderBytes = 256_MiB;
-
 /// head is the file's first bytes, at least the whole header; file_bytes is the size of the whole
 /// file. Lists in the metadata are skipped. Throws Error{InvalidInput} at "SOURCE:BYTE" for a
 /// malformed header: cut off, counts beyond the file, unknown formats.

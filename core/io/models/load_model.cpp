@@ -4,6 +4,7 @@
 
 #include "core/base/error.h"
 #include "core/io/bytes/files.h"
+#include "core/io/bytes/limits.h"
 #include "core/io/documents/model_json.h"
 #include "core/io/json/inline_document.h"
 #include "core/io/json/schema.h"
@@ -17,8 +18,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr Bytes kMostBytes = 64_MiB;
-
 // A bare word is a name rather than a file: "gpt2" is the model, even if the current folder
 // contains a file of that name.
 bool looks_like_path(std::string_view text) {
@@ -28,8 +27,8 @@ bool looks_like_path(std::string_view text) {
 
 ImportedModel load_file(const std::string& path) {
   if (is_tensor_file(path)) return load_tensor_header(path);
-  if (path.ends_with(".onnx")) return import_onnx(read_file(path, kOnnxBytes), path);
-  const std::string text = read_file(path, kMostBytes);
+  if (path.ends_with(".onnx")) return import_onnx(read_file(path, kLargestOnnx), path);
+  const std::string text = read_file(path, kLargestConfig);
   const Json document = parse_json(text, path);
   if (document.find("schema")) return {model_from_json(document, path), {}};
   return import_hf_config_with_report(text, path);

@@ -10,9 +10,6 @@
 
 namespace trainyard {
 
-/// Most bytes that are read; external weights are never read.
-inline constexpr Bytes kOnnxBytes = 1024_MiB;
-
 /// bytes is the file's content; place is its path, after which the model is named. The first
 /// dimension of the first input is the batch. An operator without an equivalent here is skipped and
 /// reported if it keeps its input's shape; otherwise the import fails with a message.

@@ -4,6 +4,7 @@
 
 #include "core/base/error.h"
 #include "core/base/units_text.h"
+#include "core/io/bytes/limits.h"
 #include "core/io/json/json.h"
 
 namespace trainyard {
@@ -75,8 +76,8 @@ std::int64_t safetensors_header_length(std::string_view eight, std::int64_t file
     refuse(source, "expected a header within the file's " + std::to_string(file_bytes) +
                        " bytes, found one of " + std::to_string(length));
   const auto bytes = static_cast<std::int64_t>(length);
-  if (Bytes{bytes} > kSafetensorsHeaderBytes)
-    refuse(source, "expected a header of at most " + readable(kSafetensorsHeaderBytes) +
+  if (Bytes{bytes} > kLargestSafetensorsHeader)
+    refuse(source, "expected a header of at most " + readable(kLargestSafetensorsHeader) +
                        ", found " + readable(Bytes{bytes}));
   return bytes;
 }

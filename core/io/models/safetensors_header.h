@@ -11,9 +11,6 @@
 
 namespace trainyard {
 
-/// Most bytes of a header that are read.
-inline constexpr Bytes kSafetensorsHeaderBytes = 100_MiB;
-
 /// head is the file's first bytes, at least 8 and the whole header; file_bytes is the size of the
 /// whole file, against which every offset is checked. Throws Error{InvalidInput} at "SOURCE" or
 /// "SOURCE#/tensor".

@@ -10,6 +10,7 @@
 #include "core/base/number_text.h"
 #include "core/io/bytes/file_head.h"
 #include "core/io/bytes/files.h"
+#include "core/io/bytes/limits.h"
 #include "core/io/json/json.h"
 #include "core/io/models/gguf_header.h"
 #include "core/io/models/safetensors_header.h"
@@ -249,7 +250,7 @@ TensorHeader read_safetensors(const std::string& path) {
 
 // Reads every shard that the index names, in the index's own folder.
 TensorHeader read_index(const std::string& path) {
-  const Json document = parse_json(read_file(path, 64_MiB), path);
+  const Json document = parse_json(read_file(path, kLargestConfig), path);
   const JsonCursor root(document, path);
   const JsonCursor map = root.at("weight_map");
   std::set<std::string> shards;
@@ -339,7 +340,7 @@ bool is_tensor_file(std::string_view path) {
 ImportedModel load_tensor_header(const std::string& path) {
   expect_whole(path);
   if (path.ends_with(".gguf")) {
-    const FileHead head = read_file_head(path, kGgufHeaderBytes);
+    const FileHead head = read_file_head(path, kLargestGgufHeader);
     return model_from_header(parse_gguf_header(head.bytes, head.file.value, path), stem_of(path),
                              path);
   }
@@ -348,7 +349,7 @@ ImportedModel load_tensor_header(const std::string& path) {
   const fs::path config = fs::path(path).parent_path() / "config.json";
   std::error_code ignored;
   if (!fs::is_regular_file(config, ignored)) return model_from_header(header, stem_of(path), path);
-  ImportedModel imported = import_hf_config_with_report(read_file(config.string(), 64_MiB),
+  ImportedModel imported = import_hf_config_with_report(read_file(config.string(), kLargestConfig),
                                                         config.lexically_normal().string());
   const int fields = imported.report.fields;
   state_count(header, imported);

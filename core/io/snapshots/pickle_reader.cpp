@@ -85,8 +85,8 @@ class Machine {
     std::string text;
     for (char c = static_cast<char>(byte()); c != '\n'; c = static_cast<char>(byte())) {
       text += c;
-      if (text.size() > 1'000'000)
-        refuse("expected a line, found one of more than a million bytes");
+      if (text.size() > static_cast<std::size_t>(kLongestText.value))
+        refuse("expected a line of at most " + readable(kLongestText) + ", found a longer one");
     }
     return text;
   }

@@ -17,6 +17,7 @@
 
 #include "core/base/units.h"
 #include "core/io/bytes/byte_source.h"
+#include "core/io/bytes/limits.h"
 #include "core/io/snapshots/pickle_value.h"
 
 namespace trainyard {
@@ -44,7 +45,7 @@ struct PickleOptions {
   std::function<bool(Pickle&, PickleValue::Kind, std::span<const PickleValue> items,
                      std::uint64_t& folded)>
       fold = {};
-  Bytes limit = 8_GiB;  // limit of what is stored; more is refused
+  Bytes limit = kLargestSnapshot;  // limit of what is stored; more is refused
 };
 
 /// Reads protocols 0 to 5 as far as they are plain data. Blocks. Throws Error{InvalidInput} at

@@ -10,8 +10,10 @@
 
 #include "core/base/error.h"
 #include "core/base/number_text.h"
+#include "core/base/printable.h"
 #include "core/io/bytes/byte_source.h"
 #include "core/io/bytes/decimal_time.h"
+#include "core/io/bytes/limits.h"
 #include "core/io/json/json_tokens.h"
 #include "core/io/traces/chrome_event.h"
 #include "core/io/traces/chrome_trace_scan.h"
@@ -75,7 +77,7 @@ class EventReader {
       case ')':
         return;
       default:
-        return defect("a phase of the format", "\"" + e.phase + "\"");
+        return defect("a phase of the format", "\"" + printable(e.phase) + "\"");
     }
   }
 
@@ -344,7 +346,7 @@ Bytes read_events(ByteSource& bytes, const std::string& source, const TraceImpor
                 {fmt::format("{}:{} (byte {})", source, tokens.line(), tokens.offset())});
   };
   if (tokens.is_too_deep())
-    refuse(fmt::format("expected at most {} lists and objects in each other", kDeepestTokens));
+    refuse(fmt::format("expected at most {} lists and objects in each other", kDeepestNesting));
   const bool broken = !tokens.fault().empty();
   if (broken && document.shown() == 0)
     refuse("expected trace events as JSON, found " + tokens.fault());

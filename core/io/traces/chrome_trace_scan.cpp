@@ -9,6 +9,7 @@
 #include "core/base/error.h"
 #include "core/base/number_text.h"
 #include "core/io/bytes/decimal_time.h"
+#include "core/io/bytes/limits.h"
 #include "core/io/traces/chrome_event.h"
 #include "core/io/traces/trace_measure.h"
 
@@ -17,7 +18,6 @@ namespace {
 
 constexpr std::size_t kScanBlock = std::size_t{1} << 18;
 constexpr std::size_t kLongestWord = 256;  // the rest of a longer word is ignored
-constexpr std::size_t kDeepestScan = 200;
 
 // Marks are the characters to stop at: all of JSON's syntax where words are used, elsewhere only
 // brackets and quotes.
@@ -117,7 +117,7 @@ class TraceScan {
   }
 
   bool open(char c) {
-    if (open_.size() == kDeepestScan) return false;
+    if (open_.size() == kDeepestNesting) return false;
     open_.push_back(c);
     if (c == '[' && (open_.size() == 1 || (open_.size() == 2 && key_ == "traceEvents")))
       event_depth_ = open_.size() + 1;
