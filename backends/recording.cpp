@@ -1,6 +1,6 @@
 #include "backends/recording.h"
 
-#include "core/io/bytes/files.h"
+#include "core/io/bytes/file_writer.h"
 #include "core/io/documents/timeline_json.h"
 
 namespace trainyard {
@@ -8,8 +8,8 @@ namespace trainyard {
 BackendRun Recording::run(const RunOptions& options) {
   BackendRun run = answers_.run(options);
   if (!run.timeline.spans.empty())
-    write_file_atomically(
-        path_, write_timeline({.timeline = run.timeline, .waves = run.waves, .program = program_}));
+    write_file(path_,
+               write_timeline({.timeline = run.timeline, .waves = run.waves, .program = program_}));
   return run;
 }
 

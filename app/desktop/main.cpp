@@ -1,6 +1,7 @@
 // trainyard-desktop: the program with the window.
 #include <QAction>
 #include <QApplication>
+#include <QBuffer>
 #include <QMetaType>
 #include <QStatusBar>
 #include <QTimer>
@@ -19,10 +20,24 @@
 #include "app/desktop/shell/key_bindings.h"
 #include "app/desktop/shell/state_file.h"
 #include "app/desktop/shell/window.h"
+#include "core/base/error.h"
+#include "core/io/bytes/file_writer.h"
 #include "visualizers/memory/kept_memory.h"
 
 namespace trainyard {
 namespace {
+
+bool save_picture(Window& window, const QString& file) {
+  QBuffer bytes;
+  try {
+    window.grab().save(&bytes, "PNG");
+    write_file(file.toStdString(), bytes.data().toStdString());
+    return true;
+  } catch (const Error& error) {
+    std::fprintf(stderr, "%s\n", describe(error).c_str());
+    return false;
+  }
+}
 
 // Checks periodically whether everything is drawn, then saves the picture and exits.
 void take_screenshot(Window& window, const QString& file) {
@@ -32,9 +47,7 @@ void take_screenshot(Window& window, const QString& file) {
     calm = window.settled() ? calm + 1 : 0;
     if (calm < 4) return;
     timer->stop();
-    const bool saved = window.grab().save(file, "PNG");
-    if (!saved) std::fprintf(stderr, "%s: expected a file that can be written\n", qPrintable(file));
-    QApplication::exit(saved ? 0 : 1);
+    QApplication::exit(save_picture(window, file) ? 0 : 1);
   });
   timer->start();
 }

@@ -19,6 +19,7 @@
 
 #include "core/base/digest.h"
 #include "core/base/error.h"
+#include "core/io/bytes/file_writer.h"
 #include "core/io/bytes/files.h"
 
 namespace trainyard {
@@ -170,7 +171,7 @@ Checkpoint parse_checkpoint(std::string_view bytes, const std::string& path) {
 }
 
 void save(const Checkpoint& checkpoint, const std::string& path) {
-  write_file_through(path + ".new", path, to_bytes(checkpoint));
+  write_file_atomically(path, to_bytes(checkpoint));
 }
 
 Checkpoint load_checkpoint(const std::string& path) {

@@ -1,6 +1,6 @@
 // A checkpoint is all that a run needs to continue with the same bits: weights, optimizer state,
-// loss scale, position in the data. It is one file, written beside the old one and then renamed
-// over it, so that a complete file exists at any time.
+// loss scale, position in the data. It is one file, replaced as a whole
+// (core/io/bytes/file_writer.h), so that a complete one exists at any time.
 #pragma once
 
 #include <cstdint>
@@ -29,8 +29,7 @@ struct Checkpoint {
 };
 
 /// A digest in the file covers every byte. Blocks and returns once the file is on the disk. Throws
-/// Error{Io}, in which case the old file is unchanged. A process that is killed during this leaves
-/// PATH.new beside it, which the next save overwrites.
+/// as write_file_atomically() does.
 void save(const Checkpoint&, const std::string& path);
 /// Throws Error{InvalidInput} saying what is wrong: missing, no checkpoint, another version, cut
 /// off, damaged (which part).

@@ -9,6 +9,7 @@
 #include "app/cli/topics.h"
 #include "app/cli/verb.h"
 #include "core/base/error.h"
+#include "core/io/bytes/file_writer.h"
 #include "core/io/json/json.h"
 #include "core/io/json/json_schemas.h"
 #include "tests/app/conforms.h"

@@ -41,6 +41,7 @@ TEST(CommandLine, RefusesWithThePlace) {
       {{"--perspective", "analyze"},
        "--perspective: expected " + perspective_names().toStdString() + ", found \"analyze\""},
       {{"--tab", "pareto"}, "--tab: expected " + tab_names().toStdString() + ", found \"pareto\""},
+      {{"--state", "/dev"}, "/dev: expected a regular file, found a folder"},
   };
   for (const auto& [words, sentence] : testing::non_empty(wrong)) {
     try {

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "core/base/error.h"
+#include "core/io/bytes/file_writer.h"
 
 namespace trainyard {
 namespace {
@@ -34,20 +35,6 @@ class Files : public ::testing::Test {
   fs::path folder_;
 };
 
-TEST_F(Files, WhatIsWrittenIsRead) {
-  const std::string content("a\0b\n", 4);
-  write_file_atomically(at("x"), content);
-  EXPECT_EQ(read_file(at("x")), content);
-  write_file_atomically(at("x"), "");
-  EXPECT_EQ(read_file(at("x")), "");
-  EXPECT_EQ(std::distance(fs::directory_iterator(folder_), fs::directory_iterator()),
-            1);  // nothing
-                 // is
-                 // left
-                 // beside
-                 // it
-}
-
 TEST_F(Files, WhatCannotBeReadIsSaid) {
   write_file_atomically(at("config.json"), std::string(2000, 'x'));
   EXPECT_EQ(refusal(at("confg.json")),
@@ -56,14 +43,6 @@ TEST_F(Files, WhatCannotBeReadIsSaid) {
   EXPECT_EQ(refusal(at("config.json"), 1_KiB), "expected at most 1.00 KiB, found 1.95 KiB");
   EXPECT_EQ(refusal("/dev/null"), "expected an ordinary file, found a device, pipe or socket");
   EXPECT_NE(refusal(at("config.json/x")), "accepted");
-}
-
-TEST_F(Files, AFailedWriteLeavesTheOldFile) {
-  EXPECT_THROW(write_file_atomically(at("no/such/folder"), "x"), Error);
-  fs::create_directory(at("folder"));
-  EXPECT_THROW(write_file_atomically(at("folder"), "x"), Error);
-  EXPECT_TRUE(fs::is_directory(at("folder")));
-  EXPECT_EQ(std::distance(fs::directory_iterator(folder_), fs::directory_iterator()), 1);
 }
 
 }  // namespace

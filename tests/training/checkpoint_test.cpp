@@ -136,7 +136,7 @@ TEST(Checkpoint, IsOfItsProgram) {
 TEST(Checkpoint, AFailedSaveLeavesTheOldOne) {
   const File file;
   save(small(), file.path());
-  std::filesystem::create_directory(file.path() + ".new");
+  std::filesystem::create_directory(file.folder() + "/.run.state.trainyard-new");
   EXPECT_THROW(save({}, file.path()), Error);
   expect_equal(load_checkpoint(file.path()), small());
 }

@@ -4,6 +4,7 @@
 
 #include "app/cli/pictures/picture_files.h"
 #include "app/cli/text/scenario_words.h"
+#include "core/io/bytes/file_writer.h"
 #include "visualizers/scaling/scaling_view.h"
 
 namespace trainyard {

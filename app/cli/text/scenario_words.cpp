@@ -1,13 +1,10 @@
 #include "app/cli/text/scenario_words.h"
 
-#include <sys/stat.h>
-
-#include <fstream>
 #include <ostream>
 #include <utility>
 
 #include "app/workspace/scenario/workspace.h"
-#include "core/io/bytes/files.h"
+#include "core/io/bytes/file_writer.h"
 #include "core/io/documents/order_json.h"
 #include "core/lowering/lower.h"
 
@@ -80,17 +77,6 @@ Flag grain_flag() {
 Grain grain_word(const Words& words, const Scenario& scenario) {
   if (!words.has("grain")) return natural_grain(scenario);
   return words.choice("grain", {"order", "op"}, "order") == "op" ? Grain::Op : Grain::Order;
-}
-
-void write_file(const std::string& path, const std::string& bytes) {
-  struct stat facts{};
-  if (stat(path.c_str(), &facts) != 0 || S_ISREG(facts.st_mode))
-    return write_file_atomically(path, bytes);
-  // A terminal, pipe or null device is written to directly, never replaced.
-  std::ofstream file(path, std::ios::binary);
-  file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  file.close();
-  if (!file) throw Error(Error::Kind::Io, "the file could not be written", {path});
 }
 
 void deliver(const std::string& text, const Words& words, Streams& streams) {

@@ -36,8 +36,6 @@ std::unique_ptr<CostModel> open_costs(const Words&, Scenario&);
 Flag grain_flag();
 Grain grain_word(const Words&, const Scenario&);
 
-/// Writes the whole file or nothing. Throws Error{Io}.
-void write_file(const std::string& path, const std::string& bytes);
 /// Prints to out; with --out it writes that file instead and says so on err unless --quiet.
 void deliver(const std::string& text, const Words&, Streams&);
 

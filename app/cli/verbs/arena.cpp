@@ -9,6 +9,7 @@
 #include "app/cli/text/scenario_words.h"
 #include "core/base/error.h"
 #include "core/base/units_text.h"
+#include "core/io/bytes/file_writer.h"
 #include "core/io/bytes/files.h"
 #include "core/io/bytes/limits.h"
 #include "core/io/documents/arena_csv.h"

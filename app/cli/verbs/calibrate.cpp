@@ -16,6 +16,7 @@
 #include "app/workspace/scenario/workspace.h"
 #include "backends/cpu/calibration/calibrate.h"
 #include "core/base/units_text.h"
+#include "core/io/bytes/file_writer.h"
 #include "core/io/bytes/files.h"
 #include "core/io/documents/calibration_json.h"
 #include "core/io/documents/profile_json.h"

@@ -13,6 +13,7 @@
 #include "app/workspace/comparison/snapshot_document.h"
 #include "core/base/error.h"
 #include "core/base/units_text.h"
+#include "core/io/bytes/file_writer.h"
 #include "core/io/bytes/files.h"
 #include "core/io/snapshots/memory_snapshot_import.h"
 #include "core/io/traces/nccl_tests_import.h"

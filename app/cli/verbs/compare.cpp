@@ -14,6 +14,7 @@
 #include "app/workspace/comparison/comparison.h"
 #include "app/workspace/comparison/comparison_files.h"
 #include "core/base/units_text.h"
+#include "core/io/bytes/file_writer.h"
 #include "core/io/json/json.h"
 #include "core/io/json/schema.h"
 

@@ -14,6 +14,7 @@
 #include "core/base/error.h"
 #include "core/base/nearest.h"
 #include "core/base/units_text.h"
+#include "core/io/bytes/file_writer.h"
 #include "core/io/bytes/files.h"
 #include "core/io/bytes/limits.h"
 #include "core/lesson/answers.h"

@@ -16,6 +16,7 @@
 #include "app/cli/text/scenario_words.h"
 #include "core/base/error.h"
 #include "core/base/units_text.h"
+#include "core/io/bytes/file_writer.h"
 #include "core/io/documents/plan_json.h"
 #include "core/methods/settings/settings.h"
 #include "planners/plans/mpi_ranks.h"

@@ -13,6 +13,7 @@
 #include "app/workspace/scenario/setting_words.h"
 #include "app/workspace/scenario/workspace.h"
 #include "core/base/error.h"
+#include "core/io/bytes/file_writer.h"
 #include "core/result/figures.h"
 #include "core/validation/validation.h"
 #include "visualizers/compare/waterfall_view.h"

@@ -22,6 +22,7 @@
 #include "core/base/error.h"
 #include "core/base/units_text.h"
 #include "core/exporters/trace_event.h"
+#include "core/io/bytes/file_writer.h"
 #include "visualizers/drawing/svg.h"
 #include "visualizers/view.h"
 #include "visualizers/view_data.h"
@@ -161,6 +162,7 @@ CpuOptions options_of(const Words& words) {
   if (options.checkpoint.empty() && (options.resume || options.checkpoint_every > 0))
     refuse_run_flag(options.resume ? "resume" : "checkpoint-every",
                     "expected --checkpoint FILE beside it, which says where");
+  if (!options.checkpoint.empty()) expect_writable(options.checkpoint);
   return options;
 }
 

@@ -11,6 +11,7 @@
 #include "app/workspace/schedules/schedule_panels.h"
 #include "core/base/error.h"
 #include "core/base/units_text.h"
+#include "core/io/bytes/file_writer.h"
 #include "core/io/json/json.h"
 #include "core/io/json/schema.h"
 #include "visualizers/drawing/png.h"

@@ -7,6 +7,7 @@
 #include "app/workspace/scenario/workspace.h"
 #include "core/base/error.h"
 #include "core/exporters/trace_event.h"
+#include "core/io/bytes/file_writer.h"
 #include "core/io/bytes/files.h"
 #include "core/io/documents/result_json.h"
 #include "core/program/program_text.h"

@@ -8,6 +8,7 @@
 #include "app/cli/text/validate_text.h"
 #include "app/cli/verb.h"
 #include "core/base/nearest.h"
+#include "core/io/bytes/file_writer.h"
 #include "core/io/bytes/files.h"
 #include "core/io/documents/profile_json.h"
 #include "core/io/documents/validation_json.h"

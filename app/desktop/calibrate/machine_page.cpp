@@ -22,7 +22,7 @@
 #include "app/desktop/scene/residuals_scene.h"
 #include "app/desktop/tables/view_table.h"
 #include "core/base/units_text.h"
-#include "core/io/bytes/files.h"
+#include "core/io/bytes/file_writer.h"
 #include "visualizers/viewmodel/format.h"
 
 namespace trainyard {

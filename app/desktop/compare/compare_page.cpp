@@ -21,7 +21,7 @@
 #include "app/workspace/scenario/priced_scenario.h"
 #include "app/workspace/scenario/published.h"
 #include "core/base/error.h"
-#include "core/io/bytes/files.h"
+#include "core/io/bytes/file_writer.h"
 #include "core/result/scenario_text.h"
 #include "visualizers/drawing/png.h"
 #include "visualizers/drawing/svg.h"

@@ -14,7 +14,7 @@
 #include "app/desktop/controls/theme.h"
 #include "app/desktop/controls/widgets.h"
 #include "app/workspace/scenario/exchange.h"
-#include "core/io/bytes/files.h"
+#include "core/io/bytes/file_writer.h"
 
 namespace trainyard {
 namespace {

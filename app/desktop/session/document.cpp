@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "app/desktop/session/first_plan.h"
+#include "core/io/bytes/file_writer.h"
 #include "core/io/bytes/files.h"
 
 namespace trainyard {

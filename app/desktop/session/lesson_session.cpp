@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "app/workspace/lessons/lesson_run.h"
+#include "core/io/bytes/file_writer.h"
 #include "core/io/bytes/files.h"
 #include "core/io/bytes/limits.h"
 #include "core/lesson/lesson_text.h"

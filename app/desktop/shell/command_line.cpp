@@ -11,6 +11,7 @@
 #include "app/desktop/shell/perspective.h"
 #include "app/workspace/scenario/setting_words.h"
 #include "core/base/nearest.h"
+#include "core/io/bytes/file_writer.h"
 
 namespace trainyard {
 namespace {
@@ -105,6 +106,7 @@ CommandLine parse_command_line(const QStringList& arguments) {
   for (const QString& name : line.commands) expect_command(name);
   line.fresh = parser.isSet("fresh");
   line.state = parser.value("state");
+  if (parser.isSet("state")) expect_writable(line.state.toStdString());
   line.screenshot = parser.value("screenshot");
   if (parser.isSet("size")) line.size = size_of(parser.value("size"));
   return line;

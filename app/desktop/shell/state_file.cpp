@@ -17,7 +17,7 @@
 #include "app/desktop/controls/page.h"
 #include "app/desktop/controls/readings.h"
 #include "app/desktop/shell/window.h"
-#include "core/io/bytes/files.h"
+#include "core/io/bytes/file_writer.h"
 #include "core/io/json/json.h"
 
 namespace trainyard {

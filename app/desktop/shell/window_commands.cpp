@@ -40,6 +40,7 @@
 #include "app/workspace/scenario/workspace.h"
 #include "core/cost/physical.h"
 #include "core/exporters/trace_event.h"
+#include "core/io/bytes/file_writer.h"
 #include "core/io/bytes/files.h"
 #include "core/io/json/inline_document.h"
 #include "core/model/zoo/zoo.h"

@@ -101,46 +101,4 @@ FileHead read_file_head(const std::string& path, Bytes most) {
   return {read_bytes(path, file, std::min(size, most).value), size};
 }
 
-namespace {
-
-// Fills a new file beside the path and renames it over the path.
-void replace(const std::string& path, std::string_view content, const Descriptor& file,
-             const std::string& beside) {
-  const auto give_up = [&](const char* doing) {
-    const int cause = errno;
-    ::unlink(beside.c_str());
-    errno = cause;
-    fail(path, doing);
-  };
-  struct stat old{};
-  const bool replaces = ::stat(path.c_str(), &old) == 0;
-  if (replaces && S_ISDIR(old.st_mode)) errno = EISDIR, give_up("writing");
-  ::fchmod(file.value, replaces ? old.st_mode & 07777 : 0644);
-  while (!content.empty()) {
-    const ssize_t put = ::write(file.value, content.data(), content.size());
-    if (put < 0 && errno == EINTR) continue;
-    if (put < 0) give_up("writing");
-    content.remove_prefix(static_cast<std::size_t>(put));
-  }
-  if (::fsync(file.value) != 0) give_up("flushing");
-  if (::rename(beside.c_str(), path.c_str()) != 0) give_up("renaming");
-}
-
-}  // namespace
-
-void write_file_atomically(const std::string& path, std::string_view content) {
-  std::string beside = path + ".XXXXXX";
-  const Descriptor file(::mkstemp(beside.data()));
-  if (file.value < 0) fail(path, "writing beside it");
-  replace(path, content, file, beside);
-}
-
-void write_file_through(const std::string& beside, const std::string& path,
-                        std::string_view content) {
-  constexpr int kFresh = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW;
-  const Descriptor file(::open(beside.c_str(), kFresh, 0600));
-  if (file.value < 0) fail(path, "writing beside it");
-  replace(path, content, file, beside);
-}
-
 }  // namespace trainyard

@@ -10,7 +10,6 @@
 #include <bit>
 #include <cerrno>
 #include <cstdint>
-#include <cstdio>
 #include <cstring>
 #include <exception>
 #include <functional>
@@ -22,6 +21,7 @@
 #include "core/base/error.h"
 #include "core/base/large_pages.h"
 #include "core/base/utf8.h"
+#include "core/io/bytes/file_writer.h"
 #include "core/io/documents/recorded_trace_json.h"
 #include "core/io/json/json.h"
 #include "core/io/json/schema.h"
@@ -391,21 +391,9 @@ std::string recorded_trace_bytes(const RecordedTrace& trace) {
 }
 
 void write_recorded_trace(const RecordedTrace& trace, const std::string& path) {
-  const std::string beside = path + ".part" + std::to_string(::getpid());
-  std::FILE* file = std::fopen(beside.c_str(), "wb");
-  const auto fail = [&](const char* doing) {
-    const std::string why = std::strerror(errno);
-    if (file != nullptr) std::fclose(file);
-    std::remove(beside.c_str());
-    throw Error(Error::Kind::Io, std::string(doing) + " failed: " + why, {path});
-  };
-  if (file == nullptr) fail("writing");
-  write_all(trace, [&](std::string_view part) {
-    if (std::fwrite(part.data(), 1, part.size(), file) != part.size()) fail("writing");
-  });
-  if (std::fflush(file) != 0 || ::fsync(::fileno(file)) != 0) fail("writing");
-  if (std::fclose(std::exchange(file, nullptr)) != 0) fail("writing");
-  if (std::rename(beside.c_str(), path.c_str()) != 0) fail("renaming");
+  FileWriter file(path, FileWriter::Takes::StreamsToo);
+  write_all(trace, [&](std::string_view part) { file.write(part); });
+  file.finish();
 }
 
 RecordedTrace parse_recorded_trace(std::string_view bytes, const std::string& source,

@@ -22,7 +22,8 @@ inline constexpr std::uint32_t kRecordedTraceVersion = 1;
 /// Returns whether the bytes begin as such a file does.
 bool is_recorded_trace(std::string_view bytes);
 
-/// Replaces the file at once or not at all. Blocks. Throws Error{Io}.
+/// Replaces the file at once or not at all, or writes to a stream. Blocks. Throws as FileWriter
+/// does.
 void write_recorded_trace(const RecordedTrace&, const std::string& path);
 std::string recorded_trace_bytes(const RecordedTrace&);
 
