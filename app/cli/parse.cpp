@@ -23,6 +23,13 @@ std::vector<std::string> dashed(const Verb& verb) {
   return names;
 }
 
+// Nothing would be read or written, and a run that was to be kept would be lost in silence.
+void expect_path(const Flag& flag, const std::string& value) {
+  if (value.empty() && flag.value.starts_with("FILE"))
+    throw Error(Error::Kind::InvalidInput, "expected the path of a file, found an empty one",
+                {"--" + std::string(flag.name)});
+}
+
 void refuse_extra(const Verb& verb, const std::string& word) {
   if (word.size() > 1 && word[0] == '-') {
     const std::string name = word.substr(0, word.find('='));
@@ -67,6 +74,7 @@ Words parse(const Verb& verb, const std::vector<std::string>& arguments) {
       refuse_words(
           verb, fmt::format("expected --{} once, found it {} times", flag.name, values[i].size()));
     if (flag.value == "KEY=VALUE") refuse_repeated_keys(values[i], {"--" + std::string(flag.name)});
+    for (const std::string& value : values[i]) expect_path(flag, value);
     for (std::string& value : values[i]) words.add(flag.name, std::move(value));
   }
   for (const std::string& word : app.remaining()) {

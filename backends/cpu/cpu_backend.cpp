@@ -46,6 +46,7 @@ struct CpuBackend::Impl {
       : workload(job.workload),
         program(job.program),
         training(with_loss_scale(*job.training, job.workload.scenario.plan)),
+        data(*job.data),
         options(o),
         plan(workload, program),
         execution(plan, training, options, *job.data),
@@ -64,6 +65,7 @@ struct CpuBackend::Impl {
   const Workload& workload;
   const Program& program;
   Training training;
+  const DataSource& data;
   CpuOptions options;
   RunPlan plan;
   CpuExecution execution;
@@ -94,6 +96,7 @@ struct CpuBackend::Impl {
     c.seed = training.seed;
     c.scaler = execution.scaler().state();
     c.losses = losses;
+    c.settings = checkpoint_settings(training, data);
     each_state([&](std::string name, const Allocation& held) {
       if (held)
         c.parts.push_back(
@@ -107,6 +110,8 @@ struct CpuBackend::Impl {
     expect_same(c, digest(program),
                 workload.scenario.model.name + " on " + workload.scenario.cluster.name,
                 options.checkpoint);
+    expect_same_training(c, checkpoint_settings(training, data), training.steps,
+                         options.checkpoint);
     std::size_t next = 0;
     each_state([&](const std::string& name, Allocation& held) {
       if (!held) return;

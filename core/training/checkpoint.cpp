@@ -4,7 +4,8 @@
 //   u32        version
 //   u64        length of the head
 //   head       program, step, seed (u64 each), scenario, loss scale, losses, then for each part its
-//              name, length and digest; a text or list is its length (u64) and its content
+//              name, length and digest, then (version 2) for each setting its key and value; a text
+//              or list is its length (u64) and its content
 //   u64        digest of everything before
 //   parts      one after the other, without gaps, to the end
 //
@@ -26,7 +27,7 @@ namespace trainyard {
 namespace {
 
 constexpr std::string_view kMagic = "trainyard state\n";
-constexpr std::uint32_t kVersion = 1;
+constexpr std::uint32_t kVersion = 2, kVersionWithoutSettings = 1;
 constexpr Bytes kLargestCheckpoint = 256_GiB;
 
 class Writer {
@@ -88,9 +89,13 @@ struct PartHead {
 };
 
 // Reads everything but the parts' content.
-std::vector<PartHead> read_head(Reader reader, const std::string& path, Checkpoint& into) {
+std::vector<PartHead> read_head(Reader reader, std::uint32_t version, const std::string& path,
+                                Checkpoint& into) {
   into.program = reader.number<std::uint64_t>();
   into.step = reader.number<std::int64_t>();
+  if (into.step < 0)
+    refuse(path, fmt::format("expected a checkpoint after 0 updates or more, found one after {}",
+                             into.step));
   into.seed = reader.number<std::uint64_t>();
   into.scenario = reader.text();
   into.scaler.scale = reader.real();
@@ -104,6 +109,11 @@ std::vector<PartHead> read_head(Reader reader, const std::string& path, Checkpoi
     into.parts.push_back({reader.text(), {}});
     head = {reader.number<std::uint64_t>(), 0};
     head.digest = reader.number<std::uint64_t>();
+  }
+  if (version != kVersionWithoutSettings) {
+    into.settings.resize(reader.count(2 * sizeof(std::uint64_t)));
+    if (into.settings.empty()) refuse(path, "expected settings of training, found none");
+    for (auto& [key, value] : into.settings) key = reader.text(), value = reader.text();
   }
   if (reader.left() > 0)
     refuse(path, fmt::format("expected the end of a checkpoint's head, found {} more bytes",
@@ -128,9 +138,12 @@ std::string to_bytes(const Checkpoint& c) {
     head.number(static_cast<std::uint64_t>(part.content.size()));
     head.number(digest(part.content));
   }
+  if (!c.settings.empty()) head.number(static_cast<std::uint64_t>(c.settings.size()));
+  for (const CheckpointSetting& setting : c.settings)
+    head.text(setting.key), head.text(setting.value);
   Writer file;
   file.raw(kMagic);
-  file.number(kVersion);
+  file.number(c.settings.empty() ? kVersionWithoutSettings : kVersion);
   file.text(head.take());
   std::string bytes = file.take();
   Writer seal;
@@ -146,15 +159,16 @@ Checkpoint parse_checkpoint(std::string_view bytes, const std::string& path) {
     refuse(path, bytes.empty() ? "expected a checkpoint, found an empty file"
                                : "expected a checkpoint, found a file of another kind");
   reader.raw(kMagic.size());
-  if (const auto version = reader.number<std::uint32_t>(); version != kVersion)
-    refuse(path,
-           fmt::format("expected a checkpoint of version {}, found version {}", kVersion, version));
+  const auto version = reader.number<std::uint32_t>();
+  if (version != kVersion && version != kVersionWithoutSettings)
+    refuse(path, fmt::format("expected a checkpoint of version {} or {}, found version {}",
+                             kVersionWithoutSettings, kVersion, version));
   const std::string_view head = reader.raw(reader.number<std::uint64_t>());
   const std::string_view sealed = bytes.substr(0, bytes.size() - reader.left());
   if (reader.number<std::uint64_t>() != digest(sealed))
     refuse(path, "expected a whole checkpoint, found one whose head is damaged");
   Checkpoint found;
-  const std::vector<PartHead> heads = read_head(Reader(head, path), path, found);
+  const std::vector<PartHead> heads = read_head(Reader(head, path), version, path, found);
   for (std::size_t i = 0; i < heads.size(); ++i) {
     CheckpointPart& part = found.parts[i];
     const std::string_view content = reader.raw(heads[i].size);
@@ -176,6 +190,39 @@ void save(const Checkpoint& checkpoint, const std::string& path) {
 
 Checkpoint load_checkpoint(const std::string& path) {
   return parse_checkpoint(read_file(path, kLargestCheckpoint), path);
+}
+
+std::vector<CheckpointSetting> checkpoint_settings(const Training& training,
+                                                   const DataSource& data) {
+  const bool endless =
+      training.schedule == RateSchedule::Constant || training.schedule == RateSchedule::InverseRoot;
+  std::vector<CheckpointSetting> all = {{"data", data.content()}};
+  for (const TrainingKey& key : training_keys())
+    if (key.key != "steps" || !endless) all.push_back({std::string(key.key), key.read(training)});
+  return all;
+}
+
+void expect_same_training(const Checkpoint& checkpoint,
+                          const std::vector<CheckpointSetting>& settings, std::int64_t steps,
+                          const std::string& path) {
+  std::string expected, found, flags;
+  for (const CheckpointSetting& now : settings)
+    for (const CheckpointSetting& then : checkpoint.settings) {
+      if (then.key != now.key || then.value == now.value) continue;
+      expected += fmt::format(" {}={}", now.key, now.value);
+      found += fmt::format(" {}={}", then.key, then.value);
+      flags += then.key == "data" ? " the same --data"
+                                  : fmt::format(" --train {}={}", then.key, then.value);
+    }
+  if (!expected.empty())
+    refuse(path, fmt::format("expected a checkpoint trained with{}, found one with{}; it goes on "
+                             "with{}",
+                             expected, found, flags));
+  if (checkpoint.step > steps)
+    refuse(path, fmt::format(
+                     "expected a checkpoint after at most {} updates, found one after {}; --steps "
+                     "says how many there are in all",
+                     steps, checkpoint.step));
 }
 
 void expect_same(const Checkpoint& checkpoint, std::uint64_t program, std::string_view scenario,

@@ -35,7 +35,9 @@ class DataSource {
   virtual ~DataSource() = default;
   virtual std::string_view name() const = 0;   // "fashion-mnist"
   virtual std::string provenance() const = 0;  // file, package and version, in words
-  virtual std::int64_t samples() const = 0;    // per epoch
+  /// What all sources with these samples say, wherever their files lie.
+  virtual std::string content() const { return std::string(name()); }
+  virtual std::int64_t samples() const = 0;  // per epoch
   virtual std::int64_t evaluation_samples() const = 0;
   /// Returns everything about the model that does not fit the data: a tensor of another size, more
   /// classes.

@@ -39,6 +39,9 @@ class Text final : public DataSource {
 
   std::string_view name() const override { return name_; }
   std::string provenance() const override { return provenance_; }
+  std::string content() const override {
+    return fmt::format("a text of {} characters, digest {}", text_.size(), to_hex(digest(text_)));
+  }
   std::int64_t samples() const override { return trained_; }
   std::int64_t evaluation_samples() const override {
     return std::max<std::int64_t>(1, held_out_ / kEvaluationApart);

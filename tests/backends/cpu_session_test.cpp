@@ -81,6 +81,25 @@ TEST(CpuSession, ACheckpointOfAnotherPlanIsRefused) {
   std::filesystem::remove(path);
 }
 
+TEST(CpuSession, ACheckpointOfAnotherTrainingIsRefused) {
+  const std::string path = ::testing::TempDir() + "cpu_session_training.checkpoint";
+  CpuOptions options;
+  options.checkpoint = path;
+  const auto train = [&](const Training& training) {
+    train_on_cpu(tiny_mlp(3), 1, {"global-batch=4"}, training, options);
+  };
+  train(of_steps(2));
+  options.resume = true;
+  Training rate = of_steps(3), seed = of_steps(3);
+  rate.rate = 0.06, seed.seed = 2;
+  EXPECT_THROW(train(rate), Error);
+  EXPECT_THROW(train(seed), Error);
+  EXPECT_THROW(train(of_steps(1)), Error);
+  EXPECT_NO_THROW(train(of_steps(2)));
+  EXPECT_NO_THROW(train(of_steps(3)));
+  std::filesystem::remove(path);
+}
+
 // What an arena holds equals the ledger for the same instants: its peak to the byte, and never
 // more.
 TEST(CpuSession, HoldsWhatTheLedgerSays) {

@@ -10,10 +10,12 @@
 #include <cmath>
 #include <filesystem>
 #include <limits>
+#include <memory>
 
 #include "core/base/error.h"
 #include "core/base/random.h"
 #include "core/io/bytes/files.h"
+#include "core/training/data_sources.h"
 #include "tests/support/refusal.h"
 
 namespace trainyard {
@@ -26,6 +28,7 @@ Checkpoint small() {
   c.losses = {2.5, 1.25, std::numeric_limits<double>::infinity()};
   c.parts = {
       {"weights of stage 0", "abcdefgh"}, {"empty", ""}, {"order", std::string("\0\1\2", 3)}};
+  c.settings = {{"data", "random"}, {"rate", "0.01"}, {"seed", "3"}};
   return c;
 }
 
@@ -36,6 +39,7 @@ void expect_equal(const Checkpoint& a, const Checkpoint& b) {
   EXPECT_EQ(a.seed, b.seed);
   EXPECT_EQ(a.scaler, b.scaler);
   EXPECT_EQ(a.losses, b.losses);
+  EXPECT_EQ(a.settings, b.settings);
   ASSERT_EQ(a.parts.size(), b.parts.size());
   for (std::size_t i = 0; i < a.parts.size(); ++i) {
     EXPECT_EQ(a.parts[i].name, b.parts[i].name);
@@ -73,9 +77,11 @@ TEST(Checkpoint, ComesBackAsItWas) {
 TEST(Checkpoint, AnyStateComesBackAsItWas) {
   EXPECT_TRUE(rc::check([](std::uint64_t program, std::string scenario, std::int64_t step,
                            const std::vector<std::pair<std::string, std::string>>& parts,
+                           const std::vector<std::pair<std::string, std::string>>& settings,
                            const std::vector<std::int32_t>& losses) {
     Checkpoint c;
-    c.program = program, c.scenario = std::move(scenario), c.step = step;
+    c.program = program, c.scenario = std::move(scenario), c.step = step & INT64_MAX;
+    for (const auto& [key, value] : settings) c.settings.push_back({key, value});
     for (const auto& [name, content] : parts) c.parts.push_back({name, content});
     for (std::int32_t loss : losses) c.losses.push_back(loss / 7.0);
     const std::string bytes = to_bytes(c);
@@ -115,10 +121,64 @@ TEST(Checkpoint, SaysWhatIsWrong) {
             "is damaged");
   damaged = whole, damaged[16] = 9;
   EXPECT_EQ(checkpoint_refusal(damaged),
-            "run.state: expected a checkpoint of version 1, found version 9");
+            "run.state: expected a checkpoint of version 1 or 2, found version 9");
   damaged = whole, damaged[40] ^= 1;
   EXPECT_EQ(checkpoint_refusal(damaged),
             "run.state: expected a whole checkpoint, found one whose head is damaged");
+}
+
+TEST(Checkpoint, GoesOnWithItsOwnTrainingOnly) {
+  const auto said = [](const std::vector<CheckpointSetting>& settings, std::int64_t steps) {
+    return testing::refusal([&] { expect_same_training(small(), settings, steps, "run.state"); });
+  };
+  EXPECT_EQ(said(small().settings, 17), "accepted");
+  EXPECT_EQ(said({{"rate", "0.01"}, {"clip", "1"}}, 17), "accepted");  // it does not know of clip
+  EXPECT_EQ(
+      said({{"data", "random"}, {"rate", "0.1"}, {"seed", "4"}}, 17),
+      "run.state: expected a checkpoint trained with rate=0.1 seed=4, found one with rate=0.01 "
+      "seed=3; it goes on with --train rate=0.01 --train seed=3");
+  EXPECT_EQ(
+      said({{"data", "clicks"}}, 17),
+      "run.state: expected a checkpoint trained with data=clicks, found one with data=random; "
+      "it goes on with the same --data");
+  EXPECT_EQ(
+      said(small().settings, 16),
+      "run.state: expected a checkpoint after at most 16 updates, found one after 17; --steps "
+      "says how many there are in all");
+}
+
+TEST(Checkpoint, HoldsEverySettingThatStepsDependOn) {
+  const std::unique_ptr<DataSource> data = random_source(1);
+  const std::vector<CheckpointSetting> usual = checkpoint_settings({}, *data);
+  const auto differs = [&](std::string_view assignment) {
+    Training other;
+    apply_training(other, assignment);
+    return checkpoint_settings(other, *data) != usual;
+  };
+  EXPECT_EQ(usual.size(), training_keys().size());  // all but steps, and the data
+  for (const char* other : {"rate=0.5", "seed=9", "momentum=0.1", "clip=1", "schedule=cosine"})
+    EXPECT_TRUE(differs(other)) << other;
+  EXPECT_FALSE(differs("steps=7"));
+  Training ends;
+  ends.schedule = RateSchedule::Cosine;
+  EXPECT_EQ(checkpoint_settings(ends, *data).size(), usual.size() + 1);
+}
+
+TEST(Checkpoint, BeforeTheFirstUpdateIsRefused) {
+  Checkpoint c = small();
+  c.step = -1;
+  EXPECT_EQ(checkpoint_refusal(to_bytes(c)),
+            "run.state: expected a checkpoint after 0 updates or more, found one after -1");
+}
+
+// Files of version 1 are read as before.
+TEST(Checkpoint, WithoutSettingsGoesOnWithAny) {
+  Checkpoint c = small();
+  c.settings.clear();
+  const std::string bytes = to_bytes(c);
+  EXPECT_EQ(bytes[16], 1);
+  EXPECT_NO_THROW(
+      expect_same_training(parse_checkpoint(bytes, ""), {{"seed", "4"}}, 17, "run.state"));
 }
 
 TEST(Checkpoint, IsOfItsProgram) {

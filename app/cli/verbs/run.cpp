@@ -157,12 +157,12 @@ CpuOptions options_of(const Words& words) {
                      : RunMode::VirtualTime;
   options.threads = static_cast<int>(words.integer("threads", 0, 4096, 0));
   options.checkpoint = words.text("checkpoint");
-  options.checkpoint_every = words.integer("checkpoint-every", 0, 1'000'000'000, 0);
+  options.checkpoint_every = words.integer("checkpoint-every", 1, 1'000'000'000, 0);
   options.resume = words.has("resume");
-  if (options.checkpoint.empty() && (options.resume || options.checkpoint_every > 0))
+  if (!words.has("checkpoint") && (options.resume || options.checkpoint_every > 0))
     refuse_run_flag(options.resume ? "resume" : "checkpoint-every",
                     "expected --checkpoint FILE beside it, which says where");
-  if (!options.checkpoint.empty()) expect_writable(options.checkpoint);
+  if (words.has("checkpoint")) expect_writable(options.checkpoint);
   return options;
 }
 
