@@ -110,11 +110,13 @@ constexpr const char* kBegin = R"({"traceEvents": [{"ph": "X", "ts": 1, "dur": 1
 
 TEST(Bombs, OneTextOfATrace) {
   const BombFile name("name.json.gz", kBegin, "a", 256_MiB);
-  expect_refused(end_of([&] { import_chrome_trace(name.path()); }), "a text of more than 1 MiB");
+  expect_refused(end_of([&] { import_chrome_trace(name.path()); }), "a text of more than 1.00 MiB");
   const BombFile escaped("escaped.json.gz", kBegin, "\\n", 256_MiB);
-  expect_refused(end_of([&] { import_chrome_trace(escaped.path()); }), "a text of more than 1 MiB");
+  expect_refused(end_of([&] { import_chrome_trace(escaped.path()); }),
+                 "a text of more than 1.00 MiB");
   const BombFile number("number.json.gz", R"({"traceEvents": [{"ts": 1)", "1", 256_MiB);
-  expect_refused(end_of([&] { import_chrome_trace(number.path()); }), "a text of more than 1 MiB");
+  expect_refused(end_of([&] { import_chrome_trace(number.path()); }),
+                 "a text of more than 1.00 MiB");
   // The extent is scanned, and no text of it is kept.
   expect_refused(end_of([&] { chrome_trace_extent(name.path()); }),
                  "expected gzip that unpacks to");
@@ -167,11 +169,11 @@ TEST(Bombs, CountsOfHeaders) {
        [&] { parse_gguf_header("GGUF\x03" + std::string(3, '\0') + huge + huge, 24, "g"); }},
       {"expected", [&] { import_onnx("\x3a" + huge + "\x01" + huge, "o.onnx"); }},
       {"expected", [&] { parse_memory_snapshot("\x80\x04\x8d" + huge, "p"); }},
-      {"expected a line of at most 1 MiB",
+      {"expected a line of at most 1.00 MiB",
        [&] {
          parse_memory_snapshot(
              "\x80\x02"
-             "c" +
+             "V" +
                  std::string(8 << 20, 'a'),
              "p");
        }},

@@ -4,19 +4,11 @@
 #include "app/desktop/controls/page.h"
 
 class QStackedWidget;
-class QTabBar;
+class QToolButton;
 
 namespace trainyard {
 
-/// ClosedTabs remembers closed tabs, so that they can be reopened.
-class ClosedTabs {
- public:
-  bool close(QTabBar&);   // closes the current tab, but never the last
-  bool reopen(QTabBar&);  // reopens the tab closed last
-
- private:
-  QList<int> closed_;
-};
+class TabStrip;
 
 class TabPage : public Page {
   Q_OBJECT
@@ -36,8 +28,10 @@ class TabPage : public Page {
   QStringList tabs() const override;
   QString tab() const override;
   void show_tab(const QString&) override;
-  bool close_tab() override { return closed_.close(*tabs_); }
-  bool reopen_tab() override { return closed_.reopen(*tabs_); }
+  /// Closes the current tab, but never the last.
+  bool close_tab() override;
+  /// Reopens the tab that was closed last.
+  bool reopen_tab() override;
   bool whole() const override { return current_page() != nullptr && current_page()->whole(); }
   bool toggle_rows() override { return current_page() != nullptr && current_page()->toggle_rows(); }
   std::optional<Drawing> picture() const override;
@@ -46,12 +40,17 @@ class TabPage : public Page {
  protected:
   /// What shows the pages, for a page that lays it out beside something else.
   QStackedWidget* pages() const { return pages_; }
+  void resizeEvent(QResizeEvent*) override;
 
  private:
-  QTabBar* tabs_;
+  void fit();
+
+  TabStrip* tabs_;
+  QToolButton* more_;  // lists the tabs for which the strip has no room; hidden if there are none
   QStackedWidget* pages_;
   QList<Page*> list_;
-  ClosedTabs closed_;
+  QList<int> closed_;  // tabs, in the order in which they were closed
+  QList<int> beyond_;  // tabs for which there is no room
 };
 
 }  // namespace trainyard
