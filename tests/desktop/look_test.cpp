@@ -1,15 +1,22 @@
-// Tests the look of every screen, in both themes: nothing is cut off, every widget that takes the
-// focus has a name, and the Tab key leaves every canvas. ctest repeats these tests at common screen
-// scales.
+// Tests the look of every screen, in both themes and at the sizes of common screens: nothing is cut
+// off, no two texts lie on each other, none speaks the command line's language, every widget that
+// takes the focus has a name, and the Tab key leaves every canvas. ctest repeats these tests at
+// common screen scales.
 #include <gtest/gtest.h>
 
 #include <QAccessible>
 #include <QApplication>
+#include <QHeaderView>
 #include <QKeyEvent>
 #include <QLabel>
+#include <QRegularExpression>
 #include <QScrollArea>
+#include <QTabBar>
+#include <QTextDocumentFragment>
 #include <QToolButton>
 #include <cmath>
+#include <map>
+#include <vector>
 
 #include "app/desktop/controls/canvas_widget.h"
 #include "app/desktop/controls/page.h"
@@ -53,6 +60,56 @@ void expect_whole(const QWidget& window) {
     if (tool != nullptr && tool->toolButtonStyle() == Qt::ToolButtonIconOnly) continue;
     const int words = button->fontMetrics().size(Qt::TextShowMnemonic, button->text()).width();
     EXPECT_GE(button->width() + kSlack, words) << told(button, button->text());
+  }
+}
+
+// Names of tabs and columns; what lies beyond the edge can be scrolled to.
+void expect_whole_heads(const QWidget& window) {
+  for (const QTabBar* tabs : window.findChildren<QTabBar*>()) {
+    if (!tabs->isVisible()) continue;
+    for (int i = 0; i < tabs->count(); ++i)
+      EXPECT_TRUE(!tabs->isTabVisible(i) || tabs->rect().contains(tabs->tabRect(i)))
+          << told(tabs, tabs->tabText(i));
+  }
+  for (const QHeaderView* heads : window.findChildren<QHeaderView*>()) {
+    if (!heads->isVisible() || heads->orientation() != Qt::Horizontal) continue;
+    for (int i = 0; i < heads->count(); ++i) {
+      const QString text = heads->model()->headerData(i, Qt::Horizontal).toString();
+      if (heads->isSectionHidden(i) || text.isEmpty()) continue;
+      EXPECT_GE(heads->sectionSize(i) + kSlack, heads->fontMetrics().horizontalAdvance(text))
+          << told(heads, text) << " of " << heads->parentWidget()->accessibleName().toStdString();
+    }
+  }
+}
+
+// Labels and buttons beside each other; what is a child of another lies on it rightly.
+void expect_apart(const QWidget& window) {
+  std::map<const QWidget*, std::vector<const QWidget*>> beside;
+  for (const QWidget* widget : window.findChildren<QWidget*>()) {
+    const auto* label = qobject_cast<const QLabel*>(widget);
+    const auto* button = qobject_cast<const QAbstractButton*>(widget);
+    if (!widget->isVisible() || (label == nullptr && button == nullptr)) continue;
+    if ((label != nullptr ? label->text() : button->text()).isEmpty()) continue;
+    for (const QWidget* other : beside[widget->parentWidget()])
+      EXPECT_FALSE(other->geometry().intersects(widget->geometry()))
+          << told(widget, label != nullptr ? label->text() : button->text()) << " on "
+          << told(other, other->accessibleName());
+    beside[widget->parentWidget()].push_back(widget);
+  }
+}
+
+// Flags, places in documents, and knobs with values are the command line's words.
+void expect_plain_words(const QWidget& window) {
+  static const QRegularExpression typed("(^|\\s)--[a-z]|#/|\\b[a-z]+(-[a-z]+)*=[a-z0-9]");
+  for (const QWidget* widget : window.findChildren<QWidget*>()) {
+    if (!widget->isVisible()) continue;
+    const auto* label = qobject_cast<const QLabel*>(widget);
+    const auto* button = qobject_cast<const QAbstractButton*>(widget);
+    QString text = label != nullptr    ? label->text()
+                   : button != nullptr ? button->text()
+                                       : QString();
+    if (Qt::mightBeRichText(text)) text = QTextDocumentFragment::fromHtml(text).toPlainText();
+    EXPECT_FALSE(typed.match(text).hasMatch()) << told(widget, text);
   }
 }
 
@@ -110,6 +167,20 @@ TEST(Look, EveryScreenIsWholeNamedAndSharp) {
     expect_names(*window);
     expect_sharp(*window);
   });
+}
+
+TEST(Look, EveryTextIsWholeApartAndPlainAtEverySize) {
+  for (const QSize size : {QSize(1280, 800), QSize(1440, 900), QSize(1600, 1000)}) {
+    SCOPED_TRACE(std::to_string(size.width()));
+    const auto window = window_with(small_plan());
+    window->resize(size);
+    on_every_screen(*window, [&] {
+      expect_whole(*window);
+      expect_whole_heads(*window);
+      expect_apart(*window);
+      expect_plain_words(*window);
+    });
+  }
 }
 
 TEST(Look, TabLeavesEveryCanvas) {

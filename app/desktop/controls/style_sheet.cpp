@@ -81,6 +81,7 @@ QToolButton:hover { background: @hover; }
 QToolButton:focus { border-color: @accent; }
 QToolButton:disabled { color: @axis; }
 QWidget#segment { background: @input; border: 1px solid @borderStrong; border-radius: 3px; }
+QToolButton#more-tabs::menu-indicator { image: none; }
 QWidget#segment QToolButton { border-radius: 0; padding: 0 12px; min-height: 24px; max-height: 24px; color: @text2; border: 0;
                               border-right: 1px solid @border; }
 QWidget#segment QToolButton:last-child { border-right: 0; }

@@ -75,7 +75,7 @@ void TabPage::fit() {
   }
   int room = width();
   if (needed > room) {
-    more_->setText(QString("%1 more").arg(tabs_->count()));  // as wide as it may become
+    more_->setText(QString::fromUtf8("%1 more…").arg(tabs_->count()));  // as wide as it may become
     room -= more_->sizeHint().width();
   }
   const int current = tabs_->currentIndex();
@@ -87,7 +87,7 @@ void TabPage::fit() {
     if (room < 0) beyond_ << i;
     tabs_->setTabVisible(i, room >= 0);
   }
-  more_->setText(QString("%1 more").arg(beyond_.size()));
+  more_->setText(QString::fromUtf8("%1 more…").arg(beyond_.size()));
   more_->setVisible(!beyond_.isEmpty());
 }
 

@@ -77,7 +77,7 @@ ClusterForm::ClusterForm(Document& document, ClusterNumbers& numbers, QWidget* p
   };
   add("Device", device_);
   add("Nodes", nodes_);
-  add("Devices per node", per_node_);
+  add("Per node", per_node_);
   add("Network", network_);
   row->addWidget(all);
   row->addWidget(facts_, 1);

@@ -41,9 +41,9 @@ enum Column {
   kBubble,
   kExposed
 };
-const QStringList kHeads = {
-    "#",         "outcome",        "schedule", "TP",      "PP",       "DP",    "mb",     "ZeRO",
-    "recompute", "other settings", "step",     "vs best", "reserved", "spare", "bubble", "exposed"};
+const QStringList kHeads = {"#",        "outcome", "schedule",  "TP",     "PP",   "DP",
+                            "mb",       "ZeRO",    "recompute", "other",  "step", "vs best",
+                            "reserved", "spare",   "bubble",    "exposed"};
 constexpr int kWidths[] = {40, 76, 104, 36, 36, 38, 38, 50, 84, 60, 82, 66, 74, 74, 62, 68};
 constexpr int kId = Qt::UserRole;
 

@@ -55,7 +55,7 @@ std::vector<Setting> software_settings() {
        [](const Plan& p) { return p.software.kernels; }},
       {"attention",
        {"attention-backend", "attention-kernel", "attn-implementation"},
-       "which fused attention kernel; unfused = flash-attention=off",
+       "which fused attention kernel; unfused: none, attention is not fused",
        {"triton", "flash-2", "cudnn"},
        set_attention,
        [](const Plan& p) { return p.software.attention; }},
