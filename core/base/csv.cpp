@@ -7,11 +7,15 @@
 namespace trainyard {
 namespace {
 
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+
 class CsvReader {
  public:
-  CsvReader(std::string_view text, const std::string& source) : text_(text), source_(source) {
-    if (text_.starts_with("\xEF\xBB\xBF")) at_ = 3;
+  CsvReader(std::string_view text, const std::string& source, int line)
+      : text_(text), source_(source), line_(line) {
+    if (line == 1 && text_.starts_with(kByteOrderMark)) at_ = kByteOrderMark.size();
   }
+  int line() const { return line_; }
 
   std::vector<CsvRecord> run() {
     std::vector<CsvRecord> records;
@@ -72,13 +76,51 @@ class CsvReader {
   std::string_view text_;
   const std::string& source_;
   std::size_t at_ = 0;
-  int line_ = 1;
+  int line_;
 };
 
 }  // namespace
 
 std::vector<CsvRecord> parse_csv(std::string_view text, const std::string& source) {
-  return CsvReader(text, source).run();
+  return CsvReader(text, source, 1).run();
+}
+
+void CsvRecords::feed(std::string_view block) {
+  for (std::size_t from = 0; from < block.size();) {
+    std::size_t at = from;
+    bool ends = false;
+    for (; at < block.size() && !ends; ++at) {
+      const char c = block[at];
+      if (in_ == In::Quoted)
+        in_ = c == '"' ? In::Closed : In::Quoted;
+      else if (c == '"' && in_ != In::Plain)
+        in_ = In::Quoted;  // a field begins, or a doubled quote goes on
+      else if (ends = c == '\n'; ends || c == ',')
+        in_ = In::Begin;
+      else if (line_ > 1 || text_.size() + at - from >= kByteOrderMark.size() ||
+               kByteOrderMark.find(c) == std::string_view::npos)
+        in_ = In::Plain;
+    }
+    text_.append(block, from, at - from);
+    if (text_.size() > longest_)
+      throw Error(
+          Error::Kind::InvalidInput,
+          "expected a row of at most " + std::to_string(longest_) + " bytes, found a longer one",
+          {source_ + ":" + std::to_string(line_)});
+    if (ends) record();
+    from = at;
+  }
+}
+
+void CsvRecords::record() {
+  CsvReader reader(text_, source_, line_);
+  for (const CsvRecord& record : reader.run()) take_(record);
+  line_ = reader.line();
+  text_.clear();
+}
+
+void CsvRecords::finish() {
+  if (!text_.empty()) record();
 }
 
 }  // namespace trainyard

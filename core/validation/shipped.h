@@ -16,7 +16,7 @@ const std::string& shipped_residuals();  // residuals.csv: errors of cross-valid
 
 /// Returns the shipped rows with suspects marked. They are parsed once.
 const std::vector<MeasuredRow>& published_rows();
-/// Marks the rows that suspects.csv names.
-void mark_suspects(std::vector<MeasuredRow>&);
+/// Marks a row that suspects.csv names.
+void mark_suspect(MeasuredRow&);
 
 }  // namespace trainyard

@@ -5,13 +5,14 @@
 #include <cmath>
 #include <exception>
 #include <functional>
-#include <numeric>
 #include <thread>
+#include <utility>
+#include <variant>
+
+#include "core/validation/rows/row_context.h"
 
 namespace trainyard {
 namespace {
-
-using Filter = std::function<bool(const PreparedRow&)>;
 
 // Calls work(i) for each i on several threads; each call must write only to its own places.
 void each(std::size_t count, int threads, const std::function<void(std::size_t)>& work) {
@@ -33,27 +34,22 @@ void each(std::size_t count, int threads, const std::function<void(std::size_t)>
   if (failed) std::rethrow_exception(failed);
 }
 
-std::vector<std::size_t> chosen(const RowSet& set, const Filter& filter) {
-  std::vector<std::size_t> which;
-  for (std::size_t i = 0; i < set.rows.size(); ++i)
-    if (filter(set.rows[i])) which.push_back(i);
-  return which;
+// Whether a is farther off than b.
+bool is_worse(const RowVerdict& a, const RowVerdict& b) {
+  return std::abs(std::log1p(a.error)) > std::abs(std::log1p(b.error));
 }
 
-// Returns weights by which each group counts 1 in total.
-std::vector<double> group_weights(const RowSet& set, const std::vector<std::size_t>& which) {
-  std::map<std::string, int> sizes;
-  for (const std::size_t i : which) ++sizes[set.rows[i].row.group];
-  std::vector<double> weights;
-  for (const std::size_t i : which) weights.push_back(1.0 / sizes[set.rows[i].row.group]);
-  return weights;
+RowVerdict judged(const PreparedRow& row, const Parameters& parameters) {
+  return verdict_of(row, predict(row, parameters), predict_whole(row, parameters),
+                    validated_rows());
 }
 
 void explain_worst(const RowSet& set, const ValidateOptions& options, Validation& v) {
-  std::vector<std::size_t> worst = chosen(set, [](const PreparedRow& r) { return r.tunable; });
-  std::stable_sort(worst.begin(), worst.end(), [&](std::size_t a, std::size_t b) {
-    return std::abs(std::log1p(v.rows[a].error)) > std::abs(std::log1p(v.rows[b].error));
-  });
+  std::vector<std::size_t> worst;
+  for (std::size_t i = 0; i < set.rows.size(); ++i)
+    if (set.rows[i].tunable) worst.push_back(i);
+  std::stable_sort(worst.begin(), worst.end(),
+                   [&](std::size_t a, std::size_t b) { return is_worse(v.rows[a], v.rows[b]); });
   worst.resize(std::min(worst.size(), static_cast<std::size_t>(std::max(0, options.explained))));
   each(worst.size(), options.threads, [&](std::size_t i) {
     v.rows[worst[i]].explanation = explain(set.rows[worst[i]], options.parameters);
@@ -62,80 +58,125 @@ void explain_worst(const RowSet& set, const ValidateOptions& options, Validation
 
 }  // namespace
 
-std::vector<Score> metric_scores(const RowSet& set, const std::vector<RowVerdict>& rows) {
-  struct Set {
-    std::string_view name;
-    Filter filter;
-  };
-  const auto open = [](const PreparedRow& r) { return r.row.trust != Trust::C; };
-  const Set sets[] = {
-      {"trust A and B, clean", [](const PreparedRow& r) { return r.tunable; }},
-      {"of these, dense", [](const PreparedRow& r) { return r.tunable && !r.routed; }},
-      {"of these, routed experts", [](const PreparedRow& r) { return r.tunable && r.routed; }},
-      {"of these, every setting stated",
-       [](const PreparedRow& r) { return r.tunable && r.blanks().empty(); }},
-      {"trust A and B, suspects with them", open},
-      {"suspects alone", [&](const PreparedRow& r) { return open(r) && !r.tunable; }},
-      {"trust C", [&](const PreparedRow& r) { return !open(r); }},
-  };
-  std::vector<Score> scores;
-  for (const std::string_view metric : {"time", "memory"})
-    for (const Set& one : sets) {
-      const auto which = chosen(set, [&](const PreparedRow& r) {
-        return metric_name(r.metric) == metric && one.filter(r);
-      });
-      if (!which.empty())
-        scores.push_back(score_of(std::string(metric), std::string(one.name), set, rows, which));
+namespace {
+
+constexpr std::size_t kRowsAtOnce = 256;
+
+// The rows that are farthest off, the farthest first; equally far ones as they came.
+class Farthest {
+ public:
+  explicit Farthest(int most) : most_(static_cast<std::size_t>(std::max(0, most))) {}
+  void see(const FilledRow& row, const RowVerdict& verdict) {
+    const auto at = std::find_if(rows_.begin(), rows_.end(), [&](const auto& other) {
+      return is_worse(verdict, other.second);
+    });
+    if (at == rows_.end() && rows_.size() >= most_) return;
+    rows_.insert(at, {row, verdict});
+    if (rows_.size() > most_) rows_.pop_back();
+  }
+  const std::vector<std::pair<FilledRow, RowVerdict>>& rows() const { return rows_; }
+
+ private:
+  std::size_t most_;
+  std::vector<std::pair<FilledRow, RowVerdict>> rows_;
+};
+
+// Judges rows some at a time, on several threads, and keeps what the summary needs.
+class RowSummary {
+ public:
+  RowSummary(const RowContext& context, const ValidateOptions& options)
+      : context_(context), options_(options), farthest_(options.explained) {}
+
+  void take(MeasuredRow row) {
+    waiting_.push_back(std::move(row));
+    if (waiting_.size() == kRowsAtOnce) judge();
+  }
+
+  ValidationSummary finish() {
+    judge();
+    made_.predicted = scored_.size();
+    made_.by_metric = scored_.metric_scores();
+    made_.by_source = scored_.source_scores();
+    made_.kendall = scored_.mean_kendall();
+    made_.mean_half_width = scored_.mean_half_width();
+    for (const auto& [filled, verdict] : farthest_.rows()) {
+      ExplainedRow one{std::get<PreparedRow>(prepare_filled(filled)), verdict};
+      one.verdict.explanation = explain(one.row, options_.parameters);
+      made_.worst.push_back(std::move(one));
     }
-  return scores;
+    return std::move(made_);
+  }
+
+ private:
+  void judge() {
+    struct Judged {
+      FilledRow filled;
+      std::variant<PreparedRow, SkippedRow> row;
+      RowVerdict verdict;
+    };
+    std::vector<Judged> rows(waiting_.size());
+    each(rows.size(), options_.threads, [&](std::size_t i) {
+      rows[i].filled = context_.filled(waiting_[i]);
+      rows[i].row = prepare_filled(rows[i].filled);
+      if (const auto* ready = std::get_if<PreparedRow>(&rows[i].row))
+        rows[i].verdict = judged(*ready, options_.parameters);
+    });
+    waiting_.clear();
+    for (const Judged& one : rows) {
+      if (const auto* skipped = std::get_if<SkippedRow>(&one.row)) {
+        skip(*skipped);
+        continue;
+      }
+      const auto& ready = std::get<PreparedRow>(one.row);
+      scored_.add(ready, one.verdict);
+      if (ready.tunable) farthest_.see(one.filled, one.verdict);
+    }
+  }
+
+  void skip(const SkippedRow& row) {
+    if (made_.skipped++ == 0) made_.first_skipped = row.row.id, made_.first_reason = row.reason;
+    ++made_.reasons[row.reason];
+  }
+
+  const RowContext& context_;
+  const ValidateOptions& options_;
+  std::vector<MeasuredRow> waiting_;
+  ScoredRows scored_;
+  Farthest farthest_;
+  ValidationSummary made_;
+};
+
+}  // namespace
+
+ValidationSummary summarize_rows(const RowStream& rows, const ValidateOptions& options) {
+  RowContext context;
+  rows([&](const MeasuredRow& row) { context.see(row); });
+  context.settle();
+  RowSummary summary(context, options);
+  rows([&](MeasuredRow row) { summary.take(std::move(row)); });
+  return summary.finish();
 }
 
-std::vector<Score> source_scores(const RowSet& set, const std::vector<RowVerdict>& rows) {
-  std::map<std::pair<bool, std::string>, std::vector<std::size_t>> sources;
-  for (std::size_t i = 0; i < set.rows.size(); ++i) {
-    const PreparedRow& r = set.rows[i];
-    std::string name = r.row.source_family;
-    if (r.row.trust == Trust::C)
-      name += " (trust C)";
-    else if (!r.row.suspect.empty())
-      continue;
-    sources[{metric_name(r.metric) == "memory", name}].push_back(i);
-  }
-  std::vector<Score> scores;
-  for (const auto& [key, which] : sources)
-    scores.push_back(score_of(key.first ? "memory" : "time", key.second, set, rows, which));
-  return scores;
+ValidationSummary summarize_rows(const RowSet& set, const Validation& v) {
+  ValidationSummary made;
+  made.predicted = set.rows.size(), made.skipped = set.skipped.size();
+  made.by_metric = v.by_metric, made.by_source = v.by_source;
+  made.kendall = v.kendall, made.mean_half_width = v.mean_half_width;
+  for (const RowVerdict& verdict : v.rows)
+    if (!verdict.explanation.empty()) made.worst.push_back({set.rows[verdict.row], verdict});
+  std::stable_sort(
+      made.worst.begin(), made.worst.end(),
+      [](const ExplainedRow& a, const ExplainedRow& b) { return is_worse(a.verdict, b.verdict); });
+  for (const SkippedRow& row : set.skipped) ++made.reasons[row.reason];
+  if (!set.skipped.empty())
+    made.first_skipped = set.skipped.front().row.id, made.first_reason = set.skipped.front().reason;
+  return made;
 }
 
-std::optional<double> mean_kendall(const RowSet& set, const std::vector<RowVerdict>& rows) {
-  std::map<std::string, std::vector<std::size_t>> groups;
-  for (std::size_t i = 0; i < set.rows.size(); ++i)
-    if (set.rows[i].tunable && set.rows[i].metric == RowMetric::StepTime)
-      groups[set.rows[i].row.group].push_back(i);
-  double sum = 0;
-  int count = 0;
-  for (const auto& [name, which] : groups) {
-    std::vector<double> measured, predicted;
-    for (const std::size_t i : which)
-      measured.push_back(set.rows[i].measured), predicted.push_back(rows[i].predicted);
-    if (const auto tau = kendall_tau(measured, predicted, 0.03)) sum += *tau, ++count;
-  }
-  if (count == 0) return {};
-  return sum / count;
-}
-
-double mean_half_width(const RowSet& set, const std::vector<RowVerdict>& rows,
-                       std::string_view metric) {
-  const std::vector<std::size_t> which = chosen(
-      set, [&](const PreparedRow& r) { return r.tunable && metric_name(r.metric) == metric; });
-  const std::vector<double> weights = group_weights(set, which);
-  double sum = 0, weight = 0;
-  for (std::size_t i = 0; i < which.size(); ++i) {
-    const RowVerdict& row = rows[which[i]];
-    sum += weights[i] * (row.high - row.low) / (2 * row.predicted);
-    weight += weights[i];
-  }
-  return weight > 0 ? sum / weight : 0;
+ScoredRows scored(const RowSet& set, const std::vector<RowVerdict>& verdicts) {
+  ScoredRows rows;
+  for (std::size_t i = 0; i < set.rows.size(); ++i) rows.add(set.rows[i], verdicts[i]);
+  return rows;
 }
 
 RowVerdict verdict_of(const PreparedRow& row, double predicted, const StepEstimate& step,
@@ -155,48 +196,18 @@ std::string_view metric_name(RowMetric metric) {
   return metric == RowMetric::Memory || metric == RowMetric::MemoryTotal ? "memory" : "time";
 }
 
-Score score_of(std::string metric, std::string name, const RowSet& set,
-               const std::vector<RowVerdict>& rows, const std::vector<std::size_t>& which) {
-  Score score;
-  score.metric = std::move(metric);
-  score.name = std::move(name);
-  score.rows = static_cast<int>(which.size());
-  const std::vector<double> weights = group_weights(set, which);
-  std::vector<double> logs;
-  double weight = 0, logarithms = 0;
-  for (std::size_t i = 0; i < which.size(); ++i) {
-    const RowVerdict& row = rows[which[i]];
-    const double error = std::abs(row.error), measured = set.rows[which[i]].measured;
-    logs.push_back(std::log1p(row.error));
-    weight += weights[i];
-    logarithms += weights[i] * logs.back();
-    score.mean += weights[i] * error;
-    score.max = std::max(score.max, error);
-    if (row.low <= measured && measured <= row.high) score.inside_band += weights[i];
-  }
-  if (!(weight > 0)) return score;
-  score.groups = static_cast<int>(std::lround(weight));
-  score.mean /= weight;
-  score.inside_band /= weight;
-  score.bias = std::expm1(logarithms / weight);
-  score.median = weighted_quantile(logs, weights, 0.5);
-  score.p90 = weighted_quantile(logs, weights, 0.9);
-  return score;
-}
-
 Validation validate(const RowSet& set, const ValidateOptions& options) {
   Validation v;
   v.rows.resize(set.rows.size());
   each(set.rows.size(), options.threads, [&](std::size_t i) {
-    const PreparedRow& row = set.rows[i];
-    v.rows[i] = verdict_of(row, predict(row, options.parameters),
-                           predict_whole(row, options.parameters), validated_rows());
+    v.rows[i] = judged(set.rows[i], options.parameters);
     v.rows[i].row = i;
   });
-  v.by_metric = metric_scores(set, v.rows);
-  v.by_source = source_scores(set, v.rows);
-  v.kendall = mean_kendall(set, v.rows);
-  v.mean_half_width = mean_half_width(set, v.rows, "time");
+  const ScoredRows rows = scored(set, v.rows);
+  v.by_metric = rows.metric_scores();
+  v.by_source = rows.source_scores();
+  v.kendall = rows.mean_kendall();
+  v.mean_half_width = rows.mean_half_width();
   if (options.cross) add_cross(set, options, v);
   explain_worst(set, options, v);
   return v;

@@ -2,6 +2,7 @@
 // gallery shows it.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -9,27 +10,17 @@
 #include "core/validation/bands.h"
 #include "core/validation/fit.h"
 #include "core/validation/rows/row_scenario.h"
+#include "core/validation/scored_rows.h"
 
 namespace trainyard {
 
-struct RowVerdict {
-  std::size_t row = 0;                      // index into RowSet::rows
-  double predicted = 0, low = 0, high = 0;  // in the unit of `measured`
-  double error = 0;                         // predicted / measured - 1
-  std::optional<double> cross_error;        // error with its source left out of the fit
-  std::optional<double> calibrated_error;   // the same after calibration with three rows of its
-                                            // source
+struct RowVerdict : PredictedValue {
+  std::size_t row = 0;                     // index into RowSet::rows
+  std::optional<double> cross_error;       // error with its source left out of the fit
+  std::optional<double> calibrated_error;  // the same after calibration with three rows of its
+                                           // source
   std::string explanation;  // for the worst rows: what the prediction consists of, and what would
                             // have to be true
-};
-
-/// A Score is for one metric, source or set; groups are weighted equally.
-struct Score {
-  std::string metric;  // "time", "memory"
-  std::string name;    // "trust A and B, clean", "foundry"
-  int rows = 0, groups = 0;
-  double mean = 0, median = 0, p90 = 0, max = 0, inside_band = 0;  // shares
-  double bias = 0;  // mean logarithm of predicted over measured, as a share
 };
 
 struct Validation {
@@ -54,17 +45,31 @@ struct ValidateOptions {
 /// The result does not depend on the number of threads.
 Validation validate(const RowSet&, const ValidateOptions&);
 
-/// Scores the rows with these indices into RowSet::rows by their relative errors. The caller
-/// selects the rows.
-Score score_of(std::string metric, std::string name, const RowSet&, const std::vector<RowVerdict>&,
-               const std::vector<std::size_t>& which);
-/// Return the scores of the usual sets of rows: by metric and kind, and by source.
-std::vector<Score> metric_scores(const RowSet&, const std::vector<RowVerdict>&);
-std::vector<Score> source_scores(const RowSet&, const std::vector<RowVerdict>&);
-std::optional<double> mean_kendall(const RowSet&, const std::vector<RowVerdict>&);
-/// Returns the mean half-width of the bands of a metric's rows that count, as a share of the value,
-/// groups weighted equally.
-double mean_half_width(const RowSet&, const std::vector<RowVerdict>&, std::string_view metric);
+/// Calls its argument with each row of a table, in order. It is called twice, and must give the
+/// same rows.
+using RowStream = std::function<void(const std::function<void(MeasuredRow)>&)>;
+
+struct ExplainedRow {
+  PreparedRow row;
+  RowVerdict verdict;
+};
+
+/// A ValidationSummary has the figures of a validation that do not grow with its rows.
+struct ValidationSummary {
+  std::size_t predicted = 0, skipped = 0;
+  std::vector<Score> by_metric, by_source;
+  std::optional<double> kendall;
+  double mean_half_width = 0;
+  std::vector<ExplainedRow> worst;             // those with an explanation, farthest off first
+  std::map<std::string, std::size_t> reasons;  // for which rows were skipped
+  std::string first_skipped, first_reason;     // an id
+};
+/// Holds a few rows at a time and a ScoredRow of each. The figures are those of validate().
+ValidationSummary summarize_rows(const RowStream&, const ValidateOptions&);
+ValidationSummary summarize_rows(const RowSet&, const Validation&);
+
+/// The rows in the form for scores; the verdicts are parallel to the set's.
+ScoredRows scored(const RowSet&, const std::vector<RowVerdict>&);
 /// Returns prediction, error and band of a row; the band is computed without the row's own source.
 RowVerdict verdict_of(const PreparedRow&, double predicted, const StepEstimate&,
                       const ValidatedRows&);

@@ -46,21 +46,22 @@ void add_cross(const RowSet& set, const ValidateOptions& options, Validation& v)
     crossed[i].row = i;
   });
   after = crossed;
-  std::vector<std::size_t> dense, routed;
+  std::vector<std::uint32_t> dense, routed;
   for (std::size_t i = 0; i < v.rows.size(); ++i) {
     v.rows[i].cross_error = crossed[i].error;
     if (!report.calibrated[i]) continue;
     v.rows[i].calibrated_error = after[i].error = std::expm1(*report.calibrated[i]);
-    (set.rows[i].routed ? routed : dense).push_back(i);
+    (set.rows[i].routed ? routed : dense).push_back(static_cast<std::uint32_t>(i));
   }
-  v.cross = metric_scores(set, crossed);
-  for (Score& score : source_scores(set, crossed)) v.cross.push_back(std::move(score));
-  v.cross_kendall = mean_kendall(set, crossed);
-  v.cross_half_width = mean_half_width(set, crossed, "time");
-  v.calibrated = {score_of("time", "dense", set, crossed, dense),
-                  score_of("time", "dense, after three rows of the source", set, after, dense),
-                  score_of("time", "routed", set, crossed, routed),
-                  score_of("time", "routed, after three rows", set, after, routed)};
+  const ScoredRows before = scored(set, crossed), fitted = scored(set, after);
+  v.cross = before.metric_scores();
+  for (Score& score : before.source_scores()) v.cross.push_back(std::move(score));
+  v.cross_kendall = before.mean_kendall();
+  v.cross_half_width = before.mean_half_width();
+  v.calibrated = {before.score_of("time", "dense", dense),
+                  fitted.score_of("time", "dense, after three rows of the source", dense),
+                  before.score_of("time", "routed", routed),
+                  fitted.score_of("time", "routed, after three rows", routed)};
 }
 
 }  // namespace trainyard

@@ -238,6 +238,28 @@ TEST(KendallTau, CountsPairsThatAreApart) {
   EXPECT_FALSE(kendall_tau({}, {}, 0.03));
 }
 
+TEST(KendallTau, IsThatOfAllPairs) {
+  EXPECT_TRUE(rc::check([] {
+    std::vector<double> measured, predicted;
+    for (const int v : *rc::gen::container<std::vector<int>>(rc::gen::inRange(90, 110))) {
+      measured.push_back(v);
+      predicted.push_back(*rc::gen::inRange(1, 6));
+    }
+    long agreeing = 0, pairs = 0;
+    for (std::size_t i = 0; i < measured.size(); ++i)
+      for (std::size_t j = 0; j < i; ++j) {
+        const double apart = measured[i] - measured[j];
+        if (std::abs(apart) <= 0.03 * std::min(measured[i], measured[j])) continue;
+        const double both = apart * (predicted[i] - predicted[j]);
+        agreeing += both > 0 ? 1 : both < 0 ? -1 : 0;
+        ++pairs;
+      }
+    const auto tau = kendall_tau(measured, predicted, 0.03);
+    RC_ASSERT(tau.has_value() == (pairs > 0));
+    if (tau) RC_ASSERT(*tau == static_cast<double>(agreeing) / static_cast<double>(pairs));
+  }));
+}
+
 TEST(KendallTau, TurnsItsSignWithThePredictions) {
   EXPECT_TRUE(rc::check([] {
     const auto values = *rc::gen::container<std::vector<double>>(

@@ -69,21 +69,14 @@ std::string fit_table(const FitResult& fit) {
   return text;
 }
 
-std::string worst_rows(const RowSet& set, const Validation& v) {
-  std::vector<const RowVerdict*> worst;
-  for (const RowVerdict& verdict : v.rows)
-    if (!verdict.explanation.empty()) worst.push_back(&verdict);
-  std::stable_sort(worst.begin(), worst.end(), [](const RowVerdict* a, const RowVerdict* b) {
-    return std::abs(std::log1p(a->error)) > std::abs(std::log1p(b->error));
-  });
+std::string worst_rows(const std::vector<ExplainedRow>& worst) {
   std::string text =
       worst.empty() ? "" : "\nthe rows farthest off, and what would have to be true\n";
-  for (const RowVerdict* verdict : worst) {
-    const PreparedRow& row = set.rows[verdict->row];
+  for (const auto& [row, verdict] : worst) {
     text += fmt::format("  {}: {} measured, {} predicted ({:+.1f} %)\n    {}\n", row.row.id,
                         measured_text(row.metric, row.measured),
-                        measured_text(row.metric, verdict->predicted), 100 * verdict->error,
-                        verdict->explanation);
+                        measured_text(row.metric, verdict.predicted), 100 * verdict.error,
+                        verdict.explanation);
     if (!row.assumptions.empty()) text += fmt::format("    assumed: {}\n", assumed_text(row));
   }
   return text;
@@ -114,21 +107,13 @@ std::string difference_table(const RowSet& set, const std::vector<SimulatedRow>&
   return text;
 }
 
-std::string skipped_table(const RowSet& set) {
-  if (set.skipped.empty()) return "";
-  std::vector<std::pair<int, std::string>> reasons;
-  for (const SkippedRow& row : set.skipped) {
-    const auto found = std::find_if(reasons.begin(), reasons.end(),
-                                    [&](const auto& r) { return r.second == row.reason; });
-    if (found == reasons.end())
-      reasons.push_back({1, row.reason});
-    else
-      ++found->first;
-  }
+std::string skipped_table(const ValidationSummary& summary) {
+  if (summary.skipped == 0) return "";
+  std::vector<std::pair<std::size_t, std::string>> reasons;
+  for (const auto& [reason, count] : summary.reasons) reasons.push_back({count, reason});
   std::stable_sort(reasons.begin(), reasons.end(),
                    [](const auto& a, const auto& b) { return a.first > b.first; });
-  std::string text =
-      fmt::format("\n{} rows skipped, because they are or have\n", set.skipped.size());
+  std::string text = fmt::format("\n{} rows skipped, because they are or have\n", summary.skipped);
   for (const auto& [count, reason] : reasons) text += fmt::format("  {:>4}  {}\n", count, reason);
   return text;
 }

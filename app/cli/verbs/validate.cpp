@@ -2,14 +2,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <memory>
+#include <utility>
 
 #include "app/cli/pictures/validate_picture.h"
 #include "app/cli/text/scenario_words.h"
 #include "app/cli/text/validate_text.h"
 #include "app/cli/verb.h"
+#include "core/base/csv.h"
 #include "core/base/nearest.h"
 #include "core/io/bytes/file_writer.h"
+#include "core/io/bytes/byte_source.h"
 #include "core/io/bytes/files.h"
+#include "core/io/bytes/limits.h"
 #include "core/io/documents/profile_json.h"
 #include "core/io/documents/validation_json.h"
 #include "core/validation/shipped.h"
@@ -17,15 +23,39 @@
 namespace trainyard {
 namespace {
 
-std::vector<MeasuredRow> rows_of(const Words& words, Streams& streams) {
+// The rows of the file, or those that ship. Warnings are printed the first time.
+RowStream rows_of(const Words& words, Streams& streams) {
   const std::string path = words.text("");
-  if (path.empty()) return published_rows();
-  Diagnostics warnings;
-  std::vector<MeasuredRow> rows = read_rows(read_file(path), path, &warnings);
-  mark_suspects(rows);
-  if (!words.has("quiet"))
-    for (const Diagnostic& d : warnings) streams.err << d.place.text << ": " << d.message << "\n";
-  return rows;
+  if (path.empty())
+    return [](const std::function<void(MeasuredRow)>& take) {
+      for (const MeasuredRow& row : published_rows()) take(row);
+    };
+  return [path, told = words.has("quiet"), &streams](const auto& take) mutable {
+    Diagnostics warnings;
+    MeasuredRows rows(path, &warnings);
+    CsvRecords records(path, static_cast<std::size_t>(kLongestText.value),
+                       [&](const CsvRecord& record) {
+                         auto row = rows.row(record);
+                         if (!row) return;
+                         mark_suspect(*row);
+                         take(std::move(*row));
+                       });
+    const std::unique_ptr<ByteSource> bytes = file_bytes(path);
+    std::vector<char> block(std::size_t{1} << 18);
+    while (const std::size_t got = bytes->read(block.data(), block.size()))
+      records.feed({block.data(), got});
+    records.finish();
+    rows.expect_header();
+    if (!std::exchange(told, true))
+      for (const Diagnostic& d : warnings) streams.err << d.place.text << ": " << d.message << "\n";
+  };
+}
+
+// All rows at once, for what names each of them or fits parameters to all.
+RowSet set_of(const RowStream& stream) {
+  std::vector<MeasuredRow> rows;
+  stream([&](MeasuredRow row) { rows.push_back(std::move(row)); });
+  return prepare_rows(rows);
 }
 
 std::string value_of(const MeasuredRow& row, std::string_view flag) {
@@ -55,11 +85,36 @@ void keep(RowSet& set, std::string_view flag, const std::vector<std::string>& wa
 // The shipped parameters were fitted on the shipped rows.
 bool fitted_on(const Words& words) { return words.text("").empty() && !words.has("calibration"); }
 
-std::string text_of(const RowSet& set, const Validation& v, const Words& words) {
-  std::string text = fmt::format(
+std::string heading(const ValidationSummary& summary) {
+  return fmt::format(
       "{} rows predicted, {} skipped; errors in percent of what was measured, every group of rows "
       "weighted equally\n",
-      set.rows.size(), set.skipped.size());
+      summary.predicted, summary.skipped);
+}
+
+std::string scores_text(const ValidationSummary& summary, const Words& words) {
+  std::string text;
+  if (fitted_on(words))
+    text +=
+        "\nThe parameters were fitted on rows below; --cross tells of each source by a fit to the "
+        "others.\n";
+  text += score_table("by metric", summary.by_metric);
+  if (summary.kendall)
+    text += fmt::format("\nKendall's tau of step times over 3 % apart, mean of groups: {:.3f}\n",
+                        *summary.kendall);
+  text += score_table("by source, clean", summary.by_source);
+  return text + fmt::format("\nmean half-width of the bands of step times: {:.1f} %\n",
+                            100 * summary.mean_half_width);
+}
+
+std::string text_of(const ValidationSummary& summary, const Words& words) {
+  return heading(summary) + scores_text(summary, words) + worst_rows(summary.worst) +
+         skipped_table(summary);
+}
+
+std::string text_of(const RowSet& set, const Validation& v, const Words& words) {
+  const ValidationSummary summary = summarize_rows(set, v);
+  std::string text = heading(summary);
   // Errors on rows that the parameters were not fitted on are more informative about a new run, so
   // they come first.
   if (!v.cross.empty()) {
@@ -70,21 +125,11 @@ std::string text_of(const RowSet& set, const Validation& v, const Words& words) 
           "\nwith sources left out: Kendall's tau {:.3f}, mean half-width of bands {:.1f} %\n",
           *v.cross_kendall, 100 * v.cross_half_width);
   }
-  if (fitted_on(words))
-    text +=
-        "\nThe parameters were fitted on rows below; --cross tells of each source by a fit to the "
-        "others.\n";
-  text += score_table("by metric", v.by_metric);
-  if (v.kendall)
-    text += fmt::format("\nKendall's tau of step times over 3 % apart, mean of groups: {:.3f}\n",
-                        *v.kendall);
-  text += score_table("by source, clean", v.by_source);
-  text += fmt::format("\nmean half-width of the bands of step times: {:.1f} %\n",
-                      100 * v.mean_half_width);
+  text += scores_text(summary, words);
   if (words.has("fit")) text += fit_table(v.refit);
   if (words.has("rows")) text += row_table(set, v);
-  text += worst_rows(set, v);
-  text += skipped_table(set);
+  text += worst_rows(summary.worst);
+  text += skipped_table(summary);
   if (words.has("rows"))
     for (const SkippedRow& row : set.skipped)
       text += fmt::format("  {}: {}\n", row.row.id, row.reason);
@@ -92,20 +137,26 @@ std::string text_of(const RowSet& set, const Validation& v, const Words& words) 
 }
 
 // If every row was skipped, nothing was compared.
-int held(const RowSet& set, const Words& words, Streams& streams) {
-  if (!set.rows.empty()) return kDone;
+int held(const ValidationSummary& summary, const Words& words, Streams& streams) {
+  if (summary.predicted > 0) return kDone;
   const std::string place = words.text("").empty() ? "validate" : words.text("");
-  std::string sentence = fmt::format("expected a row that can be predicted, found {}, all skipped",
-                                     set.skipped.size());
-  if (!set.skipped.empty())
-    sentence += fmt::format("; {}: {}", set.skipped.front().row.id, set.skipped.front().reason);
+  std::string sentence =
+      fmt::format("expected a row that can be predicted, found {}, all skipped", summary.skipped);
+  if (summary.skipped > 0)
+    sentence += fmt::format("; {}: {}", summary.first_skipped, summary.first_reason);
   streams.err << place << ": " << sentence << "\n";
   return kWrongInput;
 }
 
-int run_validate(const Words& words, Streams& streams) {
-  RowSet set = prepare_rows(rows_of(words, streams));
-  for (const std::string_view flag : {"id", "source", "group"}) keep(set, flag, words.texts(flag));
+// What names every row, fits to all of them or draws them needs the whole table at once.
+bool needs_every_row(const Words& words) {
+  const char* flags[] = {"rows", "source",    "group", "id",  "simulate", "cross",
+                         "fit",  "residuals", "json",  "svg", "png"};
+  return std::any_of(std::begin(flags), std::end(flags),
+                     [&](const char* flag) { return words.has(flag); });
+}
+
+ValidateOptions validate_options_of(const Words& words) {
   ValidateOptions options;
   if (words.has("calibration")) {
     const std::string path = words.text("calibration");
@@ -116,17 +167,32 @@ int run_validate(const Words& words, Streams& streams) {
   if (words.has("simulate") && words.has("json"))
     throw Error(Error::Kind::InvalidInput,
                 "--simulate prints a table, and there is no document of it", {"--json"});
+  options.cross = words.has("cross") || words.has("fit") || words.has("residuals");
+  return options;
+}
+
+int validate_every_row(RowSet set, const ValidateOptions& options, const Words& words,
+                       Streams& streams) {
+  for (const std::string_view flag : {"id", "source", "group"}) keep(set, flag, words.texts(flag));
   if (words.has("simulate")) {
     deliver(difference_table(set, simulate_rows(set, options.parameters, options.threads)), words,
             streams);
-    return held(set, words, streams);
+    return held(summarize_rows(set, {}), words, streams);
   }
-  options.cross = words.has("cross") || words.has("fit") || words.has("residuals");
   const Validation v = validate(set, options);
   write_pictures(set, v, words, streams);
   if (words.has("residuals")) write_file(words.text("residuals"), write_residuals(v.residuals));
   deliver(words.has("json") ? validation_document(set, v) : text_of(set, v, words), words, streams);
-  return held(set, words, streams);
+  return held(summarize_rows(set, v), words, streams);
+}
+
+int run_validate(const Words& words, Streams& streams) {
+  const RowStream rows = rows_of(words, streams);
+  const ValidateOptions options = validate_options_of(words);
+  if (needs_every_row(words)) return validate_every_row(set_of(rows), options, words, streams);
+  const ValidationSummary summary = summarize_rows(rows, options);
+  deliver(text_of(summary, words), words, streams);
+  return held(summary, words, streams);
 }
 
 }  // namespace

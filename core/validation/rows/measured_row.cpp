@@ -6,11 +6,11 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <map>
+#include <functional>
 #include <set>
+#include <unordered_set>
 #include <utility>
 
-#include "core/base/csv.h"
 #include "core/base/nearest.h"
 #include "core/base/trimmed.h"
 
@@ -111,11 +111,13 @@ std::vector<std::string_view> column_names() {
   return names;
 }
 
-class RowReader {
- public:
-  RowReader(const std::string& source, Diagnostics* warnings)
-      : source_(source), warnings_(warnings) {}
+}  // namespace
 
+class MeasuredRows::Reader {
+ public:
+  Reader(const std::string& source, Diagnostics* warnings) : source_(source), warnings_(warnings) {}
+
+  bool has_header() const { return !columns_.empty(); }
   void header(const CsvRecord& record) {
     line_ = record.line;
     const std::vector<std::string_view> known = column_names();
@@ -154,9 +156,13 @@ class RowReader {
     if (row.value <= 0) refuse(fmt::format("{}: expected a number, found nothing", kValue));
     if (row.id.empty()) row.id = fmt::format("line-{}", line_);
     if (row.group.empty()) row.group = row.id;
-    if (!ids_.insert(row.id).second)
+    if (!ids_.insert(std::hash<std::string>()(row.id)).second)
       refuse(fmt::format("expected an id of its own, found \"{}\" a second time", row.id));
     return row;
+  }
+
+  [[noreturn]] void refuse(const std::string& message) const {
+    throw Error(Error::Kind::InvalidInput, message, place());
   }
 
  private:
@@ -206,59 +212,74 @@ class RowReader {
   }
 
   Place place() const { return {fmt::format("{}:{}", source_, line_)}; }
-  [[noreturn]] void refuse(const std::string& message) const {
-    throw Error(Error::Kind::InvalidInput, message, place());
-  }
 
   const std::string& source_;
   Diagnostics* warnings_;
   int line_ = 1;
   std::vector<std::string_view> columns_;  // empty name: an unknown column
-  std::set<std::string> ids_;
+  // Only hashes, because a table may have millions of rows; two ids of one hash are not to be met.
+  std::unordered_set<std::size_t> ids_;
 };
 
-std::string head(const MeasuredRow& row) { return row.group.substr(0, row.group.find('/')); }
+MeasuredRows::MeasuredRows(const std::string& source, Diagnostics* warnings)
+    : reader_(std::make_unique<Reader>(source, warnings)) {}
+MeasuredRows::~MeasuredRows() = default;
+
+std::optional<MeasuredRow> MeasuredRows::row(const CsvRecord& record) {
+  if (reader_->has_header()) return reader_->row(record);
+  reader_->header(record);
+  return {};
+}
+
+void MeasuredRows::expect_header() const {
+  if (!reader_->has_header()) reader_->refuse("expected a header and rows, found nothing");
+}
+
+namespace {
 
 // Returns the publication of a row without the place in it.
 std::string document(const MeasuredRow& row) { return row.source.substr(0, row.source.find(" [")); }
 
-// Rows of one document, or of groups whose names begin alike, form one family: leaving out one of
-// them and tuning on another would be no test. The family's name is the shortest of theirs, of
-// equal lengths the first.
-void name_families(std::vector<MeasuredRow>& rows) {
-  std::map<std::string, std::string> parent;  // by group head and document
-  const auto root = [&](std::string name) {
-    while (parent.at(name) != name) name = parent.at(name);
-    return name;
-  };
-  const auto before = [](const std::string& a, const std::string& b) {
-    return std::pair(a.size(), a) < std::pair(b.size(), b);
-  };
-  std::map<std::string, std::string> first_of;  // one group head of each document
-  for (const MeasuredRow& row : rows) parent.try_emplace(head(row), head(row));
-  for (const MeasuredRow& row : rows) {
-    if (row.source.empty()) continue;
-    const auto [known, added] = first_of.try_emplace(document(row), head(row));
-    if (added) continue;
-    const std::string a = root(known->second), b = root(head(row));
-    (before(a, b) ? parent.at(b) : parent.at(a)) = before(a, b) ? a : b;
-  }
-  for (MeasuredRow& row : rows) row.source_family = root(head(row));
+bool comes_before(const std::string& a, const std::string& b) {
+  return std::pair(a.size(), a) < std::pair(b.size(), b);
 }
 
 }  // namespace
 
+std::string RowFamilies::head(const MeasuredRow& row) {
+  return row.group.substr(0, row.group.find('/'));
+}
+
+std::string RowFamilies::root(std::string name) const {
+  while (parent_.at(name) != name) name = parent_.at(name);
+  return name;
+}
+
+void RowFamilies::see(const MeasuredRow& row) {
+  parent_.try_emplace(head(row), head(row));
+  if (row.source.empty()) return;
+  const auto [known, added] = first_of_.try_emplace(document(row), head(row));
+  if (added) return;
+  const std::string a = root(known->second), b = root(head(row));
+  (comes_before(a, b) ? parent_.at(b) : parent_.at(a)) = comes_before(a, b) ? a : b;
+}
+
+std::string RowFamilies::of(const std::string& head) const {
+  return parent_.contains(head) ? root(head) : head;
+}
+
 std::vector<MeasuredRow> read_rows(std::string_view csv, const std::string& source,
                                    Diagnostics* warnings) {
-  const std::vector<CsvRecord> records = parse_csv(csv, source);
-  if (records.empty())
-    throw Error(Error::Kind::InvalidInput, "expected a header and rows, found nothing",
-                {source + ":1"});
-  RowReader reader(source, warnings);
-  reader.header(records.front());
+  MeasuredRows reader(source, warnings);
+  RowFamilies families;
   std::vector<MeasuredRow> rows;
-  for (std::size_t i = 1; i < records.size(); ++i) rows.push_back(reader.row(records[i]));
-  name_families(rows);
+  for (const CsvRecord& record : parse_csv(csv, source))
+    if (auto row = reader.row(record)) {
+      families.see(*row);
+      rows.push_back(std::move(*row));
+    }
+  reader.expect_header();
+  for (MeasuredRow& row : rows) row.source_family = families.of(row);
   return rows;
 }
 

@@ -4,11 +4,14 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "core/base/csv.h"
 #include "core/base/error.h"
 
 namespace trainyard {
@@ -41,5 +44,43 @@ struct MeasuredRow {
 /// expected and what was found.
 std::vector<MeasuredRow> read_rows(std::string_view csv, const std::string& source,
                                    Diagnostics* warnings = nullptr);
+
+/// MeasuredRows reads the same from one record after the other, the header first. Their families,
+/// for which all rows have to be known, are left empty.
+class MeasuredRows {
+ public:
+  /// Both must outlive it; warnings may be null.
+  MeasuredRows(const std::string& source, Diagnostics* warnings);
+  ~MeasuredRows();
+  MeasuredRows(const MeasuredRows&) = delete;
+  MeasuredRows& operator=(const MeasuredRows&) = delete;
+  /// Nothing for the header. Throws as read_rows() does.
+  std::optional<MeasuredRow> row(const CsvRecord&);
+  /// Throws where there was no header.
+  void expect_header() const;
+
+ private:
+  class Reader;
+  std::unique_ptr<Reader> reader_;
+};
+
+/// RowFamilies names the families of rows. Rows of one document, or of groups whose names begin
+/// alike, form one: leaving out one of them and tuning on another would be no test. The family's
+/// name is the shortest of theirs, of equal lengths the first.
+class RowFamilies {
+ public:
+  void see(const MeasuredRow&);
+  /// The family of a row that was seen, or of its group's head, once all were. A head that was
+  /// not seen is its own family.
+  std::string of(const MeasuredRow& row) const { return of(head(row)); }
+  std::string of(const std::string& head) const;
+  static std::string head(const MeasuredRow&);
+
+ private:
+  std::string root(std::string name) const;
+
+  std::map<std::string, std::string> parent_;    // by the head of a group
+  std::map<std::string, std::string> first_of_;  // one head of each document
+};
 
 }  // namespace trainyard

@@ -5,23 +5,24 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 
 #include "core/validation/rows/row_parts.h"
 #include "core/validation/rows/row_scenario.h"
 
 namespace trainyard {
-namespace {
-
-constexpr std::size_t kFigures = 24;  // most figures of a source that are used
-constexpr double kClear = 0.1;  // by how much an answer must be better, as difference of median log
-                                // errors
 
 struct InferredSetting {
   std::string_view name;  // key of --set
   std::string MeasuredRow::* column;
   std::string_view value;  // the value as a row writes it
 };
+
+namespace {
+
+constexpr std::size_t kFigures = 24;  // most figures of a source that are used
+constexpr double kClear = 0.1;  // by how much an answer must be better, as difference of median log
+                                // errors
+
 constexpr InferredSetting kSettings[] = {
     {"precision", &MeasuredRow::precision, "tf32"},
     {"flash-attention", &MeasuredRow::flash_attention, "yes"},
@@ -73,13 +74,9 @@ void take(std::vector<FilledRow>& rows, const InferredSetting& setting) {
     if ((row.row.*setting.column).empty()) row.row.*setting.column = setting.value;
 }
 
-// An Answer has the settings that clearly improve the prediction of one source's figures, found one
-// after the other.
-struct Answer {
-  std::vector<const InferredSetting*> settings;
-  double before = 0, after = 0;
-};
-Answer answer(std::vector<FilledRow> rows) {
+}  // namespace
+
+InferredAnswer infer_from_memory(std::vector<FilledRow> rows) {
   // Rows that cannot be predicted at all are left out.
   std::erase_if(rows, [](const FilledRow& row) {
     return std::holds_alternative<SkippedRow>(prepare_filled(row));
@@ -92,7 +89,7 @@ Answer answer(std::vector<FilledRow> rows) {
     for (std::size_t i = 0; i < kFigures; ++i) some.push_back(rows[i * rows.size() / kFigures]);
     rows = std::move(some);
   }
-  Answer found;
+  InferredAnswer found;
   found.before = found.after = *median_error(rows);
   for (;;) {
     const InferredSetting* best = nullptr;
@@ -110,30 +107,20 @@ Answer answer(std::vector<FilledRow> rows) {
   }
 }
 
-}  // namespace
+std::optional<MeasuredRow> memory_figure(const MeasuredRow& row) {
+  if (!leaves_open(row) || row.trust == Trust::C || !row.suspect.empty()) return {};
+  return memory_of(row);
+}
 
-void infer_from_memory(std::vector<FilledRow>& rows) {
-  std::map<std::string, std::vector<FilledRow>> figures;  // by source
-  for (const FilledRow& row : rows) {
-    if (!leaves_open(row.row) || row.row.trust == Trust::C || !row.row.suspect.empty()) continue;
-    if (const auto memory = memory_of(row.row))
-      figures[row.row.source_family].push_back({*memory, row.assumptions});
-  }
-  std::map<std::string, Answer> answers;
-  for (auto& [source, known] : figures) answers[source] = answer(std::move(known));
-  for (FilledRow& row : rows) {
-    const auto found = answers.find(row.row.source_family);
-    if (found == answers.end()) continue;
-    for (const InferredSetting* setting : found->second.settings) {
-      if (!(row.row.*setting->column).empty()) continue;
-      row.row.*setting->column = setting->value;
-      row.assumptions.push_back(
-          {std::string(setting->name), std::string(setting->value),
-           fmt::format("not stated; the source's memory figures are then off by {:.0f} % instead "
-                       "of {:.0f} %",
-                       100 * std::expm1(found->second.after),
-                       100 * std::expm1(found->second.before))});
-    }
+void take_inferred(const InferredAnswer& answer, FilledRow& row) {
+  for (const InferredSetting* setting : answer.settings) {
+    if (!(row.row.*setting->column).empty()) continue;
+    row.row.*setting->column = setting->value;
+    row.assumptions.push_back(
+        {std::string(setting->name), std::string(setting->value),
+         fmt::format("not stated; the source's memory figures are then off by {:.0f} % instead of "
+                     "{:.0f} %",
+                     100 * std::expm1(answer.after), 100 * std::expm1(answer.before))});
   }
 }
 

@@ -40,15 +40,24 @@ struct Measurement {
 std::optional<FlopsDefinition> read_flops_definition(std::string_view sentence);
 Measurement row_measurement(const MeasuredRow&, const Scenario&, std::vector<Assumption>&);
 
-/// Fills blanks from other rows: heads of rows with the same hidden size, virtual stages of the
-/// same run. A FilledRow is a copy of a row with the blanks filled, and the reasons.
+/// A FilledRow is a copy of a row with the blanks that other rows fill, and the reasons.
 struct FilledRow {
   MeasuredRow row;
   std::vector<Assumption> assumptions;
 };
-std::vector<FilledRow> fill_blanks(const std::vector<MeasuredRow>&);
-/// Infers precision, fused attention and recomputation where a source's memory figures reveal them.
-void infer_from_memory(std::vector<FilledRow>&);
 std::variant<PreparedRow, SkippedRow> prepare_filled(const FilledRow&);
+
+/// Precision, fused attention and recomputation as a source's memory figures reveal them.
+struct InferredSetting;
+struct InferredAnswer {
+  std::vector<const InferredSetting*> settings;  // found one after the other
+  double before = 0, after = 0;                  // median log errors
+};
+/// Returns the row with its memory as the measured value, where it states memory, leaves open what
+/// memory reveals, and may be believed.
+std::optional<MeasuredRow> memory_figure(const MeasuredRow&);
+/// The figures are those of one source.
+InferredAnswer infer_from_memory(std::vector<FilledRow> figures);
+void take_inferred(const InferredAnswer&, FilledRow&);
 
 }  // namespace trainyard

@@ -12,6 +12,7 @@
 #include "core/cost/physical.h"
 #include "core/lowering/lower.h"
 #include "core/methods/settings/settings.h"
+#include "core/validation/rows/row_context.h"
 #include "core/validation/rows/row_parts.h"
 
 namespace trainyard {
@@ -125,21 +126,23 @@ std::variant<PreparedRow, SkippedRow> prepare_filled(const FilledRow& filled) {
 }
 
 std::variant<PreparedRow, SkippedRow> prepare_row(const MeasuredRow& row) {
-  std::vector<FilledRow> filled = fill_blanks({row});
-  infer_from_memory(filled);
-  return prepare_filled(filled.front());
+  RowContext alone;
+  alone.see(row);
+  alone.settle();
+  return prepare_filled(alone.filled(row));
 }
 
 RowSet prepare_rows(const std::vector<MeasuredRow>& rows) {
-  std::vector<FilledRow> filled = fill_blanks(rows);
-  infer_from_memory(filled);
-  std::vector<std::variant<PreparedRow, SkippedRow>> done(filled.size());
+  RowContext context;
+  for (const MeasuredRow& row : rows) context.see(row);
+  context.settle();
+  std::vector<std::variant<PreparedRow, SkippedRow>> done(rows.size());
   std::atomic<std::size_t> next{0};
   std::exception_ptr failed;
   std::atomic<bool> stop{false};
   const auto work = [&] {
-    for (std::size_t i = next++; i < filled.size() && !stop; i = next++) try {
-        done[i] = prepare_filled(filled[i]);
+    for (std::size_t i = next++; i < rows.size() && !stop; i = next++) try {
+        done[i] = prepare_filled(context.filled(rows[i]));
       } catch (...) {
         if (!stop.exchange(true)) failed = std::current_exception();
       }
