@@ -135,7 +135,7 @@ std::string search_document(const PlanAnswer& a) {
   json.set("feasible", found.fitting);
   json.set("estimated", found.estimated);
   json.set("simulated", found.simulated);
-  json.set("seconds", found.seconds);
+  json.set("seconds", a.seconds);
   json.set("plans_per_second",
            found.seconds > 0 ? static_cast<double>(found.tried) / found.seconds : 0.0);
   json.set("stopped", found.stopped);

@@ -35,7 +35,7 @@ void write_headline(std::string& out, const PlanAnswer& a) {
            : "");
   std::string rate;
   if (found.seconds > 0)
-    rate = fmt::format(" in {} ({} a second; {}, {})", readable(seconds(found.seconds)),
+    rate = fmt::format(" in {} ({} a second of pricing; {}, {})", readable(seconds(a.seconds)),
                        readable_count(static_cast<double>(found.tried) / found.seconds),
                        plural(static_cast<std::uint64_t>(a.threads), "thread"),
                        plural(static_cast<std::uint64_t>(a.ranks), "rank"));

@@ -18,6 +18,7 @@ struct PlanAnswer {
   const SearchResult& found;
   const SearchOptions& options;
   int threads = 1, ranks = 1;
+  double seconds = 0;         // of the whole answer: pricing, simulation and what is said of plans
   std::vector<Result> best;   // parallel to found.best
   std::vector<Result> front;  // parallel to found.front, by the closed form
   std::vector<FateSample> fates;

@@ -170,6 +170,7 @@ int exit_of(const PlanAnswer& answer, const Words& words, Streams& streams) {
 // A prepared search; errors in its words have been reported already.
 struct Study {
   SteadyClock clock;
+  Instant begun = clock.now();
   SearchOptions options;
   PlanSpace space;
   PlanPrices prices;
@@ -201,6 +202,7 @@ int print_answer(Study& study, const SearchResult& found, const Words& words, St
                     .options = study.options,
                     .threads = threads_of(study.options),
                     .ranks = study.options.ranks != nullptr ? study.options.ranks->count() : 1,
+                    .seconds = 0,
                     .best = {},
                     .front = {},
                     .fates = {},
@@ -208,6 +210,7 @@ int print_answer(Study& study, const SearchResult& found, const Words& words, St
                     .none = {},
                     .why = {}};
   fill(answer, study.prices, words);
+  answer.seconds = to_seconds(study.clock.now() - study.begun);
   write_files(answer, words, streams);
   write_search_pictures(answer, words, streams);
   streams.out << (words.has("json")  ? search_document(answer)
