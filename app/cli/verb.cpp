@@ -78,6 +78,17 @@ bool stands_aside(const Verb& verb, bool help_only, Streams& streams) {
   return started.rank > 0;
 }
 
+// A check names the plan's fields as plan#/...: where all of the plan came from a file, that is the
+// file's place.
+[[noreturn]] void rethrow_at_origin(const Error& error, const Words& words) {
+  constexpr std::string_view kPlan = "plan#/";
+  const std::string& place = error.place().text;
+  if (!words.has("plan") || words.has("set") || !place.starts_with(kPlan)) throw;
+  Error moved(error.kind(), error.what(), {words.text("plan") + "#/" + place.substr(kPlan.size())});
+  for (const std::string& doing : error.context()) moved.add_context(doing);
+  throw moved;
+}
+
 int run_words(const std::vector<std::string>& arguments, Streams& streams) {
   if (arguments.empty()) {
     streams.err << help();
@@ -98,7 +109,12 @@ int run_words(const std::vector<std::string>& arguments, Streams& streams) {
     streams.out << help(verb);
     return kDone;
   }
-  return verb.run(parse(verb, rest), streams);
+  const Words words = parse(verb, rest);
+  try {
+    return verb.run(words, streams);
+  } catch (const Error& error) {
+    rethrow_at_origin(error, words);
+  }
 }
 
 std::string flag_text(const Flag& flag) {

@@ -90,7 +90,7 @@ void expect_value(const Scenario& base, const std::string& key, const std::strin
     return;
   }
   Plan scratch = base.plan;
-  apply_setting(scratch, key, value, {place});
+  apply_setting(scratch, key, value, {"--bound"});
 }
 
 std::vector<std::string> bound_values(const Scenario& base, const std::string& key,

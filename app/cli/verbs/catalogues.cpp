@@ -8,6 +8,7 @@
 #include "app/cli/text/lines.h"
 #include "app/cli/text/scenario_words.h"
 #include "app/cli/verbs/collectives.h"
+#include "app/workspace/scenario/refuse_flag.h"
 #include "core/base/units_text.h"
 #include "core/cluster/cluster.h"
 #include "core/cost/physical.h"
@@ -54,7 +55,7 @@ void show_model(Out& out, const Model& model) {
 int run_models(const Words& words, Streams& streams) {
   Out out;
   if (words.has(""))
-    show_model(out, zoo_model(words.text("")));
+    show_model(out, with_place("models", [&] { return zoo_model(words.text("")); }));
   else
     list_models(out);
   deliver(out, words, streams);
@@ -156,17 +157,20 @@ void explain(Out& out, const Device& d) {
 }
 
 int run_hardware(const Words& words, Streams& streams) {
+  const auto named = [&]() -> const Device& {
+    return with_place("hardware", [&]() -> const Device& { return device(words.text("")); });
+  };
   Out out;
   if (words.has("collectives"))
     out = collectives_text(parse_cluster(words.text("")));
   else if (words.has("json"))
-    out = device_document(device(words.text("")));
+    out = device_document(named());
   else if (words.has("explain") && words.has(""))
-    explain(out, device(words.text("")));
+    explain(out, named());
   else if (words.has("explain"))
     explain_all(out);
   else if (words.has(""))
-    show_device(out, device(words.text("")), false);
+    show_device(out, named(), false);
   else
     list_devices(out);
   deliver(out, words, streams);
@@ -214,7 +218,8 @@ void show_method(Out& out, const Method& m) {
 int run_methods(const Words& words, Streams& streams) {
   Out out;
   if (words.has(""))
-    show_method(out, method(words.text("")));
+    show_method(out,
+                with_place("methods", [&]() -> const Method& { return method(words.text("")); }));
   else if (words.has("markdown"))
     methods_table(out);
   else

@@ -83,7 +83,7 @@ Scenario rival(const Scenario& scenario, const std::string& words) {
   // Both plans share the batch and sequence; the number of replicas follows from the other degrees.
   other.plan.batch = complete(scenario).batch;
   other.plan.mesh.dp.reset();
-  apply_words(other.plan, spaced(words));
+  apply_words(other.plan, spaced(words), {"--against"});
   return other;
 }
 

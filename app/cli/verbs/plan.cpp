@@ -66,7 +66,8 @@ PlanQuestion question_of(const Words& words) {
                       words.texts("set")};
   for (const char* flag : {"global-batch", "seq"})
     if (words.has(flag)) {
-      words.integer(flag, 1, 1'000'000'000'000, 1);
+      Plan scratch;  // the range is that of the setting, the place that of the flag
+      find_setting(flag)->apply(scratch, words.text(flag), {fmt::format("--{}", flag)});
       const std::vector<std::string> keys = setting_keys(question.request.settings);
       if (std::find(keys.begin(), keys.end(), flag) != keys.end())
         refuse_plan_flag(flag,

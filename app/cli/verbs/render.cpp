@@ -124,7 +124,7 @@ Rendered waterfall_of(const Words& words, Streams& streams) {
                 {"--against"});
   const Scenario a = open_scenario(words, streams);
   Scenario b = a;
-  apply_words(b.plan, words.text("against"));
+  apply_words(b.plan, words.text("against"), {"--against"});
   throw_if_errors(check(b));
   const auto run = [&](const Scenario& s) {
     return simulate(s, {.grain = grain_word(words, s), .fixes = false})->result;

@@ -6,6 +6,7 @@
 #include <ostream>
 
 #include "app/cli/text/scenario_words.h"
+#include "app/workspace/scenario/refuse_flag.h"
 #include "app/workspace/schedules/schedule_study.h"
 #include "core/base/error.h"
 #include "core/base/nearest.h"
@@ -61,7 +62,8 @@ ScheduleRequest request_of(const Words& words) {
   request.backward_weight = time_word(words, "backward-weight", request.backward_weight);
   request.forward_fill = words.number("forward-fill", 0.01, 1, 1);
   request.backward_fill = words.number("backward-fill", 0.01, 1, 1);
-  request.params = params_of(words, method(request.name));
+  request.params = params_of(
+      words, with_place("schedule", [&]() -> const Method& { return method(request.name); }));
   return request;
 }
 

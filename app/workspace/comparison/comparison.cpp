@@ -313,7 +313,7 @@ ComparedResult open_compared(const std::string& word, const Request& base) {
     return compared_document(parse_json(read_file(word), word), word);
   refuse_repeated_keys(std::span(&word, 1), {"compare"});
   Scenario scenario = open(base);
-  apply_words(scenario.plan, word);
+  apply_words(scenario.plan, word, {"compare"});
   return compared_plan(std::move(scenario), word);
 }
 

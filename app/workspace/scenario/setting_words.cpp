@@ -37,10 +37,10 @@ void refuse_repeated_keys(std::span<const std::string> assignments, const Place&
     }
 }
 
-void apply_words(Plan& plan, std::string_view words) {
+void apply_words(Plan& plan, std::string_view words, const Place& place) {
   const std::vector<std::string_view> each = each_word(words);
-  for (const std::string_view word : each) apply_setting(plan, word);
-  if (each.empty()) apply_setting(plan, words);  // throws for an empty assignment
+  for (const std::string_view word : each) apply_setting(plan, word, place);
+  if (each.empty()) apply_setting(plan, words, place);  // throws for an empty assignment
 }
 
 }  // namespace trainyard

@@ -19,7 +19,8 @@ std::vector<std::string_view> each_word(std::string_view words);
 void refuse_repeated_keys(std::span<const std::string> assignments, const Place&);
 
 /// Applies one assignment, or several separated by spaces; an order must come last. Throws as
-/// apply_setting() does.
-void apply_words(Plan&, std::string_view words);
+/// apply_setting() does,
+/// at the place where they were typed.
+void apply_words(Plan&, std::string_view words, const Place& = {"--set"});
 
 }  // namespace trainyard

@@ -8,6 +8,7 @@
 #include "app/workspace/scenario/fixes.h"
 #include "app/workspace/scenario/published.h"
 #include "app/workspace/scenario/recompute.h"
+#include "app/workspace/scenario/refuse_flag.h"
 #include "app/workspace/scenario/setting_words.h"
 #include "core/base/error.h"
 #include "core/io/bytes/files.h"
@@ -36,7 +37,8 @@ Model open_model(const std::string& word) {
     throw Error(Error::Kind::InvalidInput,
                 "expected a model: a name of \"trainyard models\", a config.json or its folder",
                 {"--model"});
-  if (is_inline_document(word)) return load_model(word);
+  const auto load = [&] { return with_place("--model", [&] { return load_model(word); }); };
+  if (is_inline_document(word)) return load();
   if (const auto id = published_id(word)) {
     const PreparedRow& row = published_row(*id);
     Model model = row.workload.scenario.model;
@@ -44,7 +46,7 @@ Model open_model(const std::string& word) {
       model.assumed.push_back(std::move(sentence));
     return model;
   }
-  return load_model(word);
+  return load();
 }
 
 Cluster open_cluster(const std::string& words) {

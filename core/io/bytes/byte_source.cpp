@@ -1,6 +1,5 @@
 #include "core/io/bytes/byte_source.h"
 
-#include <sys/stat.h>
 #include <zlib.h>
 
 #include <algorithm>
@@ -9,6 +8,7 @@
 
 #include "core/base/error.h"
 #include "core/base/units_text.h"
+#include "core/io/bytes/file_head.h"
 #include "core/io/bytes/limits.h"
 
 namespace trainyard {
@@ -17,19 +17,10 @@ namespace {
 class PackedFile : public ByteSource {
  public:
   explicit PackedFile(const std::string& path) : path_(path) {
-    const auto refuse = [&](const std::string& sentence) {
-      throw Error(Error::Kind::InvalidInput, sentence, {path_});
-    };
-    if (path.find('\0') != std::string::npos) refuse("expected the path of a file");
-    struct stat info{};
-    if (::stat(path.c_str(), &info) != 0)
-      refuse(std::string("expected a file: ") + std::strerror(errno));
-    if (S_ISDIR(info.st_mode)) refuse("expected a file, found a folder");
-    if (!S_ISREG(info.st_mode)) refuse("expected an ordinary file, found a device, pipe or socket");
-    size_ = static_cast<double>(info.st_size);
+    size_ = static_cast<double>(read_file_head(path, Bytes{}).file.value);
     file_ = gzopen(path.c_str(), "rb");
     if (file_ == nullptr)
-      refuse(std::string("expected a file that can be read: ") + std::strerror(errno));
+      refuse(path_, std::string("expected a file that can be read: ") + std::strerror(errno));
     gzbuffer(file_, 1 << 18);
   }
   ~PackedFile() override { gzclose(file_); }
