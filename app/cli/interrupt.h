@@ -1,14 +1,18 @@
-// Turns Ctrl-C into a flag that work can check: the first is only recorded, a second one ends the
-// program as usual.
+// Turns Ctrl-C, SIGTERM (a queue or a container that ends) and SIGHUP (a terminal that closes) into
+// a flag that work can check: the first is only recorded, a second of the same ends the program as
+// usual.
 #pragma once
 
+#include <array>
 #include <csignal>
 #include <stop_token>
 #include <thread>
 
 namespace trainyard {
 
-/// While a guard exists, the first SIGINT is only recorded. There may be one guard at a time.
+/// While a guard exists, the first SIGINT, SIGTERM or SIGHUP is only recorded; one that the program
+/// was started to ignore, as by nohup, stays ignored. SIGPIPE is ignored meanwhile: who reads the
+/// progress may be gone before what was found is kept. There may be one guard at a time.
 class InterruptGuard {
  public:
   InterruptGuard();
@@ -17,13 +21,15 @@ class InterruptGuard {
   InterruptGuard& operator=(const InterruptGuard&) = delete;
 
  private:
-  struct sigaction before_{};
+  std::array<struct sigaction, 4> before_{};
 };
 
-/// Returns whether SIGINT has arrived since the guard was made.
-bool interrupted();
+/// Returns the first signal recorded since forget_interrupt(), or 0. The program exits with 128 and
+/// this, whatever the verb answers.
+int interrupt_signal();
+void forget_interrupt();
 
-/// A stop token that the first SIGINT triggers within some 20 ms.
+/// A stop token that the first signal triggers within some 20 ms.
 class InterruptStop {
  public:
   InterruptStop();

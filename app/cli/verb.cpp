@@ -8,6 +8,7 @@
 #include <exception>
 #include <ostream>
 
+#include "app/cli/interrupt.h"
 #include "app/cli/printable_stream.h"
 #include "app/cli/topics.h"
 #include "core/base/error.h"
@@ -196,7 +197,9 @@ std::string help() {
       "P  a trainyard/plan file; --set changes single fields of it and alone may make a whole "
       "plan\n\n"
       "exit: 0 done, 1 failed while working, 2 wrong usage or input, 3 does not fit, 4 outside "
-      "what was validated (--strict)\n\n"
+      "what was validated (--strict), 128 + N stopped by signal N (Ctrl-C: 130), with what was "
+      "found "
+      "until then\n\n"
       "  trainyard simulate --model llama-3-70b --cluster h100-sxm:64 --set tp=8 --set pp=4 --set "
       "global-batch=128\n\n"
       "\"trainyard VERB --help\" says more about a verb. In a clone of the sources, packaging/run "
@@ -228,9 +231,9 @@ std::string help(const Verb& verb) {
   return text;
 }
 
-int run_cli(const std::vector<std::string>& arguments, Streams target) {
-  PrintableStream out(target.out), err(target.err);
-  Streams streams{out, err, target.terminal};
+namespace {
+
+int run_reported(const std::vector<std::string>& arguments, Streams& streams) {
   try {
     return run_words(arguments, streams);
   } catch (const Error& error) {
@@ -247,6 +250,16 @@ int run_cli(const std::vector<std::string>& arguments, Streams target) {
     streams.err << "trainyard: internal error: " << error.what() << "\n";
     return kFailed;
   }
+}
+
+}  // namespace
+
+int run_cli(const std::vector<std::string>& arguments, Streams target) {
+  forget_interrupt();
+  PrintableStream out(target.out), err(target.err);
+  Streams streams{out, err, target.terminal};
+  const int code = run_reported(arguments, streams);
+  return interrupt_signal() == 0 ? code : kSignalled + interrupt_signal();
 }
 
 }  // namespace trainyard

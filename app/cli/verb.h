@@ -51,7 +51,14 @@ struct Streams {
 };
 
 /// The exit codes of the process.
-enum Exit : int { kDone = 0, kFailed = 1, kWrongInput = 2, kNotMet = 3, kOutside = 4 };
+enum Exit : int {
+  kDone = 0,
+  kFailed = 1,
+  kWrongInput = 2,
+  kNotMet = 3,
+  kOutside = 4,
+  kSignalled = 128,  // and the number of the signal that stopped it
+};
 
 struct Verb {
   std::string_view name, summary;

@@ -282,12 +282,9 @@ int run_plan(const Words& words, Streams& streams) {
   if (const std::unique_ptr<LaunchedRanks> ranks = join_ranks())
     return search_together(*ranks, words, streams);
   Study study(words);
-  SearchResult found;
-  {
-    const InterruptStop interrupt;
-    study.options.stop = interrupt.token();
-    found = searched(study, words, streams);
-  }
+  const InterruptStop interrupt;
+  study.options.stop = interrupt.token();
+  const SearchResult found = searched(study, words, streams);
   return print_answer(study, found, words, streams);
 }
 

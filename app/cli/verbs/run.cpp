@@ -5,7 +5,6 @@
 #include <memory>
 #include <optional>
 #include <ostream>
-#include <stop_token>
 #include <utility>
 #include <vector>
 
@@ -216,12 +215,10 @@ int run_run(const Words& words, Streams& streams) {
                  words.text("calibration")};
   if (words.has("order")) asked.request.settings.push_back("order=" + request.scenario.plan.order);
 
-  const InterruptGuard guard;
-  std::stop_source stop;
+  const InterruptStop interrupt;
   std::optional<Progress> progress;
-  request.run.stop = stop.get_token();
+  request.run.stop = interrupt.token();
   request.run.progress = [&](double) {
-    if (interrupted()) stop.request_stop();
     if (progress) progress->update();
   };
   const bool trains = request.replay.empty();
@@ -277,7 +274,8 @@ Verb run_verb() {
             "fashion-mnist, fashion-mnist-augmented, licenses, clicks, random or text:FILE; else "
             "chosen to suit the model"},
            {"seed", "N", "of weights, order of data, dropout; the same gives the same bits"},
-           {"checkpoint", "FILE", "written at the end and when stopped with Ctrl-C"},
+           {"checkpoint", "FILE",
+            "written at the end and when stopped by Ctrl-C, SIGTERM or SIGHUP"},
            {"checkpoint-every", "N", "and every so many updates"},
            {"resume", "", "goes on from the checkpoint where there is one"},
            {"evaluate", "", "afterwards, on data that it was not trained on"},
