@@ -4,8 +4,9 @@
 
 namespace trainyard {
 
-ViewData::ViewData(ExperimentPtr of, std::shared_ptr<const CostModel> cost)
-    : experiment(std::move(of)), cost_(std::move(cost)) {}
+ViewData::ViewData(ExperimentPtr of, std::shared_ptr<const CostModel> cost,
+                   std::shared_ptr<const OffsetPeaks> offset_peaks)
+    : experiment(std::move(of)), cost_(std::move(cost)), offset_peaks_(std::move(offset_peaks)) {}
 
 int ViewData::made() const {
   const std::lock_guard lock(mutex_);

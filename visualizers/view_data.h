@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 #include <typeindex>
+#include <vector>
 
 #include "core/cost/cost_model.h"
 #include "core/result/experiment.h"
@@ -18,14 +19,25 @@ class ViewData;
 template <class Model>
 Model make_model(const ViewData&);
 
+/// The peak of the fullest device when each wave starts that share of a cycle after the one before.
+struct OffsetPeak {
+  double share = 0;  // in [0, 1]
+  Bytes peak{};
+};
+/// The same plan simulated at several offsets, in increasing order. Empty while they are simulated.
+using OffsetPeaks = std::vector<OffsetPeak>;
+
 /// What views derive from an experiment once, so that each frame asks little. A model stays as it
 /// is once it is made; any thread may ask.
 class ViewData {
  public:
-  ViewData(ExperimentPtr, std::shared_ptr<const CostModel>);
+  /// offset_peaks: of a plan whose waves share a device; null where none were simulated.
+  ViewData(ExperimentPtr, std::shared_ptr<const CostModel>,
+           std::shared_ptr<const OffsetPeaks> offset_peaks = {});
 
   const ExperimentPtr experiment;
   const CostModel& cost() const { return *cost_; }
+  const OffsetPeaks* offset_peaks() const { return offset_peaks_.get(); }
 
   template <class Model>
   const Model& get() const {
@@ -45,6 +57,7 @@ class ViewData {
   const void* model(std::type_index, std::shared_ptr<const void> (*make)(const ViewData&)) const;
 
   std::shared_ptr<const CostModel> cost_;
+  std::shared_ptr<const OffsetPeaks> offset_peaks_;
   mutable std::mutex mutex_;  // of the two below, not of the models
   mutable std::map<std::type_index, OnDemand> models_;
   mutable int made_ = 0;

@@ -28,7 +28,7 @@ std::string in_words(const Asynchrony& a) {
         "tokens is not known",
         a.versions);
   return fmt::format(
-      "gradients up to {} update{} old, {:.3g} on average{}; about {:.2f} times the "
+      "gradients up to {} update{} old (mean {:.3g}){}; about {:.2f} times the "
       "tokens to the same loss ({:.2f} to {:.2f})",
       most, most == 1 ? "" : "s", a.mean_delay,
       a.consistent ? "" : ", backwards on newer weights than their forwards",

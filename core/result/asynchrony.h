@@ -23,7 +23,7 @@ struct Asynchrony {
   Banded<double> token_overhead;  // tokens to the same loss relative to training without delay; at
                                   // least 1
   Provenance provenance = Provenance::Guessed;
-  std::string sentence;  // "gradients up to 5 updates old, 2.5 on average; about 1.33 times the
+  std::string sentence;  // "gradients up to 5 updates old (mean 2.5); about 1.33 times the
                          // tokens to the same loss (1.00 to 2.09)"
 };
 

@@ -246,11 +246,11 @@ Band ValidatedRows::band(const RunFeatures& run, const std::vector<std::string>&
                       std::pow(kUnchecked, std::min<double>(2, std::size(band.unchecked)));
   band.low = std::expm1(-half), band.high = std::expm1(half);
   band.basis = fmt::format(
-      "90 % range from the {} most similar published runs ({} first), each predicted without its "
-      "own source",
+      "90 % range from the {} most similar published runs ({} first), leaving out the source of "
+      "each",
       others.size(), band.nearest.front().id);
   if (band.stretch > 1)
-    band.basis += fmt::format(", and {:.1f} times as wide because too few rows like it were held",
+    band.basis += fmt::format(", {:.1f} times as wide because it held too few runs like this one",
                               band.stretch);
   return band;
 }

@@ -117,9 +117,9 @@ TEST(PlanPages, BudgetAndPriceAreReadAndWhatIsNoneChangesNothing) {
   EXPECT_EQ(page->state().budget, 15e12);
   enter("Tokens or samples of the training", "many");
   EXPECT_EQ(page->state().budget, 15e12);
-  enter("US dollars of a device hour", "2.5");
+  enter("US dollars per device hour", "2.5");
   EXPECT_EQ(page->state().price, 2.5);
-  enter("US dollars of a device hour", "");
+  enter("US dollars per device hour", "");
   EXPECT_FALSE(page->state().price);
 }
 

@@ -11,6 +11,7 @@
 #include <QTableWidget>
 #include <QTimer>
 #include <QTreeWidget>
+#include <cmath>
 #include <map>
 #include <set>
 
@@ -339,6 +340,18 @@ TEST(Window, TheOffsetBetweenWavesIsDraggedAndUndone) {
     return setting(window->session().experiment()->workload.scenario.plan, "tick-tock.offset");
   };
   ASSERT_TRUE(happens([&] { return window->settled() && offset() == "0.25"; }));
+  const auto handle_at = [&]() -> float {
+    const Drawing* drawn = page->current()->drawing();
+    for (const Mark& mark : drawn == nullptr ? std::vector<Mark>{} : drawn->marks)
+      if (mark.style.item == Item{ItemKind::Other, 1}) return mark.rect.x + mark.rect.width / 2;
+    return 0;
+  };
+  EXPECT_TRUE(happens([&] {
+    return std::abs(handle_at() - (slider.x + slider.width * 0.25F)) < 1;
+  })) << "the handle stays where it was dropped, not at "
+      << handle_at();
+  EXPECT_EQ(peak_at_offset(window->session().data()->get<WavesModel>().scan, 0.25),
+            worst_peak(window->session().experiment()->result).value);
   InputFrame key;
   key.keys.push_back(Qt::Key_Right);
   EXPECT_TRUE(scene.input(key));

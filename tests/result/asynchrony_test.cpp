@@ -28,7 +28,7 @@ TEST(Asynchrony, ThePublishedRunIsOnTheLine) {
   EXPECT_TRUE(found->consistent);
   EXPECT_EQ(found->provenance, Provenance::Guessed);
   EXPECT_EQ(found->sentence,
-            "gradients up to 5 updates old, 2.5 on average; about 1.33 times the tokens to the "
+            "gradients up to 5 updates old (mean 2.5); about 1.33 times the tokens to the "
             "same loss (1.00 to 2.09)");
   EXPECT_NE(found->token_overhead.basis.find("marin-community/marin#6431"), std::string::npos);
   EXPECT_EQ(effective_step(Duration(1'000'000), *found), Duration(1'330'000));

@@ -151,7 +151,7 @@ TEST(Tables, ARunHasItsResidualsThenItsLosses) {
   std::size_t losses = 0, far = 0;
   for (std::size_t row = 0; row < table.rows; ++row) {
     losses += words(row, "what").starts_with("update ") ? 1 : 0;
-    if (!words(row, "what").ends_with("furthest from its prediction")) continue;
+    if (!words(row, "what").ends_with("largest deviation")) continue;
     ++far;
     EXPECT_EQ(whole(table, row, "time measured"), 4'400'000);
   }

@@ -191,7 +191,7 @@ TEST(ClusterView, OverfullDeviceSaysByHowMuch) {
   EXPECT_EQ(hover.title, "Device 5");
   EXPECT_EQ(hover.where, "node 0");
   EXPECT_EQ(hover.lines[0], "Stage 0, tensor rank 1");
-  EXPECT_EQ(hover.lines[1], "headroom \u221210.0 GiB of 60.0 GiB");
+  EXPECT_EQ(hover.lines[1], "10.0 GiB over 60.0 GiB");
 }
 
 }  // namespace

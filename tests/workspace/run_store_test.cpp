@@ -347,7 +347,7 @@ TEST(RunStore, NothingConfirmedIsLostToAKill) {
       RunStore store(place.file());
       for (;;) {
         const std::int64_t id = store.add(run_named("killed"));
-        if (write(confirmed[1], &id, sizeof id) != sizeof id) throw std::runtime_error("pipe");
+        if (::write(confirmed[1], &id, sizeof id) != sizeof id) throw std::runtime_error("pipe");
       }
     });
     close(confirmed[1]);

@@ -1,6 +1,7 @@
 #include "visualizers/analyse/analyse_view.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "visualizers/memory/memory_view.h"
 #include "visualizers/timeline/timeline_view.h"
@@ -10,9 +11,13 @@ namespace trainyard {
 
 AnalyseLayout analyse_layout(const ViewData& data, Size size) {
   // Lanes keep their height while half of the large wave stays in sight; a little room below them
-  // sets them apart.
+  // sets them apart. Of what both leave over, the lanes get a third.
   const float least = kSectionBar + kWaveExpanded;
-  const float wanted = timeline_height(data.get<TimelineModel>()) + 2;
+  const TimelineModel& lanes = data.get<TimelineModel>();
+  const float natural = timeline_height(lanes) + 2;
+  const float over = size.height - natural - memory_height(data.get<MemoryModel>());
+  const float wanted = std::min(natural + std::max(0.f, std::floor(over / 3)),
+                                timeline_height(lanes, kTallestPitch) + 2);
   const float timeline = std::clamp(wanted, std::min(wanted, size.height * 0.4f),
                                     std::max(size.height * 0.4f, size.height - least));
   return {{0, 0, size.width, timeline},

@@ -19,6 +19,10 @@ class FreeLabels {
   void beside(const std::string& words, Point at, float reach, Ink);
   /// At exactly this place, or not at all. Returns whether it was free.
   bool put(const std::string& words, Point left, float width, Ink);
+  /// The same, but also not across a line.
+  bool put_off_lines(const std::string& words, Point left, float width, Ink ink) {
+    return !crosses_line(left, width) && put(words, left, width, ink);
+  }
 
  private:
   bool crosses_line(Point left, float width) const;

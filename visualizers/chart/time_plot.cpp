@@ -46,8 +46,10 @@ Rect cursor_tag(const Rect& ruler, const Viewport& v, const ViewState& state, In
   return {std::clamp(x_in(v, *state.cursor) - width / 2, v.plot.x, last), ruler.y + 2, width, 16};
 }
 
-// Draws the bar of the range, with its start, length and end in it as far as they fit.
-void draw_range_bar(Drawing& drawing, const Rect& bar, TimeRange range, Instant end) {
+// Draws the bar of the range, with its start, length and end in it as far as they fit and the tag
+// of the cursor does not cover them.
+void draw_range_bar(Drawing& drawing, const Rect& bar, const Rect& cursor, TimeRange range,
+                    Instant end) {
   if (bar.width <= 0) return;
   const float middle = bar.y + bar.height / 2;
   fill(drawing, bar, {.ink = Ink::Cursor, .item = {ItemKind::Range, 0}});
@@ -55,13 +57,16 @@ void draw_range_bar(Drawing& drawing, const Rect& bar, TimeRange range, Instant 
   const std::string from = instant_text(range.from, end), to = instant_text(range.to, end);
   const float width = text_width(length, kTagText, Weight::SemiBold);
   const float ends = text_width(from, kTagText) + text_width(to, kTagText);
+  const auto put = [&](const std::string& words, float left, Weight weight) {
+    const float right = left + text_width(words, kTagText, weight);
+    if (cursor.width > 0 && left < cursor.right() && cursor.x < right) return;
+    write(drawing, words, {left, middle}, kTagText, weight, Ink::Canvas);
+  };
   if (width + 8 > bar.width) return;
-  write(drawing, length, {bar.x + bar.width / 2, middle}, kTagText, Weight::SemiBold, Ink::Canvas,
-        Align::Center);
+  put(length, bar.x + (bar.width - width) / 2, Weight::SemiBold);
   if (width + ends + 32 > bar.width) return;
-  write(drawing, from, {bar.x + 6, middle}, kTagText, Weight::Medium, Ink::Canvas);
-  write(drawing, to, {bar.right() - 6, middle}, kTagText, Weight::Medium, Ink::Canvas,
-        Align::Right);
+  put(from, bar.x + 6, Weight::Medium);
+  put(to, bar.right() - 6 - text_width(to, kTagText), Weight::Medium);
 }
 
 constexpr float kFlagName = 110;  // the most px that a mark's name takes
@@ -199,8 +204,8 @@ void draw_time_tags(Drawing& drawing, const Rect& ruler, const Viewport& v, cons
   for (std::size_t i = 0; i < state.marks.size(); ++i)
     if (state.marks[i].to >= v.from && state.marks[i].from <= v.to)
       draw_flag(drawing, ruler, v, state.marks[i], mark_tag(i));
-  if (state.range) draw_range_bar(drawing, range_bar(ruler, v, state), *state.range, end);
   const Rect tag = cursor_tag(ruler, v, state, end);
+  if (state.range) draw_range_bar(drawing, range_bar(ruler, v, state), tag, *state.range, end);
   if (tag.width > 0)
     draw_tag(drawing, instant_text(*state.cursor, end), {tag.x, tag.y + tag.height / 2}, tag.height,
              Ink::Cursor, Ink::Canvas);

@@ -20,7 +20,7 @@ CommunicationModel make_model(const ViewData& data) {
 constinit const View kCommunicationView{
     .name = "communication",
     .title = "Communication",
-    .summary = "who sends how much to whom in a step, device by device",
+    .summary = "bytes sent per step, device by device",
     .size = {1082, 620},
     .tab = "Communication",
     .draw =

@@ -41,7 +41,7 @@ Hover describe_cell(const CommunicationModel& model, const TrafficGrid& grid, st
   Hover hover{devices_text(row * grid.per_cell, grid.per_cell, model.devices) + " \u2192 " +
                   devices_text(column * grid.per_cell, grid.per_cell, model.devices),
               single ? "" : format_count(cell.pairs) + " pairs",
-              quantity_text(cell.sum.bytes, TrafficQuantity::Sent) + " a step",
+              quantity_text(cell.sum.bytes, TrafficQuantity::Sent) + " per step",
               {}};
   hover.title[0] = 'D';
   const CommunicationLevel& link = level_between(model, cell.from, cell.to);
@@ -70,7 +70,7 @@ Hover describe_flow(const CommunicationModel& model, const CommunicationFlow& fl
   hover.title[0] = static_cast<char>(hover.title[0] - 'a' + 'A');
   const BytesPerSecond bus = bus_bandwidth(flow);
   hover.lines.push_back(format_count(static_cast<std::int64_t>(flow.calls + 0.5)) +
-                        " calls a step, " + format_duration(flow.time) +
+                        " calls per step, " + format_duration(flow.time) +
                         " each, alone on the link");
   if (flow.kind == TaskKind::Send) {
     hover.lines.push_back(format_bandwidth(bus) + " of " + format_bandwidth(link.bandwidth) + ", " +
@@ -83,7 +83,7 @@ Hover describe_flow(const CommunicationModel& model, const CommunicationFlow& fl
                         ", p = " + std::to_string(flow.ranks));
   hover.lines.push_back("priced as " + std::string(to_string(flow.algorithm)) + "; " + link.name +
                         " binds, " + format_bandwidth(link_rate(model, flow)) +
-                        " a device and direction");
+                        " per device and direction");
   return hover;
 }
 
@@ -141,7 +141,7 @@ Hover describe_communication(const CommunicationModel& model, const TrafficGrid&
 
 std::string communication_words(const CommunicationModel& model, const TrafficGrid& grid) {
   if (grid.bytes <= 0) return "no device sends anything to another";
-  return quantity_text(grid.bytes, TrafficQuantity::Sent) + " a step between " +
+  return quantity_text(grid.bytes, TrafficQuantity::Sent) + " per step between " +
          format_count(model.devices) + " devices, " + format_percent(grid.inside / grid.bytes) +
          " of it inside nodes";
 }
@@ -167,10 +167,10 @@ DataTable communication_table(const CommunicationModel& model) {
                        {"ranks", DataUnit::Count},
                        {"algorithm", DataUnit::Words},
                        {"each", DataUnit::ByteCount},
-                       {"calls a step", DataUnit::Number},
-                       {"sent a step", DataUnit::ByteCount},
-                       {"messages a step", DataUnit::Number},
-                       {"time a step", DataUnit::Time},
+                       {"calls per step", DataUnit::Number},
+                       {"sent per step", DataUnit::ByteCount},
+                       {"messages per step", DataUnit::Number},
+                       {"time per step", DataUnit::Time},
                        {"algbw", DataUnit::Bandwidth},
                        {"busbw", DataUnit::Bandwidth},
                        {"link", DataUnit::Bandwidth},

@@ -129,8 +129,8 @@ void draw_totals(Drawing& drawing, const TrafficPlot& plot, const CommunicationS
   write(drawing, "received", {layout.map.x - 6, layout.received.y + 6}, 10, Weight::Medium,
         Ink::Text2, Align::Right);
   if (most > 0)
-    write(drawing, "longest " + quantity_text(most, quantity),
-          {layout.sent.x, layout.received.y + 6}, 10, Weight::Regular, Ink::Text3);
+    write(drawing, "max " + quantity_text(most, quantity), {layout.sent.x, layout.received.y + 6},
+          10, Weight::Regular, Ink::Text3);
 }
 
 // Marks the devices of the rank that is selected in other views.

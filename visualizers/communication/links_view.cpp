@@ -93,8 +93,8 @@ Hover describe_links(const LinkFit& f, Item item) {
 
 std::string spell_links(const LinkFit& f) {
   return "Link fitted to " + std::to_string(f.residuals.size()) + " rows: starts in " +
-         spell_duration(f.start) + ", then " + format_bandwidth(f.bandwidth) + "; off by " +
-         spell_percent(f.median_error) + " in the middle.";
+         spell_duration(f.start) + ", then " + format_bandwidth(f.bandwidth) + "; median error " +
+         spell_percent(f.median_error) + ".";
 }
 
 }  // namespace trainyard

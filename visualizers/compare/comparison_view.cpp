@@ -367,8 +367,7 @@ Hover describe_comparison(const ComparisonModel& model, const Rect& area,
     const std::uint32_t rank = shown_rank(model, state);
     const Reading a = reading_of(model.a, rank), b = reading_of(model.b, rank);
     if (item.kind == ItemKind::Capacity)
-      return {
-          "Capacity", "of each device", format_bytes(experiment_of(model.b).result.capacity), {}};
+      return {"Capacity", "per device", format_bytes(experiment_of(model.b).result.capacity), {}};
     const Instant at = time_at(v, point.x);
     const std::int64_t change = b.at(at) - a.at(at);
     return {"Memory at " + instant_text(at, end),

@@ -29,6 +29,8 @@ Pattern pattern_of(Ink);
 /// Returns whether a box of this ink has a 1 px outline: operations and memory classes in the light
 /// theme, where yellow on white has a contrast of 1.3.
 bool outlined(Ink, Theme);
+/// px of width from which on it has one: a narrower box would be mostly outline, and nearly black.
+inline constexpr float kOutlinedFrom = 6;
 /// The ink's colour with every channel times 0.62.
 Rgba outline_colour(Ink, Theme);
 

@@ -186,7 +186,8 @@ class Writer {
   void box_mark(const Mark& mark) {
     rect(mark.rect, filled(mark));
     if (pattern_of(mark.style.ink) != Pattern::None) pattern(mark, pattern_of(mark.style.ink));
-    if (outlined(mark.style.ink, theme_) && mark.rect.width >= 3 && mark.rect.height >= 3)
+    if (outlined(mark.style.ink, theme_) && mark.rect.width >= kOutlinedFrom &&
+        mark.rect.height >= 3)
       inner_outline(mark.rect, 1,
                     " fill=\"none\"" +
                         paint("stroke", outline_colour(mark.style.ink, theme_), mark.style.alpha));

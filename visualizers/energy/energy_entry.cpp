@@ -10,7 +10,7 @@ EnergyModel make_model(const ViewData& data) {
 constinit const View kEnergyView{
     .name = "energy",
     .title = "Energy",
-    .summary = "what the devices draw by what they do, and what a training costs",
+    .summary = "power by activity, and the cost of a training",
     .size = {1082, 520},
     .tab = "Energy",
     .draw =

@@ -138,11 +138,10 @@ std::vector<std::string> energy_sources(const EnergyModel& model, const EnergySt
   std::vector<std::string> lines;
   const Watts power = model.power.value;
   if (power.value > 0)
-    lines.push_back("board limit: " + decimal(power.value) + " W a device (" + model.power.source +
-                    ")");
+    lines.push_back("TDP: " + decimal(power.value) + " W per device (" + model.power.source + ")");
   else
     lines.push_back("missing: the power of " + model.device +
-                    "; give the device a power in its file, and energy is told");
+                    "; add a power to the device file to see energy");
   if (model.draw) {
     const auto watts = [](const Banded<Watts>& draw) {
       return band_number({draw.value.value, draw.low.value, draw.high.value, {}}, "W").text();
@@ -150,23 +149,22 @@ std::vector<std::string> energy_sources(const EnergyModel& model, const EnergySt
     const PowerDraw& draw = *model.draw;
     lines.push_back("idle: " + watts(draw.idle) + " (" + draw.idle.basis + ")");
     lines.push_back("exposed communication: " + watts(draw.communicating) +
-                    "; kernels bound by memory: " + watts(draw.streaming) +
+                    "; memory-bound kernels: " + watts(draw.streaming) +
                     "; computing: " + watts(draw.computing) + " (" + draw.computing.basis + ")");
   }
   if (state.price)
-    lines.push_back("price: " + decimal(*state.price) + " $ a device hour, as given");
+    lines.push_back("price: $" + decimal(*state.price) + " per device hour, as given");
   else if (model.price_low && model.price_high)
-    lines.push_back("price: " + decimal(model.price_low->value) + " to " +
-                    decimal(model.price_high->value) + " $ a device hour (" +
+    lines.push_back("price: $" + decimal(model.price_low->value) + " to $" +
+                    decimal(model.price_high->value) + " per device hour (" +
                     model.price_low->source + ")");
   else
-    lines.push_back("missing: a price for an hour of " + model.device +
-                    "; give one, and money is told");
+    lines.push_back("missing: a price per hour of " + model.device + "; enter one to see cost");
   if (state.overhead > 1)
-    lines.push_back("overhead of the building: \u00D7 " + decimal(state.overhead) + ", as given");
+    lines.push_back("building overhead (PUE): \u00D7 " + decimal(state.overhead) + ", as given");
   else
-    lines.push_back("overhead of the building (PUE) is not counted: it depends on the site");
-  lines.push_back("left out: hosts, network and storage; failures, checkpoints and restarts");
+    lines.push_back("building overhead (PUE) not counted: it depends on the site");
+  lines.push_back("not included: hosts, network and storage; failures, checkpoints and restarts");
   return lines;
 }
 

@@ -11,7 +11,7 @@
 namespace trainyard {
 namespace {
 
-constexpr float kHighestRow = 26, kLowestRow = 3, kCostRow = 58, kCosts = 380, kRankName = 92;
+constexpr float kHighestRow = 44, kLowestRow = 3, kCostRow = 58, kCosts = 380, kRankName = 92;
 
 // Breaks words into lines that fit a width.
 std::vector<std::string> lines_of(const std::string& words, float width, float size) {
@@ -34,7 +34,7 @@ std::vector<std::string> lines_of(const std::string& words, float width, float s
 }
 
 std::string energy_text(const EnergyModel& model, const EnergyPart& part) {
-  if (!model.draw) return format_step_time(part.time) + " of each device";
+  if (!model.draw) return format_step_time(part.time) + " per device";
   return band_text(Banded<Joules>{part.energy, part.energy, part.energy, {}}).value;
 }
 
@@ -87,9 +87,9 @@ void draw_ranks(Drawing& drawing, const Rect& area, const EnergyModel& model,
   if (model.ranks.empty() || most <= 0) return;
   const ClipScope clip(drawing, area);
   write(drawing,
-        model.draw ? "Energy of one step by what the devices do, " + format_count(model.replicas) +
-                         (model.replicas == 1 ? " device a row" : " devices a row")
-                   : "Time of one step by what a device does; its power is not stated",
+        model.draw ? "Energy per step by activity, " + format_count(model.replicas) +
+                         (model.replicas == 1 ? " device per row" : " devices per row")
+                   : "Time per step by activity; the device's power is not stated",
         {area.x, area.y + 8}, 10.5f, Weight::Regular, Ink::Text2);
   const float top = area.y + 24;
   const float pitch = std::clamp(

@@ -160,7 +160,7 @@ class Painter {
     if (of.pattern != Pattern::None && width >= 4) tiles(c, of.pattern, alpha, origin);
     if (!of.outlined) return;
     const int edge = thickness(1);
-    if (c.right - c.left > 2 * edge && c.bottom - c.top > 2 * edge)
+    if (width >= kOutlinedFrom && c.right - c.left > 2 * edge && c.bottom - c.top > 2 * edge)
       frame(c, edge, faded(of.outline, alpha));
   }
 

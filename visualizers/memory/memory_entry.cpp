@@ -17,7 +17,7 @@ Hover describe_memory_at(const ViewData& data, Size size, Item item, Point point
 constinit const View kMemoryView{
     .name = "memory",
     .title = "Memory",
-    .summary = "what each pipeline rank holds when, under its capacity",
+    .summary = "the memory of each pipeline rank over time, under its capacity",
     .size = {1082, 380},
     .tab = "",
     .draw =

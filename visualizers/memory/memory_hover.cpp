@@ -88,7 +88,7 @@ Hover describe_wave(const MemoryModel& model, DeviceId device, Instant at, const
   hover.lines.push_back(state.stack_by == StackBy::Category
                             ? split_text(experiment.waves[device.value].samples[sample].bytes)
                             : stack_text(*stack_of(experiment, device, state), sample));
-  hover.lines.push_back(headroom_text(spare) + " of " + format_bytes(experiment.result.capacity));
+  hover.lines.push_back(headroom_text(spare, experiment.result.capacity));
   hover.lines.push_back(sample == curve.peak
                             ? "this is the peak"
                             : format_bytes({peak_bytes(curve) - held}) + " under the peak at " +
@@ -105,7 +105,7 @@ Hover describe_memory(const MemoryModel& model, Item item, Instant at, const Vie
   const Bytes capacity = model.experiment->result.capacity;
   if (item.kind == ItemKind::Capacity)
     return {"Capacity",
-            "of each device",
+            "per device",
             format_bytes(capacity),
             {format_count(capacity.value) + " bytes, as the driver reports it"}};
   if ((item.kind != ItemKind::Wave && item.kind != ItemKind::Peak) ||

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <string>
 #include <utility>
 
@@ -89,9 +90,10 @@ std::string peak_name(const MemoryModel& model, DeviceId device, std::size_t sam
   return "P" + std::to_string(place - peaks.begin() + 1);
 }
 
-// Draws the other peaks that are in sight, if they are few enough to be told apart.
+// Draws the other peaks that are in sight, if they are few enough to be told apart. A name is left
+// out where the capacity's line or the tag of the highest peak would lie over it.
 void draw_peaks(Drawing& drawing, const Rect& plot, const Viewport& v, const ByteScale& scale,
-                const MemoryModel& model, DeviceId device) {
+                const MemoryModel& model, DeviceId device, const Rect& tag) {
   constexpr std::ptrdiff_t kMost = 16;
   const StepCurve& curve = model.totals[device.value];
   const std::vector<std::size_t>& peaks = model.peaks[device.value];
@@ -107,15 +109,20 @@ void draw_peaks(Drawing& drawing, const Rect& plot, const Viewport& v, const Byt
     const float x = x_at(v, Instant{curve.at[*peak]});
     const float tip = std::max(scale.y(curve.value[*peak]) - 1, plot.y + 7);
     peak_marker(drawing, {x, tip}, {.ink = Ink::Text2});
-    if (tip - 13 > plot.y)
-      write(drawing, peak_name(model, device, *peak), {x, tip - 12}, 10, Weight::Medium, Ink::Text2,
-            Align::Center);
+    const std::string name = peak_name(model, device, *peak);
+    const float width = text_width(name, 10) + 4;
+    const Rect words{x - width / 2, tip - 18, width, 12}, both = intersect(words, tag);
+    const float limit = scale.y(model.experiment->result.capacity.value);
+    if (words.y < plot.y || (limit > words.y && limit < words.bottom()) ||
+        (both.width > 0 && both.height > 0))
+      continue;
+    write(drawing, name, {x, tip - 12}, 10, Weight::Medium, Ink::Text2, Align::Center);
   }
 }
 
 // Draws the triangle of the peak and its tag. The tag is beside the triangle if there is room, and
-// at the edge of the plot if the peak lies outside.
-void draw_peak(Drawing& drawing, const Rect& plot, const Viewport& v, const ByteScale& scale,
+// at the edge of the plot if the peak lies outside. Returns the place of the tag.
+Rect draw_peak(Drawing& drawing, const Rect& plot, const Viewport& v, const ByteScale& scale,
                const MemoryModel& model, DeviceId device) {
   const StepCurve& curve = model.totals[device.value];
   const Instant at = peak_at(curve);
@@ -133,6 +140,7 @@ void draw_peak(Drawing& drawing, const Rect& plot, const Viewport& v, const Byte
   if (!before && !after) peak_marker(drawing, {x, tip}, {.ink = Ink::Text, .item = item});
   const Rect tag = draw_tag(drawing, words, {left, y}, 16, Ink::TipBackground, Ink::Text);
   fill(drawing, tag, {.ink = Ink::TipBackground, .alpha = 0, .item = item});
+  return tag;
 }
 
 // Writes how far the peak is below or above the capacity, at the right end where the tag of the
@@ -189,18 +197,22 @@ ByteScale expanded_scale(const MemoryLayout& layout, const MemoryModel& model) {
   return scale_of(layout.expanded, highest_of(model, layout.large), kHeadroom);
 }
 
-// Draws beside the triangle of the peak how far off the peak may be.
+// Draws beside the triangle of the peak how far off the peak may be: in the large wave as an error
+// bar, in a row as a pale bar, because a small error bar looks like a text cursor.
 void draw_peak_bar(Drawing& drawing, const MemoryModel& model, DeviceId device, float x,
-                   const ByteScale& scale, float cap) {
+                   const ByteScale& scale, bool large) {
   const Banded<Bytes>* band = peak_band(*model.experiment, device);
   if (band == nullptr) return;
+  constexpr float kCap = 7, kPale = 4;  // px of width
   const Point low{x, scale.y(band->low.value)}, high{x, scale.y(band->high.value)};
   const bool over = band->high > model.experiment->result.capacity;
-  whisker(drawing, low, high, cap, {.ink = Ink::Canvas, .stroke = 3});
-  whisker(drawing, low, high, cap,
-          {.ink = over ? Ink::Warn : Ink::Text,
-           .stroke = 1.2f,
-           .item = {ItemKind::Peak, device.value}});
+  const Style style{.ink = over ? Ink::Warn : Ink::Text,
+                    .alpha = large ? 1.f : 0.45f,
+                    .stroke = 1.2f,
+                    .item = {ItemKind::Peak, device.value}};
+  if (!large) return fill(drawing, {x - kPale / 2, high.y, kPale, low.y - high.y}, style);
+  whisker(drawing, low, high, kCap, {.ink = Ink::Canvas, .stroke = 3});
+  whisker(drawing, low, high, kCap, style);
 }
 
 Rect expanded_plot(const MemoryLayout& layout) {
@@ -244,9 +256,9 @@ void draw_readings(Drawing& drawing, const MemoryLayout& layout, const MemoryMod
   draw_headroom(drawing, plot, scale.y(capacity), capacity - peak_bytes(curve), peak_right);
   if (const float x = x_at(layout.shown, peak_at(curve)); x >= plot.x && x <= plot.right())
     draw_peak_bar(drawing, model, layout.large, std::clamp(x, plot.x + 4, plot.right() - 4), scale,
-                  7);
-  draw_peaks(drawing, plot, layout.shown, scale, model, layout.large);
-  draw_peak(drawing, plot, layout.shown, scale, model, layout.large);
+                  true);
+  const Rect tag = draw_peak(drawing, plot, layout.shown, scale, model, layout.large);
+  draw_peaks(drawing, plot, layout.shown, scale, model, layout.large, tag);
 }
 
 void draw_compact_row(Drawing& drawing, const Rect& row, const MemoryLayout& layout,
@@ -272,7 +284,7 @@ void draw_compact_row(Drawing& drawing, const Rect& row, const MemoryLayout& lay
   const float x = x_at(layout.shown, peak_at(curve)), tip = std::max(scale.y(peak), row.y + 5);
   polygon(drawing, {{x - 3, tip - 5}, {x + 3, tip - 5}, {x, tip}},
           {.ink = Ink::Text, .item = {ItemKind::Peak, device.value}});
-  draw_peak_bar(drawing, model, device, x, scale, 5);
+  draw_peak_bar(drawing, model, device, x, scale, false);
   draw_cursor_ring(drawing, layout.shown, scale, curve, state);
 }
 
@@ -286,9 +298,9 @@ std::vector<CompactRow> compact_rows(const MemoryLayout& layout, const ViewState
   const Rect& area = layout.compact;
   float y = area.y - state.scroll;
   for (const DeviceId device : layout.others) {
-    if (y + kWaveCompact > area.y && y < area.bottom())
-      rows.push_back({device, {area.x, y, area.width, kWaveCompact}});
-    y += kWaveCompact;
+    if (y + layout.row > area.y && y < area.bottom())
+      rows.push_back({device, {area.x, y, area.width, layout.row}});
+    y += layout.row;
   }
   return rows;
 }
@@ -321,7 +333,13 @@ float memory_height(const MemoryModel& model) {
 MemoryLayout memory_layout(const MemoryModel& model, const Rect& area, const ViewState& state) {
   MemoryLayout layout;
   layout.bar = {area.x, area.y, area.width, kSectionBar};
-  layout.expanded = {area.x, layout.bar.bottom(), area.width, kWaveExpanded};
+  // Room that is left over goes to the large wave first.
+  const float over = area.height - memory_height(model);
+  const float large = std::clamp(kWaveExpanded + over, kWaveExpanded, kWaveExpandedMost);
+  layout.expanded = {area.x, layout.bar.bottom(), area.width, std::floor(large)};
+  const auto rows = static_cast<float>(std::max<std::size_t>(2, model.totals.size()) - 1);
+  layout.row = std::floor(std::clamp((area.bottom() - layout.expanded.bottom()) / rows,
+                                     kWaveCompact, kWaveCompactMost));
   const float top = layout.expanded.bottom();
   layout.compact = {area.x, top, area.width, std::max(0.f, area.bottom() - top)};
   const bool chosen = state.expanded && state.expanded->value < model.totals.size();
@@ -343,7 +361,9 @@ void draw_memory(Drawing& drawing, const Rect& area, const MemoryModel& model,
   draw_bar(drawing, layout, model, stack.get());
   draw_expanded(drawing, layout, model, stack.get(), state);
   draw_compact(drawing, layout, model, state);
-  const Rect plots{area.x, layout.expanded.y, area.width, area.bottom() - layout.expanded.y};
+  const float rows = layout.row * static_cast<float>(layout.others.size()) - state.scroll;
+  const float last = std::min(area.bottom(), layout.compact.y + std::max(0.f, rows));
+  const Rect plots{area.x, layout.expanded.y, area.width, last - layout.expanded.y};
   draw_time_marks(drawing, plots, layout.shown, state);
   draw_readings(drawing, layout, model, state);
 }

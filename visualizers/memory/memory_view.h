@@ -14,15 +14,18 @@ namespace trainyard {
 
 inline constexpr float kWaveExpanded = 112;
 inline constexpr float kWaveCompact = 29;
+/// px to which they grow where there is room.
+inline constexpr float kWaveExpandedMost = 280, kWaveCompactMost = 56;
 
 struct MemoryLayout {
   Rect bar, expanded, compact;
+  float row = kWaveCompact;      // px of each row in `compact`
   DeviceId large;                // the device of `expanded`
   std::vector<DeviceId> others;  // a row each in `compact`, from its top
   Viewport shown;
 };
 MemoryLayout memory_layout(const MemoryModel&, const Rect& area, const ViewState&);
-/// px that all waves take, with the section bar.
+/// px that all waves take at their usual height, with the section bar.
 float memory_height(const MemoryModel&);
 
 /// Items: Wave, tag the device; Peak, tag the device (of its highest peak); Capacity.

@@ -266,7 +266,7 @@ Hover describe_cluster(const Experiment& experiment, Item item) {
               {}};
   hover.lines.push_back(rank_name(experiment.program, rank) + ", tensor rank " +
                         std::to_string(tensor_rank(scenario.plan.mesh, device)));
-  hover.lines.push_back(headroom_text((capacity - peak).value) + " of " + format_bytes(capacity));
+  hover.lines.push_back(headroom_text((capacity - peak).value, capacity));
   if (std::string words = peak_range_text(experiment, rank); !words.empty())
     hover.lines.push_back(std::move(words));
   return hover;

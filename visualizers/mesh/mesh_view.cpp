@@ -79,7 +79,7 @@ Boxes boxes_of(const Rect& area, const MeshModel& model) {
         1, static_cast<std::int64_t>((area.width + kNodeGap) / boxes.width()));
     const auto rows = static_cast<std::int64_t>(std::max(0.f, area.height / boxes.height()));
     boxes.fitting = boxes.columns * rows;
-    if (boxes.fitting >= nodes) break;
+    if (boxes.fitting >= nodes && boxes.width() <= area.width + kNodeGap) break;
   }
   return boxes;
 }
@@ -221,6 +221,13 @@ MeshPlace mesh_place(const MeshModel& model, std::int64_t device) {
   return place;
 }
 
+// "PP" of "pp"
+std::string in_capitals(std::string_view name) {
+  std::string words(name);
+  for (char& c : words) c = static_cast<char>(c - 'a' + 'A');
+  return words;
+}
+
 std::string group_words(const MeshGroup& group) {
   const std::string name(to_string(group.group));
   const std::string ranks = format_count(group.ranks);
@@ -256,8 +263,9 @@ void draw_mesh(Drawing& drawing, const Rect& area, const MeshModel& model, const
   const Rect header{area.x, area.y, area.width, kSectionBar};
   const std::int64_t nodes = (model.devices + model.per_node - 1) / model.per_node;
   const std::string words = format_count(nodes) + (nodes == 1 ? " node" : " nodes") + " of " +
-                            format_count(model.per_node) + " devices; a cell is a device, its " +
-                            (kMeshNames[state.colour] + std::string(" rank the number and colour"));
+                            format_count(model.per_node) +
+                            " devices; numbers and colours show the " +
+                            in_capitals(kMeshNames[state.colour]) + " rank";
   write_in_section_bar(drawing, header, draw_section_bar(drawing, header, "Mesh"),
                        header.right() - 20, words);
   const bool beside = area.width >= 640;

@@ -177,7 +177,7 @@ DataTable graph_table(const GraphModel& model) {
                        {"forward", DataUnit::Time},
                        {"kept for backward", DataUnit::ByteCount},
                        {"output", DataUnit::ByteCount},
-                       {"sent a step", DataUnit::ByteCount}},
+                       {"sent per step", DataUnit::ByteCount}},
                       std::move(rows), std::move(items));
 }
 

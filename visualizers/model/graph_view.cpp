@@ -145,11 +145,11 @@ void draw_ops(Drawing& drawing, const Rect& area, const GraphModel& model,
   const OpGraph& graph = model.bodies[static_cast<std::size_t>(piece.body)];
   const ClipScope clip(drawing, area);
   const Rect header{area.x, area.y, area.width, kSectionBar};
-  const std::string title = piece.count > 1 ? piece.name + ", one of them" : piece.name;
+  const std::string title = piece.count > 1 ? "one of " + piece.name : piece.name;
   write_in_section_bar(drawing, header, draw_section_bar(drawing, header, title),
                        header.right() - 10,
                        std::to_string(graph.ops.size()) +
-                           " ops; below each name what it hands on, one microbatch on one device");
+                           " ops; output size below each name, one microbatch on one device");
   const OpPlot plot = op_plot(
       {area.x + 10, area.y + kSectionBar + 4, area.width - 20, area.height - kSectionBar}, graph);
   draw_op_edges(drawing, plot, graph, state);
@@ -195,7 +195,7 @@ void draw_graph(Drawing& drawing, const Rect& area, const GraphModel& model,
   const std::string words = cuts == 0 ? "no tensor crosses between devices of the pipeline"
                                       : std::to_string(cuts) + (cuts == 1 ? " edge" : " edges") +
                                             " cut (dashed): sent over " + model.link +
-                                            " once a microbatch, and back as gradients";
+                                            " once per microbatch, gradients back";
   write_in_section_bar(drawing, header, draw_section_bar(drawing, header, "Model graph"),
                        header.right() - 20, words);
   const float below = std::min(ops_height(model, state), (area.height - kSectionBar) * 0.6f);
@@ -224,7 +224,7 @@ Hover describe_graph(const GraphModel& model, const GraphState& state, Item item
                 std::to_string(piece.device.value),
             format_duration(piece.forward) + " forward",
             {format_large(static_cast<double>(piece.parameters)) + " parameters, " +
-                 format_bytes(piece.saved) + " kept for backward a microbatch",
+                 format_bytes(piece.saved) + " kept for backward per microbatch",
              "one microbatch on one device, communication included"}};
   }
   if (item.kind == ItemKind::Legend && item.tag + 1 < model.pieces.size()) {
@@ -236,7 +236,7 @@ Hover describe_graph(const GraphModel& model, const GraphState& state, Item item
     if (piece.cut)
       hover.lines.push_back("\u00D7 " + format_count(model.microbatches) +
                             " microbatches = " + format_bytes(piece.output * model.microbatches) +
-                            " a step and device, and as much back as gradients");
+                            " per step and device, and as many gradient bytes back");
     return hover;
   }
   if (item.kind != ItemKind::Dot || model.pieces.empty()) return {};
@@ -248,7 +248,7 @@ Hover describe_graph(const GraphModel& model, const GraphState& state, Item item
               op.communication ? "among " + op.op + " ranks" : op.op,
               format_duration(op.forward),
               {}};
-  hover.lines.push_back("hands on " + format_bytes(op.output));
+  hover.lines.push_back("output " + format_bytes(op.output));
   std::string reads;
   for (const GraphEdge& edge : graph.edges)
     if (edge.to == item.tag)

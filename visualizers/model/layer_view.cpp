@@ -130,8 +130,8 @@ Hover describe_layer(const LayerModel& model, Item item) {
   hover.lines.push_back("forward " + format_duration(bar.forward) + ", backward " +
                         format_duration(bar.backward) + ", weight gradient " +
                         format_duration(bar.weight));
-  hover.lines.push_back("its stage: " + format_duration(model.stages[bar.stage.value]) +
-                        " a microbatch");
+  hover.lines.push_back("stage total: " + format_duration(model.stages[bar.stage.value]) +
+                        " per microbatch");
   return hover;
 }
 

@@ -154,7 +154,7 @@ void draw_dots_legend(Drawing& drawing, const Rect& area) {
   other.maths = "another";
   draw_legend_before(drawing, {area.right() - kMargin, area.y + kKnobsHead / 2},
                      {dot_entry("fits", {}), dot_entry("does not fit", over),
-                      dot_entry("not the same training", other)},
+                      dot_entry("changes convergence", other)},
                      area.x, {10, Ink::Text3});
 }
 
@@ -174,7 +174,7 @@ Drawing knobs_picture(const KnobsModel& model) {
 void draw_knobs(Drawing& drawing, const Rect& area, const KnobsModel& model,
                 const ViewState& state) {
   const ClipScope clip(drawing, area);
-  const std::string head = model.title + ": " + format_step_time(model.step) + " a step, " +
+  const std::string head = model.title + ": " + format_step_time(model.step) + " per step, " +
                            format_bytes(model.reserved) + " of " + format_bytes(model.capacity);
   write_within(drawing, head, {area.x + kMargin, area.y + kKnobsHead / 2}, area.width - 420, 11.5f,
                Weight::SemiBold, Ink::Text);
@@ -182,9 +182,9 @@ void draw_knobs(Drawing& drawing, const Rect& area, const KnobsModel& model,
   if (model.rows.empty()) return;
   const KnobsPlot plot = plot_of(model, area);
   draw_step_times(drawing, plot, model);
-  write(drawing, "time of the same work", {plot.rect.right() + 14, plot.rect.y - 22}, 10,
-        Weight::Medium, Ink::Text3);
-  write(drawing, "best that fits", {plot.rect.right() + 14, plot.rect.y - 9}, 10, Weight::Medium,
+  write(drawing, "time per token", {plot.rect.right() + 14, plot.rect.y - 22}, 10, Weight::Medium,
+        Ink::Text3);
+  write(drawing, "best feasible", {plot.rect.right() + 14, plot.rect.y - 9}, 10, Weight::Medium,
         Ink::Text3);
   const Rect rows{area.x, plot.rect.y, area.width, plot.rect.height};
   const ClipScope below(drawing, rows);
@@ -207,13 +207,13 @@ Hover describe_knobs(const KnobsModel& model, Item item) {
   const KnobRow& row = model.rows[item.tag / kKnobDots];
   if (item.tag % kKnobDots >= row.dots.size()) return {};
   const KnobDot& dot = row.dots[item.tag % kKnobDots];
-  Hover hover{row.knob + " = " + dot.value, row.doc, format_step_time(dot.step) + " a step", {}};
+  Hover hover{row.knob + " = " + dot.value, row.doc, format_step_time(dot.step) + " per step", {}};
   if (!dot.beside.empty()) hover.lines.push_back("with " + dot.beside);
   hover.lines.push_back(change_percent(dot.change) + " time for the same work");
   hover.lines.push_back(
       format_bytes(dot.reserved) + ", " +
       (dot.fits ? format_bytes(dot.margin) + " spare" : format_bytes(-dot.margin) + " over"));
-  if (!dot.maths.empty()) hover.lines.push_back("not the same training: " + dot.maths);
+  if (!dot.maths.empty()) hover.lines.push_back("changes convergence: " + dot.maths);
   return hover;
 }
 

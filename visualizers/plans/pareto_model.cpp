@@ -21,7 +21,7 @@ Duration nanoseconds(double seconds) { return Duration{std::llround(seconds * 1e
 Bytes whole_bytes(double bytes) { return Bytes{std::llround(bytes)}; }
 
 std::string dollars(double money) {
-  return format_signed(money, money < 0.1 ? 4 : money < 10 ? 3 : 2).substr(1) + " $";
+  return "$" + format_signed(money, money < 0.1 ? 4 : money < 10 ? 3 : 2).substr(1);
 }
 
 }  // namespace
@@ -59,9 +59,9 @@ std::string_view title_of(ParetoAxis axis) {
     case ParetoAxis::Step:
       return "step time";
     case ParetoAxis::Money:
-      return "money of a step";
+      return "cost per step";
     case ParetoAxis::Rate:
-      return "tokens a second";
+      return "tokens per second";
   }
   return "";
 }
@@ -201,7 +201,7 @@ Hover describe_point(const ParetoModel& model, std::size_t point, const std::str
   if (model.tokens > 0)
     hover.lines.push_back(
         value_text(value_of(model, p, ParetoAxis::Rate), ParetoAxis::Rate) +
-        (p.money > 0 ? ", " + value_text(p.money, ParetoAxis::Money) + " a step" : ""));
+        (p.money > 0 ? ", " + value_text(p.money, ParetoAxis::Money) + " per step" : ""));
   if (!reason.empty()) hover.lines.push_back(reason);
   return hover;
 }

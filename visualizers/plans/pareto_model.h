@@ -29,7 +29,7 @@ struct ParetoPoint {
   double money = 0;         // US dollars of one step; 0 = not known
   std::uint8_t family = 0;  // into ParetoModel::families
   ParetoFate fate = ParetoFate::Dominated;
-  bool bound = false;  // the figures are what it takes at least
+  bool bound = false;  // the figures are lower bounds
 };
 
 /// A plan that has a letter of its own: one of the project's.
@@ -57,7 +57,7 @@ std::string_view to_string(ParetoAxis);  // "memory", "time", "money", "rate": w
 std::string_view title_of(ParetoAxis);   // "peak memory of the fullest device"
 /// The model has figures for it.
 bool has_axis(const ParetoModel&, ParetoAxis);
-/// Seconds, bytes, dollars a step or tokens a second.
+/// Seconds, bytes, dollars per step or tokens per second.
 double value_of(const ParetoModel&, const ParetoPoint&, ParetoAxis);
 std::string value_text(double value, ParetoAxis);  // "52.4 GiB"
 

@@ -41,7 +41,7 @@ DataTable pareto_table(const ParetoModel& model,
                        {"fate", DataUnit::Words},
                        {"step", DataUnit::StepTime},
                        {"memory of the fullest device", DataUnit::ByteCount},
-                       {"money a step", DataUnit::Money},
+                       {"cost per step", DataUnit::Money},
                        {"figures", DataUnit::Words}},
                       std::move(rows), std::move(items));
 }

@@ -3,106 +3,36 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 #include <map>
 
-#include "visualizers/chart/axes.h"
 #include "visualizers/chart/legend.h"
 #include "visualizers/chart/time_plot.h"
 #include "visualizers/drawing/text_metrics.h"
+#include "visualizers/plans/pareto_axes.h"
 #include "visualizers/viewmodel/format.h"
 
 namespace trainyard {
 namespace {
 
-constexpr float kParetoLeft = 62, kParetoRight = 16, kParetoTop = 34, kParetoBottom = 40;
 constexpr float kDensityCell = 6;  // px of the cells that show how dense plans are
-constexpr double kWideRange = 8;   // high over low beyond which an axis is logarithmic
-constexpr std::uint64_t kOverBit = std::uint64_t{1} << 40;
+constexpr int kGroupShift = 40;    // of the group in the tag of a cell
+
+// Plans off the front, in the order in which they are drawn. What is known only by its lower bounds
+// has no place of its own, but lies somewhere beyond them.
+enum class PlanGroup : std::uint8_t { BoundOver, Bound, Over, Fits };
+constexpr std::array kGroups{PlanGroup::BoundOver, PlanGroup::Bound, PlanGroup::Over,
+                             PlanGroup::Fits};
+
+bool is_over(PlanGroup group) { return group == PlanGroup::BoundOver || group == PlanGroup::Over; }
+bool is_bound(PlanGroup group) {
+  return group == PlanGroup::BoundOver || group == PlanGroup::Bound;
+}
+PlanGroup group_of(const ParetoPoint& p) {
+  if (p.fate == ParetoFate::TooLarge) return p.bound ? PlanGroup::BoundOver : PlanGroup::Over;
+  return p.bound ? PlanGroup::Bound : PlanGroup::Fits;
+}
 
 bool is_stair(ParetoFate fate) { return fate == ParetoFate::Front || fate == ParetoFate::Best; }
-
-// The axis holds the front and the capacity, and some of what lies around them.
-ParetoScale pareto_scale(const ParetoModel& model, ParetoAxis axis) {
-  double low = std::numeric_limits<double>::max(), high = 0, least = low, most = 0;
-  const auto take = [&](const ParetoPoint& p) {
-    const double v = value_of(model, p, axis);
-    if (v > 0) low = std::min(low, v), high = std::max(high, v);
-  };
-  for (const std::size_t i : model.front) take(model.points[i]);
-  for (const ParetoLetter& letter : model.letters) take(model.points[letter.point]);
-  for (const ParetoPoint& p : model.points) {
-    const double v = value_of(model, p, axis);
-    most = std::max(most, v);
-    if (v > 0) least = std::min(least, v);
-    if (model.front.empty()) take(p);
-  }
-  if (high <= 0) return {0, 1, false};
-  if (axis == ParetoAxis::Memory && model.capacity > 0) {
-    high = std::max(high, model.capacity);
-    high = std::min(std::max(high * 1.04, model.capacity * 1.7), std::max(most, high) * 1.04);
-    low *= 0.88;
-  } else if (axis == ParetoAxis::Rate) {
-    low = std::min(low, high / 2.2) * 0.9;
-    high *= 1.07;
-  } else {
-    high = std::min(std::max(high * 1.06, low * 2.3), std::max(most, high) * 1.06);
-    // Quicker plans that do not fit show what more memory would buy.
-    low = std::max(least, 0.7 * low) * 0.95;
-  }
-  if (high <= low) low = high * 0.9, high *= 1.1;
-  return {low, high, high > kWideRange * low};
-}
-
-struct ParetoUnit {
-  double size;
-  const char* name;
-};
-ParetoUnit unit_of(ParetoAxis axis, double high) {
-  switch (axis) {
-    case ParetoAxis::Memory:
-      return high >= 1 << 30 ? ParetoUnit{1 << 30, "GiB"} : ParetoUnit{1 << 20, "MiB"};
-    case ParetoAxis::Step:
-      return high >= 0.9    ? ParetoUnit{1, "s"}
-             : high >= 9e-4 ? ParetoUnit{1e-3, "ms"}
-                            : ParetoUnit{1e-6, "\u00B5s"};
-    case ParetoAxis::Money:
-      return {1, "$"};
-    case ParetoAxis::Rate:
-      return high >= 1e6   ? ParetoUnit{1e6, "million"}
-             : high >= 1e3 ? ParetoUnit{1e3, "thousand"}
-                           : ParetoUnit{1, ""};
-  }
-  return {1, ""};
-}
-
-std::vector<double> pareto_ticks(const ParetoScale& scale, double unit, int most) {
-  const double low = scale.low / unit, high = scale.high / unit;
-  if (!scale.logarithmic) return round_values(low, high, most);
-  std::vector<double> values;
-  for (const auto& [value, digit] : log_ticks(low, high))
-    if (digit == 1 || digit == 2 || digit == 5) values.push_back(value);
-  return values;
-}
-
-void draw_pareto_axes(Drawing& drawing, const Rect& area, const ParetoPlot& plot,
-                      const ParetoState& state) {
-  const Rect& r = plot.rect;
-  const ParetoUnit x = unit_of(state.x, plot.x.high), y = unit_of(state.y, plot.y.high);
-  const int columns = std::max(2, static_cast<int>(r.width / 80)),
-            rows = std::max(2, static_cast<int>(r.height / 44));
-  for (const double value : pareto_ticks(plot.x, x.size, columns))
-    draw_x_tick(drawing, r, plot.at(value * x.size, plot.y.low).x, digits_text(value));
-  for (const double value : pareto_ticks(plot.y, y.size, rows))
-    draw_y_tick(drawing, r, plot.at(plot.x.low, value * y.size).y, digits_text(value));
-  const auto titled = [](ParetoAxis axis, const ParetoUnit& unit) {
-    std::string words(title_of(axis));
-    return unit.name[0] == '\0' ? words : words + ", " + unit.name;
-  };
-  write(drawing, titled(state.x, x), {r.x + r.width / 2, r.bottom() + 28}, 10.5f, Weight::Medium,
-        Ink::Text2, Align::Center);
-  write(drawing, titled(state.y, y), {area.x + 10, area.y + 15}, 10.5f, Weight::Medium, Ink::Text2);
-}
 
 std::vector<Point> corners(std::size_t family, Point at, float r) {
   switch (family % kParetoShapes) {
@@ -136,7 +66,7 @@ void draw_shape(Drawing& drawing, std::size_t family, Point at, float r, bool ho
   polyline(drawing, shape, style);
 }
 
-// Sorts the plans that are in sight into those that fit and those that do not.
+// Sorts the plans that are in sight into their groups.
 class Layers {
  public:
   Layers(const ParetoModel& model, const ParetoPlot& plot, const ParetoState& state)
@@ -148,7 +78,8 @@ class Layers {
         ++outside_;
         continue;
       }
-      (p.fate == ParetoFate::TooLarge ? over_ : inside_).push_back(i);
+      groups_[static_cast<std::size_t>(group_of(p))].push_back(i);
+      ++inside_;
     }
   }
 
@@ -156,16 +87,21 @@ class Layers {
     const ParetoPoint& p = model_.points[i];
     return plot_.at(value_of(model_, p, state_.x), value_of(model_, p, state_.y));
   }
-  bool dense() const { return inside_.size() + over_.size() > kMostParetoDots; }
+  bool dense() const { return inside_ > kMostParetoDots; }
   std::size_t outside() const { return outside_; }
-  const std::vector<std::size_t>& of(bool over) const { return over ? over_ : inside_; }
+  const std::vector<std::size_t>& of(PlanGroup group) const {
+    return groups_[static_cast<std::size_t>(group)];
+  }
+  static PlanGroup group_of_cell(std::uint64_t cell) {
+    return static_cast<PlanGroup>(cell >> kGroupShift & 3);
+  }
 
-  std::uint64_t cell(std::size_t i, bool over) const {
+  std::uint64_t cell(std::size_t i, PlanGroup group) const {
     const Point p = place(i);
     const auto column =
                    static_cast<std::uint64_t>(std::max(0.f, (p.x - plot_.rect.x) / kDensityCell)),
                row = static_cast<std::uint64_t>(std::max(0.f, (p.y - plot_.rect.y) / kDensityCell));
-    return (over ? kOverBit : 0) | row << 20 | column;
+    return static_cast<std::uint64_t>(group) << kGroupShift | row << 20 | column;
   }
   Rect rect_of(std::uint64_t cell) const {
     const auto row = static_cast<float>(cell >> 20 & 0xFFFFF),
@@ -179,8 +115,8 @@ class Layers {
   const ParetoModel& model_;
   const ParetoPlot& plot_;
   const ParetoState& state_;
-  std::vector<std::size_t> inside_, over_;
-  std::size_t outside_ = 0;
+  std::array<std::vector<std::size_t>, kGroups.size()> groups_;
+  std::size_t inside_ = 0, outside_ = 0;
 };
 
 float plan_alpha(const ParetoModel& model, const ParetoPoint& p, const ParetoState& state) {
@@ -188,15 +124,27 @@ float plan_alpha(const ParetoModel& model, const ParetoPoint& p, const ParetoSta
   return (p.bound ? 0.4f : 0.85f) * (back ? 0.25f : 1.f);
 }
 
+// The corner of all places at which a plan with these lower bounds can lie: it opens towards them.
+void draw_bound(Drawing& drawing, const ParetoState& state, Point at, float r, const Style& style) {
+  const float right = state.x == ParetoAxis::Rate ? -r : r,
+              up = state.y == ParetoAxis::Rate ? r : -r;
+  disc(drawing, at, r / 2, {.ink = Ink::Canvas, .alpha = 0, .item = style.item});
+  polyline(drawing, {{at.x, at.y + up}, at, {at.x + right, at.y}}, style);
+}
+
 void draw_each_plan(Drawing& drawing, const ParetoModel& model, const Layers& layers,
                     const ParetoState& state) {
-  for (const bool over : {true, false})
-    for (const std::size_t i : layers.of(over)) {
+  for (const PlanGroup group : kGroups)
+    for (const std::size_t i : layers.of(group)) {
       const ParetoPoint& p = model.points[i];
-      draw_shape(drawing, p.family, layers.place(i), over ? 2.6f : 2.3f, over,
-                 {.ink = over ? Ink::Swap : Ink::WeightGradient,
-                  .alpha = plan_alpha(model, p, state),
-                  .item = {ItemKind::Dot, i}});
+      const bool over = is_over(group);
+      const Style style{.ink = over ? Ink::Swap : Ink::WeightGradient,
+                        .alpha = plan_alpha(model, p, state),
+                        .item = {ItemKind::Dot, i}};
+      if (is_bound(group))
+        draw_bound(drawing, state, layers.place(i), 5, style);
+      else
+        draw_shape(drawing, p.family, layers.place(i), over ? 2.6f : 2.3f, over, style);
     }
 }
 
@@ -206,11 +154,11 @@ void draw_density(Drawing& drawing, const ParetoModel& model, const Layers& laye
     int count = 0;
     float lit = 0;  // the alpha of its clearest plan
   };
-  for (const bool over : {true, false}) {
+  for (const PlanGroup group : kGroups) {
     std::map<std::uint64_t, Cell> cells;
     int most = 1;
-    for (const std::size_t i : layers.of(over)) {
-      Cell& cell = cells[layers.cell(i, over)];
+    for (const std::size_t i : layers.of(group)) {
+      Cell& cell = cells[layers.cell(i, group)];
       cell.lit = std::max(cell.lit, plan_alpha(model, model.points[i], state) > 0.3f ? 1.f : 0.25f);
       most = std::max(most, ++cell.count);
     }
@@ -219,11 +167,15 @@ void draw_density(Drawing& drawing, const ParetoModel& model, const Layers& laye
       // With a logarithm, one plan, ten and a thousand can be told apart.
       const float share =
           std::log1p(static_cast<float>(cell.count)) / std::log1p(static_cast<float>(most));
-      const Style style{.ink = over ? Ink::Swap : Ink::WeightGradient,
-                        .alpha = cell.lit * (0.22f + 0.58f * share),
-                        .item = {ItemKind::Cell, key}};
+      const Style style{
+          .ink = is_over(group) ? Ink::Swap : Ink::WeightGradient,
+          .alpha = cell.lit * (0.22f + 0.58f * share) * (is_bound(group) ? 0.5f : 1.f),
+          .item = {ItemKind::Cell, key}};
       const Rect inner{rect.x, rect.y, rect.width - 1, rect.height - 1};
-      over ? outline(drawing, inner, style) : fill(drawing, inner, style);
+      if (is_bound(group))
+        draw_bound(drawing, state, {inner.x, inner.bottom()}, inner.width, style);
+      else
+        is_over(group) ? outline(drawing, inner, style) : fill(drawing, inner, style);
     }
   }
 }
@@ -364,9 +316,9 @@ void draw_letters(Drawing& drawing, const ParetoModel& model, const ParetoPlot& 
 }
 
 void draw_plans_legend(Drawing& drawing, const Rect& area, const ParetoModel& model,
-                       const Layers& layers) {
+                       const ParetoState& state, const Layers& layers) {
   const float y = area.y + 15;
-  float right = area.right() - kParetoRight;
+  float right = area.right() - kParetoMargins.right;
   if (layers.outside() > 0) {
     const std::string words =
         format_count(static_cast<std::int64_t>(layers.outside())) + " outside the axes";
@@ -387,8 +339,8 @@ void draw_plans_legend(Drawing& drawing, const Rect& area, const ParetoModel& mo
                        fill(d, {at.x - 3.5f, at.y - 3.5f, 7, 7}, {.ink = Ink::Text});
                      }});
   if (std::any_of(model.points.begin(), model.points.end(), [](const auto& p) { return p.bound; }))
-    entries.push_back({"pale: at least so much", [](Drawing& d, Point at) {
-                         disc(d, at, 3.4f, {.ink = Ink::WeightGradient, .alpha = 0.4f});
+    entries.push_back({"lower bound", [&](Drawing& d, Point at) {
+                         draw_bound(d, state, {at.x - 2, at.y + 2}, 5, {.ink = Ink::Text2});
                        }});
   draw_legend_after(drawing, {area.x + 190, y}, right, entries);
 }
@@ -404,55 +356,15 @@ void draw_brush(Drawing& drawing, const ParetoPlot& plot, const ParetoState& sta
 
 }  // namespace
 
-double ParetoScale::share(double value) const {
-  if (!logarithmic) return (value - low) / (high - low);
-  return std::log(std::max(value, low * 1e-6) / low) / std::log(high / low);
-}
-
-double ParetoScale::value_at(double share) const {
-  return logarithmic ? low * std::pow(high / low, share) : low + share * (high - low);
-}
-
-Point ParetoPlot::at(double x_value, double y_value) const {
-  // Places far outside are moved closer, so that their coordinates stay small.
-  const auto cut = [](double share) { return static_cast<float>(std::clamp(share, -4.0, 5.0)); };
-  return {rect.x + rect.width * cut(x.share(x_value)),
-          rect.bottom() - rect.height * cut(y.share(y_value))};
-}
-double ParetoPlot::x_value(float px) const {
-  return x.value_at(static_cast<double>(px - rect.x) / std::max(1.f, rect.width));
-}
-double ParetoPlot::y_value(float px) const {
-  return y.value_at(static_cast<double>(rect.bottom() - px) / std::max(1.f, rect.height));
-}
-
-ParetoPlot pareto_plot(const ParetoModel& model, const Rect& area, const ParetoState& state) {
-  return {{area.x + kParetoLeft, area.y + kParetoTop,
-           std::max(1.f, area.width - kParetoLeft - kParetoRight),
-           std::max(1.f, area.height - kParetoTop - kParetoBottom)},
-          pareto_scale(model, state.x),
-          pareto_scale(model, state.y)};
-}
-
-ParetoBrush brush_between(const ParetoPlot& plot, Point a, Point b) {
-  const auto inside = [&](Point p) {
-    return Point{std::clamp(p.x, plot.rect.x, plot.rect.right()),
-                 std::clamp(p.y, plot.rect.y, plot.rect.bottom())};
-  };
-  const Point from = inside(a), to = inside(b);
-  return {plot.x_value(std::min(from.x, to.x)), plot.x_value(std::max(from.x, to.x)),
-          plot.y_value(std::max(from.y, to.y)), plot.y_value(std::min(from.y, to.y))};
-}
-
 std::vector<std::size_t> points_of_cell(const ParetoModel& model, const Rect& area,
                                         const ParetoState& state, Item item) {
   std::vector<std::size_t> found;
   if (item.kind != ItemKind::Cell) return found;
   const ParetoPlot plot = pareto_plot(model, area, state);
   const Layers layers(model, plot, state);
-  const bool over = (item.tag & kOverBit) != 0;
-  for (const std::size_t i : layers.of(over))
-    if (layers.cell(i, over) == item.tag) found.push_back(i);
+  const PlanGroup group = Layers::group_of_cell(item.tag);
+  for (const std::size_t i : layers.of(group))
+    if (layers.cell(i, group) == item.tag) found.push_back(i);
   return found;
 }
 
@@ -480,7 +392,7 @@ void draw_pareto(Drawing& drawing, const Rect& area, const ParetoModel& model,
   const ParetoPlot plot = pareto_plot(model, area, state);
   const Layers layers(model, plot, state);
   draw_pareto_axes(drawing, area, plot, state);
-  draw_plans_legend(drawing, area, model, layers);
+  draw_plans_legend(drawing, area, model, state, layers);
   {
     const ClipScope clip(drawing, plot.rect);
     draw_capacity(drawing, model, plot, state);

@@ -124,7 +124,7 @@ std::string spell_recorded(const RecordedModel& model) {
     text += ", from " + spell_duration(model.begin) + " on, of " + spell_duration(t.part->whole);
   text += ", " + std::to_string(model.spans.start.size()) + " spans";
   if (model.step > Duration{})
-    text += ", " + spell_duration(model.step) + " a step, the middle of " +
+    text += ", " + spell_duration(model.step) + " per step, the median of " +
             std::to_string(t.steps.size());
   text += ".";
   for (const RecordedShare& share : model.shares) {

@@ -168,7 +168,7 @@ void draw_recorded_head(Drawing& drawing, const Rect& area, const RecordedModel&
     part("from " + instant_text(m.begin, m.end) + ", of " + format_duration(m.trace.part->whole));
   std::string right;
   if (m.step > Duration{}) {
-    right = "measured " + format_step_time(m.step) + " a step";
+    right = "measured " + format_step_time(m.step) + " per step";
     if (marks.predicted_step > Duration{})
       right += ", predicted " + format_step_time(marks.predicted_step) + " (measured is " +
                format_signed(100 * (to_seconds(m.step) / to_seconds(marks.predicted_step) - 1), 1) +

@@ -126,21 +126,22 @@ DataTable unmatched_table(const TraceMatch& match) {
                       {{"name", DataUnit::Words},
                        {"of", DataUnit::Words},
                        {"why", DataUnit::Words},
-                       {"time of a step", DataUnit::Time},
-                       {"count of a step", DataUnit::Count}},
+                       {"time per step", DataUnit::Time},
+                       {"count per step", DataUnit::Count}},
                       std::move(rows));
 }
 
 std::string residuals_words(const ResidualsModel& model) {
   if (model.points.empty()) return "nothing was measured";
-  std::string words = fmt::format("{} {}: {} off by {} (median), {} at the 90th percentile",
+  std::string words = fmt::format("{} {}: {}, median error {}, 90th percentile {}",
                                   format_count(static_cast<std::int64_t>(model.points.size())),
                                   model.what, model.by, format_percent(model.predicted.median),
                                   format_percent(model.predicted.p90));
   if (model.held_out.points > 0)
-    words += fmt::format("; held out, {} and {}", format_percent(model.held_out.median),
+    words += fmt::format("; held-out {} and {}", format_percent(model.held_out.median),
                          format_percent(model.held_out.p90));
-  if (model.band > 0) words += fmt::format("; band of a step ± {}", format_percent(model.band));
+  if (model.band > 0)
+    words += fmt::format("; 90 % range of a step ± {}", format_percent(model.band));
   return words;
 }
 

@@ -53,7 +53,7 @@ void draw_residuals_legend(Drawing& drawing, const Rect& plot, const ResidualsMo
     entries.push_back({"held out: by the others",
                        [](Drawing& d, Point at) { disc(d, at, 3, {.ink = Ink::Forward}); }});
   if (model.band > 0)
-    entries.push_back({"\u00B1 " + format_percent(model.band) + ", the band of a step",
+    entries.push_back({"\u00B1 " + format_percent(model.band) + ", the 90 % range of a step",
                        line_sign({.ink = Ink::Axis, .dash_on = 4, .dash_off = 3})});
   draw_legend_below(drawing, {plot.x + 14, plot.y + 12}, entries);
 }

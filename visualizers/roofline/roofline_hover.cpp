@@ -25,14 +25,16 @@ Hover describe_point(const Roofline& roofline, const RooflinePoint& point) {
 
 Hover describe_link(const Roofline& roofline, const LinkPoint& link) {
   const SlopeRoof& roof = roofline.links[std::min(link.level, roofline.links.size() - 1)];
-  Hover hover{
-      link.name + " communication", "over " + roof.name, format_bytes(link.bytes) + " a step", {}};
+  Hover hover{link.name + " communication",
+              "over " + roof.name,
+              format_bytes(link.bytes) + " per step",
+              {}};
   hover.lines.push_back(format_intensity(link.intensity()) + " FLOP of computing per byte sent");
   const double needed = roofline.busy.value / roof.effective.value;
   const bool ahead = link.intensity() >= needed;
   hover.lines.push_back(std::string(ahead ? "the link keeps up" : "the link is the limit") +
                         ": it would be even at " + format_intensity(needed) + " FLOP/B");
-  hover.lines.push_back(format_duration(link.time) + " a step, alone on the link");
+  hover.lines.push_back(format_duration(link.time) + " per step, alone on the link");
   return hover;
 }
 

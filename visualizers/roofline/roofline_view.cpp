@@ -80,13 +80,24 @@ void draw_slope(Drawing& drawing, FreeLabels& labels, const LogPlot& log, double
   labels.keep_line_free(low, high);
 }
 
-// Writes above the slope and to the left of it, at this share of the height of the plot.
+// Writes beside the slope where no roof crosses the words: left above it or right below it, near
+// this share of the height of the plot.
 void label_slope(FreeLabels& labels, const LogPlot& log, const std::string& words, double rate,
                  float height, Ink ink) {
-  const float y = log.plot.bottom() - log.plot.height * height;
-  const double value = log.y_low * std::pow(log.y_high / log.y_low, double{height});
-  const float x = log.x(value / rate), width = text_width(words, 10);
-  labels.put(words, {x - width - 6, y}, width, ink);
+  constexpr float kGap = 6, kHalfLine = 8;  // px
+  const double steep = static_cast<double>(log.plot.height) / std::log(log.y_high / log.y_low) *
+                       std::log(log.x_high / log.x_low) / static_cast<double>(log.plot.width);
+  const float aside = kGap + kHalfLine / static_cast<float>(steep);
+  const float width = text_width(words, 10);
+  for (const float away : {0.f, 0.06f, -0.06f, 0.12f, -0.12f, 0.2f, -0.2f, 0.28f, -0.28f}) {
+    const float share = height + away;
+    const float y = log.plot.bottom() - log.plot.height * share;
+    const double value = log.y_low * std::pow(log.y_high / log.y_low, double{share});
+    const float x = log.x(value / rate);
+    if (labels.put_off_lines(words, {x - width - aside, y}, width, ink) ||
+        labels.put_off_lines(words, {x + aside, y}, width, ink))
+      return;
+  }
 }
 
 void draw_flat(Drawing& drawing, FreeLabels& labels, const LogPlot& log, double figure,
@@ -104,8 +115,9 @@ void label_flat(FreeLabels& labels, const LogPlot& log, const ComputeRoof& roof)
   if (roof.used) words += ", " + format_throughput(roof.effective) + " reached";
   const float width = text_width(words, 10), x = log.plot.right() - width - 6;
   const float y = log.y(roof.datasheet.value);
-  if (!labels.put(words, {x, y - 8}, width, Ink::Text2))
-    labels.put(words, {x, y + 8}, width, Ink::Text2);
+  for (const float away : {-9.f, 9.f})
+    for (float left = x; left > log.plot.x + log.plot.width / 2; left -= 40)
+      if (labels.put_off_lines(words, {left, y + away}, width, Ink::Text2)) return;
 }
 
 double highest_roof(const Roofline& roofline, bool effective) {
@@ -139,8 +151,11 @@ void draw_roofs(Drawing& drawing, FreeLabels& labels, const LogPlot& log,
                       .dash_on = i == 0 ? 0.f : 7.f,
                       .dash_off = 3};
     draw_slope(drawing, labels, log, link.effective.value, highest_roof(roofline, true), style);
+  }
+  for (std::size_t i = 0; i < links; ++i) {
+    const SlopeRoof& link = roofline.links[i];
     label_slope(labels, log, link.name + " " + format_bandwidth(link.effective),
-                link.effective.value, 0.42f, style.ink);
+                link.effective.value, 0.42f, i == 0 ? Ink::Communication : Ink::Swap);
   }
   label_slope(labels, log, memory.name + " " + format_bandwidth(memory.datasheet) + ", datasheet",
               memory.datasheet.value, 0.52f, Ink::Text2);
@@ -220,11 +235,11 @@ LegendEntry work_entry(const char* words, WorkKind kind, Pass pass) {
 void draw_roofline_legend(Drawing& drawing, FreeLabels& labels, const Rect& plot) {
   const float y = draw_legend_below(
       drawing, {plot.x + 14, plot.y + 14},
-      {work_entry("product, forward", WorkKind::Product, Pass::Forward),
-       work_entry("product, input gradient", WorkKind::Product, Pass::BackwardInput),
-       work_entry("product, weight gradient", WorkKind::Product, Pass::BackwardWeight),
+      {work_entry("matmul, forward", WorkKind::Product, Pass::Forward),
+       work_entry("matmul, input gradient", WorkKind::Product, Pass::BackwardInput),
+       work_entry("matmul, weight gradient", WorkKind::Product, Pass::BackwardWeight),
        work_entry("attention", WorkKind::Attention, Pass::Forward),
-       work_entry("bound by memory", WorkKind::Elementwise, Pass::Forward),
+       work_entry("memory-bound", WorkKind::Elementwise, Pass::Forward),
        {"communication",
         [](Drawing& d, Point at) { ring(d, at, 4, {.ink = Ink::Communication, .stroke = 2}); }}});
   write(drawing, "area = share of busy time", {plot.x + 9, y}, 10, Weight::Regular, Ink::Text3);

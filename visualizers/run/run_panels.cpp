@@ -203,7 +203,7 @@ void draw_run_side(Drawing& drawing, const Rect& area, const RunModel& model,
                kMemoryTag);
   }
   if (model.comparison && y + kTitle + kBusy <= low) {
-    draw_title(drawing, {area.x, y, area.width, kTitle}, "At work, of the step");
+    draw_title(drawing, {area.x, y, area.width, kTitle}, "Busy");
     y += kTitle;
     const std::vector<BusyShares>& busy = model.comparison->busy;
     for (std::size_t i = 0; i < busy.size() && y + kBusy <= low; ++i, y += kBusy)

@@ -65,7 +65,7 @@ RunReading rate_reading(const RunModel& model) {
   const double amount = result.counts_tokens ? result.tokens_per_step : result.samples_per_step;
   const std::string what = result.counts_tokens ? "tokens" : "samples";
   const std::string name = result.counts_tokens ? "Tokens per second" : "Samples per second";
-  const std::string note = format_count(std::llround(amount)) + " " + what + " an update";
+  const std::string note = format_count(std::llround(amount)) + " " + what + " per update";
   if (model.step <= Duration{}) return {name, kNone, note};
   return {name, format_count(std::llround(amount / to_seconds(model.step))), note};
 }
@@ -193,9 +193,9 @@ std::vector<std::string> run_notes(const RunModel& model,
   if (model.first_sample > Duration{})
     notes.push_back("first sample after " + format_duration(model.first_sample));
   if (model.running && model.frames_per_second > 0)
-    notes.push_back(std::to_string(model.frames_per_second) + " frames a second");
+    notes.push_back(std::to_string(model.frames_per_second) + " frames per second");
   if (furthest)
-    notes.push_back(fmt::format("furthest off: {}, {}", furthest->name,
+    notes.push_back(fmt::format("largest deviation: {}, {}", furthest->name,
                                 format_signed_percent(furthest->share())));
   return notes;
 }

@@ -32,7 +32,7 @@ DataTable run_table(const RunModel& model) {
     add_all(time_residuals(model), 2, kTimeTag);
     if (model.comparison) add_all(memory_residuals(model), 4, kMemoryTag);
     if (const auto furthest = largest_deviation(model))
-      add(furthest->name + ", furthest from its prediction",
+      add(furthest->name + ", largest deviation",
           {furthest->predicted.count(), furthest->measured.length().count()}, 2, "",
           {ItemKind::Span, furthest->first.value});
   }

@@ -147,7 +147,7 @@ void draw_header(Drawing& drawing, const Rect& area, const RunModel& model) {
   const std::optional<RunJudgement> judgement = judge_run(model);
   const std::string right =
       judgement ? judgement->sentence
-                : "predicted " + band_text(model.predicted->result.step).text() + " a step";
+                : "predicted " + band_text(model.predicted->result.step).text() + " per step";
   const Ink tone = !judgement ? Ink::Text2 : judgement->holds ? Ink::Ok : Ink::Warn;
   const float room = area.width - 36 - text_width(right, 11);
   write_within(drawing, model.status, {area.x + 10, y}, room, 12, Weight::SemiBold, ink);
@@ -233,7 +233,7 @@ Hover describe_run(const RunModel& model, const Rect& area, const ViewState& sta
       hover.value = "measured " + format_duration(model.spans[id.value].length());
     const std::optional<RunDeviation> furthest = largest_deviation(model);
     if (furthest && id >= furthest->first && id <= furthest->last)
-      hover.lines.push_back("furthest from its prediction: " + deviation_words(*furthest));
+      hover.lines.push_back("largest deviation: " + deviation_words(*furthest));
   } else if (item.kind == ItemKind::Wave && item.tag < model.waves.size()) {
     const Viewport view = viewport_of(run_layout(model, area).ranks, state, run_end(model));
     const Instant when = time_at(view, at.x);
@@ -261,7 +261,7 @@ std::string spell_run(const RunModel& model) {
     text += " Loss " + loss_text(model.losses.back()) + " after " +
             std::to_string(model.losses.size()) + " updates, at first " +
             loss_text(model.losses.front()) + ".";
-  text += " Predicted " + spell_duration(model.predicted->result.step.value) + " a step";
+  text += " Predicted " + spell_duration(model.predicted->result.step.value) + " per step";
   if (model.step > Duration{}) text += ", measured " + spell_duration(model.step);
   text += ".";
   if (model.now) text += " The step under way has come to " + spell_duration(model.now->at) + ".";

@@ -12,7 +12,7 @@
 namespace trainyard {
 namespace {
 
-constexpr float kChartTitle = 22, kChartFoot = 34, kTickRoom = 74, kCross = 3.5f;
+constexpr float kChartTitle = 22, kChartFoot = 34, kTickRoom = 74, kRightRoom = 16, kCross = 3.5f;
 
 // Devices are placed by their logarithm.
 struct ScalingPlot {
@@ -59,7 +59,8 @@ std::vector<Placed> placed(const ScalingStudy& study, const ScalingCurve& curve,
 // The range that holds every value; bands that reach far beyond it are cut.
 ScalingPlot scaling_plot(const ScalingStudy& study, const ScalingChart& chart, const Rect& area) {
   ScalingPlot plot;
-  plot.rect = {area.x + kTickRoom, area.y + kChartTitle, std::max(1.f, area.width - kTickRoom - 16),
+  plot.rect = {area.x + kTickRoom, area.y + kChartTitle,
+               std::max(1.f, area.width - kTickRoom - kRightRoom),
                std::max(1.f, area.height - kChartTitle - kChartFoot)};
   plot.logarithmic = chart.logarithmic;
   const std::vector<ScalingPoint>& points = study.strong.points;
@@ -101,7 +102,8 @@ void draw_scaling_axes(Drawing& drawing, const ScalingPlot& plot, const ScalingS
     const float half = text_width(words, 10) / 2;
     line(drawing, {x, plot.rect.bottom()}, {x, plot.rect.bottom() + 4}, {.ink = Ink::Axis});
     if (x - half < taken) continue;
-    write(drawing, words, {x, plot.rect.bottom() + 12}, 10, Weight::Medium,
+    const float middle = std::min(x, plot.rect.right() + kRightRoom - half - 1);
+    write(drawing, words, {middle, plot.rect.bottom() + 12}, 10, Weight::Medium,
           point.devices == study.own ? Ink::Accent : Ink::Text2, Align::Center);
     taken = x + half + 6;
   }

@@ -102,7 +102,7 @@ void draw_scaling_legend(Drawing& drawing, const Rect& bar, float least) {
   draw_legend_before(
       drawing, {bar.right() - kPlotMargin, bar.y + bar.height / 2},
       {{"strong: the global batch stays", fitting(ScalingLaw::Strong)},
-       {"weak: the batch of a device stays", fitting(ScalingLaw::Weak)},
+       {"weak: fixed batch per device", fitting(ScalingLaw::Weak)},
        {"ideal", line_sign({.ink = Ink::Text2, .dash_on = 4, .dash_off = 3})},
        {"pays up to here", draw_pays},
        {"does not fit",

@@ -14,7 +14,7 @@ ScheduleLanes lanes_of(const ViewData& data) {
 constinit const View kLanesView{
     .name = "lanes",
     .title = "Lanes",
-    .summary = "each pipeline rank's lane with what it holds beneath",
+    .summary = "each pipeline rank's lane with its memory beneath",
     .size = {1082, 460},
     .tab = "Lanes",
     .draw =

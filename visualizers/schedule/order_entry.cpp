@@ -3,6 +3,8 @@
 #include <memory>
 #include <utility>
 
+#include "core/timeline/metrics.h"
+
 namespace trainyard {
 
 DataTable order_table(ExperimentPtr experiment, const OrderGrid& grid) {
@@ -51,7 +53,9 @@ DataTable order_table(ExperimentPtr experiment, const OrderGrid& grid) {
 
 template <>
 OrderGrid make_model(const ViewData& data) {
-  return order_grid(data.experiment->program);
+  OrderGrid grid = order_grid(data.experiment->program);
+  grid.end = makespan(data.experiment->timeline);
+  return grid;
 }
 
 constinit const View kOrderView{

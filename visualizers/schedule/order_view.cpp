@@ -1,6 +1,7 @@
 #include "visualizers/schedule/order_view.h"
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 
 #include "core/base/error.h"
@@ -12,35 +13,50 @@
 namespace trainyard {
 namespace {
 
-constexpr float kOrderRow = 22;   // px from one row to the next
-constexpr float kOrderCell = 18;  // px of a cell's height
+constexpr float kOrderRow = 22, kTallestOrderRow = 44;  // px from one row to the next
+constexpr float kOrderGap = 4;                          // px of it below a cell
 constexpr float kOrderTop = 30;
-constexpr float kNarrowestSlot = 4;  // px of a slot; slots that do not fit are left out and counted
-constexpr float kWidestSlot = 26;
+constexpr float kNarrowestSlot = 4, kWidestSlot = 26;  // px
 
-// How wide the slots of a grid are in an area, and how many of them fit.
+// Which slots of a grid are in sight, and where.
 struct Geometry {
-  Rect plot;
-  float slot = 1;         // width in px
-  std::int32_t seen = 0;  // how many slots fit
+  Rect plot;                         // of the rows that are in sight
+  float slot = 1;                    // width in px
+  std::int32_t first = 0, seen = 0;  // slots
+  float top = 0, row = 0, cell = 0;  // of the first row; px from row to row, and of a cell
+
+  bool shows(const OrderCell& c) const { return c.slot + c.slots > first && c.slot < first + seen; }
+  bool shows(float y) const { return y + cell > plot.y && y < plot.bottom(); }
+  float top_of(std::uint32_t r) const { return top + row * static_cast<float>(r); }
+  Rect rect_of(const OrderCell& c) const {
+    return {plot.x + slot * static_cast<float>(c.slot - first), top_of(c.row),
+            slot * static_cast<float>(c.slots), cell};
+  }
 };
 
-Geometry geometry(const Rect& area, const OrderGrid& grid) {
+// As many of the slots that the state shows as are wide enough to be told apart.
+Geometry geometry(const Rect& area, const OrderGrid& grid, const ViewState& state) {
   Geometry g;
-  g.plot = plot_of(area);
-  const float fitting = g.plot.width / static_cast<float>(std::max(1, grid.slots));
-  g.slot = std::clamp(fitting, kNarrowestSlot, kWidestSlot);
-  g.seen = std::min(grid.slots, static_cast<std::int32_t>(g.plot.width / g.slot));
+  g.plot = plot_of(
+      {area.x, area.y + kOrderTop - 3, area.width, std::max(0.f, area.height - kOrderTop + 3)});
+  std::int32_t wanted = std::max(1, grid.slots);
+  if (state.shown && grid.end > Instant{}) {
+    const double slots = grid.slots, end = static_cast<double>(grid.end.count());
+    const auto slot_of = [&](Instant t) {
+      return std::clamp(slots * static_cast<double>(t.count()) / end, 0.0, slots);
+    };
+    g.first = static_cast<std::int32_t>(slot_of(state.shown->from));
+    wanted = std::max(1, static_cast<std::int32_t>(
+                             std::lround(slot_of(state.shown->to) - slot_of(state.shown->from))));
+  }
+  g.slot = std::clamp(g.plot.width / static_cast<float>(wanted), kNarrowestSlot, kWidestSlot);
+  g.seen = std::min(wanted, static_cast<std::int32_t>(g.plot.width / g.slot));
+  g.first = std::max(0, std::min(g.first, grid.slots - g.seen));
+  const auto rows = static_cast<float>(std::max<std::size_t>(1, grid.streams.size()));
+  g.row = std::floor(std::clamp((area.height - kOrderTop) / rows, kOrderRow, kTallestOrderRow));
+  g.cell = g.row - kOrderGap;
+  g.top = area.y + kOrderTop - std::min(state.scroll, order_overhang(grid, area));
   return g;
-}
-
-float top_of(std::uint32_t row, const Rect& area, const ViewState& state) {
-  return area.y + kOrderTop + kOrderRow * static_cast<float>(row) - state.scroll;
-}
-
-Rect rect_of(const Geometry& g, const OrderCell& cell, const Rect& area, const ViewState& state) {
-  return {g.plot.x + g.slot * static_cast<float>(cell.slot), top_of(cell.row, area, state),
-          g.slot * static_cast<float>(cell.slots), kOrderCell};
 }
 
 std::int32_t slots_of(const Task& task) {
@@ -131,17 +147,32 @@ void draw_order_cell(Drawing& drawing, const Program& program, const OrderCell& 
     frame_selected(drawing, inside, 3);
 }
 
-void draw_order_words(Drawing& drawing, const Rect& area, const Rect& plot, const OrderGrid& grid,
-                      std::int32_t seen) {
+void draw_order_words(Drawing& drawing, const Rect& area, const Geometry& g,
+                      const OrderGrid& grid) {
   write(drawing, "Order", {area.x + 10, area.y + 15}, 11, Weight::SemiBold, Ink::Text);
-  std::string words =
-      format_count(grid.slots) + " slots: forward 1, backward 2, each part of a split backward 1";
-  if (seen < grid.slots) words += "; " + format_count(grid.slots - seen) + " more do not fit";
-  write_within(drawing, words, {plot.x, area.y + 15}, plot.width, 10.5f, Weight::Regular,
+  std::string words = format_count(grid.slots) + " slots (F = 1, B = 2, split B and W = 1 each)";
+  if (g.seen < grid.slots)
+    words = "slots " + format_count(g.first) + " to " + format_count(g.first + g.seen - 1) +
+            " of " + words;
+  write_within(drawing, words, {g.plot.x, area.y + 15}, g.plot.width, 10.5f, Weight::Regular,
                Ink::Text2);
 }
 
 }  // namespace
+
+float order_overhang(const OrderGrid& grid, const Rect& area) {
+  return std::max(0.f,
+                  kOrderTop + kOrderRow * static_cast<float>(grid.streams.size()) - area.height);
+}
+
+Viewport order_viewport(const OrderGrid& grid, const Rect& area, const ViewState& state) {
+  const Geometry g = geometry(area, grid, state);
+  const auto at = [&](std::int32_t slot) {
+    return Instant{grid.end.count() * slot / std::max(1, grid.slots)};
+  };
+  return {g.plot, at(g.first), std::max(at(g.first + g.seen), at(g.first) + Duration{1}),
+          state.scroll};
+}
 
 OrderGrid order_grid(const Program& program) {
   const std::vector<std::int32_t> end = Slotter(program).run();
@@ -169,16 +200,16 @@ Action action_of(const Program& program, const OrderCell& cell) {
 
 Rect cell_rect(const OrderGrid& grid, const OrderCell& cell, const Rect& area,
                const ViewState& state) {
-  const Geometry g = geometry(area, grid);
-  return cell.slot < g.seen ? rect_of(g, cell, area, state) : Rect{};
+  const Geometry g = geometry(area, grid, state);
+  return g.shows(cell) ? g.rect_of(cell) : Rect{};
 }
 
 const OrderCell* cell_behind(const OrderGrid& grid, std::uint32_t row, float x, InstructionId moved,
                              const Rect& area, const ViewState& state) {
-  const Geometry g = geometry(area, grid);
+  const Geometry g = geometry(area, grid, state);
   for (const OrderCell& cell : grid.cells) {
     if (cell.row != row || cell.instruction == moved) continue;
-    const Rect rect = rect_of(g, cell, area, state);
+    const Rect rect = g.rect_of(cell);
     if (rect.x + rect.width / 2 > x) return &cell;
   }
   return nullptr;
@@ -187,24 +218,21 @@ const OrderCell* cell_behind(const OrderGrid& grid, std::uint32_t row, float x, 
 void draw_order(Drawing& drawing, const Rect& area, const Program& program, const OrderGrid& grid,
                 const ViewState& state) {
   const ClipScope clip(drawing, area);
-  const Geometry g = geometry(area, grid);
-  const auto& [plot, slot, seen] = g;
-  draw_order_words(drawing, area, plot, grid, seen);
+  const Geometry g = geometry(area, grid, state);
+  draw_order_words(drawing, area, g, grid);
+  const ClipScope below_words(drawing, {area.x, g.plot.y, area.width, g.plot.height});
+  const float width = g.slot * static_cast<float>(g.seen);
   for (std::uint32_t row = 0; row < grid.streams.size(); ++row) {
-    const float top = top_of(row, area, state);
-    if (top < area.y + kOrderTop - kOrderRow || top > area.bottom()) continue;
-    write(drawing, row_name(program, grid.streams[row]), {area.x + 10, top + kOrderCell / 2}, 11,
+    const float top = g.top_of(row);
+    if (!g.shows(top)) continue;
+    write(drawing, row_name(program, grid.streams[row]), {area.x + 10, top + g.cell / 2}, 11,
           Weight::Medium, Ink::Text);
-    hatch(drawing, {plot.x, top, slot * static_cast<float>(seen), kOrderCell}, Pattern::Idle);
+    hatch(drawing, {g.plot.x, top, width, g.cell}, Pattern::Idle);
   }
-  const ClipScope rows(drawing, {plot.x, area.y + kOrderTop - 3,
-                                 slot * static_cast<float>(seen) + 1, area.height - kOrderTop + 3});
-  for (const OrderCell& cell : grid.cells) {
-    if (cell.slot >= seen) continue;
-    const Rect rect = rect_of(g, cell, area, state);
-    if (rect.y < area.y + kOrderTop - kOrderRow || rect.y > area.bottom()) continue;
-    draw_order_cell(drawing, program, cell, rect, state);
-  }
+  const ClipScope rows(drawing, {g.plot.x, g.plot.y, width + 1, g.plot.height});
+  for (const OrderCell& cell : grid.cells)
+    if (g.shows(cell) && g.shows(g.top_of(cell.row)))
+      draw_order_cell(drawing, program, cell, g.rect_of(cell), state);
 }
 
 Hover describe_order(const Program& program, const OrderGrid& grid, Item item) {

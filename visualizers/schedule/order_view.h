@@ -10,6 +10,7 @@
 #include "visualizers/drawing/view_state.h"
 #include "visualizers/view.h"
 #include "visualizers/view_data.h"
+#include "visualizers/viewmodel/viewport.h"
 
 namespace trainyard {
 
@@ -25,6 +26,7 @@ struct OrderGrid {
   std::vector<OrderCell> cells;        // by row, then slot
   std::vector<std::uint32_t> streams;  // the program's stream of each row
   std::int32_t slots = 0;              // one past the last
+  Instant end{};  // of the run: the state's shown part of it is the same part of the slots
 };
 
 /// Each instruction as early as its stream, what it waits for and its peer allow, where a whole
@@ -34,7 +36,12 @@ OrderGrid order_grid(const Program&);
 
 /// The action that a cell stands for.
 Action action_of(const Program&, const OrderCell&);
-/// Where draw_order() draws a cell; empty for one that does not fit.
+/// The slots in sight as a part of the run, across their plot: at most those that the state shows,
+/// and as few as it takes to tell them apart.
+Viewport order_viewport(const OrderGrid&, const Rect& area, const ViewState&);
+/// px of the rows that have no room in the area.
+float order_overhang(const OrderGrid&, const Rect& area);
+/// Where draw_order() draws a cell; empty for one that is not in sight.
 Rect cell_rect(const OrderGrid&, const OrderCell&, const Rect& area, const ViewState&);
 /// The first cell of a row whose middle lies right of x, other than `moved`: what a cell dropped
 /// there would stand before. Null behind the last.

@@ -15,7 +15,9 @@
 namespace trainyard {
 namespace {
 
-constexpr float kWidestLane = 18, kTallestCurve = 24;
+constexpr float kUsualLane = 18, kUsualCurve = 24;  // px
+constexpr float kTallestLane = 30;                  // it grows more slowly than its curve
+constexpr float kTallestShare = 110;
 
 // How the pitch of a rank is divided into its lane and its curve, with a gap after each.
 struct Shares {
@@ -26,15 +28,16 @@ struct Shares {
 Shares shares_of(const Rect& area, std::size_t ranks) {
   Shares s;
   const auto count = static_cast<float>(std::max<std::size_t>(1, ranks));
-  s.pitch = std::min(kSchedulePitch, area.height / count);
+  s.pitch = std::min(kTallestShare, area.height / count);
   s.curves = s.pitch >= kLeastCurvePitch;
   if (!s.curves) {
     s.pitch = std::max(3.f, (area.height - kScheduleCurveAll) / count);
     s.lane = std::max(2.f, s.pitch - 1);
     return s;
   }
-  s.lane = std::min(kWidestLane, (s.pitch - 3) * 0.5f);
-  s.curve = std::min(kTallestCurve, s.pitch - 3 - s.lane);
+  const float more = std::max(0.f, s.pitch - kSchedulePitch);
+  s.lane = std::min({kUsualLane + more / 4, kTallestLane, (s.pitch - 3) * 0.5f});
+  s.curve = std::min(kUsualCurve + more, s.pitch - 3 - s.lane);
   return s;
 }
 
@@ -183,7 +186,10 @@ void draw_lanes_view(Drawing& drawing, const Rect& area, const ScheduleLanes& la
   draw_lanes_bar(drawing, {area.x, area.y + kRuler, area.width, kScheduleHeader}, lanes);
   const Rect rows = rows_below_bar(area);
   draw_schedule_lanes(drawing, rows, lanes, state, end);
-  draw_time_marks(drawing, rows, v, state);
+  const Shares s = shares_of(rows, lanes.timeline.ranks.size());
+  const float height =
+      s.curves ? s.pitch * static_cast<float>(lanes.timeline.ranks.size()) : rows.height;
+  draw_time_marks(drawing, {rows.x, rows.y, rows.width, std::min(rows.height, height)}, v, state);
   draw_time_tags(drawing, ruler, v, state, end);
 }
 

@@ -22,7 +22,7 @@ DataTable schedules_table(const SchedulesModel& model) {
                        {"memory of the fullest device", DataUnit::ByteCount},
                        {"budget", DataUnit::ByteCount},
                        {"why not", DataUnit::Words},
-                       {"what its tokens are worth", DataUnit::Words}},
+                       {"token efficiency", DataUnit::Words}},
                       std::move(rows));
 }
 

@@ -34,7 +34,7 @@ std::vector<std::pair<std::string, Ink>> readings(const SchedulePanel& panel, By
   list.emplace_back("step " + band_text(result.step).text(), Ink::Text);
   if (!panel.tokens.empty()) list.emplace_back(panel.tokens, Ink::Warn);
   if (const double days = days_per_trillion(result); days > 0)
-    list.emplace_back(fmt::format("{:.3g} days a trillion tokens", days),
+    list.emplace_back(fmt::format("{:.3g} days per trillion tokens", days),
                       panel.tokens.empty() ? Ink::Text2 : Ink::Warn);
   list.emplace_back("bubble " + format_percent(result.bubble_fraction), Ink::Text2);
   const Banded<Bytes>* band = peak_band(*panel.memory.experiment, panel.memory.worst);
@@ -211,7 +211,7 @@ Hover describe_schedules(const SchedulesModel& model, const Rect& area, const Vi
                                           state_in_run(state, panel.step, model.end), model.end,
                                           item, point.x);
     if (item.kind == ItemKind::Capacity)
-      hover = {"Budget", "of each device", format_bytes(model.budget), {}};
+      hover = {"Budget", "per device", format_bytes(model.budget), {}};
     if (!hover.title.empty()) hover.where = panel.name + ", " + hover.where;
     return hover;
   }

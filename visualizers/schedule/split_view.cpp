@@ -181,7 +181,7 @@ Hover describe_split(const SplitModel& model, Item item) {
   if (s + 1 == model.layers.size() && !model.behind.empty())
     hover.lines.push_back("and " + model.behind);
   if (!model.times.empty())
-    hover.lines.push_back(format_duration(model.times[s]) + " a microbatch");
+    hover.lines.push_back(format_duration(model.times[s]) + " per microbatch");
   return hover;
 }
 

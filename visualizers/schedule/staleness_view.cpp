@@ -193,7 +193,7 @@ std::string staleness_sentence(const StalenessModel& model) {
                        [](const auto& a, const auto& b) { return a.delay < b.delay; });
   std::string words = "weights are up to " + updates(model.most) + " old, on stage " +
                       std::to_string(stalest->stage);
-  words += model.consistent ? "; every backward reads the version of its forward"
+  words += model.consistent ? "; weights are stashed"
                             : "; hatched: the backward reads another version than its forward";
   return words;
 }
@@ -222,7 +222,8 @@ void draw_staleness(Drawing& drawing, const Rect& area, const StalenessModel& mo
     draw_stage_row(drawing, row, model, first, last, v, state);
     first = last;
   }
-  draw_time_marks(drawing, rows, v, state);
+  const float shown = std::min(rows.height, height * static_cast<float>(stages));
+  draw_time_marks(drawing, {rows.x, rows.y, rows.width, shown}, v, state);
   draw_time_tags(drawing, ruler, v, state, model.end);
 }
 
@@ -241,7 +242,7 @@ Hover describe_staleness(const StalenessModel& model, Item item) {
         "Stage " + std::to_string(item.tag),
         "staleness",
         updates(found->forward_delay),
-        {found->consistent ? "every backward reads the version of its forward"
+        {found->consistent ? "weights are stashed: backward reads the version of its forward"
                            : "backward reads weights " + updates(found->backward_delay) + " old",
          std::to_string(found->versions) + " weight versions at once",
          std::to_string(found->live) + " microbatches in flight"}};

@@ -15,7 +15,7 @@
 namespace trainyard {
 
 inline constexpr float kStalenessHeader = 26;
-inline constexpr float kStalenessRow = 24;
+inline constexpr float kStalenessRow = 48;
 
 /// A forward, until the next one of its stage starts.
 struct StalenessCell {

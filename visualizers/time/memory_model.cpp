@@ -24,7 +24,13 @@ std::int64_t peak_bytes(const StepCurve& curve) { return curve.value[curve.peak]
 
 Instant peak_at(const StepCurve& curve) { return Instant{curve.at[curve.peak]}; }
 
-std::string headroom_text(std::int64_t spare) { return "headroom " + format_bytes({spare}); }
+std::string headroom_text(std::int64_t spare) {
+  return format_bytes({std::abs(spare)}) + (spare < 0 ? " over" : " spare");
+}
+
+std::string headroom_text(std::int64_t spare, Bytes capacity) {
+  return headroom_text(spare) + (spare < 0 ? " " : " of ") + format_bytes(capacity);
+}
 
 Ink ink_of(Category category) {
   switch (category) {

@@ -29,7 +29,10 @@ const Banded<Bytes>* peak_band(const Experiment&, DeviceId);
 std::string peak_range_text(const Experiment&, DeviceId);
 std::int64_t peak_bytes(const StepCurve&);
 Instant peak_at(const StepCurve&);
-std::string headroom_text(std::int64_t spare);  // "headroom 7.99 GiB"; −: over
+/// Returns "7.99 GiB spare" or "512 MiB over"; with the capacity "7.99 GiB spare of 80.0 GiB" or
+/// "512 MiB over 80.0 GiB".
+std::string headroom_text(std::int64_t spare);
+std::string headroom_text(std::int64_t spare, Bytes capacity);
 
 template <>
 MemoryModel make_model(const ViewData&);

@@ -7,7 +7,7 @@ namespace trainyard {
 constinit const View kTimelineView{
     .name = "timeline",
     .title = "Timeline",
-    .summary = "what each pipeline rank does when",
+    .summary = "the work of each pipeline rank over time",
     .size = {1082, 340},
     .tab = "",
     .draw =

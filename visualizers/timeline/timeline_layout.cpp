@@ -11,14 +11,19 @@ constexpr float kLeastParted = 12;  // px of a pitch from which on lanes of a ra
 
 }  // namespace
 
-float timeline_height(const TimelineModel& model) {
-  return kOverview + kRuler + kFirstLane +
-         kFullLanes.pitch * static_cast<float>(model.ranks.size());
+float timeline_height(const TimelineModel& model, float pitch) {
+  return kOverview + kRuler + kFirstLane + pitch * static_cast<float>(model.ranks.size());
 }
 
 LaneSizes lane_sizes(float pitch) {
-  if (pitch >= kFullLanes.pitch) return kFullLanes;
   LaneSizes sizes;
+  if (pitch >= kFullLanes.pitch) {
+    sizes.pitch = std::min(kTallestPitch, std::floor(pitch));
+    const float more = sizes.pitch - kFullLanes.pitch, link = std::floor(more / 4);
+    sizes.comm += link;
+    sizes.compute += more - link;
+    return sizes;
+  }
   sizes.pitch = std::max(kLeastPitch, std::floor(pitch));
   sizes.between = sizes.pitch < kLeastParted ? 0 : 1;
   const float gap = sizes.pitch < 4 ? 0.f : std::max(1.f, std::floor(sizes.pitch / 6));
@@ -27,6 +32,12 @@ LaneSizes lane_sizes(float pitch) {
       std::max(1.f, std::floor(both * kFullLanes.comm / (kFullLanes.comm + kFullLanes.compute)));
   sizes.compute = both - sizes.comm;
   return sizes;
+}
+
+float lanes_shown(const TimelineLayout& layout, std::size_t ranks) {
+  return std::clamp(
+      kFirstLane + layout.sizes.pitch * static_cast<float>(ranks) - layout.shown.scroll, 0.f,
+      layout.lanes.height);
 }
 
 float lanes_overhang(const TimelineLayout& layout, std::size_t ranks) {
@@ -44,9 +55,12 @@ TimelineLayout timeline_layout(const TimelineModel& model, const Rect& area,
   layout.strip = overview_strip(layout.overview, model.ranks.size(), model.end);
   layout.whole = layout.strip.whole;
   layout.shown = viewport_of(layout.lanes, state, model.end);
-  if (state.every_rank && !model.ranks.empty())
-    layout.sizes =
-        lane_sizes((layout.lanes.height - kFirstLane) / static_cast<float>(model.ranks.size()));
+  if (!model.ranks.empty()) {
+    const float fitting =
+        (layout.lanes.height - kFirstLane) / static_cast<float>(model.ranks.size());
+    const float least = state.every_rank ? kLeastPitch : kFullLanes.pitch;
+    layout.sizes = lane_sizes(std::max(fitting, least));
+  }
   layout.shown.scroll = std::min(layout.shown.scroll, lanes_overhang(layout, model.ranks.size()));
   return layout;
 }

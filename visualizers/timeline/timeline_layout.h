@@ -1,5 +1,5 @@
 // Where the parts of a timeline lie: its overview, its ruler and the lanes of each rank, at their
-// full height or as low as it takes to see many of them.
+// full height, higher where there is room, or as low as it takes to see many of them.
 #pragma once
 
 #include "visualizers/time/overview_strip.h"
@@ -15,11 +15,14 @@ struct LaneSizes {
   float comm_top() const { return compute + between; }
   /// Returns whether there is no room for more than a colour a box.
   bool low() const { return compute < 8; }
+  /// Returns whether ranks have a line and a gap between them.
+  bool parted() const { return pitch >= 30; }
   friend bool operator==(const LaneSizes&, const LaneSizes&) = default;
 };
 inline constexpr LaneSizes kFullLanes;
-inline constexpr float kLeastPitch = 2;
-/// Lanes of a pitch in [kLeastPitch, kFullLanes.pitch]; below the latter all of them are lower.
+inline constexpr float kLeastPitch = 2, kTallestPitch = 56;
+/// Lanes of a pitch in [kLeastPitch, kTallestPitch]: all of them are lower or higher than
+/// kFullLanes.
 LaneSizes lane_sizes(float pitch);
 
 /// Where the parts of a timeline lie within its area; the window's mouse handling goes by it.
@@ -31,8 +34,10 @@ struct TimelineLayout {
   LaneSizes sizes;
 };
 TimelineLayout timeline_layout(const TimelineModel&, const Rect& area, const ViewState&);
-/// px that all lanes take at their full height, with overview and ruler.
-float timeline_height(const TimelineModel&);
+/// px that all lanes take with overview and ruler.
+float timeline_height(const TimelineModel&, float pitch = kFullLanes.pitch);
+/// px that the lanes take in their area, as far as they are in sight.
+float lanes_shown(const TimelineLayout&, std::size_t ranks);
 /// px of the lanes that have no room in their area: as far as they can be scrolled.
 float lanes_overhang(const TimelineLayout&, std::size_t ranks);
 /// y of the top of a rank's compute lane.

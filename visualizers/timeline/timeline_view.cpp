@@ -101,7 +101,7 @@ void draw_ranks(Drawing& drawing, const TimelineLayout& layout, const TimelineMo
                 const ViewState& state, std::size_t first, std::size_t last) {
   const Rect& area = layout.lanes;
   const LaneSizes& sizes = layout.sizes;
-  const bool full = sizes == kFullLanes;
+  const bool full = sizes.parted();
   const float above = full ? 3 : 0;               // px of the gap above a lane that are its own
   const std::size_t named = ranks_a_name(sizes);  // so nothing is painted over a name
   LanePainter painter(drawing, model, layout.shown, state.scale, sizes.low());
@@ -135,7 +135,8 @@ void draw_lanes(Drawing& drawing, const TimelineLayout& layout, const TimelineMo
                 const ViewState& state) {
   const Rect& area = layout.lanes;
   const ClipScope clip(drawing, area);
-  draw_grid(drawing, area, layout.shown);
+  draw_grid(drawing, {area.x, area.y, area.width, lanes_shown(layout, model.ranks.size())},
+            layout.shown);
   drawing.origin = {static_cast<float>(extent(layout.shown, Instant{0}, Instant{0}).left), area.y};
   std::size_t first = 0, last = model.ranks.size();
   while (first < last && lane_top(layout, first) + layout.sizes.pitch < area.y) ++first;
@@ -157,8 +158,12 @@ void draw_timeline(Drawing& drawing, const Rect& area, const TimelineModel& mode
   drawing.tiles.reserve(drawing.tiles.size() + kUsualTiles);
   draw_overview(drawing, layout, model, state);
   draw_ruler(drawing, layout.ruler, layout.shown, state, model.end);
+  write(drawing, "busy", {layout.ruler.x + kGutter - 8, layout.ruler.y + 8}, 10, Weight::Regular,
+        Ink::Text3, Align::Right);
   draw_lanes(drawing, layout, model, state);
-  draw_time_marks(drawing, layout.lanes, layout.shown, state);
+  const Rect& lanes = layout.lanes;
+  draw_time_marks(drawing, {lanes.x, lanes.y, lanes.width, lanes_shown(layout, model.ranks.size())},
+                  layout.shown, state);
   draw_time_tags(drawing, layout.ruler, layout.shown, state, model.end);
 }
 

@@ -10,7 +10,7 @@ UtilisationModel make_model(const ViewData& data) {
 constinit const View kUtilisationView{
     .name = "utilisation",
     .title = "Utilisation",
-    .summary = "how busy each pipeline rank is over time, and what of the peak all reach",
+    .summary = "how busy each pipeline rank is over time, and the share of peak FLOP/s",
     .size = {1082, 560},
     .tab = "Utilisation",
     .draw =

@@ -13,7 +13,8 @@
 namespace trainyard {
 namespace {
 
-constexpr float kAllRanks = 84, kBelowAll = 6, kTallest = 52, kLowest = 8, kLink = 4;
+constexpr float kAllRanks = 84, kAllRanksMost = 140, kBelowAll = 6, kTallest = 110, kLowest = 8,
+                kLink = 4;
 constexpr double kWhole = 1e9;  // shares are counted in billionths
 
 struct StackPart {
@@ -206,7 +207,8 @@ UtilisationLayout utilisation_layout(const TimelineModel& timeline, const Rect& 
   layout.ruler = {area.x, area.y, area.width, kRuler};
   layout.header = {area.x, layout.ruler.bottom(), area.width, kSectionBar};
   layout.all = {area.x, layout.header.bottom(), area.width,
-                std::min(kAllRanks, std::max(30.f, area.height / 4))};
+                std::min(std::clamp(area.height / 5, kAllRanks, kAllRanksMost),
+                         std::max(30.f, area.height / 4))};
   const float top = layout.all.bottom() + kBelowAll;
   layout.rows = {area.x, top, area.width, std::max(0.f, area.bottom() - top)};
   layout.pitch = std::clamp(
@@ -257,8 +259,10 @@ void draw_utilisation(Drawing& drawing, const Rect& area, const TimelineModel& t
       write(drawing, format_percent(whole.busy), {v.plot.x - 8, middle}, 10.5f, Weight::Medium,
             Ink::Text2, Align::Right);
     }
-    draw_time_marks(drawing, {area.x, layout.all.y, area.width, area.bottom() - layout.all.y}, v,
-                    state);
+    const float last =
+        std::min(area.bottom(),
+                 layout.rows.y + layout.pitch * static_cast<float>(ranks.size()) - state.scroll);
+    draw_time_marks(drawing, {area.x, layout.all.y, area.width, last - layout.all.y}, v, state);
   }
   draw_time_tags(drawing, layout.ruler, v, state, timeline.end);
 }
@@ -297,9 +301,9 @@ Hover describe_utilisation(const TimelineModel& timeline, const UtilisationModel
   hover.lines.push_back(words);
   if (model.peak.value > 0)
     hover.lines.push_back(
-        format_throughput({sum.hardware.value / count / to_seconds(to - from)}) + " a device, " +
+        format_throughput({sum.hardware.value / count / to_seconds(to - from)}) + " per device, " +
         format_percent(utilisation_of(sum, model, to_seconds(to - from) * count)) +
-        " of its dense peak");
+        " of the dense peak");
   hover.lines.push_back("busiest link lane " + format_percent(sum.link));
   return hover;
 }

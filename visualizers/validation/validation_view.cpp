@@ -78,7 +78,7 @@ void draw_scatter(Drawing& drawing, const Rect& area, const ValidationModel& mod
   const AgreementPlot plot = errors_plot(model, area, memory);
   if (plot.empty()) return;
   draw_agreement_axes(drawing, plot, memory ? 1 << 30 : 1, memory ? gib_text : seconds_text,
-                      memory ? "Memory of a device, predicted" : "Time of a step, predicted");
+                      memory ? "Predicted memory per device" : "Predicted step time");
   const ClipScope clip(drawing, plot.rect);
   draw_agreement_lines(drawing, plot, {1.1, 1 / 1.1});
   for (const ValidationPoint& p : model.points)

@@ -162,6 +162,16 @@ BandText band_percent(const Banded<double>& share) {
 }
 
 BandText band_number(const Banded<double>& number, const char* unit) {
+  if (std::string_view(unit) == "$") {
+    const double size = std::fabs(number.value);
+    const bool large = size >= 999.5e3, larger = size >= 999.5e6;
+    const double of = larger ? 1e9 : large ? 1e6 : 1;
+    return in_one_unit((number.value < 0 ? kMinus : "") + ("$" + plain_number(size / of)) +
+                           (larger  ? " B"
+                            : large ? " M"
+                                    : ""),
+                       number.low / of, number.high / of, plain_number);
+  }
   return in_one_unit(plain_number(number.value) + (*unit == '\0' ? "" : std::string(" ") + unit),
                      number.low, number.high, plain_number);
 }

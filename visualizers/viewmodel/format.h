@@ -41,7 +41,7 @@ BandText band_text(const Banded<Duration>&);  // as a step time
 BandText band_text(const Banded<Bytes>&);
 BandText band_text(const Banded<Joules>&);                      // "1.23 kWh", "27.5 GWh"
 BandText band_percent(const Banded<double>&);                   // "37.7 %"
-BandText band_number(const Banded<double>&, const char* unit);  // "1 038 tokens/s", "0.42 $"
+BandText band_number(const Banded<double>&, const char* unit);  // "1 038 tokens/s", "$0.42"
 
 std::string spell_bytes(Bytes);              // "71.7 gibibytes"
 std::string spell_duration(Duration);        // "282 microseconds"

@@ -1,16 +1,20 @@
+#include "core/estimate/estimate.h"
+#include "core/methods/schedules/wave_offset.h"
 #include "visualizers/waves/waves_view.h"
 
 namespace trainyard {
 
 template <>
 WavesModel make_model(const ViewData& data) {
-  return waves_model(data.experiment);
+  const Workload& workload = data.experiment->workload;
+  if (!states_wave_offset(workload.scenario.plan)) return waves_model(data.experiment);
+  return waves_model(data.experiment, phase_times(workload, data.cost()), data.offset_peaks());
 }
 
 constinit const View kWavesView{
     .name = "waves",
     .title = "Waves",
-    .summary = "what each wave holds, and the peak at every offset between them",
+    .summary = "memory of each wave, and the peak at every offset between them",
     .size = {1082, 620},
     .tab = "Waves",
     .draw =

@@ -15,17 +15,18 @@ Hover describe_offset(const WavesModel& model, const WavesLayout& layout, float 
   const DeviceWaves& waves = model.devices[layout.device.value];
   const double share = offset_at(model, layout, x);
   const OffsetScan scan = scan_of(model, layout.device);
+  Hover hover{"Offset " + two_digits(share) + " T",
+              format_step_time(offset_time(model, waves, share)) + " after the previous wave",
+              {},
+              {}};
+  if (scan.share.empty()) return hover;
   const std::int64_t bytes = peak_at_offset(scan, share);
-  const auto shift =
-      Duration{static_cast<std::int64_t>(share * static_cast<double>(waves.cycle.period.count()))};
-  return {"Offset " + two_digits(share) + " T",
-          format_step_time(shift) + " after the wave before",
-          format_bytes({bytes}),
-          {headroom_text(capacity_of(model) - bytes) + " of " + format_bytes({capacity_of(model)}),
-           "lowest " + format_bytes({scan.bytes[scan.best]}) + " at " +
-               two_digits(static_cast<double>(scan.best) / kOffsetSteps) + " T, aligned " +
-               format_bytes({scan.bytes.front()}),
-           "one wave alone " + format_bytes({waves.state + peak_of(waves.cycle)})}};
+  hover.value = format_bytes({bytes});
+  hover.lines = {headroom_text(capacity_of(model) - bytes, {capacity_of(model)}),
+                 "lowest " + format_bytes({scan.bytes[scan.best]}) + " at " +
+                     two_digits(scan.share[scan.best]) + " T, aligned " +
+                     format_bytes({scan.bytes.front()})};
+  return hover;
 }
 
 Hover describe_part(const WavesModel& model, const DeviceWaves& waves, std::size_t part, Instant at,
@@ -81,7 +82,7 @@ Hover describe_waves(const WavesModel& model, const TimelineModel& timeline, con
       return describe_part(model, waves, model.waves == 1 ? 1 : 0,
                            Instant{waves.total.at[waves.total.peak]}, where);
     case ItemKind::Capacity:
-      return {"Capacity", "of each device", format_bytes({capacity_of(model)}), {}};
+      return {"Capacity", "per device", format_bytes({capacity_of(model)}), {}};
     default:
       return describe_timeline(timeline, area, state, item);
   }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "core/methods/schedules/wave_offset.h"
 #include "core/timeline/metrics.h"
 #include "visualizers/time/memory_stack.h"
 
@@ -151,16 +152,45 @@ void find_cycle(const Experiment& experiment, Instant end, int waves, DeviceWave
         wrapped(second.forwards.back().start - first.forwards.back().start, out.cycle.period);
 }
 
-OffsetScan scan(const WavesModel& model, const DeviceWaves& waves) {
-  OffsetScan made{offset_scan(waves.cycle, scanned_waves(model), kOffsetSteps), 0};
+constexpr int kOffsetSteps = 200;  // over one cycle, of one wave and its copies
+
+OffsetScan shifted_scan(const WavesModel& model, const DeviceWaves& waves) {
+  OffsetScan made;
+  made.bytes = offset_scan(waves.cycle, scanned_waves(model), kOffsetSteps);
   for (std::int64_t& bytes : made.bytes) bytes += waves.state;
+  for (int i = 0; i <= kOffsetSteps; ++i)
+    made.share.push_back(static_cast<double>(i) / kOffsetSteps);
+  made.best = best_offset(made.bytes);
+  return made;
+}
+
+// The simulated peaks, and among them that of this run.
+OffsetScan simulated_scan(const WavesModel& model, const DeviceWaves& waves,
+                          const OffsetPeaks& peaks) {
+  OffsetScan made;
+  made.simulated = true;
+  if (peaks.empty()) return made;
+  for (const OffsetPeak& each : peaks) {
+    made.share.push_back(each.share);
+    made.bytes.push_back(each.peak.value);
+  }
+  if (const std::optional<double> own = own_offset(model, waves)) {
+    const auto next = std::lower_bound(made.share.begin(), made.share.end(), *own);
+    const auto at = next - made.share.begin();
+    if (next == made.share.end() || *next != *own) {
+      made.share.insert(next, *own);
+      made.bytes.insert(made.bytes.begin() + at, 0);
+    }
+    made.bytes[static_cast<std::size_t>(at)] = run_peak(waves);
+  }
   made.best = best_offset(made.bytes);
   return made;
 }
 
 }  // namespace
 
-WavesModel waves_model(ExperimentPtr experiment) {
+WavesModel waves_model(ExperimentPtr experiment, const std::optional<PhaseTimes>& times,
+                       const OffsetPeaks* simulated) {
   WavesModel model;
   const Program& program = experiment->program;
   model.end = makespan(experiment->timeline);
@@ -179,8 +209,14 @@ WavesModel waves_model(ExperimentPtr experiment) {
       highest = peak, model.worst = waves.device;
     model.devices.push_back(std::move(waves));
   }
-  if (!model.devices.empty()) model.scan = scan(model, model.devices[model.worst.value]);
+  if (times && model.waves > 1)
+    model.by_plan = true, model.cycle = times->cycle(), model.forward = times->forward;
   model.experiment = std::move(experiment);
+  if (!model.devices.empty()) {
+    const DeviceWaves& worst = model.devices[model.worst.value];
+    model.scan = model.by_plan && simulated != nullptr ? simulated_scan(model, worst, *simulated)
+                                                       : shifted_scan(model, worst);
+  }
   return model;
 }
 
@@ -194,29 +230,43 @@ Ink wave_ink(int wave) { return band_ink(static_cast<std::size_t>(wave)); }
 int scanned_waves(const WavesModel& model) { return std::max(2, model.waves); }
 
 OffsetScan scan_of(const WavesModel& model, DeviceId device) {
-  return device == model.worst ? model.scan : scan(model, model.devices[device.value]);
+  return device == model.worst ? model.scan : shifted_scan(model, model.devices[device.value]);
 }
 
 std::int64_t peak_at_offset(const OffsetScan& scan, double offset) {
-  const double at = std::clamp(offset, 0.0, 1.0) * static_cast<double>(scan.bytes.size() - 1);
-  return scan.bytes[static_cast<std::size_t>(std::lround(at))];
+  const auto next = std::lower_bound(scan.share.begin(), scan.share.end(), offset);
+  const auto i = static_cast<std::size_t>(next - scan.share.begin());
+  if (i == scan.share.size()) return scan.bytes.back();
+  if (i == 0 || scan.share[i] == offset) return scan.bytes[i];
+  const double part = (offset - scan.share[i - 1]) / (scan.share[i] - scan.share[i - 1]);
+  return scan.bytes[i - 1] +
+         std::llround(part * static_cast<double>(scan.bytes[i] - scan.bytes[i - 1]));
 }
 
-double offset_share(const DeviceWaves& waves) {
+Duration offset_cycle(const WavesModel& model, const DeviceWaves& waves) {
+  return model.by_plan ? model.cycle : waves.cycle.period;
+}
+
+std::optional<double> own_offset(const WavesModel& model, const DeviceWaves& waves) {
+  if (model.waves < 2) return {};
+  if (model.by_plan) return wave_offset(model.experiment->workload.scenario.plan);
   return static_cast<double>(waves.offset.count()) /
          static_cast<double>(waves.cycle.period.count());
 }
+
+std::int64_t run_peak(const DeviceWaves& waves) { return waves.total.value[waves.total.peak]; }
 
 std::vector<OffsetMark> offset_marks(const WavesModel& model, const DeviceWaves& waves,
                                      const OffsetScan& scan) {
   const int k = scanned_waves(model);
   std::vector<OffsetMark> marks = {
       {0, "aligned"}, {1.0 / k, k == 2 ? "half cycle" : "1/" + std::to_string(k) + " cycle"}};
-  if (waves.forward > Duration{} && waves.forward < waves.cycle.period)
-    marks.push_back({static_cast<double>(waves.forward.count()) /
-                         static_cast<double>(waves.cycle.period.count()),
+  const Duration cycle = offset_cycle(model, waves);
+  const Duration forward = model.by_plan ? model.forward : waves.forward;
+  if (forward > Duration{} && forward < cycle)
+    marks.push_back({static_cast<double>(forward.count()) / static_cast<double>(cycle.count()),
                      "forward ends"});
-  marks.push_back({static_cast<double>(scan.best) / kOffsetSteps, "lowest"});
+  if (!scan.share.empty()) marks.push_back({scan.share[scan.best], "lowest"});
   return marks;
 }
 

@@ -3,6 +3,7 @@
 // between waves is chosen by.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,8 +16,6 @@
 
 namespace trainyard {
 
-inline constexpr int kOffsetSteps = 200;  // of the scan over one cycle
-
 struct DeviceWaves {
   DeviceId device;
   StepCurve total;                               // bytes of the device; sample i of those below
@@ -28,22 +27,30 @@ struct DeviceWaves {
   Duration offset{};                             // of wave 1 after wave 0, within one cycle
 };
 
-/// What the device peaks at for each offset, state and all.
+/// The device's peak at each offset, model state included.
 struct OffsetScan {
-  std::vector<std::int64_t> bytes;  // at offset i / kOffsetSteps of the cycle
-  std::size_t best = 0;             // index
+  std::vector<double> share;        // of the cycle, increasing from 0 to 1; empty while unknown
+  std::vector<std::int64_t> bytes;  // one each
+  std::size_t best = 0;             // index of the lowest peak
+  bool simulated = false;           // else one wave and its copies, shifted
 };
 
 struct WavesModel {
   ExperimentPtr experiment;
-  int waves = 1;  // in the program; with one the scan is of two such waves
+  int waves = 1;         // in the program; with one the scan is of two such waves
+  bool by_plan = false;  // the plan states the offset, and its cycle is the unit of offsets
+  Duration cycle{};    // of such a plan: forward and backward of a microbatch, alone on the device
+  Duration forward{};  // the forward's part of it
   std::vector<DeviceWaves> devices;
   DeviceId worst;
   OffsetScan scan;  // of the worst device
   Instant end{};
 };
-/// Of every device. n log n in the instructions.
-WavesModel waves_model(ExperimentPtr);
+/// Takes every device apart, n log n in the instructions. times: of a microbatch alone on its
+/// device, if the plan states the offset. simulated: such a plan at other offsets; null: the scan
+/// shifts one wave.
+WavesModel waves_model(ExperimentPtr, const std::optional<PhaseTimes>& times = {},
+                       const OffsetPeaks* simulated = nullptr);
 
 /// "tick" and "tock" of two, else "wave 2".
 std::string wave_name(const WavesModel&, int wave);
@@ -53,10 +60,15 @@ Ink wave_ink(int wave);
 int scanned_waves(const WavesModel&);
 /// The model's own for the worst device, else made anew: some 400 n steps of a cycle's n samples.
 OffsetScan scan_of(const WavesModel&, DeviceId);
-/// The scan's entry nearest to an offset in [0, 1] of the cycle.
+/// The scan at an offset in [0, 1] of the cycle, on a straight line between its entries.
 std::int64_t peak_at_offset(const OffsetScan&, double offset);
-/// The actual offset as a share of the cycle.
-double offset_share(const DeviceWaves&);
+/// The cycle that offsets are shares of.
+Duration offset_cycle(const WavesModel&, const DeviceWaves&);
+/// The offset between the waves as a share of that cycle: the plan's where it states one, else that
+/// of the run. Empty with one wave, or where the plan leaves it to the policy "exclusive".
+std::optional<double> own_offset(const WavesModel&, const DeviceWaves&);
+/// The peak that the run reached.
+std::int64_t run_peak(const DeviceWaves&);
 /// Offsets worth snapping to: aligned, where the forward ends, half (or 1/K) a cycle, the best.
 struct OffsetMark {
   double share = 0;

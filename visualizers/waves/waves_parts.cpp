@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdio>
+
+#include "visualizers/drawing/text_metrics.h"
 
 namespace trainyard {
 std::string two_digits(double value) {
@@ -19,15 +22,33 @@ float x_at(const Rect& slider, double share) {
   return slider.x + slider.width * static_cast<float>(share);
 }
 
-void draw_limit(Drawing& drawing, const Rect& plot, float y, const std::string& words, Ink ink,
-                float dash) {
-  line(drawing, {plot.x, y}, {plot.right(), y},
-       {.ink = ink,
-        .stroke = 1.2f,
-        .dash_on = dash,
-        .dash_off = 3,
-        .item = {ItemKind::Capacity, 0}});
-  write(drawing, words, {plot.right() - 6, y - 8}, 10.5f, Weight::Medium, ink, Align::Right);
+Duration offset_time(const WavesModel& model, const DeviceWaves& waves, double share) {
+  return Duration{std::llround(share * static_cast<double>(offset_cycle(model, waves).count()))};
+}
+
+void draw_limits(Drawing& drawing, const Rect& plot, const ByteScale& scale,
+                 const std::vector<Limit>& limits) {
+  constexpr float kSize = 10.5f, kLine = 14, kGap = 12;
+  std::vector<Rect> taken;
+  for (const Limit& limit : limits) {
+    const float y = scale.y(limit.bytes);
+    if (y < plot.y || y > plot.bottom()) continue;
+    line(drawing, {plot.x, y}, {plot.right(), y},
+         {.ink = limit.ink,
+          .stroke = 1.2f,
+          .dash_on = limit.dash,
+          .dash_off = 3,
+          .item = {ItemKind::Capacity, 0}});
+    const float width = text_width(limit.words, kSize);
+    Rect words{plot.right() - 6 - width, std::max(plot.y, y - 8 - kLine / 2), width, kLine};
+    for (const Rect& other : taken)
+      if (words.y < other.bottom() && other.y < words.bottom())
+        words.x = std::min(words.x, other.x - kGap - width);
+    if (words.x < plot.x) continue;
+    taken.push_back(words);
+    fill(drawing, {words.x - 3, words.y, width + 6, kLine}, {.ink = Ink::Canvas, .alpha = 0.75f});
+    write(drawing, limit.words, {words.x, words.y + kLine / 2}, kSize, Weight::Medium, limit.ink);
+  }
 }
 
 void draw_through(Drawing& drawing, const Rect& plot, const std::vector<float>& ys, float thickness,

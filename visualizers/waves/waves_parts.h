@@ -10,10 +10,18 @@ namespace trainyard {
 
 std::string two_digits(double);
 std::int64_t capacity_of(const WavesModel&);
+Duration offset_time(const WavesModel&, const DeviceWaves&, double share);
 float x_at(const Rect& slider, double share);
 
-/// A dashed line with its words over its right end.
-void draw_limit(Drawing&, const Rect& plot, float y, const std::string& words, Ink, float dash);
+/// A dashed line across a plot, with words over it.
+struct Limit {
+  std::int64_t bytes = 0;
+  std::string words;
+  Ink ink = Ink::Text;
+  float dash = 6;
+};
+/// Draws the lines, each with its words at the right end, or left of those of a line too near.
+void draw_limits(Drawing&, const Rect& plot, const ByteScale&, const std::vector<Limit>&);
 
 /// A line through one height a column, broken into dashes of that many columns where asked for.
 void draw_through(Drawing&, const Rect& plot, const std::vector<float>& ys, float thickness,

@@ -91,8 +91,8 @@ void draw_phases(Drawing& drawing, const Rect& rect, const ByteScale& scale,
   for (int w = 0; w < model.waves; ++w)
     draw_top(drawing, rect, scale, waves.state, parts[static_cast<std::size_t>(w)], wave_ink(w));
   draw_top(drawing, rect, scale, 0, one_cycle(waves.total, waves, pixels), Ink::Text);
-  draw_limit(drawing, rect, scale.y(capacity_of(model)),
-             "capacity " + format_bytes({capacity_of(model)}), Ink::Text, 6);
+  draw_limits(drawing, rect, scale,
+              {{capacity_of(model), "capacity " + format_bytes({capacity_of(model)})}});
   const std::string words = summary_text(model, waves);
   const float width = text_width(words, 10.5f, Weight::Medium);
   fill(drawing, {rect.x + 6, rect.y + 18, width + 12, 18}, {.ink = Ink::Canvas, .alpha = 0.85f});

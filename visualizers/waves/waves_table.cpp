@@ -14,7 +14,7 @@ DataTable waves_table(const WavesModel& model) {
       0,
       {},
       {}};
-  table.columns.push_back({"what stays", DataUnit::ByteCount});
+  table.columns.push_back({"model state", DataUnit::ByteCount});
   for (int w = 0; w < model.waves; ++w)
     table.columns.push_back(
         {model.waves == 1 ? "microbatches" : wave_name(model, w), DataUnit::ByteCount});

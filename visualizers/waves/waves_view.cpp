@@ -16,8 +16,9 @@ namespace {
 
 constexpr float kHeadroom = 22;  // px above the highest value, for the words about the peak
 
-float y_in(const ByteScale& scale, double bytes) {
-  return scale.y(static_cast<std::int64_t>(bytes));
+// Waves that share a device could all start at once.
+bool says_aligned(const WavesModel& model, const OffsetScan& scan) {
+  return model.waves > 1 && model.experiment->program.stages == 1 && !scan.bytes.empty();
 }
 
 /// What one picture of the memory is drawn from.
@@ -31,7 +32,7 @@ struct WavesPlot {
 };
 
 std::int64_t highest_of(const WavesModel& model, const DeviceWaves& waves, const OffsetScan& scan) {
-  const std::int64_t aligned = model.waves > 1 ? scan.bytes.front() : 0;
+  const std::int64_t aligned = says_aligned(model, scan) ? scan.bytes.front() : 0;
   const Banded<Bytes>* band = peak_band(*model.experiment, waves.device);
   return std::max({capacity_of(model), waves.total.value[waves.total.peak], aligned,
                    band == nullptr ? 0 : band->high.value});
@@ -48,29 +49,6 @@ void draw_band(Drawing& drawing, const WavesPlot& plot, std::size_t part, Ink in
     any |= bytes > 0;
   }
   if (any) columns(drawing, plot.rect, list, {.ink = ink, .item = {ItemKind::Wave, part}});
-}
-
-// The sum of the waves at an offset other than the program's, over the part of the run after the
-// first cycle began.
-void draw_other_sum(Drawing& drawing, const WavesPlot& plot, double offset, Ink ink) {
-  const WaveCycle& cycle = plot.waves.cycle;
-  const auto shift =
-      Duration{static_cast<std::int64_t>(offset * static_cast<double>(cycle.period.count()))};
-  const WaveCycle sum = sum_of_waves(cycle, scanned_waves(plot.model), shift);
-  std::vector<float> ys;
-  const auto count = plot.highest.size();
-  for (std::size_t i = 0; i < count; ++i) {
-    const double x = static_cast<double>(plot.rect.x) + static_cast<double>(plot.rect.width) *
-                                                            (static_cast<double>(i) + 0.5) /
-                                                            static_cast<double>(count);
-    const std::int64_t since = (time_at(plot.v, x) - plot.waves.cycle_from).count();
-    const std::int64_t period = sum.period.count();
-    const std::int64_t phase = ((since % period) + period) % period;
-    const auto after = std::upper_bound(sum.at.begin(), sum.at.end(), phase);
-    const auto sample = static_cast<std::size_t>(after - sum.at.begin()) - 1;
-    ys.push_back(plot.scale.y(plot.waves.state + sum.value[sample]));
-  }
-  draw_through(drawing, plot.rect, ys, 1.2f, 4, {.ink = ink});
 }
 
 void draw_lanes(Drawing& drawing, const WavesLayout& layout, const WavesModel& model,
@@ -110,16 +88,15 @@ void draw_bar(Drawing& drawing, const WavesLayout& layout, const WavesModel& mod
   for (int w = 0; w < model.waves; ++w)
     add(model.waves == 1 ? "microbatches" : wave_name(model, w), wave_ink(w),
         static_cast<std::uint64_t>(w) + 1);
-  if (model.waves > 1 && !by_phase) add("if aligned, offset 0", Ink::Error, 0);
   draw_legend_after(drawing, {left, bar.y + bar.height / 2}, right, entries);
 }
 
 void draw_reading(Drawing& drawing, const WavesLayout& layout, const DeviceWaves& waves,
                   std::int64_t capacity, const Banded<Bytes>* band) {
-  const std::int64_t peak = waves.total.value[waves.total.peak];
+  const std::int64_t peak = run_peak(waves);
   const Rect& area = layout.memory;
   write(drawing, format_bytes({peak}), {area.x + 10, area.y + 18}, 15, Weight::SemiBold, Ink::Text);
-  write(drawing, "peak of the sum", {area.x + 10, area.y + 35}, 10, Weight::Regular, Ink::Text3);
+  write(drawing, "peak", {area.x + 10, area.y + 35}, 10, Weight::Regular, Ink::Text3);
   if (band != nullptr)
     write(drawing, band_text(*band).range, {area.x + 10, area.y + 49}, 10, Weight::Regular,
           Ink::Text2);
@@ -128,10 +105,10 @@ void draw_reading(Drawing& drawing, const WavesLayout& layout, const DeviceWaves
   const std::int64_t solo = peak_of(waves.cycle);
   if (solo <= 0) return;
   const double share = static_cast<double>(peak - waves.state) / static_cast<double>(solo);
-  write(drawing, two_digits(share) + " A", {area.x + 10, area.y + 87}, 13, Weight::SemiBold,
+  write(drawing, two_digits(share) + " \u00D7", {area.x + 10, area.y + 87}, 13, Weight::SemiBold,
         Ink::Text);
-  write(drawing, "A = " + format_bytes({solo}), {area.x + 10, area.y + 103}, 10, Weight::Regular,
-        Ink::Text3);
+  write(drawing, "one wave " + format_bytes({solo}), {area.x + 10, area.y + 103}, 10,
+        Weight::Regular, Ink::Text3);
 }
 
 void draw_memory_plot(Drawing& drawing, const WavesLayout& layout, const WavesModel& model,
@@ -172,13 +149,17 @@ void draw_memory_plot(Drawing& drawing, const WavesLayout& layout, const WavesMo
             Pattern::Overflow);
       i = next;
     }
-  if (model.waves > 1) draw_other_sum(drawing, plot, 0, Ink::Error);
-  if (state.wave_offset) draw_other_sum(drawing, plot, *state.wave_offset, Ink::Accent);
-  const double solo = static_cast<double>(waves.state + peak_of(waves.cycle));
-  if (model.waves > 1)
-    draw_limit(drawing, rect, y_in(plot.scale, solo),
-               "one wave " + format_bytes({static_cast<std::int64_t>(solo)}), Ink::Text2, 2);
-  draw_limit(drawing, rect, limit, "capacity " + format_bytes({capacity}), Ink::Text, 6);
+  std::vector<Limit> limits = {{capacity, "capacity " + format_bytes({capacity})}};
+  if (state.wave_offset && !scan.share.empty()) {
+    const std::int64_t dragged = peak_at_offset(scan, *state.wave_offset);
+    limits.push_back({dragged, "peak " + format_bytes({dragged}), Ink::Accent, 4});
+  }
+  if (says_aligned(model, scan))
+    limits.push_back(
+        {scan.bytes.front(), "aligned " + format_bytes({scan.bytes.front()}), Ink::Error, 4});
+  if (const std::int64_t solo = waves.state + peak_of(waves.cycle); model.waves > 1)
+    limits.push_back({solo, "one wave " + format_bytes({solo}), Ink::Text2, 2});
+  draw_limits(drawing, rect, plot.scale, limits);
   const Instant at{waves.total.at[waves.total.peak]};
   if (band != nullptr)
     whisker(drawing, {cut_x(v, at), plot.scale.y(band->low.value)},

@@ -56,7 +56,7 @@ class EnergyScene : public ViewScene {
 }  // namespace
 
 EnergyPage::EnergyPage(Session& session, QWidget* parent) : ViewPage(session, parent) {
-  auto* bar = new Header("What it draws and costs");
+  auto* bar = new Header("Power and cost");
   const auto add = [&](const QString& words, QLineEdit* edit) {
     bar->row()->addWidget(make_label(words, 11, QFont::Normal, "third"));
     bar->row()->addWidget(edit);
@@ -64,10 +64,10 @@ EnergyPage::EnergyPage(Session& session, QWidget* parent) : ViewPage(session, pa
   };
   budget_ = field("Tokens or samples of the training", "", 80);
   budget_->setText("1 T");
-  price_ = field("US dollars of a device hour", "catalogue", 72);
-  overhead_ = field("Overhead of the building, PUE", "1.0", 48);
+  price_ = field("US dollars per device hour", "catalogue", 72);
+  overhead_ = field("Building overhead (PUE)", "1.0", 48);
   add("tokens", budget_);
-  add("$ a device hour", price_);
+  add("$ per device hour", price_);
   add("PUE", overhead_);
   set_scene_under(bar, "Energy and money", std::make_unique<EnergyScene>(session, state_));
 }

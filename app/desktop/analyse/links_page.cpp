@@ -26,7 +26,7 @@ namespace trainyard {
 namespace {
 
 const char* const kNoLinks =
-    "Open or drop what nccl-tests printed, as "
+    "Open or drop output of nccl-tests, such as "
     "all_reduce_perf -b 8 -e 8G -f 2 > all_reduce.txt.";
 
 class LinksScene : public Scene {

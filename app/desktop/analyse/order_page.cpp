@@ -29,7 +29,7 @@ OrderPage::OrderPage(Document& document, Session& session, QWidget* parent)
   reason_->setAccessibleName("Why the edit was refused");
   reason_->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Preferred);
   apply_ = new QPushButton("Apply");
-  apply_->setToolTip("Takes the text for the plan's order, if it holds");
+  apply_->setToolTip("Uses the text as the plan's order, if it is valid");
   back_ = new QPushButton("Back to the schedule's own order");
   bar->row()->addWidget(reason_, 50);
   bar->row()->addWidget(apply_);

@@ -275,7 +275,7 @@ void RecordedPage::fill_table() {
   if (!model_) return table_->clear();
   const TimeRange range = scene_->state().range.value_or(TimeRange{model_->begin, model_->end});
   range_->setText((scene_->state().range ? "range of "
-                   : model_->trace.part  ? "what was read of it, "
+                   : model_->trace.part  ? "the part that was read, "
                                          : "whole recording, ") +
                   q(format_duration(range.length())));
   names_.ask(model_, model_->spans, model_->busy_rows, range.from, range.to,

@@ -40,12 +40,12 @@ RunProfile profile_of(const TrainingReport& report, const TrainingWish& wish,
 QString run_words(const RunProfile& profile) {
   const Calibration& c = profile.calibration;
   QString text =
-      QString("%1 kernels and shapes measured: accepting takes a step from %2 to %3, measured %4")
+      QString("%1 kernels and shapes measured; old prediction %2, new prediction %3 (measured %4)")
           .arg(q(format_count(static_cast<std::int64_t>(c.kernels.size()))),
                q(format_step_time(profile.before)), q(format_step_time(profile.after)),
                q(format_step_time(profile.measured)));
   if (c.residual_worst > 0)
-    text += QString("; other steps were off by %1 in the middle and %2 at worst")
+    text += QString("; errors of other steps: median %1, max %2")
                 .arg(q(format_percent(c.residual_median)), q(format_percent(c.residual_worst)));
   return text + ".";
 }
@@ -168,14 +168,14 @@ std::string RunPage::word() const {
 
 QString RunPage::why_not() const {
   const RunModel& model = training_.model();
-  if (model.running) return "The run is under way: what it measures can be accepted at its end.";
+  if (model.running) return "Running: its measurements can be accepted at the end.";
   if (awaits_number_) return "The run's recording is being written.";
-  if (work_.running()) return "Working out what the run measured.";
-  if (!error_.empty()) return "What the run measured prices nothing: " + q(error_) + ".";
+  if (work_.running()) return "Fitting the run's measurements.";
+  if (!error_.empty()) return "The measurements cannot be used for prices: " + q(error_) + ".";
   if (model.failed) return "The run failed, so that there is nothing to accept.";
   if (profile_ == nullptr)
-    return !model.predicted ? "Nothing was trained here yet: Ctrl R trains the plan, and what it "
-                              "measures can be accepted."
+    return !model.predicted ? "Nothing was trained here yet: Ctrl R trains the plan, and its "
+                              "measurements can be accepted."
                             : "No step of the run was measured whole, so that there is nothing to "
                               "accept.";
   if (profile_->calibration.kernels.empty()) return "The run measured no kernel.";

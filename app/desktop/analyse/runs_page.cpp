@@ -239,7 +239,7 @@ void RunsPage::refresh_card(bool anew) {
   title_->setText(e == nullptr ? QString("No run is chosen")
                                : QString("Run %1  %2").arg(e->id).arg(q(e->name)));
   figures_->setText(e == nullptr ? QString("Train a plan with Ctrl R: every run is kept here, with "
-                                           "what was predicted of it.")
+                                           "its prediction.")
                                  : figures_of(*e));
   if (anew || !tags_->hasFocus()) tags_->setText(e == nullptr ? QString() : joined(e->tags));
   if (anew || !note_->hasFocus()) note_->setPlainText(e == nullptr ? QString() : q(e->note));

@@ -34,7 +34,7 @@ SchedulesPage::SchedulesPage(Document& document, Session& session, QWidget* pare
       document_(document),
       session_(session),
       schedules_(new ChipRow("Compared schedule")),
-      stepper_(new Stepper("Budget of each device")) {
+      stepper_(new Stepper("Budget per device")) {
   auto scene = std::make_unique<SchedulesScene>(comparison_);
   scene_ = scene.get();
   canvas_ = new CanvasWidget("Schedules at equal memory", std::move(scene));
@@ -43,15 +43,15 @@ SchedulesPage::SchedulesPage(Document& document, Session& session, QWidget* pare
   wrong_->setAccessibleName("Why the budget was refused");
   wrong_->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Preferred);
   bar->row()->addWidget(wrong_, 50);
-  take_ = new QPushButton("Take this schedule");
-  take_->setToolTip("The chosen schedule, with what it changes, becomes the plan's");
+  take_ = new QPushButton("Use this schedule");
+  take_->setToolTip("Puts the selected schedule and its settings into the plan");
   bar->row()->addWidget(take_);
   bar->row()->addWidget(make_label("budget", 11, QFont::Normal, "third"));
   stepper_->setFixedWidth(128);
-  stepper_->setToolTip("What every device may hold; all schedules are compared at it");
+  stepper_->setToolTip("Memory limit per device, the same for all schedules");
   bar->row()->addWidget(stepper_);
-  auto* only = new QPushButton("Only the plan's");
-  only->setToolTip("Leaves the plan's own schedule, to add what it is compared with");
+  auto* only = new QPushButton("Clear");
+  only->setToolTip("Removes all schedules but the plan's own");
   bar->row()->insertWidget(1, only);
   auto* chips = new QWidget;
   chips->setObjectName("panel");

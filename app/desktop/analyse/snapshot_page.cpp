@@ -23,8 +23,8 @@ namespace trainyard {
 namespace {
 
 const char* const kNoSnapshot =
-    "Open or drop a memory snapshot: what "
-    "torch.cuda.memory._dump_snapshot() wrote.";
+    "Open or drop a memory snapshot, a file of "
+    "torch.cuda.memory._dump_snapshot().";
 
 class SnapshotScene : public Scene {
  public:

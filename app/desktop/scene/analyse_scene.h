@@ -19,6 +19,7 @@ class AnalyseScene : public ViewScene {
  protected:
   bool take(const InputFrame&) override;
   QString words() const override;
+  QString keys() const override { return "Click: pin   B: next bubble   C: critical path"; }
   Qt::CursorShape shape(Point) const override;
   /// The session's own selection is this view's.
   ViewState state(double scale) const override;

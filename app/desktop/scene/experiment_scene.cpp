@@ -17,7 +17,7 @@ bool ExperimentScene::input(const InputFrame& frame) {
 QString ExperimentScene::tooltip(Point p) {
   if (session_.data() == nullptr) return {};
   const Hover hover = describe(p);
-  return hover.title.empty() ? QString() : tip_html(hover);
+  return hover.title.empty() ? QString() : tip_html(hover, keys());
 }
 
 QString ExperimentScene::description() const {

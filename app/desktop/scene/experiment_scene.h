@@ -30,6 +30,8 @@ class ExperimentScene : public Scene {
   /// The picture in words, for assistive tools.
   virtual QString words() const = 0;
   virtual Qt::CursorShape shape(Point) const { return Qt::ArrowCursor; }
+  /// What a click and keys do with the thing under the pointer, for the last line of its tip.
+  virtual QString keys() const { return {}; }
 
   const ViewData& data() const { return *session_.data(); }
   Rect area() const { return {0, 0, last_.size.width, last_.size.height}; }

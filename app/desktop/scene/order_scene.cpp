@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <cmath>
 
+#include "app/desktop/scene/time_navigator.h"
 #include "visualizers/view_data.h"
 
 namespace trainyard {
 namespace {
 
-constexpr float kDragBegins = 4;  // px
+constexpr float kDragBegins = 4;    // px
+constexpr float kRowsByNotch = 66;  // px that a notch of the wheel moves the rows by
 
 }  // namespace
 
@@ -123,8 +125,22 @@ bool OrderScene::key(int key, const InputFrame& frame) {
   return true;
 }
 
+// Along the slots as along time, and the wheel without a modifier from row to row.
+bool OrderScene::pan(const InputFrame& frame) {
+  const OrderGrid& grid = data().get<OrderGrid>();
+  const Viewport now = order_viewport(grid, area(), state(scale_));
+  const Instant slot = grid.end / std::max(1, grid.slots);
+  std::optional<TimeRange> shown = session_.state().shown;
+  const bool moved = navigate_time(shown, now, {Instant{}, grid.end, slot}, frame);
+  if (moved) session_.show(shown);
+  if (frame.wheel_y == 0 || moved) return moved;
+  session_.scroll_to(std::clamp(session_.state().scroll - kRowsByNotch * frame.wheel_y, 0.F,
+                                order_overhang(grid, area())));
+  return true;
+}
+
 bool OrderScene::take(const InputFrame& frame) {
-  bool again = false;
+  bool again = pan(frame);
   for (const int pressed : frame.keys) again = key(pressed, frame) || again;
   if (frame.pressed[0]) {
     select(hit(last_, frame.at));

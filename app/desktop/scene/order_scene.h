@@ -30,6 +30,7 @@ class OrderScene : public ViewScene {
   /// Where the dragged cell would stand if it were dropped there.
   std::optional<Slot> slot_at(const OrderCell& dragged, float x) const;
   bool key(int key, const InputFrame&);
+  bool pan(const InputFrame&);
 
   OrderEditor& editor_;
   std::optional<Action> chosen_;

@@ -17,6 +17,11 @@ QString count(std::uint64_t n) {
   return QString::fromStdString(format_count(static_cast<std::int64_t>(n)));
 }
 
+// "1 plan", "12 plans"
+std::string counted(std::size_t n, const std::string& noun) {
+  return format_count(static_cast<std::int64_t>(n)) + " " + noun + (n == 1 ? "" : "s");
+}
+
 }  // namespace
 
 QString words_of(const Planning& planning) {
@@ -69,8 +74,8 @@ Drawing ParetoScene::draw(Size size, double) {
         write(last_, "Search for plans, and their step time and memory are drawn here.", {12, 44},
               12, Weight::Regular, Ink::Text3);
     } else {
-      write(last_, "No plan of this space is legal; what became of each stands at the right.",
-            {12, 24}, 12, Weight::Regular, Ink::Text2);
+      write(last_, "No plan of this space is legal; what became of each is at the right.", {12, 24},
+            12, Weight::Regular, Ink::Text2);
     }
     return last_;
   }
@@ -156,13 +161,9 @@ QString ParetoScene::tooltip(Point at) {
   const ParetoPoint& p = model().points[*point];
   std::string reason = plan_details(*findings->space, p.id);
   if (item.kind == ItemKind::Cell)
-    reason = "the first of " +
-             format_count(
-                 static_cast<std::int64_t>(points_of_cell(model(), area(), state_, item).size())) +
-             " plans here";
-  Hover hover = describe_point(model(), *point, plan_name(*findings->space, p.id), reason);
-  hover.lines.emplace_back("click to ask why; Enter opens it");
-  return tip_html(hover);
+    reason = counted(points_of_cell(model(), area(), state_, item).size(), "plan") + " here";
+  const Hover hover = describe_point(model(), *point, plan_name(*findings->space, p.id), reason);
+  return tip_html(hover, "Click: why   Enter: open the plan");
 }
 
 QString ParetoScene::description() const {

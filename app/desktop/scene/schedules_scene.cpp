@@ -92,7 +92,7 @@ QString SchedulesScene::tooltip(Point p) {
 QString SchedulesScene::description() const {
   const SchedulesModel* model = comparison_.model();
   if (model == nullptr) return "Schedules at equal memory. Nothing has been compared yet.";
-  QString text = QString("%1 schedules under a budget of %2 a device.")
+  QString text = QString("%1 schedules under a budget of %2 per device.")
                      .arg(model->panels.size())
                      .arg(QString::fromStdString(spell_bytes(model->budget)));
   if (const SchedulePanel* chosen = chosen_panel())
@@ -101,7 +101,7 @@ QString SchedulesScene::description() const {
     text += " " + QString::fromStdString(panel.name) + ": ";
     if (!panel.timeline.ranks.empty()) {
       text += QString::fromStdString(spell_duration(panel.memory.experiment->result.step.value) +
-                                     " a step");
+                                     " per step");
       if (!panel.tokens.empty()) text += ", " + QString::fromStdString(panel.tokens);
     }
     if (!panel.why_not.empty()) text += " " + QString::fromStdString(panel.why_not);

@@ -7,7 +7,8 @@
 
 namespace trainyard {
 
-/// Rich text of at most five lines.
-QString tip_html(const Hover&);
+/// Rich text of the hover's first lines, the long ones broken, and below them what keys and clicks
+/// do here; empty: nothing.
+QString tip_html(const Hover&, const QString& keys = {});
 
 }  // namespace trainyard

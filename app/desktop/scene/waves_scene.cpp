@@ -10,7 +10,8 @@
 namespace trainyard {
 namespace {
 
-constexpr double kPhaseStep = 0.01;  // of a cycle, by an arrow key
+constexpr double kPhaseStep = 0.01;    // of a cycle, by an arrow key
+constexpr double kOffsetParts = 1000;  // of a cycle: the precision of an offset in a plan
 
 }  // namespace
 
@@ -39,17 +40,15 @@ bool WavesScene::on_slider(Point p) const {
 
 // The plan follows the handle at once; steps that follow each other are one step of undo.
 void WavesScene::move_to(double share) {
-  wanted_ = std::round(std::clamp(share, 0.0, 1.0) * 1000) / 1000;
+  wanted_ = std::round(std::clamp(share, 0.0, 1.0) * kOffsetParts) / kOffsetParts;
   const QString value = QString::number(*wanted_, 'g', 3);
   document_.apply("Offset between waves", {"tick-tock.policy=custom", "tick-tock.offset=" + value},
                   "wave offset");
 }
 
 void WavesScene::step(double by) {
-  const double now = session_.stale() && wanted_
-                         ? *wanted_
-                         : offset_share(model()->devices[layout().device.value]);
-  move_to(now + by);
+  const DeviceWaves& waves = model()->devices[layout().device.value];
+  move_to((session_.stale() && wanted_ ? *wanted_ : own_offset(*model(), waves).value_or(0)) + by);
 }
 
 bool WavesScene::take(const InputFrame& frame) {
@@ -137,14 +136,15 @@ QString WavesScene::words() const {
   const DeviceWaves& waves = model()->devices[layout().device.value];
   const OffsetScan scan = scan_of(*model(), layout().device);
   const auto percent = [](double share) { return QString::fromStdString(spell_percent(share)); };
+  const std::optional<double> own = own_offset(*model(), waves);
   const auto bytes = [](std::int64_t n) { return QString::fromStdString(spell_bytes({n})); };
   QString text = QString("%1 waves; together they hold at most %2.")
                      .arg(model()->waves)
-                     .arg(bytes(waves.total.value[waves.total.peak]));
-  if (model()->waves > 1)
-    text += QString(" Offset %1 of a cycle; the lowest peak is %2 at %3.")
-                .arg(percent(offset_share(waves)), bytes(scan.bytes[scan.best]),
-                     percent(static_cast<double>(scan.best) / kOffsetSteps));
+                     .arg(bytes(run_peak(waves)));
+  if (own) text += QString(" Offset %1 of a cycle.").arg(percent(*own));
+  if (model()->waves > 1 && !scan.share.empty())
+    text += QString(" The lowest peak is %1 at %2.")
+                .arg(bytes(scan.bytes[scan.best]), percent(scan.share[scan.best]));
   if (movable()) text += " Left and right arrow keys move the offset.";
   return text;
 }

@@ -20,6 +20,7 @@ class WavesScene : public ViewScene {
   bool take(const InputFrame&) override;
   Hover describe(Point) const override;
   QString words() const override;
+  QString keys() const override { return "Click: what is alive here   P: next peak"; }
   Qt::CursorShape shape(Point) const override;
   ViewState state(double scale) const override;
 

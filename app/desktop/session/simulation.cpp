@@ -7,7 +7,10 @@
 #include <charconv>
 
 #include "app/desktop/session/plan_words.h"
+#include "app/workspace/scenario/offset_peaks.h"
 #include "app/workspace/scenario/priced_scenario.h"
+#include "core/methods/schedules/wave_offset.h"
+#include "core/result/scenario_text.h"
 #include "visualizers/time/memory_model.h"
 #include "visualizers/time/timeline_model.h"
 #include "visualizers/view_data.h"
@@ -53,12 +56,19 @@ std::vector<NeighbourPlan> neighbours(const Scenario& base, const CostModel* cos
 }
 
 std::shared_ptr<const ViewData> data_of(const ExperimentPtr& experiment,
-                                        std::shared_ptr<const CostModel> cost) {
+                                        std::shared_ptr<const CostModel> cost,
+                                        std::shared_ptr<const OffsetPeaks> offsets) {
   if (cost == nullptr) cost = cost_model(experiment->workload.scenario);
-  auto data = std::make_shared<const ViewData>(experiment, std::move(cost));
+  auto data = std::make_shared<const ViewData>(experiment, std::move(cost), std::move(offsets));
   // Most pages read these two models, so they are made on this thread and the window does not wait.
   data->get<TimelineModel>(), data->get<MemoryModel>();
   return data;
+}
+
+// Equal for plans that differ in the offset between their waves only; "" for a plan without one.
+std::string apart_from_offset(const Scenario& scenario, const Request& request) {
+  if (!states_wave_offset(scenario.plan)) return "";
+  return request.calibration + "\n" + scenario_text(at_wave_offset(scenario, 0));
 }
 
 }  // namespace
@@ -145,16 +155,28 @@ void Simulation::run(const Job& job) {
     const Grain grain = natural_grain(scenario);
     outcome.experiment =
         simulate(scenario, {.grain = grain, .fixes = false, .cost = cost, .stop = job.stop});
-    outcome.data = data_of(outcome.experiment, priced_scenario.cost);
+    const std::string plan_of_offsets =
+        apart_from_offset(outcome.experiment->workload.scenario, job.request);
+    if (plan_of_offsets.empty())
+      offsets_.reset();
+    else if (plan_of_offsets != offsets_of_)
+      offsets_ = std::make_shared<const OffsetPeaks>();
+    offsets_of_ = plan_of_offsets;
+    outcome.data = data_of(outcome.experiment, priced_scenario.cost, offsets_);
     outcome.milliseconds = static_cast<double>(clock.nsecsElapsed()) * 1e-6;
     tell([this, outcome] { Q_EMIT finished(outcome); });
+    if (offsets_ != nullptr && offsets_->empty()) {
+      offsets_ = offset_peaks(scenario, grain, cost, job.stop);
+      outcome.data = data_of(outcome.experiment, priced_scenario.cost, offsets_);
+      tell([this, outcome] { Q_EMIT finished(outcome); });
+    }
     const Plan plan = outcome.experiment->workload.scenario.plan;
     outcome.experiment = simulate(scenario, {.grain = grain,
                                              .fixes = true,
                                              .cost = cost,
                                              .micro_batch_given = gives_micro_batch(job.request),
                                              .stop = job.stop});
-    outcome.data = data_of(outcome.experiment, priced_scenario.cost);
+    outcome.data = data_of(outcome.experiment, priced_scenario.cost, offsets_);
     outcome.priced = true;
     tell([this, outcome] { Q_EMIT finished(outcome); });
     tell([this, list = neighbours(scenario, cost, plan, job.stop)] { Q_EMIT priced(list); });

@@ -16,7 +16,7 @@
 #include "app/workspace/scenario/workspace.h"
 #include "core/methods/settings/settings.h"
 #include "core/result/experiment.h"
-#include "visualizers/view.h"
+#include "visualizers/view_data.h"
 
 namespace trainyard {
 
@@ -69,6 +69,11 @@ class Simulation : public QObject {
   void cancel();
   void work(std::stop_token);
   void run(const Job&);
+
+  // The last curve of offsets and the plan that it belongs to, used by the worker's thread only.
+  // While the offset is dragged, the plan changes in nothing else and the curve stays.
+  std::string offsets_of_;
+  std::shared_ptr<const OffsetPeaks> offsets_;
 
   std::mutex mutex_;
   std::condition_variable_any wake_;

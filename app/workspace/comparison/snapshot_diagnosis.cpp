@@ -282,12 +282,11 @@ std::string sentence_of(const SnapshotDiagnosis& d) {
   if (d.cause.name == "as planned")
     return text + "The memory is what the plan predicts, within " + percent(d.cause.apart) + ".";
   if (d.cause.name == "fragmentation")
-    return text + "Of what is reserved " + percent(1 - d.found.used_share) + " (" +
+    return text + percent(1 - d.found.used_share) + " of the reserved memory" + " (" +
            readable(d.found.unused) + ") is in no block: the allocator is fragmented.";
   if (d.cause.name == "growth from step to step")
-    return text +
-           "Memory after each step grows: possible leak, something keeps what steps have made.";
-  return text + "What explains it best is " + d.cause.words + " (" + d.cause.setting + "); " +
+    return text + "Memory after each step grows through the recording: possible leak.";
+  return text + "Most likely cause: " + d.cause.words + " (" + d.cause.setting + "); " +
          percent(d.cause.apart) + " of the peak remain unexplained.";
 }
 

@@ -202,9 +202,9 @@ std::shared_ptr<const Result> LessonEngine::estimated(const LessonSettings& sett
 double LessonEngine::of_waves(std::string_view name, const LessonSettings& settings) const {
   const std::shared_ptr<const ViewData> data = plan(settings);
   const WavesModel& waves = data->get<WavesModel>();
-  if (name == "best_offset")
-    return static_cast<double>(waves.scan.best) / static_cast<double>(kOffsetSteps);
-  if (name == "offset") return waves.devices.empty() ? 0 : offset_share(waves.devices.front());
+  if (name == "best_offset") return waves.scan.share[waves.scan.best];
+  if (name == "offset")
+    return waves.devices.empty() ? 0 : own_offset(waves, waves.devices.front()).value_or(0);
   const Experiment& run = *data->experiment;
   return static_cast<double>(live_microbatches(run.timeline, run.program, StageId{0}));
 }

@@ -20,11 +20,19 @@
 
 #include "core/methods/catalogue.h"
 #include "core/methods/orders/asynchronous.h"
+#include "core/methods/schedules/wave_offset.h"
 
 namespace trainyard {
 namespace {
 
 int waves_of(const Params& params) { return static_cast<int>(params.integer("waves")); }
+
+// The part of a cycle that a wave on one device starts behind the one before it.
+double offset_of(const Params& params) {
+  const std::string& policy = params.text("policy");
+  if (policy == "half-cycle") return 1.0 / waves_of(params);
+  return policy == "custom" ? params.number("offset") : 0;
+}
 
 // Waves writes wave w of K on one device; a cycle is one wave's share of a step.
 class Waves {
@@ -75,11 +83,8 @@ class Waves {
   }
 
   Duration delay(int wave) const {
-    double part = 0;
-    if (policy_ == "half-cycle") part = 1.0 / waves_;
-    if (policy_ == "custom") part = params_.number("offset");
     const auto cycle = static_cast<double>(shape_.times.cycle().count());
-    return Duration(std::llround(wave * part * cycle));
+    return Duration(std::llround(wave * offset_of(params_) * cycle));
   }
 
   Lane lane(int wave) const {
@@ -209,6 +214,19 @@ Diagnostics check_tick_tock(const Scenario& scenario, const Params& params) {
 }
 
 }  // namespace
+
+bool states_wave_offset(const Plan& plan) {
+  const Choice* chosen = find_choice(plan, "tick-tock");
+  return chosen != nullptr && plan.mesh.pp == 1 &&
+         waves_of(with_defaults(chosen->params, tick_tock().params)) > 1;
+}
+
+std::optional<double> wave_offset(const Plan& plan) {
+  if (!states_wave_offset(plan)) return {};
+  const Params params = with_defaults(find_choice(plan, "tick-tock")->params, tick_tock().params);
+  if (params.text("policy") == "exclusive") return {};
+  return offset_of(params);
+}
 
 Method tick_tock() {
   return {

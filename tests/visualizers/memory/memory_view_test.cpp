@@ -51,8 +51,8 @@ TEST(MemoryView, PeakIsToldAtAnyZoomAndWidth) {
 
 TEST(MemoryView, HeadroomAndCapacityAreAlwaysThere) {
   const Drawing drawing = draw(memory_model(experiment()));
-  EXPECT_TRUE(has_label(drawing, "headroom 1.00 GiB"));
-  EXPECT_TRUE(has_label(drawing, "headroom 1.00 GiB"));
+  EXPECT_TRUE(has_label(drawing, "1.00 GiB spare"));
+  EXPECT_TRUE(has_label(drawing, "1.00 GiB spare"));
   EXPECT_TRUE(has_label(drawing, "capacity 20.0 GiB = 20\u2009480 MiB"));
   EXPECT_EQ(count(drawing, MarkKind::Hatch, Pattern::Overflow), 0);
 }
@@ -60,13 +60,14 @@ TEST(MemoryView, HeadroomAndCapacityAreAlwaysThere) {
 TEST(MemoryView, OverflowIsHatchedAboveTheCapacityOnly) {
   const MemoryModel model = memory_model(experiment({2, 4, 18_GiB + 512_MiB}));
   const Drawing drawing = draw(model);
-  EXPECT_TRUE(has_label(drawing, "headroom \u2212512 MiB"));
+  EXPECT_TRUE(has_label(drawing, "512 MiB over"));
   EXPECT_GT(count(drawing, MarkKind::Hatch, Pattern::Overflow), 0);
   float limit = 0;
   for (const Mark& mark : drawing.marks)
     if (mark.style.item.kind == ItemKind::Capacity && limit == 0) limit = mark.rect.y;
+  const float large = memory_layout(model, kMemoryArea, {}).expanded.bottom();
   for (const Mark& mark : testing::non_empty(drawing.marks)) {
-    if (mark.kind != MarkKind::Hatch || mark.rect.y >= kSectionBar + kWaveExpanded) continue;
+    if (mark.kind != MarkKind::Hatch || mark.rect.y >= large) continue;
     EXPECT_FLOAT_EQ(mark.rect.bottom(), limit);
   }
 }
@@ -85,7 +86,7 @@ TEST(MemoryView, ThePeakHasItsErrorBar) {
     std::vector<float> ys;
     for (const Mark& mark : drawing.marks)
       if (mark.kind == MarkKind::Line && mark.style.item == Item{ItemKind::Peak, 0} &&
-          mark.style.ink == ink && mark.rect.y < kSectionBar + kWaveExpanded)
+          mark.style.ink == ink)
         for (std::uint32_t i = 0; i < mark.count; ++i)
           ys.push_back(drawing.points[mark.first + i].y);
     return ys;
@@ -96,7 +97,8 @@ TEST(MemoryView, ThePeakHasItsErrorBar) {
   ASSERT_EQ(ys.size(), 6u) << "a line and a stroke across each end";
   const auto [high, low] = std::minmax_element(ys.begin(), ys.end());
   // 20 GiB is the height of the plot under its headroom.
-  EXPECT_NEAR((*low - *high) / (kWaveExpanded - 9), 1.5 / 20, 0.01);
+  const float height = memory_layout(model, kMemoryArea, {}).expanded.height;
+  EXPECT_NEAR((*low - *high) / (height - 9), 1.5 / 20, 0.01);
   EXPECT_TRUE(has_label(drawing, "18.0 to 19.5"));
   const Hover hover = describe_memory(model, {ItemKind::Peak, 0}, {});
   EXPECT_TRUE(std::any_of(hover.lines.begin(), hover.lines.end(), [](const std::string& line) {
@@ -121,7 +123,8 @@ TEST(MemoryView, CategoriesStackToTheTotal) {
     ++bands;
   }
   EXPECT_EQ(bands, 5);  // context, weights, optimizer, gradients, activations
-  EXPECT_NEAR((layout.expanded.bottom() - bottom) / (kWaveExpanded - 9), 19.0 / 20.0, 1e-5);
+  EXPECT_NEAR((layout.expanded.bottom() - bottom) / (layout.expanded.height - 9), 19.0 / 20.0,
+              1e-5);
 }
 
 TEST(MemoryView, ChosenDeviceIsDrawnLarge) {
@@ -144,7 +147,7 @@ TEST(MemoryView, HoverTellsSplitHeadroomPeakAndTensors) {
   EXPECT_EQ(hover.lines[0],
             "context 1.00 GiB, weights 4.00 GiB, optimizer state 8.00 GiB, gradients 4.00 GiB, "
             "activations 1.00 GiB");
-  EXPECT_EQ(hover.lines[1], "headroom 2.00 GiB of 20.0 GiB");
+  EXPECT_EQ(hover.lines[1], "2.00 GiB spare of 20.0 GiB");
   EXPECT_EQ(hover.lines[2], "1.00 GiB under the peak at 2.000 ms");
   EXPECT_EQ(hover.lines[3],
             "largest: optimizer_state 8.00 GiB, weights 4.00 GiB, gradients 4.00 GiB, "

@@ -70,7 +70,7 @@ TEST(KnobsView, WhatIsBeyondTheAxisStandsAtItsEnd) {
 TEST(KnobsView, HoverSaysStepMemoryAndWhy) {
   const Hover over = describe_knobs(model(), dot_item(1, 1));
   EXPECT_EQ(over.title, "zero = 3");
-  EXPECT_EQ(over.value, "19.000 s a step");
+  EXPECT_EQ(over.value, "19.000 s per step");
   const auto says = [](const Hover& h, const std::string& words) {
     return std::any_of(h.lines.begin(), h.lines.end(), [&](const std::string& line) {
       return line.find(words) != std::string::npos;

@@ -102,14 +102,16 @@ TEST(ParetoView, EveryPlanIsADotWhereItsFiguresAre) {
   EXPECT_GT(place(m, 7).x, plot.at(m.capacity, 4).x);
 }
 
-// A filled disc or polygon is a plan that fits, an outline one that does not.
-TEST(ParetoView, WhatDoesNotFitIsHollowAndBoundsArePaler) {
+// A filled disc or polygon is a plan that fits, an outline one that does not. A lower bound is an
+// open corner of three points, since the plan lies beyond it.
+TEST(ParetoView, WhatDoesNotFitIsHollowAndALowerBoundIsAPalerCorner) {
   const ParetoModel m = small();
   for (const Mark& mark : testing::non_empty(plain_marks(draw(m)))) {
     if (mark.style.item.kind != ItemKind::Dot || mark.style.alpha == 0) continue;
     const ParetoPoint& p = m.points[mark.style.item.tag];
     const bool hollow = mark.kind == MarkKind::Ring || mark.kind == MarkKind::Line;
-    EXPECT_EQ(hollow, p.fate == ParetoFate::TooLarge) << mark.style.item.tag;
+    EXPECT_EQ(hollow, p.fate == ParetoFate::TooLarge || p.bound) << mark.style.item.tag;
+    EXPECT_EQ(mark.kind == MarkKind::Line && mark.count == 3, p.bound) << mark.style.item.tag;
     if (p.fate == ParetoFate::Dominated || p.fate == ParetoFate::TooLarge) {
       EXPECT_EQ(mark.style.alpha < 0.5f, p.bound) << mark.style.item.tag;
     }

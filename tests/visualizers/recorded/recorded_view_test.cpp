@@ -36,7 +36,7 @@ TEST(RecordedModel, KeepsEverySpanInLanes) {
     EXPECT_EQ(span.start.count(), trace.start[i]);
     EXPECT_EQ(span.name, trace.name[i]);
   }
-  EXPECT_NE(spell_recorded(*m).find("the middle of 3"), std::string::npos);
+  EXPECT_NE(spell_recorded(*m).find("the median of 3"), std::string::npos);
 }
 
 RecordedSearch search_of(const RecordedModel& m, std::string_view words) {

@@ -65,8 +65,8 @@ TEST(ResidualsView, EveryPointCanBePointedAt) {
 TEST(ResidualsView, SaysTheWholeInWordsAndAsATable) {
   const ResidualsModel m = model();
   EXPECT_EQ(residuals_words(m),
-            "3 kernels: predicted before off by 0.0 % (median), 0.0 % at the 90th percentile; "
-            "held out, 0.0 % and 0.0 %; band of a step ± 10.0 %");
+            "3 kernels: predicted before, median error 0.0 %, 90th percentile 0.0 %; "
+            "held-out 0.0 % and 0.0 %; 90 % range of a step ± 10.0 %");
   const std::string csv = to_csv(residuals_table(m));
   EXPECT_EQ(csv.substr(0, csv.find('\n') - 1),
             "kernel,shape,measured (s),predicted before (s),ratio to measured,held out (s),held "

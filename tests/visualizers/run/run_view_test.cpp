@@ -134,7 +134,7 @@ TEST(RunView, TheLargestDeviationHasARing) {
   EXPECT_EQ(marks_of(slow, MarkKind::Polygon, Ink::Warn), 1u);
   const Hover hover = describe_run(model, kRunArea, {}, {ItemKind::Span, 0}, {});
   EXPECT_EQ(hover.lines.back(),
-            "furthest from its prediction: Stage 0, F0: 7.20 ms, predicted 2.00 ms, +260.0 %");
+            "largest deviation: Stage 0, F0: 7.20 ms, predicted 2.00 ms, +260.0 %");
   model.spans = model.predicted->timeline.spans;
   EXPECT_EQ(marks_of(drawn(model), MarkKind::Outline, Ink::Select), 0u);
 }

@@ -37,8 +37,7 @@ TEST(StalenessView, CellsAreForwardsWithTheirDelay) {
   EXPECT_EQ(model.most, 1);
   EXPECT_TRUE(model.consistent);
   EXPECT_EQ(staleness_sentence(model),
-            "weights are up to 1 update old, on stage 0; every backward reads the version of its "
-            "forward");
+            "weights are up to 1 update old, on stage 0; weights are stashed");
 }
 
 TEST(StalenessView, CellsOfAStageFollowEachOtherWithoutGaps) {

@@ -53,8 +53,9 @@ TEST(TimelineView, BoxesLieAtTheirTimes) {
   const std::vector<Mark> boxes = marks_of(drawing, span_item(model, 1, kBackward, 0));
   ASSERT_EQ(boxes.size(), 1u);
   EXPECT_EQ(boxes[0].style.ink, Ink::Backward);
-  EXPECT_EQ(boxes[0].rect, (Rect{kGutter + 4 * 30, kOverview + kRuler + 5 + kFullLanes.pitch,
-                                 4 * 30 - 1, kFullLanes.compute}));
+  const LaneSizes sizes = timeline_layout(model, kTimelineArea, {}).sizes;
+  EXPECT_EQ(boxes[0].rect, (Rect{kGutter + 4 * 30, kOverview + kRuler + 5 + sizes.pitch, 4 * 30 - 1,
+                                 sizes.compute}));
   EXPECT_TRUE(has_label(drawing, "B0"));
   EXPECT_TRUE(has_label(drawing, "3"));
   EXPECT_TRUE(has_label(drawing, "Stage 1"));
@@ -214,10 +215,10 @@ TEST(TimelineView, ManyRanksDrawnTogetherLookLikeFewDrawnInTurn) {
 
 TEST(TimelineView, LanesAreWholePixelsAndFitTheirPitch) {
   EXPECT_EQ(lane_sizes(kFullLanes.pitch), kFullLanes);
-  EXPECT_EQ(lane_sizes(1000), kFullLanes);
+  EXPECT_EQ(lane_sizes(1000).pitch, kTallestPitch);
   EXPECT_EQ(lane_sizes(0), lane_sizes(kLeastPitch));
   EXPECT_EQ(lane_sizes(7.8f), (LaneSizes{7, 5, 0, 1}));
-  for (float pitch = kLeastPitch; pitch < kFullLanes.pitch; ++pitch) {
+  for (float pitch = kLeastPitch; pitch <= kTallestPitch; ++pitch) {
     const LaneSizes sizes = lane_sizes(pitch + 0.5f);
     EXPECT_EQ(sizes.pitch, pitch);
     EXPECT_LE(sizes.comm_top() + sizes.comm, pitch - (pitch < 4 ? 0 : 1)) << "no gap";
@@ -288,10 +289,11 @@ TEST(TimelineView, ElbowsLeadFromWhatItWaitedForAndToWhatWaitedForIt) {
     if (mark.kind == MarkKind::Line && mark.count == 3)
       elbows.emplace_back(drawing.points[mark.first], drawing.points[mark.first + 2]);
   ASSERT_EQ(elbows.size(), 2u);
-  const float top = lane_top(timeline_layout(model, kTimelineArea, state), 0);
-  EXPECT_EQ(elbows[0].first, (Point{static_cast<float>(x_of(v, 2ms)), top + kFullLanes.compute}));
+  const TimelineLayout layout = timeline_layout(model, kTimelineArea, state);
+  const float top = lane_top(layout, 0);
+  EXPECT_EQ(elbows[0].first, (Point{static_cast<float>(x_of(v, 2ms)), top + layout.sizes.compute}));
   EXPECT_EQ(elbows[1].second,
-            (Point{static_cast<float>(x_of(v, 4ms)), top + 2 * kFullLanes.pitch}));
+            (Point{static_cast<float>(x_of(v, 4ms)), top + 2 * layout.sizes.pitch}));
 }
 
 TEST(TimelineView, BusyShareFollowsTheRange) {

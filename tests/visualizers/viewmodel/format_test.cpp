@@ -68,7 +68,8 @@ TEST(Format, ARangeStandsInTheUnitOfItsFigure) {
   EXPECT_EQ(band_percent({0.377, 0.35, 0.405, ""}).text(), "37.7 % (35.0 to 40.5)");
   EXPECT_EQ(band_number({1038, 960, 1120, ""}, "tokens/s").text(),
             "1\u2009038 tokens/s (960 to 1\u2009120)");
-  EXPECT_EQ(band_number({0.4, 0.3, 0.5, ""}, "$").text(), "0.40 $ (0.30 to 0.50)");
+  EXPECT_EQ(band_number({0.4, 0.3, 0.5, ""}, "$").text(), "$0.40 (0.30 to 0.50)");
+  EXPECT_EQ(band_number({1335465, 1e6, 2.5e6, ""}, "$").text(), "$1.34 M (1.00 to 2.50)");
 }
 
 TEST(Format, AFigureWithoutARangeStandsAlone) {

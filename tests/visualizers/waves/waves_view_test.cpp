@@ -128,7 +128,7 @@ TEST(WavesModel, CycleAndOffsetAreReadOffTheRun) {
   const WavesModel model = waves_model(experiment(ramps));
   const DeviceWaves& waves = model.devices.front();
   EXPECT_EQ(waves.cycle.period, cycle_of(ramps));
-  EXPECT_NEAR(offset_share(waves), 0.4, 1e-9);
+  EXPECT_NEAR(own_offset(model, waves).value(), 0.4, 1e-9);
   EXPECT_EQ(waves.forward, 50 * kStep);
   EXPECT_EQ(waves.state, kState.value);
   EXPECT_EQ(peak_of(waves.cycle), 50 * kLayer.value);
@@ -149,7 +149,7 @@ TEST(WavesModel, ScanAgreesWithTheRunAtItsOwnOffset) {
 
 TEST(WavesModel, HalfACycleIsTheLowest) {
   const WavesModel model = waves_model(experiment({}));
-  EXPECT_NEAR(static_cast<double>(model.scan.best) / kOffsetSteps, 0.5, 0.02);
+  EXPECT_NEAR(model.scan.share[model.scan.best], 0.5, 0.02);
 }
 
 constexpr Rect kWavesArea{0, 0, 1082, 620};
@@ -160,9 +160,9 @@ Drawing draw(const WavesModel& model, const ViewState& state = {}) {
   return drawing;
 }
 
-TEST(WavesView, SaysPeakInSoloPeaksAndBothNames) {
+TEST(WavesView, SaysThePeakAsAMultipleOfOneWavesAndBothNames) {
   const Drawing drawing = draw(waves_model(experiment({})));
-  EXPECT_TRUE(has_label(drawing, "1.26 A"));
+  EXPECT_TRUE(has_label(drawing, "1.26 \u00D7"));
   EXPECT_TRUE(has_label(drawing, "tick"));
   EXPECT_TRUE(has_label(drawing, "tock"));
   EXPECT_TRUE(has_label(drawing, "0.50 T = 150 ms"));

@@ -1,0 +1,89 @@
+#include "app/workspace/scenario/offset_peaks.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "app/workspace/scenario/workspace.h"
+#include "core/methods/schedules/wave_offset.h"
+#include "tests/support/non_empty.h"
+#include "tests/visualizers/labels.h"
+#include "visualizers/viewmodel/format.h"
+#include "visualizers/waves/waves_view.h"
+
+namespace trainyard {
+namespace {
+
+Scenario opened(const std::string& model, const std::string& cluster, const std::string& settings) {
+  Request request;
+  request.model = model, request.cluster = cluster, request.settings = {settings};
+  return open(request);
+}
+
+Scenario waves_of_resnet() {
+  return opened("resnet-50", "v100-sxm2-32:1", "schedule=tick-tock global-batch=64 micro-batch=16");
+}
+
+ExperimentPtr simulated_at(double share) {
+  const Scenario scenario = at_wave_offset(waves_of_resnet(), share);
+  return simulate(scenario, {.grain = natural_grain(scenario), .fixes = false});
+}
+
+// The curve, the handle on it, the wave and the verdict have one peak, and the handle lies where it
+// was dropped.
+TEST(OffsetPeaks, TheHandleStaysWhereItIsDroppedAndSaysTheSimulatedPeak) {
+  const Scenario scenario = waves_of_resnet();
+  const auto peaks = offset_peaks(scenario, natural_grain(scenario));
+  const Size size = view("waves").size;
+  for (const double share : {0.0, 0.034, 0.125, 0.24, 0.333, 0.43, 0.5, 0.617, 0.75, 0.9, 1.0}) {
+    const ExperimentPtr experiment = simulated_at(share);
+    const ViewData data(experiment, cost_model(experiment->workload.scenario), peaks);
+    const WavesModel& model = data.get<WavesModel>();
+    const WavesLayout layout = waves_layout(model, whole(size), {});
+    EXPECT_NEAR(wave_offset(experiment->workload.scenario.plan).value(), share, 1e-9);
+
+    const Drawing drawing = view("waves").draw(data, size, {});
+    const auto handle = std::find_if(drawing.marks.begin(), drawing.marks.end(), [](const Mark& m) {
+      return m.style.item == Item{ItemKind::Other, 1};
+    });
+    ASSERT_NE(handle, drawing.marks.end()) << share;
+    const float x = layout.slider.x + layout.slider.width * static_cast<float>(share);
+    EXPECT_NEAR(handle->rect.x + handle->rect.width / 2, x, 1) << share;
+    EXPECT_NEAR(offset_at(model, layout, x, true), share, 1e-6);
+
+    const Bytes peak = worst_peak(experiment->result);
+    EXPECT_EQ(peak_at_offset(model.scan, share), peak.value) << share;
+    EXPECT_EQ(run_peak(model.devices.front()), peak.value) << share;
+    EXPECT_GE(std::count_if(drawing.labels.begin(), drawing.labels.end(),
+                            [&](const Label& l) { return l.text == format_bytes(peak); }),
+              2)
+        << "beside the wave and at the handle, " << share;
+  }
+}
+
+TEST(OffsetPeaks, EachIsThePeakOfThePlanAtThatOffset) {
+  const Scenario scenario = waves_of_resnet();
+  const auto peaks = offset_peaks(scenario, natural_grain(scenario));
+  ASSERT_NE(peaks, nullptr);
+  EXPECT_EQ(peaks->front().share, 0);
+  EXPECT_EQ(peaks->back().share, 1);
+  for (std::size_t i = 0; i < peaks->size(); i += 6) {
+    const OffsetPeak& each = (*peaks)[i];
+    EXPECT_EQ(each.peak, worst_peak(simulated_at(each.share)->result)) << each.share;
+  }
+  const auto lowest =
+      std::min_element(peaks->begin(), peaks->end(),
+                       [](const OffsetPeak& a, const OffsetPeak& b) { return a.peak < b.peak; });
+  EXPECT_LT(lowest->peak, peaks->front().peak);
+}
+
+TEST(OffsetPeaks, OnlyPlansWithAnOffsetHaveThem) {
+  for (const char* others : {"schedule=1f1b", "schedule=tick-tock tick-tock.waves=1"}) {
+    const Scenario scenario =
+        opened("gpt-tiny", "h100-sxm:1", std::string(others) + " global-batch=4");
+    EXPECT_EQ(offset_peaks(scenario, Grain::Order), nullptr) << others;
+  }
+}
+
+}  // namespace
+}  // namespace trainyard
