@@ -25,7 +25,8 @@ void expect_equal(const std::vector<Score>& a, const std::vector<Score>& b) {
 
 std::vector<MeasuredRow> some_rows() {
   std::vector<MeasuredRow> rows;
-  const std::size_t stride = testing::cases(2, 40);  // more than are judged at once, but all take long
+  const std::size_t stride = testing::cases(2, 40);  // more than are judged at once, but all take
+                                                     // long
   for (std::size_t i = 0; i < published_rows().size(); i += stride)
     rows.push_back(published_rows()[i]);
   return rows;
