@@ -4,11 +4,13 @@
 #include <CLI/Formatter.hpp>
 
 #include <algorithm>
+#include <iterator>
 
 #include "app/cli/verb.h"
 #include "app/workspace/scenario/setting_words.h"
 #include "core/base/error.h"
 #include "core/base/nearest.h"
+#include "core/io/bytes/file_writer.h"
 
 namespace trainyard {
 namespace {
@@ -23,11 +25,19 @@ std::vector<std::string> dashed(const Verb& verb) {
   return names;
 }
 
-// Nothing would be read or written, and a run that was to be kept would be lost in silence.
+// The flags of these names say where a file goes, whatever the verb.
+constexpr std::string_view kWritten[] = {"all",     "csv",      "html",        "out",
+                                         "picture", "png",      "program-out", "residuals",
+                                         "svg",     "timeline", "trace"};
+
+// What is found must not be lost for want of a place that was wrong from the start.
 void expect_path(const Flag& flag, const std::string& value) {
-  if (value.empty() && flag.value.starts_with("FILE"))
+  if (!flag.value.starts_with("FILE")) return;
+  if (value.empty())
     throw Error(Error::Kind::InvalidInput, "expected the path of a file, found an empty one",
                 {"--" + std::string(flag.name)});
+  if (std::find(std::begin(kWritten), std::end(kWritten), flag.name) != std::end(kWritten))
+    expect_writable(value, FileWriter::Takes::StreamsToo);
 }
 
 void refuse_extra(const Verb& verb, const std::string& word) {

@@ -107,7 +107,8 @@ Verb lesson_verb();
 Verb help_verb();
 
 /// Parses the words after a verb. Throws Error{InvalidInput} for an unknown flag (naming the
-/// nearest), a missing value, or too many words.
+/// nearest), a missing value, or too many words, and what expect_writable() throws for a file that
+/// is to be written.
 Words parse(const Verb&, const std::vector<std::string>& arguments);
 
 /// What the program as a whole is for: its verbs, its topics, and the words that verbs share.

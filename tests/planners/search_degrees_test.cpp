@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <stop_token>
+
 #include "app/workspace/plans/scaling_study.h"
 #include "core/base/error.h"
 #include "core/methods/settings/settings.h"
@@ -56,6 +58,21 @@ TEST(SearchDegrees, FindsPlansOnFewerDevicesThanThePlansDegreesTake) {
   const ScalingStudy study = scaling_study(s, {.devices = {8}, .searched = true});
   EXPECT_TRUE(study.strong.points.front().fits()) << study.strong.points.front().why_not;
   EXPECT_FALSE(scaling_study(s, {.devices = {8}}).strong.points.front().result);
+}
+
+TEST(SearchDegrees, AStudyThatIsStoppedSaysWhatItDidNotReach) {
+  const Scenario s = open({"gpt2", "h100-sxm:8", "", {"global-batch=8"}});
+  std::stop_source stop;
+  stop.request_stop();
+  for (const bool searched : {false, true}) {
+    const ScalingStudy study =
+        scaling_study(s, {.devices = {8, 16}, .searched = searched, .stop = stop.get_token()});
+    ASSERT_EQ(study.strong.points.size(), 2U);
+    for (const ScalingPoint& point : study.strong.points) {
+      EXPECT_FALSE(point.result);
+      EXPECT_EQ(point.why_not, "stopped before this number of devices was looked at");
+    }
+  }
 }
 
 TEST(SearchDegrees, ReturnsThePlanNearestToFittingWhereNoneFits) {

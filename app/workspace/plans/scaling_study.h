@@ -20,7 +20,8 @@ struct ScalingQuestion {
 };
 
 /// Results are those of the closed form, with bands. Throws Error{InvalidInput} where the scenario
-/// or a bound is wrong, Error{Io} for the calibration, and Error{Cancelled} when stopped.
+/// or a bound is wrong, and Error{Io} for the calibration. When stopped, the numbers of devices
+/// that were not reached say so, and the others are as they were found.
 ScalingStudy scaling_study(const Scenario&, const ScalingQuestion&);
 
 }  // namespace trainyard

@@ -96,6 +96,10 @@ Target target_of(const std::string& path, FileWriter::Takes takes) {
   return target;
 }
 
+bool is_stream(const Target& target) {
+  return target.own || (target.there && !S_ISREG(target.there->st_mode));
+}
+
 std::string beside_of(const std::string& path) {
   constexpr std::size_t kMost = 200;  // a name has at most 255 bytes, with ours around it
   const fs::path file(path);
@@ -189,7 +193,7 @@ FileWriter::FileWriter(const std::string& path, Takes takes) : path_(path) {
     if (descriptor_ < 0) fail_writing(path, "writing failed");
     return;
   }
-  if (target.there && !S_ISREG(target.there->st_mode)) {
+  if (is_stream(target)) {
     descriptor_ = ::open(target_.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY);
     if (descriptor_ < 0) fail_writing(path, "writing failed");
     return;
@@ -237,8 +241,9 @@ void write_file(const std::string& path, std::string_view content) {
   write_whole(path, content, FileWriter::Takes::StreamsToo);
 }
 
-void expect_writable(const std::string& path) {
-  const Target target = target_of(path, FileWriter::Takes::Files);
+void expect_writable(const std::string& path, FileWriter::Takes takes) {
+  const Target target = target_of(path, takes);
+  if (is_stream(target)) return;
   if (::faccessat(AT_FDCWD, folder_of(target.path).c_str(), W_OK | X_OK, AT_EACCESS) != 0)
     fail_creating(path, target.path);
 }

@@ -46,8 +46,8 @@ class FileWriter {
 void write_file_atomically(const std::string& path, std::string_view content);
 /// Does the same, and writes to streams too: for a path that a person typed for output.
 void write_file(const std::string& path, std::string_view content);
-/// Throws what write_file_atomically(path, ...) would, as far as that is known without writing: so
-/// that hours of work do not end in a sentence about a path.
-void expect_writable(const std::string& path);
+/// Throws what a FileWriter would, as far as that is known without writing: so that hours of work
+/// do not end in a sentence about a path.
+void expect_writable(const std::string& path, FileWriter::Takes = FileWriter::Takes::Files);
 
 }  // namespace trainyard

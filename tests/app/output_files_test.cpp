@@ -1,0 +1,30 @@
+#include <gtest/gtest.h>
+
+#include "app/cli/verb.h"
+#include "tests/app/trainyard.h"
+
+namespace trainyard {
+namespace {
+
+TEST(OutputFiles, OneThatCannotBeWrittenIsSaidBeforeTheWork) {
+  const TemporaryFolder folder;
+  const std::string sentence = "none/x: cannot create a file in none: No such file or directory\n";
+  for (const char* flag : {" --out none/x", " --svg none/x", " --checkpoint none/x"}) {
+    const Ran ran = trainyard(
+        std::string("run --model mlp-small --steps 2 --set precision=fp32 --data random") + flag,
+        folder);
+    EXPECT_EQ(ran.exit, kFailed) << flag;
+    EXPECT_EQ(ran.err, sentence) << flag;
+  }
+}
+
+// It is a regular file here, which must not be replaced by its name.
+TEST(OutputFiles, StandardOutputIsWrittenTo) {
+  const TemporaryFolder folder;
+  const std::string words = "schedule 1f1b --stages 4 --microbatches 8 --quiet";
+  const Ran plain = trainyard(words, folder);
+  EXPECT_EQ(trainyard(words + " --out /dev/stdout", folder).out, plain.out);
+}
+
+}  // namespace
+}  // namespace trainyard
