@@ -129,7 +129,7 @@ TEST(RunPage, TheNextRunIsPredictedByTheLast) {
   const Duration after = page.profile()->after;
   window->training().start(wish);
   EXPECT_EQ(page.profile(), nullptr);
-  EXPECT_TRUE(page.why_not().startsWith("The run is under way"));
+  EXPECT_TRUE(page.why_not().startsWith("Running"));
   ASSERT_TRUE(happens([&] { return !window->training().running() && window->settled(); }));
   EXPECT_EQ(window->training().model().predicted->result.step.value, after);
   ASSERT_NE(page.profile(), nullptr);

@@ -158,7 +158,7 @@ void draw_memory_plot(Drawing& drawing, const WavesLayout& layout, const WavesMo
     limits.push_back(
         {scan.bytes.front(), "aligned " + format_bytes({scan.bytes.front()}), Ink::Error, 4});
   if (const std::int64_t solo = waves.state + peak_of(waves.cycle); model.waves > 1)
-    limits.push_back({solo, "one wave " + format_bytes({solo}), Ink::Text2, 2});
+    limits.push_back({solo, "with one wave " + format_bytes({solo}), Ink::Text2, 2});
   draw_limits(drawing, rect, plot.scale, limits);
   const Instant at{waves.total.at[waves.total.peak]};
   if (band != nullptr)
