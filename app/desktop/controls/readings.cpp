@@ -122,14 +122,19 @@ void Readings::resizeEvent(QResizeEvent* event) {
   fit();
 }
 
-// A reading is whole or not there: those of the program give way before those of the plan.
+// A reading is whole or not there: those of the program give way before those of the plan, and of
+// these the last ones first.
 void Readings::fit() {
   constexpr int kGap = 8;
   int wanted = 0;
-  for (QWidget* part : findChildren<QWidget*>(QString(), Qt::FindDirectChildrenOnly))
-    if (!spare_.contains(part) && part->isVisibleTo(this))
-      wanted += part->sizeHint().width() + kGap;
   bool room = true;
+  for (int i = 0; i < values_.size(); ++i) {
+    if (!values_[i]->text().isEmpty())
+      wanted += values_[i]->sizeHint().width() + rules_[i]->sizeHint().width() + 2 * kGap;
+    room = room && (i == 0 || wanted <= width());
+    values_[i]->setVisible(room && !values_[i]->text().isEmpty());
+    rules_[i]->setVisible(room && !values_[i]->text().isEmpty());
+  }
   for (auto part = spare_.rbegin(); part != spare_.rend(); ++part) {
     wanted += (*part)->sizeHint().width() + kGap;
     room = room && wanted <= width();
@@ -143,13 +148,10 @@ void Readings::say(const QStringList& words) {
   refresh();
 }
 
-// Shows the first six texts; unused places are hidden.
+// Shows the first six texts; fit() hides unused places.
 void Readings::show_said() {
   for (int i = 0; i < values_.size(); ++i) {
-    const bool there = i < said_.size();
-    values_[i]->setVisible(there);
-    rules_[i]->setVisible(there);
-    values_[i]->setText(there ? said_[i] : QString());
+    values_[i]->setText(i < said_.size() ? said_[i] : QString());
     values_[i]->setToolTip({});
     set_tone(values_[i], "");
   }
@@ -164,7 +166,6 @@ void Readings::refresh() {
 
 void Readings::show_readings() {
   if (!said_.isEmpty()) return show_said();
-  for (int i = 0; i < values_.size(); ++i) values_[i]->show(), rules_[i]->show();
   if (!session_.experiment()) {
     const QStringList empty = {"step –",         "MFU –",          "bubble –",
                                "exposed comm –", "worst device –", "tokens/s/GPU –"};

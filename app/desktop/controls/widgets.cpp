@@ -109,7 +109,7 @@ Segment::Segment(const QString& accessible_name, const QStringList& words, QWidg
     b->setText(words[i]);
     b->setCheckable(true);
     b->setAccessibleName(words[i]);
-    b->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Expanding);
+    b->setSizePolicy(QSizePolicy::Minimum, QSizePolicy::Expanding);
     group_->addButton(b, i);
     row->addWidget(b);
   }

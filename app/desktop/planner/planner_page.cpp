@@ -114,7 +114,7 @@ QWidget* PlannerPage::make_centre() {
   auto* column = new QVBoxLayout(upper);
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(0);
-  auto* bar = new Header("Plans by time and memory");
+  auto* bar = new Header("Every plan");
   bar->setFixedHeight(32);
   state_ = make_label("", 11, QFont::Normal, "second");
   chip_ = make_chip("", "plain");

@@ -1,6 +1,7 @@
 #include "app/desktop/shell/presentation.h"
 
 #include <QApplication>
+#include <QHeaderView>
 #include <QVariant>
 #include <QWidget>
 
@@ -36,6 +37,17 @@ void rescale(QWidget& widget, double factor) {
   widget.setMinimumSize(least);
 }
 
+// A column is at least as wide as its name.
+void widen_columns(QHeaderView& heads) {
+  if (heads.orientation() != Qt::Horizontal || heads.model() == nullptr) return;
+  for (int i = 0; i < heads.count(); ++i) {
+    const QString name = heads.model()->headerData(i, Qt::Horizontal).toString();
+    const int wanted = heads.fontMetrics().horizontalAdvance(name) + ui_pixels(16);
+    if (heads.sectionResizeMode(i) == QHeaderView::Interactive && heads.sectionSize(i) < wanted)
+      heads.resizeSection(i, wanted);
+  }
+}
+
 }  // namespace
 
 void follow_scale(QApplication& application, QWidget& window) {
@@ -56,8 +68,10 @@ void follow_scale(QApplication& application, QWidget& window) {
   // The sheet has sizes of its own and removes fonts that were set on widgets.
   apply_theme(application, current_theme());
   for (auto& [widget, font] : fonts) widget->setFont(font);
-  for (QWidget* widget : widgets)
+  for (QWidget* widget : widgets) {
     if (auto* canvas = qobject_cast<CanvasWidget*>(widget)) canvas->refresh();
+    if (auto* heads = qobject_cast<QHeaderView*>(widget)) widen_columns(*heads);
+  }
 }
 
 }  // namespace trainyard

@@ -115,6 +115,28 @@ void ToolBar::refresh_icons() {
   actions_["edit.redo"]->setIcon(icon("redo", qcolor(Ink::Text, theme)));
 }
 
+// What has a key of its own gives way before any word is cut.
+void ToolBar::fit() {
+  if (key_ == nullptr) return;  // still being made
+  key_->setVisible(of_plan_);
+  undo_->show(), redo_->show();
+  for (QWidget* part : std::initializer_list<QWidget*>{key_, redo_, undo_}) {
+    layout()->invalidate();
+    if (layout()->minimumSize().width() <= width()) return;
+    part->hide();
+  }
+}
+
+void ToolBar::resizeEvent(QResizeEvent* event) {
+  QWidget::resizeEvent(event);
+  fit();
+}
+
+void ToolBar::changeEvent(QEvent* event) {
+  QWidget::changeEvent(event);
+  if (event->type() == QEvent::FontChange || event->type() == QEvent::StyleChange) fit();
+}
+
 void ToolBar::set_running(bool running) {
   running_ = running;
   simulate_->setText(running ? "Stop" : "Simulate");
@@ -132,8 +154,9 @@ void ToolBar::set_training(bool training) {
 
 void ToolBar::show_plan_buttons(bool show) {
   of_plan_ = show;
-  for (QWidget* part : std::initializer_list<QWidget*>{simulate_, key_, auto_})
-    part->setVisible(show);
+  simulate_->setVisible(show);
+  auto_->setVisible(show);
+  fit();
   train_->setVisible(show || training_);
   refresh_freshness();
 }

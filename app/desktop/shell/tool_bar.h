@@ -34,7 +34,12 @@ class ToolBar : public QWidget {
   /// Draws the icons in the colours of the theme.
   void refresh_icons();
 
+ protected:
+  void resizeEvent(QResizeEvent*) override;
+  void changeEvent(QEvent*) override;
+
  private:
+  void fit();
   void refresh_plans();
   void refresh_freshness();
   Document& document_;
@@ -45,7 +50,7 @@ class ToolBar : public QWidget {
   Field* plan_;
   QPushButton *simulate_, *train_, *export_;
   QCheckBox* auto_;
-  QLabel *key_, *chip_;
+  QLabel *key_ = nullptr, *chip_ = nullptr;
   QToolButton *undo_, *redo_;
   bool running_ = false, training_ = false, of_plan_ = true;
 };
