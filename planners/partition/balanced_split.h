@@ -16,7 +16,7 @@ namespace trainyard {
 /// priced as one that is not recomputed, if the workload has such a layer.
 PricedChain price_chain(Workload&, const CostModel&);
 
-/// Splits by prices alone. With one stage a device the result is the exact optimum of
+/// Splits by prices alone. With one stage per device the result is the exact optimum of
 /// PartitionObjective::Step. With several, it starts from the optimum for single stages and moves
 /// one layer at a time until no move lightens the most loaded device. Stages with fewer layers come
 /// first. Throws Error{InvalidInput} if there are more stages than the chain can fill.

@@ -112,7 +112,7 @@ Pipeline make_pipeline(const ScheduleProblem& problem) {
   p.devices = problem.devices, p.microbatches = problem.microbatches;
   p.stages = static_cast<int>(problem.stages.size()), p.chunks = p.stages / p.devices;
   p.split = problem.split_backward, p.placement = problem.placement;
-  if (p.chunks > 10'000) refuse("stages", "expected at most 10000 stages a device");
+  if (p.chunks > 10'000) refuse("stages", "expected at most 10000 stages per device");
   place_stages(p);
   fill_tables(p, problem);
   p.limit.assign(at(p.devices), kNoLimit);

@@ -228,7 +228,7 @@ PricedChain random_chain(const Random& random) {
   return chain;
 }
 
-// With one stage a device the optimum; with several, moving layers finds it nearly always.
+// With one stage per device the optimum; with several, moving layers finds it nearly always.
 TEST(BalancedSplit, ByPriceBesideBruteForce) {
   int several = 0, optimal = 0;
   double worst = 1;

@@ -9,16 +9,36 @@
 namespace trainyard {
 namespace {
 
+constexpr int kBeforeName = 6, kAfterName = 8, kChipPad = 10;
+
+QFont chip_font() { return ui_font(10, QFont::Medium); }
+
+int chip_width(const QModelIndex& index) {
+  return QFontMetrics(chip_font()).horizontalAdvance(index.data(kNoteRole).toString()) + kChipPad;
+}
+
+// The name as far as it leaves room for the chip behind it.
+QString name_before_chip(const QStyleOptionViewItem& option, const QModelIndex& index) {
+  const int room = option.rect.width() - kBeforeName - kAfterName - chip_width(index);
+  return QFontMetrics(option.font).elidedText(index.data().toString(), Qt::ElideRight, room);
+}
+
+// A name of which nothing would be left has no chip.
+bool has_chip(const QStyleOptionViewItem& option, const QModelIndex& index) {
+  constexpr int kLeastName = 36;
+  return !index.data(kNoteRole).toString().isEmpty() &&
+         option.rect.width() - kBeforeName - kAfterName - chip_width(index) >= kLeastName;
+}
+
 void paint_note(QPainter& p, const QStyleOptionViewItem& option, const QModelIndex& index) {
+  if (!has_chip(option, index)) return;
   const QString note = index.data(kNoteRole).toString();
-  if (note.isEmpty()) return;
   const Theme theme = current_theme();
   p.save();
-  p.setFont(ui_font(10, QFont::Medium));
-  const int left = option.rect.x() + 6 +
-                   QFontMetrics(option.font).horizontalAdvance(index.data().toString()) + 8;
-  const QRect chip(left, option.rect.center().y() - 7, p.fontMetrics().horizontalAdvance(note) + 10,
-                   15);
+  p.setFont(chip_font());
+  const int name = QFontMetrics(option.font).horizontalAdvance(name_before_chip(option, index));
+  const QRect chip(option.rect.x() + kBeforeName + name + kAfterName, option.rect.center().y() - 7,
+                   chip_width(index), 15);
   p.setPen(qcolor(Ink::BorderStrong, theme));
   p.drawRoundedRect(chip, 2, 2);
   p.setPen(qcolor(Ink::Text2, theme));
@@ -27,6 +47,12 @@ void paint_note(QPainter& p, const QStyleOptionViewItem& option, const QModelInd
 }
 
 }  // namespace
+
+void BarDelegate::initStyleOption(QStyleOptionViewItem* option, const QModelIndex& index) const {
+  QStyledItemDelegate::initStyleOption(option, index);
+  if (index.column() == 0 && has_chip(*option, index))
+    option->text = name_before_chip(*option, index);
+}
 
 void BarDelegate::paint(QPainter* p, const QStyleOptionViewItem& option,
                         const QModelIndex& index) const {

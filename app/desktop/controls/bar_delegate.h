@@ -16,6 +16,9 @@ class BarDelegate : public QStyledItemDelegate {
       : QStyledItemDelegate(parent), weights_column_(weights_column) {}
   void paint(QPainter*, const QStyleOptionViewItem&, const QModelIndex&) const override;
 
+ protected:
+  void initStyleOption(QStyleOptionViewItem*, const QModelIndex&) const override;
+
  private:
   int weights_column_;
 };

@@ -19,7 +19,7 @@ namespace {
 
 enum TreeColumn { kName, kFlow, kCount, kCountBar, kWork, kWorkBar, kKept, kKeptBar, kTreeColumns };
 constexpr int kBlockRole = Qt::UserRole + 2, kNodeRole = Qt::UserRole + 3;
-constexpr int kTreeBar = 48;
+constexpr int kTreeBar = 48, kLeastBar = 20, kLeastShape = 88;
 
 // A shape such as "s × b × 8192", in which open dimensions appear as initials.
 QString short_text(const Shape& shape) {
@@ -73,11 +73,10 @@ ModelTree::ModelTree(ModelBuilder& builder, Session& session, QWidget* parent)
   headerItem()->setToolTip(kKept, "Kept on one device for the backward pass of one microbatch");
   header()->setFixedHeight(kTableHeader);
   header()->setStretchLastSection(false);
-  header()->setMinimumSectionSize(40);
+  header()->setMinimumSectionSize(16);
   header()->setSectionResizeMode(kName, QHeaderView::Stretch);
-  header()->setSectionResizeMode(kFlow, QHeaderView::Stretch);
-  const int widths[] = {0, 0, 60, kTreeBar, 84, kTreeBar, 70, kTreeBar};
-  for (int c = kCount; c < kTreeColumns; ++c) setColumnWidth(c, widths[c]);
+  const int widths[] = {0, kLeastShape, 60, kTreeBar, 84, kTreeBar, 70, kTreeBar};
+  for (int c = kFlow; c < kTreeColumns; ++c) setColumnWidth(c, widths[c]);
   for (const int c : {kCount, kWork, kKept})
     headerItem()->setTextAlignment(c, Qt::AlignRight | Qt::AlignVCenter);
   setAlternatingRowColors(true);
@@ -224,6 +223,15 @@ int ModelTree::block_before(const QPoint& at) const {
   if (part.block < 0) return -1;
   const bool upper = part.node < 0 && at.y() < visualItemRect(item).center().y();
   return upper ? part.block - 1 : part.block;
+}
+
+// Names and shapes come before the bars, which say again what the figures say.
+void ModelTree::resizeEvent(QResizeEvent* event) {
+  QTreeWidget::resizeEvent(event);
+  const bool narrow = viewport()->width() < ui_pixels(620);
+  for (const int c : {kCountBar, kWorkBar, kKeptBar})
+    setColumnWidth(c, ui_pixels(narrow ? kLeastBar : kTreeBar));
+  setColumnWidth(kFlow, narrow ? ui_pixels(kLeastShape) : viewport()->width() / 4);
 }
 
 void ModelTree::dragEnterEvent(QDragEnterEvent* event) {

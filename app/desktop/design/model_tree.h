@@ -20,6 +20,7 @@ class ModelTree : public QTreeWidget {
   void dragEnterEvent(QDragEnterEvent*) override;
   void dragMoveEvent(QDragMoveEvent*) override;
   void dropEvent(QDropEvent*) override;
+  void resizeEvent(QResizeEvent*) override;
 
  private:
   void refresh();

@@ -97,7 +97,7 @@ Method offload() {
       .summary = "Keeps optimizer state, activations or both in the memory of the host.",
       .paper = {"ZeRO-Offload: Democratizing Billion-Scale Model Training", "Ren et al.", "ATC",
                 2021},
-      .card = {.gains = "optimizer: 12 of 16 bytes a parameter (Adam, mixed precision) leave the "
+      .card = {.gains = "optimizer: 12 of 16 bytes per parameter (Adam, mixed precision) leave the "
                         "device; activations: a stage holds some four microbatches instead of as "
                         "many as stages follow",
                .costs = "optimizer: the host's update and what of the traffic no backward hides; "

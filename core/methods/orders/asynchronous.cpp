@@ -98,7 +98,7 @@ Diagnostics check_asynchronous(std::string_view method, const Scenario& scenario
   Diagnostics found;
   if (plan.virtual_stages != 1)
     found.push_back({Diagnostic::Severity::Error,
-                     fmt::format("{} has one stage a device, and virtual-stages is {}", method,
+                     fmt::format("{} has one stage per device, and virtual-stages is {}", method,
                                  plan.virtual_stages),
                      {"plan#/virtual_stages"},
                      "virtual-stages=1"});
@@ -106,7 +106,7 @@ Diagnostics check_asynchronous(std::string_view method, const Scenario& scenario
     found.push_back(
         {Diagnostic::Severity::Error,
          fmt::format("{} would write {} weight versions in the {} steps that it takes to settle, "
-                     "and an order counts to {}; fewer microbatches a step need fewer",
+                     "and an order counts to {}; fewer microbatches per step need fewer",
                      method, updates_per_step * steps, steps, kMostVersions),
          {"plan#/batch/global"},
          {}});

@@ -17,7 +17,7 @@ inline Diagnostics expect_chunks(const Scenario& scenario, std::string_view sche
   return {{Diagnostic::Severity::Error,
            std::string(schedule) + " has " +
                (chunks == 1 ? "one stage" : std::to_string(chunks) + " stages") +
-               " a device, and virtual-stages is " + std::to_string(found),
+               " per device, and virtual-stages is " + std::to_string(found),
            {"plan#/virtual_stages"},
            "virtual-stages=" + std::to_string(chunks)}};
 }

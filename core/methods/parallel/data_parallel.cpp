@@ -34,7 +34,7 @@ Method data_parallel_method() {
       .paper = {"PyTorch Distributed: Experiences on Accelerating Data Parallel Training",
                 "Li et al.", "VLDB", 2020},
       .card = {.gains = "throughput grows with the replicas",
-               .costs = "every replica holds the whole training state; 2 x gradient bytes a step "
+               .costs = "every replica holds the whole training state; 2 x gradient bytes per step "
                         "on the wire",
                .legal_when = "dp x micro-batch divides the global batch"},
       .file = "core/methods/parallel/data_parallel.cpp",

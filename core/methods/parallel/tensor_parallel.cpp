@@ -257,7 +257,7 @@ Method tensor_parallel() {
                 "Korthikanti et al.", "MLSys", 2023},
       .card =
           {.gains = "weights, gradients, optimizer state and a layer's saved tensors divided by tp",
-           .costs = "two reductions of the residual stream a layer, forward and backward, on "
+           .costs = "two reductions of the residual stream per layer, forward and backward, on "
                     "the critical path",
            .legal_when =
                "tp divides heads and MLP width; keep within a node unless the network is as fast"},

@@ -154,7 +154,7 @@ Method zero() {
           "ranks.",
       .paper = {"ZeRO: Memory Optimizations Toward Training Trillion Parameter Models",
                 "Rajbhandari et al.", "SC", 2020},
-      .card = {.gains = "state a parameter from 16 bytes to 4 + 12/N (1), 2 + 14/N (2), 16/N (3)",
+      .card = {.gains = "state per parameter from 16 bytes to 4 + 12/N (1), 2 + 14/N (2), 16/N (3)",
                .costs = "stages 1 and 2 none in volume; stage 3 half as much again, and with every "
                         "microbatch",
                .legal_when = "dp x cp > 1; the shard group divides it"},

@@ -14,8 +14,9 @@ Method bf16() {
       .paper = {"A Study of BFLOAT16 for Deep Learning Training", "Kalamkar et al.",
                 "arXiv 1905.12322", 2019},
       .card = {.gains = "half the bytes of fp32 and the device's 16-bit peak, without loss scaling",
-               .costs = "a master copy: 2 + 4 + 12 bytes a parameter with Adam and fp32 gradients; "
-                        "8 bits of mantissa",
+               .costs =
+                   "a master copy: 2 + 4 + 12 bytes per parameter with Adam and fp32 gradients; "
+                   "8 bits of mantissa",
                .legal_when = "the device has a bf16 peak"},
       .file = "core/methods/precision/bf16.cpp",
       .params = {{.name = "gradient-dtype",

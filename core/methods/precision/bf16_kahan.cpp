@@ -21,9 +21,9 @@ Method bf16_kahan() {
           "Computes, accumulates and updates in bfloat16; a compensation keeps what rounds "
           "off.",
       .paper = {"Revisiting BFloat16 Training", "Zamirai et al.", "arXiv 2010.06192", 2020},
-      .card = {.gains = "2 + 2 + 6 bytes a parameter with Adam in place of 16, close to fp32 "
+      .card = {.gains = "2 + 2 + 6 bytes per parameter with Adam in place of 16, close to fp32 "
                         "weights",
-               .costs = "2 bytes a parameter more than rounding alone; moments still have 8 bits",
+               .costs = "2 bytes per parameter more than rounding alone; moments still have 8 bits",
                .legal_when = "the device has a bf16 peak"},
       .file = "core/methods/precision/bf16_kahan.cpp",
       .check =

@@ -13,7 +13,7 @@ Method bf16_nearest() {
       .axis = MethodAxis::Precision,
       .summary = "Computes, accumulates and updates in bfloat16; updates round to the nearest.",
       .paper = {"Revisiting BFloat16 Training", "Zamirai et al.", "arXiv 2010.06192", 2020},
-      .card = {.gains = "2 + 2 + 4 bytes a parameter with Adam in place of 16: no master copy, "
+      .card = {.gains = "2 + 2 + 4 bytes per parameter with Adam in place of 16: no master copy, "
                         "moments in 2 bytes",
                .costs = "updates below about a 400th of a weight are lost, most of them late in "
                         "training; a second moment with beta2 above 0.996 hardly moves",

@@ -15,7 +15,7 @@ Method bf16_sr() {
       .summary = "Computes, accumulates and updates in bfloat16; updates round stochastically.",
       .paper = {"Revisiting BFloat16 Training", "Zamirai et al.", "arXiv 2010.06192", 2020},
       .card = {.gains =
-                   "2 + 2 + 4 bytes a parameter with Adam in place of 16, and no update is lost "
+                   "2 + 2 + 4 bytes per parameter with Adam in place of 16, and no update is lost "
                    "in the mean",
                .costs = "noise of the weights' spacing that stays however low the rate; random "
                         "numbers for every update",

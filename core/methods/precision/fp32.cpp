@@ -10,10 +10,11 @@ Method fp32() {
       .axis = MethodAxis::Precision,
       .summary = "Stores and multiplies everything in 4-byte floats.",
       .paper = {"IEEE Standard for Floating-Point Arithmetic", "IEEE 754", "IEEE", 2019},
-      .card = {.gains =
-                   "no rounding to think of, no master copy: 4 + 4 + 8 bytes a parameter with Adam",
-               .costs = "twice the activation bytes of 16 bit and a fraction of the peak",
-               .legal_when = "always"},
+      .card =
+          {.gains =
+               "no rounding to think of, no master copy: 4 + 4 + 8 bytes per parameter with Adam",
+           .costs = "twice the activation bytes of 16 bit and a fraction of the peak",
+           .legal_when = "always"},
       .file = "core/methods/precision/fp32.cpp",
       .arrange =
           [](Layout& layout, const Scenario&, const Params&) {

@@ -39,7 +39,7 @@ Order order_1f1b(const ScheduleShape& shape, const Params&) {
 Diagnostics check_1f1b(const Scenario& scenario, const Params&) {
   if (scenario.plan.virtual_stages == 1) return {};
   return {{Diagnostic::Severity::Error,
-           "1f1b has one stage a device, and virtual-stages is " +
+           "1f1b has one stage per device, and virtual-stages is " +
                std::to_string(scenario.plan.virtual_stages) + "; interleaved runs several",
            {"plan#/virtual_stages"},
            "schedule=interleaved"}};

@@ -48,7 +48,7 @@ Diagnostics check_interleaved_1f1b(const Scenario& scenario, const Params&) {
   if (plan.virtual_stages < 2)
     found.push_back(
         {Diagnostic::Severity::Error,
-         "interleaved needs at least 2 virtual stages a device, and virtual-stages is " +
+         "interleaved needs at least 2 virtual stages per device, and virtual-stages is " +
              std::to_string(plan.virtual_stages),
          {"plan#/virtual_stages"},
          "virtual-stages=2"});
@@ -69,7 +69,7 @@ Method interleaved_1f1b() {
   return {
       .name = "interleaved",
       .axis = MethodAxis::Schedule,
-      .summary = "1F1B over several chunks of layers a device: a shorter bubble for more sends.",
+      .summary = "1F1B over several chunks of layers per device: a shorter bubble for more sends.",
       .paper = {"Efficient Large-Scale Language Model Training on GPU Clusters Using Megatron-LM",
                 "Narayanan et al.", "SC", 2021},
       .card = {.gains = "the bubble divided by v, the virtual stages of a device",

@@ -34,7 +34,7 @@ Diagnostics check_pipedream_2bw(const Scenario& scenario, const Params&) {
   Diagnostics found = check_asynchronous("pipedream-2bw", scenario, 1, 1);
   if (m < p)
     found.push_back({Diagnostic::Severity::Error,
-                     fmt::format("pipedream-2bw needs at least pp={} microbatches a step, or a "
+                     fmt::format("pipedream-2bw needs at least pp={} microbatches per step, or a "
                                  "gradient would be more than one update old, and there are {}",
                                  p, m),
                      {"plan#/batch/global"},
@@ -48,7 +48,7 @@ Method pipedream_2bw() {
   return {
       .name = "pipedream-2bw",
       .axis = MethodAxis::Schedule,
-      .summary = "1F1B without a flush: an update a step, with gradients of the version before.",
+      .summary = "1F1B without a flush: one update per step, with gradients of the version before.",
       .paper = {"Memory-Efficient Pipeline-Parallel DNN Training", "Narayanan et al.", "ICML",
                 2021},
       .card = {.gains = "no bubble, once the pipeline is full, with two weight versions",

@@ -261,8 +261,9 @@ Method tick_tock() {
                   .high = 1},
                  {.name = "sync",
                   .fallback = std::string("async"),
-                  .doc = "accumulate: one update a step; async: an update a wave, older weights "
-                         "stashed; local: private weights, averaged every period",
+                  .doc =
+                      "accumulate: one update per step; async: one update per wave, older weights "
+                      "stashed; local: private weights, averaged every period",
                   .values = {"accumulate", "async", "local"}},
                  {.name = "period",
                   .fallback = std::int64_t{4},

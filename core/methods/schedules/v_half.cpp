@@ -23,7 +23,7 @@ Method v_half() {
   return {
       .name = "v-half",
       .axis = MethodAxis::Schedule,
-      .summary = "Two chunks a device in a V: half of 1F1B's activations and half of its bubble.",
+      .summary = "Two chunks per device in a V: half of 1F1B's activations and half of its bubble.",
       .paper = {"Pipeline Parallelism with Controllable Memory", "Qi et al.", "NeurIPS", 2024},
       .card = {.gains = "half of 1F1B's activations, floor(p/2)+1 of p microbatches on each "
                         "device, and half of its bubble if F=B=W",

@@ -20,7 +20,7 @@ Method v_min() {
   return {
       .name = "v-min",
       .axis = MethodAxis::Schedule,
-      .summary = "Two chunks a device in a V: a third of 1F1B's activations.",
+      .summary = "Two chunks per device in a V: a third of 1F1B's activations.",
       .paper = {"Pipeline Parallelism with Controllable Memory", "Qi et al.", "NeurIPS", 2024},
       .card = {.gains = "a third of 1F1B's activations, ceil((p+2)/3) of p microbatches on each "
                         "device, and two thirds of its bubble if F=B=W",

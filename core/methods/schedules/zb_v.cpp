@@ -79,7 +79,7 @@ Method zb_v() {
   return {
       .name = "zb-v",
       .axis = MethodAxis::Schedule,
-      .summary = "Two chunks a device in a V and a split backward: no waiting at 1F1B's memory.",
+      .summary = "Two chunks per device in a V and a split backward: no waiting at 1F1B's memory.",
       .paper = {"Zero Bubble Pipeline Parallelism", "Qi et al.", "ICLR", 2024},
       .card = {.gains = "a device idles (p-1)(B-W) between its first and last pass, if W <= F <= B "
                         "and with 2p microbatches or more: nothing if F=B=W; the memory of 1F1B's "

@@ -507,7 +507,7 @@ std::vector<Setting> make_settings() {
        [](const P& p) { return read_param(p, "overlap", "tensor"); }},
       {"optimizer",
        {},
-       "update rule: decides the state a parameter carries",
+       "update rule: decides the state per parameter",
        {},
        [](P& p, V v, L& l) {
          try {

@@ -110,7 +110,7 @@ TEST(Offload, AHostThatIsStatedMustHoldIt) {
   EXPECT_THROW(prepare(s), Error);
 }
 
-// Moments, 4-byte weights and the gradients as they arrive: 14 bytes a parameter.
+// Moments, 4-byte weights and the gradients as they arrive: 14 bytes per parameter.
 TEST(Offload, TheHostHoldsFourteenBytesAParameter) {
   const Scenario s = scenario(gpt({.layers = 8}), 1, {"precision=fp16", "offload=optimizer"});
   const Workload w = prepare(s);

@@ -92,7 +92,7 @@ TEST(OneFOneB, HasOneStageADevice) {
   const Diagnostics found = method.check(scenario, {});
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].message,
-            "1f1b has one stage a device, and virtual-stages is 2; interleaved runs several");
+            "1f1b has one stage per device, and virtual-stages is 2; interleaved runs several");
   EXPECT_EQ(found[0].fix, "schedule=interleaved");
 }
 

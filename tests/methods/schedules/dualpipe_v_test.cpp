@@ -57,7 +57,7 @@ TEST(DualPipeV, HasTwoStagesADevice) {
   Scenario scenario;
   const Diagnostics found = dualpipe_v().check(scenario, {});
   ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].message, "dualpipe-v has 2 stages a device, and virtual-stages is 1");
+  EXPECT_EQ(found[0].message, "dualpipe-v has 2 stages per device, and virtual-stages is 1");
   EXPECT_EQ(found[0].fix, "virtual-stages=2");
 }
 

@@ -44,7 +44,7 @@ TEST(Interleaved, NeedsWholeTurnsOfSeveralChunks) {
   const Diagnostics found = check_with(1, 4, 80);
   ASSERT_EQ(found.size(), 2u);
   EXPECT_EQ(found[0].message,
-            "interleaved needs at least 2 virtual stages a device, and virtual-stages is 1");
+            "interleaved needs at least 2 virtual stages per device, and virtual-stages is 1");
   EXPECT_EQ(found[1].message,
             "interleaved works in turns of pp=4 microbatches, and 10 do not divide into them");
   EXPECT_EQ(found[1].fix, "global-batch=96");  // 12 microbatches of 4 on 2 ranks

@@ -43,7 +43,7 @@ TEST(PipeDream2BW, NeedsAsManyMicrobatchesAsStages) {
   const Diagnostics found = method.check(scenario, {});
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].message,
-            "pipedream-2bw needs at least pp=4 microbatches a step, or a gradient would be more "
+            "pipedream-2bw needs at least pp=4 microbatches per step, or a gradient would be more "
             "than one update old, and there are 3");
   EXPECT_EQ(found[0].fix, "global-batch=8");
 }

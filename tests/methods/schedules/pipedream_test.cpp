@@ -108,11 +108,11 @@ TEST(PipeDream, ChecksThePlan) {
   scenario.plan.batch.global = 20000;
   const Diagnostics found = method.check(scenario, params_of(method));
   ASSERT_EQ(found.size(), 2u);
-  EXPECT_EQ(found[0].message, "pipedream has one stage a device, and virtual-stages is 2");
+  EXPECT_EQ(found[0].message, "pipedream has one stage per device, and virtual-stages is 2");
   EXPECT_EQ(found[0].fix, "virtual-stages=1");
   EXPECT_EQ(found[1].message,
             "pipedream would write 60000 weight versions in the 3 steps that it takes to settle, "
-            "and an order counts to 32767; fewer microbatches a step need fewer");
+            "and an order counts to 32767; fewer microbatches per step need fewer");
 }
 
 }  // namespace

@@ -57,7 +57,7 @@ TEST(VHalf, HasTwoStagesADevice) {
   Scenario scenario;
   const Diagnostics found = v_half().check(scenario, {});
   ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].message, "v-half has 2 stages a device, and virtual-stages is 1");
+  EXPECT_EQ(found[0].message, "v-half has 2 stages per device, and virtual-stages is 1");
   EXPECT_EQ(found[0].fix, "virtual-stages=2");
 }
 

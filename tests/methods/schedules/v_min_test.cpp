@@ -58,7 +58,7 @@ TEST(VMin, HasTwoStagesADevice) {
   Scenario scenario;
   const Diagnostics found = v_min().check(scenario, {});
   ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].message, "v-min has 2 stages a device, and virtual-stages is 1");
+  EXPECT_EQ(found[0].message, "v-min has 2 stages per device, and virtual-stages is 1");
   EXPECT_EQ(found[0].fix, "virtual-stages=2");
 }
 

@@ -107,7 +107,7 @@ TEST(ZbH1, HasOneStageADevice) {
   scenario.plan.virtual_stages = 2;
   const Diagnostics found = zb_h1().check(scenario, {});
   ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].message, "zb-h1 has one stage a device, and virtual-stages is 2");
+  EXPECT_EQ(found[0].message, "zb-h1 has one stage per device, and virtual-stages is 2");
   EXPECT_EQ(found[0].fix, "virtual-stages=1");
 }
 

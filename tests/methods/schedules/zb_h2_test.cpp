@@ -64,7 +64,7 @@ TEST(ZbH2, HasOneStageADevice) {
   scenario.plan.virtual_stages = 3;
   const Diagnostics found = zb_h2().check(scenario, {});
   ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].message, "zb-h2 has one stage a device, and virtual-stages is 3");
+  EXPECT_EQ(found[0].message, "zb-h2 has one stage per device, and virtual-stages is 3");
   EXPECT_EQ(found[0].fix, "virtual-stages=1");
 }
 

@@ -45,7 +45,7 @@ TEST(ZbV, HasTwoStagesADevice) {
   Scenario scenario;
   const Diagnostics found = zb_v().check(scenario, {});
   ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].message, "zb-v has 2 stages a device, and virtual-stages is 1");
+  EXPECT_EQ(found[0].message, "zb-v has 2 stages per device, and virtual-stages is 1");
   EXPECT_EQ(found[0].fix, "virtual-stages=2");
   scenario.plan.virtual_stages = 2;
   EXPECT_TRUE(zb_v().check(scenario, {}).empty());
