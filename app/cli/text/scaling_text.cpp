@@ -121,7 +121,7 @@ std::string scaling_text(const ScalingStudy& study) {
   line(out, "strong scaling: a global batch of {} samples on all numbers of devices",
        study.strong.points.front().global_batch);
   write_curve(out, study, study.strong);
-  line(out, "\nweak scaling: {} samples a device", batch_of_a_device(study.weak));
+  line(out, "\nweak scaling: {} samples per device", batch_of_a_device(study.weak));
   write_curve(out, study, study.weak);
   return out;
 }

@@ -33,7 +33,8 @@ inline SpanStore store_of(const std::vector<std::vector<RowSpan>>& rows) {
 }
 
 inline bool touches(const RowSpan& span, Instant from, Instant to) {
-  return span.start < to && (span.end > from || (span.start == span.end && span.start >= from));
+  return from < to && span.start < to &&
+         (span.end > from || (span.start == span.end && span.start >= from));
 }
 
 }  // namespace trainyard::testing_rows
