@@ -172,6 +172,10 @@ void check_level(const Level& level, std::int64_t below, Diagnostics& found) {
                       below));
   if (!(level.bandwidth.value.value > 0) || !std::isfinite(level.bandwidth.value.value))
     wrong("needs a bandwidth above 0");
+  // More than any machine has, and little enough to be counted in whole bytes.
+  constexpr double kMostBandwidth = 1e18;
+  if (std::isfinite(level.bandwidth.value.value) && level.bandwidth.value.value > kMostBandwidth)
+    wrong("needs a bandwidth of at most 1e18 bytes per second");
   if (level.latency.value < Duration{0}) wrong("needs a latency of at least 0");
   if (!(level.oversubscription >= 1) || !std::isfinite(level.oversubscription))
     wrong("needs an oversubscription of at least 1");

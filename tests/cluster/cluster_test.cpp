@@ -157,6 +157,22 @@ TEST(Cluster, CheckListsAllThatIsWrong) {
   EXPECT_EQ(found[2].message, "the top level joins 60 devices, but there are 65");
 }
 
+// Bandwidths are written down in whole bytes per second.
+TEST(Cluster, ABandwidthCanBeCounted) {
+  Cluster c = parse_cluster("h100:64");
+  for (const double most : {1e18, 1e15}) {
+    c.levels[0].bandwidth.value = {most};
+    EXPECT_TRUE(check(c).empty()) << most;
+  }
+  for (const double more : {1.1e18, 1e30, 1e300}) {
+    c.levels[0].bandwidth.value = {more};
+    const Diagnostics found = check(c);
+    ASSERT_EQ(found.size(), 1u) << more;
+    EXPECT_EQ(found[0].message,
+              "level \"node\" needs a bandwidth of at most 1e18 bytes per second");
+  }
+}
+
 // The canonical name is complete: reading it gives the same cluster and the same name.
 TEST(Cluster, NamesRoundTrip) {
   EXPECT_TRUE(rc::check([] {

@@ -117,7 +117,7 @@ TEST(Scaling, WeakScalingIsFreeWhereNothingIsSent) {
   apply_setting(s.plan, "global-batch=64");
   s.cluster.name = "ideal";
   for (Level& level : s.cluster.levels)
-    level.bandwidth.value = {1e30}, level.latency.value = {}, level.size = 1024;
+    level.bandwidth.value = {1e18}, level.latency.value = {}, level.size = 1024;
   s.cluster.levels.resize(1);
   const ScalingStudy study = scaling(s, {{2, 8, 64}, false}, closed_form);
   for (const ScalingPoint& point : testing::non_empty(study.weak.points)) {
