@@ -24,7 +24,7 @@ namespace {
 // Memory of exactly the tensor's size, filled with NaN bytes.
 struct Held {
   std::vector<std::byte> bytes;
-  View view;
+  TensorView view;
 
   Held() = default;
   Held(const std::vector<std::int64_t>& shape, DType type, bool transposed = false) {
@@ -48,13 +48,13 @@ void put(const std::vector<double>& values, void* data, DType type) {
 }
 
 // The index of element e of a tensor that is stored transposed.
-std::size_t across(const View& v, std::size_t e) {
+std::size_t across(const TensorView& v, std::size_t e) {
   const auto rows = static_cast<std::size_t>(v.size[0]),
              columns = static_cast<std::size_t>(v.size[1]);
   return e % columns * rows + e / columns;
 }
 
-HostTensor get(const View& v) {
+HostTensor get(const TensorView& v) {
   HostTensor made = zeros({v.size.begin(), v.size.begin() + v.rank});
   if (v.type == DType::I64) {
     std::copy_n(v.i64(), v.elements(), made.values.begin());
@@ -67,7 +67,7 @@ HostTensor get(const View& v) {
   return made;
 }
 
-std::vector<double> random_values(const View& v, const Random& random) {
+std::vector<double> random_values(const TensorView& v, const Random& random) {
   std::vector<double> values(static_cast<std::size_t>(v.elements()));
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = 2 * random.uniform(i) - 1;
   return values;
@@ -115,9 +115,9 @@ class Subject {
   }
 
   void forward() {
-    std::vector<View> out = views(outputs_);
+    std::vector<TensorView> out = views(outputs_);
     KernelCall call = kernel_call();
-    const std::vector<View> in = views(inputs_);
+    const std::vector<TensorView> in = views(inputs_);
     call.inputs = in, call.outputs = out, call.facts = facts_;
     run_kernel(call, Pass::Forward);
     const std::vector<Held> first = outputs_;
@@ -161,7 +161,7 @@ class Subject {
 
     std::vector<Held> targets(inputs_.size());
     std::vector<HostTensor> expected(inputs_.size());
-    std::vector<View> input_gradients(inputs_.size()), weight_gradients(inputs_.size());
+    std::vector<TensorView> input_gradients(inputs_.size()), weight_gradients(inputs_.size());
     std::vector<std::uint8_t> adds(inputs_.size());
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
       const Tensor& tensor = graph_[node().inputs[i]];
@@ -171,7 +171,7 @@ class Subject {
       if (!weight && parts[i].values.empty()) continue;
       targets[i] =
           Held(local_shape(tensor, binding_), weight ? precision_.gradient : precision_.activation);
-      const View& v = targets[i].view;
+      const TensorView& v = targets[i].view;
       expected[i] = zeros(parts[i].shape.empty() ? local_shape(tensor, binding_) : parts[i].shape);
       adds[i] = weight || random_.between(next_++, 0, 1) == 1 ? 1 : 0;
       if (adds[i] != 0) {
@@ -185,8 +185,9 @@ class Subject {
     }
 
     KernelCall call = kernel_call();
-    const std::vector<View> in = in_reach(inputs_, node().inputs, pass),
-                            out = in_reach(outputs_, node().outputs, pass), dy = views(gradients_);
+    const std::vector<TensorView> in = in_reach(inputs_, node().inputs, pass),
+                                  out = in_reach(outputs_, node().outputs, pass),
+                                  dy = views(gradients_);
     std::vector<FactView> facts;
     for (const FactView& f : facts_)
       for (const Saved& s : saved())
@@ -216,8 +217,8 @@ class Subject {
   bool transposed(const Tensor& t) const {
     return transposed_weights_ && t.kind == TensorKind::Parameter && t.shape.size() == 2;
   }
-  static std::vector<View> views(const std::vector<Held>& list) {
-    std::vector<View> made;
+  static std::vector<TensorView> views(const std::vector<Held>& list) {
+    std::vector<TensorView> made;
     for (const Held& h : list) {
       made.push_back(h.view);
       made.back().data = const_cast<std::byte*>(h.bytes.data());
@@ -229,9 +230,9 @@ class Subject {
     for (const HostTensor& t : list) made.push_back(&t);
     return made;
   }
-  std::vector<View> in_reach(const std::vector<Held>& list, const std::vector<TensorId>& ids,
-                             Pass pass) const {
-    std::vector<View> made = views(list);
+  std::vector<TensorView> in_reach(const std::vector<Held>& list, const std::vector<TensorId>& ids,
+                                   Pass pass) const {
+    std::vector<TensorView> made = views(list);
     const std::vector<Saved> kept = saved();
     for (std::size_t i = 0; i < made.size(); ++i) {
       const bool reached =
@@ -256,7 +257,7 @@ class Subject {
     return call;
   }
 
-  void compare(const HostTensor& expected, const View& found, const std::string& what) const {
+  void compare(const HostTensor& expected, const TensorView& found, const std::string& what) const {
     const HostTensor values = get(found);
     ASSERT_EQ(expected.values.size(), values.values.size()) << what;
     // Operands are at most 1, so a tensor of zeros may differ by the rounding of such numbers.
@@ -439,8 +440,8 @@ TEST(RunKernel, SubnormalNumbersAreZerosToAKernelAndToNobodyElse) {
   x.name = "x", w.name = "w";
   const TensorId x_id = graph.add(x), w_id = graph.add(w);
   graph.add("product", matmul(), {x_id, w_id});
-  const View in[] = {{&small, DType::F32, 2, {1, 1}}, {&smaller, DType::F32, 2, {1, 1}}};
-  const View out{&product, DType::F32, 2, {1, 1}};
+  const TensorView in[] = {{&small, DType::F32, 2, {1, 1}}, {&smaller, DType::F32, 2, {1, 1}}};
+  const TensorView out{&product, DType::F32, 2, {1, 1}};
   Scratch scratch;
   const Binding binding;
   KernelCall call{.graph = graph, .node = graph.nodes[0], .binding = binding, .scratch = scratch};
@@ -470,10 +471,10 @@ TEST(RunKernel, ThreadsGiveTheSameBits) {
     Scratch scratch;
     for (const Node& node : graph.nodes) {
       std::vector<std::vector<float>> numbers;
-      std::vector<View> views;
+      std::vector<TensorView> views;
       const auto make = [&](TensorId id, std::size_t stream) {
         const std::vector<std::int64_t> shape = local_shape(graph[id], binding);
-        View v;
+        TensorView v;
         v.rank = static_cast<int>(shape.size());
         std::copy(shape.begin(), shape.end(), v.size.begin());
         auto& made = numbers.emplace_back(static_cast<std::size_t>(v.elements()));

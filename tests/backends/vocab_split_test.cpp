@@ -42,16 +42,16 @@ struct Split {
     made.random = Random(5);
     return made;
   }
-  View view(TensorId id, void* data, DType type = DType::F32) const {
-    View v{data, type, 0, {}};
+  TensorView view(TensorId id, void* data, DType type = DType::F32) const {
+    TensorView v{data, type, 0, {}};
     for (std::int64_t n : local_shape(graph[id], binding))
       v.size[static_cast<std::size_t>(v.rank++)] = n;
     return v;
   }
-  View in(std::size_t i, void* data, DType type = DType::F32) const {
+  TensorView in(std::size_t i, void* data, DType type = DType::F32) const {
     return view(graph.nodes[0].inputs[i], data, type);
   }
-  View out(void* data) const { return view(graph.nodes[0].outputs[0], data); }
+  TensorView out(void* data) const { return view(graph.nodes[0].outputs[0], data); }
 };
 
 std::vector<float> random_floats(std::size_t n, std::uint64_t seed) {
@@ -84,15 +84,15 @@ LossParts whole_loss(const std::vector<float>& logits, std::vector<std::int64_t>
   LossParts made;
   made.gradient.resize(x.size());
   KernelCall call = s.call(0);
-  const View in[] = {s.in(0, x.data()), s.in(1, labels.data(), DType::I64)};
-  const View out[] = {s.out(&made.loss)};
+  const TensorView in[] = {s.in(0, x.data()), s.in(1, labels.data(), DType::I64)};
+  const TensorView out[] = {s.out(&made.loss)};
   const FactView facts[] = {{"softmax", softmax.data(), DType::F32,
                              Bytes{static_cast<std::int64_t>(softmax.size() * sizeof(float))}}};
   call.inputs = in, call.outputs = out, call.facts = facts;
   run_kernel(call, Pass::Forward);
   float one = 1;
-  const View dy[] = {s.out(&one)};
-  const View dx[] = {s.in(0, made.gradient.data()), View{}};
+  const TensorView dy[] = {s.out(&one)};
+  const TensorView dx[] = {s.in(0, made.gradient.data()), TensorView{}};
   call.output_gradients = dy, call.input_gradients = dx;
   run_kernel(call, Pass::BackwardInput);
   return made;
@@ -118,7 +118,7 @@ TEST(VocabSplit, LossOfPartsIsTheLoss) {
       for (int rank = 0; rank < tp; ++rank) {
         x.push_back(columns(logits, classes, rank * n, n));
         statistics.emplace_back(kCount * kVocabStatistics);
-        const View in[] = {s.in(0, x.back().data()), s.in(1, labels.data(), DType::I64)};
+        const TensorView in[] = {s.in(0, x.back().data()), s.in(1, labels.data(), DType::I64)};
         KernelCall call = s.call(rank);
         call.inputs = in;
         vocab_statistics(call, statistics.back().data());
@@ -130,9 +130,9 @@ TEST(VocabSplit, LossOfPartsIsTheLoss) {
         auto& mine = x[static_cast<std::size_t>(rank)];
         std::vector<float> softmax(mine.size()), gradient(mine.size(), 7);
         float loss = 0, one = 1;
-        const View in[] = {s.in(0, mine.data()), s.in(1, labels.data(), DType::I64)};
-        const View out[] = {s.out(&loss)}, dy[] = {s.out(&one)};
-        const View dx[] = {s.in(0, gradient.data()), View{}};
+        const TensorView in[] = {s.in(0, mine.data()), s.in(1, labels.data(), DType::I64)};
+        const TensorView out[] = {s.out(&loss)}, dy[] = {s.out(&one)};
+        const TensorView dx[] = {s.in(0, gradient.data()), TensorView{}};
         const FactView facts[] = {
             {"softmax", softmax.data(), DType::F32,
              Bytes{static_cast<std::int64_t>(softmax.size() * sizeof(float))}}};
@@ -180,9 +180,9 @@ TEST(VocabSplit, EmbeddingsOfPartsSumToTheRows) {
     for (std::int64_t r = 0; r < n && rank * n + r < kRows; ++r)
       std::copy_n(&table[static_cast<std::size_t>((rank * n + r) * kWidth)], kWidth,
                   &mine[static_cast<std::size_t>(r * kWidth)]);
-    const View in[] = {s.in(0, ids.data(), DType::I64), s.in(1, mine.data())};
-    const View out[] = {s.out(y.data())}, d_out[] = {s.out(dy.data())};
-    const View dw[] = {View{}, s.in(1, gradient.data())};
+    const TensorView in[] = {s.in(0, ids.data(), DType::I64), s.in(1, mine.data())};
+    const TensorView out[] = {s.out(y.data())}, d_out[] = {s.out(dy.data())};
+    const TensorView dw[] = {TensorView{}, s.in(1, gradient.data())};
     KernelCall call = s.call(rank);
     call.inputs = in, call.outputs = out;
     run_kernel(call, Pass::Forward);
@@ -226,8 +226,9 @@ TEST(HeadSplit, AttentionOfPartsIsThatOfTheWhole) {
                              my_k = columns(k, kv * kWidth, kv_first, kv_width),
                              my_v = columns(v, kv * kWidth, kv_first, kv_width), y(my_q.size()),
                              statistics(my_q.size());
-          const View in[] = {s.in(0, my_q.data()), s.in(1, my_k.data()), s.in(2, my_v.data())};
-          const View out[] = {s.out(y.data())};
+          const TensorView in[] = {s.in(0, my_q.data()), s.in(1, my_k.data()),
+                                   s.in(2, my_v.data())};
+          const TensorView out[] = {s.out(y.data())};
           const FactView facts[] = {{"statistics", statistics.data(), DType::F32, Bytes{}}};
           KernelCall call = s.call(rank);
           call.inputs = in, call.outputs = out, call.facts = facts;

@@ -272,7 +272,7 @@ TEST(ModelGraph, PiecesHoldTheWholeModelAndCutsAreBetweenRanks) {
   EXPECT_EQ(sum, parameters(e->workload.scenario.model));
   EXPECT_EQ(cuts, 3);
   EXPECT_GT(layers, 32);
-  for (const OpGraph& graph : testing::non_empty(model.bodies))
+  for (const DrawnGraph& graph : testing::non_empty(model.bodies))
     for (const GraphEdge& edge : testing::non_empty(graph.edges)) {
       EXPECT_LT(edge.from, edge.to);  // in order of execution
       EXPECT_LT(graph.ops[edge.from].column, graph.ops[edge.to].column);

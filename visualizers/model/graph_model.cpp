@@ -50,13 +50,13 @@ class GraphBuilder {
   }
 
   // Who makes each tensor that is worked on; a collective takes its tensor over.
-  OpGraph ops_of(const Body& body) const {
-    OpGraph graph;
+  DrawnGraph ops_of(const Body& body) const {
+    DrawnGraph graph;
     const Graph& block = block_of(body).graph;
     std::map<TensorId, std::size_t> maker;
     for (const BodyOp& op : body.forward) {
       const std::size_t index = graph.ops.size();
-      GraphOp made;
+      DrawnOp made;
       made.name = op.name;
       made.forward = time_of(op);
       made.communication = op.communication;
@@ -89,9 +89,9 @@ class GraphBuilder {
     return graph;
   }
 
-  static void place_rows(OpGraph& graph) {
+  static void place_rows(DrawnGraph& graph) {
     std::map<int, int> used;
-    for (GraphOp& op : graph.ops) {
+    for (DrawnOp& op : graph.ops) {
       op.row = used[op.column]++;
       graph.columns = std::max(graph.columns, op.column + 1);
       graph.rows = std::max(graph.rows, op.row + 1);
@@ -113,7 +113,7 @@ class GraphBuilder {
     piece.count = run.count;
     piece.parameters = parameters(block) * run.count;
     piece.saved = saved_bytes(body) * run.count;
-    for (const GraphOp& op : model_.bodies[static_cast<std::size_t>(run.body)].ops)
+    for (const DrawnOp& op : model_.bodies[static_cast<std::size_t>(run.body)].ops)
       piece.forward += op.forward * run.count;
     piece.output = body.output;
     model_.pieces.push_back(std::move(piece));
@@ -153,7 +153,7 @@ DataTable graph_table(const GraphModel& model) {
                     piece.output.value,
                     piece.cut ? DataCell{piece.output.value * model.microbatches} : DataCell{}});
     items.push_back({ItemKind::Cell, i});
-    for (const GraphOp& op : model.bodies[static_cast<std::size_t>(piece.body)].ops) {
+    for (const DrawnOp& op : model.bodies[static_cast<std::size_t>(piece.body)].ops) {
       rows.push_back({piece.name,
                       op.name,
                       std::int64_t{piece.stage.value},

@@ -97,9 +97,9 @@ struct OpPlot {
   Rect area;
   float pitch = 100, width = 86, lift = 0;  // lift: px above the rows for edges that pass them
 
-  Rect box(const OpGraph& graph, const GraphOp& op) const {
+  Rect box(const DrawnGraph& graph, const DrawnOp& op) const {
     int in_column = 0;
-    for (const GraphOp& other : graph.ops) in_column += other.column == op.column;
+    for (const DrawnOp& other : graph.ops) in_column += other.column == op.column;
     const float all = static_cast<float>(in_column) * (kOpHeight + kOpGap) - kOpGap;
     const float most = static_cast<float>(graph.rows) * (kOpHeight + kOpGap) - kOpGap;
     return {area.x + pitch * static_cast<float>(op.column),
@@ -108,7 +108,7 @@ struct OpPlot {
   }
 };
 
-OpPlot op_plot(const Rect& area, const OpGraph& graph) {
+OpPlot op_plot(const Rect& area, const DrawnGraph& graph) {
   OpPlot plot;
   plot.area = area;
   plot.pitch = std::clamp(area.width / static_cast<float>(std::max(1, graph.columns)),
@@ -121,7 +121,7 @@ OpPlot op_plot(const Rect& area, const OpGraph& graph) {
   return plot;
 }
 
-void draw_op_edges(Drawing& drawing, const OpPlot& plot, const OpGraph& graph,
+void draw_op_edges(Drawing& drawing, const OpPlot& plot, const DrawnGraph& graph,
                    const GraphState& state) {
   int passing = 0;
   for (const GraphEdge& edge : graph.edges) {
@@ -142,7 +142,7 @@ void draw_op_edges(Drawing& drawing, const OpPlot& plot, const OpGraph& graph,
 void draw_ops(Drawing& drawing, const Rect& area, const GraphModel& model,
               const GraphState& state) {
   const GraphPiece& piece = model.pieces[state.open];
-  const OpGraph& graph = model.bodies[static_cast<std::size_t>(piece.body)];
+  const DrawnGraph& graph = model.bodies[static_cast<std::size_t>(piece.body)];
   const ClipScope clip(drawing, area);
   const Rect header{area.x, area.y, area.width, kSectionBar};
   const std::string title = piece.count > 1 ? "one of " + piece.name : piece.name;
@@ -154,7 +154,7 @@ void draw_ops(Drawing& drawing, const Rect& area, const GraphModel& model,
       {area.x + 10, area.y + kSectionBar + 4, area.width - 20, area.height - kSectionBar}, graph);
   draw_op_edges(drawing, plot, graph, state);
   for (std::size_t i = 0; i < graph.ops.size(); ++i) {
-    const GraphOp& op = graph.ops[i];
+    const DrawnOp& op = graph.ops[i];
     const Rect box = plot.box(graph, op);
     const Item item{ItemKind::Dot, i};
     const Ink ink = op.communication ? Ink::Communication : Ink::Raised;
@@ -170,7 +170,7 @@ void draw_ops(Drawing& drawing, const Rect& area, const GraphModel& model,
 }
 
 float ops_height(const GraphModel& model, const GraphState& state) {
-  const OpGraph& graph = model.bodies[static_cast<std::size_t>(model.pieces[state.open].body)];
+  const DrawnGraph& graph = model.bodies[static_cast<std::size_t>(model.pieces[state.open].body)];
   return kSectionBar + 70 + static_cast<float>(graph.rows) * (kOpHeight + kOpGap);
 }
 
@@ -241,9 +241,9 @@ Hover describe_graph(const GraphModel& model, const GraphState& state, Item item
   }
   if (item.kind != ItemKind::Dot || model.pieces.empty()) return {};
   const std::size_t open = std::min(state.open, model.pieces.size() - 1);
-  const OpGraph& graph = model.bodies[static_cast<std::size_t>(model.pieces[open].body)];
+  const DrawnGraph& graph = model.bodies[static_cast<std::size_t>(model.pieces[open].body)];
   if (item.tag >= graph.ops.size()) return {};
-  const GraphOp& op = graph.ops[item.tag];
+  const DrawnOp& op = graph.ops[item.tag];
   Hover hover{op.name,
               op.communication ? "among " + op.op + " ranks" : op.op,
               format_duration(op.forward),

@@ -29,7 +29,7 @@ struct GraphPiece {
 };
 
 /// An op of a piece, or a collective among its ranks.
-struct GraphOp {
+struct DrawnOp {
   std::string name, op;  // "q_proj", "matmul"; a collective: "all-reduce", "tensor"
   bool communication = false;
   int column = 0, row = 0;
@@ -41,15 +41,15 @@ struct GraphEdge {
   std::string tensor;
   Bytes bytes{};
 };
-struct OpGraph {
-  std::vector<GraphOp> ops;  // in order of execution
+struct DrawnGraph {
+  std::vector<DrawnOp> ops;  // in order of execution
   std::vector<GraphEdge> edges;
   int columns = 0, rows = 0;
 };
 
 struct GraphModel {
   std::vector<GraphPiece> pieces;
-  std::vector<OpGraph> bodies;  // by GraphPiece::body
+  std::vector<DrawnGraph> bodies;  // by GraphPiece::body
   std::int64_t microbatches = 1;
   std::string link;  // that messages between stages cross
 };

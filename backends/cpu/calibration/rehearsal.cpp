@@ -31,8 +31,8 @@ AlignedBytes hold(Bytes bytes) {
   return held;
 }
 
-View view_of(const Tensor& tensor, const Binding& binding, DType type) {
-  View view;
+TensorView view_of(const Tensor& tensor, const Binding& binding, DType type) {
+  TensorView view;
   view.type = type;
   view.rank = static_cast<int>(std::min<std::size_t>(tensor.shape.size(), kMostDims));
   for (int i = 0; i < view.rank; ++i)
@@ -42,7 +42,7 @@ View view_of(const Tensor& tensor, const Binding& binding, DType type) {
 }
 
 // Fills a tensor with numbers of the size usual in training; vectors are near one, as norms are.
-void fill(const View& view, TensorKind kind, const Random& random) {
+void fill(const TensorView& view, TensorKind kind, const Random& random) {
   const std::int64_t n = view.elements();
   std::vector<float> values(static_cast<std::size_t>(n));
   const double scale =
@@ -78,13 +78,13 @@ std::int64_t limit_of(const Graph& graph, TensorId id, const Binding& binding) {
 // The operands of a single layer.
 struct Rehearsal::Layer {
   std::vector<AlignedBytes> held;
-  std::vector<View> tensors;                 // by tensor of the graph
-  std::vector<View> weight_gradients;        // by tensor; parameters only
+  std::vector<TensorView> tensors;           // by tensor of the graph
+  std::vector<TensorView> weight_gradients;  // by tensor; parameters only
   std::vector<std::vector<FactView>> facts;  // by node
   std::vector<ParameterPart> parts;
   std::vector<std::vector<void*>> states;  // by part
 
-  View take(View view) {
+  TensorView take(TensorView view) {
     held.push_back(hold(view.bytes()));
     view.data = held.back().get();
     return view;
@@ -99,9 +99,9 @@ struct Rehearsal::Layer {
 struct Rehearsal::Kind {
   const Body* body = nullptr;
   const Graph* graph = nullptr;
-  std::vector<bool> kept;       // by tensor: kept until backward, or from step to step
-  Layer shared;                 // tensors that are not kept
-  std::vector<View> gradients;  // by tensor
+  std::vector<bool> kept;             // by tensor: kept until backward, or from step to step
+  Layer shared;                       // tensors that are not kept
+  std::vector<TensorView> gradients;  // by tensor
   std::vector<Layer> layers;
   std::set<std::pair<const Layer*, std::uint32_t>> written;  // gradients written in this backward
 };
@@ -130,17 +130,17 @@ Binding whole(Binding binding) {
 }
 
 // The largest size of the tensor that any op sees.
-View largest_view(const Workload& w, const Tensor& tensor) {
+TensorView largest_view(const Workload& w, const Tensor& tensor) {
   return view_of(tensor, whole(w.layout.binding), storage_type(tensor.kind, w.layout.precision));
 }
 
-View seen_by(const Workload& w, const Node& node, const Tensor& tensor, View view) {
+TensorView seen_by(const Workload& w, const Node& node, const Tensor& tensor, TensorView view) {
   if (!view.there() || node.split != TensorSplit::None) return view;
   Tensor part = tensor;  // indices are as many as the rows they select
   for (Dim& dim : part.shape)
     if (tensor.kind == TensorKind::Index && dim.axis == Axis::Sequence)
       dim.axis = Axis::SequenceRegion;
-  View seen = view_of(part, w.layout.binding, view.type);
+  TensorView seen = view_of(part, w.layout.binding, view.type);
   seen.data = view.data;
   return seen;
 }
@@ -153,7 +153,7 @@ bool has_gradient(const Tensor& tensor) {
 Bytes layer_bytes(const Workload& w, const Graph& graph, const std::vector<bool>& kept) {
   Bytes sum{};
   for (std::size_t t = 0; t < kept.size(); ++t) {
-    const View view = largest_view(w, graph.tensors[t]);
+    const TensorView view = largest_view(w, graph.tensors[t]);
     if (kept[t]) sum += view.bytes();
     if (graph.tensors[t].kind == TensorKind::Parameter)
       sum += Bytes{view.elements() *
@@ -162,7 +162,7 @@ Bytes layer_bytes(const Workload& w, const Graph& graph, const std::vector<bool>
   return sum;
 }
 
-void fill_tensor(const Workload& w, const Graph& graph, std::size_t t, const View& view,
+void fill_tensor(const Workload& w, const Graph& graph, std::size_t t, const TensorView& view,
                  const Random& random) {
   const TensorKind kind = graph.tensors[t].kind;
   if (kind == TensorKind::Index) {
@@ -190,9 +190,9 @@ void run(const KernelCall& call, Pass pass) {
 
 }  // namespace
 
-void Rehearsal::add_parameter(Layer& layer, std::size_t tensor, const View& view) const {
+void Rehearsal::add_parameter(Layer& layer, std::size_t tensor, const TensorView& view) const {
   const Precision& precision = workload_.layout.precision;
-  View gradient = view;
+  TensorView gradient = view;
   gradient.type = precision.gradient;
   gradient = layer.take(gradient);
   layer.weight_gradients.back() = gradient;
@@ -215,7 +215,7 @@ void Rehearsal::add_layer(Kind& kind, std::uint64_t stream) const {
   const Graph& graph = *kind.graph;
   Layer layer;
   for (std::size_t t = 0; t < graph.tensors.size(); ++t) {
-    View view = kind.shared.tensors[t];
+    TensorView view = kind.shared.tensors[t];
     layer.weight_gradients.push_back({});
     if (!view.there()) {
       view = layer.take(largest_view(workload_, graph.tensors[t]));
@@ -243,7 +243,7 @@ void Rehearsal::add_kind(const Body& body, int layers, Bytes most) {
   kind->kept = kept_tensors(workload_, graph);
   for (std::size_t t = 0; t < graph.tensors.size(); ++t) {
     const Tensor& tensor = graph.tensors[t];
-    View passing, gradient;
+    TensorView passing, gradient;
     if (!kind->kept[t])
       fill(passing = kind->shared.take(largest_view(workload_, tensor)), tensor.kind, Random(1, t));
     if (has_gradient(tensor))
@@ -305,21 +305,21 @@ void Rehearsal::run_pass(Kind& kind, Layer& layer, const BodyOp& op, const Took&
   const Node& node = graph[op.node];
   if (!cpu_kernel(*node.op).refused.empty()) return;
   const bool forward = op.pass == Pass::Forward;
-  std::vector<View> inputs, outputs, output_gradients, input_gradients, weight_gradients;
+  std::vector<TensorView> inputs, outputs, output_gradients, input_gradients, weight_gradients;
   std::vector<std::uint8_t> adds;
-  const auto seen = [&](TensorId id, const View& view) {
+  const auto seen = [&](TensorId id, const TensorView& view) {
     return seen_by(workload_, node, graph[id], view);
   };
   for (const TensorId id : node.inputs) {
     inputs.push_back(seen(id, layer.tensors[id.value]));
     const bool wanted = op.pass == Pass::BackwardInput && kind.gradients[id.value].there();
-    input_gradients.push_back(wanted ? seen(id, kind.gradients[id.value]) : View{});
+    input_gradients.push_back(wanted ? seen(id, kind.gradients[id.value]) : TensorView{});
     adds.push_back(wanted && !kind.written.insert({&layer, id.value}).second);
-    weight_gradients.push_back(forward ? View{} : layer.weight_gradients[id.value]);
+    weight_gradients.push_back(forward ? TensorView{} : layer.weight_gradients[id.value]);
   }
   for (const TensorId id : node.outputs) {
     outputs.push_back(seen(id, layer.tensors[id.value]));
-    output_gradients.push_back(forward ? View{} : seen(id, kind.gradients[id.value]));
+    output_gradients.push_back(forward ? TensorView{} : seen(id, kind.gradients[id.value]));
   }
   KernelCall call{.graph = graph,
                   .node = node,
@@ -348,7 +348,7 @@ void Rehearsal::update(Kind& kind, const Took& took) {
       rule_->apply(part, facts, rule_->needs_norms() ? rule_->norms(part, facts) : TensorNorms{});
     }
     // Whatever consumes gradients clears them for the next step.
-    for (const View& g : layer.weight_gradients)
+    for (const TensorView& g : layer.weight_gradients)
       if (g.there()) std::memset(g.data, 0, static_cast<std::size_t>(g.bytes().value));
     took(kind.body->update.front().work, thread_processor_time() - before);
   }

@@ -33,7 +33,7 @@ class Rehearsal {
   struct Kind;
   void add_kind(const Body&, int layers, Bytes most);
   void add_layer(Kind&, std::uint64_t stream) const;
-  void add_parameter(Layer&, std::size_t tensor, const View&) const;
+  void add_parameter(Layer&, std::size_t tensor, const TensorView&) const;
   void run_pass(Kind&, Layer&, const BodyOp&, const Took&);
   void update(Kind&, const Took&);
 

@@ -75,7 +75,7 @@ void CpuExecution::send(const At& a) {
 void CpuExecution::reduce_tensor(const At& a, std::span<const int> members) {
   const std::size_t l = plan_.layer_of(a.task.layer);
   const OpRun& op = op_of(a);
-  std::vector<View> from, to;
+  std::vector<TensorView> from, to;
   for (int peer : members) {
     DeviceState& device = state(a.device.device(), peer);
     Flight& f = device.flight(a.place, a.microbatch);
@@ -86,15 +86,15 @@ void CpuExecution::reduce_tensor(const At& a, std::span<const int> members) {
   }
   const DType type = from[0].type;
   std::vector<const void*> parts;
-  for (const View& v : from) parts.push_back(v.data);
+  for (const TensorView& v : from) parts.push_back(v.data);
   switch (a.task.collective) {
     case CollectiveKind::AllReduce: {
       std::vector<void*> outs;
-      for (const View& v : to) outs.push_back(v.data);
+      for (const TensorView& v : to) outs.push_back(v.data);
       return sum_into(parts, outs, type, from[0].elements());
     }
     case CollectiveKind::AllGather:  // the sequence is the first dimension, so parts are contiguous
-      for (const View& v : to)
+      for (const TensorView& v : to)
         for (std::size_t r = 0; r < from.size(); ++r)
           std::memcpy(element(static_cast<std::byte*>(v.data),
                               static_cast<std::int64_t>(r) * from[r].elements(), type),

@@ -281,7 +281,7 @@ std::int64_t CpuExecution::samples_before() const {
 void CpuExecution::fill(const LayerLayout& layout, std::size_t operand, std::int32_t microbatch,
                         int data_rank, void* into) const {
   const TensorId tensor = layout.data[operand].first;
-  const View& view = layout.local[tensor.value];
+  const TensorView& view = layout.local[tensor.value];
   const std::int64_t micro = plan_.workload.scenario.plan.batch.micro;
   const DataRequest request{plan_.workload.scenario.model,
                             *layout.graph,

@@ -94,13 +94,13 @@ class CpuExecution final : public Execution {
   const std::byte* weights_read(const At&, const StageState&) const;
   // A parameter as its layer sees it, and the first element and the layer of what it is stored in.
   struct Owned {
-    View view;
+    TensorView view;
     std::int64_t offset;
     const PlacedLayer& layer;
   };
   Owned owned(const At&, std::size_t layer, TensorId) const;
-  View parameter(const At&, std::size_t layer, const LayerFlight&, TensorId, Pass) const;
-  View parameter_gradient(const At&, std::size_t layer, const LayerFlight&, TensorId) const;
+  TensorView parameter(const At&, std::size_t layer, const LayerFlight&, TensorId, Pass) const;
+  TensorView parameter_gradient(const At&, std::size_t layer, const LayerFlight&, TensorId) const;
   std::int64_t sample(std::int32_t microbatch, int data_rank) const;
   std::int64_t samples_before() const;  // in microbatches of all ranks, before this repetition
 

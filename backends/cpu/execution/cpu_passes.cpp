@@ -15,9 +15,9 @@ namespace {
 constexpr std::size_t kOperands = 32;
 
 struct Views {
-  std::array<View, kOperands> list{};
-  std::vector<View> more;
-  std::span<View> of(std::size_t n) {
+  std::array<TensorView, kOperands> list{};
+  std::vector<TensorView> more;
+  std::span<TensorView> of(std::size_t n) {
     if (n <= kOperands) return {list.data(), n};
     more.resize(n);
     return more;
@@ -131,15 +131,15 @@ void CpuExecution::with_call(const At& a, std::size_t l, Flight& f, const Kernel
   LayerFlight& layer = f.layers[l];
   Views storage[4];
   const auto find = [&](Views& views, const std::vector<Operand>& operands) {
-    const std::span<View> list = views.of(operands.size());
+    const std::span<TensorView> list = views.of(operands.size());
     for (std::size_t i = 0; i < operands.size(); ++i)
       list[i] = operands[i].where == Operand::Where::Parameter
                     ? parameter(a, l, layer, operands[i].tensor, run.pass)
                     : a.device.view(a.place, l, f, operands[i]);
     return list;
   };
-  const std::span<View> inputs = find(storage[0], run.inputs),
-                        outputs = find(storage[1], run.outputs);
+  const std::span<TensorView> inputs = find(storage[0], run.inputs),
+                              outputs = find(storage[1], run.outputs);
   const int rank = plan_.peers.tensor_rank(a.peer);
   // A product divided by rows adds its bias on one rank only.
   if (node.split == TensorSplit::Row && rank > 0 && run.pass == Pass::Forward && inputs.size() > 2)
@@ -185,21 +185,21 @@ void CpuExecution::with_call(const At& a, std::size_t l, Flight& f, const Kernel
   float loss = scales_loss_ ? static_cast<float>(scaler_.scale()) : 1.0f;
   const bool is_loss = plan_.last_stage(place) && l + 1 == f.layers.size() &&
                        node.outputs[0] == layout.graph->output;
-  View scalar;
+  TensorView scalar;
   scalar.data = &loss;
   if (is_loss && run.pass == Pass::Forward) outputs[0] = scalar;
   Views weights;
   if (run.pass != Pass::Forward) {
-    const std::span<View> from = find(storage[2], run.output_gradients);
+    const std::span<TensorView> from = find(storage[2], run.output_gradients);
     if (is_loss) from[0] = scalar;
     call.output_gradients = from;
     call.input_gradients = find(storage[3], run.input_gradients);
     call.adds = run.adds;
-    const std::span<View> list = weights.of(run.inputs.size());
+    const std::span<TensorView> list = weights.of(run.inputs.size());
     for (std::size_t i = 0; i < list.size(); ++i)
       list[i] = run.inputs[i].where == Operand::Where::Parameter
                     ? parameter_gradient(a, l, layer, run.inputs[i].tensor)
-                    : View{};
+                    : TensorView{};
     call.weight_gradients = list;
   }
   call_kernel(call, is_loss ? &loss : nullptr);
@@ -273,15 +273,15 @@ CpuExecution::Owned CpuExecution::owned(const At& a, std::size_t l, TensorId ten
   const PlacedLayer& layer = place.layers[l];
   const PlacedParameter& own =
       layer.parameters[static_cast<std::size_t>(layer.of_tensor[tensor.value])];
-  View view = plan_.layouts[static_cast<std::size_t>(layer.layout)].local[tensor.value];
+  TensorView view = plan_.layouts[static_cast<std::size_t>(layer.layout)].local[tensor.value];
   view.transposed = own.owner >= 0 && own.transposed;
   if (own.owner < 0) return {view, own.offset, layer};
   const PlacedLayer& owner = place.layers[static_cast<std::size_t>(own.owner_layer)];
   return {view, owner.parameters[static_cast<std::size_t>(own.owner)].offset, owner};
 }
 
-View CpuExecution::parameter(const At& a, std::size_t l, const LayerFlight& flight, TensorId tensor,
-                             Pass pass) const {
+TensorView CpuExecution::parameter(const At& a, std::size_t l, const LayerFlight& flight,
+                                   TensorId tensor, Pass pass) const {
   const StageState& stage = a.device.stage(a.place);
   auto [view, offset, owner] = owned(a, l, tensor);
   const std::size_t each = static_cast<std::size_t>(bytes_of(view.type));
@@ -321,8 +321,8 @@ const std::byte* CpuExecution::weights_read(const At& a, const StageState& stage
   return stage.weights[set].data;
 }
 
-View CpuExecution::parameter_gradient(const At& a, std::size_t l, const LayerFlight& flight,
-                                      TensorId tensor) const {
+TensorView CpuExecution::parameter_gradient(const At& a, std::size_t l, const LayerFlight& flight,
+                                            TensorId tensor) const {
   const StageState& stage = a.device.stage(a.place);
   auto [view, offset, owner] = owned(a, l, tensor);
   view.type = plan_.workload.layout.precision.gradient;
@@ -351,7 +351,7 @@ void CpuExecution::read_data(const At& a, const LayerLayout& layout, std::size_t
     if (layout.data_at[i] != static_cast<std::uint32_t>(a.task.op)) continue;
     const bool flows = layout.data[i].first == layout.graph->input;
     if (flows && plan_.places[a.place].layers[l].model_layer > 0) continue;
-    const View into = a.device.view(a.place, l, f, layout.data[i].second);
+    const TensorView into = a.device.view(a.place, l, f, layout.data[i].second);
     if (!into.there())
       refuse("there is no place for \"" + (*layout.graph)[layout.data[i].first].name + "\"");
     const int rank = plan_.peers.data_rank(a.peer);

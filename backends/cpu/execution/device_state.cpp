@@ -170,11 +170,12 @@ void DeviceState::give_back(std::size_t place, std::int32_t microbatch, const Ta
 
 // --- views ---
 
-View DeviceState::view(std::size_t place, std::size_t l, Flight& f, const Operand& operand) const {
+TensorView DeviceState::view(std::size_t place, std::size_t l, Flight& f,
+                             const Operand& operand) const {
   if (!operand.there() || operand.where == Operand::Where::Parameter) return {};
   const StagePlacement& stage = plan_.places[place];
   const LayerLayout& layout = plan_.layouts[static_cast<std::size_t>(stage.layers[l].layout)];
-  View view = (operand.whole ? layout.whole : layout.local)[operand.tensor.value];
+  TensorView view = (operand.whole ? layout.whole : layout.local)[operand.tensor.value];
   LayerFlight& layer = f.layers[l];
   const auto index = static_cast<std::size_t>(operand.index);
   if (operand.where == Operand::Where::Saved) {

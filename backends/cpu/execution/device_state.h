@@ -85,7 +85,7 @@ class DeviceState {
   void give_back(std::size_t place, std::int32_t microbatch, const Task&, BufferId);
 
   /// The tensor at its address; without data if it is not held.
-  View view(std::size_t place, std::size_t layer, Flight&, const Operand&) const;
+  TensorView view(std::size_t place, std::size_t layer, Flight&, const Operand&) const;
 
   Bytes scratch{};  // the most that its kernels took
 

@@ -14,7 +14,7 @@ namespace {
 struct Buffer32 {
   std::vector<float> numbers;
   std::vector<std::int64_t> indices;
-  View view;
+  TensorView view;
 };
 
 class Evaluator {
@@ -91,7 +91,7 @@ class Evaluator {
     std::vector<bool> there(graph.tensors.size(), false);
     if (layer > 0) tensors[graph.input.value] = std::move(input), there[graph.input.value] = true;
     for (const Node& node : graph.nodes) {
-      std::vector<View> inputs, outputs;
+      std::vector<TensorView> inputs, outputs;
       for (TensorId in : node.inputs) {
         if (!there[in.value]) {
           const bool parameter_here = graph[in].kind == TensorKind::Parameter;
@@ -125,8 +125,8 @@ class Evaluator {
     return b;
   }
 
-  void compute(const Graph& graph, const Node& node, const std::vector<View>& inputs,
-               const std::vector<View>& outputs) {
+  void compute(const Graph& graph, const Node& node, const std::vector<TensorView>& inputs,
+               const std::vector<TensorView>& outputs) {
     if (node.op->name == "dropout") {
       std::copy_n(inputs[0].f32(), inputs[0].elements(), outputs[0].f32());
       return;
@@ -155,7 +155,7 @@ class Evaluator {
     run_kernel(call, Pass::Forward);
   }
 
-  void count_right(const View& logits, const View& labels) {
+  void count_right(const TensorView& logits, const TensorView& labels) {
     const std::int64_t rows = labels.elements(), classes = logits.elements() / rows;
     for (std::int64_t r = 0; r < rows; ++r) {
       const float* row = logits.f32() + r * classes;

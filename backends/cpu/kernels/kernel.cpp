@@ -33,11 +33,11 @@ class Conversion {
 
   void run(KernelFunction function, bool forward) {
     KernelCall inner = call_;
-    const std::vector<View> in = views(call_.inputs, true, false);
-    const std::vector<View> out = views(call_.outputs, !forward, forward);
-    const std::vector<View> dy = views(call_.output_gradients, true, false);
-    const std::vector<View> dw = views(call_.weight_gradients, true, true);
-    std::vector<View> dx(call_.input_gradients.begin(), call_.input_gradients.end());
+    const std::vector<TensorView> in = views(call_.inputs, true, false);
+    const std::vector<TensorView> out = views(call_.outputs, !forward, forward);
+    const std::vector<TensorView> dy = views(call_.output_gradients, true, false);
+    const std::vector<TensorView> dw = views(call_.weight_gradients, true, true);
+    std::vector<TensorView> dx(call_.input_gradients.begin(), call_.input_gradients.end());
     for (std::size_t i = 0; i < dx.size(); ++i)
       replace(dx[i].data, dx[i].type, dx[i].elements(), i < call_.adds.size() && call_.adds[i] != 0,
               true);
@@ -75,9 +75,9 @@ class Conversion {
     type = DType::F32;
   }
 
-  std::vector<View> views(std::span<const View> list, bool read, bool write) {
-    std::vector<View> made(list.begin(), list.end());
-    for (View& v : made) replace(v.data, v.type, v.elements(), read, write);
+  std::vector<TensorView> views(std::span<const TensorView> list, bool read, bool write) {
+    std::vector<TensorView> made(list.begin(), list.end());
+    for (TensorView& v : made) replace(v.data, v.type, v.elements(), read, write);
     return made;
   }
 
@@ -88,7 +88,7 @@ class Conversion {
 
 }  // namespace
 
-std::int64_t View::elements() const {
+std::int64_t TensorView::elements() const {
   std::int64_t count = 1;
   for (int i = 0; i < rank; ++i) count *= size[static_cast<std::size_t>(i)];
   return count;

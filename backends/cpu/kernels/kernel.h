@@ -19,7 +19,7 @@ namespace trainyard {
 inline constexpr int kMostDims = 6;
 
 /// A tensor in place, row-major and dense. Null data means that it is absent.
-struct View {
+struct TensorView {
   void* data = nullptr;
   DType type = DType::F32;  // F32, BF16, F16; I64 for indices, Bool for masks
   int rank = 0;
@@ -54,18 +54,18 @@ struct KernelCall {
   bool flash_attention = true;
   Random random{0};  // for dropout masks; the same whenever the op runs again
   // Forward: all present. Backward: those that saved() keeps, and parameters.
-  std::span<const View> inputs = {};
-  std::span<const View> outputs = {};  // forward: written; backward: those that saved() keeps
-  std::span<const View> output_gradients = {};  // backward only
+  std::span<const TensorView> inputs = {};
+  std::span<const TensorView> outputs = {};  // forward: written; backward: those that saved() keeps
+  std::span<const TensorView> output_gradients = {};  // backward only
   /// In backward_input it is written, or added to if `adds` says so; absent = not wanted. It never
   /// aliases any other operand. In backward_weight of a kernel that `reads_input_gradients` it is
   /// what backward_input wrote, if that still exists and nothing else was added to it.
-  std::span<const View> input_gradients = {};
+  std::span<const TensorView> input_gradients = {};
   std::span<const std::uint8_t> adds = {};  // by input; empty = none
   /// By input, present for parameters only. Gradients are always added (accumulation over
   /// microbatches). Both backward passes may receive them; each adds only what its reference gives
   /// in that pass.
-  std::span<const View> weight_gradients = {};
+  std::span<const TensorView> weight_gradients = {};
   std::span<const FactView> facts = {};
   Scratch& scratch;
   int tensor_rank = 0;  // which part of a dimension divided by tp this device has

@@ -13,20 +13,21 @@ namespace trainyard {
 [[noreturn]] void missing_operand(const KernelCall&, const char* what, std::size_t position,
                                   const std::vector<TensorId>& ids);
 
-inline const View& operand(const KernelCall& call, std::span<const View> list, const char* what,
-                           std::size_t position, const std::vector<TensorId>& ids) {
+inline const TensorView& operand(const KernelCall& call, std::span<const TensorView> list,
+                                 const char* what, std::size_t position,
+                                 const std::vector<TensorId>& ids) {
   if (position < list.size() && list[position].there()) return list[position];
   missing_operand(call, what, position, ids);
 }
 
 /// Each throws Error{Internal}, naming op and tensor, if the operand is absent.
-inline const View& input(const KernelCall& call, std::size_t i) {
+inline const TensorView& input(const KernelCall& call, std::size_t i) {
   return operand(call, call.inputs, "its input ", i, call.node.inputs);
 }
-inline const View& output(const KernelCall& call, std::size_t i = 0) {
+inline const TensorView& output(const KernelCall& call, std::size_t i = 0) {
   return operand(call, call.outputs, "its output ", i, call.node.outputs);
 }
-inline const View& output_gradient(const KernelCall& call, std::size_t i = 0) {
+inline const TensorView& output_gradient(const KernelCall& call, std::size_t i = 0) {
   return operand(call, call.output_gradients, "the gradient of ", i, call.node.outputs);
 }
 const FactView& needed_fact(const KernelCall&, std::string_view what);
@@ -34,7 +35,7 @@ const FactView& needed_fact(const KernelCall&, std::string_view what);
 /// Where the gradient of input i goes in this pass, and whether it is added there, as a parameter's
 /// always is. If absent, the gradient is not wanted.
 struct Target {
-  View view;
+  TensorView view;
   bool add = false;
   explicit operator bool() const { return view.there(); }
 };
@@ -47,9 +48,11 @@ inline Target target(const KernelCall& call, std::size_t i) {
 }
 
 /// The size of the last dimension, and the number of rows of that size.
-inline std::int64_t width(const View& v) {
+inline std::int64_t width(const TensorView& v) {
   return v.rank == 0 ? 1 : v.size[static_cast<std::size_t>(v.rank - 1)];
 }
-inline std::int64_t rows(const View& v) { return width(v) == 0 ? 0 : v.elements() / width(v); }
+inline std::int64_t rows(const TensorView& v) {
+  return width(v) == 0 ? 0 : v.elements() / width(v);
+}
 
 }  // namespace trainyard

@@ -41,7 +41,7 @@ void write(const std::vector<double>& values, void* data, DType type) {
   }
 }
 
-std::vector<double> transposed(const std::vector<double>& values, const View& v, bool back) {
+std::vector<double> transposed(const std::vector<double>& values, const TensorView& v, bool back) {
   const auto rows = static_cast<std::size_t>(v.size[0]),
              columns = static_cast<std::size_t>(v.size[1]);
   std::vector<double> turned(values.size());
@@ -53,15 +53,17 @@ std::vector<double> transposed(const std::vector<double>& values, const View& v,
   return turned;
 }
 
-std::vector<std::int64_t> shape(const View& v) { return {v.size.begin(), v.size.begin() + v.rank}; }
+std::vector<std::int64_t> shape(const TensorView& v) {
+  return {v.size.begin(), v.size.begin() + v.rank};
+}
 
-HostTensor host_tensor(const View& v) {
+HostTensor host_tensor(const TensorView& v) {
   HostTensor made{shape(v), numbers(v.data, v.type, v.elements())};
   if (v.transposed) made.values = transposed(made.values, v, false);
   return made;
 }
 
-void expect_elements(const KernelCall& call, const HostTensor& made, const View& place,
+void expect_elements(const KernelCall& call, const HostTensor& made, const TensorView& place,
                      const char* what) {
   if (static_cast<std::int64_t>(made.values.size()) != place.elements())
     throw Error(Error::Kind::Internal,
@@ -69,7 +71,7 @@ void expect_elements(const KernelCall& call, const HostTensor& made, const View&
                     " elements, and room for " + std::to_string(place.elements()));
 }
 
-void add_to(const KernelCall& call, const HostTensor& part, const View& sum, bool add) {
+void add_to(const KernelCall& call, const HostTensor& part, const TensorView& sum, bool add) {
   expect_elements(call, part, sum, "gradient");
   HostTensor total = part;
   if (add) {
@@ -106,10 +108,10 @@ struct Converted {
     call.kept = kept;
   }
 
-  static void convert(std::span<const View> views, std::vector<HostTensor>& tensors,
+  static void convert(std::span<const TensorView> views, std::vector<HostTensor>& tensors,
                       std::vector<const HostTensor*>& list) {
     tensors.reserve(views.size());
-    for (const View& v : views) {
+    for (const TensorView& v : views) {
       tensors.push_back(v.there() ? host_tensor(v) : HostTensor{});
       list.push_back(v.there() ? &tensors.back() : nullptr);
     }
@@ -120,7 +122,7 @@ void reference_forward(const KernelCall& call) {
   const Converted converted(call, false);
   const ReferenceResult result = reference(*call.node.op).forward(converted.call);
   for (std::size_t i = 0; i < result.outputs.size(); ++i) {
-    const View& place = output(call, i);
+    const TensorView& place = output(call, i);
     expect_elements(call, result.outputs[i], place, "output");
     write(result.outputs[i].values, place.data, place.type);
   }

@@ -24,7 +24,7 @@ TRAINYARD_VECTORISED void add_to(std::int64_t n, const float* x, float* y) {
   each_lane(n, y, true, [](Lanes a) TRAINYARD_INLINED { return a; }, x);
 }
 
-void put_sum(const void* part, DType type, const View& sum, bool add, Scratch& scratch) {
+void put_sum(const void* part, DType type, const TensorView& sum, bool add, Scratch& scratch) {
   const Scratch::Frame frame(scratch);
   const std::int64_t count = sum.elements();
   const auto in_floats = [&](const void* from, DType format) {

@@ -19,7 +19,7 @@ std::int64_t qkv_width(const KernelCall& call) {
   return call.graph[call.node.inputs[0]].shape.back().size / (3 * attribute(call.node, "heads", 1));
 }
 void split_forward(const KernelCall& call) {
-  const View& x = input(call, 0);
+  const TensorView& x = input(call, 0);
   const std::int64_t size = qkv_width(call), heads = x.elements() / (3 * size);
   for (std::size_t part = 0; part < 3; ++part)
     give_rows(heads, size, x.f32() + static_cast<std::int64_t>(part) * size, 3 * size,
@@ -38,14 +38,14 @@ void split_backward(const KernelCall& call) {
 
 struct Joined {
   std::int64_t own, shared, heads, rows;
-  Joined(const KernelCall& call, const View& y)
+  Joined(const KernelCall& call, const TensorView& y)
       : own(head_width(call, 0)),
         shared(call.graph[call.node.inputs[1]].shape.back().size),
         heads(width(y) / (own + shared)),
         rows(trainyard::rows(y)) {}
 };
 void concat_forward(const KernelCall& call) {
-  const View& y = output(call);
+  const TensorView& y = output(call);
   const Joined j(call, y);
   const std::int64_t size = j.own + j.shared;
   give_rows(j.rows * j.heads, j.own, input(call, 0).f32(), j.own, y.f32(), size, false);
@@ -54,7 +54,7 @@ void concat_forward(const KernelCall& call) {
               j.heads * size, false);
 }
 void concat_backward(const KernelCall& call) {
-  const View& dy = output_gradient(call);
+  const TensorView& dy = output_gradient(call);
   const Joined j(call, dy);
   const std::int64_t size = j.own + j.shared;
   if (const Target d = target(call, 0))
@@ -69,13 +69,13 @@ void concat_backward(const KernelCall& call) {
 
 // The sequence is the first dimension, so the first tokens of all samples come first.
 void first_forward(const KernelCall& call) {
-  const View& y = output(call);
+  const TensorView& y = output(call);
   give_rows(1, y.elements(), input(call, 0).f32(), 0, y.f32(), 0, false);
 }
 void first_backward(const KernelCall& call) {
   const Target dx = target(call, 0);
   if (!dx) return;
-  const View& dy = output_gradient(call);
+  const TensorView& dy = output_gradient(call);
   give_rows(1, dy.elements(), dy.f32(), 0, dx.view.f32(), 0, dx.add);
   if (!dx.add) std::fill(dx.view.f32() + dy.elements(), dx.view.f32() + dx.view.elements(), 0.0f);
 }
@@ -84,7 +84,7 @@ void first_backward(const KernelCall& call) {
 
 struct Patches {
   std::int64_t tokens, batch, width;
-  explicit Patches(const View& y) : tokens(y.size[0]), batch(y.size[1]), width(y.size[2]) {}
+  explicit Patches(const TensorView& y) : tokens(y.size[0]), batch(y.size[1]), width(y.size[2]) {}
   std::int64_t token() const { return batch * width; }
   std::int64_t image() const { return (tokens - 1) * width; }
 };
@@ -101,7 +101,7 @@ void patch_forward(const KernelCall& call) {
 void patch_backward(const KernelCall& call) {
   const Target dx = target(call, 0);
   if (!dx) return;
-  const View& dy = output_gradient(call);
+  const TensorView& dy = output_gradient(call);
   const Patches p(dy);
   float* image = call.scratch.floats(p.image());
   for (std::int64_t b = 0; b < p.batch; ++b) {
@@ -111,7 +111,7 @@ void patch_backward(const KernelCall& call) {
   }
 }
 void patch_weights(const KernelCall& call) {
-  const View& dy = output_gradient(call);
+  const TensorView& dy = output_gradient(call);
   const Patches p(dy);
   const Target token = target(call, 1), positions = target(call, 2);
   for (std::int64_t b = 0; b < p.batch; ++b) {

@@ -12,12 +12,12 @@
 namespace trainyard {
 namespace {
 
-std::vector<View> views(const Graph& graph, const Layout& layout, bool whole) {
+std::vector<TensorView> views(const Graph& graph, const Layout& layout, bool whole) {
   Binding binding = layout.binding;
   if (whole) binding.sequence_parallel = false;
-  std::vector<View> list;
+  std::vector<TensorView> list;
   for (const Tensor& tensor : graph.tensors) {
-    View view;
+    TensorView view;
     for (std::int64_t size : local_shape(tensor, binding))
       view.size[static_cast<std::size_t>(view.rank++)] = size;
     view.type = storage_type(tensor.kind, layout.precision);

@@ -53,7 +53,7 @@ struct LayerLayout {
   const Graph* graph = nullptr;
   const Body* body = nullptr;
   // By tensor, without data: size and format on one device, and gathered over the tensor ranks.
-  std::vector<View> local, whole;
+  std::vector<TensorView> local, whole;
   std::vector<OpRun> forward, backward;     // by op of the body
   Operand input, output;                    // at the first op of forward, and after the last
   Operand output_gradient, input_gradient;  // at the first op of backward, and after the last

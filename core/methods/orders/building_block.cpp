@@ -23,7 +23,7 @@ int next_slot(int slot, int residue) {
 }
 
 // Returns the six passes of microbatch 0 on one device.
-std::array<PeriodPass, kPeriod> passes(const BuildingBlock& b, int devices, int device) {
+std::array<PeriodPass, kPeriod> passes(const RepeatedBlock& b, int devices, int device) {
   const int last = devices - 1, up = last - device;
   const StageId down_stage{static_cast<std::uint32_t>(device)},
       up_stage{static_cast<std::uint32_t>(2 * devices - 1 - device)};
@@ -188,7 +188,7 @@ class Filler {
 
 }  // namespace
 
-Order repeat(const BuildingBlock& block, const ScheduleShape& shape) {
+Order repeat(const RepeatedBlock& block, const ScheduleShape& shape) {
   assert(shape.stages == 2 * shape.devices && "check() has refused the rest");
   Order order;
   for (int d = 0; d < shape.devices; ++d)
@@ -196,7 +196,7 @@ Order repeat(const BuildingBlock& block, const ScheduleShape& shape) {
   return order;
 }
 
-Order repeat_and_fill(const BuildingBlock& block, const ScheduleShape& shape) {
+Order repeat_and_fill(const RepeatedBlock& block, const ScheduleShape& shape) {
   return Filler(repeat(block, shape), shape).run();
 }
 

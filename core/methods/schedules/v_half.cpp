@@ -11,7 +11,7 @@ namespace trainyard {
 namespace {
 
 Order order_v_half(const ScheduleShape& shape, const Params&) {
-  BuildingBlock block{.forward_down = 2, .forward_up = 1, .backward_down = 2, .backward_up = 1};
+  RepeatedBlock block{.forward_down = 2, .forward_up = 1, .backward_down = 2, .backward_up = 1};
   if (shape.devices % 2 == 0) block.loss = 4;
   block.turn_backward = 2;
   return repeat_and_fill(block, shape);

@@ -34,7 +34,7 @@ TRAINYARD_VECTORISED void tanh_slope_loop(std::int64_t n, const float* y, const 
 }
 
 void gelu_forward(const KernelCall& call) {
-  const View& x = input(call, 0);
+  const TensorView& x = input(call, 0);
   gelu_loop(x.elements(), x.f32(), output(call).f32());
 }
 void gelu_backward(const KernelCall& call) {
@@ -43,7 +43,7 @@ void gelu_backward(const KernelCall& call) {
                     dx.view.f32(), dx.add);
 }
 void relu_forward(const KernelCall& call) {
-  const View& x = input(call, 0);
+  const TensorView& x = input(call, 0);
   relu_loop(x.elements(), x.f32(), output(call).f32());
 }
 void relu_backward(const KernelCall& call) {
@@ -52,7 +52,7 @@ void relu_backward(const KernelCall& call) {
                     dx.view.f32(), dx.add);
 }
 void tanh_forward(const KernelCall& call) {
-  const View& x = input(call, 0);
+  const TensorView& x = input(call, 0);
   tanh_loop(x.elements(), x.f32(), output(call).f32());
 }
 void tanh_backward(const KernelCall& call) {
@@ -68,7 +68,7 @@ struct Gated {
   const float *gate, *up;
 };
 Gated gated(const KernelCall& call) {
-  const View& gate = input(call, 0);
+  const TensorView& gate = input(call, 0);
   if (call.node.inputs.size() == 2)
     return {1, gate.elements(), gate.elements(), gate.f32(), input(call, 1).f32()};
   const std::int64_t n = width(gate) / 2;

@@ -10,8 +10,8 @@
 #include "core/model/ops.h"
 
 namespace trainyard {
-AttentionSizes::AttentionSizes(const KernelCall& call, const View& q_view, const View& k_view,
-                               const View& v_view) {
+AttentionSizes::AttentionSizes(const KernelCall& call, const TensorView& q_view,
+                               const TensorView& k_view, const TensorView& v_view) {
   const std::int64_t all_kv = attribute(call.node, "kv_heads", attribute(call.node, "heads", 1));
   const auto whole_width = [&](std::size_t i) {
     return call.graph[call.node.inputs[i]].shape.back().size;

@@ -24,7 +24,7 @@ struct AttentionSizes {
   std::int64_t window;  // 0 = unlimited
   float factor;
 
-  AttentionSizes(const KernelCall&, const View& q, const View& k, const View& v);
+  AttentionSizes(const KernelCall&, const TensorView& q, const TensorView& k, const TensorView& v);
 
   std::int64_t kv_of(std::int64_t head) const { return (first_head + head) / group - first_kv; }
   std::int64_t row(std::int64_t b, std::int64_t head, std::int64_t i) const {

@@ -17,7 +17,7 @@ constexpr std::string_view kStatistics = "statistics";  // for each channel: mea
 // The planes of one channel are `step` apart.
 struct Channels {
   std::int64_t images, channels, plane;
-  explicit Channels(const View& v)
+  explicit Channels(const TensorView& v)
       : images(v.size[0]), channels(v.size[1]), plane(v.size[2] * v.size[3]) {}
   std::int64_t at(std::int64_t image, std::int64_t channel) const {
     return (image * channels + channel) * plane;
@@ -78,7 +78,7 @@ TRAINYARD_VECTORISED void gradient_loop(std::int64_t n, float mean, float slope,
 }
 
 void batch_norm_forward(const KernelCall& call) {
-  const View& x = input(call, 0);
+  const TensorView& x = input(call, 0);
   const float *gain = input(call, 1).f32(), *bias = input(call, 2).f32();
   float* y = output(call).f32();
   const FactView* kept = call.fact(kStatistics);
@@ -117,7 +117,7 @@ ChannelSums channel_sums(const Channels& ch, std::int64_t c, float mean, const f
 void batch_norm_backward_input(const KernelCall& call) {
   const Target dx = target(call, 0);
   if (!dx) return;
-  const View &x = input(call, 0), &dy = output_gradient(call);
+  const TensorView &x = input(call, 0), &dy = output_gradient(call);
   const float* gain = input(call, 1).f32();
   const auto* statistics = static_cast<const float*>(needed_fact(call, kStatistics).data);
   const Channels ch(x);
@@ -136,7 +136,7 @@ void batch_norm_backward_input(const KernelCall& call) {
 void batch_norm_backward_weight(const KernelCall& call) {
   const Target dgain = target(call, 1), dbias = target(call, 2);
   if (!dgain && !dbias) return;
-  const View &x = input(call, 0), &dy = output_gradient(call);
+  const TensorView &x = input(call, 0), &dy = output_gradient(call);
   const auto* statistics = static_cast<const float*>(needed_fact(call, kStatistics).data);
   const Channels ch(x);
   for (std::int64_t c = 0; c < ch.channels; ++c) {

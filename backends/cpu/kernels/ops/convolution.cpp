@@ -55,14 +55,16 @@ struct Sizes {
   }
 };
 
-Sizes sizes(const KernelCall& call, const View& x, const View& w, const View& y) {
+Sizes sizes(const KernelCall& call, const TensorView& x, const TensorView& w, const TensorView& y) {
   Sizes s;
   s.stride = attribute(call.node, "stride", 1), s.padding = attribute(call.node, "padding");
   s.groups = attribute(call.node, "groups", 1);
   s.type = x.type == DType::BF16 && y.type == DType::BF16 && onednn::has_bf16() ? DType::BF16
                                                                                 : DType::F32;
   s.bias = false;
-  const auto dims = [](const View& v) { return memory::dims(v.size.begin(), v.size.begin() + 4); };
+  const auto dims = [](const TensorView& v) {
+    return memory::dims(v.size.begin(), v.size.begin() + 4);
+  };
   s.x = dims(x), s.w = dims(w), s.y = dims(y);
   if (s.groups > 1) {
     s.w[0] /= s.groups;
@@ -194,7 +196,7 @@ const ConvolutionPlan& plan(const Sizes& s, std::int64_t pass,
   return onednn::kept<ConvolutionPlan>(s.key(pass), [&] { return make(s); });
 }
 
-const void* in_format(const View& v, DType type, Scratch& scratch) {
+const void* in_format(const TensorView& v, DType type, Scratch& scratch) {
   if (v.type == type) return v.data;
   const std::int64_t count = v.elements();
   float* floats = scratch.floats(count);
@@ -206,7 +208,7 @@ const void* in_format(const View& v, DType type, Scratch& scratch) {
 }
 
 void convolution_forward(const KernelCall& call) {
-  const View &x = input(call, 0), &w = input(call, 1), &y = output(call);
+  const TensorView &x = input(call, 0), &w = input(call, 1), &y = output(call);
   Sizes s = sizes(call, x, w, y);
   s.bias = call.node.inputs.size() == 3;
   const void* bias = s.bias ? in_format(input(call, 2), DType::F32, call.scratch) : nullptr;
@@ -220,7 +222,7 @@ void convolution_forward(const KernelCall& call) {
 void convolution_backward_input(const KernelCall& call) {
   const Target dx = target(call, 0);
   if (!dx) return;
-  const View &w = input(call, 1), &dy = output_gradient(call);
+  const TensorView &w = input(call, 1), &dy = output_gradient(call);
   const Sizes s = sizes(call, dx.view, w, dy);
   const std::int64_t count = dx.view.elements();
   const bool direct = !dx.add && dx.view.type == s.type;
@@ -233,9 +235,9 @@ void convolution_backward_input(const KernelCall& call) {
 }
 
 void convolution_backward_weight(const KernelCall& call) {
-  const View& dy = output_gradient(call);
+  const TensorView& dy = output_gradient(call);
   if (const Target dw = target(call, 1)) {
-    const View& x = input(call, 0);
+    const TensorView& x = input(call, 0);
     const Sizes s = sizes(call, x, dw.view, dy);
     float* out = call.scratch.floats(dw.view.elements());
     plan(s, 2, weight_plan)

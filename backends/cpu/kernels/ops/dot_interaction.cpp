@@ -47,7 +47,7 @@ void sample(const KernelCall& call, std::int64_t b, std::int64_t n, Vectors& vec
 }
 
 void dot_interaction_forward(const KernelCall& call) {
-  const View& y = output(call);
+  const TensorView& y = output(call);
   const std::int64_t n = width(input(call, 0));
   Vectors vectors(call.node.inputs.size());
   for (std::int64_t b = 0; b < rows(y); ++b) {
@@ -57,7 +57,7 @@ void dot_interaction_forward(const KernelCall& call) {
 }
 
 void dot_interaction_backward(const KernelCall& call) {
-  const View& dy = output_gradient(call);
+  const TensorView& dy = output_gradient(call);
   const std::int64_t n = width(input(call, 0));
   Vectors vectors(call.node.inputs.size());
   float* sums = call.scratch.floats(n * static_cast<std::int64_t>(vectors.size()));

@@ -33,10 +33,10 @@ void copy_or_add(std::int64_t n, const float* x, float* y, bool adds) {
 
 // Calls f(offset in the first, offset in the second, number of elements contiguous in both).
 template <class F>
-void each_run(const View& a, const View& b, F&& f) {
+void each_run(const TensorView& a, const TensorView& b, F&& f) {
   std::int64_t run = 1;
   int outer = a.rank;
-  const auto size = [](const View& v, int d) { return v.size[static_cast<std::size_t>(d)]; };
+  const auto size = [](const TensorView& v, int d) { return v.size[static_cast<std::size_t>(d)]; };
   while (outer > 0 && size(a, outer - 1) == size(b, outer - 1)) run *= size(a, --outer);
   std::int64_t runs = 1;
   for (int d = 0; d < outer; ++d) runs *= size(a, d);
@@ -52,7 +52,7 @@ void each_run(const View& a, const View& b, F&& f) {
 }
 
 void add_forward(const KernelCall& call) {
-  const View &a = input(call, 0), &b = input(call, 1);
+  const TensorView &a = input(call, 0), &b = input(call, 1);
   float* y = output(call).f32();
   each_run(a, b, [&](std::int64_t i, std::int64_t j, std::int64_t run) {
     sum_loop(run, a.f32() + i, b.f32() + j, y + i);
@@ -60,7 +60,7 @@ void add_forward(const KernelCall& call) {
 }
 
 void add_backward(const KernelCall& call) {
-  const View& dy = output_gradient(call);
+  const TensorView& dy = output_gradient(call);
   if (const Target da = target(call, 0))
     copy_or_add(dy.elements(), dy.f32(), da.view.f32(), da.add);
   const Target db = target(call, 1);
@@ -76,11 +76,11 @@ void add_backward(const KernelCall& call) {
 // --- multiply, scale ---
 
 void multiply_forward(const KernelCall& call) {
-  const View& a = input(call, 0);
+  const TensorView& a = input(call, 0);
   product_loop(a.elements(), a.f32(), input(call, 1).f32(), output(call).f32(), false);
 }
 void multiply_backward(const KernelCall& call) {
-  const View& dy = output_gradient(call);
+  const TensorView& dy = output_gradient(call);
   for (std::size_t i : {0u, 1u})
     if (const Target d = target(call, i))
       product_loop(dy.elements(), dy.f32(), input(call, 1 - i).f32(), d.view.f32(), d.add);
@@ -91,11 +91,11 @@ float factor(const KernelCall& call) {
                             static_cast<double>(attribute(call.node, "denominator", 1)));
 }
 void scale_forward(const KernelCall& call) {
-  const View& x = input(call, 0);
+  const TensorView& x = input(call, 0);
   scale_loop(x.elements(), factor(call), x.f32(), output(call).f32(), false);
 }
 void scale_backward(const KernelCall& call) {
-  const View& dy = output_gradient(call);
+  const TensorView& dy = output_gradient(call);
   if (const Target dx = target(call, 0))
     scale_loop(dy.elements(), factor(call), dy.f32(), dx.view.f32(), dx.add);
 }
@@ -103,7 +103,7 @@ void scale_backward(const KernelCall& call) {
 // --- flatten: the same numbers in the same order ---
 
 void flatten_forward(const KernelCall& call) {
-  const View& x = input(call, 0);
+  const TensorView& x = input(call, 0);
   copy_or_add(x.elements(), x.f32(), output(call).f32(), false);
 }
 void flatten_backward(const KernelCall& call) {
@@ -137,7 +137,7 @@ std::uint64_t first_element(const KernelCall& call, std::int64_t elements) {
 }
 
 void dropout_forward(const KernelCall& call) {
-  const View& x = input(call, 0);
+  const TensorView& x = input(call, 0);
   const std::int64_t n = x.elements();
   auto* mask = static_cast<std::uint8_t*>(needed_fact(call, "mask").data);
   mask_loop(n, call.random, first_element(call, n), mask);

@@ -15,12 +15,12 @@ namespace trainyard {
 namespace {
 
 struct Table {
-  const View& ids;
+  const TensorView& ids;
   std::int64_t first, rows, all, columns;  // of this device: first row, rows; all: rows of the
                                            // table
   float factor;
 
-  Table(const KernelCall& call, const View& indices) : ids(indices) {
+  Table(const KernelCall& call, const TensorView& indices) : ids(indices) {
     const Shape& shape = call.graph[call.node.inputs[1]].shape;
     all = shape[0].size;
     rows = local_size(shape[0], call.binding);

@@ -15,7 +15,7 @@ namespace trainyard {
 namespace {
 
 // The label of row r among this device's columns; -1 if another device has it.
-std::int64_t label(const KernelCall& call, const View& labels, std::int64_t r,
+std::int64_t label(const KernelCall& call, const TensorView& labels, std::int64_t r,
                    const VocabRange& range) {
   const std::int64_t found = labels.i64()[r],
                      classes = std::max<std::int64_t>(
@@ -45,7 +45,7 @@ float one_logit(float x, std::int64_t chosen, float& softmax) {
 }
 
 void loss_forward(const KernelCall& call) {
-  const View &logits = input(call, 0), &labels = input(call, 1);
+  const TensorView &logits = input(call, 0), &labels = input(call, 1);
   const std::int64_t n = width(logits), count = rows(logits);
   const VocabRange range = vocab_range(call, n);
   if (range.divided)
@@ -65,7 +65,7 @@ void loss_forward(const KernelCall& call) {
 void loss_backward(const KernelCall& call) {
   const Target dx = target(call, 0);
   if (!dx) return;
-  const View& labels = input(call, 1);
+  const TensorView& labels = input(call, 1);
   const std::int64_t n = width(dx.view), count = rows(dx.view);
   const VocabRange range = vocab_range(call, n);
   const bool one = n == 1 && !range.divided;
@@ -85,7 +85,7 @@ void loss_backward(const KernelCall& call) {
 // --- squared error ---
 
 void error_forward(const KernelCall& call) {
-  const View &x = input(call, 0), &wanted = input(call, 1);
+  const TensorView &x = input(call, 0), &wanted = input(call, 1);
   double total = 0;
   for (std::int64_t i = 0; i < x.elements(); ++i) {
     const double error = static_cast<double>(x.f32()[i]) - static_cast<double>(wanted.f32()[i]);

@@ -81,7 +81,7 @@ TRAINYARD_VECTORISED void step_backward(std::int64_t batch, std::int64_t hidden,
 
 struct LstmSizes {
   std::int64_t steps, batch, hidden, padded_gates, padded_hidden;
-  explicit LstmSizes(const View& out)
+  explicit LstmSizes(const TensorView& out)
       : steps(out.size[0]),
         batch(out.size[1]),
         hidden(out.size[2]),
@@ -100,7 +100,7 @@ float* fact(const KernelCall& call, std::string_view what) {
 }
 
 void lstm_forward(const KernelCall& call) {
-  const View& out = output(call);
+  const TensorView& out = output(call);
   const LstmSizes s(out);
   float *gates = fact(call, "gates"), *cells = fact(call, "cells");
   float* weight = call.scratch.floats(s.hidden * s.padded_gates);

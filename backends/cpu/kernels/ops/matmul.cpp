@@ -7,14 +7,14 @@
 namespace trainyard {
 namespace {
 
-Matrix matrix(const View& v) { return {v.data, v.type, v.transposed}; }
+Matrix matrix(const TensorView& v) { return {v.data, v.type, v.transposed}; }
 Matrix across(Matrix m) {
   m.transposed = !m.transposed;
   return m;
 }
 
 void matmul_forward(const KernelCall& call) {
-  const View &x = input(call, 0), &w = input(call, 1), &y = output(call);
+  const TensorView &x = input(call, 0), &w = input(call, 1), &y = output(call);
   // If tensor ranks sum their products, only the first adds the bias.
   const bool biased =
       call.node.inputs.size() == 3 && (call.tensor_rank == 0 || call.inputs[2].there());
@@ -26,16 +26,16 @@ void matmul_forward(const KernelCall& call) {
 void matmul_backward_input(const KernelCall& call) {
   const Target dx = target(call, 0);
   if (!dx) return;
-  const View &w = input(call, 1), &dy = output_gradient(call);
+  const TensorView &w = input(call, 1), &dy = output_gradient(call);
   product(dy.elements() / w.size[1], w.size[0], w.size[1], matrix(dy), across(matrix(w)), {},
           matrix(dx.view), dx.add, call.scratch);
 }
 
 void matmul_backward_weight(const KernelCall& call) {
-  const View& dy = output_gradient(call);
+  const TensorView& dy = output_gradient(call);
   const std::int64_t n = width(dy), m = rows(dy);
   if (const Target dw = target(call, 1)) {
-    const View& x = input(call, 0);
+    const TensorView& x = input(call, 0);
     const std::int64_t k = dw.view.size[0];
     // The gradient of a transposed weight is dy^T x.
     if (dw.view.transposed)

@@ -106,7 +106,7 @@ TRAINYARD_VECTORISED void rms_weight(const Norm& a, const float* dy, float* dw, 
 
 // The operands of a weight gradient. It does not use the weights, which ZeRO 3 may have released.
 Norm without_weights(const KernelCall& call) {
-  const View& x = input(call, 0);
+  const TensorView& x = input(call, 0);
   Norm a;
   a.n = call.inputs[1].elements();
   a.groups = x.elements() / a.n;

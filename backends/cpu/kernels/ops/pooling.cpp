@@ -16,7 +16,7 @@ struct Windows {
   std::int64_t high, wide, stride, padding;  // of a window
   bool average;
 
-  Windows(const Node& node, const View& x, const View& y)
+  Windows(const Node& node, const TensorView& x, const TensorView& y)
       : planes(x.size[0] * x.size[1]),
         rows(x.size[2]),
         columns(x.size[3]),
@@ -168,7 +168,7 @@ void largest(const KernelCall& call, const Windows& w, const float* x, float* y)
 }
 
 void pooling_forward(const KernelCall& call) {
-  const View &x = input(call, 0), &y = output(call);
+  const TensorView &x = input(call, 0), &y = output(call);
   const Windows w(call.node, x, y);
   if (!w.average) return largest(call, w, x.f32(), y.f32());
   if (w.whole()) {
@@ -198,7 +198,7 @@ void spread_largest(const Windows& w, const std::int64_t* indices, const float* 
 void pooling_backward_input(const KernelCall& call) {
   const Target dx = target(call, 0);
   if (!dx) return;
-  const View& dy = output_gradient(call);
+  const TensorView& dy = output_gradient(call);
   const Windows w(call.node, dx.view, dy);
   if (!w.average)
     return spread_largest(w, static_cast<const std::int64_t*>(needed_fact(call, "indices").data),

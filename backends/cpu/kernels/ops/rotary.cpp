@@ -50,7 +50,7 @@ TRAINYARD_VECTORISED void turn_heads(std::int64_t heads, std::int64_t size, std:
   }
 }
 
-void turn(const KernelCall& call, const View& x, float* y, bool adds, double direction) {
+void turn(const KernelCall& call, const TensorView& x, float* y, bool adds, double direction) {
   const Dim& last = call.graph[call.node.inputs[0]].shape.back();
   const std::int64_t size = last.units > 0 ? last.size / last.units : last.size, half = size / 2,
                      heads = width(x) / size, positions = x.size[0],

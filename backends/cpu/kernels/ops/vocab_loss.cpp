@@ -23,7 +23,7 @@ TRAINYARD_VECTORISED float relative(std::int64_t n, const float* x, float most, 
   return total;
 }
 
-const float* as_floats(const KernelCall& call, const View& v) {
+const float* as_floats(const KernelCall& call, const TensorView& v) {
   if (v.type == DType::F32) return v.f32();
   float* floats = call.scratch.floats(v.elements());
   to_floats(v.data, v.type, floats, v.elements());
@@ -41,7 +41,7 @@ VocabRange vocab_range(const KernelCall& call, std::int64_t columns) {
 
 void vocab_statistics(const KernelCall& call, float* statistics) {
   const Scratch::Frame frame(call.scratch);
-  const View &logits = input(call, 0), &labels = input(call, 1);
+  const TensorView &logits = input(call, 0), &labels = input(call, 1);
   const std::int64_t columns = width(logits);
   const VocabRange range = vocab_range(call, columns);
   const std::int64_t n = range.last - range.first;
@@ -70,7 +70,7 @@ void combine_vocab_statistics(std::span<const float* const> by_rank, std::int64_
 
 void vocab_loss(const KernelCall& call, const float* combined) {
   const Scratch::Frame frame(call.scratch);
-  const View& logits = input(call, 0);
+  const TensorView& logits = input(call, 0);
   const std::int64_t columns = width(logits), count = rows(logits);
   const VocabRange range = vocab_range(call, columns);
   const std::int64_t n = range.last - range.first;
