@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "app/cli/verb.h"
+#include "app/workspace/scenario/refuse_flag.h"
 #include "app/workspace/scenario/setting_words.h"
 #include "core/base/error.h"
 #include "core/base/nearest.h"
@@ -30,12 +31,10 @@ constexpr std::string_view kWritten[] = {"all",     "csv",      "html",        "
                                          "picture", "png",      "program-out", "residuals",
                                          "svg",     "timeline", "trace"};
 
-// What is found must not be lost for want of a place that was wrong from the start.
+// Refuses a path that cannot be written before the work begins, so that its results are not lost.
 void expect_path(const Flag& flag, const std::string& value) {
   if (!flag.value.starts_with("FILE")) return;
-  if (value.empty())
-    throw Error(Error::Kind::InvalidInput, "expected the path of a file, found an empty one",
-                {"--" + std::string(flag.name)});
+  if (value.empty()) refuse_flag(flag.name, "expected the path of a file, found an empty one");
   if (std::find(std::begin(kWritten), std::end(kWritten), flag.name) != std::end(kWritten))
     expect_writable(value, FileWriter::Takes::StreamsToo);
 }

@@ -12,6 +12,7 @@
 #include "app/cli/interrupt.h"
 #include "app/cli/pictures/plan_picture.h"
 #include "app/cli/status_line.h"
+#include "app/cli/text/bound_words.h"
 #include "app/cli/text/plan_text.h"
 #include "app/cli/text/scenario_words.h"
 #include "core/base/error.h"
@@ -52,14 +53,6 @@ class SearchLine {
   std::chrono::steady_clock::time_point last_{};
 };
 
-Bound bound_of(const std::string& word) {
-  const std::size_t equals = word.find('=');
-  if (equals == std::string::npos || equals == 0 || equals + 1 == word.size())
-    refuse_plan_flag(
-        "bound", fmt::format("expected KEY=VALUES as tp=1..8, found \"{}\"", word.substr(0, 80)));
-  return {word.substr(0, equals), word.substr(equals + 1)};
-}
-
 PlanQuestion question_of(const Words& words) {
   PlanQuestion question;
   question.request = {words.text("model"), words.text("cluster"), words.text("plan"),
@@ -74,7 +67,7 @@ PlanQuestion question_of(const Words& words) {
                          fmt::format("expected either this or --set {}=..., found both", flag));
       question.request.settings.push_back(fmt::format("{}={}", flag, words.text(flag)));
     }
-  for (const std::string& word : words.texts("bound")) question.bounds.push_back(bound_of(word));
+  question.bounds = bounds_of(words);
   question.calibration = words.text("calibration");
   return question;
 }

@@ -6,6 +6,7 @@
 #include <ostream>
 #include <vector>
 
+#include "app/cli/text/bound_words.h"
 #include "app/cli/text/scenario_words.h"
 #include "app/workspace/plans/plan_points.h"
 #include "app/workspace/plans/plan_study.h"
@@ -81,14 +82,7 @@ Rendered validation_of() {
 Rendered pareto_of(const Words& words) {
   PlanQuestion question{
       {words.text("model"), words.text("cluster"), words.text("plan"), words.texts("set")}, {}, ""};
-  for (const std::string& word : words.texts("bound")) {
-    const std::size_t equals = word.find('=');
-    if (equals == std::string::npos || equals == 0)
-      throw Error(Error::Kind::InvalidInput,
-                  fmt::format("expected KEY=VALUES as tp=1..8, found \"{}\"", word.substr(0, 80)),
-                  {"--bound"});
-    question.bounds.push_back({word.substr(0, equals), word.substr(equals + 1)});
-  }
+  question.bounds = bounds_of(words);
   const auto space = std::make_shared<const PlanSpace>(open_space(question));
   PlanPrices prices("");
   SearchOptions options;

@@ -9,6 +9,7 @@
 
 #include "app/cli/interrupt.h"
 #include "app/cli/pictures/scaling_picture.h"
+#include "app/cli/text/bound_words.h"
 #include "app/cli/text/scaling_text.h"
 #include "app/cli/text/scenario_words.h"
 #include "app/workspace/plans/scaling_study.h"
@@ -47,13 +48,7 @@ ScalingQuestion scaling_question(const Words& words) {
   ScalingQuestion question;
   if (words.has("devices")) question.devices = counts_of(words.text("devices"));
   question.searched = words.choice("degrees", {"fixed", "searched"}, "fixed") == "searched";
-  for (const std::string& word : words.texts("bound")) {
-    const std::size_t equals = word.find('=');
-    if (equals == std::string::npos || equals == 0 || equals + 1 == word.size())
-      refuse_flag("bound",
-                  fmt::format("expected KEY=VALUES as tp=1..8, found \"{}\"", word.substr(0, 80)));
-    question.bounds.push_back({word.substr(0, equals), word.substr(equals + 1)});
-  }
+  question.bounds = bounds_of(words);
   if (!question.searched && !question.bounds.empty())
     refuse_flag("bound", "expected --degrees searched beside it: fixed degrees have no bounds");
   question.calibration = words.text("calibration");
