@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "core/lowering/hold_phase.h"
 #include "core/lowering/lowering.h"
 
 namespace trainyard {
@@ -112,6 +113,10 @@ Program lower(const Workload& w, const Order& order, int steps, const LowerOptio
     verify_draft(lowering, step);
   }
   Program program = finish(lowering);
+  if (shares_devices(order))
+    hold_phase(program, order,
+               options.price ? options.price(program)
+                             : std::vector<Duration>(program.tasks.size(), Duration{1}));
   if (options.verify) throw_if_errors(verify(program));
   return program;
 }

@@ -2,6 +2,7 @@
 // at one of two grains.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "core/base/stop.h"
@@ -30,6 +31,9 @@ struct LowerOptions {
   int steps = 0;  // the exact number; 0: see schedule_shape()
   bool verify = true;
   PhaseTimes times{};  // for schedules that depend on times
+  // The predicted time of each task of the program, where lanes share a device (hold_phase()).
+  // Without it every computation is taken to last as long as every other.
+  std::function<std::vector<Duration>(const Program&)> price = {};
   // Memory beyond tensors by device (process_bytes()); empty = the device's context.
   std::vector<Bytes> framework = {};
   Stop stop = {};

@@ -36,6 +36,11 @@ struct Lane {
   std::string name;               // "compute", "wave 1"
   Duration delay{};               // earliest start after the run's start
   std::vector<Action> actions{};  // executed in order
+  // How far each of its forwards begins behind the same one, counted from the lane's start, of the
+  // lane before it on its device: a part, in [0, 1], of a cycle, which is the forward and backward
+  // of one microbatch. It is counted in work that the other lane has done, not in time, so that the
+  // lanes keep their distance however long their work takes.
+  double behind = 0;
   friend bool operator==(const Lane&, const Lane&) = default;
 };
 
@@ -64,6 +69,10 @@ struct ScheduleShape {
   Placement placement = Placement::Cyclic;
 };
 
+/// The index of the lane before this one among the lanes of its device that have actions; no_lane
+/// if it is the first of them.
+std::size_t lane_before(const Order&, std::size_t lane);
+inline constexpr std::size_t no_lane = static_cast<std::size_t>(-1);
 /// Returns whether the order contains updates, so that steps overlap. Any other order is
 /// synchronous: lowering updates all weights after it and repeats it for the next step.
 bool has_updates(const Order&);
@@ -73,8 +82,9 @@ int steps_of(const Order&, int microbatches);
 /// Text such as "3F12", followed by "/1" for wave 1 and "@4" for weight version 4 if they are not
 /// 0.
 std::string to_text(const Action&);
-/// One lane per line: "d0/compute  0F0 0F1 0B0", with " +1500ns" after the name for a delay; then
-/// one precedence per line: "0F0 < 1F0". A lane's name is UTF-8 without control characters, two
+/// One lane per line: "d0/compute  0F0 0F1 0B0", with " +1500ns" after the name for a delay and
+/// " +0.5 cycles" for a lane that is half a cycle behind the one before it; then one precedence per
+/// line: "0F0 < 1F0". A lane's name is UTF-8 without control characters, two
 /// consecutive spaces or a space at its end.
 std::string to_text(const Order&);
 /// The exact inverse; blank lines are ignored. Throws Error{InvalidInput} with line, column,

@@ -56,6 +56,8 @@ class Checker {
       if (lane.device.value >= static_cast<std::uint32_t>(std::max(0, shape_.devices)))
         add(where, "expected a device below {}, found d{}", shape_.devices, lane.device.value);
       if (lane.delay < Duration{}) add(where, "a delay of {} ns is negative", lane.delay.count());
+      if (!(lane.behind >= 0 && lane.behind <= 1))
+        add(where, "expected a part of a cycle from 0 to 1, found {} cycles", lane.behind);
     }
     for (std::uint32_t i = 0; i < actions_.size(); ++i) {
       const Action& a = actions_[i];
@@ -149,6 +151,7 @@ class Checker {
     for (const Precedence& p : order_.precedences)
       edges.push_back({index(p.after), index(p.before)});
     for (const Edge& e : versions.waits()) edges.push_back(e);
+    wait_for_lanes_before(edges);
     std::sort(edges.begin(), edges.end());
     std::vector<std::uint32_t> first(actions_.size() + 1, 0);  // by action: its first edge
     for (const Edge& e : edges) ++first[e.first + 1];
@@ -161,6 +164,23 @@ class Checker {
     if (!circle.empty())
       add("order", "the lanes wait for each other: {}",
           describe(circle, [&](std::uint32_t i) { return to_text(actions_[i]); }));
+  }
+
+  // A forward of a lane that is behind another begins after the same one of that lane has begun.
+  void wait_for_lanes_before(std::vector<std::pair<std::uint32_t, std::uint32_t>>& edges) const {
+    const auto forwards = [&](std::size_t lane) {
+      std::vector<std::uint32_t> found;
+      for (std::uint32_t i = lines_[lane].first; i < lines_[lane].first + lines_[lane].count; ++i)
+        if (actions_[i].phase == Phase::Forward) found.push_back(i);
+      return found;
+    };
+    for (std::size_t lane = 0; lane < order_.lanes.size(); ++lane) {
+      const std::size_t before = lane_before(order_, lane);
+      if (order_.lanes[lane].behind == 0 || before == no_lane) continue;
+      const std::vector<std::uint32_t> own = forwards(lane), others = forwards(before);
+      for (std::size_t n = 0; n < std::min(own.size(), others.size()); ++n)
+        edges.push_back({own[n], others[n]});
+    }
   }
 
   const Order& order_;

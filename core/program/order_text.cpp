@@ -19,25 +19,42 @@ void write(std::string& out, const Action& a) {
   if (a.weights != 0) fmt::format_to(std::back_inserter(out), "@{}", a.weights);
 }
 
-/// The start of a delay such as " +1500ns" at the end of a lane's title; npos if there is none.
-std::size_t delay_in(std::string_view title, std::int64_t& delay) {
-  constexpr std::string_view kUnit = "ns";
+/// Takes a number with its unit, such as " +1500ns", from the end of a lane's title. Returns false
+/// and leaves the title where there is none.
+template <class T>
+bool take_number(std::string_view& title, std::string_view unit, T& number) {
   const std::size_t at = title.rfind(" +");
-  if (at == std::string_view::npos || !title.ends_with(kUnit)) return std::string_view::npos;
-  const char *first = title.data() + at + 2, *last = title.data() + title.size() - kUnit.size();
-  if (first >= last || *first == '-') return std::string_view::npos;
-  const auto [stop, failure] = std::from_chars(first, last, delay);
-  return failure == std::errc() && stop == last ? at : std::string_view::npos;
+  if (at == std::string_view::npos || !title.ends_with(unit)) return false;
+  const char *first = title.data() + at + 2, *last = title.data() + title.size() - unit.size();
+  if (first >= last || *first == '-') return false;
+  T value{};
+  const auto [stop, failure] = std::from_chars(first, last, value);
+  if (failure != std::errc() || stop != last) return false;
+  number = value;
+  title = title.substr(0, at);
+  return true;
+}
+constexpr std::string_view kDelayUnit = "ns", kBehindUnit = " cycles";
+
+/// Takes what a lane's title says of its start, " +1500ns +0.5 cycles", from its end.
+bool take_start(std::string_view& title, Lane& lane) {
+  const bool behind = take_number(title, kBehindUnit, lane.behind);
+  Duration::rep delay = 0;
+  const bool delayed = take_number(title, kDelayUnit, delay);
+  lane.delay = Duration(delay);
+  return behind || delayed;
 }
 
 void write(std::string& out, const Lane& lane) {
   fmt::format_to(std::back_inserter(out), "d{}/{}", lane.device.value, lane.name);
   // If a name seems to end with a delay, an explicit delay is written, so that reading it back does
   // not misinterpret the name.
-  std::int64_t taken = 0;
-  const bool misleading = delay_in("/" + lane.name, taken) != std::string_view::npos;
-  if (lane.delay.count() != 0 || misleading)
-    fmt::format_to(std::back_inserter(out), " +{}ns", lane.delay.count());
+  const std::string titled = "/" + lane.name;
+  std::string_view misread = titled;
+  Lane other;
+  if (lane.delay.count() != 0 || take_start(misread, other))
+    fmt::format_to(std::back_inserter(out), " +{}{}", lane.delay.count(), kDelayUnit);
+  if (lane.behind != 0) fmt::format_to(std::back_inserter(out), " +{}{}", lane.behind, kBehindUnit);
   for (std::size_t i = 0; i < lane.actions.size(); ++i) {
     out += i == 0 ? "  " : " ";
     write(out, lane.actions[i]);
@@ -111,15 +128,11 @@ Lane read_lane(OrderLineReader& in) {
   Lane lane;
   lane.device.value = in.number<std::uint32_t>("a device after \"d\"");
   if (!in.starts("/")) in.refuse("\"/\" and the lane's name after the device");
-  std::string_view title = in.peek_until("  ");  // "/NAME" or "/NAME +1500ns"
+  std::string_view title = in.peek_until("  ");  // "/NAME", "/NAME +1500ns" or "/NAME +0.5 cycles"
   if (std::any_of(title.begin(), title.end(), is_control)) in.refuse("a lane's name in plain text");
   if (!is_utf8(title)) in.refuse("a lane's name in UTF-8");
   in.take(title);
-  std::int64_t delay = 0;
-  if (const std::size_t at = delay_in(title, delay); at != std::string_view::npos) {
-    lane.delay = Duration(delay);
-    title = title.substr(0, at);
-  }
+  take_start(title, lane);
   lane.name = title.substr(1);
   for (in.skip_spaces(); !in.done(); in.skip_spaces()) lane.actions.push_back(in.action());
   return lane;

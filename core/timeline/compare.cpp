@@ -50,13 +50,17 @@ Bytes over_work(const Program& program, DeviceId device, const TimedWaves& predi
                 const TimedWaves& measured) {
   const MemoryWave &p = predicted.waves[device.value], &m = measured.waves[device.value];
   Bytes most{};
+  const bool shared =
+      std::count_if(program.streams.begin(), program.streams.end(), [&](const Stream& stream) {
+        return stream.device == device && stream.compute;
+      }) > 1;
   for (const Stream& stream : program.streams) {
     if (stream.device != device || !stream.compute) continue;
     for (std::uint32_t i = stream.first; i < stream.first + stream.count; ++i) {
       const Span &a = predicted.timeline.spans[i], &b = measured.timeline.spans[i];
       if (a.length().count() <= 0 || b.length().count() <= 0) continue;
       most = std::max(most, distance(at(p, a.start), at(m, b.start)));
-      most = std::max(most, distance(just_before(p, a.end), just_before(m, b.end)));
+      if (!shared) most = std::max(most, distance(just_before(p, a.end), just_before(m, b.end)));
     }
   }
   return most;

@@ -29,6 +29,9 @@ struct WaveResidual {
   Bytes over_time{};
   /// Largest distance at the same point of the work: just after each computation of the device has
   /// begun and just before it ends. A step that is merely stretched in time has no error here.
+  /// Where waves share the device, only where each computation has begun: the others have begun the
+  /// same by then in both (core/lowering/hold_phase.h), but before it ends they may be anywhere in
+  /// what runs beside it.
   Bytes over_work{};
   /// These are shares of the predicted peak, 0 where that is 0.
   double over_time_share() const { return of_peak(over_time); }

@@ -223,7 +223,8 @@ std::optional<Lanes> lanes_of(const Pipeline& p, const Order& order) {
   std::vector<std::int32_t> done(at(p.stages) * 3, 0);
   for (const Lane& lane : order.lanes) {
     const std::size_t d = lane.device.value;
-    if (d >= at(p.devices) || seen[d] || lane.delay != Duration{}) return std::nullopt;
+    if (d >= at(p.devices) || seen[d] || lane.delay != Duration{} || lane.behind != 0)
+      return std::nullopt;
     seen[d] = true;
     std::size_t next = d * length;
     const auto add = [&](const Action& a, Part pass) {

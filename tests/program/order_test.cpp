@@ -24,11 +24,18 @@ TEST(OrderText, LanesDelaysWavesWeightsAndPrecedences) {
   const std::string text =
       "d0/wave 0  0F0 0B0 0F2/1@3\n"
       "d0/wave 1 +1500ns  0I1/1 0W1/1 0U0\n"
+      "d0/wave 2 +0.25 cycles  0F3/2\n"
+      "d0/wave 3 +7ns +1 cycles  0F4/3\n"
       "d1/idle\n"
       "0F0 < 0I1/1\n";
   const Order order = parse_order(text);
   EXPECT_EQ(to_text(order), text);
   EXPECT_EQ(order.lanes[1].delay, Duration(1500));
+  EXPECT_EQ(order.lanes[1].behind, 0);
+  EXPECT_EQ(order.lanes[2].delay, Duration(0));
+  EXPECT_EQ(order.lanes[2].behind, 0.25);
+  EXPECT_EQ(order.lanes[3].delay, Duration(7));
+  EXPECT_EQ(order.lanes[3].behind, 1);
   EXPECT_EQ(order.lanes[0].actions[2], (Action{Phase::Forward, {0}, 2, 1, 3}));
   EXPECT_EQ(order.precedences[0].after.phase, Phase::BackwardInput);
 }
@@ -79,11 +86,13 @@ TEST(OrderText, AnyOrderReadsBackAsItself) {
                     *rc::gen::inRange<std::int16_t>(0, 300),
                     *rc::gen::inRange<std::int16_t>(0, 300)};
     };
-    const std::vector<std::string> names = {"compute", "wave 1", "a+b", "x +5ns", "", "+3ns", "ns"};
+    const std::vector<std::string> names = {"compute", "wave 1", "a+b", "x +5ns",
+                                            "",        "+3ns",   "ns",  "x +0.5 cycles"};
     Order order;
     for (int lanes = *rc::gen::inRange(0, 5); lanes > 0; --lanes) {
       Lane lane{{*rc::gen::inRange<std::uint32_t>(0, 99)}, *rc::gen::elementOf(names)};
       lane.delay = Duration(*rc::gen::element<std::int64_t>(0, 1, 1500, 1'000'000'000'000));
+      lane.behind = *rc::gen::element(0.0, 0.5, 1.0 / 3, 1e-9, 1.0);
       for (int n = *rc::gen::inRange(0, 6); n > 0; --n) lane.actions.push_back(action());
       order.lanes.push_back(lane);
     }
@@ -135,6 +144,16 @@ TEST(OrderCheck, NamesTheCircle) {
             "waits for 0F1, which comes after 0B0\n");
   EXPECT_EQ(problems("d0/a  0F0 0B0 0F1 0B1\n0F1 < 0F0", {1, 1, 2}),
             "order: the lanes wait for each other: 0F0 waits for 0F1, which comes after 0F0\n");
+}
+
+TEST(OrderCheck, ALaneIsBehindByPartOfACycle) {
+  const ScheduleShape two{.devices = 1, .stages = 1, .microbatches = 2};
+  EXPECT_EQ(problems("d0/a  0F0 0B0\nd0/b +0.5 cycles  0F1/1 0B1/1", two), "");
+  EXPECT_EQ(problems("d0/a  0F0 0B0\nd0/b +1.5 cycles  0F1/1 0B1/1", two),
+            "order d0/b: expected a part of a cycle from 0 to 1, found 1.5 cycles\n");
+  // The lane before waits for one that begins after it.
+  EXPECT_EQ(problems("d0/a  0F0 0B0\nd0/b +0.5 cycles  0F1/1 0B1/1\n0F1/1 < 0F0", two),
+            "order: the lanes wait for each other: 0F0 waits for 0F1/1, which waits for 0F0\n");
 }
 
 TEST(OrderCheck, AnOrderWithoutUpdatesIsOneStepAndOneWithThemAllOfThem) {

@@ -130,18 +130,22 @@ std::shared_ptr<Experiment> run_once(const Scenario& scenario, const OnceOptions
   const std::unique_ptr<CostModel> own = options.cost == nullptr ? cost_model(scenario) : nullptr;
   const CostModel& cost = own ? *own : *options.cost;
   const ProcessMemory process = cost.process_memory(workload.scenario.cluster.device);
-  experiment->program = lower(workload, {.grain = options.grain,
-                                         .steps = options.steps,
-                                         .times = phase_times(workload, cost),
-                                         .framework = process_bytes(workload, process),
-                                         .stop = options.stop});
+  const auto price_of = [&](const Program& program) {
+    return price(program, workload.scenario.plan.mesh, workload.scenario.cluster, cost);
+  };
+  experiment->program =
+      lower(workload, {.grain = options.grain,
+                       .steps = options.steps,
+                       .times = phase_times(workload, cost),
+                       .price = [&](const Program& p) { return price_of(p).time; },
+                       .framework = process_bytes(workload, process),
+                       .stop = options.stop});
   if (options.program != nullptr) {
     throw_if_errors(unfit(*options.program, experiment->program, workload));
     experiment->program = *options.program;
     experiment->grain = grain_of(experiment->program);
   }
-  const Scenario& complete = workload.scenario;
-  experiment->prices = price(experiment->program, complete.plan.mesh, complete.cluster, cost);
+  experiment->prices = price_of(experiment->program);
   BackendRun run = Simulator({workload, experiment->program, experiment->prices})
                        .run({.stop = options.stop, .progress = {}});
   experiment->timeline = std::move(run.timeline);

@@ -4,6 +4,8 @@
 #include <map>
 #include <tuple>
 
+#include "core/lowering/hold_phase.h"
+
 namespace trainyard {
 namespace {
 
@@ -39,6 +41,7 @@ class Draft {
     prices_.recompute_share.assign(program_.tasks.size(), 0.0);
     prices_.flops.assign(program_.tasks.size(), {});
     prices_.model_flops.assign(program_.tasks.size(), {});
+    hold_phase(program_, order, prices_.time);
   }
 
   ScheduleProgram take() { return {std::move(program_), std::move(prices_)}; }

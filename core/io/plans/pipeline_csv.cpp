@@ -183,7 +183,8 @@ std::vector<std::size_t> lanes_of_ranks(const Order& order) {
   for (std::size_t l = 0; l < order.lanes.size(); ++l) {
     const Lane& lane = order.lanes[l];
     if (lane.actions.empty()) continue;
-    if (lane.delay != Duration{}) cannot(fmt::format("lane {} begins later", lane.name));
+    if (lane.delay != Duration{} || lane.behind != 0)
+      cannot(fmt::format("lane {} begins later", lane.name));
     if (!lanes.emplace(lane.device.value, l).second)
       cannot(fmt::format("d{} works on several lanes", lane.device.value));
     for (const Action& a : lane.actions) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
 #include <set>
 
@@ -20,6 +21,9 @@ bool is_backward(Phase phase) { return phase == Phase::Backward || phase == Phas
 struct FollowedLane : ActionClock {
   const Lane* lane = nullptr;
   std::size_t next = 0;
+  const FollowedLane* before = nullptr;     // the lane that it is behind, if it is
+  std::vector<Duration> forwards;           // starts of its forwards so far, where lanes are behind
+  std::size_t all_forwards = 0;             // how many it will have
   std::vector<Duration>* starts = nullptr;  // of its actions, if the caller asks for them
   Duration links[2][2] = {};       // when its ports are idle, by direction of the data and of the
                                    // neighbour
@@ -71,6 +75,10 @@ class Recurrence {
       ++lanes_on_[lane.device.value];
     }
     for (FollowedLane& clock : clocks_) find_last_backwards(clock);
+    for (std::size_t i = 0; i < clocks_.size(); ++i)
+      if (order.lanes[i].behind > 0)
+        if (const std::size_t before = lane_before(order, i); before != no_lane)
+          keep_distance(clocks_[i], clocks_[before]);
     arrived_.assign(stages_ * copies_, Duration{});
     waiting_.assign(arrived_.size(), true);
     if (!times.host_copy.empty()) there_.resize(cells);
@@ -166,10 +174,33 @@ class Recurrence {
     return input;
   }
 
+  void keep_distance(FollowedLane& clock, FollowedLane& before) {
+    clock.before = &before;
+    before.all_forwards = static_cast<std::size_t>(
+        std::count_if(before.lane->actions.begin(), before.lane->actions.end(),
+                      [](const Action& a) { return a.phase == Phase::Forward; }));
+    keeps_distance_ = true;
+  }
+
+  // Returns when a forward is as far behind the same one of the lane before as its lane has to be;
+  // kUnknown while that one has not begun.
+  Duration distance_of(const FollowedLane& clock, const Action& a) const {
+    if (clock.before == nullptr || a.phase != Phase::Forward) return {};
+    const std::size_t n = clock.forwards.size();
+    if (n >= clock.before->all_forwards) return {};
+    if (n == clock.before->forwards.size()) return kUnknown;
+    const ActionTime &forward = times_.forward[a.stage.value],
+                     &backward = times_.backward[a.stage.value];
+    const Duration cycle =
+        forward.compute + forward.blocking + backward.compute + backward.blocking;
+    return clock.before->forwards[n] +
+           Duration{std::llround(clock.lane->behind * static_cast<double>(cycle.count()))};
+  }
+
   // Runs the lane's next action if its input is there.
   bool act(FollowedLane& clock) {
     const Action& a = clock.lane->actions[clock.next];
-    const Duration input = input_of(a);
+    const Duration input = std::max(input_of(a), distance_of(clock, a));
     if (input == kUnknown) return false;
     if (a.phase == Phase::Update)
       update(clock, a);
@@ -201,6 +232,7 @@ class Recurrence {
                   weights_[clock.lane->device.value], beside(clock, a.stage, makes));
     const Duration done = ran.done;
     if (clock.starts) clock.starts->push_back(ran.start);
+    if (forward && keeps_distance_) clock.forwards.push_back(ran.start);
     if (makes) reduce(clock, s, ran);
     if (is_backward(a.phase)) found_.ends[s] = std::max(found_.ends[s], done);
     if (a.phase != Phase::BackwardWeight) send(clock, a, done);
@@ -333,6 +365,7 @@ class Recurrence {
   std::size_t stages_, copies_;
   bool asynchronous_, holdings_, ports_;
   std::vector<FollowedLane> clocks_;
+  bool keeps_distance_ = false;               // whether a lane is behind another
   std::vector<int> lanes_on_;                 // by device
   std::vector<Duration> weights_;             // by device: when its gather stream is idle again
   std::vector<Duration> reduce_stream_;       // by device: when its reduce stream is idle again

@@ -1,5 +1,6 @@
-// Tick-Tock runs waves of microbatches on the same devices, each delayed by a part of the cycle
-// against the one before it, so that the memory of one wave rises while that of another falls.
+// Tick-Tock runs waves of microbatches on the same devices, each a part of the cycle behind the one
+// before it, so that the memory of one wave rises while that of another falls. The distance is in
+// work that the other wave has done, and lowering keeps it (core/lowering/hold_phase.h).
 //
 //   d0/wave 0  F0 B0    F2 B2    F4 B4          data parallel: waves share one device
 //   d0/wave 1     F1 B1    F3 B3    F5 B5
@@ -16,7 +17,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "core/methods/catalogue.h"
 #include "core/methods/orders/asynchronous.h"
@@ -82,13 +82,9 @@ class Waves {
     return action(Phase::Update, wave, update(wave, cycle), version);
   }
 
-  Duration delay(int wave) const {
-    const auto cycle = static_cast<double>(shape_.times.cycle().count());
-    return Duration(std::llround(wave * offset_of(params_) * cycle));
-  }
-
   Lane lane(int wave) const {
-    Lane lane{DeviceId{0}, fmt::format("wave {}", wave), delay(wave)};
+    Lane lane{DeviceId{0}, fmt::format("wave {}", wave)};
+    if (wave > 0) lane.behind = offset_of(params_);
     for (int cycle = 0; cycle < cycles(); ++cycle) {
       for (int i = 0; i < share_; ++i) {
         lane.actions.push_back(forward(wave, cycle, i));

@@ -32,7 +32,7 @@ const ScheduleShape kOneDevice{.devices = 1,
 TEST(TickTock, HalfACycleApartAndAnUpdateOld) {
   EXPECT_EQ(text(given(2, "half-cycle", "async"), kOneDevice),
             "d0/wave 0  0F0 0B0 0U0@1 0F2@1 0B2@1 0U2@3\n"
-            "d0/wave 1 +1500ns  0F1/1 0B1/1 0U1/1@2 0F3/1@2 0B3/1@2 0U3/1@4\n"
+            "d0/wave 1 +0.5 cycles  0F1/1 0B1/1 0U1/1@2 0F3/1@2 0B3/1@2 0U3/1@4\n"
             "0U0@1 < 0U1/1@2\n"
             "0U1/1@2 < 0U2@3\n"
             "0U2@3 < 0U3/1@4\n");
@@ -64,7 +64,10 @@ TEST(TickTock, ACustomOffsetIsAPartOfTheCycle) {
   const Method m = tick_tock();
   const Order order = m.order(shape, params_of(m, params));
   ASSERT_EQ(order.lanes.size(), 3u);
-  for (int w = 0; w < 3; ++w) EXPECT_EQ(order.lanes[static_cast<std::size_t>(w)].delay, w * 600ns);
+  for (const Lane& lane : order.lanes) {
+    EXPECT_EQ(lane.behind, &lane == &order.lanes.front() ? 0 : 0.2);
+    EXPECT_EQ(lane.delay, 0ns);
+  }
 }
 
 // K waves that share weights: each gradient is K - 1 updates old, and K versions are kept.
@@ -102,7 +105,7 @@ TEST(TickTock, LocalWavesHoldTheirOwnWeightsAndMeetToAverage) {
   shape.steps = 3;
   EXPECT_EQ(text(params, shape),
             "d0/wave 0  0F0 0B0 0U0@1 0F2@1 0B2@1 0U2@2 0F4@2 0B4@2 0U4@3\n"
-            "d0/wave 1 +1500ns  0F1/1 0B1/1 0U1/1@1 0F3/1@1 0B3/1@1 0U3/1@2 0F5/1@2 0B5/1@2 "
+            "d0/wave 1 +0.5 cycles  0F1/1 0B1/1 0U1/1@1 0F3/1@1 0B3/1@1 0U3/1@2 0F5/1@2 0B5/1@2 "
             "0U5/1@3\n"
             "0U1/1@1 < 0F4@2\n"
             "0U2@2 < 0F5/1@2\n");

@@ -1,0 +1,83 @@
+// Tests waves that share a device as they are trained for real: kernels take as long as they take,
+// beside whatever else the machine does, and the waves hold what was predicted nevertheless.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "core/model/zoo/zoo.h"
+#include "core/timeline/compare.h"
+#include "tests/support/cases.h"
+#include "tests/support/cpu_training.h"
+#include "tests/support/non_empty.h"
+
+namespace trainyard {
+namespace {
+
+using testing::CpuRun;
+using testing::Settings;
+
+struct WavesCase {
+  const char *model, *batch, *micro;
+};
+
+TimelineComparison compared(const CpuRun& t) {
+  const Scenario& s = t.workload.scenario;
+  const auto cost = roofline_cost_model();
+  const TaskPrices prices = price(t.program, s.plan.mesh, s.cluster, *cost);
+  const Timeline predicted = simulate(t.program, prices);
+  return compare(t.program, {predicted, {memory_wave(predicted, t.program, DeviceId{0})}},
+                 {t.run.timeline, t.run.waves}, prices.recompute_share);
+}
+
+// The prices are those of nothing measured, and the run may be several times as long.
+TEST(CpuWaves, HoldWhatWasPredictedWhateverTheirWorkTakes) {
+  const WavesCase all[] = {{"mlp-small", "global-batch=64", "micro-batch=32"},
+                           {"gpt-tiny", "global-batch=4", "micro-batch=2"},
+                           {"resnet-20", "global-batch=16", "micro-batch=8"}};
+  const std::size_t models = testing::sanitized() ? 1 : std::size(all);
+  for (std::size_t i = 0; i < models; ++i)
+    for (const char* policy : {"half-cycle", "exclusive", "custom"})
+      for (const char* sync : {"accumulate", "async", "local"})
+        for (const RunMode mode : {RunMode::VirtualTime, RunMode::WallClock}) {
+          const std::string chosen = std::string("tick-tock.policy=") + policy;
+          const std::string how = std::string("tick-tock.sync=") + sync;
+          SCOPED_TRACE(std::string(all[i].model) + " " + chosen + " " + how +
+                       (mode == RunMode::WallClock ? " by the wall clock" : ""));
+          Training training;
+          training.steps = 3;
+          CpuOptions options;
+          options.mode = mode;
+          const CpuRun t =
+              testing::train_on_cpu(zoo_model(all[i].model), 1,
+                                    {"schedule=tick-tock", chosen, how, "tick-tock.offset=0.35",
+                                     all[i].batch, all[i].micro},
+                                    training, options);
+          const TimelineComparison c = compared(t);
+          for (const WaveResidual& wave : testing::non_empty(c.waves)) {
+            EXPECT_LE(wave.over_work_share(), 0.05);
+            EXPECT_LE(wave.peak_share(), 0.02);
+            EXPECT_GE(wave.peak_share(), -0.05);
+          }
+        }
+}
+
+// Tick-Tock's promise: where backward takes about twice forward, two waves half a cycle apart hold
+// at most 0.72 of the activations of two that are aligned.
+TEST(CpuWaves, HalfACycleApartHoldLessThanAligned) {
+  const auto activations = [](const char* policy) {
+    Training training;
+    training.steps = 3;
+    const std::string chosen = std::string("tick-tock.policy=") + policy;
+    const CpuRun t = testing::train_on_cpu(
+        zoo_model("gpt-tiny"), 1, {"schedule=tick-tock", chosen, "global-batch=8", "micro-batch=4"},
+        training);
+    Bytes most{};
+    for (const MemoryWave::Sample& s : t.run.waves.at(0).samples)
+      most = std::max(most, s.bytes[static_cast<std::size_t>(Category::Activations)]);
+    return most;
+  };
+  EXPECT_LE(activations("half-cycle") / activations("aligned"), 0.72);
+}
+
+}  // namespace
+}  // namespace trainyard
