@@ -5,8 +5,8 @@
 namespace trainyard {
 
 ViewData::ViewData(ExperimentPtr of, std::shared_ptr<const CostModel> cost,
-                   std::shared_ptr<const OffsetPeaks> offset_peaks)
-    : experiment(std::move(of)), cost_(std::move(cost)), offset_peaks_(std::move(offset_peaks)) {}
+                   std::shared_ptr<const WaveStudy> waves)
+    : experiment(std::move(of)), cost_(std::move(cost)), wave_study_(std::move(waves)) {}
 
 int ViewData::made() const {
   const std::lock_guard lock(mutex_);

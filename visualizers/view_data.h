@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <typeindex>
 #include <vector>
 
@@ -24,20 +25,33 @@ struct OffsetPeak {
   double share = 0;  // in [0, 1]
   Bytes peak{};
 };
-/// The same plan simulated at several offsets, in increasing order. Empty while they are simulated.
-using OffsetPeaks = std::vector<OffsetPeak>;
+/// The same model on the same devices, trained without waves that share them.
+struct WaveAlternative {
+  std::string name;     // "one wave"
+  std::string changes;  // against the plan, as --set takes them: "schedule=1f1b micro-batch=8"
+  std::string refused;  // why there is no such plan; then there are no figures either
+  double rate = 0;      // tokens or samples a second, as results count
+  double mfu = 0;
+  Bytes peak{};  // of the fullest device
+  bool fits = false;
+};
+/// What else was simulated beside a plan whose waves share a device.
+struct WaveStudy {
+  std::vector<OffsetPeak> offsets;  // in increasing order; empty while they are simulated
+  std::vector<WaveAlternative> alternatives;
+};
 
 /// What views derive from an experiment once, so that each frame asks little. A model stays as it
 /// is once it is made; any thread may ask.
 class ViewData {
  public:
-  /// offset_peaks: of a plan whose waves share a device; null where none were simulated.
+  /// waves: of a plan whose waves share a device; null where nothing else was simulated.
   ViewData(ExperimentPtr, std::shared_ptr<const CostModel>,
-           std::shared_ptr<const OffsetPeaks> offset_peaks = {});
+           std::shared_ptr<const WaveStudy> waves = {});
 
   const ExperimentPtr experiment;
   const CostModel& cost() const { return *cost_; }
-  const OffsetPeaks* offset_peaks() const { return offset_peaks_.get(); }
+  const WaveStudy* wave_study() const { return wave_study_.get(); }
 
   template <class Model>
   const Model& get() const {
@@ -57,7 +71,7 @@ class ViewData {
   const void* model(std::type_index, std::shared_ptr<const void> (*make)(const ViewData&)) const;
 
   std::shared_ptr<const CostModel> cost_;
-  std::shared_ptr<const OffsetPeaks> offset_peaks_;
+  std::shared_ptr<const WaveStudy> wave_study_;
   mutable std::mutex mutex_;  // of the two below, not of the models
   mutable std::map<std::type_index, OnDemand> models_;
   mutable int made_ = 0;

@@ -6,11 +6,11 @@
 #include "core/cost/alpha_beta.h"
 #include "core/cost/bus_bandwidth.h"
 #include "core/lesson/expression.h"
+#include "core/result/stable_rate.h"
 
 namespace trainyard {
 namespace {
 
-constexpr double kPi = 3.14159265358979323846;
 constexpr int kMostSteps = 20'000, kMostDelay = 1'000;
 
 // Runs gradient descent on w^2 / 2 from w = 1 where forward reads weights that are `delay` updates
@@ -71,7 +71,7 @@ std::vector<LessonFunction> make() {
       {"stable_delay_rate", 1,
        "2 sin(pi / (4 d + 2)): the largest stable rate on curvature 1 with gradients d updates old "
        "(Yang et al., PipeMare)",
-       [](A a) { return 2 * std::sin(kPi / (4 * a[0] + 2)); }},
+       [](A a) { return 2 * stable_rate_share(a[0]); }},
       {"stable_rate", 3,
        "the same found by running it: delay, discrepancy of forward and backward, 1 where "
        "corrected",

@@ -2,7 +2,7 @@
 // screens.
 #include <gtest/gtest.h>
 
-#include "app/workspace/scenario/offset_peaks.h"
+#include "app/workspace/scenario/wave_study.h"
 #include "app/workspace/scenario/workspace.h"
 #include "core/timeline/metrics.h"
 #include "tests/support/non_empty.h"
@@ -37,7 +37,7 @@ TEST_P(Labels, AreNeitherCutNorOverEachOtherInAnyView) {
   const Grain grain = natural_grain(scenario);
   const ExperimentPtr experiment = simulate(scenario, {.grain = grain, .fixes = false});
   const ViewData data(experiment, cost_model(experiment->workload.scenario),
-                      offset_peaks(scenario, grain));
+                      wave_study(scenario, grain));
   const Instant end = makespan(experiment->timeline);
   ViewState reading;  // as while a range is chosen
   reading.range = TimeRange{Instant{end.count() / 5}, Instant{end.count() * 3 / 5}};

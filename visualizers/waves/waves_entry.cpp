@@ -8,7 +8,7 @@ template <>
 WavesModel make_model(const ViewData& data) {
   const Workload& workload = data.experiment->workload;
   if (!states_wave_offset(workload.scenario.plan)) return waves_model(data.experiment);
-  return waves_model(data.experiment, phase_times(workload, data.cost()), data.offset_peaks());
+  return waves_model(data.experiment, phase_times(workload, data.cost()), data.wave_study());
 }
 
 constinit const View kWavesView{

@@ -6,11 +6,16 @@ namespace trainyard {
 namespace {
 
 constexpr float kOffsetHeight = 132, kOffsetAxis = 26;
+constexpr float kCards = 268, kLeastPlot = 620;
 
 }  // namespace
 
-WavesLayout waves_layout(const WavesModel& model, const Rect& area, const ViewState& state) {
+WavesLayout waves_layout(const WavesModel& model, const Rect& whole, const ViewState& state) {
   WavesLayout layout;
+  Rect area = whole;
+  const bool cards = model.by_plan && area.width >= kCards + kLeastPlot;
+  if (cards) area.width -= kCards;
+  layout.cards = {area.right(), area.y, cards ? kCards : 0, area.height};
   const bool chosen = state.expanded && state.expanded->value < model.devices.size();
   layout.device = chosen ? *state.expanded : model.worst;
   auto part = [&, y = area.y](float height) mutable {

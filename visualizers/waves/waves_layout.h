@@ -12,6 +12,7 @@ inline constexpr float kWaveLane = 18, kWaveLaneGap = 3;
 
 struct WavesLayout {
   Rect ruler, lanes, bar, memory, offset_bar, offset;
+  Rect cards;   // beside all of them; without width where the plan states no offset or has no room
   Rect slider;  // the offset curve's plot: offsets 0..1 of the cycle across its width
   DeviceId device;
 };

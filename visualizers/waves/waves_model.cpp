@@ -166,7 +166,7 @@ OffsetScan shifted_scan(const WavesModel& model, const DeviceWaves& waves) {
 
 // The simulated peaks, and among them that of this run.
 OffsetScan simulated_scan(const WavesModel& model, const DeviceWaves& waves,
-                          const OffsetPeaks& peaks) {
+                          const std::vector<OffsetPeak>& peaks) {
   OffsetScan made;
   made.simulated = true;
   if (peaks.empty()) return made;
@@ -190,7 +190,7 @@ OffsetScan simulated_scan(const WavesModel& model, const DeviceWaves& waves,
 }  // namespace
 
 WavesModel waves_model(ExperimentPtr experiment, const std::optional<PhaseTimes>& times,
-                       const OffsetPeaks* simulated) {
+                       const WaveStudy* study) {
   WavesModel model;
   const Program& program = experiment->program;
   model.end = makespan(experiment->timeline);
@@ -212,10 +212,11 @@ WavesModel waves_model(ExperimentPtr experiment, const std::optional<PhaseTimes>
   if (times && model.waves > 1)
     model.by_plan = true, model.cycle = times->cycle(), model.forward = times->forward;
   model.experiment = std::move(experiment);
+  if (study != nullptr) model.alternatives = study->alternatives;
   if (!model.devices.empty()) {
     const DeviceWaves& worst = model.devices[model.worst.value];
-    model.scan = model.by_plan && simulated != nullptr ? simulated_scan(model, worst, *simulated)
-                                                       : shifted_scan(model, worst);
+    model.scan = model.by_plan && study != nullptr ? simulated_scan(model, worst, study->offsets)
+                                                   : shifted_scan(model, worst);
   }
   return model;
 }

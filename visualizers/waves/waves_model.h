@@ -44,13 +44,14 @@ struct WavesModel {
   std::vector<DeviceWaves> devices;
   DeviceId worst;
   OffsetScan scan;  // of the worst device
+  std::vector<WaveAlternative> alternatives;
   Instant end{};
 };
 /// Takes every device apart, n log n in the instructions. times: of a microbatch alone on its
-/// device, if the plan states the offset. simulated: such a plan at other offsets; null: the scan
-/// shifts one wave.
+/// device, if the plan states the offset. study: such a plan at other offsets, and what there is
+/// instead; null: the scan shifts one wave.
 WavesModel waves_model(ExperimentPtr, const std::optional<PhaseTimes>& times = {},
-                       const OffsetPeaks* simulated = nullptr);
+                       const WaveStudy* study = nullptr);
 
 /// "tick" and "tock" of two, else "wave 2".
 std::string wave_name(const WavesModel&, int wave);

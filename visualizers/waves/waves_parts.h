@@ -33,6 +33,10 @@ void draw_phases(Drawing&, const Rect& plot, const ByteScale&, const WavesModel&
 /// The instant of the cycle that is drawn at x of that plot.
 Instant phase_instant(const DeviceWaves&, const Rect& plot, float x);
 
+/// The cards beside the waves: their arrangement, staleness, worth and figures. Those without room
+/// are left out.
+void draw_wave_cards(Drawing&, const Rect& area, const WavesModel&, const DeviceWaves&);
+
 /// The offset curve with its bar, marks and handle.
 void draw_offset(Drawing&, const WavesLayout&, const WavesModel&, const DeviceWaves&,
                  const OffsetScan&, const ViewState&);

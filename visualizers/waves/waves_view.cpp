@@ -51,6 +51,14 @@ void draw_band(Drawing& drawing, const WavesPlot& plot, std::size_t part, Ink in
   if (any) columns(drawing, plot.rect, list, {.ink = ink, .item = {ItemKind::Wave, part}});
 }
 
+// The ghost of the waves if all were where the first one is.
+void draw_aligned(Drawing& drawing, const WavesPlot& plot) {
+  std::vector<float> top;
+  for (const std::size_t sample : plot.highest)
+    top.push_back(plot.scale.y(plot.waves.state + plot.model.waves * plot.waves.parts[1][sample]));
+  draw_through(drawing, plot.rect, top, 1, 0, {.ink = Ink::Error});
+}
+
 void draw_lanes(Drawing& drawing, const WavesLayout& layout, const WavesModel& model,
                 const TimelineModel& timeline, const Viewport& v, const ViewState& state) {
   const RankLanes& rank = timeline.ranks[layout.device.value];
@@ -131,6 +139,7 @@ void draw_memory_plot(Drawing& drawing, const WavesLayout& layout, const WavesMo
   draw_band(drawing, plot, 0, Ink::MemoryWeights, below);
   for (int w = 0; w < model.waves; ++w)
     draw_band(drawing, plot, static_cast<std::size_t>(w) + 1, wave_ink(w), below);
+  if (says_aligned(model, scan)) draw_aligned(drawing, plot);
   std::vector<float> top;
   for (const std::size_t sample : plot.highest)
     top.push_back(plot.scale.y(waves.total.value[sample]));
@@ -188,6 +197,7 @@ void draw_waves(Drawing& drawing, const Rect& area, const WavesModel& model,
   draw_time_marks(drawing, {area.x, layout.lanes.y, area.width, last - layout.lanes.y}, v, state);
   draw_time_tags(drawing, layout.ruler, v, state, model.end);
   draw_offset(drawing, layout, model, waves, scan, state);
+  if (layout.cards.width > 0) draw_wave_cards(drawing, layout.cards, model, waves);
 }
 
 }  // namespace trainyard

@@ -10,9 +10,9 @@
 #include "app/cli/text/scenario_words.h"
 #include "app/workspace/plans/plan_points.h"
 #include "app/workspace/plans/plan_study.h"
-#include "app/workspace/scenario/offset_peaks.h"
 #include "app/workspace/scenario/published.h"
 #include "app/workspace/scenario/setting_words.h"
+#include "app/workspace/scenario/wave_study.h"
 #include "app/workspace/scenario/workspace.h"
 #include "core/base/error.h"
 #include "core/io/bytes/file_writer.h"
@@ -162,7 +162,7 @@ Rendered experiment_of(const View& chosen, const Words& words, Streams& streams)
       simulate(scenario, {.grain = grain_word(words, scenario), .fixes = false});
   const auto data = std::make_shared<const ViewData>(
       experiment, cost_model(experiment->workload.scenario),
-      chosen.name == "waves" ? offset_peaks(scenario, experiment->grain) : nullptr);
+      chosen.name == "waves" ? wave_study(scenario, experiment->grain) : nullptr);
   if (chosen.name == "energy") return energy_of(data, words, chosen.size);
   return {chosen.size,
           [data, &chosen](Size size, const ViewState& state) {

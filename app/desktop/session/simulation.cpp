@@ -7,8 +7,8 @@
 #include <charconv>
 
 #include "app/desktop/session/plan_words.h"
-#include "app/workspace/scenario/offset_peaks.h"
 #include "app/workspace/scenario/priced_scenario.h"
+#include "app/workspace/scenario/wave_study.h"
 #include "core/methods/schedules/wave_offset.h"
 #include "core/result/scenario_text.h"
 #include "visualizers/time/memory_model.h"
@@ -57,9 +57,9 @@ std::vector<NeighbourPlan> neighbours(const Scenario& base, const CostModel* cos
 
 std::shared_ptr<const ViewData> data_of(const ExperimentPtr& experiment,
                                         std::shared_ptr<const CostModel> cost,
-                                        std::shared_ptr<const OffsetPeaks> offsets) {
+                                        std::shared_ptr<const WaveStudy> waves) {
   if (cost == nullptr) cost = cost_model(experiment->workload.scenario);
-  auto data = std::make_shared<const ViewData>(experiment, std::move(cost), std::move(offsets));
+  auto data = std::make_shared<const ViewData>(experiment, std::move(cost), std::move(waves));
   // Most pages read these two models, so they are made on this thread and the window does not wait.
   data->get<TimelineModel>(), data->get<MemoryModel>();
   return data;
@@ -158,16 +158,16 @@ void Simulation::run(const Job& job) {
     const std::string plan_of_offsets =
         apart_from_offset(outcome.experiment->workload.scenario, job.request);
     if (plan_of_offsets.empty())
-      offsets_.reset();
+      waves_.reset();
     else if (plan_of_offsets != offsets_of_)
-      offsets_ = std::make_shared<const OffsetPeaks>();
+      waves_ = std::make_shared<const WaveStudy>();
     offsets_of_ = plan_of_offsets;
-    outcome.data = data_of(outcome.experiment, priced_scenario.cost, offsets_);
+    outcome.data = data_of(outcome.experiment, priced_scenario.cost, waves_);
     outcome.milliseconds = static_cast<double>(clock.nsecsElapsed()) * 1e-6;
     tell([this, outcome] { Q_EMIT finished(outcome); });
-    if (offsets_ != nullptr && offsets_->empty()) {
-      offsets_ = offset_peaks(scenario, grain, cost, job.stop);
-      outcome.data = data_of(outcome.experiment, priced_scenario.cost, offsets_);
+    if (waves_ != nullptr && waves_->offsets.empty()) {
+      waves_ = wave_study(scenario, grain, cost, job.stop);
+      outcome.data = data_of(outcome.experiment, priced_scenario.cost, waves_);
       tell([this, outcome] { Q_EMIT finished(outcome); });
     }
     const Plan plan = outcome.experiment->workload.scenario.plan;
@@ -176,7 +176,7 @@ void Simulation::run(const Job& job) {
                                              .cost = cost,
                                              .micro_batch_given = gives_micro_batch(job.request),
                                              .stop = job.stop});
-    outcome.data = data_of(outcome.experiment, priced_scenario.cost, offsets_);
+    outcome.data = data_of(outcome.experiment, priced_scenario.cost, waves_);
     outcome.priced = true;
     tell([this, outcome] { Q_EMIT finished(outcome); });
     tell([this, list = neighbours(scenario, cost, plan, job.stop)] { Q_EMIT priced(list); });

@@ -70,10 +70,10 @@ class Simulation : public QObject {
   void work(std::stop_token);
   void run(const Job&);
 
-  // The last curve of offsets and the plan that it belongs to, used by the worker's thread only.
-  // While the offset is dragged, the plan changes in nothing else and the curve stays.
+  // The last study of waves and the plan that it belongs to, used by the worker's thread only.
+  // While the offset is dragged, the plan changes in nothing else and the study stays.
   std::string offsets_of_;
-  std::shared_ptr<const OffsetPeaks> offsets_;
+  std::shared_ptr<const WaveStudy> waves_;
 
   std::mutex mutex_;
   std::condition_variable_any wake_;

@@ -1,4 +1,4 @@
-#include "app/workspace/scenario/offset_peaks.h"
+#include "app/workspace/scenario/wave_study.h"
 
 #include <gtest/gtest.h>
 
@@ -31,13 +31,13 @@ ExperimentPtr simulated_at(double share) {
 
 // The curve, the handle on it, the wave and the verdict have one peak, and the handle lies where it
 // was dropped.
-TEST(OffsetPeaks, TheHandleStaysWhereItIsDroppedAndSaysTheSimulatedPeak) {
+TEST(WaveStudy, TheHandleStaysWhereItIsDroppedAndSaysTheSimulatedPeak) {
   const Scenario scenario = waves_of_resnet();
-  const auto peaks = offset_peaks(scenario, natural_grain(scenario));
+  const auto study = wave_study(scenario, natural_grain(scenario));
   const Size size = view("waves").size;
   for (const double share : {0.0, 0.034, 0.125, 0.24, 0.333, 0.43, 0.5, 0.617, 0.75, 0.9, 1.0}) {
     const ExperimentPtr experiment = simulated_at(share);
-    const ViewData data(experiment, cost_model(experiment->workload.scenario), peaks);
+    const ViewData data(experiment, cost_model(experiment->workload.scenario), study);
     const WavesModel& model = data.get<WavesModel>();
     const WavesLayout layout = waves_layout(model, whole(size), {});
     EXPECT_NEAR(wave_offset(experiment->workload.scenario.plan).value(), share, 1e-9);
@@ -61,27 +61,28 @@ TEST(OffsetPeaks, TheHandleStaysWhereItIsDroppedAndSaysTheSimulatedPeak) {
   }
 }
 
-TEST(OffsetPeaks, EachIsThePeakOfThePlanAtThatOffset) {
+TEST(WaveStudy, EachIsThePeakOfThePlanAtThatOffset) {
   const Scenario scenario = waves_of_resnet();
-  const auto peaks = offset_peaks(scenario, natural_grain(scenario));
-  ASSERT_NE(peaks, nullptr);
-  EXPECT_EQ(peaks->front().share, 0);
-  EXPECT_EQ(peaks->back().share, 1);
-  for (std::size_t i = 0; i < peaks->size(); i += 6) {
-    const OffsetPeak& each = (*peaks)[i];
+  const auto study = wave_study(scenario, natural_grain(scenario));
+  ASSERT_NE(study, nullptr);
+  const std::vector<OffsetPeak>& peaks = study->offsets;
+  EXPECT_EQ(peaks.front().share, 0);
+  EXPECT_EQ(peaks.back().share, 1);
+  for (std::size_t i = 0; i < peaks.size(); i += 6) {
+    const OffsetPeak& each = peaks[i];
     EXPECT_EQ(each.peak, worst_peak(simulated_at(each.share)->result)) << each.share;
   }
   const auto lowest =
-      std::min_element(peaks->begin(), peaks->end(),
+      std::min_element(peaks.begin(), peaks.end(),
                        [](const OffsetPeak& a, const OffsetPeak& b) { return a.peak < b.peak; });
-  EXPECT_LT(lowest->peak, peaks->front().peak);
+  EXPECT_LT(lowest->peak, peaks.front().peak);
 }
 
-TEST(OffsetPeaks, OnlyPlansWithAnOffsetHaveThem) {
+TEST(WaveStudy, OnlyPlansWithAnOffsetHaveThem) {
   for (const char* others : {"schedule=1f1b", "schedule=tick-tock tick-tock.waves=1"}) {
     const Scenario scenario =
         opened("gpt-tiny", "h100-sxm:1", std::string(others) + " global-batch=4");
-    EXPECT_EQ(offset_peaks(scenario, Grain::Order), nullptr) << others;
+    EXPECT_EQ(wave_study(scenario, Grain::Order), nullptr) << others;
   }
 }
 

@@ -1,0 +1,55 @@
+#include "visualizers/waves/waves_statistics.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace trainyard {
+namespace {
+
+PeriodFigures figures_of(std::string name, const WaveCycle& cycle, std::int64_t above) {
+  const auto low = std::min_element(cycle.value.begin(), cycle.value.end());
+  return {std::move(name), *low + above, peak_of(cycle) + above,
+          mean_of(cycle) + static_cast<double>(above)};
+}
+
+WaveCycle part_of_cycle(const DeviceWaves& waves, std::vector<std::int64_t> held) {
+  std::vector<std::int64_t> at = waves.total.at;
+  return wave_cycle(step_curve(std::move(at), std::move(held)), waves.cycle_from,
+                    waves.cycle.period);
+}
+
+}  // namespace
+
+std::vector<PeriodFigures> period_figures(const WavesModel& model, const DeviceWaves& waves) {
+  std::vector<PeriodFigures> all;
+  for (int w = 0; w < model.waves; ++w)
+    all.push_back(figures_of(model.waves == 1 ? "microbatches" : wave_name(model, w),
+                             part_of_cycle(waves, waves.parts[static_cast<std::size_t>(w) + 1]),
+                             0));
+  all.push_back(figures_of("sum", part_of_cycle(waves, waves.total.value), 0));
+  if (model.waves == 1) return all;
+  all.push_back(figures_of("one wave alone", waves.cycle, waves.state));
+  all.push_back(
+      figures_of("all aligned", sum_of_waves(waves.cycle, model.waves, Duration{0}), waves.state));
+  return all;
+}
+
+double busy_of_one_wave(const WavesModel& model, DeviceId device, double rate) {
+  const Program& program = model.experiment->program;
+  const TaskPrices& prices = model.experiment->prices;
+  double filled = 0;  // ns of all the device, by the first wave: the others do alike
+  const auto lane =
+      std::find_if(program.streams.begin(), program.streams.end(),
+                   [&](const Stream& stream) { return stream.device == device && stream.compute; });
+  if (lane == program.streams.end()) return 1;
+  for (std::uint32_t i = lane->first; i < lane->first + lane->count; ++i) {
+    const std::uint32_t task = program.instructions[i].task.value;
+    filled += static_cast<double>(prices.time[task].count()) * prices.fill[task];
+  }
+  const Result& result = model.experiment->result;
+  const double done = (result.counts_tokens ? result.tokens_per_step : result.samples_per_step) *
+                      program.steps / model.waves;
+  return done > 0 ? std::clamp(filled * 1e-9 * rate / done, 1e-6, 1.0) : 1;
+}
+
+}  // namespace trainyard
