@@ -6,8 +6,6 @@
 
 #include "core/io/bytes/files.h"
 #include "core/io/bytes/limits.h"
-#include "core/io/json/json.h"
-#include "core/io/json/schema.h"
 
 namespace trainyard {
 namespace {
@@ -15,26 +13,38 @@ namespace {
 constexpr std::size_t kBins = 12, kMostFiles = 10'000;
 constexpr std::string_view kKind = "trainyard/answers";
 
-LessonAnswer answer_of(const JsonCursor& json) {
-  json.expect_keys({"lesson", "question", "unit", "value", "truth", "sure"});
-  LessonAnswer answer;
-  answer.lesson = static_cast<int>(json.at("lesson").integer(1, 999));
-  answer.question = json.at("question").text();
-  answer.unit = json.at("unit").text();
-  answer.value = json.at("value").number();
-  answer.truth = json.at("truth").number();
-  if (const auto sure = json.find("sure"))
-    answer.sure = sure->one_of({"guess", "fairly", "certain"});
-  return answer;
+Fields<LessonAnswer> answer_fields() {
+  return {{"lesson", &LessonAnswer::lesson, whole(1, 999)},
+          {"question", &LessonAnswer::question},
+          {"unit", &LessonAnswer::unit},
+          {"value", &LessonAnswer::value},
+          {"truth", &LessonAnswer::truth},
+          {"sure", &LessonAnswer::sure, one_of({"guess", "fairly", "certain"}, false), kWhereSet}};
 }
 
-LessonProgress progress_of(const JsonCursor& json) {
-  json.expect_keys({"lesson", "step", "passed"});
-  LessonProgress progress;
-  progress.lesson = static_cast<int>(json.at("lesson").integer(1, 999));
-  progress.step = static_cast<int>(json.at("step").integer(0, 999));
-  progress.passed = json.at("passed").boolean();
-  return progress;
+Fields<LessonProgress> progress_fields() {
+  return {{"lesson", &LessonProgress::lesson, whole(1, 999)},
+          {"step", &LessonProgress::step, whole(0, 999)},
+          {"passed", &LessonProgress::passed}};
+}
+
+// A question that is answered twice is refused, and progress in one lesson is put together.
+void read_answers(LessonAnswers& all, const JsonCursor& at) {
+  const Fields<LessonAnswer> fields = answer_fields();
+  for (const JsonCursor& each : at.items()) {
+    LessonAnswer answer = fields.read(each);
+    if (find_answer(all, answer.lesson, answer.question) != nullptr)
+      each.refuse("the question \"" + answer.question + "\" is answered already");
+    all.answers.push_back(std::move(answer));
+  }
+}
+
+void read_progress(LessonAnswers& all, const JsonCursor& at) {
+  const Fields<LessonProgress> fields = progress_fields();
+  for (const JsonCursor& each : at.items()) {
+    const LessonProgress progress = fields.read(each);
+    keep_progress(all, progress.lesson, progress.step, progress.passed);
+  }
 }
 
 void fill_bins(AnswerHistogram& h, std::vector<double> values) {
@@ -86,50 +96,21 @@ int seen_step(const LessonAnswers& all, int lesson) {
   return 0;
 }
 
+const Fields<LessonAnswers>& answers_fields() {
+  static const Fields<LessonAnswers> kFields = document_fields<LessonAnswers>(
+      kKind,
+      {{"student", &LessonAnswers::student},
+       {"answers", &LessonAnswers::answers, list_of(object(answer_fields())), read_answers},
+       {"progress", &LessonAnswers::progress, list_of(object(progress_fields())), read_progress}});
+  return kFields;
+}
+
 std::string answers_document(const LessonAnswers& all) {
-  Json json = Json::object();
-  json.set("schema", schema_name(schema(kKind)));
-  json.set("student", all.student);
-  Json answers = Json::list(), progress = Json::list();
-  for (const LessonAnswer& each : all.answers) {
-    Json one = Json::object();
-    one.set("lesson", each.lesson);
-    one.set("question", each.question);
-    one.set("unit", each.unit);
-    one.set("value", each.value);
-    one.set("truth", each.truth);
-    if (!each.sure.empty()) one.set("sure", each.sure);
-    answers.push(std::move(one));
-  }
-  for (const LessonProgress& each : all.progress) {
-    Json one = Json::object();
-    one.set("lesson", each.lesson);
-    one.set("step", each.step);
-    one.set("passed", each.passed);
-    progress.push(std::move(one));
-  }
-  json.set("answers", std::move(answers));
-  json.set("progress", std::move(progress));
-  return write_json(json);
+  return write_json(answers_fields().write(all));
 }
 
 LessonAnswers parse_answers(std::string_view text, const std::string& source) {
-  const Json document = read_document(text, kKind, source);
-  const JsonCursor json(document, source);
-  json.expect_keys({"schema", "student", "answers", "progress"});
-  LessonAnswers all;
-  all.student = json.at("student").text();
-  for (const JsonCursor& each : json.at("answers").items()) {
-    LessonAnswer answer = answer_of(each);
-    if (find_answer(all, answer.lesson, answer.question) != nullptr)
-      each.refuse("the question \"" + answer.question + "\" is answered already");
-    all.answers.push_back(std::move(answer));
-  }
-  for (const JsonCursor& each : json.at("progress").items()) {
-    const LessonProgress progress = progress_of(each);
-    keep_progress(all, progress.lesson, progress.step, progress.passed);
-  }
-  return all;
+  return read_fields(answers_fields(), text, kKind, source);
 }
 
 LessonClass read_class(const std::string& folder) {

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/io/json/fields.h"
 #include "core/lesson/lesson.h"
 
 namespace trainyard {
@@ -42,6 +43,7 @@ void forget_answers(LessonAnswers&, int lesson);
 void keep_progress(LessonAnswers&, int lesson, int step, bool passed);
 int seen_step(const LessonAnswers&, int lesson);  // 0 = none
 
+const Fields<LessonAnswers>& answers_fields();
 /// Returns a trainyard/answers@1 document; equal answers give equal bytes.
 std::string answers_document(const LessonAnswers&);
 /// Throws Error{InvalidInput} naming the field, what was expected and what was found.

@@ -5,11 +5,11 @@
 #include <fstream>
 
 #include "app/cli/verb.h"
+#include "app/cli/verbs/json_schemas.h"
 #include "app/workspace/scenario/run_once.h"
 #include "app/workspace/scenario/workspace.h"
-#include "core/io/json/json_schemas.h"
-#include "tests/app/conforms.h"
 #include "tests/app/trainyard.h"
+#include "tests/support/conforms.h"
 #include "tests/support/snapshot_pickle.h"
 
 namespace trainyard {

@@ -1,11 +1,11 @@
 // Tests the verb `lesson`, run as a user would.
 #include <gtest/gtest.h>
 
+#include "app/cli/verbs/json_schemas.h"
 #include "core/io/json/json.h"
-#include "core/io/json/json_schemas.h"
 #include "core/lesson/answers.h"
-#include "tests/app/conforms.h"
 #include "tests/app/run_program.h"
+#include "tests/support/conforms.h"
 #include "tests/support/source_dir.h"
 
 namespace trainyard {

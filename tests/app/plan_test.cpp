@@ -8,13 +8,13 @@
 
 #include "app/cli/interrupt.h"
 #include "app/cli/verb.h"
+#include "app/cli/verbs/json_schemas.h"
 #include "app/workspace/plans/plan_study.h"
 #include "app/workspace/plans/why_plan.h"
 #include "core/io/json/json.h"
-#include "core/io/json/json_schemas.h"
-#include "tests/app/conforms.h"
 #include "tests/app/documents.h"
 #include "tests/app/trainyard.h"
+#include "tests/support/conforms.h"
 #include "tests/support/non_empty.h"
 
 namespace trainyard {

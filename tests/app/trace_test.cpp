@@ -4,9 +4,9 @@
 #include <fstream>
 
 #include "app/cli/verb.h"
-#include "core/io/json/json_schemas.h"
-#include "tests/app/conforms.h"
+#include "app/cli/verbs/json_schemas.h"
 #include "tests/app/trainyard.h"
+#include "tests/support/conforms.h"
 #include "tests/support/kineto_trace.h"
 
 namespace trainyard {

@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "core/lesson/lesson_text.h"
+#include "tests/support/in_all_three.h"
 
 namespace trainyard {
 namespace {
@@ -23,6 +24,14 @@ TEST(Answers, ReadBackAsTheyWereWritten) {
     keep_progress(all, 3, 4, true);
     RC_ASSERT(parse_answers(answers_document(all), "me.json") == all);
   }));
+}
+
+TEST(Answers, EachFieldIsInTheSchemaTheDocumentAndWhatIsRead) {
+  const LessonAnswers all = {
+      "A",
+      {{3, "weights", "GB", 1, 2.5, "guess"}, {4, "time", "s", 0.5, 0.25, "certain"}},
+      {{3, 2, true}, {4, 1, true}}};
+  testing::is_in_all_three(answers_fields(), all);
 }
 
 TEST(Answers, APredictionIsMadeOnce) {

@@ -4,17 +4,9 @@
 
 #include "app/cli/text/knobs_text.h"
 #include "core/base/units_text.h"
-#include "core/io/json/json.h"
-#include "core/io/json/schema.h"
 
 namespace trainyard {
 namespace {
-
-Json document_of(const char* name) {
-  Json json = Json::object();
-  json.set("schema", schema_name(schema(name)));
-  return json;
-}
 
 std::string padded(Bytes bytes) { return fmt::format("{:>10}", readable(bytes)); }
 
@@ -81,19 +73,160 @@ void write_unsharded(std::string& text, const Owners& o) {
                             : "  nothing: all state is divided\n";
 }
 
-Json side_json(const PlanFigures& f) {
-  Json json = Json::object();
-  json.set("step_seconds", to_seconds(f.step));
-  json.set("reserved_bytes", f.reserved.value);
-  json.set("margin_bytes", f.margin.value);
-  json.set("fits", f.fits);
-  return json;
+// Step and memory of a plan, as the last fields of what has it.
+template <class T, class Of>
+void add_figures(Fields<T>& fields, Of of) {
+  fields.add(
+      Fields<T>{{"step_seconds", in(of, &PlanFigures::step)},
+                {"reserved_bytes", in(of, &PlanFigures::reserved)},
+                {"margin_bytes", in(of, &PlanFigures::margin), signed_whole(), "negative = over"},
+                {"fits", in(of, &PlanFigures::fits)}});
 }
 
-Json side_json(const PlanFigures& f, const std::string& name) {
-  Json json = side_json(f);
-  json.set("name", name);
-  return json;
+using NamedBytes = std::pair<std::string, Bytes>;
+
+Form<std::vector<NamedBytes>> named_bytes(const char* name) {
+  return list_of(
+      object(Fields<NamedBytes>{{name, &NamedBytes::first}, {"bytes", &NamedBytes::second}}));
+}
+
+Fields<KnobBoundary> boundary_fields() {
+  const Form<KnobValue> value = object(knob_value_fields());
+  return document_fields<KnobBoundary>(
+      "trainyard/boundary", {{"knob", &KnobBoundary::key},
+                             {"sentence", &KnobBoundary::sentence},
+                             {"tried", &KnobBoundary::tried, "plans priced"},
+                             {"last", &KnobBoundary::last, value, "that fits"},
+                             {"next", &KnobBoundary::next, value, "the first beyond it"}});
+}
+
+struct FlipSide {
+  std::string name;
+  PlanFigures figures;
+};
+
+struct FlipSheet {
+  FlipSide winner, runner_up;
+  const Flip& flip;
+};
+
+Fields<FlipSide> flip_side_fields() {
+  Fields<FlipSide> fields = {{"name", &FlipSide::name}};
+  add_figures(fields, &FlipSide::figures);
+  return fields;
+}
+
+Fields<FlipCause> flip_cause_fields() {
+  const auto falls_to = [](const FlipCause& c) {
+    return c.enough ? std::optional(c.falls_to) : std::nullopt;
+  };
+  return {{"cause", &FlipCause::name},
+          {"winner_seconds", &FlipCause::winner},
+          {"runner_up_seconds", &FlipCause::runner_up},
+          {"falls_to_seconds", falls_to, number(), "at which the plans tie, all else equal"}};
+}
+
+Fields<FlipPoint> flip_point_fields() {
+  return {{"figure", &FlipPoint::what},
+          {"now", &FlipPoint::now},
+          {"at", &FlipPoint::at},
+          {"factor", &FlipPoint::factor, "at which the runner-up wins"},
+          {"short_of", &FlipPoint::short_of, "at which it does not"},
+          {"winner_seconds", &FlipPoint::winner},
+          {"runner_up_seconds", &FlipPoint::runner_up},
+          {"sentence", &FlipPoint::sentence}};
+}
+
+Fields<FlipSheet> flip_fields() {
+  const auto of = [](auto member) {
+    return [member](const FlipSheet& sheet) -> const auto& { return sheet.flip.*member; };
+  };
+  const Form<FlipSide> side = object(flip_side_fields());
+  return document_fields<FlipSheet>(
+      "trainyard/flip", {{"winner", &FlipSheet::winner, side},
+                         {"runner_up", &FlipSheet::runner_up, side},
+                         {"sentence", of(&Flip::sentence)},
+                         {"causes", of(&Flip::causes), list_of(object(flip_cause_fields()))},
+                         {"flips", of(&Flip::points), list_of(object(flip_point_fields()))}});
+}
+
+struct OwnersSheet {
+  const Owners& owners;
+  const RecomputeEffect& effect;
+};
+
+Fields<ModuleOwner> module_fields() {
+  return {{"block", &ModuleOwner::block},          {"module", &ModuleOwner::module},
+          {"kind", &ModuleOwner::kind, kWhereSet}, {"bytes", &ModuleOwner::bytes},
+          {"layers", &ModuleOwner::layers},        {"microbatches", &ModuleOwner::microbatches}};
+}
+
+Fields<UnshardedUnit> unit_fields() {
+  return {{"block", &UnshardedUnit::block},
+          {"layers", &UnshardedUnit::layers},
+          {"weights_bytes", &UnshardedUnit::weights},
+          {"gradients_bytes", &UnshardedUnit::gradients},
+          {"stays", &UnshardedUnit::stays}};
+}
+
+Fields<OwnersSheet> owners_fields() {
+  using Sheet = OwnersSheet;
+  const auto of = [](auto member) {
+    return [member](const Sheet& sheet) -> const auto& { return sheet.owners.*member; };
+  };
+  return document_fields<Sheet>(
+      "trainyard/owners",
+      {{"device", of(&Owners::device)},
+       {"phase", of(&Owners::phase)},
+       {"at_seconds", of(&Owners::at)},
+       {"peak_bytes", [](const Sheet& sheet) { return total(sheet.owners.categories); }},
+       {"activations", of(&Owners::modules), list_of(object(module_fields()))},
+       {"other_activations", of(&Owners::others), named_bytes("name")},
+       {"units", of(&Owners::units), list_of(object(unit_fields()))},
+       {"unsharded_bytes", of(&Owners::unsharded_now)},
+       {"most_unsharded_bytes", of(&Owners::unsharded_most)},
+       {"replicated", of(&Owners::replicated), named_bytes("state")},
+       {"replicas", of(&Owners::replicas), whole(1)},
+       {"recompute", [](const Sheet& sheet) { return sheet.effect.sentence; }}});
+}
+
+template <class Entry>
+Fields<std::vector<Entry>> list_document(const char* kind, const char* key, Fields<Entry> entry) {
+  using List = std::vector<Entry>;
+  add_figures(entry, &Entry::figures);
+  return document_fields<List>(
+      kind, {{key, [](const List& all) -> const List& { return all; }, list_of(object(entry))}});
+}
+
+Fields<std::vector<Wrapping>> wrapping_fields() {
+  return list_document<Wrapping>("trainyard/wrapping", "wrappings",
+                                 {{"layers", &Wrapping::layers, whole(1)},
+                                  {"unit_bytes", &Wrapping::unit},
+                                  {"unsharded_bytes", &Wrapping::unsharded},
+                                  {"gathers", &Wrapping::gathers}});
+}
+
+Fields<std::vector<Resharding>> resharding_fields() {
+  return list_document<Resharding>(
+      "trainyard/resharding", "reshardings",
+      {{"ranks", &Resharding::ranks, whole(1)}, {"held_bytes", &Resharding::held}});
+}
+
+Fields<RecomputeStudy> recomputation_fields() {
+  const auto trades =
+      list_of(object(Fields<RecomputeTrade>{{"method", &RecomputeTrade::method},
+                                            {"how", &RecomputeTrade::words, kWhereSet},
+                                            {"kept_bytes", &RecomputeTrade::kept},
+                                            {"peak_bytes", &RecomputeTrade::peak},
+                                            {"seconds", &RecomputeTrade::time, number()},
+                                            {"optimal", &RecomputeTrade::optimal}}));
+  return document_fields<RecomputeStudy>("trainyard/recomputation",
+                                         {{"stage", &RecomputeStudy::stage},
+                                          {"layers", &RecomputeStudy::layers, whole(1)},
+                                          {"chain", &RecomputeStudy::chain, trades},
+                                          {"block", &RecomputeStudy::block},
+                                          {"ops", &RecomputeStudy::ops, whole(1)},
+                                          {"layer", &RecomputeStudy::layer, trades}});
 }
 
 }  // namespace
@@ -112,14 +245,10 @@ std::string boundary_text(const KnobBoundary& b) {
   return text + fmt::format("{} plans priced\n", b.tried);
 }
 
+Json boundary_schema() { return boundary_fields().schema(); }
+
 std::string boundary_document(const KnobBoundary& b) {
-  Json json = document_of("trainyard/boundary");
-  json.set("knob", b.key);
-  json.set("sentence", b.sentence);
-  json.set("tried", b.tried);
-  if (b.last) json.set("last", value_json(*b.last));
-  if (b.next) json.set("next", value_json(*b.next));
-  return write_json(json);
+  return write_json(boundary_fields().write(b));
 }
 
 std::string flip_text(const Flip& f, const FlipNames& names) {
@@ -145,36 +274,12 @@ std::string flip_text(const Flip& f, const FlipNames& names) {
   return text;
 }
 
+Json flip_schema() { return flip_fields().schema(); }
+
 std::string flip_document(const Flip& f, const FlipNames& names) {
-  Json json = document_of("trainyard/flip");
-  json.set("winner", side_json(f.winner, f.swapped ? names.b : names.a));
-  json.set("runner_up", side_json(f.runner_up, f.swapped ? names.a : names.b));
-  json.set("sentence", f.sentence);
-  Json causes = Json::list();
-  for (const FlipCause& c : f.causes) {
-    Json one = Json::object();
-    one.set("cause", c.name);
-    one.set("winner_seconds", to_seconds(c.winner));
-    one.set("runner_up_seconds", to_seconds(c.runner_up));
-    if (c.enough) one.set("falls_to_seconds", to_seconds(c.falls_to));
-    causes.push(std::move(one));
-  }
-  json.set("causes", std::move(causes));
-  Json points = Json::list();
-  for (const FlipPoint& p : f.points) {
-    Json one = Json::object();
-    one.set("figure", p.what);
-    one.set("now", p.now);
-    one.set("at", p.at);
-    one.set("factor", p.factor);
-    one.set("short_of", p.short_of);
-    one.set("winner_seconds", to_seconds(p.winner));
-    one.set("runner_up_seconds", to_seconds(p.runner_up));
-    one.set("sentence", p.sentence);
-    points.push(std::move(one));
-  }
-  json.set("flips", std::move(points));
-  return write_json(json);
+  return write_json(flip_fields().write({{f.swapped ? names.b : names.a, f.winner},
+                                         {f.swapped ? names.a : names.b, f.runner_up},
+                                         f}));
 }
 
 std::string owners_text(const Owners& o, const RecomputeEffect& effect) {
@@ -192,56 +297,10 @@ std::string owners_text(const Owners& o, const RecomputeEffect& effect) {
   return text + "\nrecomputation\n  " + effect.sentence + "\n";
 }
 
+Json owners_schema() { return owners_fields().schema(); }
+
 std::string owners_document(const Owners& o, const RecomputeEffect& effect) {
-  Json json = document_of("trainyard/owners");
-  json.set("device", o.device.value);
-  json.set("phase", o.phase);
-  json.set("at_seconds", to_seconds(o.at));
-  json.set("peak_bytes", total(o.categories).value);
-  Json modules = Json::list();
-  for (const ModuleOwner& m : o.modules) {
-    Json one = Json::object();
-    one.set("block", m.block);
-    one.set("module", m.module);
-    if (!m.kind.empty()) one.set("kind", m.kind);
-    one.set("bytes", m.bytes.value);
-    one.set("layers", m.layers);
-    one.set("microbatches", m.microbatches);
-    modules.push(std::move(one));
-  }
-  json.set("activations", std::move(modules));
-  Json others = Json::list();
-  for (const auto& [name, bytes] : o.others) {
-    Json one = Json::object();
-    one.set("name", name);
-    one.set("bytes", bytes.value);
-    others.push(std::move(one));
-  }
-  json.set("other_activations", std::move(others));
-  Json units = Json::list();
-  for (const UnshardedUnit& u : o.units) {
-    Json one = Json::object();
-    one.set("block", u.block);
-    one.set("layers", u.layers);
-    one.set("weights_bytes", u.weights.value);
-    one.set("gradients_bytes", u.gradients.value);
-    one.set("stays", u.stays);
-    units.push(std::move(one));
-  }
-  json.set("units", std::move(units));
-  json.set("unsharded_bytes", o.unsharded_now.value);
-  json.set("most_unsharded_bytes", o.unsharded_most.value);
-  Json replicated = Json::list();
-  for (const auto& [name, bytes] : o.replicated) {
-    Json one = Json::object();
-    one.set("state", name);
-    one.set("bytes", bytes.value);
-    replicated.push(std::move(one));
-  }
-  json.set("replicated", std::move(replicated));
-  json.set("replicas", o.replicas);
-  json.set("recompute", effect.sentence);
-  return write_json(json);
+  return write_json(owners_fields().write({o, effect}));
 }
 
 std::string wrapping_text(const Scenario& scenario, const std::vector<Wrapping>& all) {
@@ -259,19 +318,10 @@ std::string wrapping_text(const Scenario& scenario, const std::vector<Wrapping>&
   return text;
 }
 
+Json wrapping_schema() { return wrapping_fields().schema(); }
+
 std::string wrapping_document(const std::vector<Wrapping>& all) {
-  Json json = document_of("trainyard/wrapping");
-  Json list = Json::list();
-  for (const Wrapping& w : all) {
-    Json one = side_json(w.figures);
-    one.set("layers", w.layers);
-    one.set("unit_bytes", w.unit.value);
-    one.set("unsharded_bytes", w.unsharded.value);
-    one.set("gathers", w.gathers);
-    list.push(std::move(one));
-  }
-  json.set("wrappings", std::move(list));
-  return write_json(json);
+  return write_json(wrapping_fields().write(all));
 }
 
 std::string resharding_text(const Scenario& scenario, const std::vector<Resharding>& all) {
@@ -288,17 +338,10 @@ std::string resharding_text(const Scenario& scenario, const std::vector<Reshardi
   return text;
 }
 
+Json resharding_schema() { return resharding_fields().schema(); }
+
 std::string resharding_document(const std::vector<Resharding>& all) {
-  Json json = document_of("trainyard/resharding");
-  Json list = Json::list();
-  for (const Resharding& r : all) {
-    Json one = side_json(r.figures);
-    one.set("ranks", r.ranks);
-    one.set("held_bytes", r.held.value);
-    list.push(std::move(one));
-  }
-  json.set("reshardings", std::move(list));
-  return write_json(json);
+  return write_json(resharding_fields().write(all));
 }
 
 namespace {
@@ -312,21 +355,6 @@ void write_trades(std::string& text, const std::vector<RecomputeTrade>& trades) 
         "{:>9}  {:>9}  {:>9}  {:>+6.1f} %  {:<16} {}{}\n", readable(t.kept), readable(t.peak),
         readable(t.time), 100 * (to_seconds(t.time) / to_seconds(plain) - 1), t.method, t.words,
         t.optimal.has_value() && !*t.optimal ? " (not proven to be the least)" : "");
-}
-
-Json trades_json(const std::vector<RecomputeTrade>& trades) {
-  Json list = Json::list();
-  for (const RecomputeTrade& t : trades) {
-    Json one = Json::object();
-    one.set("method", t.method);
-    if (!t.words.empty()) one.set("how", t.words);
-    one.set("kept_bytes", t.kept.value);
-    one.set("peak_bytes", t.peak.value);
-    one.set("seconds", to_seconds(t.time));
-    if (t.optimal) one.set("optimal", *t.optimal);
-    list.push(std::move(one));
-  }
-  return list;
 }
 
 }  // namespace
@@ -350,15 +378,10 @@ std::string recomputation_text(const Scenario& scenario, const RecomputeStudy& s
   return text;
 }
 
+Json recomputation_schema() { return recomputation_fields().schema(); }
+
 std::string recomputation_document(const RecomputeStudy& study) {
-  Json json = document_of("trainyard/recomputation");
-  json.set("stage", study.stage);
-  json.set("layers", study.layers);
-  json.set("chain", trades_json(study.chain));
-  json.set("block", study.block);
-  json.set("ops", study.ops);
-  json.set("layer", trades_json(study.layer));
-  return write_json(json);
+  return write_json(recomputation_fields().write(study));
 }
 
 }  // namespace trainyard

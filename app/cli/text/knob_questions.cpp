@@ -4,8 +4,7 @@
 
 #include <array>
 
-#include "core/io/json/json.h"
-#include "core/io/json/schema.h"
+#include "core/io/json/fields.h"
 
 namespace trainyard {
 namespace {
@@ -50,19 +49,31 @@ std::string questions_text(std::string_view scenario) {
   return text;
 }
 
+namespace {
+
+// The questions with the words of a scenario.
+Fields<std::string_view> questions_fields() {
+  using Asked = std::pair<const Question*, std::string>;
+  const auto asked = [](std::string_view scenario) {
+    std::vector<Asked> list;
+    for (const Question& q : questions()) list.emplace_back(&q, command_of(q, scenario));
+    return list;
+  };
+  return document_fields<std::string_view>(
+      "trainyard/questions",
+      {{"questions", asked,
+        list_of(object(Fields<Asked>{
+            {"question", in(&Asked::first, &Question::words)},
+            {"command", &Asked::second},
+            {"interactions", in(&Asked::first, &Question::interactions), whole(1)}}))}});
+}
+
+}  // namespace
+
+Json questions_schema() { return questions_fields().schema(); }
+
 std::string questions_document(std::string_view scenario) {
-  Json json = Json::object();
-  json.set("schema", schema_name(schema("trainyard/questions")));
-  Json list = Json::list();
-  for (const Question& q : questions()) {
-    Json one = Json::object();
-    one.set("question", q.words);
-    one.set("command", command_of(q, scenario));
-    one.set("interactions", q.interactions);
-    list.push(std::move(one));
-  }
-  json.set("questions", std::move(list));
-  return write_json(json);
+  return write_json(questions_fields().write(scenario));
 }
 
 }  // namespace trainyard

@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "core/io/json/json.h"
+
 namespace trainyard {
 
 struct Question {
@@ -23,6 +25,7 @@ inline constexpr std::string_view kQuestionScenario =
 /// The question's command for that scenario.
 std::string command_of(const Question&, std::string_view scenario);
 std::string questions_text(std::string_view scenario);
+Json questions_schema();
 std::string questions_document(std::string_view scenario);  // trainyard/questions@1
 
 }  // namespace trainyard

@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "core/base/units_text.h"
-#include "core/io/json/schema.h"
 
 namespace trainyard {
 namespace {
@@ -122,54 +121,75 @@ std::string strips_text(const Sensitivity& all, bool alone) {
   return text + refusals(strips);
 }
 
-Json value_json(const KnobValue& v) {
-  Json json = Json::object();
-  json.set("value", v.value);
-  json.set("set", v.words);
-  if (!v.partners.empty()) json.set("partners", v.partners);
-  json.set("devices", v.devices);
-  json.set("legal", v.legal);
-  if (!v.legal) {
-    json.set("why_not", v.why_not);
-    if (!v.field.empty()) json.set("field", v.field);
-    if (!v.fix.empty()) json.set("fix", v.fix);
-    return json;
-  }
-  json.set("step_seconds", to_seconds(v.figures.step));
-  json.set("change", v.change);
-  json.set("peak_bytes", v.figures.peak.value);
-  json.set("reserved_bytes", v.figures.reserved.value);
-  json.set("margin_bytes", v.figures.margin.value);
-  json.set("fits", v.figures.fits);
-  json.set("worst_device", v.figures.worst.value);
-  if (!v.maths.empty()) json.set("maths", v.maths);
-  if (v.alternative) json.set("alternative", true);
-  return json;
+const Fields<KnobValue>& knob_value_fields() {
+  // Figures belong to a legal value only, and reasons to one that is not.
+  const auto legal = [](auto of) {
+    return [of](const KnobValue& v) {
+      using Value = std::remove_cvref_t<std::invoke_result_t<decltype(of), const KnobValue&>>;
+      return v.legal ? std::optional<Value>(std::invoke(of, v)) : std::nullopt;
+    };
+  };
+  const auto figure = [legal](auto member) { return legal(in(&KnobValue::figures, member)); };
+  static const Fields<KnobValue> kFields = {
+      {"value", &KnobValue::value},
+      {"set", &KnobValue::words, "what is set, as --set takes it"},
+      {"partners", &KnobValue::partners, kWhereSet, "of it, what changes beside the knob"},
+      {"devices", &KnobValue::devices, whole(1)},
+      {"legal", &KnobValue::legal},
+      {"why_not",
+       [](const KnobValue& v) { return v.legal ? std::nullopt : std::optional(v.why_not); }},
+      {"field", &KnobValue::field, kWhereSet, "of the plan, that is refused"},
+      {"fix", &KnobValue::fix, kWhereSet},
+      {"step_seconds", figure(&PlanFigures::step)},
+      {"change", legal(&KnobValue::change),
+       "time of a token (a sample) against the plan's, less one"},
+      {"peak_bytes", figure(&PlanFigures::peak)},
+      {"reserved_bytes", figure(&PlanFigures::reserved), "of the device that has most reserved"},
+      {"margin_bytes", figure(&PlanFigures::margin), signed_whole(), "negative = over"},
+      {"fits", figure(&PlanFigures::fits)},
+      {"worst_device", figure(&PlanFigures::worst)},
+      {"maths", &KnobValue::maths, kWhereSet, "why its training is not the plan's step by step"},
+      {"alternative", &KnobValue::alternative, kWhereSet,
+       "the same value is better with other partners"}};
+  return kFields;
 }
 
+namespace {
+
+Fields<KnobStrip> strip_fields() {
+  return {{"knob", &KnobStrip::key},
+          {"now", &KnobStrip::now},
+          {"doc", &KnobStrip::doc},
+          {"values", &KnobStrip::values, list_of(object(knob_value_fields()))}};
+}
+
+std::vector<KnobStrip> strips_by_gain(const Sensitivity& all) {
+  std::vector<KnobStrip> strips;
+  for (const KnobStrip* strip : by_gain(all)) strips.push_back(*strip);
+  return strips;
+}
+
+Fields<Sensitivity> strips_fields() {
+  using All = Sensitivity;
+  const auto now = [](auto member) { return in(&All::now, member); };
+  return document_fields<All>(
+      "trainyard/knobs",
+      {{"model", [](const All& all) { return all.scenario.model.name; }},
+       {"cluster", [](const All& all) { return all.scenario.cluster.name; }},
+       {"step_seconds", now(&PlanFigures::step)},
+       {"reserved_bytes", now(&PlanFigures::reserved)},
+       {"margin_bytes", now(&PlanFigures::margin), signed_whole()},
+       {"capacity_bytes", [](const All& all) { return all.scenario.cluster.device.memory.value; }},
+       {"priced", &All::priced, "plans"},
+       {"strips", strips_by_gain, list_of(object(strip_fields()))}});
+}
+
+}  // namespace
+
+Json knobs_schema() { return strips_fields().schema(); }
+
 std::string strips_document(const Sensitivity& all) {
-  Json json = Json::object();
-  json.set("schema", schema_name(schema("trainyard/knobs")));
-  json.set("model", all.scenario.model.name);
-  json.set("cluster", all.scenario.cluster.name);
-  json.set("step_seconds", to_seconds(all.now.step));
-  json.set("reserved_bytes", all.now.reserved.value);
-  json.set("margin_bytes", all.now.margin.value);
-  json.set("capacity_bytes", all.scenario.cluster.device.memory.value.value);
-  json.set("priced", all.priced);
-  Json strips = Json::list();
-  for (const KnobStrip* strip : by_gain(all)) {
-    Json one = Json::object();
-    one.set("knob", strip->key);
-    one.set("now", strip->now);
-    one.set("doc", strip->doc);
-    Json values = Json::list();
-    for (const KnobValue& v : strip->values) values.push(value_json(v));
-    one.set("values", std::move(values));
-    strips.push(std::move(one));
-  }
-  json.set("strips", std::move(strips));
-  return write_json(json);
+  return write_json(strips_fields().write(all));
 }
 
 }  // namespace trainyard

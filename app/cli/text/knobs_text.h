@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "core/io/json/json.h"
+#include "core/io/json/fields.h"
 #include "planners/sensitivity/sensitivity.h"
 
 namespace trainyard {
@@ -16,8 +16,9 @@ std::string plan_words(const Scenario&, const PlanFigures&);
 /// All strips, largest gain first; `alone`: a single strip with every value, its partners and
 /// reasons.
 std::string strips_text(const Sensitivity&, bool alone);
-Json value_json(const KnobValue&);
+const Fields<KnobValue>& knob_value_fields();
 /// The document trainyard/knobs@1.
+Json knobs_schema();
 std::string strips_document(const Sensitivity&);
 
 }  // namespace trainyard

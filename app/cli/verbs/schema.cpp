@@ -1,6 +1,6 @@
 // schema: prints the JSON Schemas of the documents that Trainyard reads and writes.
 #include "app/cli/text/scenario_words.h"
-#include "core/io/json/json_schemas.h"
+#include "app/cli/verbs/json_schemas.h"
 
 namespace trainyard {
 namespace {

@@ -6,10 +6,11 @@
 #include <string_view>
 
 #include "core/cost/calibrated.h"
-#include "core/io/json/json.h"
+#include "core/io/json/fields.h"
 
 namespace trainyard {
 
+const Fields<Calibration>& calibration_fields();
 /// Returns canonical text; read_calibration() returns an equal calibration.
 std::string write_calibration(const Calibration&);
 /// Throws Error{InvalidInput} at "SOURCE#/pointer".

@@ -6,9 +6,11 @@
 
 #include "core/cluster/device.h"
 #include "core/cost/parameters.h"
+#include "core/io/json/fields.h"
 
 namespace trainyard {
 
+Json device_schema();
 std::string device_document(const Device&, const Parameters& = {});
 
 }  // namespace trainyard

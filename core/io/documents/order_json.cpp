@@ -3,31 +3,45 @@
 #include <cmath>
 
 #include "core/io/bytes/files.h"
-#include "core/io/json/schema.h"
 #include "core/io/plans/pipeline_csv.h"
 
 namespace trainyard {
 namespace {
 
-Json count(double value) {
-  return value == std::floor(value) ? Json(static_cast<std::int64_t>(value)) : Json(value);
+// A whole number of microbatches is written as one.
+Form<double> microbatches_form() {
+  Form<double> form = number();
+  form.write = [](double value) {
+    return value == std::floor(value) ? Json(static_cast<std::int64_t>(value)) : Json(value);
+  };
+  return form;
 }
 
-template <class T>
-void set_list(Json& json, const std::string& key, const std::vector<T>& values) {
-  if (values.empty()) return;
-  Json list = Json::list();
-  for (const T value : values) list.push(count(static_cast<double>(value)));
-  json.set(key, std::move(list));
+Fields<OrderDocument::Card> card_fields() {
+  using Card = OrderDocument::Card;
+  return {{"gains", &Card::gains},
+          {"costs", &Card::costs},
+          {"legal_when", &Card::legal_when},
+          {"paper", &Card::paper}};
 }
 
-Json card_json(const OrderDocument::Card& card) {
-  Json json = Json::object();
-  json.set("gains", card.gains);
-  json.set("costs", card.costs);
-  json.set("legal_when", card.legal_when);
-  json.set("paper", card.paper);
-  return json;
+const OrderDocument::Card* card_of(const OrderDocument& document) {
+  return document.card.paper.empty() ? nullptr : &document.card;
+}
+
+// The number is stated where the schedule has several steps.
+template <class Member>
+auto of_steps(Member member) {
+  return [member](const OrderDocument& document) {
+    return document.steps > 1 ? std::optional<int>(document.*member) : std::nullopt;
+  };
+}
+
+template <class Member>
+auto set_in(Member member) {
+  return [member](OrderDocument& document, const JsonCursor& at) {
+    document.*member = static_cast<int>(at.integer());
+  };
 }
 
 }  // namespace
@@ -48,35 +62,42 @@ std::string joined_lines(const JsonCursor& list) {
   return text;
 }
 
+const Fields<OrderDocument>& order_fields() {
+  using D = OrderDocument;
+  static const Fields<D> kFields = document_fields<D>(
+      "trainyard/order",
+      {{"schedule", &D::schedule, kDefaulted},
+       {"devices", &D::devices, whole(1), kDefaulted},
+       {"virtual_stages", &D::virtual_stages, whole(1), kDefaulted},
+       {"microbatches", &D::microbatches, whole(1), kDefaulted},
+       {"placement", &D::placement, kWhereSet, "of stages on devices"},
+       {"steps", of_steps(&D::steps), set_in(&D::steps), whole(1), "of an asynchronous schedule"},
+       {"step", of_steps(&D::step), set_in(&D::step), "of them, that times and bubbles are of"},
+       {"makespan", &D::makespan, kDefaulted, "seconds"},
+       {"ideal", &D::ideal, kDefaulted, "seconds"},
+       {"lower_bound", &D::lower_bound, kWhereSet, "seconds; no order is shorter"},
+       {"found_by", &D::found_by, kWhereSet, "of a solved order"},
+       {"bubble_fraction", &D::bubble_fraction, number(kShare), kDefaulted},
+       {"over_one_wave", &D::over_one_wave, kWhereSet,
+        "of waves: samples a second over one wave's"},
+       {"span_bubble_fraction", &D::span_bubble_fraction, list_of(number(kShare)), kWhereSet,
+        "of each device, between its own first pass and its own last end"},
+       {"live_microbatches", &D::live_microbatches, list_of(microbatches_form()), kDefaulted},
+       {"delays", &D::delays, kWhereSet, "of each stage's forward, in updates"},
+       {"versions", &D::versions, list_of(whole(1)), kWhereSet,
+        "of each stage's weights, most at once"},
+       {"card", card_of, object(card_fields()),
+        [](D& document, const JsonCursor& at) { document.card = card_fields().read(at); }},
+       {"lanes", [](const D& document) { return lines_json(to_text(document.order)); },
+        any(list_schema(text().schema)), "a lane each, as d0/compute  0F0 0B0",
+        [](D& document, const JsonCursor& at) {
+          document.order = parse_order(joined_lines(at), at.place());
+        }}});
+  return kFields;
+}
+
 std::string order_document(const OrderDocument& document) {
-  Json json = Json::object();
-  json.set("schema", schema_name(schema("trainyard/order")));
-  json.set("schedule", document.schedule);
-  json.set("devices", document.devices);
-  json.set("virtual_stages", document.virtual_stages);
-  json.set("microbatches", document.microbatches);
-  if (!document.placement.empty()) json.set("placement", document.placement);
-  if (document.steps > 1) {
-    json.set("steps", document.steps);
-    json.set("step", document.step);
-  }
-  json.set("makespan", document.makespan);
-  json.set("ideal", document.ideal);
-  if (document.lower_bound > 0) json.set("lower_bound", document.lower_bound);
-  if (!document.found_by.empty()) json.set("found_by", document.found_by);
-  json.set("bubble_fraction", document.bubble_fraction);
-  if (document.over_one_wave > 0) json.set("over_one_wave", document.over_one_wave);
-  Json spans = Json::list();
-  for (const double fraction : document.span_bubble_fraction) spans.push(fraction);
-  if (!document.span_bubble_fraction.empty()) json.set("span_bubble_fraction", std::move(spans));
-  Json live = Json::list();
-  for (const double peak : document.live_microbatches) live.push(count(peak));
-  json.set("live_microbatches", std::move(live));
-  set_list(json, "delays", document.delays);
-  set_list(json, "versions", document.versions);
-  if (!document.card.paper.empty()) json.set("card", card_json(document.card));
-  json.set("lanes", lines_json(to_text(document.order)));
-  return write_json(json);
+  return write_json(order_fields().write(document));
 }
 
 Order order_of(std::string_view content, const std::string& source) {

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/io/json/json.h"
+#include "core/io/json/fields.h"
 #include "core/program/order.h"
 
 namespace trainyard {
@@ -38,6 +38,7 @@ struct OrderDocument {
 Json lines_json(std::string_view text);
 std::string joined_lines(const JsonCursor& list);
 
+const Fields<OrderDocument>& order_fields();
 std::string order_document(const OrderDocument&);
 /// Reads the order of such a document (its "lanes"), of plain text as parse_order() reads it, or of
 /// PyTorch's pipeline CSV. Throws Error{InvalidInput}.

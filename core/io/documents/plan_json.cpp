@@ -6,7 +6,6 @@
 #include "core/base/nearest.h"
 #include "core/io/bytes/files.h"
 #include "core/io/documents/order_json.h"
-#include "core/io/json/schema.h"
 #include "core/methods/catalogue.h"
 #include "core/methods/settings/settings.h"
 #include "core/plan/balanced.h"
@@ -21,75 +20,12 @@ Json param(const ParamValue& value) {
   return std::visit([](const auto& v) { return Json(v); }, value);
 }
 
-Json mesh_json(const Mesh& mesh) {
-  Json json = Json::object();
-  json.set("tp", mesh.tp);
-  json.set("cp", mesh.cp);
-  json.set("ep", mesh.ep);
-  if (mesh.dp) json.set("dp", *mesh.dp);
-  json.set("pp", mesh.pp);
-  json.set("order", mesh.order);
-  if (mesh.etp) json.set("etp", *mesh.etp);
-  return json;
-}
-
-Json batch_json(const Batch& batch) {
-  Json json = Json::object();
-  if (batch.global > 0) json.set("global", batch.global);
-  json.set("micro", batch.micro);
-  if (batch.sequence > 0) json.set("sequence", batch.sequence);
-  return json;
-}
-
 Json choice_json(const Choice& choice) {
   Json json = Json::object();
   json.set("method", choice.method);
   for (const auto& [name, value] : choice.params.values()) json.set(name, param(value));
   return json;
 }
-
-// PlanReader reads members and continues after a wrong one, so that all errors are reported at
-// once.
-class PlanReader {
- public:
-  explicit PlanReader(Diagnostics& found) : found_(found) {}
-
-  template <class F>
-  void attempt(F&& f) {
-    try {
-      f();
-    } catch (const Error& error) {
-      found_.push_back({Diagnostic::Severity::Error, error.what(), error.place(), ""});
-    }
-  }
-
-  template <class F>
-  void member(const JsonCursor& object, std::string_view key, F&& f) {
-    attempt([&] {
-      if (const auto found = object.find(key)) f(*found);
-    });
-  }
-
-  /// Reads a member through the setting of that key, so that files and --set have the same ranges
-  /// and words.
-  void member(const JsonCursor& object, std::string_view key, Plan& plan,
-              std::string_view set_key) {
-    member(object, key, [&](const JsonCursor& at) {
-      const std::string word = at.value().text() ? at.text() : std::to_string(at.integer());
-      find_setting(set_key)->apply(plan, word, at.place());
-    });
-  }
-
-  void keys(const JsonCursor& object, const std::vector<std::string>& known) {
-    attempt([&] {
-      const Diagnostics unknown = object.unknown_keys(known);
-      found_.insert(found_.end(), unknown.begin(), unknown.end());
-    });
-  }
-
- private:
-  Diagnostics& found_;
-};
 
 ParamValue read_param(const ParamSpec& spec, const JsonCursor& at) {
   struct Read {
@@ -110,7 +46,7 @@ ParamValue read_param(const ParamSpec& spec, const JsonCursor& at) {
   return parse_param(spec, to_text(value), at.place());
 }
 
-void read_choice(PlanReader& reader, const JsonCursor& at, Plan& plan) {
+Choice read_choice(const JsonCursor& at, const Plan& plan, Diagnostics& found) {
   std::vector<std::string> names;
   for (const Method& known : methods()) names.emplace_back(known.name);
   const JsonCursor word = at.at("method");
@@ -118,20 +54,67 @@ void read_choice(PlanReader& reader, const JsonCursor& at, Plan& plan) {
   if (!find_method(name))
     word.refuse("no method is called \"" + name.substr(0, 80) + "\"" + did_you_mean(name, names));
   if (find_choice(plan, name)) word.refuse("\"" + name + "\" is chosen twice");
-  const Method& chosen = method(name);
   Choice choice{name, {}};
   std::vector<std::string> known = {"method"};
-  for (const ParamSpec& spec : chosen.params) {
+  for (const ParamSpec& spec : method(name).params) {
     known.emplace_back(spec.name);
-    reader.member(at, spec.name, [&](const JsonCursor& member) {
-      choice.params.set(std::string(spec.name), read_param(spec, member));
+    attempt(&found, [&] {
+      if (const auto member = at.find(spec.name))
+        choice.params.set(std::string(spec.name), read_param(spec, *member));
     });
   }
-  reader.keys(at, known);
-  plan.choices.push_back(std::move(choice));
+  const Diagnostics unknown = at.unknown_keys(known);
+  found.insert(found.end(), unknown.begin(), unknown.end());
+  return choice;
 }
 
-void read_split(const JsonCursor& at, Plan& plan) {
+void read_choices(Plan& plan, const JsonCursor& at) {
+  Diagnostics found;
+  for (const JsonCursor& item : at.items())
+    attempt(&found, [&] { plan.choices.push_back(read_choice(item, plan, found)); });
+  throw_if_errors(found);
+}
+
+Json param_schema(const ParamSpec& spec) {
+  struct Of {
+    const ParamSpec& spec;
+    Json operator()(bool) const { return truth().schema; }
+    Json operator()(std::int64_t) const {
+      return whole(static_cast<std::int64_t>(spec.low)).schema;
+    }
+    Json operator()(double) const { return number().schema; }
+    Json operator()(const std::string&) const {
+      return spec.values.empty() ? text().schema
+                                 : one_of({spec.values.begin(), spec.values.end()}).schema;
+    }
+  };
+  return described(std::visit(Of{spec}, spec.fallback), spec.doc);
+}
+
+// The parameters are the methods' own lists, which reading and the schema both follow.
+Json choice_schema() {
+  Json::List all;
+  for (const Method& method : methods()) {
+    Json::Object members = {{"method", constant_schema(method.name)}};
+    for (const ParamSpec& spec : method.params)
+      members.push_back({std::string(spec.name), param_schema(spec)});
+    all.push_back(described(object_schema(std::move(members), {"method"}), method.summary));
+  }
+  return one_of_schema(std::move(all));
+}
+
+Json split_schema() {
+  return one_of_schema({described(list_of(whole()).schema, "layers of each virtual stage"),
+                        one_of({"even", "balanced"}).schema});
+}
+
+std::optional<Json> split_json(const Plan& plan) {
+  if (is_balanced_later(plan.split)) return setting(plan, "split");
+  if (plan.split.layers.empty()) return std::nullopt;
+  return Json(Json::List(plan.split.layers.begin(), plan.split.layers.end()));
+}
+
+void read_split(Plan& plan, const JsonCursor& at) {
   if (at.value().text() != nullptr)
     return apply_setting(plan, "split", at.one_of({"even", "balanced"}), at.place());
   const std::vector<JsonCursor> items = at.items();
@@ -140,85 +123,85 @@ void read_split(const JsonCursor& at, Plan& plan) {
     plan.split.layers.push_back(static_cast<int>(item.integer(0, 1'000'000)));
 }
 
+std::optional<Json> order_lines(const Plan& plan) {
+  if (plan.order.empty()) return std::nullopt;
+  return lines_json(plan.order);
+}
+
 // Reads a list of lines; errors are placed at the list.
-void read_order(const JsonCursor& at, Plan& plan) {
+void read_order_lines(Plan& plan, const JsonCursor& at) {
   plan.order = to_text(parse_order(joined_lines(at), at.place()));
 }
 
-void read_mesh(PlanReader& reader, const JsonCursor& at, Plan& plan) {
-  reader.keys(at, {"tp", "cp", "ep", "etp", "dp", "pp", "order"});
-  for (const char* degree : {"tp", "cp", "ep", "etp", "dp", "pp"})
-    reader.member(at, degree, plan, degree);
-  reader.member(at, "order", plan, "rank-order");
+// Reads a member through the setting of that key, so that files and --set have the same ranges and
+// words.
+auto set_by(std::string_view key) {
+  return [key](Plan& plan, const JsonCursor& at) {
+    const std::string word = at.value().text() ? at.text() : std::to_string(at.integer());
+    find_setting(key)->apply(plan, word, at.place());
+  };
 }
 
-void read_batch(PlanReader& reader, const JsonCursor& at, Plan& plan) {
-  reader.keys(at, {"global", "micro", "sequence"});
-  reader.member(at, "global", plan, "global-batch");
-  reader.member(at, "micro", plan, "micro-batch");
-  reader.member(at, "sequence", plan, "seq");
+void read_flash_attention(Plan& plan, const JsonCursor& at) {
+  apply_setting(plan, "flash-attention", at.boolean() ? "on" : "off", at.place());
 }
 
-void read_software(PlanReader& reader, const JsonCursor& at, Plan& plan) {
-  reader.keys(at, {"framework", "kernels", "attention"});
-  reader.member(at, "framework", plan, "framework");
-  reader.member(at, "kernels", plan, "kernels");
-  reader.member(at, "attention", plan, "attention");
+Fields<Plan> mesh_fields() {
+  const auto of = [](auto member) { return in(&Plan::mesh, member); };
+  return {{"tp", of(&Mesh::tp), whole(1), kDefaulted, set_by("tp")},
+          {"cp", of(&Mesh::cp), whole(1), kDefaulted, set_by("cp")},
+          {"ep", of(&Mesh::ep), whole(1), kDefaulted, set_by("ep")},
+          {"etp", of(&Mesh::etp), whole(1), set_by("etp")},
+          {"dp", of(&Mesh::dp), whole(1), set_by("dp")},
+          {"pp", of(&Mesh::pp), whole(1), kDefaulted, set_by("pp")},
+          {"order", of(&Mesh::order), kDefaulted, set_by("rank-order"),
+           "fastest first, as tp-cp-ep-dp-pp"}};
 }
 
-Json software_json(const Software& software) {
-  Json json = Json::object();
-  if (!software.framework.empty()) json.set("framework", software.framework);
-  if (!software.kernels.empty()) json.set("kernels", software.kernels);
-  if (!software.attention.empty()) json.set("attention", software.attention);
-  return json;
+Fields<Plan> batch_fields() {
+  const auto of = [](auto member) { return in(&Plan::batch, member); };
+  return {{"global", of(&Batch::global), whole(1), kWhereSet, set_by("global-batch")},
+          {"micro", of(&Batch::micro), whole(1), kDefaulted, set_by("micro-batch")},
+          {"sequence", of(&Batch::sequence), whole(1), kWhereSet, set_by("seq")}};
 }
 
-void read_members(PlanReader& reader, const JsonCursor& root, Plan& plan) {
-  reader.keys(root, {"schema", "name", "mesh", "virtual_stages", "batch", "split", "order",
-                     "optimizer", "software", "flash_attention", "choices"});
-  reader.member(root, "name", [&](const JsonCursor& at) { plan.name = at.text(); });
-  reader.member(root, "mesh", [&](const JsonCursor& at) { read_mesh(reader, at, plan); });
-  reader.member(root, "virtual_stages", plan, "virtual-stages");
-  reader.member(root, "batch", [&](const JsonCursor& at) { read_batch(reader, at, plan); });
-  reader.member(root, "split", [&](const JsonCursor& at) { read_split(at, plan); });
-  reader.member(root, "order", [&](const JsonCursor& at) { read_order(at, plan); });
-  reader.member(root, "optimizer", plan, "optimizer");
-  reader.member(root, "software", [&](const JsonCursor& at) { read_software(reader, at, plan); });
-  reader.member(root, "flash_attention", [&](const JsonCursor& at) {
-    apply_setting(plan, "flash-attention", at.boolean() ? "on" : "off", at.place());
-  });
-  reader.member(root, "choices", [&](const JsonCursor& at) {
-    for (const JsonCursor& item : at.items())
-      reader.attempt([&] { read_choice(reader, item, plan); });
-  });
+Fields<Plan> software_fields() {
+  const auto of = [](const char* key, auto member) {
+    const Setting& one = *find_setting(key);
+    return JsonField<Plan>(key, in(&Plan::software, member),
+                           one_of({one.values.begin(), one.values.end()}), kWhereSet, set_by(key),
+                           one.doc);
+  };
+  return {of("framework", &Software::framework), of("kernels", &Software::kernels),
+          of("attention", &Software::attention)};
+}
+
+Fields<Plan> plan_members() {
+  std::vector<std::string> known_optimizers;
+  for (const Optimizer& known : optimizers()) known_optimizers.emplace_back(known.name);
+  const Form<Choice> choice = {choice_schema(), choice_json};
+  return {
+      {"name", &Plan::name, kWhereSet},
+      {"mesh", mesh_fields(), kDefaulted},
+      {"virtual_stages", &Plan::virtual_stages, whole(1), kDefaulted, set_by("virtual-stages")},
+      {"batch", batch_fields(), kDefaulted},
+      {"split", split_json, any(split_schema()), read_split},
+      {"order", order_lines, any(list_schema(text().schema)), read_order_lines,
+       "an edited order, one line a lane"},
+      {"optimizer", &Plan::optimizer, one_of(known_optimizers), kDefaulted, set_by("optimizer")},
+      {"software", software_fields(), kWhereSet},
+      {"flash_attention", &Plan::flash_attention, kDefaulted, read_flash_attention},
+      {"choices", &Plan::choices, list_of(choice), kDefaulted, read_choices}};
 }
 
 }  // namespace
 
-Json to_json(const Plan& plan) {
-  Json json = Json::object();
-  json.set("schema", schema_name(schema("trainyard/plan")));
-  if (!plan.name.empty()) json.set("name", plan.name);
-  json.set("mesh", mesh_json(plan.mesh));
-  json.set("virtual_stages", plan.virtual_stages);
-  json.set("batch", batch_json(plan.batch));
-  if (is_balanced_later(plan.split)) {
-    json.set("split", setting(plan, "split"));
-  } else if (!plan.split.layers.empty()) {
-    Json split = Json::list();
-    for (const int layers : plan.split.layers) split.push(layers);
-    json.set("split", std::move(split));
-  }
-  if (!plan.order.empty()) json.set("order", lines_json(plan.order));
-  json.set("optimizer", plan.optimizer);
-  if (plan.software != Software{}) json.set("software", software_json(plan.software));
-  json.set("flash_attention", plan.flash_attention);
-  Json choices = Json::list();
-  for (const Choice& choice : plan.choices) choices.push(choice_json(choice));
-  json.set("choices", std::move(choices));
-  return json;
+const Fields<Plan>& plan_fields() {
+  static const Fields<Plan> kFields = document_fields("trainyard/plan", plan_members());
+  return kFields;
 }
+
+Json to_json(const Plan& plan) { return plan_fields().write(plan); }
 
 std::string plan_document(const Plan& plan) { return write_json(to_json(plan)); }
 
@@ -226,8 +209,7 @@ Plan parse_plan(std::string_view text, const std::string& source) {
   const Json document = read_document(text, "trainyard/plan", source);
   Plan plan;
   Diagnostics found;
-  PlanReader reader(found);
-  read_members(reader, JsonCursor(document, source), plan);
+  plan_fields().read(JsonCursor(document, source), plan, &found);
   throw_if_errors(found);
   return plan;
 }

@@ -13,11 +13,12 @@
 #include <string>
 #include <string_view>
 
-#include "core/io/json/json.h"
+#include "core/io/json/fields.h"
 #include "core/plan/plan.h"
 
 namespace trainyard {
 
+const Fields<Plan>& plan_fields();
 /// Only what the plan states is written: dp, global batch, sequence and split when they are set.
 Json to_json(const Plan&);
 std::string plan_document(const Plan&);

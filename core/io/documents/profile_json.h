@@ -5,11 +5,12 @@
 #include <string>
 #include <string_view>
 
-#include "core/io/json/json.h"
+#include "core/io/json/fields.h"
 #include "core/validation/profile.h"
 
 namespace trainyard {
 
+const Fields<ParameterProfile>& profile_fields();
 /// Returns canonical text; read_profile() returns an equal profile.
 std::string write_profile(const ParameterProfile&);
 /// A parameter that is not in the document keeps its shipped value. Throws Error{InvalidInput} at

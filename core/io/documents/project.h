@@ -12,6 +12,9 @@
 
 namespace trainyard {
 
+template <class T>
+class Fields;
+
 /// A ProjectMark is a place in a plan's run that the user wants to find again: a moment where both
 /// ends are equal, else a range. Times are in nanoseconds from the start of the run, 0 <= from <=
 /// to.
@@ -65,9 +68,9 @@ ShownPart shown_part(std::string_view name);
 std::string project_document(const Project&);
 /// Throws Error{InvalidInput} naming the field, what was expected and what was found.
 Project parse_project(std::string_view text, const std::string& source);
-/// Return the members of a project document and of a plan in it.
-const std::vector<std::string>& project_keys();
-const std::vector<std::string>& project_plan_keys();
+/// Return the members of a project document and of a plan in it (core/io/json/fields.h).
+const Fields<Project>& project_fields();
+const Fields<ProjectPlan>& project_plan_fields();
 
 /// A ProjectFile is a project file as it was found. The file of a newer Trainyard is read as far as
 /// it is understood and its text is kept, so that saving under another name loses nothing.

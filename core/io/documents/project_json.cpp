@@ -4,9 +4,8 @@
 #include "core/io/documents/measured_prices.h"
 #include "core/io/documents/model_json.h"
 #include "core/io/documents/project.h"
+#include "core/io/json/fields.h"
 #include "core/io/json/inline_document.h"
-#include "core/io/json/json.h"
-#include "core/io/json/schema.h"
 
 namespace trainyard {
 namespace {
@@ -15,56 +14,18 @@ constexpr const char* kSchema = "trainyard/project";
 constexpr std::size_t kMostPlans = 1000;
 constexpr std::int64_t kLastInstant = std::int64_t{1} << 53;  // whole numbers up to this are exact
                                                               // in JSON
-const std::vector<std::string> kProjectKeys = {"schema", "model",    "cluster", "calibration",
-                                               "plans",  "notes",    "current", "perspective",
-                                               "tab",    "automatic"};
-const std::vector<std::string> kPlanKeys = {"name", "file", "settings", "marks"};
 
-Json texts(const std::vector<std::string>& words) {
-  Json list = Json::list();
-  for (const std::string& word : words) list.push(word);
-  return list;
+Fields<ProjectMark> mark_fields() {
+  return {{"from_ns", &ProjectMark::from, whole(0, kLastInstant)},
+          {"to_ns", &ProjectMark::to,
+           [](ProjectMark& mark, const JsonCursor& at) {
+             mark.to = at.integer(mark.from, kLastInstant);
+           }},
+          {"name", &ProjectMark::name, kWhereSet}};
 }
 
-Json json_of(const ProjectMark& mark) {
-  Json object = Json::object();
-  object.set("from_ns", mark.from);
-  object.set("to_ns", mark.to);
-  if (!mark.name.empty()) object.set("name", mark.name);
-  return object;
-}
-
-Json json_of(const ProjectPlan& plan) {
-  Json object = Json::object();
-  object.set("name", plan.name);
-  if (!plan.file.empty()) object.set("file", plan.file);
-  object.set("settings", texts(plan.settings));
-  if (plan.marks.empty()) return object;
-  Json marks = Json::list();
-  for (const ProjectMark& mark : plan.marks) marks.push(json_of(mark));
-  object.set("marks", std::move(marks));
-  return object;
-}
-
-ProjectMark mark_of(const JsonCursor& cursor) {
-  cursor.expect_keys({"from_ns", "to_ns", "name"});
-  ProjectMark mark;
-  mark.from = cursor.at("from_ns").integer(0, kLastInstant);
-  mark.to = cursor.at("to_ns").integer(mark.from, kLastInstant);
-  if (const auto name = cursor.find("name")) mark.name = name->text();
-  return mark;
-}
-
-ProjectPlan plan_of(const JsonCursor& cursor) {
-  cursor.expect_keys(kPlanKeys);
-  ProjectPlan plan;
-  plan.name = cursor.at("name").text();
-  if (const auto file = cursor.find("file")) plan.file = file->text();
-  if (const auto settings = cursor.find("settings"))
-    for (const JsonCursor& word : settings->items()) plan.settings.push_back(word.text());
-  if (const auto marks = cursor.find("marks"))
-    for (const JsonCursor& mark : marks->items()) plan.marks.push_back(mark_of(mark));
-  return plan;
+Fields<ComparisonNote> note_fields() {
+  return {{"a", &ComparisonNote::a}, {"b", &ComparisonNote::b}, {"text", &ComparisonNote::text}};
 }
 
 // Returns the names of perspectives, including former ones that are tabs now.
@@ -98,76 +59,54 @@ std::string calibration_word(const JsonCursor& cursor) {
       read_measured_prices(write_json_line(cursor.value()), cursor.place().text));
 }
 
-Json json_of(const ComparisonNote& note) {
-  Json object = Json::object();
-  object.set("a", note.a);
-  object.set("b", note.b);
-  object.set("text", note.text);
-  return object;
+Form<std::string> word_form(std::string (*read)(const JsonCursor&)) {
+  return {one_of_schema({text().schema, type_schema("object")}), word_json, read};
 }
 
-ComparisonNote note_of(const JsonCursor& cursor) {
-  cursor.expect_keys({"a", "b", "text"});
-  return {cursor.at("a").text(), cursor.at("b").text(), cursor.at("text").text()};
+void read_current(Project& project, const JsonCursor& at) {
+  const auto plans = static_cast<std::int64_t>(std::max<std::size_t>(project.plans.size(), 1));
+  project.current = static_cast<int>(at.integer(0, plans - 1));
+}
+
+void read_perspective(Project& project, const JsonCursor& at) {
+  const ShownPart shown = shown_part(at.one_of(perspective_names()));
+  project.perspective = shown.perspective;
+  project.tab = shown.tab;
 }
 
 }  // namespace
 
-const std::vector<std::string>& project_keys() { return kProjectKeys; }
-const std::vector<std::string>& project_plan_keys() { return kPlanKeys; }
+const Fields<ProjectPlan>& project_plan_fields() {
+  static const Fields<ProjectPlan> kFields = {
+      {"name", &ProjectPlan::name},
+      {"file", &ProjectPlan::file, kWhereSet},
+      {"settings", &ProjectPlan::settings, kDefaulted},
+      {"marks", &ProjectPlan::marks, list_of(object(mark_fields())), kWhereSet}};
+  return kFields;
+}
+
+const Fields<Project>& project_fields() {
+  static const Fields<Project> kFields = document_fields<Project>(
+      kSchema,
+      {{"model", &Project::model, word_form(model_word), kDefaulted},
+       {"cluster", &Project::cluster, word_form(cluster_word), kDefaulted},
+       {"calibration", &Project::calibration, word_form(calibration_word), kWhereSet},
+       {"plans", &Project::plans, list_of(object(project_plan_fields()), kMostPlans, "plans"),
+        kDefaulted},
+       {"notes", &Project::notes, list_of(object(note_fields()), kMostPlans, "notes"), kWhereSet},
+       {"current", &Project::current, kDefaulted, read_current},
+       {"perspective", &Project::perspective, kDefaulted, read_perspective},
+       {"tab", &Project::tab, kWhereSet},
+       {"automatic", &Project::automatic, kDefaulted}});
+  return kFields;
+}
 
 std::string project_document(const Project& project) {
-  Json plans = Json::list();
-  for (const ProjectPlan& plan : project.plans) plans.push(json_of(plan));
-  Json document = Json::object();
-  document.set("schema", schema_name(schema(kSchema)));
-  document.set("model", word_json(project.model));
-  document.set("cluster", word_json(project.cluster));
-  if (!project.calibration.empty())
-    document.set("calibration", parse_json(project.calibration, "project"));
-  document.set("plans", std::move(plans));
-  if (!project.notes.empty()) {
-    Json notes = Json::list();
-    for (const ComparisonNote& note : project.notes) notes.push(json_of(note));
-    document.set("notes", std::move(notes));
-  }
-  document.set("current", project.current);
-  document.set("perspective", project.perspective);
-  if (!project.tab.empty()) document.set("tab", project.tab);
-  document.set("automatic", project.automatic);
-  return write_json(document);
+  return write_json(project_fields().write(project));
 }
 
 Project parse_project(std::string_view text, const std::string& source) {
-  const Json document = read_document(text, kSchema, source);
-  const JsonCursor root(document, source);
-  root.expect_keys(kProjectKeys);
-  Project project;
-  if (const auto model = root.find("model")) project.model = model_word(*model);
-  if (const auto cluster = root.find("cluster")) project.cluster = cluster_word(*cluster);
-  if (const auto calibration = root.find("calibration"))
-    project.calibration = calibration_word(*calibration);
-  if (const auto plans = root.find("plans")) {
-    const std::vector<JsonCursor> items = plans->items();
-    if (items.size() > kMostPlans) plans->expected("at most 1000 plans");
-    for (const JsonCursor& item : items) project.plans.push_back(plan_of(item));
-  }
-  if (const auto notes = root.find("notes")) {
-    const std::vector<JsonCursor> items = notes->items();
-    if (items.size() > kMostPlans) notes->expected("at most 1000 notes");
-    for (const JsonCursor& item : items) project.notes.push_back(note_of(item));
-  }
-  const auto last = static_cast<std::int64_t>(std::max<std::size_t>(project.plans.size(), 1)) - 1;
-  if (const auto current = root.find("current"))
-    project.current = static_cast<int>(current->integer(0, last));
-  if (const auto perspective = root.find("perspective")) {
-    const ShownPart shown = shown_part(perspective->one_of(perspective_names()));
-    project.perspective = shown.perspective;
-    project.tab = shown.tab;
-  }
-  if (const auto tab = root.find("tab")) project.tab = tab->text();
-  if (const auto automatic = root.find("automatic")) project.automatic = automatic->boolean();
-  return project;
+  return read_fields(project_fields(), text, kSchema, source);
 }
 
 }  // namespace trainyard

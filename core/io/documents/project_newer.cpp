@@ -3,8 +3,7 @@
 #include <iterator>
 
 #include "core/io/documents/project.h"
-#include "core/io/json/json.h"
-#include "core/io/json/schema.h"
+#include "core/io/json/fields.h"
 
 namespace trainyard {
 namespace {
@@ -62,11 +61,11 @@ ProjectFile read_project(std::string_view text, const std::string& source) {
   }
   file.newer = true;
   file.original = text;
-  for (const JsonMember& member : split_unknown(document, project_keys()))
+  for (const JsonMember& member : split_unknown(document, project_fields().keys()))
     file.unknown.push_back("#/" + member.key);
   Json::List plans = plans_of(document);
   for (std::size_t i = 0; i < plans.size(); ++i)
-    for (const JsonMember& member : split_unknown(plans[i], project_plan_keys()))
+    for (const JsonMember& member : split_unknown(plans[i], project_plan_fields().keys()))
       file.unknown.push_back("#/plans/" + std::to_string(i) + "/" + member.key);
   if (!plans.empty()) document.set("plans", Json(std::move(plans)));
   document.set("schema", schema_name(schema(kProjectSchema)));
@@ -83,13 +82,13 @@ std::string project_document(const Project& project, const std::string& original
   Json::List old_plans = plans_of(before);
   for (Json& old : old_plans) {
     const std::string plan = plan_name(old);
-    const Json::Object kept = split_unknown(old, project_plan_keys());
+    const Json::Object kept = split_unknown(old, project_plan_fields().keys());
     for (Json& now : plans)
       if (plan_name(now) == plan)
         for (const JsonMember& member : kept) now.set(member.key, member.value);
   }
   document.set("plans", Json(std::move(plans)));
-  for (const JsonMember& member : split_unknown(before, project_keys()))
+  for (const JsonMember& member : split_unknown(before, project_fields().keys()))
     document.set(member.key, member.value);
   if (!written.is_null()) document.set("schema", written);
   return write_json(document);

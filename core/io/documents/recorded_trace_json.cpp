@@ -1,83 +1,148 @@
 #include "core/io/documents/recorded_trace_json.h"
 
 #include <algorithm>
-#include <utility>
-
-#include "core/io/json/schema.h"
 
 namespace trainyard {
 namespace {
 
-Json share_json(const RecordedTrace& trace, const RecordedShare& share) {
-  const RecordedProcess& process = trace.processes[share.process];
-  Json json = Json::object();
-  json.set("process", process.name);
-  if (process.rank >= 0) json.set("rank", process.rank);
-  json.set("spans", static_cast<std::int64_t>(share.spans));
-  json.set("compute_seconds", to_seconds(share.compute));
-  json.set("exposed_communication_seconds", to_seconds(share.communication));
-  json.set("exposed_transfer_seconds", to_seconds(share.transfer));
-  json.set("idle_seconds", to_seconds(share.idle));
-  Json busy = Json::object();
+struct TraceSheet {
+  const RecordedTrace& trace;
+  Instant from, to;
+};
+
+// Something of a trace, which knows its process by number.
+template <class Part>
+struct InTrace {
+  const RecordedTrace& trace;
+  const Part& part;
+};
+
+template <class Part>
+std::vector<InTrace<Part>> all_in(const RecordedTrace& trace, const std::vector<Part>& parts) {
+  std::vector<InTrace<Part>> list;
+  for (const Part& part : parts) list.push_back({trace, part});
+  return list;
+}
+
+template <class Part>
+const RecordedProcess& process_of(const InTrace<Part>& of) {
+  return of.trace.processes[of.part.process];
+}
+
+template <class Part>
+JsonField<InTrace<Part>> process_name() {
+  return {"process", [](const InTrace<Part>& of) { return process_of(of).name; }};
+}
+
+template <class Part, class Member>
+auto of_part(Member Part::* member) {
+  return [member](const InTrace<Part>& of) -> const auto& { return of.part.*member; };
+}
+
+Fields<InTrace<RecordedStep>> recorded_step_fields() {
+  return {process_name<RecordedStep>(),
+          {"number", of_part(&RecordedStep::number), signed_whole()},
+          {"from", of_part(&RecordedStep::from), number()},
+          {"to", of_part(&RecordedStep::to), number()}};
+}
+
+Fields<RecordedShare> busy_fields() {
+  Fields<RecordedShare> fields;
   for (std::size_t k = 0; k < kRecordedKinds; ++k)
-    if (share.busy[k] > Duration{})
-      busy.set(to_string(static_cast<RecordedKind>(k)), to_seconds(share.busy[k]));
-  json.set("busy_seconds", std::move(busy));
-  return json;
+    fields.add({to_string(static_cast<RecordedKind>(k)),
+                [k](const RecordedShare& share) { return share.busy[k]; }, number(), kWhereSet});
+  return fields;
+}
+
+struct SharedTime {
+  const RecordedTrace& trace;
+  RecordedShare share;
+};
+
+std::vector<SharedTime> shares_of(const TraceSheet& sheet) {
+  std::vector<SharedTime> list;
+  for (const RecordedShare& share : recorded_shares(sheet.trace, sheet.from, sheet.to))
+    list.push_back({sheet.trace, share});
+  return list;
+}
+
+Fields<SharedTime> shared_time_fields() {
+  const auto share = [](auto member) { return in(&SharedTime::share, member); };
+  const auto process = [](const SharedTime& of) -> const RecordedProcess& {
+    return of.trace.processes[of.share.process];
+  };
+  const auto rank = [process](const SharedTime& of) {
+    return process(of).rank >= 0 ? std::optional<int>(process(of).rank) : std::nullopt;
+  };
+  return {
+      {"process", in(process, &RecordedProcess::name)},
+      {"rank", rank},
+      {"spans", share(&RecordedShare::spans)},
+      {"compute_seconds", share(&RecordedShare::compute)},
+      {"exposed_communication_seconds", share(&RecordedShare::communication)},
+      {"exposed_transfer_seconds", share(&RecordedShare::transfer)},
+      {"idle_seconds", share(&RecordedShare::idle)},
+      {"busy_seconds", &SharedTime::share, object(busy_fields()), "streams side by side, each"}};
+}
+
+std::vector<InTrace<RecordedCounter>> sampled_counters(const TraceSheet& sheet) {
+  std::vector<InTrace<RecordedCounter>> list;
+  for (const RecordedCounter& counter : sheet.trace.counters)
+    if (!counter.value.empty()) list.push_back({sheet.trace, counter});
+  return list;
+}
+
+Fields<InTrace<RecordedCounter>> recorded_counter_fields() {
+  using Counter = InTrace<RecordedCounter>;
+  return {process_name<RecordedCounter>(),
+          {"name", of_part(&RecordedCounter::name)},
+          {"samples", [](const Counter& of) { return of.part.at.size(); }, whole(1)},
+          {"peak", [](const Counter& of) {
+             return *std::max_element(of.part.value.begin(), of.part.value.end());
+           }}};
+}
+
+Fields<TraceSheet> trace_fields() {
+  using Sheet = TraceSheet;
+  const auto of = [](auto member) {
+    return [member](const Sheet& sheet) -> const auto& { return sheet.trace.*member; };
+  };
+  return document_fields<Sheet>(
+      "trainyard/trace",
+      {{"source", of(&RecordedTrace::source)},
+       {"device", of(&RecordedTrace::device), kWhereSet},
+       {"ranks", of(&RecordedTrace::ranks), whole(1), kWhereSet},
+       {"events", of(&RecordedTrace::events)},
+       {"spans", [](const Sheet& sheet) { return sheet.trace.start.size(); }},
+       {"seconds", [](const Sheet& sheet) { return recorded_part(sheet.trace).whole; }, number()},
+       {"range", Fields<Sheet>{{"from", &Sheet::from, number()}, {"to", &Sheet::to, number()}}},
+       {"step_seconds", [](const Sheet& sheet) { return median_step(sheet.trace); }, number(),
+        kWhereSet, "median, without the first"},
+       {"steps", [](const Sheet& sheet) { return all_in(sheet.trace, sheet.trace.steps); },
+        list_of(object(recorded_step_fields()))},
+       {"processes", shares_of, list_of(object(shared_time_fields()))},
+       {"counters", sampled_counters, list_of(object(recorded_counter_fields()))},
+       {"notes", of(&RecordedTrace::notes), kWhereSet, "what was done with it"},
+       {"defects", of(&RecordedTrace::defects), list_of(object(trace_defect_fields()))}});
 }
 
 }  // namespace
 
-Json to_json(const TraceDefect& d) {
-  Json json = Json::object();
-  json.set("expected", d.expected).set("found", d.found).set("assumed", d.assumed);
-  json.set("line", static_cast<std::int64_t>(d.line));
-  json.set("offset", static_cast<std::int64_t>(d.offset));
-  json.set("count", static_cast<std::int64_t>(d.count));
-  return json;
+const Fields<TraceDefect>& trace_defect_fields() {
+  static const Fields<TraceDefect> kFields = {
+      {"expected", &TraceDefect::expected},
+      {"found", &TraceDefect::found},
+      {"assumed", &TraceDefect::assumed, "what was done instead"},
+      {"line", &TraceDefect::line, "of the first, 0 where there are none"},
+      {"offset", &TraceDefect::offset, "bytes before the first"},
+      {"count", &TraceDefect::count, whole(1)}};
+  return kFields;
 }
 
+Json trace_schema() { return trace_fields().schema(); }
+
 std::string trace_document(const RecordedTrace& trace, Instant from, Instant to) {
-  Json json = Json::object();
-  json.set("schema", schema_name(schema("trainyard/trace")));
-  json.set("source", trace.source);
-  if (!trace.device.empty()) json.set("device", trace.device);
-  if (trace.ranks > 0) json.set("ranks", trace.ranks);
-  json.set("events", static_cast<std::int64_t>(trace.events));
-  json.set("spans", static_cast<std::int64_t>(trace.start.size()));
-  json.set("seconds", to_seconds(recorded_part(trace).whole));
-  Json range = Json::object();
-  range.set("from", to_seconds(from)).set("to", to_seconds(to));
-  json.set("range", std::move(range));
-  if (const Duration step = median_step(trace); step > Duration{})
-    json.set("step_seconds", to_seconds(step));
-  Json steps = Json::list(), processes = Json::list(), counters = Json::list(),
-       defects = Json::list();
-  for (const RecordedStep& step : trace.steps) {
-    Json one = Json::object();
-    one.set("process", trace.processes[step.process].name).set("number", step.number);
-    one.set("from", to_seconds(step.from)).set("to", to_seconds(step.to));
-    steps.push(std::move(one));
-  }
-  for (const RecordedShare& share : recorded_shares(trace, from, to))
-    processes.push(share_json(trace, share));
-  for (const RecordedCounter& counter : trace.counters) {
-    if (counter.value.empty()) continue;
-    Json one = Json::object();
-    one.set("process", trace.processes[counter.process].name).set("name", counter.name);
-    one.set("samples", counter.at.size());
-    one.set("peak", *std::max_element(counter.value.begin(), counter.value.end()));
-    counters.push(std::move(one));
-  }
-  for (const TraceDefect& d : trace.defects) defects.push(to_json(d));
-  if (!trace.notes.empty()) {
-    Json notes = Json::list();
-    for (const std::string& note : trace.notes) notes.push(note);
-    json.set("notes", std::move(notes));
-  }
-  json.set("steps", std::move(steps)).set("processes", std::move(processes));
-  json.set("counters", std::move(counters)).set("defects", std::move(defects));
-  return write_json(json);
+  return write_json(trace_fields().write({trace, from, to}));
 }
 
 }  // namespace trainyard

@@ -4,14 +4,15 @@
 
 #include <string>
 
-#include "core/io/json/json.h"
+#include "core/io/json/fields.h"
 #include "core/timeline/recorded_trace.h"
 
 namespace trainyard {
 
-Json to_json(const TraceDefect&);
+const Fields<TraceDefect>& trace_defect_fields();
 /// Returns a trainyard/trace@1 document: what was recorded, its steps, and where the time of each
 /// process went within the range. from < to.
+Json trace_schema();
 std::string trace_document(const RecordedTrace&, Instant from, Instant to);
 
 }  // namespace trainyard

@@ -1,293 +1,342 @@
 #include "core/io/documents/result_json.h"
 
-#include <utility>
-
 #include "core/base/digest.h"
 #include "core/io/documents/plan_json.h"
-#include "core/io/json/schema.h"
 
 namespace trainyard {
 namespace {
 
-Json number(Bytes bytes) { return Json(bytes.value); }
-// Dividing gives the nearest double: 33 ms is 0.033, which multiplying would miss.
-Json number(Duration d) { return Json(static_cast<double>(d.count()) / 1e9); }
-Json number(Joules energy) { return Json(energy.value); }
-Json number(double value) { return Json(value); }
-
-template <class T>
-Json band(const Banded<T>& banded) {
-  Json json = Json::object();
-  json.set("value", number(banded.value));
-  json.set("low", number(banded.low));
-  json.set("high", number(banded.high));
-  return json;
+template <class T, class V>
+Form<Banded<T>> band(const Form<V>& number) {
+  return object(Fields<Banded<T>>{{"value", &Banded<T>::value, number},
+                                  {"low", &Banded<T>::low, number},
+                                  {"high", &Banded<T>::high, number}});
 }
 
-Json model(const Result& r) {
-  Json json = Json::object();
-  json.set("name", r.model_name);
-  json.set("parameters", r.parameters);
-  json.set("active_parameters", r.active_parameters);
-  return json;
+Fields<Result> model_fields() {
+  return {{"name", &Result::model_name},
+          {"parameters", &Result::parameters},
+          {"active_parameters", &Result::active_parameters}};
 }
 
-Json cluster(const Result& r) {
-  Json json = Json::object();
-  json.set("name", r.cluster_name);
-  json.set("devices", r.devices);
-  json.set("device", r.device_name);
-  json.set("devices_per_node", r.devices_per_node);
-  return json;
+Fields<Result> cluster_fields() {
+  return {{"name", &Result::cluster_name},
+          {"devices", &Result::devices, whole(1)},
+          {"device", &Result::device_name},
+          {"devices_per_node", &Result::devices_per_node, whole(1)}};
 }
 
-Json change(const Fix& fix) {
-  Json json = Json::object();
-  json.set("set", fix.set);
-  json.set("saves_bytes", number(fix.saves));
-  json.set("costs_fraction", fix.costs);
-  json.set("fits", fix.fits);
-  json.set("peak_bytes", number(fix.peak));
-  json.set("step_seconds", number(fix.step));
-  json.set("sentence", fix.sentence);
-  return json;
+Fields<Fix> fix_fields() {
+  return {{"set", &Fix::set},
+          {"saves_bytes", &Fix::saves, signed_whole()},
+          {"costs_fraction", &Fix::costs},
+          {"fits", &Fix::fits},
+          {"peak_bytes", &Fix::peak},
+          {"step_seconds", &Fix::step, nearest_seconds()},
+          {"sentence", &Fix::sentence}};
 }
 
-Json assumptions(const std::vector<Assumed>& assumed) {
-  Json list = Json::list();
-  for (const Assumed& one : assumed) {
-    Json json = Json::object();
-    json.set("setting", one.setting);
-    json.set("taken", one.taken);
-    json.set("other", one.other);
-    json.set("step_seconds", number(one.step));
-    json.set("change", one.change);
-    json.set("sentence", one.sentence);
-    list.push(std::move(json));
-  }
-  return list;
+Fields<Assumed> assumed_fields() {
+  return {{"setting", &Assumed::setting},
+          {"taken", &Assumed::taken},
+          {"other", &Assumed::other},
+          {"step_seconds", &Assumed::step, nearest_seconds()},
+          {"change", &Assumed::change, "share of the time a sample takes"},
+          {"sentence", &Assumed::sentence}};
 }
 
-Json peak_parts(const std::vector<PeakPart>& parts) {
-  Json list = Json::list();
-  for (const PeakPart& part : parts) {
-    Json json = Json::object();
-    json.set("name", part.name);
-    json.set("category", to_string(part.category));
-    json.set("bytes", number(part.bytes));
-    list.push(std::move(json));
-  }
-  return list;
+Fields<PeakPart> peak_part_fields() {
+  std::vector<std::string> categories;
+  for (int c = 0; c < kCategories; ++c)
+    categories.emplace_back(to_string(static_cast<Category>(c)));
+  return {{"name", &PeakPart::name},
+          {"category", &PeakPart::category, one_of(categories)},
+          {"bytes", &PeakPart::bytes}};
 }
 
-Json verdict(const Verdict& v) {
-  Json json = Json::object();
-  json.set("fits", v.fits);
-  json.set("word", to_string(v.word));
-  json.set("margin_bytes", number(v.margin));
-  if (v.worst_device.valid()) json.set("worst_device", v.worst_device.value);
-  if (v.worst_stage.valid()) json.set("worst_stage", v.worst_stage.value);
-  if (v.worst_device.valid()) json.set("at_seconds", number(v.at));
-  json.set("phase", v.phase);
-  json.set("crest", peak_parts(v.peak_parts));
-  json.set("sentence", v.sentence);
-  if (!v.limit.empty()) json.set("limit", v.limit);
-  Json fixes = Json::list();
-  for (const Fix& fix : v.fixes) fixes.push(change(fix));
-  json.set("fixes", std::move(fixes));
-  if (v.gain) json.set("gain", change(*v.gain));
-  return json;
+std::optional<Duration> peak_time(const Verdict& v) {
+  return v.worst_device.valid() ? std::optional<Duration>(v.at) : std::nullopt;
+}
+
+Fields<Verdict> verdict_fields() {
+  const Form<Fix> fix = object(fix_fields());
+  return {{"fits", &Verdict::fits, "by the predicted peak alone"},
+          {"word", &Verdict::word, one_of({"fits", "may not fit", "does not fit"}), kDefaulted,
+           "may not fit: the capacity lies within the peak's band"},
+          {"margin_bytes", &Verdict::margin, signed_whole()},
+          {"worst_device", &Verdict::worst_device, kWhereSet},
+          {"worst_stage", &Verdict::worst_stage, kWhereSet},
+          {"at_seconds", peak_time, nearest_seconds()},
+          {"phase", &Verdict::phase},
+          {"crest", &Verdict::peak_parts, list_of(object(peak_part_fields()))},
+          {"sentence", &Verdict::sentence},
+          {"limit", &Verdict::limit, kWhereSet},
+          {"fixes", &Verdict::fixes, list_of(fix)},
+          {"gain", &Verdict::gain, fix}};
 }
 
 // These are the names of categories in the document. What recomputation rebuilds counts as
 // activations there.
-Json categories(const CategoryBytes& bytes) {
-  const auto of = [&](Category category) { return bytes[static_cast<std::size_t>(category)]; };
-  Json json = Json::object();
-  json.set("weights", number(of(Category::Weights)));
-  json.set("gradients", number(of(Category::Gradients)));
-  json.set("optimizer_state", number(of(Category::OptimizerState)));
-  json.set("activations", number(of(Category::Activations) + of(Category::Recomputed)));
-  json.set("communication", number(of(Category::Communication)));
-  json.set("workspace", number(of(Category::Workspace)));
-  json.set("framework", number(of(Category::Framework)));
-  return json;
+Fields<CategoryBytes> category_fields() {
+  const auto of = [](Category category) {
+    return [category](const CategoryBytes& bytes) {
+      return bytes[static_cast<std::size_t>(category)];
+    };
+  };
+  const auto activations = [of](const CategoryBytes& bytes) {
+    return of(Category::Activations)(bytes) + of(Category::Recomputed)(bytes);
+  };
+  return {{"weights", of(Category::Weights)},
+          {"gradients", of(Category::Gradients)},
+          {"optimizer_state", of(Category::OptimizerState)},
+          {"activations", activations},
+          {"communication", of(Category::Communication)},
+          {"workspace", of(Category::Workspace)},
+          {"framework", of(Category::Framework)}};
 }
 
-Json allocator(const AllocatorReplay& replay) {
-  Json json = Json::object();
-  json.set("requested_bytes", number(replay.requested));
-  json.set("allocated_bytes", number(replay.allocated));
-  json.set("reserved_bytes", number(replay.reserved));
-  json.set("rounding_bytes", number(replay.rounding));
-  json.set("free_in_small_segments", number(replay.small_free));
-  json.set("free_in_shared_segments", number(replay.shared_free));
-  json.set("free_in_own_segments", number(replay.own_free));
-  return json;
+Fields<AllocatorReplay> allocator_fields() {
+  return {{"requested_bytes", &AllocatorReplay::requested},
+          {"allocated_bytes", &AllocatorReplay::allocated},
+          {"reserved_bytes", &AllocatorReplay::reserved},
+          {"rounding_bytes", &AllocatorReplay::rounding},
+          {"free_in_small_segments", &AllocatorReplay::small_free},
+          {"free_in_shared_segments", &AllocatorReplay::shared_free},
+          {"free_in_own_segments", &AllocatorReplay::own_free}};
 }
 
-Json memory(const Result& r) {
-  Json stages = Json::list();
-  for (const StageMemory& stage : r.memory) {
-    Json json = Json::object();
-    json.set("stage", stage.stage.value);
-    json.set("device", stage.device.value);
-    json.set("peak_bytes", number(stage.peak.value));
-    json.set("reserved_bytes", number(stage.reserved));
-    json.set("at_seconds", number(stage.at));
-    json.set("low", number(stage.peak.low));
-    json.set("high", number(stage.peak.high));
-    json.set("categories", categories(stage.categories));
-    if (stage.replay) json.set("allocator", allocator(*stage.replay));
-    stages.push(std::move(json));
-  }
-  Json json = Json::object();
-  json.set("capacity_bytes", number(r.capacity));
-  json.set("stages", std::move(stages));
-  if (r.host) {
-    Json host = Json::object();
-    host.set("device_bytes", number(r.host->device));
-    host.set("node_bytes", number(r.host->node));
-    if (r.host->capacity.value.value > 0)
-      host.set("capacity_bytes", number(r.host->capacity.value));
-    host.set("basis", r.host->basis);
-    json.set("host", std::move(host));
-  }
-  return json;
+Fields<StageMemory> stage_memory_fields() {
+  const auto peak = [](auto member) { return in(&StageMemory::peak, member); };
+  return {{"stage", &StageMemory::stage},
+          {"device", &StageMemory::device},
+          {"peak_bytes", peak(&Banded<Bytes>::value)},
+          {"reserved_bytes", &StageMemory::reserved},
+          {"at_seconds", &StageMemory::at, nearest_seconds()},
+          {"low", peak(&Banded<Bytes>::low)},
+          {"high", peak(&Banded<Bytes>::high)},
+          {"categories", &StageMemory::categories, object(category_fields())},
+          {"allocator", &StageMemory::replay, object(allocator_fields())}};
 }
 
-Json breakdown(const Breakdown& b) {
-  Json json = Json::object();
-  json.set("forward", number(b.forward));
-  json.set("backward", number(b.backward));
-  json.set("recompute", number(b.recompute));
-  json.set("optimizer", number(b.optimizer));
-  json.set("tensor_parallel", number(b.tensor_parallel));
-  json.set("context_parallel", number(b.context_parallel));
-  json.set("expert_parallel", number(b.expert_parallel));
-  json.set("pipeline", number(b.pipeline));
-  json.set("data_parallel", number(b.data_parallel));
-  json.set("bubble", number(b.bubble));
-  json.set("allocator", number(b.allocator));
-  if (b.host > Duration{}) json.set("host", number(b.host));
-  return json;
+Fields<HostMemory> host_fields() {
+  return {{"device_bytes", &HostMemory::device},
+          {"node_bytes", &HostMemory::node},
+          {"capacity_bytes", in(&HostMemory::capacity, &Sourced<Bytes>::value), kWhereSet},
+          {"basis", &HostMemory::basis}};
 }
 
-void add_evidence(Json& json, const Evidence& evidence) {
-  Json nearest = Json::list(), unchecked = Json::list();
-  for (const NearRow& row : evidence.nearest) {
-    Json one = Json::object();
-    one.set("id", row.id);
-    one.set("distance", row.distance);
-    nearest.push(std::move(one));
-  }
-  for (const std::string& part : evidence.unchecked) unchecked.push(part);
-  json.set("nearest_validated", std::move(nearest));
-  json.set("outside_validated", evidence.outside);
-  json.set("unchecked", std::move(unchecked));
-  json.set("evidence", evidence.sentence);
+Fields<Breakdown> breakdown_fields() {
+  const Form<Duration> time = nearest_seconds();
+  return {
+      {"forward", &Breakdown::forward, time},
+      {"backward", &Breakdown::backward, time},
+      {"recompute", &Breakdown::recompute, time},
+      {"optimizer", &Breakdown::optimizer, time},
+      {"tensor_parallel", &Breakdown::tensor_parallel, time},
+      {"context_parallel", &Breakdown::context_parallel, time},
+      {"expert_parallel", &Breakdown::expert_parallel, time},
+      {"pipeline", &Breakdown::pipeline, time},
+      {"data_parallel", &Breakdown::data_parallel, time},
+      {"bubble", &Breakdown::bubble, time},
+      {"allocator", &Breakdown::allocator, time},
+      {"host", &Breakdown::host, time, kWhereSet, "waiting for what the host keeps or updates"}};
 }
 
-void add_speed(Json& json, const Result& r) {
+// A rate is absent where the step takes no time, and a rate of tokens where the model has none.
+std::optional<double> tokens_rate(const Result& r) {
+  if (r.step.value <= Duration{} || !r.counts_tokens) return std::nullopt;
+  return tokens_per_second(r);
+}
+
+std::optional<double> of_a_device(std::optional<double> rate, const Result& r) {
+  if (rate) *rate /= static_cast<double>(r.devices);
+  return rate;
+}
+
+std::optional<double> samples_rate(const Result& r) {
+  if (r.step.value <= Duration{}) return std::nullopt;
+  return r.samples_per_step / to_seconds(r.step.value);
+}
+
+std::optional<double> model_tflops(const Result& r) {
   const double s = to_seconds(r.step.value);
-  json.set("step_seconds", band(r.step));
-  if (!r.step.basis.empty()) json.set("band_basis", r.step.basis);
-  if (s > 0 && r.counts_tokens) {
-    json.set("tokens_per_second", tokens_per_second(r));
-    json.set("tokens_per_second_per_device", tokens_per_second(r) / static_cast<double>(r.devices));
-  }
-  if (s > 0) json.set("samples_per_second", r.samples_per_step / s);
-  json.set("model_flops_per_step", r.model_flops.value);
-  json.set("hardware_flops_per_step", r.hardware_flops.value);
-  if (s > 0)
-    json.set("tflops_per_device", r.model_flops.value / s / static_cast<double>(r.devices) / 1e12);
-  json.set("mfu", r.mfu);
-  json.set("hfu", r.hfu);
-  if (!r.stated_mfu.empty()) {
-    Json stated = Json::object();
-    for (const auto& [definition, share] : r.stated_mfu)
-      stated.set(std::string(info(definition).name), share);
-    json.set("mfu_by_definition", std::move(stated));
-  }
-  json.set("peak_flops_used", r.peak_flops.value);
-  json.set("bubble_fraction", r.bubble_fraction);
-  json.set("exposed_communication_fraction", r.exposed_communication_fraction);
+  if (s <= 0) return std::nullopt;
+  return r.model_flops.value / s / static_cast<double>(r.devices) / 1e12;
 }
 
-Json stage_facts(const StageFacts& f) {
-  Json json = Json::object();
-  json.set("stage", f.stage.value);
-  json.set("device", f.device.value);
-  json.set("forward_delay", f.forward_delay);
-  json.set("backward_delay", f.backward_delay);
-  json.set("mean_delay", f.mean_delay_thousandths / 1000.0);
-  json.set("weight_versions", f.versions);
-  json.set("consistent", f.consistent);
-  json.set("live_microbatches", f.live);
-  return json;
+Fields<Result> stated_mfu_fields() {
+  Fields<Result> fields;
+  for (const FlopsDefinitionInfo& one : flops_definitions()) {
+    if (one.hardware) continue;
+    const auto share = [d = one.definition](const Result& r) -> std::optional<double> {
+      for (const auto& [definition, stated] : r.stated_mfu)
+        if (definition == d) return stated;
+      return std::nullopt;
+    };
+    fields.add({std::string(one.name), share, number(kShare)});
+  }
+  return fields;
 }
 
-Json asynchrony(const Asynchrony& a, const Result& r) {
-  Json stages = Json::list();
-  for (const StageFacts& f : a.stages) stages.push(stage_facts(f));
-  Json json = Json::object();
-  json.set("sentence", a.sentence);
-  json.set("mean_delay", a.mean_delay);
-  json.set("weight_versions", a.versions);
-  json.set("consistent", a.consistent);
-  Json overhead = band(a.token_overhead);
-  overhead.set("basis", a.token_overhead.basis);
-  overhead.set("provenance", to_string(a.provenance));
-  json.set("token_overhead", std::move(overhead));
-  json.set("effective_step_seconds", number(effective_step(r.step.value, a)));
-  if (r.counts_tokens && r.step.value > Duration{}) {
-    json.set("effective_tokens_per_second", tokens_per_second(r) / a.token_overhead.value);
-    json.set("days_per_trillion_tokens", days_per_trillion_tokens(tokens_per_second(r), a));
-  }
-  json.set("stages", std::move(stages));
-  return json;
+Fields<StageFacts> stage_facts_fields() {
+  return {{"stage", &StageFacts::stage},
+          {"device", &StageFacts::device},
+          {"forward_delay", &StageFacts::forward_delay},
+          {"backward_delay", &StageFacts::backward_delay},
+          {"mean_delay", [](const StageFacts& f) { return f.mean_delay_thousandths / 1000.0; }},
+          {"weight_versions", &StageFacts::versions, whole(1)},
+          {"consistent", &StageFacts::consistent},
+          {"live_microbatches", &StageFacts::live}};
 }
 
-void add_cost(Json& json, const Result& r) {
-  if (r.energy) {
-    json.set("energy_joules", band(*r.energy));
-    json.set("energy_basis", r.energy->basis);
-    json.set("mean_device_watts", mean_draw(r).value);
-  }
-  if (!r.money) return;
-  Json money = band(*r.money);
-  money.set("currency", "USD");
-  const double device_hours = to_seconds(r.step.value) * static_cast<double>(r.devices) / 3600.0;
-  if (device_hours > 0) money.set("per_device_hour", r.money->value / device_hours);
-  json.set("money", std::move(money));
+Fields<Asynchrony> overhead_fields() {
+  const auto overhead = [](auto member) { return in(&Asynchrony::token_overhead, member); };
+  return {{"value", overhead(&Banded<double>::value)},
+          {"low", overhead(&Banded<double>::low)},
+          {"high", overhead(&Banded<double>::high)},
+          {"basis", overhead(&Banded<double>::basis)},
+          {"provenance", &Asynchrony::provenance}};
+}
+
+std::optional<double> effective_rate(const Result& r) {
+  std::optional<double> rate = tokens_rate(r);
+  if (rate) *rate /= r.asynchrony->token_overhead.value;
+  return rate;
+}
+
+std::optional<double> effective_days(const Result& r) {
+  const std::optional<double> rate = tokens_rate(r);
+  if (!rate) return std::nullopt;
+  return days_per_trillion_tokens(*rate, *r.asynchrony);
+}
+
+// Of a result that has asynchrony.
+Fields<Result> asynchrony_fields() {
+  const auto of = [](auto member) {
+    return in([](const Result& r) -> const auto& { return *r.asynchrony; }, member);
+  };
+  return {{"sentence", of(&Asynchrony::sentence)},
+          {"mean_delay", of(&Asynchrony::mean_delay), "updates"},
+          {"weight_versions", of(&Asynchrony::versions), whole(1)},
+          {"consistent", of(&Asynchrony::consistent)},
+          {"token_overhead", [](const Result& r) -> const auto& { return *r.asynchrony; },
+           object(overhead_fields())},
+          {"effective_step_seconds",
+           [](const Result& r) { return effective_step(r.step.value, *r.asynchrony); },
+           nearest_seconds()},
+          {"effective_tokens_per_second", effective_rate, number(kAmount)},
+          {"days_per_trillion_tokens", effective_days, number(kAmount)},
+          {"stages", of(&Asynchrony::stages), list_of(object(stage_facts_fields()))}};
+}
+
+std::optional<double> device_hour_price(const Result& r) {
+  const double hours = to_seconds(r.step.value) * static_cast<double>(r.devices) / 3600.0;
+  if (hours <= 0) return std::nullopt;
+  return r.money->value / hours;
+}
+
+// Of a result that has a price.
+Fields<Result> money_fields() {
+  const auto of = [](auto member) {
+    return in([](const Result& r) -> const auto& { return *r.money; }, member);
+  };
+  return {{"value", of(&Banded<double>::value)},
+          {"low", of(&Banded<double>::low)},
+          {"high", of(&Banded<double>::high)},
+          {"currency", [](const Result&) { return "USD"; }},
+          {"per_device_hour", device_hour_price}};
+}
+
+Fields<NearRow> near_row_fields() {
+  return {{"id", &NearRow::id},
+          {"distance", &NearRow::distance, "1 is a large difference in one thing"}};
+}
+
+// The member where the result has the optional part that it is of.
+template <class Part, class Of>
+auto where(std::optional<Part> Result::* part, Of of) {
+  return [part, of](const Result& r) {
+    using Value = std::remove_cvref_t<std::invoke_result_t<Of, const Part&>>;
+    return r.*part ? std::optional<Value>(std::invoke(of, *(r.*part))) : std::nullopt;
+  };
+}
+
+Fields<Result> speed_fields() {
+  const Form<double> amount = number(kAmount), share = number(kShare);
+  return {{"step_seconds", &Result::step, band<Duration>(nearest_seconds())},
+          {"tokens_per_second", tokens_rate, amount},
+          {"tokens_per_second_per_device",
+           [](const Result& r) { return of_a_device(tokens_rate(r), r); }, amount},
+          {"samples_per_second", samples_rate, amount},
+          {"model_flops_per_step", &Result::model_flops, amount},
+          {"hardware_flops_per_step", &Result::hardware_flops, amount},
+          {"tflops_per_device", model_tflops, amount},
+          {"mfu", &Result::mfu, share},
+          {"hfu", &Result::hfu, share},
+          {"mfu_by_definition", stated_mfu_fields(), kWhereSet,
+           "what the same step is by other counts of FLOPs"},
+          {"peak_flops_used", &Result::peak_flops, amount},
+          {"bubble_fraction", &Result::bubble_fraction, share},
+          {"exposed_communication_fraction", &Result::exposed_communication_fraction, share},
+          {"asynchrony", [](const Result& r) { return r.asynchrony ? &r : nullptr; },
+           object(asynchrony_fields())}};
+}
+
+Fields<Result> cost_fields() {
+  return {
+      {"energy_joules", &Result::energy, band<Joules>(number(kAmount))},
+      {"energy_basis", where(&Result::energy, &Banded<Joules>::basis),
+       "what a device draws by what it does"},
+      {"mean_device_watts",
+       [](const Result& r) { return r.energy ? std::optional(mean_draw(r)) : std::nullopt; },
+       number(kAmount)},
+      {"money", [](const Result& r) { return r.money ? &r : nullptr; }, object(money_fields())}};
+}
+
+Fields<Result> trust_fields() {
+  return {{"assumptions", &Result::assumptions, list_of(object(assumed_fields())), kDefaulted},
+          {"leaves_out", &Result::leaves_out},
+          {"band_basis", in(&Result::step, &Banded<Duration>::basis), kWhereSet},
+          {"evidence", where(&Result::evidence, &Evidence::sentence),
+           "what measured runs say of this answer"},
+          {"nearest_validated", where(&Result::evidence, &Evidence::nearest),
+           list_of(object(near_row_fields()))},
+          {"outside_validated", where(&Result::evidence, &Evidence::outside)},
+          {"unchecked", where(&Result::evidence, &Evidence::unchecked),
+           "parts of the plan that no row has"}};
+}
+
+Fields<Result> result_members() {
+  const auto breakdown = [](const Result& r) {
+    return r.critical_device.valid() ? &r.breakdown : nullptr;
+  };
+  Fields<Result> all = {{"digest", [](const Result& r) { return to_hex(r.digest); }},
+                        {"fidelity", &Result::fidelity},
+                        {"model", model_fields()},
+                        {"cluster", cluster_fields()},
+                        {"plan", &Result::plan, object(plan_fields())},
+                        {"verdict", &Result::verdict, object(verdict_fields())}};
+  all.add(speed_fields());
+  all.add(
+      {"memory", Fields<Result>{{"capacity_bytes", &Result::capacity},
+                                {"stages", &Result::memory, list_of(object(stage_memory_fields()))},
+                                {"host", &Result::host, object(host_fields()),
+                                 "memory of the host, where a plan offloads"}}});
+  all.add({"breakdown_seconds", breakdown, object(breakdown_fields())});
+  all.add({"critical_device", &Result::critical_device, kWhereSet});
+  all.add(cost_fields());
+  all.add(trust_fields());
+  return all;
 }
 
 }  // namespace
 
-Json to_json(const Result& r) {
-  Json json = Json::object();
-  json.set("schema", schema_name(schema("trainyard/result")));
-  json.set("digest", to_hex(r.digest));
-  json.set("fidelity", r.fidelity);
-  json.set("model", model(r));
-  json.set("cluster", cluster(r));
-  json.set("plan", to_json(r.plan));
-  json.set("verdict", verdict(r.verdict));
-  add_speed(json, r);
-  if (r.asynchrony) json.set("asynchrony", asynchrony(*r.asynchrony, r));
-  json.set("memory", memory(r));
-  if (r.critical_device.valid()) {
-    json.set("breakdown_seconds", breakdown(r.breakdown));
-    json.set("critical_device", r.critical_device.value);
-  }
-  add_cost(json, r);
-  Json leaves_out = Json::list();
-  for (const std::string& sentence : r.leaves_out) leaves_out.push(sentence);
-  json.set("assumptions", assumptions(r.assumptions));
-  json.set("leaves_out", std::move(leaves_out));
-  if (r.evidence) add_evidence(json, *r.evidence);
-  return json;
+const Fields<Result>& result_fields() {
+  static const Fields<Result> kFields = document_fields("trainyard/result", result_members());
+  return kFields;
 }
+
+Json to_json(const Result& r) { return result_fields().write(r); }
 
 std::string result_document(const Result& result) { return write_json(to_json(result)); }
 

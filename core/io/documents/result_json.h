@@ -4,11 +4,13 @@
 
 #include <string>
 
-#include "core/io/json/json.h"
+#include "core/io/json/fields.h"
 #include "core/result/result.h"
 
 namespace trainyard {
 
+/// What a Result does not hold itself is calculated, so the document is only written.
+const Fields<Result>& result_fields();
 Json to_json(const Result&);
 /// Returns the whole document as simulate --json prints it.
 std::string result_document(const Result&);

@@ -1,83 +1,113 @@
 #include "core/io/documents/validation_json.h"
 
-#include "core/io/json/schema.h"
-
 namespace trainyard {
 namespace {
 
-Json row_json(const PreparedRow& row, const RowVerdict& verdict) {
-  Json json = Json::object();
-  json.set("id", row.row.id);
-  json.set("source", row.row.source_family);
-  json.set("group", row.row.group);
-  json.set("metric", metric_name(row.metric));
-  json.set("measured", row.measured);
-  json.set("predicted", verdict.predicted);
-  json.set("low", verdict.low);
-  json.set("high", verdict.high);
-  json.set("error", verdict.error);
-  if (verdict.cross_error) json.set("cross_error", *verdict.cross_error);
-  if (verdict.calibrated_error) json.set("calibrated_error", *verdict.calibrated_error);
-  json.set("counts", row.tunable);
-  json.set("routed", row.routed);
-  if (!row.row.suspect.empty()) json.set("suspect", row.row.suspect);
-  Json assumed = Json::list();
-  for (const Assumption& a : row.assumptions) {
-    Json one = Json::object();
-    one.set("setting", a.setting);
-    one.set("taken", a.taken);
-    one.set("why", a.why);
-    assumed.push(std::move(one));
-  }
-  json.set("assumed", std::move(assumed));
-  if (!verdict.explanation.empty()) json.set("explanation", verdict.explanation);
-  return json;
+struct ValidationSheet {
+  const RowSet& set;
+  const Validation& validation;
+};
+
+struct JudgedRow {
+  const PreparedRow& row;
+  const RowVerdict& verdict;
+};
+
+Fields<Assumption> assumption_fields() {
+  return {
+      {"setting", &Assumption::setting}, {"taken", &Assumption::taken}, {"why", &Assumption::why}};
 }
 
-Json scores_json(const std::vector<Score>& scores) {
-  Json list = Json::list();
-  for (const Score& s : scores) {
-    Json json = Json::object();
-    json.set("metric", s.metric);
-    json.set("name", s.name);
-    json.set("n", s.rows);
-    json.set("groups", s.groups);
-    json.set("mean_absolute_percentage_error", 100 * s.mean);
-    json.set("median", s.median);
-    json.set("p90", s.p90);
-    json.set("max", s.max);
-    json.set("bias", s.bias);
-    json.set("inside_band", s.inside_band);
-    list.push(std::move(json));
-  }
-  return list;
+Fields<JudgedRow> judged_row_fields() {
+  const auto row = [](auto member) {
+    return [member](const JudgedRow& judged) -> const auto& { return judged.row.row.*member; };
+  };
+  const auto prepared = [](auto member) {
+    return [member](const JudgedRow& judged) -> const auto& { return judged.row.*member; };
+  };
+  const auto verdict = [](auto member) {
+    return [member](const JudgedRow& judged) -> const auto& { return judged.verdict.*member; };
+  };
+  return {{"id", row(&MeasuredRow::id)},
+          {"source", row(&MeasuredRow::source_family)},
+          {"group", row(&MeasuredRow::group)},
+          {"metric", [](const JudgedRow& judged) { return metric_name(judged.row.metric); }},
+          {"measured", prepared(&PreparedRow::measured)},
+          {"predicted", verdict(&RowVerdict::predicted)},
+          {"low", verdict(&RowVerdict::low)},
+          {"high", verdict(&RowVerdict::high)},
+          {"error", verdict(&RowVerdict::error)},
+          {"cross_error", verdict(&RowVerdict::cross_error)},
+          {"calibrated_error", verdict(&RowVerdict::calibrated_error)},
+          {"counts", prepared(&PreparedRow::tunable)},
+          {"routed", prepared(&PreparedRow::routed)},
+          {"suspect", row(&MeasuredRow::suspect), kWhereSet},
+          {"assumed", prepared(&PreparedRow::assumptions), list_of(object(assumption_fields()))},
+          {"explanation", verdict(&RowVerdict::explanation), kWhereSet}};
+}
+
+Fields<Score> score_fields() {
+  return {{"metric", &Score::metric},
+          {"name", &Score::name},
+          {"n", &Score::rows},
+          {"groups", &Score::groups},
+          {"mean_absolute_percentage_error", [](const Score& s) { return 100 * s.mean; }},
+          {"median", &Score::median},
+          {"p90", &Score::p90},
+          {"max", &Score::max},
+          {"bias", &Score::bias},
+          {"inside_band", &Score::inside_band, number(kShare)}};
+}
+
+Fields<SkippedRow> skipped_row_fields() {
+  return {{"id", [](const SkippedRow& skipped) { return skipped.row.id; }},
+          {"reason", &SkippedRow::reason}};
+}
+
+std::vector<JudgedRow> judged_rows(const ValidationSheet& sheet) {
+  std::vector<JudgedRow> rows;
+  for (const RowVerdict& verdict : sheet.validation.rows)
+    rows.push_back({sheet.set.rows[verdict.row], verdict});
+  return rows;
+}
+
+std::optional<double> cross_half_width(const ValidationSheet& sheet) {
+  if (sheet.validation.cross.empty()) return std::nullopt;
+  return sheet.validation.cross_half_width;
+}
+
+Fields<ValidationSheet> validation_fields() {
+  using Sheet = ValidationSheet;
+  const auto of = [](auto member) {
+    return [member](const Sheet& sheet) -> const auto& { return sheet.validation.*member; };
+  };
+  const auto scores = list_of(object(score_fields()));
+  return document_fields<Sheet>(
+      "trainyard/validation",
+      {{"rows", judged_rows, list_of(object(judged_row_fields())),
+        "seconds of a step (of a layer) or bytes of a device; error is predicted over measured "
+        "less 1"},
+       {"by_metric", of(&Validation::by_metric), scores,
+        "shares but for the first, groups weighted equally"},
+       {"by_source", of(&Validation::by_source), scores, "the same of each source"},
+       {"cross", of(&Validation::cross), scores, kWhereSet,
+        "each source predicted without its own rows"},
+       {"calibrated", of(&Validation::calibrated), scores, kWhereSet,
+        "the same after three rows of the source"},
+       {"kendall", of(&Validation::kendall)},
+       {"mean_half_width", of(&Validation::mean_half_width)},
+       {"cross_kendall", of(&Validation::cross_kendall)},
+       {"cross_half_width", cross_half_width},
+       {"skipped", [](const Sheet& sheet) -> const auto& { return sheet.set.skipped; },
+        list_of(object(skipped_row_fields()))}});
 }
 
 }  // namespace
 
-std::string validation_document(const RowSet& set, const Validation& v) {
-  Json json = Json::object();
-  json.set("schema", schema_name(schema("trainyard/validation")));
-  Json rows = Json::list();
-  for (const RowVerdict& verdict : v.rows) rows.push(row_json(set.rows[verdict.row], verdict));
-  json.set("rows", std::move(rows));
-  json.set("by_metric", scores_json(v.by_metric));
-  json.set("by_source", scores_json(v.by_source));
-  if (!v.cross.empty()) json.set("cross", scores_json(v.cross));
-  if (!v.calibrated.empty()) json.set("calibrated", scores_json(v.calibrated));
-  if (v.kendall) json.set("kendall", *v.kendall);
-  json.set("mean_half_width", v.mean_half_width);
-  if (v.cross_kendall) json.set("cross_kendall", *v.cross_kendall);
-  if (!v.cross.empty()) json.set("cross_half_width", v.cross_half_width);
-  Json skipped = Json::list();
-  for (const SkippedRow& row : set.skipped) {
-    Json one = Json::object();
-    one.set("id", row.row.id);
-    one.set("reason", row.reason);
-    skipped.push(std::move(one));
-  }
-  json.set("skipped", std::move(skipped));
-  return write_json(json);
+Json validation_schema() { return validation_fields().schema(); }
+
+std::string validation_document(const RowSet& set, const Validation& validation) {
+  return write_json(validation_fields().write({set, validation}));
 }
 
 }  // namespace trainyard

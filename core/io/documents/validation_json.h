@@ -3,11 +3,12 @@
 
 #include <string>
 
-#include "core/io/json/json.h"
+#include "core/io/json/fields.h"
 #include "core/validation/validation.h"
 
 namespace trainyard {
 
+Json validation_schema();
 std::string validation_document(const RowSet&, const Validation&);
 
 }  // namespace trainyard

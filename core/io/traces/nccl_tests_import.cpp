@@ -8,8 +8,6 @@
 
 #include "core/base/error.h"
 #include "core/base/number_text.h"
-#include "core/io/json/json.h"
-#include "core/io/json/schema.h"
 
 namespace trainyard {
 namespace {
@@ -249,27 +247,45 @@ LinkFit fit_links(const NcclTable& table) {
   return fitted;
 }
 
+namespace {
+
+struct LinkSheet {
+  const NcclTable& table;
+  const LinkFit& fit;
+};
+
+Fields<LinkResidual> link_residual_fields() {
+  return {{"bytes", &LinkResidual::bytes},
+          {"in_place", &LinkResidual::in_place},
+          {"measured_seconds", &LinkResidual::measured},
+          {"fitted_seconds", &LinkResidual::fitted},
+          {"error", &LinkResidual::error}};
+}
+
+Fields<LinkSheet> link_fields() {
+  const auto of = [](auto member) {
+    return [member](const LinkSheet& sheet) -> const auto& { return sheet.fit.*member; };
+  };
+  return document_fields<LinkSheet>(
+      "trainyard/links",
+      {{"source", [](const LinkSheet& sheet) { return sheet.table.source; }},
+       {"collective", of(&LinkFit::collective), kWhereSet},
+       {"ranks", of(&LinkFit::ranks), whole(1), kWhereSet},
+       {"bus_factor", of(&LinkFit::bus_factor), "busbw over algbw"},
+       {"start_seconds", of(&LinkFit::start), number()},
+       {"bus_bytes_per_second", of(&LinkFit::bandwidth)},
+       {"median_error", of(&LinkFit::median_error), "of |fitted / measured - 1|"},
+       {"worst_error", of(&LinkFit::worst_error)},
+       {"held_out_error", of(&LinkFit::held_out), "median, of rows that the fit has not seen"},
+       {"rows", of(&LinkFit::residuals), list_of(object(link_residual_fields()))}});
+}
+
+}  // namespace
+
+Json links_schema() { return link_fields().schema(); }
+
 std::string links_document(const NcclTable& table, const LinkFit& fitted) {
-  Json json = Json::object();
-  json.set("schema", schema_name(schema("trainyard/links")));
-  json.set("source", table.source);
-  if (!fitted.collective.empty()) json.set("collective", fitted.collective);
-  if (fitted.ranks > 0) json.set("ranks", fitted.ranks);
-  json.set("bus_factor", fitted.bus_factor);
-  json.set("start_seconds", to_seconds(fitted.start));
-  json.set("bus_bytes_per_second", fitted.bandwidth.value);
-  json.set("median_error", fitted.median_error).set("worst_error", fitted.worst_error);
-  json.set("held_out_error", fitted.held_out);
-  Json rows = Json::list();
-  for (const LinkResidual& r : fitted.residuals) {
-    Json one = Json::object();
-    one.set("bytes", r.bytes.value).set("in_place", r.in_place);
-    one.set("measured_seconds", to_seconds(r.measured)).set("fitted_seconds", to_seconds(r.fitted));
-    one.set("error", r.error());
-    rows.push(std::move(one));
-  }
-  json.set("rows", std::move(rows));
-  return write_json(json);
+  return write_json(link_fields().write({table, fitted}));
 }
 
 }  // namespace trainyard

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/base/units.h"
+#include "core/io/json/fields.h"
 
 namespace trainyard {
 
@@ -65,6 +66,7 @@ struct LinkFit {
 LinkFit fit_links(const NcclTable&);
 
 /// Returns a trainyard/links@1 document.
+Json links_schema();
 std::string links_document(const NcclTable&, const LinkFit&);
 
 }  // namespace trainyard

@@ -134,7 +134,7 @@ Json about(const RecordedTrace& t) {
     one.set("from", s.from.count()).set("to", s.to.count());
     steps.push(std::move(one));
   }
-  for (const TraceDefect& d : t.defects) defects.push(to_json(d));
+  for (const TraceDefect& d : t.defects) defects.push(trace_defect_fields().write(d));
   json.set("counters", std::move(counters)).set("steps", std::move(steps));
   json.set("defects", std::move(defects));
   return json;
@@ -188,9 +188,7 @@ std::vector<std::uint64_t> take_about(const JsonCursor& json, RecordedTrace& t) 
     t.steps.push_back({number_in<std::uint32_t>(one, "process"), one.at("number").integer(),
                        Instant{one.at("from").integer()}, Instant{one.at("to").integer()}});
   for (const JsonCursor& one : json.at("defects").items())
-    t.defects.push_back({one.at("expected").text(), one.at("found").text(), whole_of(one, "line"),
-                         whole_of(one, "offset"), whole_of(one, "count"),
-                         one.at("assumed").text()});
+    t.defects.push_back(trace_defect_fields().read(one));
   return samples;
 }
 

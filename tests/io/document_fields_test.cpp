@@ -1,0 +1,103 @@
+// Every document that is read: each of its fields is in the schema, the document and what is read.
+#include <gtest/gtest.h>
+
+#include "core/io/documents/calibration_json.h"
+#include "core/io/documents/order_json.h"
+#include "core/io/documents/plan_json.h"
+#include "core/io/documents/profile_json.h"
+#include "core/io/documents/project.h"
+#include "core/io/documents/recorded_trace_json.h"
+#include "core/model/ops.h"
+#include "tests/support/in_all_three.h"
+
+namespace trainyard {
+namespace {
+
+using namespace std::chrono_literals;
+
+ParameterProfile full_profile() {
+  ParameterProfile profile;
+  profile.rows = "runs.csv: 12 rows in 3 groups";
+  profile.determined.fill(0.5);
+  profile.before = {0.11, 0.25, 0.3};
+  profile.after = {0.02, 0.05, 0.06};
+  profile.notes = {"straggler is not determined by these rows"};
+  for (const ParameterInfo& row : parameter_table()) {
+    profile.parameters[row.parameter] = row.low + (row.high - row.low) / 3;
+    profile.shipped[row.parameter] = row.low + (row.high - row.low) / 4;
+  }
+  return profile;
+}
+
+TEST(DocumentFields, OfAProfile) { testing::is_in_all_three(profile_fields(), full_profile()); }
+
+TEST(DocumentFields, OfACalibration) {
+  Calibration c;
+  c.machine = "a core, oneDNN 2.6.3";
+  Work product;
+  product.kind = WorkKind::Product;
+  product.kernel = kernel_of(matmul(), Pass::BackwardWeight);
+  product.m = 784, product.n = 512, product.k = 64;
+  product.flops = {51.380224e6};
+  product.read = Bytes{333'824}, product.written = Bytes{1'605'632};
+  c.kernels = {{.work = product, .time = 271us, .spread = 0.015, .repeats = 96}};
+  c.overhead = 500ns;
+  c.copy = {.start = 1500ns, .rate = {17e9}};
+  c.reduce = {11e9};
+  c.residual_median = 0.021, c.residual_worst = 0.064;
+  c.notes = {"one thread"};
+  testing::is_in_all_three(calibration_fields(), c);
+}
+
+TEST(DocumentFields, OfAPlan) {
+  Plan plan;
+  plan.name = "two nodes";
+  plan.mesh = {.tp = 8, .cp = 2, .ep = 4, .dp = 3, .pp = 2, .order = "tp-cp-ep-pp-dp", .etp = 1};
+  plan.virtual_stages = 2;
+  plan.batch = {.global = 64, .micro = 2, .sequence = 4096};
+  plan.split.layers = {16, 8, 8, 16};
+  plan.order = "d0/wave 0  0F0 0B0\nd0/wave 1 +5ns  0F1/1 0B1/1\n";
+  plan.optimizer = "momentum";
+  plan.software = {"megatron-core", "fused", "cudnn"};
+  plan.choices = {{"1f1b", {}}, {"zero", {{"stage", std::int64_t{1}}}}};
+  // A plan that names its attention kernel has fused attention, which is the default.
+  testing::is_in_all_three(plan_fields(), plan, "flash_attention");
+  EXPECT_EQ(parse_plan(plan_document(plan), "plan.json"), plan);
+}
+
+TEST(DocumentFields, OfAProject) {
+  Project project;
+  project.model = "gpt2", project.cluster = "cpu:8";
+  project.calibration = write_json_line(profile_fields().write(full_profile()));
+  project.plans = {{"A", "a.json", {"tp=8"}, {{1, 5, "a wait"}}},
+                   {"B", "b.json", {"pp=2"}, {{2, 2, "b"}}}};
+  project.notes = {{"A", "B", "faster"}};
+  project.current = 1;
+  project.perspective = "analyse", project.tab = "memory";
+  project.automatic = false;
+  testing::is_in_all_three(project_fields(), project);
+  EXPECT_EQ(parse_project(project_document(project), "project.json"), project);
+}
+
+TEST(DocumentFields, OfAnOrder) {
+  OrderDocument order;
+  order.schedule = "zb-v", order.placement = "v", order.found_by = "exhaustive search";
+  order.devices = 2, order.virtual_stages = 3, order.microbatches = 4;
+  order.steps = 5, order.step = 2;
+  order.makespan = 1.5, order.ideal = 1.25, order.lower_bound = 1.125;
+  order.bubble_fraction = 0.5, order.over_one_wave = 1.75;
+  order.span_bubble_fraction = {0.25, 0.5};
+  order.live_microbatches = {2, 1.5};
+  order.delays = {1, 0}, order.versions = {2, 1};
+  order.card = {"time", "memory", "always", "a paper"};
+  order.order = parse_order("d0/compute  0F0 0B0\n", {"order"});
+  testing::is_in_all_three(order_fields(), order);
+  EXPECT_EQ(to_text(order_of(order_document(order), "order.json")), to_text(order.order));
+}
+
+TEST(DocumentFields, OfADefectOfATrace) {
+  testing::is_in_all_three(trace_defect_fields(), {"a duration", "none", 12, 345, 3, "left out"});
+}
+
+}  // namespace
+}  // namespace trainyard
