@@ -9,7 +9,7 @@
 namespace trainyard {
 
 Replay::Replay(TimelineDocument document, const Program& program, const std::string& source)
-    : document_(std::move(document)), steps_(std::max(1, program.steps)) {
+    : document_(std::move(document)) {
   const std::uint64_t wanted = digest(program);
   if (wanted != document_.program)
     throw Error(Error::Kind::InvalidInput,
@@ -22,6 +22,7 @@ Replay::Replay(TimelineDocument document, const Program& program, const std::str
                 "expected a span for each of " + std::to_string(program.instructions.size()) +
                     " instructions, found " + std::to_string(document_.timeline.spans.size()),
                 {source + "#/spans"});
+  step_times_ = step_times(document_.timeline, program);
   const auto devices = static_cast<std::size_t>(program.devices);
   if (document_.waves.empty())
     for (std::uint32_t d = 0; d < devices; ++d)
@@ -44,7 +45,7 @@ BackendRun Replay::run(const RunOptions& options) {
   BackendRun run;
   run.timeline = document_.timeline;
   run.waves = document_.waves;
-  run.step_times = {makespan(run.timeline) / steps_};
+  run.step_times = step_times_;
   for (std::size_t d = 0; d < run.waves.size(); ++d) {
     DeviceMemory held{.device = DeviceId{static_cast<std::uint32_t>(d)}};
     held.most = peak_of(run.waves[d]);

@@ -24,7 +24,7 @@ class Replay final : public Backend {
 
  private:
   TimelineDocument document_;
-  int steps_ = 1;  // of the program
+  std::vector<Duration> step_times_;
 };
 
 }  // namespace trainyard

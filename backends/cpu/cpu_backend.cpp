@@ -11,6 +11,7 @@
 #include "backends/cpu/time/cpu_clock.h"
 #include "backends/cpu/time/virtual_time.h"
 #include "core/base/error.h"
+#include "core/base/median.h"
 #include "core/timeline/metrics.h"
 #include "core/training/checkpoint.h"
 
@@ -178,7 +179,6 @@ BackendRun CpuBackend::run(const RunOptions& options) {
   if (m.options.resume && !m.options.checkpoint.empty() && exists(m.options.checkpoint))
     m.resume(load_checkpoint(m.options.checkpoint));
   result.first_step = m.first_step;
-  const std::int64_t per_repetition = m.plan.asynchronous ? m.program.steps : 1;
   struct Kept {
     Timeline timeline;
     std::vector<MemoryWave> waves;
@@ -207,11 +207,11 @@ BackendRun CpuBackend::run(const RunOptions& options) {
     now += time;
     m.note_losses(now);
     result.skipped += m.execution.skipped() ? 1 : 0;
+    const std::vector<Duration> steps = step_times(done.timeline, m.program);
+    result.step_times.insert(result.step_times.end(), steps.begin(), steps.end());
     Kept keep{std::move(done.timeline), {}, time};
     for (std::uint32_t d = 0; d < static_cast<std::uint32_t>(m.program.devices); ++d)
       keep.waves.push_back(m.execution.arena(DeviceId{d}, 0).take_wave());
-    for (std::int64_t s = 0; s < per_repetition; ++s)
-      result.step_times.push_back(Duration{time.count() / per_repetition});
     // Keeps the latest repetitions, since the first ones run on cold caches.
     kept.push_back(std::move(keep));
     if (kept.size() > 15) kept.erase(kept.begin());
@@ -236,10 +236,12 @@ BackendRun CpuBackend::run(const RunOptions& options) {
                      order.end(),
                      [&](std::size_t a, std::size_t b) { return kept[a].time < kept[b].time; });
     Kept& median = kept[order[order.size() / 2]];
-    const double samples = static_cast<double>(m.workload.scenario.plan.batch.global) *
-                           static_cast<double>(per_repetition);
-    if (median.time.count() > 0)
-      result.samples_per_second = samples * 1e9 / static_cast<double>(median.time.count());
+    // The steps of an asynchronous program overlap, so that filling and draining it say nothing of
+    // its pace.
+    const Duration step = m.plan.asynchronous ? trainyard::median(result.step_times) : median.time;
+    if (step.count() > 0)
+      result.samples_per_second = static_cast<double>(m.workload.scenario.plan.batch.global) * 1e9 /
+                                  static_cast<double>(step.count());
     result.timeline = std::move(median.timeline);
     result.timeline.clock = Timeline::Clock::Measured;
     result.waves = std::move(median.waves);

@@ -171,6 +171,25 @@ std::vector<MemoryEvent> memory_events(const Timeline& t, const Program& p, Devi
   return events;
 }
 
+// Returns the end of the last update of each step; the makespan where the program is one step.
+std::vector<Instant> step_ends(const Timeline& t, const Program& p) {
+  if (p.steps < 2) return {makespan(t)};
+  std::int32_t most = 0;
+  const auto each_update = [&](auto f) {
+    for (const Stream& s : p.streams)
+      for (std::uint32_t i = s.first; s.compute && i < end_of(s); ++i)
+        if (p.task(InstructionId{i}).phase == Phase::Update) f(p.instructions[i], t.spans[i]);
+  };
+  each_update([&](const Instruction& in, const Span&) { most = std::max(most, in.microbatch); });
+  const std::int32_t of_a_step = std::max(1, (most + 1) / p.steps);
+  std::vector<Instant> ends(static_cast<std::size_t>(p.steps));
+  each_update([&](const Instruction& in, const Span& span) {
+    const auto step = static_cast<std::size_t>(in.microbatch / of_a_step);
+    if (step < ends.size()) ends[step] = std::max(ends[step], span.end);
+  });
+  return ends;
+}
+
 }  // namespace
 
 Bytes total(const CategoryBytes& bytes) {
@@ -249,22 +268,21 @@ int live_microbatches(const Timeline& t, const Program& p, StageId stage) {
 }
 
 StepWindow step_window(const Timeline& t, const Program& p) {
-  if (p.steps < 2) return {{}, makespan(t)};
-  std::int32_t most = 0;
-  const auto each_update = [&](auto f) {
-    for (const Stream& s : p.streams)
-      for (std::uint32_t i = s.first; s.compute && i < end_of(s); ++i)
-        if (p.task(InstructionId{i}).phase == Phase::Update) f(p.instructions[i], t.spans[i]);
-  };
-  each_update([&](const Instruction& in, const Span&) { most = std::max(most, in.microbatch); });
-  const std::int32_t of_a_step = std::max(1, (most + 1) / p.steps), middle = p.steps / 2;
-  StepWindow window;
-  each_update([&](const Instruction& in, const Span& span) {
-    const std::int32_t step = in.microbatch / of_a_step;
-    if (step == middle - 1) window.from = std::max(window.from, span.end);
-    if (step == middle) window.to = std::max(window.to, span.end);
-  });
-  return window.to > window.from ? window : StepWindow{{}, makespan(t)};
+  const std::vector<Instant> ends = step_ends(t, p);
+  const std::size_t middle = ends.size() / 2;
+  const StepWindow window{middle > 0 ? ends[middle - 1] : Instant{}, ends[middle]};
+  return window.length() > Duration{} ? window : StepWindow{{}, makespan(t)};
+}
+
+std::vector<Duration> step_times(const Timeline& t, const Program& p) {
+  std::vector<Duration> times;
+  Instant last{};
+  for (const Instant end : step_ends(t, p)) {
+    times.push_back(std::max(Duration{}, end - last));
+    last = std::max(last, end);
+  }
+  times.back() += makespan(t) - last;
+  return times;
 }
 
 std::vector<Breakdown> breakdowns(const Timeline& t, const Program& p,

@@ -39,6 +39,9 @@ struct StepWindow {
   friend bool operator==(const StepWindow&, const StepWindow&) = default;
 };
 StepWindow step_window(const Timeline&, const Program&);
+/// Returns the time of each step of the program, from the end of the updates before it to the end
+/// of its own; the last one has what follows its updates too. Their sum is the makespan.
+std::vector<Duration> step_times(const Timeline&, const Program&);
 
 /// recompute_share is the share of each task's compute time, by task id, that the backend priced as
 /// repeated; it may be empty.

@@ -123,6 +123,10 @@ TEST(OrderLowering, ResultsSpeakOfTheSteadyStep) {
   EXPECT_EQ(window.length(), 2 * (1ms + 2ms));
   for (const Breakdown& b : testing::non_empty(breakdowns(t, p)))
     EXPECT_EQ(b.sum(), window.length());
+  // The first step has the time in which the pipeline fills: the forward and backward of the other
+  // stage.
+  EXPECT_EQ(step_times(t, p),
+            (std::vector<Duration>{window.length() + 1ms + 2ms, window.length()}));
 
   PipelineTimes times;
   times.forward.resize(2), times.backward.resize(2);

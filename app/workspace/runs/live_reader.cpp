@@ -1,5 +1,5 @@
 #include "app/workspace/runs/live_reader.h"
-#include "app/workspace/runs/median.h"
+#include "core/base/median.h"
 
 #include <algorithm>
 #include <iterator>

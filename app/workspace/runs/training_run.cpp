@@ -4,7 +4,6 @@
 #include <optional>
 #include <utility>
 
-#include "app/workspace/runs/median.h"
 #include "app/workspace/scenario/local_cluster.h"
 #include "app/workspace/scenario/run_once.h"
 #include "app/workspace/scenario/workspace.h"
@@ -12,6 +11,7 @@
 #include "backends/recording.h"
 #include "backends/replay.h"
 #include "core/base/digest.h"
+#include "core/base/median.h"
 #include "core/result/verdict.h"
 
 namespace trainyard {

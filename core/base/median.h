@@ -1,4 +1,4 @@
-// Defines the median of times that both a run and its live view use.
+// Defines the median of times that a run, its backend and its live view use.
 #pragma once
 
 #include <algorithm>
