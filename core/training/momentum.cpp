@@ -1,6 +1,10 @@
 // This file has gradient descent, plain and with momentum: v <- mu v + g, w <- w - rate v.
 // Nesterov's variant looks ahead by one velocity, w <- w - rate (g + mu v) (Sutskever et al., ICML
-// 2013).
+// 2013). A gradient that comes late by D updates brings the momentum that it has missed in them at
+// once: w <- w - rate (a v + b g) with a = mu^D and b = (1 - a) / (1 - mu) (spike compensation,
+// Kosson et al., MLSys 2021), of which Nesterov's is the case D = 1.
+#include <cmath>
+
 #include "core/training/stretch_rule.h"
 #include "core/training/vectorised.h"
 
@@ -29,13 +33,14 @@ TRAINYARD_VECTORISED void roll(MomentumNumbers k, const float* __restrict w,
 
 MomentumNumbers numbers(const Training& training, const ParameterPart& part,
                         const StepFacts& facts) {
-  const bool ahead = training.nesterov;
+  const double of_velocity =
+      std::pow(training.momentum, facts.missed + (training.nesterov ? 1 : 0));
   return {static_cast<float>(facts.rate),
           static_cast<float>(facts.gradient_scale),
           static_cast<float>(part.decays ? training.weight_decay : 0),
           static_cast<float>(training.momentum),
-          static_cast<float>(ahead ? training.momentum : 1),
-          ahead ? 1.0f : 0.0f};
+          static_cast<float>(of_velocity),
+          static_cast<float>((1 - of_velocity) / (1 - training.momentum))};
 }
 
 class Sgd final : public StretchRule {

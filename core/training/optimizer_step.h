@@ -38,6 +38,8 @@ struct ParameterPart {
   const void* gradients = nullptr;  // in `gradient_type`: sums over the update's samples
   DType weight_type = DType::F32, gradient_type = DType::F32;  // F32, BF16 or F16
   float* master = nullptr;                                     // Master only
+  void* updated = nullptr;   // where the new weights go, not overlapping `weights`; null: in place
+  float* derived = nullptr;  // see DerivedWeights; null: nothing is derived
   /// Optimizer state, slot by slot, each `elements` long, in the order of slots(); in F32, but in
   /// BF16 under the pure bf16 updates. It must be zero before the first update.
   std::span<void* const> state = {};
@@ -54,10 +56,21 @@ struct TensorNorms {
                                       // of the Adam step (LAMB)
 };
 
+/// DerivedWeights are kept beside the newest weights in 4-byte floats, for passes that read other
+/// weights than the newest: d <- w' - kept (w - d) + along s, where an update changes w into w' by
+/// subtracting s. Weights that pure bf16 rounds are derived as they were before.
+struct DerivedWeights {
+  double kept = 0, along = 0;
+  bool of_velocity = false;  // momentum: s is the rate times the velocity, whatever was subtracted
+};
+
 struct StepFacts {
   std::int64_t t = 0;         // updates before this one
   double rate = 0;            // rate of this update
   double gradient_scale = 1;  // multiplies the summed gradient: 1 / samples, 1 / loss scale, clip
+  double missed = 0;          // momentum: updates by which the gradient is late; it brings what it
+                              // would have added in them at once
+  DerivedWeights derived = {};
 };
 
 class OptimizerRule {

@@ -32,6 +32,19 @@ TRAINYARD_VECTORISED void difference(const float* __restrict weights, const floa
   for (std::size_t i = 0; i < n; ++i) into[i] = weights[i] - step[i];
 }
 
+TRAINYARD_VECTORISED void predict(const float* __restrict weights, const float* __restrict step,
+                                  float along, const float* __restrict of,
+                                  float* __restrict derived, std::size_t n) {
+  for (std::size_t i = 0; i < n; ++i) derived[i] = (weights[i] - step[i]) + along * of[i];
+}
+
+TRAINYARD_VECTORISED void follow(const float* __restrict weights, const float* __restrict step,
+                                 float along, const float* __restrict of, float kept,
+                                 float* __restrict derived, std::size_t n) {
+  for (std::size_t i = 0; i < n; ++i)
+    derived[i] = ((weights[i] - step[i]) - kept * (weights[i] - derived[i])) + along * of[i];
+}
+
 /// Noise has sixteen random bits per element, which are a function of seed, tensor, update, slot
 /// and index alone.
 class Noise {
@@ -117,11 +130,29 @@ class Carrier {
     }
   }
 
+  // Before the weights are stored, which may overwrite those that the step was made for.
+  void store_derived() {
+    if (part_.derived == nullptr) return;
+    const DerivedWeights& how = facts_.derived;
+    const float* of = how.of_velocity ? stretch_.state[0] : step_.data();
+    const auto along = static_cast<float>(how.of_velocity ? how.along * facts_.rate : how.along),
+               kept = static_cast<float>(how.kept);
+    float* const derived = part_.derived + first_;
+    if (kept == 0)
+      predict(stretch_.weights, step_.data(), along, of, derived, stretch_.count);
+    else
+      follow(stretch_.weights, step_.data(), along, of, kept, derived, stretch_.count);
+  }
+
   void store_weights() {
     const std::size_t n = stretch_.count;
-    if (how_ == WeightUpdate::Direct)
-      return subtract(static_cast<float*>(part_.weights) + first_, step_.data(), n);
-    auto* weights = static_cast<std::uint16_t*>(part_.weights) + first_;
+    void* const into = part_.updated != nullptr ? part_.updated : part_.weights;
+    if (how_ == WeightUpdate::Direct) {
+      float* const to = static_cast<float*>(into) + first_;
+      return part_.updated != nullptr ? difference(stretch_.weights, step_.data(), to, n)
+                                      : subtract(to, step_.data(), n);
+    }
+    auto* weights = static_cast<std::uint16_t*>(into) + first_;
     if (how_ == WeightUpdate::Master) {
       float* master = part_.master + first_;
       subtract(master, step_.data(), n);
@@ -132,8 +163,11 @@ class Carrier {
     // Pure 16-bit hardware has a 16-bit step too.
     to_bf16({step_.data(), n}, noise_.data());
     from_bf16({noise_.data(), n}, step_.data());
-    if (how_ == WeightUpdate::Kahan)
+    if (how_ == WeightUpdate::Kahan) {
+      if (part_.updated != nullptr)
+        std::copy_n(static_cast<const std::uint16_t*>(part_.weights) + first_, n, weights);
       return compensate(weights, step_.data(), halves_at(moments_), n);
+    }
     difference(stretch_.weights, step_.data(), gradients_.data(), n);
     if (how_ == WeightUpdate::Stochastic)
       stochastic({gradients_.data(), n}, weights, 0);
@@ -228,6 +262,7 @@ void StretchRule::apply(const ParameterPart& part, const StepFacts& facts,
   each_stretch(part.elements, [&](std::size_t first, std::size_t count) {
     step(part, facts, norms, carrier.bring(first, count));
     carrier.store_state();
+    carrier.store_derived();
     carrier.store_weights();
   });
 }

@@ -8,6 +8,7 @@
 #include "backends/reference/reference_machine.h"
 #include "core/methods/catalogue.h"
 #include "core/program/facts.h"
+#include "core/timeline/metrics.h"
 #include "tests/support/cpu_training.h"
 #include "tests/support/non_empty.h"
 #include "tests/support/tiny_models.h"
@@ -54,6 +55,13 @@ TEST(CpuAsynchrony, AgreesWithTheReference) {
       {4, {"schedule=pipelined-backprop", "pp=4", "global-batch=1", "micro-batch=1"}},
       {4,
        {"schedule=pipelined-backprop", "pp=4", "global-batch=1", "micro-batch=1",
+        "pipelined-backprop.predict=none", "pipelined-backprop.compensate=off",
+        "pipelined-backprop.stash=on"}},
+      {4,
+       {"schedule=pipelined-backprop", "pp=4", "global-batch=1", "micro-batch=1",
+        "pipelined-backprop.stash=on"}},
+      {4,
+       {"schedule=pipelined-backprop", "pp=4", "global-batch=1", "micro-batch=1",
         "pipelined-backprop.predict=velocity", "pipelined-backprop.compensate=on"}},
       {4,
        {"schedule=pipelined-backprop", "pp=4", "global-batch=1", "micro-batch=1",
@@ -83,6 +91,68 @@ TEST(CpuAsynchrony, AgreesWithTheReference) {
     ASSERT_GE(fast.run.losses.size(), steps);
     for (std::size_t i = 0; i < steps; ++i)
       EXPECT_NEAR(fast.run.losses[i], exact.step_losses[i], 2e-5) << "step " << i;
+  }
+}
+
+// On one stage whose forwards are not ahead nothing is late, so the corrections change nothing: no
+// optimizer is replaced by another.
+TEST(CpuAsynchrony, WithoutLatenessEveryOptimizerIsItself) {
+  Training training;
+  training.rate = 0.05;
+  training.weight_decay = 0.1;
+  training.steps = 4;
+  for (const Optimizer& optimizer : optimizers())
+    for (const char* precision : {"precision=fp32", "precision=bf16"}) {
+      SCOPED_TRACE(std::string(optimizer.name) + " " + precision);
+      const std::string rule = "optimizer=" + std::string(optimizer.name);
+      const auto losses = [&](Settings settings) {
+        settings.insert(settings.end(), {"global-batch=4", "micro-batch=1", rule, precision});
+        return train_on_cpu(tiny_mlp(4), 1, settings, training).run.losses;
+      };
+      const std::vector<double> expected = losses({"schedule=1f1b"});
+      EXPECT_EQ(losses({"schedule=pipemare", "pipemare.flow=1f1b"}), expected);
+      EXPECT_NE(expected.front(), expected.back());
+    }
+}
+
+// Weights that are derived in 4-byte floats are read in the format of the others.
+TEST(CpuAsynchrony, DerivedWeightsAreReadInTheirOwnFormat) {
+  Training training;
+  training.rate = 0.05;
+  training.momentum = 0.5;
+  training.steps = 12;
+  for (const Settings& schedule :
+       {Settings{"schedule=pipemare", "global-batch=2"},
+        Settings{"schedule=pipelined-backprop", "global-batch=1"},
+        Settings{"schedule=pipelined-backprop", "global-batch=1", "pipelined-backprop.stash=on"}}) {
+    const auto losses = [&](const char* precision) {
+      Settings settings = schedule;
+      settings.insert(settings.end(), {"pp=4", "micro-batch=1", "optimizer=momentum", precision});
+      return train_on_cpu(tiny_mlp(4), 4, settings, training).run.losses;
+    };
+    const std::vector<double> exact = losses("precision=fp32");
+    for (const char* precision : {"precision=bf16", "precision=bf16-sr"}) {
+      const std::vector<double> rounded = losses(precision);
+      EXPECT_NE(rounded, exact);
+      for (std::size_t i = 0; i < exact.size(); ++i)
+        EXPECT_NEAR(rounded[i], exact[i], 0.05) << schedule.front() << ", step " << i;
+    }
+  }
+}
+
+// The steps of an asynchronous run are measured one by one, from update to update.
+TEST(CpuAsynchrony, StepTimesAddUpToTheRun) {
+  Training training;
+  training.steps = 6;
+  for (const char* schedule :
+       {"schedule=pipedream", "schedule=pipemare", "schedule=pipedream-2bw"}) {
+    const CpuRun run = train_on_cpu(
+        tiny_mlp(4), 2, {"pp=2", "global-batch=4", "micro-batch=1", schedule}, training);
+    ASSERT_EQ(run.run.step_times.size(), 6u);
+    Duration sum{};
+    for (const Duration time : run.run.step_times) sum += time;
+    EXPECT_EQ(sum, makespan(run.run.timeline));
+    EXPECT_EQ(run.run.step_times[3], step_window(run.run.timeline, run.program).length());
   }
 }
 

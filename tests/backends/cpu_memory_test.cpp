@@ -72,5 +72,57 @@ TEST(CpuMemory, IsWhatTheLedgerSaysByCategory) {
     }
 }
 
+// Where every kernel takes the same time on both sides, an asynchronous run holds what was
+// predicted of it: its peak is that of the simulated program.
+TEST(CpuMemory, OfAsynchronousSchedulesIsThatOfTheSimulator) {
+  const Settings cases[] = {
+      {"schedule=pipedream", "optimizer=adamw"},
+      {"schedule=pipedream", "pipedream.sync=vertical", "optimizer=sgd"},
+      {"schedule=pipedream-2bw", "optimizer=momentum"},
+      {"schedule=pipemare", "optimizer=adamw"},
+      {"schedule=pipemare", "pipemare.flow=1f1b", "pipemare.warmup=1", "optimizer=momentum"},
+      {"schedule=pipemare", "pipemare.correct=off", "optimizer=sgd"},
+      {"schedule=pipelined-backprop", "optimizer=momentum"},
+      {"schedule=pipelined-backprop", "pipelined-backprop.predict=weight", "optimizer=momentum"},
+      {"schedule=pipelined-backprop", "pipelined-backprop.predict=none", "optimizer=sgd"},
+      {"schedule=pipelined-backprop", "pipelined-backprop.stash=on", "optimizer=momentum"},
+  };
+  for (const Settings& chosen : testing::non_empty(cases))
+    for (const int stages : {2, 4}) {
+      const std::string mesh = "pp=" + std::to_string(stages);
+      Settings settings = {"precision=fp32", "global-batch=4", "micro-batch=1", mesh};
+      settings.insert(settings.end(), chosen.begin(), chosen.end());
+      std::string name;
+      for (std::string_view one : settings) name += std::string(one) + " ";
+      SCOPED_TRACE(name);
+      const Workload w = prepare(
+          testing::scenario(testing::tiny_transformer({.layers = 8}), stages, settings, "cpu"));
+      LowerOptions lowering;
+      lowering.grain = Grain::Op;
+      lowering.steps = 7;
+      const Program program = lower(w, lowering);
+      TaskPrices prices =
+          price(program, w.scenario.plan.mesh, w.scenario.cluster, *roofline_cost_model());
+      constexpr Duration kKernel = std::chrono::microseconds(10);
+      for (std::size_t t = 0; t < program.tasks.size(); ++t)
+        if (program.tasks[t].kind == TaskKind::Compute)
+          prices.time[t] = kKernel, prices.fill[t] = 1;
+      Training training;
+      training.steps = 7;
+      const testing::SampleNumbers numbers;
+      Duration clock{};  // read before and after every kernel
+      CpuOptions options;
+      options.processor_time = [&] { return clock += kKernel; };
+      const BackendRun run = CpuBackend({w, program, prices, &training, &numbers}, options).run();
+      const Timeline predicted = simulate(program, prices);
+      for (std::uint32_t d = 0; d < static_cast<std::uint32_t>(program.devices); ++d) {
+        const double expected =
+            static_cast<double>(peak_of(memory_wave(predicted, program, DeviceId{d})).value);
+        EXPECT_NEAR(static_cast<double>(peak_of(run.waves[d]).value), expected, 0.02 * expected)
+            << "device " << d;
+      }
+    }
+}
+
 }  // namespace
 }  // namespace trainyard

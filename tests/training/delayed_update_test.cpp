@@ -1,9 +1,9 @@
-// The rules of asynchronous schedules in 4-byte floats follow their definition in doubles.
+// The rules of asynchronous schedules, as an optimizer applies them in 4-byte floats, follow their
+// definition in doubles.
 #include "core/training/delayed_update.h"
 
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <vector>
 
 #include "core/base/random.h"
@@ -11,64 +11,123 @@
 namespace trainyard {
 namespace {
 
+constexpr std::size_t kLength = 1500;  // more than one stretch
+
+// Kind 0 is plain momentum.
 UpdateRule rule_of(int kind) {
   UpdateRule rule;
   rule.rate = 0.03;
-  rule.momentum = 0.9;
+  rule.momentum = kind == 5 ? 0 : 0.9;
   rule.forward_delay = 4;
   rule.backward_delay = kind == 1 ? 0 : 4;
   rule.correct_discrepancy = kind == 1;
   rule.reschedule = kind == 1 ? 6 : 0;
   rule.compensate_spikes = kind >= 2;
-  rule.prediction = kind == 3   ? Prediction::Velocity
-                    : kind == 4 ? Prediction::Weight
-                                : Prediction::None;
+  rule.prediction = kind == 3 || kind == 5 ? Prediction::Velocity
+                    : kind == 4            ? Prediction::Weight
+                                           : Prediction::None;
   return rule;
 }
 
+std::vector<float> drawn(std::uint64_t stream) {
+  std::vector<float> made(kLength);
+  for (std::size_t i = 0; i < kLength; ++i)
+    made[i] = static_cast<float>(Random(2, stream).uniform(i) - 0.5);
+  return made;
+}
+
+// What an optimizer keeps of one tensor. Where `beside`, each update writes the weights elsewhere.
+struct Optimized {
+  Optimized(std::string_view optimizer, const Training& training, bool writes_beside)
+      : rule(optimizer_rule(optimizer, training, WeightUpdate::Direct)), beside(writes_beside) {
+    for (std::size_t slot = 0; slot < rule->slots().size(); ++slot)
+      state.emplace_back(kLength, 0.0f);
+  }
+
+  void update(std::int64_t t, const UpdateRule& corrections) {
+    const std::vector<float> sums = drawn(static_cast<std::uint64_t>(t) + 1);
+    std::vector<void*> slots;
+    for (std::vector<float>& slot : state) slots.push_back(slot.data());
+    std::vector<float> next(kLength);
+    ParameterPart part;
+    part.elements = kLength;
+    part.weights = weights.data(), part.gradients = sums.data(), part.state = slots;
+    if (beside) part.updated = next.data();
+    if (derives_weights(corrections)) part.derived = derived.data();
+    StepFacts facts{.t = t, .rate = corrections.rate, .gradient_scale = 0.25};
+    correct(facts, corrections);
+    rule->apply(part, facts, {});
+    if (beside) weights.swap(next);
+  }
+
+  std::unique_ptr<OptimizerRule> rule;
+  bool beside;
+  std::vector<float> weights = drawn(0), derived = weights;
+  std::vector<std::vector<float>> state;
+};
+
 TEST(DelayedUpdate, FollowsItsDefinitionForTwentyUpdates) {
-  constexpr std::size_t kLength = 1500;  // more than one tile
-  for (int kind = 0; kind <= 4; ++kind) {
+  for (int kind = 0; kind <= 5; ++kind) {
     SCOPED_TRACE(kind);
     const UpdateRule rule = rule_of(kind);
-    std::vector<double> start(kLength);
-    for (std::size_t i = 0; i < kLength; ++i) start[i] = Random(1).uniform(i) - 0.5;
-    ParameterState exact = parameter_state(start);
-    std::vector<float> weights(start.begin(), start.end()), before = weights;
-    std::vector<float> velocity(kLength, 0), motion(kLength, 0);
+    Training training;
+    training.momentum = rule.momentum;
+    Optimized fast(kind == 5 ? "sgd" : "momentum", training, false);
+    ParameterState exact = parameter_state({fast.weights.begin(), fast.weights.end()});
+    EXPECT_EQ(derives_weights(rule), kind == 1 || kind >= 3);
     for (std::int64_t t = 0; t < 20; ++t) {
-      std::vector<float> sums(kLength);
-      std::vector<double> mean(kLength);
-      for (std::size_t i = 0; i < kLength; ++i) {
-        sums[i] = static_cast<float>(Random(2, static_cast<std::uint64_t>(t)).uniform(i) - 0.5);
-        mean[i] = sums[i] * 0.25;
-      }
-      const DelayedPart part{static_cast<std::int64_t>(kLength),
-                             weights.data(),
-                             sums.data(),
-                             DType::F32,
-                             velocity.data(),
-                             rule.correct_discrepancy ? motion.data() : nullptr,
-                             before.data()};
-      delayed_update(rule, part, t, 0.25);
+      fast.update(t, rule);
+      std::vector<double> mean;
+      for (float sum : drawn(static_cast<std::uint64_t>(t) + 1)) mean.push_back(sum * 0.25);
       update(rule, exact, mean);
-      std::vector<float> ahead(kLength), rewound(kLength);
-      forward_weights(rule, part, t + 1, ahead.data());
-      backward_weights(rule, part, rewound.data());
-      const std::vector<double> exact_ahead = forward_weights(rule, exact),
-                                exact_rewound = backward_weights(rule, exact);
+      const std::vector<double> derived =
+          kind == 1 ? backward_weights(rule, exact) : forward_weights(rule, exact);
       for (std::size_t i = 0; i < kLength; ++i) {
-        ASSERT_NEAR(weights[i], exact.weights[i], 1e-5) << "update " << t << ", " << i;
-        ASSERT_NEAR(ahead[i], exact_ahead[i], 1e-5) << "update " << t << ", " << i;
-        ASSERT_NEAR(rewound[i], exact_rewound[i], 1e-5) << "update " << t << ", " << i;
+        ASSERT_NEAR(fast.weights[i], exact.weights[i], 1e-5) << "update " << t << ", " << i;
+        if (!derives_weights(rule)) continue;
+        ASSERT_NEAR(fast.derived[i], derived[i], 1e-5) << "update " << t << ", " << i;
       }
     }
   }
 }
 
-TEST(DelayedUpdate, PlainMomentumIsNotCorrected) {
-  EXPECT_FALSE(is_corrected(rule_of(0)));
-  for (int kind = 1; kind <= 4; ++kind) EXPECT_TRUE(is_corrected(rule_of(kind)));
+// The rewound weights remember the motion that moved them: where the weights stay, they catch up.
+TEST(DelayedUpdate, RewoundWeightsCatchUpWithWeightsThatStay) {
+  UpdateRule rule = rule_of(1);
+  Optimized fast("sgd", {}, false);
+  for (std::int64_t t = 0; t < 5; ++t) fast.update(t, rule);
+  const std::vector<float> weights = fast.weights;
+  EXPECT_NE(fast.derived, weights);
+  rule.rate = 0;
+  for (std::int64_t t = 5; t < 60; ++t) fast.update(t, rule);
+  EXPECT_EQ(fast.weights, weights);
+  for (std::size_t i = 0; i < kLength; ++i) ASSERT_NEAR(fast.derived[i], weights[i], 1e-6);
+}
+
+TEST(DelayedUpdate, NesterovsMomentumIsThatOfAGradientThatIsOneUpdateLate) {
+  UpdateRule late;
+  late.rate = 0.03, late.compensate_spikes = true, late.forward_delay = 1;
+  UpdateRule in_time = late;
+  in_time.forward_delay = 0;
+  Training nesterov;
+  nesterov.nesterov = true;
+  Optimized a("momentum", {}, false), b("momentum", nesterov, false);
+  for (std::int64_t t = 0; t < 5; ++t) a.update(t, late), b.update(t, in_time);
+  EXPECT_EQ(a.weights, b.weights);
+}
+
+// Where the weights before are still read, the new ones are written beside them.
+TEST(DelayedUpdate, WritesTheSameBitsBesideAsInPlace) {
+  for (const Optimizer& optimizer : optimizers())
+    for (int kind = 0; kind <= 4; ++kind) {
+      SCOPED_TRACE(std::string(optimizer.name) + " " + std::to_string(kind));
+      UpdateRule rule = rule_of(kind);
+      if (optimizer.name != "momentum") rule.momentum = 0;
+      Optimized in_place(optimizer.name, {}, false), beside(optimizer.name, {}, true);
+      for (std::int64_t t = 0; t < 3; ++t) in_place.update(t, rule), beside.update(t, rule);
+      EXPECT_EQ(in_place.weights, beside.weights);
+      EXPECT_EQ(in_place.derived, beside.derived);
+    }
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "backends/cpu/calibration/lateness.h"
 #include "backends/cpu/kernels/convert.h"
 #include "backends/cpu/kernels/formats.h"
 #include "backends/cpu/kernels/operands.h"
@@ -14,6 +15,7 @@
 #include "backends/cpu/time/cpu_clock.h"
 #include "core/base/random.h"
 #include "core/model/ops.h"
+#include "core/training/delayed_update.h"
 
 namespace trainyard {
 
@@ -83,6 +85,7 @@ struct Rehearsal::Layer {
   std::vector<std::vector<FactView>> facts;  // by node
   std::vector<ParameterPart> parts;
   std::vector<std::vector<void*>> states;  // by part
+  std::vector<std::vector<void*>> older;   // by part: versions of its weights, the oldest first
 
   TensorView take(TensorView view) {
     held.push_back(hold(view.bytes()));
@@ -150,14 +153,16 @@ bool has_gradient(const Tensor& tensor) {
 }
 
 // The bytes of the operands that one layer has for itself.
-Bytes layer_bytes(const Workload& w, const Graph& graph, const std::vector<bool>& kept) {
+Bytes layer_bytes(const Workload& w, const Graph& graph, const std::vector<bool>& kept,
+                  int older_versions) {
   Bytes sum{};
   for (std::size_t t = 0; t < kept.size(); ++t) {
     const TensorView view = largest_view(w, graph.tensors[t]);
     if (kept[t]) sum += view.bytes();
     if (graph.tensors[t].kind == TensorKind::Parameter)
       sum += Bytes{view.elements() *
-                   (bytes_of(w.layout.precision.gradient) + w.layout.optimizer_bytes + 4)};
+                   (bytes_of(w.layout.precision.gradient) + w.layout.optimizer_bytes + 4 +
+                    bytes_of(view.type) * older_versions)};
   }
   return sum;
 }
@@ -190,7 +195,8 @@ void run(const KernelCall& call, Pass pass) {
 
 }  // namespace
 
-void Rehearsal::add_parameter(Layer& layer, std::size_t tensor, const TensorView& view) const {
+void Rehearsal::add_parameter(Layer& layer, std::size_t tensor, const TensorView& view,
+                              int older_versions) const {
   const Precision& precision = workload_.layout.precision;
   TensorView gradient = view;
   gradient.type = precision.gradient;
@@ -208,10 +214,18 @@ void Rehearsal::add_parameter(Layer& layer, std::size_t tensor, const TensorView
   std::vector<void*> slots;
   for (std::size_t s = 0; s < rule_->slots().size(); ++s)
     slots.push_back(layer.take(Bytes{width * part.elements}));
+  if (derives_weights(delayed_))
+    part.derived = static_cast<float*>(layer.take(Bytes{4 * part.elements}));
+  std::vector<void*> older;
+  for (int version = 0; version < older_versions; ++version) {
+    older.push_back(layer.take(view.bytes()));
+    std::memcpy(older.back(), view.data, static_cast<std::size_t>(view.bytes().value));
+  }
+  layer.older.push_back(std::move(older));
   layer.parts.push_back(part), layer.states.push_back(std::move(slots));
 }
 
-void Rehearsal::add_layer(Kind& kind, std::uint64_t stream) const {
+void Rehearsal::add_layer(Kind& kind, std::uint64_t stream, int older_versions) const {
   const Graph& graph = *kind.graph;
   Layer layer;
   for (std::size_t t = 0; t < graph.tensors.size(); ++t) {
@@ -222,7 +236,8 @@ void Rehearsal::add_layer(Kind& kind, std::uint64_t stream) const {
       fill_tensor(workload_, graph, t, view, Random(stream, t));
     }
     layer.tensors.push_back(view);
-    if (graph.tensors[t].kind == TensorKind::Parameter) add_parameter(layer, t, view);
+    if (graph.tensors[t].kind == TensorKind::Parameter)
+      add_parameter(layer, t, view, older_versions);
   }
   for (const Node& node : graph.nodes) {
     std::vector<FactView> facts;
@@ -235,7 +250,7 @@ void Rehearsal::add_layer(Kind& kind, std::uint64_t stream) const {
   kind.layers.push_back(std::move(layer));
 }
 
-void Rehearsal::add_kind(const Body& body, int layers, Bytes most) {
+void Rehearsal::add_kind(const Body& body, const std::vector<int>& older_versions, Bytes most) {
   auto kind = std::make_unique<Kind>();
   kind->body = &body;
   kind->graph = &workload_.scenario.model.blocks[static_cast<std::size_t>(body.block)].graph;
@@ -251,11 +266,14 @@ void Rehearsal::add_kind(const Body& body, int layers, Bytes most) {
            Random(2, t));
     kind->shared.tensors.push_back(passing), kind->gradients.push_back(gradient);
   }
-  const Bytes one = layer_bytes(workload_, graph, kind->kept);
+  const Bytes one = layer_bytes(workload_, graph, kind->kept,
+                                *std::max_element(older_versions.begin(), older_versions.end()));
   const std::int64_t room =
       std::max<std::int64_t>(1, most.value / std::max<std::int64_t>(1, one.value));
-  for (std::int64_t l = 0; l < std::min<std::int64_t>(std::int64_t{layers} * replicas_, room); ++l)
-    add_layer(*kind, 3 + kinds_.size() + 64 * static_cast<std::uint64_t>(l));
+  const std::size_t layers = older_versions.size() * static_cast<std::size_t>(replicas_);
+  for (std::size_t l = 0; l < std::min(layers, static_cast<std::size_t>(room)); ++l)
+    add_layer(*kind, 3 + kinds_.size() + 64 * static_cast<std::uint64_t>(l),
+              older_versions[l / static_cast<std::size_t>(replicas_)]);
   kinds_.push_back(std::move(kind));
 }
 
@@ -264,15 +282,22 @@ Rehearsal::Rehearsal(const Workload& workload, Bytes most)
       replicas_(static_cast<int>(std::clamp<std::int64_t>(
           workload.scenario.cluster.count / std::max(1, workload.scenario.plan.mesh.pp), 1, 64))),
       rule_(optimizer_rule(workload.scenario.plan.optimizer, {},
-                           weight_update_of(workload.scenario.plan, workload.layout.precision))) {
-  std::vector<int> counts(workload.bodies.size());
-  for (const std::vector<Workload::Run>& stage : workload.runs)
-    for (const Workload::Run& run : stage)
-      for (int i = 0; i < run.count; ++i)
-        layers_.push_back({run.body, counts[static_cast<std::size_t>(run.body)]++});
+                           weight_update_of(workload.scenario.plan, workload.layout.precision))),
+      delayed_(late_rule(workload.scenario.plan)) {
+  const std::vector<int> older = older_versions(workload);
+  std::vector<std::vector<int>> older_of(workload.bodies.size());  // by layer of the body
+  for (std::size_t stage = 0; stage < workload.runs.size(); ++stage)
+    for (const Workload::Run& run : workload.runs[stage])
+      for (int i = 0; i < run.count; ++i) {
+        std::vector<int>& layers = older_of[static_cast<std::size_t>(run.body)];
+        layers_.push_back({run.body, static_cast<int>(layers.size())});
+        layers.push_back(older[stage]);
+      }
   const Bytes each = share(most, static_cast<std::int64_t>(workload.bodies.size()));
-  for (std::size_t b = 0; b < workload.bodies.size(); ++b)
-    add_kind(workload.bodies[b], std::max(1, counts[b]), each);
+  for (std::size_t b = 0; b < workload.bodies.size(); ++b) {
+    if (older_of[b].empty()) older_of[b] = {0};
+    add_kind(workload.bodies[b], older_of[b], each);
+  }
 }
 
 Rehearsal::~Rehearsal() = default;
@@ -339,13 +364,20 @@ void Rehearsal::run_pass(Kind& kind, Layer& layer, const BodyOp& op, const Took&
 
 void Rehearsal::update(Kind& kind, const Took& took) {
   if (kind.body->update.empty()) return;
-  const StepFacts facts{.t = updates_, .rate = 1e-4, .gradient_scale = 1};
+  StepFacts facts{.t = updates_, .rate = 1e-4, .gradient_scale = 1};
+  correct(facts, delayed_);
   for (Layer& layer : kind.layers) {
     const Duration before = thread_processor_time();
     for (std::size_t i = 0; i < layer.parts.size(); ++i) {
       ParameterPart& part = layer.parts[i];
       part.state = layer.states[i];
+      std::vector<void*>& older = layer.older[i];
+      part.updated = older.empty() ? nullptr : older.front();
       rule_->apply(part, facts, rule_->needs_norms() ? rule_->norms(part, facts) : TensorNorms{});
+      if (older.empty()) continue;
+      std::rotate(older.begin(), older.begin() + 1, older.end());
+      older.back() = std::exchange(part.weights, part.updated);
+      layer.tensors[part.id].data = part.weights;
     }
     // Whatever consumes gradients clears them for the next step.
     for (const TensorView& g : layer.weight_gradients)

@@ -1,6 +1,7 @@
 // A Rehearsal runs one step of a workload's layers on operands of its own, forward and then
 // backward, and times every kernel. Tensors that a layer keeps belong to that layer; tensors that
-// are only passed on are shared, as in an arena.
+// are only passed on are shared, as in an arena. Where a schedule holds older versions of weights,
+// each update writes the next one in the place of the oldest.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +12,7 @@
 
 #include "backends/cpu/kernels/kernel.h"
 #include "core/lowering/lower.h"
+#include "core/methods/precision/update_rule.h"
 #include "core/training/optimizer_step.h"
 
 namespace trainyard {
@@ -31,9 +33,9 @@ class Rehearsal {
  private:
   struct Layer;
   struct Kind;
-  void add_kind(const Body&, int layers, Bytes most);
-  void add_layer(Kind&, std::uint64_t stream) const;
-  void add_parameter(Layer&, std::size_t tensor, const TensorView&) const;
+  void add_kind(const Body&, const std::vector<int>& older_versions, Bytes most);
+  void add_layer(Kind&, std::uint64_t stream, int older_versions) const;
+  void add_parameter(Layer&, std::size_t tensor, const TensorView&, int older_versions) const;
   void run_pass(Kind&, Layer&, const BodyOp&, const Took&);
   void update(Kind&, const Took&);
 
@@ -44,6 +46,8 @@ class Rehearsal {
   std::vector<std::unique_ptr<Kind>> kinds_;  // by body
   std::vector<std::pair<int, int>> layers_;   // kind and index within it, in forward order
   std::unique_ptr<OptimizerRule> rule_;
+  UpdateRule delayed_;  // of an asynchronous schedule; its numbers are some that change every
+                        // weight
   Scratch scratch_;
   std::int64_t updates_ = 0;
 };

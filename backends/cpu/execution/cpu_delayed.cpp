@@ -1,6 +1,9 @@
 // Implements the updates of asynchronous schedules: each stage has its own rule, derived from the
 // delays in the program.
-#include "backends/cpu/execution/updated_parts.h"
+#include <algorithm>
+
+#include "backends/cpu/execution/cpu_execution.h"
+#include "backends/cpu/kernels/convert.h"
 #include "core/methods/catalogue.h"
 #include "core/program/facts.h"
 #include "core/training/delayed_update.h"
@@ -20,16 +23,6 @@ void CpuExecution::find_rules() {
                                         momentum ? training_.momentum : 0));
         break;
       }
-  for (std::size_t at = 0; at < plan_.places.size(); ++at)
-    for (int peer = 0; peer < peers(); ++peer) {
-      DeviceState& device = state(plan_.places[at].device, peer);
-      // The stored previous weights equal the current ones, since nothing has moved yet.
-      if (rules_[at].prediction == Prediction::Weight)
-        each_delayed_part(device, at, 0, [](const DelayedPart& part, std::int64_t) {
-          std::copy_n(part.weights, part.elements, part.before);
-        });
-      look_ahead(device, at);
-    }
   if (schedule.name == "tick-tock" && choice->params.text("sync") == "local")
     average_every_ = choice->params.integer("period");
 }
@@ -55,51 +48,49 @@ void CpuExecution::average_waves(const At& a) {
   for (std::int64_t i = 0; i < elements; ++i) into[i] = mean[static_cast<std::size_t>(i)] / waves;
 }
 
-// Enumerates the optimizer's parts with the state that the rule needs: velocity, then T2's mean
-// motion or the weights before the last update.
-template <class F>
-void CpuExecution::each_delayed_part(DeviceState& device, std::size_t at, std::size_t set, F&& f) {
-  const UpdateRule& rule = rules_[at];
-  StageState& stage = device.stage(at);
-  auto* const extra =
+// The weights that the rule derives lie after the master copy, and as the optimizer counts them.
+float* CpuExecution::derived(const StageState& stage, std::size_t at, std::size_t set) const {
+  if (rules_.empty() || !derives_weights(rules_[at])) return nullptr;
+  auto* const state =
       reinterpret_cast<float*>(stage.optimizer[std::min(set, stage.optimizer.size() - 1)].data);
-  const std::int64_t elements = plan_.places[at].optimizer;
-  const std::size_t slots = rule_->slots().size();
-  auto* const weights = reinterpret_cast<float*>(stage.weights[0].data);
-  each_part(device, at, set, [&](const ParameterPart& part, std::size_t) {
-    const std::int64_t first = static_cast<float*>(part.weights) - weights;
-    DelayedPart delayed{part.elements, static_cast<float*>(part.weights), part.gradients,
-                        part.gradient_type};
-    if (rule.momentum > 0) delayed.velocity = static_cast<float*>(part.state[0]);
-    float* const more =
-        extra == nullptr ? nullptr : extra + static_cast<std::int64_t>(slots) * elements + first;
-    if (rule.correct_discrepancy) delayed.motion = more;
-    if (rule.prediction == Prediction::Weight) delayed.before = more;
-    f(delayed, first);
-  });
+  if (state == nullptr) return nullptr;
+  return state + (weight_update_ == WeightUpdate::Master ? plan_.places[at].optimizer : 0);
 }
 
-void CpuExecution::update_delayed(const At& a, std::size_t set, const StepFacts& facts) {
-  UpdateRule rule = rules_[a.place];
-  rule.rate = facts.rate;
-  each_delayed_part(a.device, a.place, set, [&](const DelayedPart& part, std::int64_t) {
-    delayed_update(rule, part, facts.t, facts.gradient_scale);
-  });
+// Returns the derived weights if the instruction reads them: forwards, and backwards that read the
+// same version, read predicted ones; backwards whose forward read another version read rewound
+// ones. Older versions are kept as they were read.
+const float* CpuExecution::derived_read(const At& a, const StageState& stage) const {
+  const float* const weights = derived(stage, a.place, 0);
+  if (weights == nullptr || a.instruction.weights != stage.version) return nullptr;
+  const bool late = a.task.phase != Phase::Forward &&
+                    a.device.flight(a.place, a.microbatch).version != a.instruction.weights;
+  return late == rules_[a.place].correct_discrepancy ? weights : nullptr;
 }
 
-// Computes what the rule derives from the newest weights, for the passes that will read them.
-void CpuExecution::look_ahead(DeviceState& device, std::size_t at) {
-  const UpdateRule& rule = rules_[at];
-  StageState& stage = device.stage(at);
-  const auto elements = static_cast<std::size_t>(plan_.places[at].weights);
-  const bool predicts = rule.prediction != Prediction::None;
-  if (predicts) stage.ahead.resize(elements);
-  if (rule.correct_discrepancy) stage.rewound.resize(elements);
-  if (!predicts && !rule.correct_discrepancy) return;
-  each_delayed_part(device, at, 0, [&](const DelayedPart& part, std::int64_t first) {
-    if (predicts) forward_weights(rule, part, stage.updates, stage.ahead.data() + first);
-    if (rule.correct_discrepancy) backward_weights(rule, part, stage.rewound.data() + first);
-  });
+// Finds the place for a version that is still to be read when the next one comes.
+StageState::Older* CpuExecution::room_for_older(StageState& stage) const {
+  // A wave with its own weights reads the newest.
+  const bool own = stage.weights.size() > 1;
+  if (!plan_.asynchronous || own || !stage.is_read(stage.version)) return nullptr;
+  const auto room =
+      std::find_if(stage.older.begin(), stage.older.end(),
+                   [&](const StageState::Older& older) { return !stage.is_read(older.version); });
+  // Without a stash, later reads get the newest version (see weights_read()).
+  return room == stage.older.end() ? nullptr : &*room;
+}
+
+// Saves the newest version before it changes. It stays where it is, and the update writes the next
+// one beside it; only the weights that a prediction has given to readers are copied. Returns where
+// the update writes, null for in place.
+std::byte* CpuExecution::keep_older(const At& a, StageState::Older& room) const {
+  const StageState& stage = a.device.stage(a.place);
+  room.version = stage.version;
+  const float* const read = derived(stage, a.place, 0);
+  if (read == nullptr) return room.weights.data;
+  from_floats(read, room.weights.data, plan_.workload.layout.precision.parameter,
+              plan_.places[a.place].weights);
+  return nullptr;
 }
 
 }  // namespace trainyard

@@ -71,9 +71,9 @@ CpuExecution::CpuExecution(const RunPlan& plan, const Training& training, const 
   find_tied();
   together_ = !plan.asynchronous && (training.clip > 0 || scales_loss_ || has_partial_ ||
                                      !tied_.empty() || (rule_->needs_norms() && divided));
-  make_state();
   find_rules();
 }
+  make_state();
 
 void CpuExecution::make_state() {
   const Program& p = plan_.program;
@@ -171,17 +171,22 @@ void CpuExecution::set_parameter(DeviceState& device, std::size_t at, std::size_
       store(held, set.data + static_cast<std::size_t>(layer.weights_at + begin - from) * each,
             type);
   }
-  if (weight_update_ != WeightUpdate::Master) return;
   const std::int64_t shards = layout.optimizer_shards;
   const std::int64_t first =
       shards > 1 ? plan_.peers.data_rank(device.peer()) % shards * layer.optimizer_share : 0;
   const std::int64_t last =
       shards > 1 ? std::min(layer.elements, first + layer.optimizer_share) : layer.elements;
   const std::int64_t a = std::max(first, p.offset), b = std::min(last, p.offset + p.elements);
-  for (Allocation& set : stage.optimizer)
+  const auto copy_to = [&](float* slot) {
     if (a < b)
-      std::memcpy(reinterpret_cast<float*>(set.data) + layer.optimizer_at + a - first,
-                  own.data() + (a - p.offset), static_cast<std::size_t>(b - a) * sizeof(float));
+      std::memcpy(slot + layer.optimizer_at + a - first, own.data() + (a - p.offset),
+                  static_cast<std::size_t>(b - a) * sizeof(float));
+  };
+  for (std::size_t set = 0; set < stage.optimizer.size(); ++set) {
+    if (weight_update_ == WeightUpdate::Master)
+      copy_to(reinterpret_cast<float*>(stage.optimizer[set].data));
+    if (float* const weights = derived(stage, at, set)) copy_to(weights);
+  }
 }
 
 std::vector<float> CpuExecution::whole_parameter(std::size_t at, const PlacedLayer& layer,

@@ -99,7 +99,8 @@ class CpuExecution final : public Execution {
     const PlacedLayer& layer;
   };
   Owned owned(const At&, std::size_t layer, TensorId) const;
-  TensorView parameter(const At&, std::size_t layer, const LayerFlight&, TensorId, Pass) const;
+  TensorView parameter(const At&, std::size_t layer, const LayerFlight&, TensorId, Pass,
+                       Scratch&) const;
   TensorView parameter_gradient(const At&, std::size_t layer, const LayerFlight&, TensorId) const;
   std::int64_t sample(std::int32_t microbatch, int data_rank) const;
   std::int64_t samples_before() const;  // in microbatches of all ranks, before this repetition
@@ -114,11 +115,11 @@ class CpuExecution final : public Execution {
 
   // Defined in cpu_delayed.cpp.
   void find_rules();
-  void update_delayed(const At&, std::size_t set, const StepFacts&);
-  void look_ahead(DeviceState&, std::size_t place);
   void average_waves(const At&);
-  template <class F>
-  void each_delayed_part(DeviceState&, std::size_t place, std::size_t set, F&&);
+  float* derived(const StageState&, std::size_t place, std::size_t set) const;
+  const float* derived_read(const At&, const StageState&) const;
+  StageState::Older* room_for_older(StageState&) const;
+  std::byte* keep_older(const At&, StageState::Older&) const;
 
   // Defined in cpu_update.cpp.
   void update(const At&);
@@ -135,7 +136,6 @@ class CpuExecution final : public Execution {
   void set_gradient(const TiedTensor&, int peer, const std::vector<float>&);
   bool first_of_part(std::size_t norm, int peer) const;
   bool is_tied_copy(std::size_t norm) const;
-  void keep_older(const At&);
   StepFacts step_facts(const StageState&, std::size_t set) const;
   template <class F>
   void each_part(DeviceState&, std::size_t place, std::size_t set, F&&);

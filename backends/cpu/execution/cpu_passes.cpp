@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "backends/cpu/execution/cpu_execution.h"
+#include "backends/cpu/kernels/convert.h"
 #include "backends/cpu/kernels/formats.h"
 #include "backends/cpu/kernels/ops/vocab_loss.h"
 #include "core/base/error.h"
@@ -134,7 +135,8 @@ void CpuExecution::with_call(const At& a, std::size_t l, Flight& f, const Kernel
     const std::span<TensorView> list = views.of(operands.size());
     for (std::size_t i = 0; i < operands.size(); ++i)
       list[i] = operands[i].where == Operand::Where::Parameter
-                    ? parameter(a, l, layer, operands[i].tensor, run.pass)
+  Scratch::Frame frame(scratch);
+                    ? parameter(a, l, layer, operands[i].tensor, run.pass, scratch)
                     : a.device.view(a.place, l, f, operands[i]);
     return list;
   };
@@ -144,7 +146,6 @@ void CpuExecution::with_call(const At& a, std::size_t l, Flight& f, const Kernel
   // A product divided by rows adds its bias on one rank only.
   if (node.split == TensorSplit::Row && rank > 0 && run.pass == Pass::Forward && inputs.size() > 2)
     inputs[2].data = nullptr;
-  Scratch::Frame frame(scratch);
   std::array<FactView, 4> facts{};
   std::size_t fact_count = 0;
   for (std::int32_t s : run.facts) {
@@ -281,7 +282,7 @@ CpuExecution::Owned CpuExecution::owned(const At& a, std::size_t l, TensorId ten
 }
 
 TensorView CpuExecution::parameter(const At& a, std::size_t l, const LayerFlight& flight,
-                                   TensorId tensor, Pass pass) const {
+                                   TensorId tensor, Pass pass, Scratch& scratch) const {
   const StageState& stage = a.device.stage(a.place);
   auto [view, offset, owner] = owned(a, l, tensor);
   const std::size_t each = static_cast<std::size_t>(bytes_of(view.type));
@@ -297,9 +298,16 @@ TensorView CpuExecution::parameter(const At& a, std::size_t l, const LayerFlight
       const_cast<std::byte*>(base) + static_cast<std::size_t>(owner.weights_at + offset) * each;
   return view;
 }
+  if (const float* weights = derived_read(a, stage)) {
+    weights += owner.optimizer_at + offset;
+    view.data = const_cast<float*>(weights);
+    if (view.type == DType::F32) return view;
+    view.data = scratch.take(static_cast<std::size_t>(view.bytes().value));
+    from_floats(weights, view.data, view.type, view.elements());
+    return view;
+  }
 
-// The weights of the version that the instruction names, as the stage's rule adjusts them for a
-// forward, or for a backward whose forward read another version.
+// The weights of the version that the instruction names, unless it reads derived ones.
 const std::byte* CpuExecution::weights_read(const At& a, const StageState& stage) const {
   const std::size_t set =
       std::min(static_cast<std::size_t>(a.instruction.wave), stage.weights.size() - 1);
@@ -313,11 +321,6 @@ const std::byte* CpuExecution::weights_read(const At& a, const StageState& stage
            std::to_string(stage.version) +
            "; older ones that are held: " + std::to_string(stage.older.size()));
   }
-  const bool late =
-      a.task.phase != Phase::Forward && a.device.flight(a.place, a.microbatch).version != version;
-  if (late && !stage.rewound.empty())
-    return reinterpret_cast<const std::byte*>(stage.rewound.data());
-  if (!late && !stage.ahead.empty()) return reinterpret_cast<const std::byte*>(stage.ahead.data());
   return stage.weights[set].data;
 }
 

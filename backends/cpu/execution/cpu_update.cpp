@@ -5,6 +5,7 @@
 
 #include "backends/cpu/execution/reduction.h"
 #include "backends/cpu/execution/updated_parts.h"
+#include "backends/cpu/kernels/flush_subnormals.h"
 #include "core/base/error.h"
 #include "core/training/delayed_update.h"
 
@@ -119,23 +120,8 @@ void CpuExecution::prepare_updates() {
   }
 }
 
-// Before the weights change, saves the current version if it is still to be read.
-void CpuExecution::keep_older(const At& a) {
-  StageState& stage = a.device.stage(a.place);
-  if (!stage.is_read(stage.version)) return;
-  const auto into =
-      std::find_if(stage.older.begin(), stage.older.end(),
-                   [&](const StageState::Older& older) { return !stage.is_read(older.version); });
-  // Without a stash, later reads get the newest version (see weights_read()).
-  if (into == stage.older.end()) return;
-  // The saved weights are those that the rule gave to readers.
-  const void* from =
-      stage.ahead.empty() ? static_cast<const void*>(stage.weights[0].data) : stage.ahead.data();
-  std::memcpy(into->weights.data, from, static_cast<std::size_t>(stage.weights[0].bytes.value));
-  into->version = stage.version;
-}
-
 void CpuExecution::update(const At& a) {
+  const FlushSubnormals flush;  // the velocity of a weight without gradients fades to such numbers
   if (together_) {
     const std::scoped_lock lock(mutex_);
     prepare_updates();
@@ -157,7 +143,8 @@ void CpuExecution::update(const At& a) {
                   static_cast<std::size_t>(stage.gradients[other].bytes.value));
     }
   }
-  if (plan_.asynchronous) keep_older(a);
+  StageState::Older* const older = room_for_older(stage);
+  std::byte* const beside = older != nullptr ? keep_older(a, *older) : nullptr;
   if (!skip_ && place.gradients > 0) {
     StepFacts facts = step_facts(stage, set);
     if (plan_.asynchronous) {
@@ -168,22 +155,22 @@ void CpuExecution::update(const At& a) {
       facts.rate = rate_at(training_, updates_ + step);
     }
     facts.gradient_scale *= clip_;
-    if (!rules_.empty() && is_corrected(rules_[a.place]))
-      update_delayed(a, set, facts);
-    else
-      each_part(a.device, a.place, set, [&](const ParameterPart& part, std::size_t norm) {
-        TensorNorms norms = norms_[norm];
-        if (rule_->needs_norms() && !together_) norms = rule_->norms(part, facts);
-        rule_->apply(part, facts, norms);
-      });
+    if (!rules_.empty()) correct(facts, rules_[a.place]);
+    each_part(a.device, a.place, set, [&](ParameterPart& part, std::size_t norm) {
+      if (beside != nullptr)
+        part.updated = beside + (static_cast<std::byte*>(part.weights) - stage.weights[0].data);
+      TensorNorms norms = norms_[norm];
+      if (rule_->needs_norms() && !together_) norms = rule_->norms(part, facts);
+      rule_->apply(part, facts, norms);
+    });
   }
+  if (beside != nullptr) a.device.exchange(stage.weights[0], older->weights);
   if (place.gradients > 0)
     std::memset(stage.gradients[set].data, 0,
                 static_cast<std::size_t>(stage.gradients[set].bytes.value));
   stage.counts[set] = 0;
   stage.version = a.instruction.weights;
   ++stage.updates;
-  if (!rules_.empty()) look_ahead(a.device, a.place);
 }
 
 }  // namespace trainyard

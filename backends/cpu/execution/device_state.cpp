@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "core/base/error.h"
 
@@ -166,6 +167,14 @@ void DeviceState::give_back(std::size_t place, std::int32_t microbatch, const Ta
   if (!held || held.buffer != id) return;  // handed on to the next layer
   arena_.release(held);
   --flight(place, microbatch).held;
+}
+
+void DeviceState::exchange(Allocation& a, Allocation& b) {
+  const BufferId buffer = a.buffer;
+  const std::int32_t microbatch = a.microbatch;
+  arena_.rename(a, b.buffer, b.microbatch);
+  arena_.rename(b, buffer, microbatch);
+  std::swap(a, b);
 }
 
 // --- views ---

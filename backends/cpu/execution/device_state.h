@@ -54,9 +54,6 @@ struct StageState {
   std::vector<std::int64_t> counts;              // by gradient set: number of microbatches in it
   std::vector<std::unique_ptr<Flight>> flights;  // by microbatch of the program
   std::vector<std::unique_ptr<Flight>> spare;
-  // What an asynchronous rule derives from the newest weights; empty if it changes nothing.
-  std::vector<float> ahead;            // weights that forwards read
-  std::vector<float> rewound;          // weights for backwards whose forward read an older version
   std::int64_t updates = 0;            // number since the start of the run
   std::vector<std::int64_t> averaged;  // by wave: the cycle in which it last took the mean
 };
@@ -83,6 +80,9 @@ class DeviceState {
   /// data that has arrived for it is renamed, not copied.
   void take(std::size_t place, std::int32_t microbatch, const Task&, BufferId);
   void give_back(std::size_t place, std::int32_t microbatch, const Task&, BufferId);
+
+  /// Exchanges the places of two allocations of equal size: each keeps its buffer.
+  void exchange(Allocation&, Allocation&);
 
   /// The tensor at its address; without data if it is not held.
   TensorView view(std::size_t place, std::size_t layer, Flight&, const Operand&) const;

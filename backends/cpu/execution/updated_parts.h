@@ -31,6 +31,7 @@ void CpuExecution::each_part(DeviceState& device, std::size_t at, std::size_t se
   std::byte* const weights = stage.weights[std::min(set, stage.weights.size() - 1)].data;
   std::byte* const gradients = stage.gradients[std::min(set, stage.gradients.size() - 1)].data;
   const bool master = weight_update_ == WeightUpdate::Master;
+  float* const derived_weights = derived(stage, at, set);
   std::vector<void*> slot_of(slots);
   for (std::size_t l = 0; l < place.layers.size(); ++l) {
     const PlacedLayer& layer = place.layers[l];
@@ -60,6 +61,10 @@ void CpuExecution::each_part(DeviceState& device, std::size_t at, std::size_t se
       if (master) {
         part.master = reinterpret_cast<float*>(slot) + in_state;
         slot += static_cast<std::size_t>(place.optimizer) * 4;
+      }
+      if (derived_weights != nullptr) {
+        part.derived = derived_weights + in_state;
+        slot += static_cast<std::size_t>(place.optimizer) * sizeof(float);
       }
       for (std::size_t k = 0; k < slots; ++k) {
         slot_of[k] = element_at(slot, in_state, state_each);

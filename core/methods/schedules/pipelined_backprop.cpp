@@ -30,12 +30,13 @@ int settles_pipelined_backprop(const ScheduleShape& shape, const Params&) {
   return settled_after(shape, 2 * (shape.stages - 1));
 }
 
-// A prediction from the last weight change keeps the weights from before that update.
+// An update writes the weights that it predicts beside its own, and a stash copies the ones before.
 void arrange_pipelined_backprop(Layout& layout, const Scenario&, const Params& params) {
-  constexpr int kBeforeBytes = 4;
-  if (params.text("predict") != "weight") return;
-  layout.optimizer_bytes += kBeforeBytes;
-  layout.optimizer_touched_bytes += 2 * kBeforeBytes;
+  constexpr int kPredictedBytes = 4;
+  if (params.text("predict") == "none") return;
+  layout.optimizer_bytes += kPredictedBytes;
+  layout.optimizer_touched_bytes += kPredictedBytes;
+  if (params.flag("stash")) layout.optimizer_touched_bytes += 2 * kPredictedBytes;
 }
 
 Diagnostics check_pipelined_backprop(const Scenario& scenario, const Params& params) {
@@ -72,25 +73,28 @@ Method pipelined_backprop() {
                 "Kosson et al.", "MLSys", 2021},
       .card = {.gains = "no bubble after 2p-1 samples of fill; activations of single samples",
                .costs = "gradients 2(p-1-s) updates old on stage s, which momentum amplifies; "
-                        "products of one sample fill few devices",
+                        "products of one sample fill few devices; a prediction keeps one more "
+                        "buffer of the weights' size",
                .legal_when = "virtual-stages is 1 and micro-batch is 1"},
       .file = "core/methods/schedules/pipelined_backprop.cpp",
-      .params = {{.name = "compensate",
-                  .fallback = true,
-                  .doc = "spike compensation: a late gradient brings the momentum it has missed"},
-                 {.name = "predict",
-                  .fallback = std::string("velocity"),
-                  .doc = "weights ahead of time for the forward: none; by velocity; by the last "
-                         "change of weight",
-                  .values = {"none", "velocity", "weight"}},
-                 {.name = "horizon",
-                  .fallback = -1.0,
-                  .doc = "updates that the prediction looks ahead; -1 = the stage's delay",
-                  .low = -1,
-                  .high = 1e6},
-                 {.name = "stash",
-                  .fallback = false,
-                  .doc = "keep the weights that a forward read for its backward"}},
+      .params =
+          {{.name = "compensate",
+            .fallback = true,
+            .doc = "spike compensation: a late gradient brings the momentum it has missed; of "
+                   "momentum alone"},
+           {.name = "predict",
+            .fallback = std::string("velocity"),
+            .doc = "weights ahead of time for the forward: none; by velocity (momentum alone); by "
+                   "the last change of weight",
+            .values = {"none", "velocity", "weight"}},
+           {.name = "horizon",
+            .fallback = -1.0,
+            .doc = "updates that the prediction looks ahead; -1 = the stage's delay",
+            .low = -1,
+            .high = 1e6},
+           {.name = "stash",
+            .fallback = false,
+            .doc = "keep the weights that a forward read for its backward"}},
       .check = check_pipelined_backprop,
       .order = order_pipelined_backprop,
       .settles = settles_pipelined_backprop,

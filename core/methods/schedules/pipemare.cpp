@@ -34,12 +34,13 @@ int settles_pipemare(const ScheduleShape& shape, const Params& params) {
          settled_after(shape, ahead(shape.stages, 0, params));
 }
 
-// T2's mean weight change is one more moment per parameter, read and written with each update.
+// T2 has one more number per parameter, read and written with each update: the rewound weight,
+// which together with the weight says what the mean weight change is.
 void arrange_pipemare(Layout& layout, const Scenario&, const Params& params) {
-  constexpr int kMotionBytes = 4;
+  constexpr int kRewoundBytes = 4;
   if (!params.flag("correct")) return;
-  layout.optimizer_bytes += kMotionBytes;
-  layout.optimizer_touched_bytes += 2 * kMotionBytes;
+  layout.optimizer_bytes += kRewoundBytes;
+  layout.optimizer_touched_bytes += 2 * kRewoundBytes;
 }
 
 Diagnostics check_pipemare(const Scenario& scenario, const Params&) {

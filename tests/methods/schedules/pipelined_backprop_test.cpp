@@ -45,13 +45,19 @@ TEST(PipelinedBackprop, AStashKeepsAVersionASampleInFlight) {
   }
 }
 
-TEST(PipelinedBackprop, PredictingFromTheLastChangeKeepsTheWeightsBefore) {
+TEST(PipelinedBackprop, APredictionIsOneMoreBufferOfTheWeights) {
   const Method m = pipelined_backprop();
-  Layout velocity, weight;
-  m.arrange(velocity, {}, params_of(m));
-  m.arrange(weight, {}, params_of(m, {{"predict", std::string("weight")}}));
-  EXPECT_EQ(velocity.optimizer_bytes, Layout{}.optimizer_bytes);
-  EXPECT_EQ(weight.optimizer_bytes, Layout{}.optimizer_bytes + 4);
+  const auto arranged = [&](const char* predict, bool stash) {
+    Layout layout;
+    m.arrange(layout, {}, params_of(m, {{"predict", std::string(predict)}, {"stash", stash}}));
+    return std::pair{layout.optimizer_bytes - Layout{}.optimizer_bytes,
+                     layout.optimizer_touched_bytes - Layout{}.optimizer_touched_bytes};
+  };
+  for (const bool stash : {false, true}) EXPECT_EQ(arranged("none", stash), (std::pair{0, 0}));
+  for (const char* predict : {"velocity", "weight"}) {
+    EXPECT_EQ(arranged(predict, false), (std::pair{4, 4}));  // written by the update
+    EXPECT_EQ(arranged(predict, true), (std::pair{4, 12}));  // and copied to the stash before
+  }
 }
 
 TEST(PipelinedBackprop, WorksSampleBySampleAndLayerByLayer) {
