@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "backends/cpu/memory/tensor_part.h"
 #include "backends/initial_weights.h"
@@ -72,8 +73,8 @@ CpuExecution::CpuExecution(const RunPlan& plan, const Training& training, const 
   together_ = !plan.asynchronous && (training.clip > 0 || scales_loss_ || has_partial_ ||
                                      !tied_.empty() || (rule_->needs_norms() && divided));
   find_rules();
-}
   make_state();
+}
 
 void CpuExecution::make_state() {
   const Program& p = plan_.program;
@@ -239,42 +240,47 @@ void CpuExecution::begin_repetition(int repetition) {
       stage.reads_left = plan_.places[at].reads;
       for (StageState::Older& older : stage.older) older.version = -1;
     }
-  // Staging all data of an asynchronous run at once would load the whole data set.
-  if (!plan_.asynchronous) stage_data();
+  stage_data();
 }
 
 void CpuExecution::end_repetition(int) { updates_ += plan_.asynchronous ? plan_.program.steps : 1; }
 
-std::size_t CpuExecution::staged_index(std::size_t operand, std::int32_t microbatch,
-                                       int data_rank) const {
-  const auto m = static_cast<std::size_t>(plan_.program.microbatches) *
-                 static_cast<std::size_t>(plan_.program.steps);
-  return (operand * m + static_cast<std::size_t>(microbatch)) *
-             static_cast<std::size_t>(plan_.peers.dp) +
-         static_cast<std::size_t>(data_rank);
+// Peers of a synchronous step share what their data rank reads; those of an asynchronous run are
+// not in step.
+CpuExecution::Staged& CpuExecution::staged(std::size_t operand, std::int32_t microbatch, int peer) {
+  const int readers = plan_.asynchronous ? plan_.peers.count() : plan_.peers.dp,
+            reader = plan_.asynchronous ? peer : plan_.peers.data_rank(peer);
+  return staged_[(operand * static_cast<std::size_t>(staged_microbatches_) +
+                  static_cast<std::size_t>(microbatch % staged_microbatches_)) *
+                     static_cast<std::size_t>(readers) +
+                 static_cast<std::size_t>(reader)];
+}
+
+// Reads what a layer takes of the data for a microbatch, unless another peer has.
+void CpuExecution::stage(std::size_t at, std::size_t l, std::int32_t microbatch, int peer) {
+  const PlacedLayer& layer = plan_.places[at].layers[l];
+  const LayerLayout& layout = plan_.layouts[static_cast<std::size_t>(layer.layout)];
+  for (std::size_t i = 0; i < layout.data.size(); ++i) {
+    const TensorId tensor = layout.data[i].first;
+    if (tensor == layout.graph->input && layer.model_layer > 0) continue;
+    Staged& into = staged(first_operand_[at][l] + i, microbatch, peer);
+    if (std::exchange(into.microbatch, microbatch) == microbatch) continue;
+    into.data.resize(static_cast<std::size_t>(layout.local[tensor.value].bytes().value));
+    fill(layout, i, microbatch, plan_.peers.data_rank(peer), into.data.data());
+  }
 }
 
 void CpuExecution::stage_data() {
-  const int m = plan_.program.microbatches * plan_.program.steps;
-  staged_.resize(operands_ * static_cast<std::size_t>(m) *
-                 static_cast<std::size_t>(plan_.peers.dp));
+  constexpr std::int32_t kAhead = 8;  // all data of an asynchronous run could be the whole data set
+  const std::int32_t all = plan_.program.microbatches * plan_.program.steps;
+  staged_microbatches_ = plan_.asynchronous ? std::min(all, kAhead) : all;
+  staged_.resize(operands_ * static_cast<std::size_t>(staged_microbatches_) *
+                 static_cast<std::size_t>(plan_.peers.count()));
+  for (Staged& one : staged_) one.microbatch = -1;
   for (std::size_t at = 0; at < plan_.places.size(); ++at)
-    for (std::size_t l = 0; l < plan_.places[at].layers.size(); ++l) {
-      const LayerLayout& layout =
-          plan_.layouts[static_cast<std::size_t>(plan_.places[at].layers[l].layout)];
-      for (std::size_t i = 0; i < layout.data.size(); ++i) {
-        const bool flows = layout.data[i].first == layout.graph->input;
-        if (flows && plan_.places[at].layers[l].model_layer > 0) continue;
-        for (std::int32_t microbatch = 0; microbatch < m; ++microbatch)
-          for (int rank = 0; rank < plan_.peers.dp; ++rank) {
-            std::vector<std::byte>& into =
-                staged_[staged_index(first_operand_[at][l] + i, microbatch, rank)];
-            into.resize(
-                static_cast<std::size_t>(layout.local[layout.data[i].first.value].bytes().value));
-            fill(layout, i, microbatch, rank, into.data());
-          }
-      }
-    }
+    for (std::size_t l = 0; l < plan_.places[at].layers.size(); ++l)
+      for (std::int32_t microbatch = 0; microbatch < staged_microbatches_; ++microbatch)
+        for (int peer = 0; peer < plan_.peers.count(); ++peer) stage(at, l, microbatch, peer);
 }
 
 // Includes the samples of earlier sessions.

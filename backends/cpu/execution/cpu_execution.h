@@ -165,11 +165,18 @@ class CpuExecution final : public Execution {
   std::vector<TensorNorms> norms_;                  // by place, layer and parameter
   std::vector<std::vector<std::size_t>> norms_at_;  // by place and layer: index of its first norms
   std::vector<std::int64_t> parts_;                 // likewise: number of parts over tensor ranks
-  // The data of a repetition, by operand, microbatch and data rank; empty if each op reads its own.
-  std::vector<std::vector<std::byte>> staged_;
+  // The data of a repetition, read before the ops that take them: all microbatches of a synchronous
+  // step, and of an asynchronous run the next few of each peer.
+  struct Staged {
+    std::int32_t microbatch = -1;
+    std::vector<std::byte> data;
+  };
+  std::vector<Staged> staged_;  // by operand, microbatch (modulo staged_microbatches_) and reader
+  std::int32_t staged_microbatches_ = 0;
   std::vector<std::vector<std::size_t>> first_operand_;  // by place, then layer
   std::size_t operands_ = 0;
-  std::size_t staged_index(std::size_t operand, std::int32_t microbatch, int data_rank) const;
+  Staged& staged(std::size_t operand, std::int32_t microbatch, int peer);
+  void stage(std::size_t place, std::size_t layer, std::int32_t microbatch, int peer);
   void stage_data();
   void fill(const LayerLayout&, std::size_t operand, std::int32_t microbatch, int data_rank,
             void* into) const;

@@ -76,7 +76,12 @@ void CpuExecution::end(InstructionId id, int peer) {
       const OpRun& op = op_of(a);
       const std::size_t layer = plan_.layer_of(a.task.layer);
       Flight& f = a.device.flight(a.place, a.microbatch);
-      if (op.last && a.task.list == BodyList::Forward) deliver_output(a, layer, f);
+      if (op.last && a.task.list == BodyList::Forward) {
+        deliver_output(a, layer, f);
+        const std::int32_t later = a.microbatch + staged_microbatches_;
+        if (plan_.asynchronous && later < plan_.program.microbatches * plan_.program.steps)
+          stage(a.place, layer, later, a.peer);
+      }
       if (op.last && a.task.list == BodyList::Backward) deliver_gradient(a, layer, f);
     }
     if (plan_.asynchronous && a.task.kind == TaskKind::Compute && a.task.phase != Phase::Update)
@@ -130,12 +135,12 @@ void CpuExecution::with_call(const At& a, std::size_t l, Flight& f, const Kernel
   const LayerLayout& layout = plan_.layouts[static_cast<std::size_t>(place.layers[l].layout)];
   const Node& node = (*layout.graph)[run.node];
   LayerFlight& layer = f.layers[l];
+  Scratch::Frame frame(scratch);
   Views storage[4];
   const auto find = [&](Views& views, const std::vector<Operand>& operands) {
     const std::span<TensorView> list = views.of(operands.size());
     for (std::size_t i = 0; i < operands.size(); ++i)
       list[i] = operands[i].where == Operand::Where::Parameter
-  Scratch::Frame frame(scratch);
                     ? parameter(a, l, layer, operands[i].tensor, run.pass, scratch)
                     : a.device.view(a.place, l, f, operands[i]);
     return list;
@@ -293,11 +298,6 @@ TensorView CpuExecution::parameter(const At& a, std::size_t l, const LayerFlight
     view.data = flight.gathered.data + static_cast<std::size_t>(offset) * each;
     return view;
   }
-  const std::byte* base = weights_read(a, stage);
-  view.data =
-      const_cast<std::byte*>(base) + static_cast<std::size_t>(owner.weights_at + offset) * each;
-  return view;
-}
   if (const float* weights = derived_read(a, stage)) {
     weights += owner.optimizer_at + offset;
     view.data = const_cast<float*>(weights);
@@ -306,6 +306,11 @@ TensorView CpuExecution::parameter(const At& a, std::size_t l, const LayerFlight
     from_floats(weights, view.data, view.type, view.elements());
     return view;
   }
+  const std::byte* base = weights_read(a, stage);
+  view.data =
+      const_cast<std::byte*>(base) + static_cast<std::size_t>(owner.weights_at + offset) * each;
+  return view;
+}
 
 // The weights of the version that the instruction names, unless it reads derived ones.
 const std::byte* CpuExecution::weights_read(const At& a, const StageState& stage) const {
@@ -357,14 +362,11 @@ void CpuExecution::read_data(const At& a, const LayerLayout& layout, std::size_t
     const TensorView into = a.device.view(a.place, l, f, layout.data[i].second);
     if (!into.there())
       refuse("there is no place for \"" + (*layout.graph)[layout.data[i].first].name + "\"");
-    const int rank = plan_.peers.data_rank(a.peer);
-    if (staged_.empty()) {
-      fill(layout, i, a.microbatch, rank, into.data);
-      continue;
-    }
-    const std::vector<std::byte>& from =
-        staged_[staged_index(first_operand_[a.place][l] + i, a.microbatch, rank)];
-    std::memcpy(into.data, from.data(), from.size());
+    const Staged& from = staged(first_operand_[a.place][l] + i, a.microbatch, a.peer);
+    if (from.microbatch == a.microbatch)
+      std::memcpy(into.data, from.data.data(), from.data.size());
+    else
+      fill(layout, i, a.microbatch, plan_.peers.data_rank(a.peer), into.data);
   }
 }
 
