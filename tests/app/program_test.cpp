@@ -305,6 +305,11 @@ TEST(Program, DocumentsConformToTheirSchemas) {
   conforms(knobs, parse_json(json_schema("knobs"), "schema"), "knobs");
   const Json scaling = parse_json(trainyard("scaling" + kFits + " --json", folder).out, "scaling");
   conforms(scaling, parse_json(json_schema("scaling"), "schema"), "scaling");
+  const Ran waves = trainyard(
+      "waves --model resnet-20 --cluster h100-sxm:1 --set schedule=tick-tock --set global-batch=64 "
+      "--set micro-batch=16 --json",
+      folder);
+  conforms(parse_json(waves.out, "waves"), parse_json(json_schema("waves"), "schema"), "waves");
   const std::string sharded = "knobs" + changed(kFits, "tp=8", "tp=1") + " --set zero=3 --json";
   for (const auto& [flags, name] : {std::pair{" --largest seq", "boundary"},
                                     {" --against tp=2", "flip"},

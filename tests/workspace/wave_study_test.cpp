@@ -6,9 +6,11 @@
 
 #include "app/workspace/scenario/workspace.h"
 #include "core/methods/schedules/wave_offset.h"
+#include "core/result/figures.h"
 #include "tests/support/non_empty.h"
 #include "tests/visualizers/labels.h"
 #include "visualizers/viewmodel/format.h"
+#include "visualizers/waves/waves_statistics.h"
 #include "visualizers/waves/waves_view.h"
 
 namespace trainyard {
@@ -76,6 +78,48 @@ TEST(WaveStudy, EachIsThePeakOfThePlanAtThatOffset) {
       std::min_element(peaks.begin(), peaks.end(),
                        [](const OffsetPeak& a, const OffsetPeak& b) { return a.peak < b.peak; });
   EXPECT_LT(lowest->peak, peaks.front().peak);
+}
+
+// Each alternative is the plan with its changes, simulated by itself.
+TEST(WaveStudy, AlternativesAreThePlansThatTheyName) {
+  const Scenario scenario = waves_of_resnet();
+  const auto study = wave_study(scenario, natural_grain(scenario));
+  ASSERT_NE(study, nullptr);
+  ASSERT_GE(study->alternatives.size(), 2u);
+  EXPECT_EQ(study->alternatives[0].changes, "schedule=1f1b global-batch=32");
+  EXPECT_EQ(study->alternatives[1].changes, "schedule=1f1b global-batch=64 micro-batch=32");
+  for (const WaveAlternative& each : study->alternatives) {
+    const Scenario other =
+        opened("resnet-50", "v100-sxm2-32:1",
+               "schedule=tick-tock global-batch=64 micro-batch=16 " + each.changes);
+    const ExperimentPtr experiment =
+        simulate(other, {.grain = natural_grain(scenario), .fixes = false});
+    EXPECT_EQ(each.peak, worst_peak(experiment->result)) << each.changes;
+    EXPECT_DOUBLE_EQ(each.rate, rate(experiment->result).value) << each.changes;
+  }
+  // What is recomputed holds no more than the waves do at their best offset.
+  if (study->alternatives.size() == 3) {
+    for (const OffsetPeak& offset : study->offsets)
+      EXPECT_LE(study->alternatives[2].peak, offset.peak) << offset.share;
+  }
+}
+
+// Long sequences fill the device's memory before its processors: the doubled batch does not fit,
+// and the waves hide each other's all-reduces.
+TEST(WaveStudy, FindsAPlanForWhichWavesPay) {
+  const Scenario scenario =
+      opened("llama-3-8b", "h100-sxm:8",
+             "tp=8 schedule=tick-tock sequence=65536 global-batch=4 micro-batch=1");
+  const Grain grain = natural_grain(scenario);
+  const ExperimentPtr experiment = simulate(scenario, {.grain = grain, .fixes = false});
+  const ViewData data(experiment, cost_model(experiment->workload.scenario),
+                      wave_study(scenario, grain));
+  const WavesModel& model = data.get<WavesModel>();
+  const WavesWorth worth = waves_worth(model, model.worst);
+  EXPECT_TRUE(experiment->result.verdict.fits);
+  EXPECT_FALSE(model.alternatives.at(1).fits);
+  EXPECT_GT(worth.gain, 1.05);
+  EXPECT_LE(worth.gain, 1 / worth.busy);
 }
 
 TEST(WaveStudy, OnlyPlansWithAnOffsetHaveThem) {

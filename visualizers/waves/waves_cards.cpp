@@ -110,22 +110,9 @@ void draw_worth(Cards& cards, const WavesModel& model, const DeviceWaves& waves)
   const double base = model.alternatives.front().rate;
   const std::vector<float> ends = {0.7f, 1};
   const auto against = [&](double rate) { return base > 0 ? times(rate / base) : "\u2013"; };
-  const WaveAlternative* best = nullptr;
-  for (const WaveAlternative& other : model.alternatives)
-    if (other.fits && (best == nullptr || other.rate > best->rate)) best = &other;
-  const double gain = best != nullptr ? rate(own).value / best->rate : 0;
-  const double busy = busy_of_one_wave(model, waves.device, base);
-  const std::string most = fmt::format(
-      "One wave keeps {} of the device busy, so that sharing it "
-      "gains at most {}.",
-      format_percent(busy), times(1 / busy));
-  constexpr double kGain = 1.005;  // what is less rounds to nothing
-  const std::string verdict =
-      best == nullptr ? "Nothing without waves fits."
-      : gain > kGain
-          ? fmt::format("Worth it while the same loss takes less than {} the tokens.", times(gain))
-          : fmt::format("Not worth it: {} is as fast or faster, and fits.", best->name);
-  const std::vector<std::string> first = cards.broken(most), second = cards.broken(verdict);
+  const WavesWorth worth = waves_worth(model, waves.device);
+  const std::vector<std::string> first = cards.broken(worth.limit),
+                                 second = cards.broken(worth.verdict);
   if (!cards.begin("Is it worth it?", model.alternatives.size() + 2 + first.size() + second.size()))
     return;
   cards.line("", {"throughput", "peak"}, ends, Ink::Text3);

@@ -1,7 +1,12 @@
 #include "visualizers/waves/waves_statistics.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
+
+#include "core/result/figures.h"
+#include "visualizers/viewmodel/format.h"
 
 namespace trainyard {
 namespace {
@@ -32,6 +37,30 @@ std::vector<PeriodFigures> period_figures(const WavesModel& model, const DeviceW
   all.push_back(
       figures_of("all aligned", sum_of_waves(waves.cycle, model.waves, Duration{0}), waves.state));
   return all;
+}
+
+WavesWorth waves_worth(const WavesModel& model, DeviceId device) {
+  WavesWorth worth;
+  const std::vector<WaveAlternative>& others = model.alternatives;
+  for (std::size_t i = 0; i < others.size(); ++i)
+    if (others[i].fits && (!worth.any || others[i].rate > others[worth.best].rate))
+      worth.any = true, worth.best = i;
+  if (worth.any) worth.gain = rate(model.experiment->result).value / others[worth.best].rate;
+  constexpr double kGain = 1.005;  // what is less rounds to nothing
+  const char* units = model.experiment->result.counts_tokens ? "tokens" : "samples";
+  if (!worth.any)
+    worth.verdict = "Nothing without waves fits.";
+  else if (worth.gain > kGain)
+    worth.verdict = fmt::format(
+        "Worth it while the same loss takes less than {:.2f} \u00D7 the {}.", worth.gain, units);
+  else
+    worth.verdict =
+        fmt::format("Not worth it: {} is as fast or faster, and fits.", others[worth.best].name);
+  worth.busy = busy_of_one_wave(model, device, others.front().rate);
+  worth.limit = fmt::format(
+      "One wave keeps {} of the device busy, so that sharing it gains at most {:.2f} \u00D7.",
+      format_percent(worth.busy), 1 / worth.busy);
+  return worth;
 }
 
 double busy_of_one_wave(const WavesModel& model, DeviceId device, double rate) {

@@ -20,6 +20,18 @@ struct PeriodFigures {
 /// also one of them alone with the model state, and all of them at once, aligned, with it.
 std::vector<PeriodFigures> period_figures(const WavesModel&, const DeviceWaves&);
 
+/// Whether waves that share a device are worth it, held against what else it could do.
+struct WavesWorth {
+  std::size_t best = 0;  // index of the fastest alternative that fits
+  bool any = false;      // whether there is one
+  double gain = 0;       // this plan's rate over the best one's; 0 where there is none
+  double busy = 1;       // of the device, by one wave alone
+  std::string verdict;   // "Worth it while the same loss takes less than 1.08 × the tokens."
+  std::string limit;     // how much sharing can gain at most, in words
+};
+/// The model must have alternatives.
+WavesWorth waves_worth(const WavesModel&, DeviceId);
+
 /// The share of the device that one wave keeps busy while it trains alone at that rate, in tokens
 /// or samples a second as results count; in (0, 1]. Waves that share the device gain at most the
 /// inverse.

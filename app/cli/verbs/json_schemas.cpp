@@ -5,6 +5,7 @@
 #include "app/cli/text/knob_answers.h"
 #include "app/cli/text/knob_questions.h"
 #include "app/cli/text/knobs_text.h"
+#include "app/cli/text/waves_text.h"
 #include "core/base/error.h"
 #include "core/base/nearest.h"
 #include "core/cost/parameters.h"
@@ -646,6 +647,7 @@ constexpr Entry kEntries[] = {{"plan", [] { return plan_fields().schema(); }},
                               {"recomputation", trainyard::recomputation_schema},
                               {"questions", trainyard::questions_schema},
                               {"scaling", scaling_schema},
+                              {"waves", [] { return waves_fields().schema(); }},
                               {"tune", tune_schema},
                               {"calibration", [] { return calibration_fields().schema(); }},
                               {"run", run_schema},

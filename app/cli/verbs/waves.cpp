@@ -1,0 +1,56 @@
+// waves: what waves that share a device hold together at every offset, and whether they are worth
+// it.
+#include <fmt/format.h>
+
+#include "app/cli/interrupt.h"
+#include "app/cli/text/scenario_words.h"
+#include "app/cli/text/waves_text.h"
+#include "app/workspace/scenario/wave_study.h"
+#include "app/workspace/scenario/workspace.h"
+#include "core/base/error.h"
+#include "core/methods/schedules/wave_offset.h"
+#include "core/methods/settings/settings.h"
+#include "visualizers/view_data.h"
+
+namespace trainyard {
+namespace {
+
+int run_waves(const Words& words, Streams& streams) {
+  const Scenario scenario = open_scenario(words, streams);
+  Scenario priced = scenario;
+  std::shared_ptr<const CostModel> costs = open_costs(words, priced);
+  if (!states_wave_offset(prepare(priced).scenario.plan))
+    throw Error(Error::Kind::InvalidInput,
+                fmt::format("expected a plan whose waves share a device, as schedule=tick-tock "
+                            "with pp=1 and tick-tock.waves=2, found schedule={} with pp={}",
+                            setting(scenario.plan, "schedule"), scenario.plan.mesh.pp),
+                {"plan#/choices/tick-tock"});
+  const InterruptStop interrupt;
+  const Grain grain = natural_grain(priced);
+  const ExperimentPtr experiment = simulate(
+      priced, {.grain = grain, .fixes = false, .cost = costs.get(), .stop = interrupt.token()});
+  const auto study = wave_study(priced, grain, costs.get(), interrupt.token());
+  if (costs == nullptr) costs = cost_model(experiment->workload.scenario);
+  const ViewData data(experiment, costs, study);
+  const WavesAnswer answer{data.get<WavesModel>()};
+  deliver(words.has("json") ? waves_document(answer) : waves_text(answer), words, streams);
+  return experiment->result.verdict.fits ? kDone : kNotMet;
+}
+
+}  // namespace
+
+Verb waves_verb() {
+  std::vector<Flag> flags = {calibration_flag(),
+                             {"json", "", "one trainyard/waves@1 document and nothing else"}};
+  return {.name = "waves",
+          .summary =
+              "Tick-Tock on one device: memory at every offset, staleness, and whether it is "
+              "worth it.",
+          .flags = with_scenario_flags(std::move(flags)),
+          .examples = {"waves --model llama-3-8b --cluster h100-sxm:8 --set tp=8 --set "
+                       "schedule=tick-tock --set sequence=65536 --set global-batch=4 --set "
+                       "micro-batch=1"},
+          .run = run_waves};
+}
+
+}  // namespace trainyard
