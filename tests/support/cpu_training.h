@@ -77,7 +77,8 @@ struct CpuRun {
 };
 
 inline CpuRun train_on_cpu(const Model& model, std::int64_t devices, const Settings& settings,
-                           const Training& training, CpuOptions options = {}) {
+                           const Training& training, CpuOptions options = {},
+                           const DataSource& source = SampleNumbers()) {
   CpuRun made;
   Settings all = {"precision=fp32"};  // unless the test says otherwise
   all.insert(all.end(), settings.begin(), settings.end());
@@ -91,7 +92,6 @@ inline CpuRun train_on_cpu(const Model& model, std::int64_t devices, const Setti
   const Scenario& s = made.workload.scenario;
   const auto cost = roofline_cost_model();
   const TaskPrices prices = price(made.program, s.plan.mesh, s.cluster, *cost);
-  const SampleNumbers source;
   options.poison = true;
   CpuBackend backend({made.workload, made.program, prices, &training, &source}, options);
   made.initial = backend.parameters();
