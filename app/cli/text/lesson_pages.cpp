@@ -7,8 +7,6 @@
 
 #include "app/workspace/lessons/lesson_histogram.h"
 #include "app/workspace/lessons/lesson_panels.h"
-#include "core/io/json/json.h"
-#include "core/io/json/schema.h"
 #include "core/lesson/lesson_text.h"
 
 namespace trainyard {
@@ -44,43 +42,6 @@ std::string figure_prose(const LessonEngine& engine, const std::vector<LessonTex
   std::string all;
   for (const LessonText& text : texts) all += wrapped(engine.text(text, settings)) + "\n";
   return all;
-}
-
-Json document_of_kind(std::string_view kind) {
-  Json json = Json::object();
-  json.set("schema", schema_name(schema(kind)));
-  return json;
-}
-
-Json paragraphs(const LessonEngine& engine, const std::vector<LessonText>& texts,
-                const LessonSettings& settings) {
-  Json list = Json::list();
-  for (const LessonText& text : texts) list.push(engine.text(text, settings));
-  return list;
-}
-
-Json question_json(const LessonEngine& engine, std::size_t step, bool revealed) {
-  const LessonQuestion& question = *engine.lesson().steps[step].question;
-  Json json = Json::object();
-  json.set("id", question.id);
-  json.set("words", question.words);
-  json.set("unit", question.unit.name);
-  json.set("low", question.low);
-  json.set("high", question.high);
-  json.set("within", question.within);
-  if (!question.choices.empty()) {
-    Json list = Json::list();
-    for (const LessonQuestion::Choice& each : question.choices) {
-      Json choice = Json::object();
-      choice.set("value", each.value);
-      choice.set("words", each.words);
-      list.push(std::move(choice));
-    }
-    json.set("choices", std::move(list));
-  }
-  if (!question.hint.empty()) json.set("hint", question.hint);
-  if (revealed) json.set("answer", engine.truth(step));
-  return json;
 }
 
 // "stage1, 31.3 GB, the same ..., arXiv ... says 31.4 GB: -0.40 %"
@@ -192,39 +153,6 @@ std::string lesson_pages(const LessonEngine& engine, const LessonShown& shown) {
   return text;
 }
 
-std::string lesson_document(const LessonEngine& engine, const LessonShown& shown) {
-  const Lesson& lesson = engine.lesson();
-  Json json = document_of_kind("trainyard/lesson");
-  json.set("number", lesson.number);
-  json.set("name", lesson.name);
-  json.set("title", lesson.title);
-  json.set("goal", lesson.goal);
-  json.set("minutes", lesson.minutes);
-  Json steps = Json::list();
-  for (std::size_t i = 0; i < lesson.steps.size(); ++i) {
-    if (shown.step != 0 && shown.step != i + 1) continue;
-    const LessonSettings settings = settings_of(lesson, i);
-    Json step = Json::object();
-    step.set("number", i + 1);
-    step.set("title", lesson.steps[i].title);
-    step.set("settings", to_text(settings));
-    step.set("prose", paragraphs(engine, lesson.steps[i].prose, settings));
-    if (lesson.steps[i].question) step.set("question", question_json(engine, i, shown.revealed));
-    if (shown.revealed && lesson.steps[i].question)
-      step.set("after", paragraphs(engine, lesson.steps[i].after, settings));
-    if (lesson.steps[i].check) step.set("check", lesson.steps[i].check->words);
-    steps.push(std::move(step));
-  }
-  json.set("steps", std::move(steps));
-  Json sources = Json::list();
-  for (const LessonSource& source : lesson.sources)
-    sources.push(source.id + ": " + source.citation);
-  json.set("sources", std::move(sources));
-  json.set("open_question", lesson.open_question);
-  json.set("leaves_out", lesson.leaves_out);
-  return write_json(json);
-}
-
 std::string lessons_text() {
   std::string text;
   for (const Lesson& lesson : shipped_lessons())
@@ -232,23 +160,6 @@ std::string lessons_text() {
                         lesson.goal);
   return text +
          "\nlesson take 3 asks and marks, lesson show 3 prints, lesson figures 3 recomputes.\n";
-}
-
-std::string lessons_document() {
-  Json json = document_of_kind("trainyard/lessons");
-  Json list = Json::list();
-  for (const Lesson& lesson : shipped_lessons()) {
-    Json one = Json::object();
-    one.set("number", lesson.number);
-    one.set("name", lesson.name);
-    one.set("title", lesson.title);
-    one.set("goal", lesson.goal);
-    one.set("minutes", lesson.minutes);
-    one.set("steps", lesson.steps.size());
-    list.push(std::move(one));
-  }
-  json.set("lessons", std::move(list));
-  return write_json(json);
 }
 
 std::string figures_text(const std::vector<Lesson>& lessons, bool& hold) {
@@ -270,39 +181,6 @@ std::string figures_text(const std::vector<Lesson>& lessons, bool& hold) {
     text += "\n";
   }
   return text;
-}
-
-std::string figures_document(const std::vector<Lesson>& lessons, bool& hold) {
-  Json json = document_of_kind("trainyard/lesson-figures");
-  Json list = Json::list();
-  for (const Lesson& lesson : lessons) {
-    const LessonEngine engine(lesson);
-    for (const ComputedFigure& each : engine.figures()) {
-      Json one = Json::object();
-      one.set("lesson", lesson.number);
-      one.set("name", each.figure->name);
-      one.set("value", each.value);
-      one.set("unit", each.figure->unit.name);
-      one.set("words", each.figure->words);
-      Json against = Json::list();
-      for (const ComputedFigure::Against& a : each.against) {
-        Json claim = Json::object();
-        const LessonSource* source = find_source(lesson, a.claim->source);
-        claim.set("source", source == nullptr ? a.claim->source : source->citation);
-        claim.set("value", a.claim->value);
-        claim.set("deviation", a.deviation);
-        claim.set("within", a.claim->within);
-        claim.set("refuted", a.claim->refuted);
-        claim.set("holds", a.holds);
-        hold = hold && a.holds;
-        against.push(std::move(claim));
-      }
-      one.set("against", std::move(against));
-      list.push(std::move(one));
-    }
-  }
-  json.set("figures", std::move(list));
-  return write_json(json);
 }
 
 CheckedLesson check_lesson(const LessonEngine& engine) {
@@ -388,30 +266,6 @@ std::string histogram_text(const LessonClass& all, const std::vector<AnswerHisto
     }
   }
   return text;
-}
-
-std::string histogram_document(const LessonClass& all, const std::vector<AnswerHistogram>& list) {
-  Json json = document_of_kind("trainyard/histogram");
-  json.set("students", all.students.size());
-  Json questions = Json::list();
-  for (const AnswerHistogram& h : list) {
-    Json one = Json::object();
-    one.set("lesson", h.lesson);
-    one.set("question", h.question);
-    one.set("unit", h.unit.name);
-    one.set("low", h.low);
-    one.set("high", h.high);
-    Json bins = Json::list();
-    for (const int count : h.bins) bins.push(count);
-    one.set("bins", std::move(bins));
-    one.set("truth", h.truth);
-    one.set("answered", h.answered);
-    one.set("right", h.right);
-    one.set("median", h.median);
-    questions.push(std::move(one));
-  }
-  json.set("questions", std::move(questions));
-  return write_json(json);
 }
 
 Drawing histograms_picture(const std::vector<AnswerHistogram>& list) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "app/workspace/lessons/lesson_engine.h"
+#include "core/io/json/json.h"
 #include "core/lesson/answers.h"
 #include "visualizers/drawing/drawing.h"
 
@@ -14,6 +15,12 @@ struct LessonShown {
   std::size_t step = 0;  // counting from 1; 0: all
   bool revealed = false, notes = false;
 };
+
+// The documents' JSON Schemas.
+Json lesson_schema();
+Json lessons_schema();
+Json lesson_figures_schema();
+Json histogram_schema();
 
 std::string lesson_title(const Lesson&);
 /// A step's heading and prose, with its numbers computed.

@@ -1,169 +1,221 @@
 // Writes a search as the document trainyard/search@1.
-#include <algorithm>
-
 #include "app/cli/text/plan_text.h"
 #include "core/io/documents/result_json.h"
-#include "core/io/json/json.h"
-#include "core/io/json/schema.h"
 
 namespace trainyard {
 namespace {
 
-Json word_list(const std::vector<std::string>& words) {
-  Json list = Json::list();
-  for (const std::string& word : words) list.push(word);
+struct RankedPlan {
+  const PlanAnswer* answer;
+  PlanId id;
+  const Result* result;
+  std::size_t rank;
+};
+
+std::vector<RankedPlan> ranked_plans(const PlanAnswer& a, const std::vector<Candidate>& plans,
+                                     const std::vector<Result>& results) {
+  std::vector<RankedPlan> list;
+  for (std::size_t i = 0; i < results.size(); ++i)
+    list.push_back({&a, plans[i].id, &results[i], i + 1});
   return list;
 }
 
-Json results(const PlanAnswer& a, const std::vector<Candidate>& plans,
-             const std::vector<Result>& found) {
-  Json list = Json::list();
-  for (std::size_t i = 0; i < found.size(); ++i) {
-    Json one = to_json(found[i]);
-    one.set("rank", i + 1);
-    one.set("words", word_list(a.space.words(plans[i].id)));
-    one.set("reserved_bytes", reserved(found[i]).value);
-    list.push(std::move(one));
-  }
-  return list;
+Fields<RankedPlan> ranked_plan_fields() {
+  Fields<RankedPlan> fields;
+  fields.add(result_fields(), [](const RankedPlan& p) -> const Result& { return *p.result; });
+  fields.add({{"rank", &RankedPlan::rank, whole(1)},
+              {"words", [](const RankedPlan& p) { return p.answer->space.words(p.id); }},
+              {"reserved_bytes", [](const RankedPlan& p) { return reserved(*p.result); },
+               "on the fullest device"}});
+  return fields;
 }
 
-Json space_json(const PlanSpace& space) {
-  Json list = Json::list();
-  for (const Knob& knob : space.knobs()) {
-    Json one = Json::object();
-    one.set("knob", knob.key);
-    one.set("values", word_list(knob.values));
-    list.push(std::move(one));
-  }
-  return list;
+Fields<Reason> reason_fields() {
+  return {{"sentence", &Reason::sentence},
+          {"field", &Reason::field, kWhereSet, "of the plan, that forbids it"},
+          {"fix", &Reason::fix, kWhereSet, "words of --set that mend it"},
+          {"distance", &Reason::distance, "bytes over; share by which it is slower"}};
 }
 
-Json reason_json(const Reason& reason) {
-  Json one = Json::object();
-  one.set("sentence", reason.sentence);
-  if (!reason.field.empty()) one.set("field", reason.field);
-  if (!reason.fix.empty()) one.set("fix", reason.fix);
-  one.set("distance", reason.distance);
-  return one;
-}
-
-Json waterfall(const Waterfall& fall, double unit) {
-  const auto figure = [&](std::int64_t n) {
-    return unit == 1 ? Json(n) : Json(static_cast<double>(n) / unit);
+// Bytes are whole, and of nanoseconds the document has seconds.
+Fields<Waterfall> waterfall_fields(double unit) {
+  const auto figure = [unit](auto of) {
+    return [unit, of](const auto& from) {
+      const std::int64_t n = std::invoke(of, from);
+      return unit == 1 ? Json(n) : Json(static_cast<double>(n) / unit);
+    };
   };
-  Json list = Json::list();
-  for (const CausePart& part : fall.parts) {
-    Json one = Json::object();
-    one.set("name", part.name);
-    one.set("a", figure(part.mine));
-    one.set("b", figure(part.theirs));
-    one.set("difference", figure(part.difference()));
-    list.push(std::move(one));
-  }
-  Json json = Json::object();
-  json.set("a", figure(fall.mine));
-  json.set("b", figure(fall.theirs));
-  json.set("parts", std::move(list));
-  return json;
+  const Form<Json> real = any(number().schema);
+  const Fields<CausePart> part = {{"name", &CausePart::name},
+                                  {"a", figure(&CausePart::mine), real},
+                                  {"b", figure(&CausePart::theirs), real},
+                                  {"difference", figure(&CausePart::difference), real}};
+  return {{"a", figure(&Waterfall::mine), real},
+          {"b", figure(&Waterfall::theirs), real},
+          {"parts", &Waterfall::parts, list_of(object(part)), "they sum to the whole"}};
 }
 
-Json between(const Result& a, const Result& b) {
-  Json json = Json::object();
-  json.set("seconds", waterfall(time_by_cause(a, b), 1e9));
-  json.set("bytes", waterfall(bytes_by_cause(a, b), 1));
-  return json;
+struct TwoResults {
+  const Result *a, *b;
+};
+
+Fields<TwoResults> between_fields() {
+  return {{"seconds", [](const TwoResults& of) { return time_by_cause(*of.a, *of.b); },
+           object(waterfall_fields(1e9)), "the step by cause"},
+          {"bytes", [](const TwoResults& of) { return bytes_by_cause(*of.a, *of.b); },
+           object(waterfall_fields(1)), "the fullest device's memory by category"}};
 }
 
-Json refined_json(const PlanAnswer& a) {
-  Json list = Json::list();
-  for (const RefinedPlan& r : a.refined) {
-    Json one = Json::object();
-    one.set("words", word_list(a.space.words(r.from)));
-    one.set("changes", word_list(r.changes));
-    one.set("step_seconds", to_seconds(r.step));
-    if (r.simulated > Duration{}) one.set("simulated_seconds", to_seconds(r.simulated));
-    one.set("reserved_bytes", r.memory.value);
-    list.push(std::move(one));
-  }
+struct RefinedOf {
+  const PlanAnswer* answer;
+  const RefinedPlan* plan;
+};
+
+std::vector<RefinedOf> refined_plans(const PlanAnswer& a) {
+  std::vector<RefinedOf> list;
+  for (const RefinedPlan& plan : a.refined) list.push_back({&a, &plan});
   return list;
 }
 
-Json none_json(const PlanAnswer& a) {
-  const NoPlan& none = *a.none;
-  Json json = Json::object();
-  if (none.least) {
-    json.set("words", word_list(a.space.words(*none.least)));
-    json.set("reserved_bytes", none.memory.value);
-    json.set("over_bytes", none.over.value);
-  }
-  json.set("reason", reason_json(none.reason));
-  Json openings = Json::list();
-  for (const Opening& o : none.openings) {
-    Json one = Json::object();
-    one.set("flag", o.flag);
-    one.set("words", o.words);
-    one.set("fits", o.fits);
-    one.set("margin_bytes", o.margin.value);
-    one.set("step_seconds", to_seconds(o.step));
-    openings.push(std::move(one));
-  }
-  json.set("openings", std::move(openings));
-  return json;
+Fields<RefinedOf> refined_fields() {
+  const auto of = [](auto member) { return in(&RefinedOf::plan, member); };
+  return {{"words", [](const RefinedOf& r) { return r.answer->space.words(r.plan->from); }},
+          {"changes", of(&RefinedPlan::changes)},
+          {"step_seconds", of(&RefinedPlan::step)},
+          {"simulated_seconds", of(&RefinedPlan::simulated), kWhereSet},
+          {"reserved_bytes", of(&RefinedPlan::memory)}};
 }
 
-Json why_json(const PlanAnswer& a) {
-  const WhyPlan& why = *a.why;
-  Json json = reason_json(why.reason);
-  json.set("fate", to_string(why.reason.fate));
-  json.set("words", word_list(why.words));
-  json.set("matches", why.matches);
-  if (!why.outside.empty()) json.set("outside", why.outside);
-  if (why.nearest) json.set("nearest", word_list(a.space.words(*why.nearest)));
-  if (why.mine) json.set("result", to_json(*why.mine));
-  if (why.mine && why.best) json.set("against_best", between(*why.best, *why.mine));
-  return json;
+struct SampleOf {
+  const PlanAnswer* answer;
+  const FateSample* sample;
+};
+
+std::vector<SampleOf> samples(const PlanAnswer& a) {
+  std::vector<SampleOf> list;
+  for (const FateSample& sample : a.fates) list.push_back({&a, &sample});
+  return list;
+}
+
+Fields<SampleOf> sample_fields() {
+  Fields<SampleOf> fields;
+  fields.add(reason_fields(), in(&SampleOf::sample, &FateSample::reason));
+  fields.add({{"fate", in(&SampleOf::sample, &FateSample::fate)},
+              {"words", [](const SampleOf& s) { return s.answer->space.words(s.sample->id); }}});
+  return fields;
+}
+
+Fields<Opening> opening_fields() {
+  return {{"flag", &Opening::flag},
+          {"words", &Opening::words},
+          {"fits", &Opening::fits},
+          {"margin_bytes", &Opening::margin, signed_whole()},
+          {"step_seconds", &Opening::step}};
+}
+
+// Of an answer in which nothing fits.
+Fields<PlanAnswer> none_fields() {
+  using Words = std::vector<std::string>;
+  const auto least = [](Bytes NoPlan::* member) {
+    return [member](const PlanAnswer& a) {
+      return a.none->least ? std::optional<Bytes>((*a.none).*member) : std::nullopt;
+    };
+  };
+  const auto words = [](const PlanAnswer& a) {
+    return a.none->least ? std::optional<Words>(a.space.words(*a.none->least)) : std::nullopt;
+  };
+  return {{"words", words, "of the plan that needs least memory"},
+          {"reserved_bytes", least(&NoPlan::memory)},
+          {"over_bytes", least(&NoPlan::over)},
+          {"reason", [](const PlanAnswer& a) -> const Reason& { return a.none->reason; },
+           object(reason_fields())},
+          {"openings", [](const PlanAnswer& a) -> const auto& { return a.none->openings; },
+           list_of(object(opening_fields()))}};
+}
+
+// Of an answer that says why a plan lost.
+Fields<PlanAnswer> why_fields() {
+  using Words = std::vector<std::string>;
+  const auto of = [](auto member) {
+    return in([](const PlanAnswer& a) -> const WhyPlan& { return *a.why; }, member);
+  };
+  const auto nearest = [](const PlanAnswer& a) {
+    return a.why->nearest ? std::optional<Words>(a.space.words(*a.why->nearest)) : std::nullopt;
+  };
+  const auto against = [](const PlanAnswer& a) -> std::optional<TwoResults> {
+    if (!a.why->mine || !a.why->best) return std::nullopt;
+    return TwoResults{&*a.why->best, &*a.why->mine};
+  };
+  Fields<PlanAnswer> fields;
+  fields.add(reason_fields(), of(&WhyPlan::reason));
+  fields.add({{"fate", in(of(&WhyPlan::reason), &Reason::fate)},
+              {"words", of(&WhyPlan::words)},
+              {"matches", of(&WhyPlan::matches), "plans of the space that have the words"},
+              {"outside", of(&WhyPlan::outside), kWhereSet, "why it is none of the space"},
+              {"nearest", nearest, "the plan that wins nearest to it"},
+              {"result", of(&WhyPlan::mine), object(result_fields())},
+              {"against_best", against, object(between_fields())}});
+  return fields;
+}
+
+// The fates before `end`; one that no plan has is absent.
+Fields<SearchResult> fate_fields(std::size_t end) {
+  Fields<SearchResult> fields;
+  for (std::size_t f = 0; f < end; ++f)
+    fields.add({std::string(to_string(static_cast<Fate>(f))),
+                [f](const SearchResult& found) { return found.fates[f]; }, whole(1), kWhereSet});
+  return fields;
+}
+
+double plans_per_second(const PlanAnswer& a) {
+  return a.found.seconds > 0 ? static_cast<double>(a.found.tried) / a.found.seconds : 0.0;
+}
+
+std::optional<TwoResults> runner_up(const PlanAnswer& a) {
+  if (a.best.size() < 2) return std::nullopt;
+  return TwoResults{&a.best[0], &a.best[1]};
+}
+
+Fields<PlanAnswer> search_fields() {
+  using A = PlanAnswer;
+  const auto found = [](auto member) {
+    return [member](const A& a) -> const auto& { return a.found.*member; };
+  };
+  const auto whole_search = [](const A& a) -> const SearchResult& { return a.found; };
+  const auto ranked = list_of(object(ranked_plan_fields()));
+  const Fields<Knob> knob = {{"knob", &Knob::key}, {"values", &Knob::values}};
+  return document_fields<A>(
+      "trainyard/search",
+      {{"evaluated", found(&SearchResult::tried), "plans tried, each once"},
+       {"feasible", found(&SearchResult::fitting), "of them, those that fit"},
+       {"estimated", found(&SearchResult::estimated), "of them, by the whole closed form"},
+       {"simulated", found(&SearchResult::simulated)},
+       {"seconds", &A::seconds, "of the whole answer, simulation and causes included"},
+       {"plans_per_second", plans_per_second, "while they were priced"},
+       {"stopped", found(&SearchResult::stopped), "before all were tried"},
+       {"objective", [](const A& a) { return to_string(a.options.objective); }},
+       {"space", [](const A& a) -> const auto& { return a.space.knobs(); }, list_of(object(knob))},
+       {"best", [](const A& a) { return ranked_plans(a, a.found.best, a.best); }, ranked},
+       {"pareto", [](const A& a) { return ranked_plans(a, a.found.front, a.front); }, ranked,
+        "by the closed form, by time"},
+       {"rejected", whole_search, object(fate_fields(static_cast<std::size_t>(Fate::Front))),
+        "the plans that are not of the front, by reason"},
+       {"fates", whole_search, object(fate_fields(kFates)),
+        "of all plans; they add up to evaluated"},
+       {"samples", samples, list_of(object(sample_fields())), "one plan of each fate"},
+       {"runner_up", runner_up, object(between_fields()), "from the first to the second"},
+       {"refined", refined_plans, list_of(object(refined_fields())), kWhereSet,
+        "beyond the grid, quicker than the best of it"},
+       {"nothing_fits", [](const A& a) { return a.none ? &a : nullptr; }, object(none_fields())},
+       {"why", [](const A& a) { return a.why ? &a : nullptr; }, object(why_fields())}});
 }
 
 }  // namespace
 
-std::string search_document(const PlanAnswer& a) {
-  const SearchResult& found = a.found;
-  Json json = Json::object();
-  json.set("schema", schema_name(schema("trainyard/search")));
-  json.set("evaluated", found.tried);
-  json.set("feasible", found.fitting);
-  json.set("estimated", found.estimated);
-  json.set("simulated", found.simulated);
-  json.set("seconds", a.seconds);
-  json.set("plans_per_second",
-           found.seconds > 0 ? static_cast<double>(found.tried) / found.seconds : 0.0);
-  json.set("stopped", found.stopped);
-  json.set("objective", to_string(a.options.objective));
-  json.set("space", space_json(a.space));
-  json.set("best", results(a, found.best, a.best));
-  json.set("pareto", results(a, found.front, a.front));
-  Json rejected = Json::object(), fates = Json::object(), samples = Json::list();
-  for (std::size_t f = 0; f < kFates; ++f) {
-    const auto fate = static_cast<Fate>(f);
-    if (found.fates[f] == 0) continue;
-    fates.set(std::string(to_string(fate)), found.fates[f]);
-    if (fate < Fate::Front) rejected.set(std::string(to_string(fate)), found.fates[f]);
-  }
-  for (const FateSample& sample : a.fates) {
-    Json one = reason_json(sample.reason);
-    one.set("fate", to_string(sample.fate));
-    one.set("words", word_list(a.space.words(sample.id)));
-    samples.push(std::move(one));
-  }
-  json.set("rejected", std::move(rejected));
-  json.set("fates", std::move(fates));
-  json.set("samples", std::move(samples));
-  if (a.best.size() > 1) json.set("runner_up", between(a.best[0], a.best[1]));
-  if (!a.refined.empty()) json.set("refined", refined_json(a));
-  if (a.none) json.set("nothing_fits", none_json(a));
-  if (a.why) json.set("why", why_json(a));
-  return write_json(json);
+Json search_schema() { return search_fields().schema(); }
+
+std::string search_document(const PlanAnswer& answer) {
+  return write_json(search_fields().write(answer));
 }
 
 }  // namespace trainyard

@@ -8,6 +8,7 @@
 #include "app/workspace/plans/plan_openings.h"
 #include "app/workspace/plans/plan_study.h"
 #include "app/workspace/plans/why_plan.h"
+#include "core/io/json/json.h"
 #include "planners/plans/plan_refine.h"
 
 namespace trainyard {
@@ -32,6 +33,7 @@ std::string search_text(const PlanAnswer&);
 std::string why_text(const PlanAnswer&);
 /// The document trainyard/search@1. Only `seconds` and `plans_per_second` depend on the machine,
 /// its threads or ranks.
+Json search_schema();
 std::string search_document(const PlanAnswer&);
 
 }  // namespace trainyard

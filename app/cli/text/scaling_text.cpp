@@ -2,8 +2,7 @@
 
 #include "app/cli/text/lines.h"
 #include "core/base/units_text.h"
-#include "core/io/json/json.h"
-#include "core/io/json/schema.h"
+#include "core/io/documents/result_json.h"
 #include "core/result/figures.h"
 
 namespace trainyard {
@@ -60,49 +59,98 @@ std::string batch_of_a_device(const ScalingCurve& weak) {
   return "less than a sample";
 }
 
-Json band_json(double value, double low, double high) {
-  Json json = Json::object();
-  json.set("value", value);
-  json.set("low", low);
-  json.set("high", high);
-  return json;
-}
-Json band_json(const Banded<double>& b) { return band_json(b.value, b.low, b.high); }
-Json band_json(const Banded<Duration>& b) {
-  return band_json(to_seconds(b.value), to_seconds(b.low), to_seconds(b.high));
+struct StudiedPoint {
+  const ScalingStudy* study;
+  const ScalingPoint* point;
+};
+
+struct StudiedCurve {
+  const ScalingStudy* study;
+  const ScalingCurve* curve;
+};
+
+Fields<StudiedPoint> point_fields() {
+  const Form<Banded<double>> range = band<double>(number());
+  const auto of = [](auto member) { return in(&StudiedPoint::point, member); };
+  // Present where a plan is legal.
+  const auto solved = [](auto f) {
+    return [f](const StudiedPoint& p) {
+      return p.point->result ? std::optional(f(*p.study, *p.point->result)) : std::nullopt;
+    };
+  };
+  const auto rate_of = [](bool tokens) {
+    return [tokens](const StudiedPoint& p) {
+      return p.point->result && p.study->counts_tokens == tokens
+                 ? std::optional(rate(*p.point->result))
+                 : std::nullopt;
+    };
+  };
+  const auto money = [](const StudiedPoint& p) {
+    return p.point->result ? scaling_money(*p.study, *p.point->result) : std::nullopt;
+  };
+  using Study = const ScalingStudy&;
+  return {
+      {"devices", of(&ScalingPoint::devices), whole(1)},
+      {"legal", [](const StudiedPoint& p) { return p.point->result.has_value(); }},
+      {"fits", of(&ScalingPoint::fits)},
+      {"global_batch", of(&ScalingPoint::global_batch), whole(1), kWhereSet},
+      {"why_not", of(&ScalingPoint::why_not), kWhereSet, "why it is not legal, or does not fit"},
+      {"degrees", solved([](Study, const Result& r) { return degree_words(r.plan); }),
+       "arguments of --set"},
+      {"step_seconds", solved([](Study, const Result& r) { return r.step; }),
+       band<Duration>(number()), "by the closed form"},
+      {"tokens_per_second", rate_of(true), range, "on all devices"},
+      {"samples_per_second", rate_of(false), range, "of a model without tokens"},
+      {"mfu", solved([](Study, const Result& r) { return utilisation(r); }), range,
+       "share of the peak"},
+      {"money", money, range, "US dollars of money_per tokens (samples)"},
+      {"margin_bytes", solved([](Study, const Result& r) { return r.verdict.margin; }),
+       signed_whole(), "negative = over"},
+      {"efficiency", of(&ScalingPoint::efficiency),
+       "throughput per device over that of the fewest devices that fit"},
+      {"added", of(&ScalingPoint::added), range,
+       "what the devices bring that were added since the next smaller number that fits, as a share "
+       "of their throughput"}};
 }
 
-Json point_json(const ScalingStudy& study, const ScalingPoint& point) {
-  Json json = Json::object();
-  json.set("devices", point.devices);
-  json.set("legal", point.result.has_value());
-  json.set("fits", point.fits());
-  if (point.global_batch > 0) json.set("global_batch", point.global_batch);
-  if (!point.why_not.empty()) json.set("why_not", point.why_not);
-  if (!point.result) return json;
-  const Result& r = *point.result;
-  json.set("degrees", degree_words(r.plan));
-  json.set("step_seconds", band_json(r.step));
-  json.set(study.counts_tokens ? "tokens_per_second" : "samples_per_second", band_json(rate(r)));
-  json.set("mfu", band_json(utilisation(r)));
-  if (const auto money = scaling_money(study, r)) json.set("money", band_json(*money));
-  json.set("margin_bytes", r.verdict.margin.value);
-  if (point.efficiency) json.set("efficiency", *point.efficiency);
-  if (point.added) json.set("added", band_json(*point.added));
-  return json;
+std::vector<StudiedPoint> studied_points(const StudiedCurve& c) {
+  std::vector<StudiedPoint> list;
+  for (const ScalingPoint& point : c.curve->points) list.push_back({c.study, &point});
+  return list;
 }
 
-Json curve_json(const ScalingStudy& study, const ScalingCurve& curve) {
-  Json json = Json::object(), points = Json::list();
-  for (const ScalingPoint& point : curve.points) points.push(point_json(study, point));
-  json.set("points", std::move(points));
-  if (curve.pays) json.set("pays_up_to", curve.points[*curve.pays].devices);
-  if (curve.stops) json.set("stops_paying_at", curve.points[*curve.stops].devices);
-  if (curve.cheapest) json.set("cheapest_at", curve.points[*curve.cheapest].devices);
-  json.set("sentence", pays_sentence(curve));
-  if (const std::string words = cheapest_sentence(study, curve); !words.empty())
-    json.set("cheapest", words);
-  return json;
+Fields<StudiedCurve> curve_fields() {
+  const auto devices_at = [](std::optional<std::size_t> ScalingCurve::* index) {
+    return [index](const StudiedCurve& c) {
+      const std::optional<std::size_t> at = c.curve->*index;
+      return at ? std::optional(c.curve->points[*at].devices) : std::nullopt;
+    };
+  };
+  return {{"points", studied_points, list_of(object(point_fields()))},
+          {"pays_up_to", devices_at(&ScalingCurve::pays), whole(1), "devices"},
+          {"stops_paying_at", devices_at(&ScalingCurve::stops), whole(1), "devices"},
+          {"cheapest_at", devices_at(&ScalingCurve::cheapest), whole(1), "devices"},
+          {"sentence", [](const StudiedCurve& c) { return pays_sentence(*c.curve); },
+           "up to how many devices it pays"},
+          {"cheapest", [](const StudiedCurve& c) { return cheapest_sentence(*c.study, *c.curve); },
+           kWhereSet, "where a token (a sample) costs least"}};
+}
+
+Fields<ScalingStudy> scaling_fields() {
+  const auto curve = [](ScalingCurve ScalingStudy::* law) {
+    return [law](const ScalingStudy& study) { return StudiedCurve{&study, &(study.*law)}; };
+  };
+  const Form<StudiedCurve> form = object(curve_fields());
+  return document_fields<ScalingStudy>(
+      "trainyard/scaling",
+      {{"model", &ScalingStudy::model},
+       {"device", &ScalingStudy::device},
+       {"own_devices", &ScalingStudy::own, whole(1), "of the scenario's cluster"},
+       {"degrees", [](const ScalingStudy& study) { return study.searched ? "searched" : "fixed"; },
+        one_of({"fixed", "searched"})},
+       {"money_per", &ScalingStudy::per, "tokens, or samples of a model without tokens"},
+       {"strong", curve(&ScalingStudy::strong), form, "the global batch stays"},
+       {"weak", curve(&ScalingStudy::weak), form, "the batch of each device stays"}});
 }
 
 }  // namespace
@@ -126,17 +174,10 @@ std::string scaling_text(const ScalingStudy& study) {
   return out;
 }
 
+Json scaling_schema() { return scaling_fields().schema(); }
+
 std::string scaling_document(const ScalingStudy& study) {
-  Json json = Json::object();
-  json.set("schema", schema_name(schema("trainyard/scaling")));
-  json.set("model", study.model);
-  json.set("device", study.device);
-  json.set("own_devices", study.own);
-  json.set("degrees", study.searched ? "searched" : "fixed");
-  json.set("money_per", study.per());
-  json.set("strong", curve_json(study, study.strong));
-  json.set("weak", curve_json(study, study.weak));
-  return write_json(json);
+  return write_json(scaling_fields().write(study));
 }
 
 }  // namespace trainyard

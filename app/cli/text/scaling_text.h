@@ -5,10 +5,12 @@
 #include <string>
 
 #include "core/estimate/scaling.h"
+#include "core/io/json/json.h"
 
 namespace trainyard {
 
 std::string scaling_text(const ScalingStudy&);
+Json scaling_schema();
 std::string scaling_document(const ScalingStudy&);
 
 }  // namespace trainyard

@@ -5,8 +5,7 @@
 #include <algorithm>
 
 #include "core/base/units_text.h"
-#include "core/io/json/json.h"
-#include "core/io/json/schema.h"
+#include "core/io/json/fields.h"
 
 namespace trainyard {
 namespace {
@@ -81,23 +80,49 @@ std::string arms_text(const TuneReport& report) {
   return text;
 }
 
-Json words_json(const std::vector<std::string>& words) {
-  Json list = Json::list();
-  for (const std::string& word : words) list.push(word);
-  return list;
+constexpr const char* kTuneValue = "of the objective: seconds, bytes, dollars a step, loss";
+
+Fields<TuneTrial> trial_fields() {
+  return {{"family", &TuneTrial::arm, "index into families"},
+          {"set", &TuneTrial::set},
+          {"train", &TuneTrial::train, kWhereSet},
+          {"value", &TuneTrial::value, kTuneValue},
+          {"why_not", &TuneTrial::why_not, kWhereSet, "it has no value because"},
+          {"cost_seconds", &TuneTrial::cost, "seconds: of this trial"},
+          {"spent_seconds", &TuneTrial::spent, "seconds: of all up to it"},
+          {"better", &TuneTrial::better, "than all before"}};
 }
 
-Json trial_json(const TuneTrial& trial) {
-  Json json = Json::object();
-  json.set("family", trial.arm);
-  json.set("set", words_json(trial.set));
-  if (!trial.train.empty()) json.set("train", words_json(trial.train));
-  if (trial.value) json.set("value", *trial.value);
-  if (!trial.why_not.empty()) json.set("why_not", trial.why_not);
-  json.set("cost_seconds", trial.cost);
-  json.set("spent_seconds", trial.spent);
-  json.set("better", trial.better);
-  return json;
+Fields<TuneArm> family_fields() {
+  return {{"settings", &TuneArm::settings},
+          {"trials", &TuneArm::trials},
+          {"spent_seconds", &TuneArm::spent, "seconds: of its trials"},
+          {"best", &TuneArm::best, kTuneValue}};
+}
+
+// Of a report that has a best trial.
+Fields<TuneReport> best_trial_fields() {
+  const auto best = [](const TuneReport& r) -> const TuneTrial& { return r.trials[*r.best]; };
+  return {{"trial", [](const TuneReport& r) { return *r.best; }, "index into trials"},
+          {"value", [best](const TuneReport& r) { return *best(r).value; }, kTuneValue},
+          {"words", [best](const TuneReport& r) { return words_of(r, best(r)); },
+           "for a command line"}};
+}
+
+Fields<TuneReport> tune_fields() {
+  return document_fields<TuneReport>(
+      "trainyard/tune",
+      {{"model", &TuneReport::model},
+       {"cluster", &TuneReport::cluster},
+       {"objective", &TuneReport::goal, one_of({"time", "memory", "money", "loss"})},
+       {"measured", &TuneReport::measured},
+       {"trials", &TuneReport::trials, list_of(object(trial_fields()))},
+       {"families", &TuneReport::arms, list_of(object(family_fields()))},
+       {"spent_seconds", &TuneReport::spent, "seconds: of all trials"},
+       {"exhausted", &TuneReport::exhausted, "nothing is left to try"},
+       {"stopped", &TuneReport::stopped},
+       {"best", [](const TuneReport& r) { return r.best ? &r : nullptr; },
+        object(best_trial_fields())}});
 }
 
 }  // namespace
@@ -146,37 +171,10 @@ std::string tune_text(const TuneReport& report) {
          fmt::format("best  {}  {}\n", goal_text(report.goal, *best.value), words_of(report, best));
 }
 
+Json tune_schema() { return tune_fields().schema(); }
+
 std::string tune_document(const TuneReport& report) {
-  Json json = Json::object();
-  json.set("schema", schema_name(schema("trainyard/tune")));
-  json.set("model", report.model);
-  json.set("cluster", report.cluster);
-  json.set("objective", to_string(report.goal));
-  json.set("measured", report.measured);
-  Json trials = Json::list(), families = Json::list();
-  for (const TuneTrial& trial : report.trials) trials.push(trial_json(trial));
-  for (const TuneArm& arm : report.arms) {
-    Json family = Json::object();
-    family.set("settings", arm.settings);
-    family.set("trials", arm.trials);
-    family.set("spent_seconds", arm.spent);
-    if (arm.best) family.set("best", *arm.best);
-    families.push(std::move(family));
-  }
-  json.set("trials", std::move(trials));
-  json.set("families", std::move(families));
-  json.set("spent_seconds", report.spent());
-  json.set("exhausted", report.exhausted);
-  json.set("stopped", report.stopped);
-  if (report.best) {
-    const TuneTrial& best = report.trials[*report.best];
-    Json found = Json::object();
-    found.set("trial", *report.best);
-    found.set("value", *best.value);
-    found.set("words", words_of(report, best));
-    json.set("best", std::move(found));
-  }
-  return write_json(json);
+  return write_json(tune_fields().write(report));
 }
 
 }  // namespace trainyard

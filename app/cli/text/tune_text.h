@@ -4,6 +4,7 @@
 #include <string>
 
 #include "app/workspace/runs/tuning.h"
+#include "core/io/json/json.h"
 
 namespace trainyard {
 
@@ -15,6 +16,7 @@ std::string words_of(const TuneReport&, const TuneTrial&);
 /// All trials, the best so far by cost, what each family was given, and the best settings.
 std::string tune_text(const TuneReport&);
 /// The document trainyard/tune@1.
+Json tune_schema();
 std::string tune_document(const TuneReport&);
 
 }  // namespace trainyard

@@ -1,4 +1,5 @@
 #include "app/cli/verbs/arena.h"
+#include "app/cli/verbs/json_schemas.h"
 
 #include <fmt/format.h>
 
@@ -13,8 +14,7 @@
 #include "core/io/bytes/files.h"
 #include "core/io/bytes/limits.h"
 #include "core/io/documents/arena_csv.h"
-#include "core/io/json/json.h"
-#include "core/io/json/schema.h"
+#include "core/io/json/fields.h"
 #include "core/memory/arena_solver.h"
 #include "visualizers/drawing/png.h"
 #include "visualizers/drawing/svg.h"
@@ -59,33 +59,47 @@ std::string text_of(const Answer& a) {
   return text + "verdict      " + verdict(a) + "\n";
 }
 
-std::string document_of(const Answer& a) {
-  const SolvedArena& s = a.solved;
-  Json json = Json::object();
-  json.set("schema", schema_name(schema("trainyard/arena")));
-  json.set("alignment", a.options.alignment.value);
-  if (a.options.capacity) json.set("capacity", a.options.capacity->value);
-  json.set("reach", s.reach.value);
-  json.set("lower_bound", s.lower_bound.value);
-  json.set("gap", s.gap());
-  json.set("optimal", s.optimal());
-  json.set("fits", s.fits);
-  json.set("found_by", s.found_by);
-  json.set("nodes", s.nodes);
-  json.set("seconds", a.seconds);
-  Json list = Json::list();
-  for (std::size_t i = 0; i < a.csv.lives.size(); ++i) {
-    Json buffer = Json::object();
-    buffer.set("id", a.csv.ids[i]);
-    buffer.set("from", a.csv.lives[i].from);
-    buffer.set("to", a.csv.lives[i].to);
-    buffer.set("bytes", a.csv.lives[i].bytes.value);
-    buffer.set("offset", s.offsets[i].value);
-    list.push(std::move(buffer));
-  }
-  json.set("buffers", std::move(list));
-  return write_json(json);
+struct PlacedBuffer {
+  std::string id;
+  Lifetime life;
+  Bytes offset;
+};
+
+std::vector<PlacedBuffer> placed_buffers(const Answer& a) {
+  std::vector<PlacedBuffer> list;
+  for (std::size_t i = 0; i < a.csv.lives.size(); ++i)
+    list.push_back({a.csv.ids[i], a.csv.lives[i], a.solved.offsets[i]});
+  return list;
 }
+
+Fields<PlacedBuffer> placed_buffer_fields() {
+  const auto life = [](auto member) { return in(&PlacedBuffer::life, member); };
+  return {{"id", &PlacedBuffer::id},
+          {"from", life(&Lifetime::from), signed_whole()},
+          {"to", life(&Lifetime::to), signed_whole(), "exclusive"},
+          {"bytes", life(&Lifetime::bytes)},
+          {"offset", &PlacedBuffer::offset}};
+}
+
+Fields<Answer> arena_fields() {
+  const auto option = [](auto member) { return in(&Answer::options, member); };
+  const auto solved = [](auto member) { return in(&Answer::solved, member); };
+  return document_fields<Answer>(
+      "trainyard/arena",
+      {{"alignment", option(&ArenaOptions::alignment), whole(1), "bytes, of every offset"},
+       {"capacity", option(&ArenaOptions::capacity), "bytes"},
+       {"reach", solved(&SolvedArena::reach), "bytes; end of the highest buffer"},
+       {"lower_bound", solved(&SolvedArena::lower_bound), "bytes; no placement reaches less"},
+       {"gap", solved(&SolvedArena::gap), "reach above the bound, of the bound"},
+       {"optimal", solved(&SolvedArena::optimal), "the bound is reached"},
+       {"fits", solved(&SolvedArena::fits), "within the capacity, where one is given"},
+       {"found_by", solved(&SolvedArena::found_by)},
+       {"nodes", solved(&SolvedArena::nodes)},
+       {"seconds", &Answer::seconds},
+       {"buffers", placed_buffers, list_of(object(placed_buffer_fields()))}});
+}
+
+std::string document_of(const Answer& a) { return write_json(arena_fields().write(a)); }
 
 void write_files(const Answer& a, const std::string& name, const Words& words, Streams& streams) {
   const auto write = [&](const std::string& path, const std::string& bytes) {
@@ -102,6 +116,8 @@ void write_files(const Answer& a, const std::string& name, const Words& words, S
 }
 
 }  // namespace
+
+Json arena_schema() { return arena_fields().schema(); }
 
 std::vector<Flag> arena_flags() {
   return {{"capacity", "N", "arena: bytes that the placement must fit (default: as few as found)"},

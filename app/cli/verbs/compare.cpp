@@ -11,12 +11,12 @@
 
 #include "app/cli/pictures/picture_files.h"
 #include "app/cli/text/scenario_words.h"
+#include "app/cli/verbs/json_schemas.h"
 #include "app/workspace/comparison/comparison.h"
 #include "app/workspace/comparison/comparison_files.h"
 #include "core/base/units_text.h"
 #include "core/io/bytes/file_writer.h"
-#include "core/io/json/json.h"
-#include "core/io/json/schema.h"
+#include "core/io/json/fields.h"
 
 namespace trainyard {
 namespace {
@@ -63,35 +63,68 @@ std::string fields_text(const Difference& d) {
   return out;
 }
 
-Json fields_json(const Difference& d) {
-  Json list = Json::list();
-  for (const FieldDifference& f : d.fields) {
-    Json one = Json::object();
-    one.set("field", f.field);
-    one.set("a", f.mine);
-    one.set("b", f.theirs);
-    one.set("seconds", to_seconds(f.step));
-    one.set("bytes", f.peak.value);
-    list.push(std::move(one));
-  }
+Fields<FieldDifference> field_difference_fields() {
+  return {{"field", &FieldDifference::field},
+          {"a", &FieldDifference::mine},
+          {"b", &FieldDifference::theirs},
+          {"seconds", &FieldDifference::step, number()},
+          {"bytes", &FieldDifference::peak}};
+}
+
+struct TwoParts {
+  const ComparedParts *a, *b;
+};
+
+struct PartOfTwo {
+  std::string name;
+  double a, b;
+};
+
+std::vector<PartOfTwo> parts_of_two(const TwoParts& of) {
+  std::vector<PartOfTwo> list;
+  for (const std::string& name : part_names(*of.a, *of.b))
+    list.push_back({name, of.a->of(name), of.b->of(name)});
   return list;
 }
 
-Json waterfall_json(const ComparedParts& a, const ComparedParts& b) {
-  Json list = Json::list();
-  for (const std::string& name : part_names(a, b)) {
-    Json one = Json::object();
-    one.set("name", name);
-    one.set("a", a.of(name));
-    one.set("b", b.of(name));
-    one.set("difference", b.of(name) - a.of(name));
-    list.push(std::move(one));
-  }
-  Json json = Json::object();
-  json.set("a", a.sum());
-  json.set("b", b.sum());
-  json.set("parts", std::move(list));
-  return json;
+Form<TwoParts> two_parts() {
+  const Fields<PartOfTwo> part = {{"name", &PartOfTwo::name},
+                                  {"a", &PartOfTwo::a},
+                                  {"b", &PartOfTwo::b},
+                                  {"difference", [](const PartOfTwo& p) { return p.b - p.a; }}};
+  return object(Fields<TwoParts>{{"a", in(&TwoParts::a, &ComparedParts::sum)},
+                                 {"b", in(&TwoParts::b, &ComparedParts::sum)},
+                                 {"parts", parts_of_two, list_of(object(part))}});
+}
+
+Fields<ComparedFigure> compared_figure_fields() {
+  return {{"name", &ComparedFigure::key},
+          {"a", &ComparedFigure::a},
+          {"b", &ComparedFigure::b},
+          {"less_is_better", &ComparedFigure::less_is_better}};
+}
+
+const std::vector<FieldDifference>* differing_fields(const ResultComparison& c) {
+  return c.fields ? &c.fields->fields : nullptr;
+}
+
+Fields<ResultComparison> comparison_fields() {
+  using C = ResultComparison;
+  const auto parts = [](ComparedParts ComparedResult::* kind) {
+    return [kind](const C& c) { return TwoParts{&(c.a.*kind), &(c.b.*kind)}; };
+  };
+  return document_fields<C>(
+      "trainyard/comparison",
+      {{"a", in(&C::a, &ComparedResult::name)},
+       {"b", in(&C::b, &ComparedResult::name)},
+       {"headline", &C::headline},
+       {"reasons", &C::reasons},
+       {"figures", &C::figures, list_of(object(compared_figure_fields())),
+        "seconds, shares, bytes, dollars; absent where a document does not say"},
+       {"seconds", parts(&ComparedResult::seconds), two_parts(), "by cause"},
+       {"bytes", parts(&ComparedResult::bytes), two_parts(), "by category"},
+       {"fields", differing_fields, list_of(object(field_difference_fields())),
+        "of two plans: what each field adds, by the closed form, on top of those before it"}});
 }
 
 std::string reasons_text(const ResultComparison& c) {
@@ -112,25 +145,6 @@ std::string figures_text(const ResultComparison& c) {
   return text;
 }
 
-Json reasons_json(const ResultComparison& c) {
-  Json list = Json::list();
-  for (const std::string& reason : c.reasons) list.push(reason);
-  return list;
-}
-
-Json figures_json(const ResultComparison& c) {
-  Json list = Json::list();
-  for (const ComparedFigure& f : c.figures) {
-    Json one = Json::object();
-    one.set("name", f.key);
-    if (f.a) one.set("a", *f.a);
-    if (f.b) one.set("b", *f.b);
-    one.set("less_is_better", f.less_is_better);
-    list.push(std::move(one));
-  }
-  return list;
-}
-
 void write_pictures(const ResultComparison& c, const Words& words, Streams& streams) {
   const auto write = [&](std::string_view flag, const std::string& bytes) {
     write_file(words.text(flag), bytes);
@@ -149,17 +163,7 @@ int run_compare(const Words& words, Streams& streams) {
   const ResultComparison c = compare_results(std::move(first), std::move(second));
   write_pictures(c, words, streams);
   if (words.has("json")) {
-    Json json = Json::object();
-    json.set("schema", schema_name(schema("trainyard/comparison")));
-    json.set("a", c.a.name);
-    json.set("b", c.b.name);
-    json.set("headline", c.headline);
-    json.set("reasons", reasons_json(c));
-    json.set("figures", figures_json(c));
-    json.set("seconds", waterfall_json(c.a.seconds, c.b.seconds));
-    json.set("bytes", waterfall_json(c.a.bytes, c.b.bytes));
-    if (c.fields) json.set("fields", fields_json(*c.fields));
-    deliver(write_json(json), words, streams);
+    deliver(write_json(comparison_fields().write(c)), words, streams);
     return kDone;
   }
   deliver(fmt::format("A  {}\nB  {}\n\n{}.\n", c.a.name, c.b.name, c.headline) + reasons_text(c) +
@@ -172,6 +176,8 @@ int run_compare(const Words& words, Streams& streams) {
 }
 
 }  // namespace
+
+Json comparison_schema() { return comparison_fields().schema(); }
 
 Verb compare_verb() {
   return {.name = "compare",

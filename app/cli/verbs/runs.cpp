@@ -7,13 +7,13 @@
 #include <vector>
 
 #include "app/cli/text/scenario_words.h"
+#include "app/cli/verbs/json_schemas.h"
 #include "app/workspace/runs/run_store.h"
 #include "core/base/error.h"
 #include "core/base/units_text.h"
 #include "core/io/documents/measured_prices.h"
+#include "core/io/json/fields.h"
 #include "core/io/json/inline_document.h"
-#include "core/io/json/json.h"
-#include "core/io/json/schema.h"
 
 namespace trainyard {
 namespace {
@@ -55,43 +55,41 @@ Texts tags_of(const Texts& words) {
   return {words.begin() + 2, words.end()};
 }
 
-Json entry_json(const RunEntry& e) {
-  const auto list = [](const Texts& words) {
-    Json json = Json::list();
-    for (const std::string& word : words) json.push(word);
-    return json;
-  };
-  Json json = Json::object();
-  json.set("id", e.id);
-  json.set("started", e.started);
-  json.set("name", e.name);
-  json.set("model", e.model);
-  json.set("cluster", e.cluster);
-  if (!e.plan.empty()) json.set("plan", e.plan);
-  json.set("settings", list(e.settings));
-  json.set("training", list(e.training));
-  if (!e.calibration.empty()) json.set("calibration", e.calibration);
-  json.set("data", e.data);
-  json.set("outcome", e.outcome);
-  json.set("steps", e.steps);
-  if (e.loss) json.set("loss", *e.loss);
-  if (e.step) json.set("step_seconds", to_seconds(*e.step));
-  if (e.predicted_step) json.set("predicted_step_seconds", to_seconds(*e.predicted_step));
-  if (e.peak) json.set("peak_bytes", e.peak->value);
-  if (e.predicted_peak) json.set("predicted_peak_bytes", e.predicted_peak->value);
-  json.set("note", e.note);
-  json.set("tags", list(e.tags));
-  return json;
+Fields<RunEntry> entry_fields() {
+  return {{"id", &RunEntry::id, whole(1)},
+          {"started", &RunEntry::started, "UTC"},
+          {"name", &RunEntry::name},
+          {"model", &RunEntry::model},
+          {"cluster", &RunEntry::cluster},
+          {"plan", &RunEntry::plan, kWhereSet},
+          {"settings", &RunEntry::settings},
+          {"training", &RunEntry::training},
+          {"calibration", &RunEntry::calibration, kWhereSet},
+          {"data", &RunEntry::data},
+          {"outcome", &RunEntry::outcome},
+          {"steps", &RunEntry::steps},
+          {"loss", &RunEntry::loss, "of the last update"},
+          {"step_seconds", &RunEntry::step},
+          {"predicted_step_seconds", &RunEntry::predicted_step},
+          {"peak_bytes", &RunEntry::peak, "of the fullest device"},
+          {"predicted_peak_bytes", &RunEntry::predicted_peak},
+          {"note", &RunEntry::note},
+          {"tags", &RunEntry::tags}};
+}
+
+struct RunList {
+  std::string store;
+  std::vector<RunEntry> runs;
+};
+
+Fields<RunList> runs_fields() {
+  return document_fields<RunList>("trainyard/runs",
+                                  {{"store", &RunList::store, "the file that holds them"},
+                                   {"runs", &RunList::runs, list_of(object(entry_fields()))}});
 }
 
 std::string list_json(const std::string& path, const std::vector<RunEntry>& entries) {
-  Json runs = Json::list();
-  for (const RunEntry& entry : entries) runs.push(entry_json(entry));
-  Json json = Json::object();
-  json.set("schema", schema_name(schema("trainyard/runs")));
-  json.set("store", path);
-  json.set("runs", std::move(runs));
-  return write_json(json);
+  return write_json(runs_fields().write({path, entries}));
 }
 
 std::string apart(double measured, double predicted) {
@@ -196,6 +194,8 @@ int run_runs(const Words& words, Streams& streams) {
 }
 
 }  // namespace
+
+Json runs_schema() { return runs_fields().schema(); }
 
 Verb runs_verb() {
   return {.name = "runs",

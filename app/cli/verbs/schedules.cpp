@@ -7,13 +7,13 @@
 
 #include "app/cli/text/scenario_words.h"
 #include "app/cli/verb.h"
+#include "app/cli/verbs/json_schemas.h"
 #include "app/workspace/scenario/workspace.h"
 #include "app/workspace/schedules/schedule_panels.h"
 #include "core/base/error.h"
 #include "core/base/units_text.h"
 #include "core/io/bytes/file_writer.h"
-#include "core/io/json/json.h"
-#include "core/io/json/schema.h"
+#include "core/io/json/fields.h"
 #include "visualizers/drawing/png.h"
 #include "visualizers/drawing/svg.h"
 #include "visualizers/imgui/render.h"
@@ -59,34 +59,40 @@ std::string table(const ScheduleComparison& comparison) {
   return text;
 }
 
-Json row(const ComparedSchedule& s) {
-  Json json = Json::object();
-  json.set("schedule", s.name);
-  if (s.own_order) json.set("own_order", true);
-  json.set("legal", s.legal);
-  json.set("fits", s.fits);
-  json.set("asynchronous", s.asynchronous);
-  if (!s.why_not.empty()) json.set("why_not", s.why_not);
-  if (s.experiment == nullptr) return json;
-  json.set("changed", s.changed);
-  json.set("step_seconds", to_seconds(s.step));
-  if (!s.staleness.empty()) json.set("tokens", s.staleness);
-  json.set("bubble_fraction", s.bubble);
-  json.set("peak_bytes", s.peak.value);
-  json.set("tried", s.tried);
-  return json;
+Fields<ComparedSchedule> compared_schedule_fields() {
+  using S = ComparedSchedule;
+  // Present where a variant is legal.
+  const auto tried = [](auto member) {
+    return [member](const S& s) { return s.experiment == nullptr ? nullptr : &(s.*member); };
+  };
+  const auto staleness = [](const S& s) {
+    return s.experiment == nullptr || s.staleness.empty() ? nullptr : &s.staleness;
+  };
+  return {{"schedule", &S::name},
+          {"own_order", &S::own_order, kWhereSet, "the plan's, not the schedule's"},
+          {"legal", &S::legal},
+          {"fits", &S::fits},
+          {"asynchronous", &S::asynchronous},
+          {"why_not", &S::why_not, kWhereSet},
+          {"changed", tried(&S::changed), "arguments of --set"},
+          {"step_seconds", tried(&S::step)},
+          {"tokens", staleness, "what a token of stale weights is worth"},
+          {"bubble_fraction", tried(&S::bubble), number(kShare)},
+          {"peak_bytes", tried(&S::peak)},
+          {"tried", tried(&S::tried), "variants simulated"}};
+}
+
+Fields<ScheduleComparison> schedules_fields() {
+  using C = ScheduleComparison;
+  return document_fields<C>("trainyard/schedules", {{"budget_bytes", &C::budget, "of each device"},
+                                                    {"global_batch", &C::global_batch, whole(1)},
+                                                    {"sequence", &C::sequence, whole(1)},
+                                                    {"schedules", &C::schedules,
+                                                     list_of(object(compared_schedule_fields()))}});
 }
 
 std::string document(const ScheduleComparison& comparison) {
-  Json json = Json::object();
-  json.set("schema", schema_name(schema("trainyard/schedules")));
-  json.set("budget_bytes", comparison.budget.value);
-  json.set("global_batch", comparison.global_batch);
-  json.set("sequence", comparison.sequence);
-  Json rows = Json::list();
-  for (const ComparedSchedule& s : comparison.schedules) rows.push(row(s));
-  json.set("schedules", std::move(rows));
-  return write_json(json);
+  return write_json(schedules_fields().write(comparison));
 }
 
 void paint(const ScheduleComparison& comparison, const Words& words, Streams& streams) {
@@ -138,6 +144,8 @@ int run_schedules(const Words& words, Streams& streams) {
 }
 
 }  // namespace
+
+Json schedules_schema() { return schedules_fields().schema(); }
 
 Verb schedules_verb() {
   return {.name = "schedules",

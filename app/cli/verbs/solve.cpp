@@ -6,13 +6,13 @@
 #include <ostream>
 
 #include "app/cli/text/scenario_words.h"
+#include "app/cli/verbs/json_schemas.h"
 #include "app/workspace/scenario/refuse_flag.h"
 #include "app/workspace/schedules/schedule_study.h"
 #include "core/base/error.h"
 #include "core/base/units_text.h"
 #include "core/io/documents/order_json.h"
-#include "core/io/json/json.h"
-#include "core/io/json/schema.h"
+#include "core/io/json/fields.h"
 #include "planners/schedules/schedule_solver.h"
 
 namespace trainyard {
@@ -228,34 +228,73 @@ std::string sweep_text(const Question& q, const std::vector<TradePoint>& points)
   return text;
 }
 
+// A point of the sweep, and the best schedule of the catalogue that keeps its limit.
+struct SweptPoint {
+  const Question* question;
+  const TradePoint* point;
+  const NamedSchedule* named;
+};
+
+struct Sweep {
+  const Question& question;
+  const std::vector<TradePoint>& points;
+  std::vector<NamedSchedule> named;
+};
+
+std::vector<SweptPoint> swept_points(const Sweep& sweep) {
+  const Question& q = sweep.question;
+  std::vector<SweptPoint> list;
+  for (const TradePoint& point : sweep.points)
+    list.push_back(
+        {&q, &point,
+         best_of(sweep.named,
+                 std::vector<Bytes>(static_cast<std::size_t>(q.problem.devices), point.limit))});
+  return list;
+}
+
+Fields<SweptPoint> swept_point_fields() {
+  const auto solved = [](auto member) {
+    return [member](const SweptPoint& p) -> const auto& { return p.point->solved.*member; };
+  };
+  const auto makespan = [](const SweptPoint& p) {
+    return p.question->seconds(p.point->solved.timing.makespan);
+  };
+  const auto bound = [](const SweptPoint& p) {
+    return p.question->seconds(p.point->solved.lower_bound);
+  };
+  const auto bubble = [](const SweptPoint& p) {
+    return bubble_of(p.question->problem, p.point->solved.timing.makespan);
+  };
+  const auto named_makespan = [](const SweptPoint& p) {
+    return p.named ? std::optional(p.question->seconds(p.named->timing.makespan)) : std::nullopt;
+  };
+  return {{"limit", [](const SweptPoint& p) { return p.question->microbatches(p.point->limit); },
+           "live microbatches of a device"},
+          {"makespan", makespan, "seconds"},
+          {"lower_bound", bound, "seconds; no order is shorter"},
+          {"optimal", solved(&SolvedSchedule::optimal)},
+          {"found_by", solved(&SolvedSchedule::found_by)},
+          {"bubble_fraction", bubble, number(kShare)},
+          {"named", [](const SweptPoint& p) { return p.named ? &p.named->name : nullptr; },
+           "the best schedule of the catalogue that keeps the limit"},
+          {"named_makespan", named_makespan, "seconds"}};
+}
+
+Fields<Sweep> trade_fields() {
+  const auto problem = [](auto member) {
+    return [member](const Sweep& sweep) -> const auto& { return sweep.question.problem.*member; };
+  };
+  return document_fields<Sweep>(
+      "trainyard/trade",
+      {{"devices", problem(&ScheduleProblem::devices), whole(1)},
+       {"virtual_stages", [](const Sweep& sweep) { return sweep.question.chunks; }, whole(1)},
+       {"microbatches", problem(&ScheduleProblem::microbatches), whole(1)},
+       {"placement", problem(&ScheduleProblem::placement)},
+       {"points", swept_points, list_of(object(swept_point_fields()))}});
+}
+
 std::string sweep_document(const Question& q, const std::vector<TradePoint>& points) {
-  const std::vector<NamedSchedule> all = named_schedules(q.problem);
-  Json json = Json::object();
-  json.set("schema", schema_name(schema("trainyard/trade")));
-  json.set("devices", q.problem.devices);
-  json.set("virtual_stages", q.chunks);
-  json.set("microbatches", q.problem.microbatches);
-  json.set("placement", to_string(q.problem.placement));
-  Json list = Json::list();
-  for (const TradePoint& point : points) {
-    const SolvedSchedule& s = point.solved;
-    Json row = Json::object();
-    row.set("limit", q.microbatches(point.limit));
-    row.set("makespan", q.seconds(s.timing.makespan));
-    row.set("lower_bound", q.seconds(s.lower_bound));
-    row.set("optimal", s.optimal);
-    row.set("found_by", s.found_by);
-    row.set("bubble_fraction", bubble_of(q.problem, s.timing.makespan));
-    const NamedSchedule* named =
-        best_of(all, std::vector<Bytes>(static_cast<std::size_t>(q.problem.devices), point.limit));
-    if (named != nullptr) {
-      row.set("named", named->name);
-      row.set("named_makespan", q.seconds(named->timing.makespan));
-    }
-    list.push(std::move(row));
-  }
-  json.set("points", std::move(list));
-  return write_json(json);
+  return write_json(trade_fields().write({q, points, named_schedules(q.problem)}));
 }
 
 int run_solve(const Words& words, Streams& streams) {
@@ -272,6 +311,8 @@ int run_solve(const Words& words, Streams& streams) {
 }
 
 }  // namespace
+
+Json trade_schema() { return trade_fields().schema(); }
 
 Verb solve_verb() {
   return {

@@ -1,58 +1,86 @@
 #include "app/workspace/comparison/snapshot_document.h"
 
-#include <utility>
-
-#include "core/io/json/json.h"
-#include "core/io/json/schema.h"
+#include "core/io/json/fields.h"
 
 namespace trainyard {
 namespace {
 
-Json cause_json(const SnapshotCause& cause) {
-  Json json = Json::object();
-  json.set("name", cause.name).set("unexplained", cause.apart);
-  if (!cause.setting.empty()) json.set("set", cause.setting);
-  return json;
+struct SnapshotSheet {
+  const MemorySnapshot& snapshot;
+  const SnapshotDiagnosis& diagnosis;
+};
+
+Fields<SnapshotCause> cause_fields() {
+  return {{"name", &SnapshotCause::name},
+          {"unexplained", &SnapshotCause::apart, "of the measured peak"},
+          {"set", &SnapshotCause::setting, kWhereSet, "what --set would say of it"}};
 }
 
-Json divergence_json(const SnapshotDivergence& d) {
-  Json json = Json::object();
-  json.set("at_seconds", to_seconds(d.at)).set("category", to_string(d.category));
-  json.set("measured_bytes", d.measured.value).set("planned_bytes", d.planned.value);
-  json.set("owner", d.owner);
-  return json;
+Fields<SnapshotDivergence> divergence_fields() {
+  return {{"at_seconds", &SnapshotDivergence::at},
+          {"category", &SnapshotDivergence::category},
+          {"measured_bytes", &SnapshotDivergence::measured},
+          {"planned_bytes", &SnapshotDivergence::planned},
+          {"owner", &SnapshotDivergence::owner}};
+}
+
+Fields<SnapshotOwner> snapshot_owner_fields() {
+  return {{"owner", &SnapshotOwner::name},
+          {"category", &SnapshotOwner::category},
+          {"bytes", &SnapshotOwner::bytes},
+          {"blocks", &SnapshotOwner::blocks}};
+}
+
+Fields<SnapshotSheet> snapshot_fields() {
+  using Sheet = SnapshotSheet;
+  const auto found = [](auto member) {
+    return [member](const Sheet& s) -> const auto& { return s.diagnosis.found.*member; };
+  };
+  const auto wave = [](const Sheet& s) -> const SnapshotWave& { return s.diagnosis.found.wave; };
+  const auto events = [wave](const Sheet& s) {
+    return s.snapshot.devices[static_cast<std::size_t>(wave(s).device)].size();
+  };
+  const auto peak = [wave](const Sheet& s) {
+    return total(wave(s).wave.samples[wave(s).wave.peak].bytes);
+  };
+  const auto most_reserved = [wave](const Sheet& s) {
+    return wave(s).reserved[wave(s).most_reserved];
+  };
+  // Only a prediction is compared with.
+  const auto compared = [](auto member) {
+    return [member](const Sheet& s) {
+      return s.diagnosis.predicted ? &(s.diagnosis.*member) : nullptr;
+    };
+  };
+  const auto divergence = [](const Sheet& s) {
+    const SnapshotDiagnosis& d = s.diagnosis;
+    return d.predicted && d.divergence ? &*d.divergence : nullptr;
+  };
+  const Form<SnapshotCause> cause = object(cause_fields());
+  return document_fields<Sheet>(
+      "trainyard/snapshot",
+      {{"source", [](const Sheet& s) { return s.snapshot.source; }},
+       {"device", in(wave, &SnapshotWave::device)},
+       {"events", events},
+       {"peak_bytes", peak},
+       {"reserved_bytes", most_reserved},
+       {"unused_bytes", found(&SnapshotFindings::unused), "reserved and in no block"},
+       {"alive_at_peak", found(&SnapshotFindings::peak), list_of(object(snapshot_owner_fields()))},
+       {"notes", [](const Sheet& s) -> const auto& { return s.snapshot.defects; }},
+       {"rank", compared(&SnapshotDiagnosis::rank), "of the plan"},
+       {"planned_peak_bytes", compared(&SnapshotDiagnosis::planned_peak)},
+       {"divergence", divergence, object(divergence_fields())},
+       {"cause", compared(&SnapshotDiagnosis::cause), cause},
+       {"others", compared(&SnapshotDiagnosis::others), list_of(cause)},
+       {"sentence", compared(&SnapshotDiagnosis::sentence)}});
 }
 
 }  // namespace
 
+Json snapshot_schema() { return snapshot_fields().schema(); }
+
 std::string snapshot_document(const MemorySnapshot& snapshot, const SnapshotDiagnosis& d) {
-  const SnapshotWave& w = d.found.wave;
-  Json json = Json::object();
-  json.set("schema", schema_name(schema("trainyard/snapshot")));
-  json.set("source", snapshot.source).set("device", w.device);
-  json.set("events", snapshot.devices[static_cast<std::size_t>(w.device)].size());
-  json.set("peak_bytes", total(w.wave.samples[w.wave.peak].bytes).value);
-  json.set("reserved_bytes", w.reserved[w.most_reserved].value);
-  json.set("unused_bytes", d.found.unused.value);
-  Json owners = Json::list();
-  for (const SnapshotOwner& o : d.found.peak) {
-    Json one = Json::object();
-    one.set("owner", o.name).set("category", to_string(o.category));
-    one.set("bytes", o.bytes.value).set("blocks", o.blocks);
-    owners.push(std::move(one));
-  }
-  json.set("alive_at_peak", std::move(owners));
-  Json notes = Json::list();
-  for (const std::string& defect : snapshot.defects) notes.push(defect);
-  json.set("notes", std::move(notes));
-  if (!d.predicted) return write_json(json);
-  json.set("rank", d.rank.value).set("planned_peak_bytes", d.planned_peak.value);
-  if (d.divergence) json.set("divergence", divergence_json(*d.divergence));
-  json.set("cause", cause_json(d.cause));
-  Json others = Json::list();
-  for (const SnapshotCause& cause : d.others) others.push(cause_json(cause));
-  json.set("others", std::move(others)).set("sentence", d.sentence);
-  return write_json(json);
+  return write_json(snapshot_fields().write({snapshot, d}));
 }
 
 SnapshotModel snapshot_model(const SnapshotDiagnosis& d) {

@@ -5,11 +5,13 @@
 #include <string>
 
 #include "app/workspace/comparison/snapshot_diagnosis.h"
+#include "core/io/json/json.h"
 #include "visualizers/snapshot/snapshot_view.h"
 
 namespace trainyard {
 
 /// Without a prediction, the document contains the findings only.
+Json snapshot_schema();
 std::string snapshot_document(const MemorySnapshot&, const SnapshotDiagnosis&);
 SnapshotModel snapshot_model(const SnapshotDiagnosis&);
 

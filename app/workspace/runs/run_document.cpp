@@ -3,136 +3,149 @@
 #include <algorithm>
 #include <cmath>
 #include <string_view>
-#include <utility>
 
 #include "core/base/digest.h"
 #include "core/io/documents/result_json.h"
-#include "core/io/json/json.h"
-#include "core/io/json/schema.h"
 
 namespace trainyard {
 namespace {
 
-Json seconds_of(Duration d) { return Json(static_cast<double>(d.count()) / 1e9); }
+// Seconds without the range of a prediction.
+Form<Duration> measured_time() { return {number().schema, nearest_seconds().write}; }
 
-// JSON cannot represent numbers that are not finite.
-Json finite(double value) { return std::isfinite(value) ? Json(value) : Json(); }
+// By update; null where a loss is no finite number.
+Form<std::vector<double>> losses() { return {Json::object(), list_of(finite_number()).write}; }
 
-Json categories(const CategoryBytes& bytes) {
-  Json json = Json::object();
-  for (int c = 0; c < kCategories; ++c)
-    json.set(std::string(to_string(static_cast<Category>(c))),
-             bytes[static_cast<std::size_t>(c)].value);
-  return json;
+Fields<CategoryBytes> all_categories() {
+  Fields<CategoryBytes> fields;
+  for (std::size_t c = 0; c < kCategories; ++c)
+    fields.add({std::string(to_string(static_cast<Category>(c))),
+                [c](const CategoryBytes& bytes) { return bytes[c]; }});
+  return fields;
 }
 
-Json devices(const BackendRun& run) {
-  Json list = Json::list();
-  for (const DeviceMemory& m : run.memory) {
-    Json json = Json::object();
-    json.set("rank", m.device.value);
-    json.set("peer", m.peer);
-    json.set("peak_bytes", m.most.value);
-    if (m.reach.value > 0) {
-      json.set("reach_bytes", m.reach.value);
-      json.set("scratch_bytes", m.scratch.value);
-    }
-    json.set("categories", categories(m.most_by_category));
-    list.push(std::move(json));
-  }
-  return list;
+Fields<DeviceMemory> device_memory_fields() {
+  const auto scratch = [](const DeviceMemory& m) {
+    return m.reach.value > 0 ? &m.scratch : nullptr;
+  };
+  return {{"rank", &DeviceMemory::device},
+          {"peer", &DeviceMemory::peer},
+          {"peak_bytes", &DeviceMemory::most},
+          {"reach_bytes", &DeviceMemory::reach, kWhereSet},
+          {"scratch_bytes", scratch},
+          {"categories", &DeviceMemory::most_by_category, object(all_categories())}};
 }
 
-Json residual(const TimelineComparison& c) {
-  Json causes = Json::list(), waves = Json::list();
-  for (const CauseResidual& cause : c.causes) {
-    Json json = Json::object();
-    json.set("cause", cause.name);
-    json.set("predicted_seconds", seconds_of(cause.predicted));
-    json.set("measured_seconds", seconds_of(cause.measured));
-    causes.push(std::move(json));
-  }
+Fields<CauseResidual> cause_residual_fields() {
+  return {{"cause", &CauseResidual::name},
+          {"predicted_seconds", &CauseResidual::predicted, nearest_seconds()},
+          {"measured_seconds", &CauseResidual::measured, nearest_seconds()}};
+}
+
+Fields<WaveResidual> wave_residual_fields() {
+  const Form<CategoryBytes> categories = object(all_categories());
+  return {{"rank", &WaveResidual::device},
+          {"predicted_peak_bytes", &WaveResidual::predicted_peak},
+          {"measured_peak_bytes", &WaveResidual::measured_peak},
+          {"predicted_categories", &WaveResidual::predicted_most, categories},
+          {"measured_categories", &WaveResidual::measured_most, categories},
+          {"over_work", &WaveResidual::over_work_share},
+          {"over_time", &WaveResidual::over_time_share}};
+}
+
+double worst_over_work(const TimelineComparison& c) {
   double worst = 0;
-  for (const WaveResidual& wave : c.waves) {
+  for (const WaveResidual& wave : c.waves) worst = std::max(worst, wave.over_work_share());
+  return worst;
+}
+
+Fields<TimelineComparison> residual_fields() {
+  return {{"step", &TimelineComparison::step_share, "measured over predicted, minus 1"},
+          {"memory", worst_over_work,
+           "farthest apart at the same point of the work, of the predicted peak; the worst rank's"},
+          {"critical_rank", &TimelineComparison::device},
+          {"causes", &TimelineComparison::causes, list_of(object(cause_residual_fields()))},
+          {"waves", &TimelineComparison::waves, list_of(object(wave_residual_fields()))}};
+}
+
+Fields<CheckReport> check_fields() {
+  const auto tolerance = [](auto member) { return in(&CheckReport::tolerances, member); };
+  return {{"backend", &CheckReport::backend, "whose results are the expected ones"},
+          {"agrees", &CheckReport::agrees},
+          {"difference", &CheckReport::difference, kWhereSet, "the first one, in words"},
+          {"loss", &CheckReport::expected, losses(), "expected, by update"},
+          {"loss_distance", &CheckReport::worst_loss, finite_number(),
+           "the largest, as a share of the expected loss; null where it is no finite number"},
+          {"loss_tolerance", tolerance(&CheckTolerances::loss)},
+          {"parameter_distance", &CheckReport::worst_parameter, finite_number(),
+           "the largest, as a share of the largest parameter of its layer; null where it is no "
+           "finite number"},
+          {"parameter_tolerance", tolerance(&CheckTolerances::parameters)}};
+}
+
+Fields<ModelEvaluation> evaluation_fields() {
+  const auto accuracy = [](const ModelEvaluation& e) {
+    return e.accuracy >= 0 ? &e.accuracy : nullptr;
+  };
+  return {{"loss", &ModelEvaluation::loss, finite_number()},
+          {"accuracy", accuracy},
+          {"samples", &ModelEvaluation::samples}};
+}
+
+// A field of the measured result, where there is one. A measurement may leave the range of a
+// prediction.
+JsonField<TrainingReport> measured(const char* key, std::optional<Json> schema = {}) {
+  const JsonField<Result>& field = result_fields().at(key);
+  const auto of = [&field](const TrainingReport& report) {
     Json json = Json::object();
-    json.set("rank", wave.device.value);
-    json.set("predicted_peak_bytes", wave.predicted_peak.value);
-    json.set("measured_peak_bytes", wave.measured_peak.value);
-    json.set("predicted_categories", categories(wave.predicted_most));
-    json.set("measured_categories", categories(wave.measured_most));
-    json.set("over_work", wave.over_work_share());
-    json.set("over_time", wave.over_time_share());
-    waves.push(std::move(json));
-    worst = std::max(worst, wave.over_work_share());
-  }
-  Json json = Json::object();
-  json.set("step", c.step_share());
-  json.set("memory", worst);
-  json.set("critical_rank", c.device.value);
-  json.set("causes", std::move(causes));
-  json.set("waves", std::move(waves));
-  return json;
+    if (report.measured) field.write(report.measured->result, json, false);
+    const Json* found = json.find(field.key);
+    return found ? std::optional(*found) : std::nullopt;
+  };
+  return {key, of, any(schema.value_or(field.schema))};
 }
 
-// Of losses by step, null where one is no finite number.
-Json losses(const std::vector<double>& by_step) {
-  Json list = Json::list();
-  for (const double loss : by_step) list.push(finite(loss));
-  return list;
-}
-
-Json check_json(const CheckReport& c) {
-  Json json = Json::object();
-  json.set("backend", c.backend);
-  json.set("agrees", c.agrees());
-  if (!c.agrees()) json.set("difference", c.difference);
-  json.set("loss", losses(c.expected));
-  json.set("loss_distance", finite(c.worst_loss));
-  json.set("loss_tolerance", c.tolerances.loss);
-  json.set("parameter_distance", finite(c.worst_parameter));
-  json.set("parameter_tolerance", c.tolerances.parameters);
-  return json;
+Fields<TrainingReport> run_members() {
+  using Report = TrainingReport;
+  const auto run = [](auto member) { return in(&Report::run, member); };
+  const auto step = [](const Report& r) { return r.run.step_times.empty() ? nullptr : &r.step; };
+  const auto residual = [](const Report& r) { return r.measured ? &r.comparison : nullptr; };
+  const auto prediction = [](const Report& r) -> const Result& { return r.predicted->result; };
+  return {
+      {"digest", [](const Report& r) { return to_hex(r.predicted->result.digest); }},
+      {"backend", &Report::backend, "that trained; replay: nothing was trained"},
+      {"data", &Report::data, kWhereSet},
+      {"steps", [](const Report& r) { return r.run.losses.size(); },
+       "updates done, resumed ones included"},
+      {"resumed_at", run(&BackendRun::first_step), kWhereSet},
+      {"stopped", run(&BackendRun::stopped)},
+      {"skipped", run(&BackendRun::skipped), "updates whose gradients had overflowed"},
+      {"loss", run(&BackendRun::losses), losses(), "by update; null where it is no finite number"},
+      {"step_seconds", step, measured_time(), "median; absent where no time is measured"},
+      {"step_times", run(&BackendRun::step_times), list_of(measured_time()), kWhereSet},
+      {"samples_per_second", run(&BackendRun::samples_per_second), number(kAmount), kWhereSet},
+      {"devices", run(&BackendRun::memory), list_of(object(device_memory_fields()))},
+      {"evaluation", &Report::evaluation, object(evaluation_fields())},
+      {"check", &Report::checked, object(check_fields()),
+       "the same training on a second backend; absent where it was stopped before it was done"},
+      measured("memory"),
+      measured("breakdown_seconds"),
+      measured("bubble_fraction", number().schema),
+      measured("exposed_communication_fraction", number().schema),
+      measured("mfu", number().schema),
+      {"residual", residual, object(residual_fields())},
+      {"predicted", prediction, object(result_fields())}};
 }
 
 }  // namespace
 
+const Fields<TrainingReport>& run_fields() {
+  static const Fields<TrainingReport> kFields = document_fields("trainyard/run", run_members());
+  return kFields;
+}
+
 std::string run_document(const TrainingReport& report) {
-  const BackendRun& run = report.run;
-  Json times = Json::list();
-  for (const Duration time : run.step_times) times.push(seconds_of(time));
-  Json json = Json::object();
-  json.set("schema", schema_name(schema("trainyard/run")));
-  json.set("digest", to_hex(report.predicted->result.digest));
-  json.set("backend", report.backend);
-  if (!report.data.empty()) json.set("data", report.data);
-  json.set("steps", static_cast<std::int64_t>(run.losses.size()));
-  if (run.first_step > 0) json.set("resumed_at", run.first_step);
-  json.set("stopped", run.stopped);
-  json.set("skipped", run.skipped);
-  json.set("loss", losses(run.losses));
-  if (!run.step_times.empty()) {
-    json.set("step_seconds", seconds_of(report.step));
-    json.set("step_times", std::move(times));
-  }
-  if (run.samples_per_second > 0) json.set("samples_per_second", run.samples_per_second);
-  json.set("devices", devices(run));
-  if (report.evaluation) {
-    Json evaluation = Json::object();
-    evaluation.set("loss", finite(report.evaluation->loss));
-    if (report.evaluation->accuracy >= 0) evaluation.set("accuracy", report.evaluation->accuracy);
-    evaluation.set("samples", report.evaluation->samples);
-    json.set("evaluation", std::move(evaluation));
-  }
-  if (report.checked) json.set("check", check_json(*report.checked));
-  if (report.measured) {
-    const Json measured = to_json(report.measured->result);
-    for (const char* key : {"memory", "breakdown_seconds", "bubble_fraction",
-                            "exposed_communication_fraction", "mfu"})
-      if (const Json* member = measured.find(key)) json.set(key, *member);
-    json.set("residual", residual(report.comparison));
-  }
-  json.set("predicted", to_json(report.predicted->result));
-  return write_json(json);
+  return write_json(run_fields().write(report));
 }
 
 std::string sparkline(const std::vector<double>& losses, std::size_t width) {

@@ -5,9 +5,11 @@
 #include <vector>
 
 #include "app/workspace/runs/training_run.h"
+#include "core/io/json/fields.h"
 
 namespace trainyard {
 
+const Fields<TrainingReport>& run_fields();
 std::string run_document(const TrainingReport&);
 
 /// The losses as one line of `width` characters, with higher bars for higher losses. If there are

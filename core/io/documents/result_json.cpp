@@ -6,13 +6,6 @@
 namespace trainyard {
 namespace {
 
-template <class T, class V>
-Form<Banded<T>> band(const Form<V>& number) {
-  return object(Fields<Banded<T>>{{"value", &Banded<T>::value, number},
-                                  {"low", &Banded<T>::low, number},
-                                  {"high", &Banded<T>::high, number}});
-}
-
 Fields<Result> model_fields() {
   return {{"name", &Result::model_name},
           {"parameters", &Result::parameters},

@@ -9,6 +9,14 @@
 
 namespace trainyard {
 
+/// Returns the form of a number with its range.
+template <class T, class V>
+Form<Banded<T>> band(const Form<V>& number) {
+  return object(Fields<Banded<T>>{{"value", &Banded<T>::value, number},
+                                  {"low", &Banded<T>::low, number},
+                                  {"high", &Banded<T>::high, number}});
+}
+
 /// What a Result does not hold itself is calculated, so the document is only written.
 const Fields<Result>& result_fields();
 Json to_json(const Result&);

@@ -17,6 +17,7 @@
 
 #include <initializer_list>
 #include <optional>
+#include <stdexcept>
 
 #include "core/io/json/form.h"
 #include "core/io/json/schema.h"
@@ -71,6 +72,8 @@ class Fields {
 
   const std::vector<JsonField<T>>& list() const { return list_; }
   std::vector<std::string> keys() const;
+  /// Throws std::out_of_range where there is no field of that key.
+  const JsonField<T>& at(std::string_view key) const;
   void add(JsonField<T> field) { list_.push_back(std::move(field)); }
   void add(const Fields& more) { list_.insert(list_.end(), more.list_.begin(), more.list_.end()); }
   /// Adds all fields of a part of a T, which are then only written.
@@ -272,6 +275,13 @@ std::vector<std::string> Fields<T>::keys() const {
   std::vector<std::string> keys;
   for (const JsonField<T>& field : list_) keys.push_back(field.key);
   return keys;
+}
+
+template <class T>
+const JsonField<T>& Fields<T>::at(std::string_view key) const {
+  for (const JsonField<T>& field : list_)
+    if (field.key == key) return field;
+  throw std::out_of_range("no field is called " + std::string(key));
 }
 
 template <class T>

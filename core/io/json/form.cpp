@@ -83,8 +83,7 @@ Form<double> number(const QuantityRange& of) {
 }
 
 Form<double> finite_number() {
-  return {type_schema("number"),
-          [](double value) { return std::isfinite(value) ? Json(value) : Json(); }};
+  return {Json::object(), [](double value) { return std::isfinite(value) ? Json(value) : Json(); }};
 }
 
 Form<std::int64_t> whole(std::int64_t low, std::int64_t high) {
