@@ -1,6 +1,6 @@
 // What late gradients do to what a network learns, on the CPU backend: eight stages of a residual
 // network with a layer each, trained to tell clusters of points apart, with the figures of PipeMare
-// (Yang et al., MLSys 2021) as bars.
+// (Yang et al., MLSys 2021) and of pipelined backpropagation (Kosson et al., MLSys 2021) as bars.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -103,6 +103,33 @@ TEST(LateGradients, T1AndT2LearnWhereAPlainPipelineDiverges) {
     EXPECT_GE(reached({"schedule=pipemare", "pipemare.reschedule=300"}), synchronous - 2);
     EXPECT_LT(reached({"schedule=pipemare", "pipemare.correct=off"}), 20);
   }
+}
+
+// One sample an update, up to 14 updates late, with the momentum and rate that keep the decay a
+// sample and the impulse of batches of 16: m = m16^(1 / 16), rate = rate16 (1 - m) / ((1 - m16)
+// 16).
+TEST(LateGradients, CompensatedSamplesLearnAsBatchesDo) {
+  constexpr double kBatch = 16, kPoint = 0.5;
+  Training batches;
+  batches.rate = 0.03;
+  batches.steps = 150;
+  Training samples = batches;
+  samples.momentum = std::pow(batches.momentum, 1 / kBatch);
+  samples.rate = batches.rate * (1 - samples.momentum) / ((1 - batches.momentum) * kBatch);
+  samples.steps = 16 * batches.steps;
+  const auto reached = [&](const Settings& settings) {
+    Settings all = {"schedule=pipelined-backprop", "global-batch=1", "micro-batch=1",
+                    "optimizer=momentum"};
+    all.insert(all.end(), settings.begin(), settings.end());
+    return accuracy(all, samples);
+  };
+  const double synchronous = accuracy(
+      {"schedule=1f1b", "global-batch=16", "micro-batch=16", "optimizer=momentum"}, batches);
+  EXPECT_GT(synchronous, 80);
+  const double compensated = reached({});
+  EXPECT_GE(compensated, synchronous - 1);
+  EXPECT_LE(reached({"pipelined-backprop.compensate=off", "pipelined-backprop.predict=none"}),
+            compensated + kPoint);
 }
 
 }  // namespace
