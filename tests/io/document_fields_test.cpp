@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "core/io/documents/calibration_json.h"
+#include "core/io/documents/cluster_json.h"
 #include "core/io/documents/order_json.h"
 #include "core/io/documents/plan_json.h"
 #include "core/io/documents/profile_json.h"
@@ -93,6 +94,29 @@ TEST(DocumentFields, OfAnOrder) {
   order.order = parse_order("d0/compute  0F0 0B0\n", {"order"});
   testing::is_in_all_three(order_fields(), order);
   EXPECT_EQ(to_text(order_of(order_document(order), "order.json")), to_text(order.order));
+}
+
+TEST(DocumentFields, OfACluster) {
+  Cluster cluster = make_cluster(device("h100-sxm"), 16);
+  Device& own = cluster.device;
+  own.id = "own", own.name = "Own", own.vendor = "us", own.year = 2030, own.units = 99;
+  own.scale_up_dimensions = 2, own.scale_up_topology = Topology::Torus, own.scale_up_domain = 64;
+  own.idle_power = {{77}, "a meter"};
+  own.price_low = Sourced<double>{1.5, "a bill"}, own.price_high = Sourced<double>{2.5, "a bill"};
+  for (Sourced<double>* share :
+       {&own.efficiency.product, &own.efficiency.eight_bit, &own.efficiency.tf32,
+        &own.efficiency.attention, &own.efficiency.memory, &own.efficiency.scale_up,
+        &own.efficiency.network, &own.efficiency.send, &own.efficiency.all_to_all})
+    *share = {0.515625, "a guess"};
+  cluster.name = "ours";
+  cluster.host_memory = {2048_GiB, "dmidecode"}, cluster.host_bandwidth = {{3e11}, "stream"};
+  cluster.levels = {{.name = "pod", .size = 8, .topology = Topology::Torus, .dimensions = {2, 4}},
+                    {.name = "rack", .size = 2, .topology = Topology::FatTree}};
+  for (Level& level : cluster.levels) {
+    level.bandwidth = {{5e10}, "a datasheet"}, level.latency = {3us, "a ping"};
+    level.oversubscription = 2, level.reduces = true, level.dimensions.resize(2, 1);
+  }
+  testing::is_in_all_three(cluster_fields(), cluster);
 }
 
 TEST(DocumentFields, OfADefectOfATrace) {

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "core/base/units_text.h"
-#include "core/io/json/schema.h"
 
 namespace trainyard {
 namespace {
@@ -48,44 +47,6 @@ Sourced<T> read_sourced(const JsonCursor& at) {
   return number;
 }
 
-// These visit the members of a Device and of an Efficiency, which are listed once for reading and
-// writing.
-template <class E, class Visit>
-void each_share(E& e, Visit&& visit) {
-  visit("product", e.product);
-  visit("eight_bit", e.eight_bit);
-  visit("tf32", e.tf32);
-  visit("attention", e.attention);
-  visit("memory", e.memory);
-  visit("scale_up", e.scale_up);
-  visit("network", e.network);
-  visit("send", e.send);
-  visit("all_to_all", e.all_to_all);
-}
-
-template <class D, class Visit>
-void each_number(D& d, Visit&& visit) {
-  visit("memory", d.memory);
-  visit("memory_bandwidth", d.memory_bandwidth);
-  visit("scale_up", d.scale_up);
-  visit("scale_up_latency", d.scale_up_latency);
-  visit("host_link", d.host_link);
-  visit("network", d.network);
-  visit("network_latency", d.network_latency);
-  visit("launch", d.launch);
-  visit("message_start", d.message_start);
-  visit("context", d.context);
-  visit("power", d.power);
-}
-
-template <class D, class Visit>
-void each_text(D& d, Visit&& visit) {
-  visit("name", d.name);
-  visit("vendor", d.vendor);
-  visit("memory_kind", d.memory_kind);
-  visit("scale_up_kind", d.scale_up_kind);
-}
-
 const Device* in_catalogue(const std::string& id) {
   const auto all = devices();
   const auto found =
@@ -100,14 +61,6 @@ Json peaks_json(const std::vector<Peak>& peaks) {
   return out;
 }
 
-Json efficiency_json(const Efficiency& efficiency) {
-  Json out = Json::object();
-  each_share(efficiency, [&](const char* key, const Sourced<double>& share) {
-    out.set(key, sourced_json(share));
-  });
-  return out;
-}
-
 // Returns the catalogue's device from which the rest may be taken; null where that device has a
 // price and ours has none, because a document cannot remove a price.
 const Device* base_of(const Device& device) {
@@ -115,46 +68,6 @@ const Device* base_of(const Device& device) {
   const bool lacks =
       base && ((base->price_low && !device.price_low) || (base->price_high && !device.price_high));
   return lacks ? nullptr : base;
-}
-
-// Members that are equal to the base's are left out, where there is a base.
-Json members_json(const Device& device, const Device* base) {
-  const Device blank;
-  const Device& from = base ? *base : blank;
-  Json out = Json::object();
-  out.set(base ? "base" : "id", device.id);
-  each_text(device, [&](const char* key, const std::string& text) { out.set(key, text); });
-  each_number(device,
-              [&](const char* key, const auto& number) { out.set(key, sourced_json(number)); });
-  out.set("year", device.year).set("units", device.units);
-  out.set("peaks", peaks_json(device.peaks)).set("efficiency", efficiency_json(device.efficiency));
-  out.set("scale_up_topology", to_string(device.scale_up_topology));
-  out.set("scale_up_dimensions", device.scale_up_dimensions)
-      .set("scale_up_domain", device.scale_up_domain);
-  if (device.idle_power != from.idle_power) out.set("idle_power", sourced_json(device.idle_power));
-  if (device.price_low != from.price_low && device.price_low)
-    out.set("price_low", sourced_json(*device.price_low));
-  if (device.price_high != from.price_high && device.price_high)
-    out.set("price_high", sourced_json(*device.price_high));
-  return out;
-}
-
-Json device_json(const Device& device) {
-  const Device* base = base_of(device);
-  return base && *base == device ? Json(device.id) : members_json(device, base);
-}
-
-Json level_json(const Level& level) {
-  Json out = Json::object();
-  out.set("name", level.name).set("size", level.size).set("topology", to_string(level.topology));
-  out.set("bandwidth", sourced_json(level.bandwidth)).set("latency", sourced_json(level.latency));
-  if (level.oversubscription != 1) out.set("oversubscription", level.oversubscription);
-  if (level.reduces) out.set("reduces", true);
-  if (level.dimensions.empty()) return out;
-  Json extents = Json::list();
-  for (const int extent : level.dimensions) extents.push(extent);
-  out.set("dimensions", extents);
-  return out;
 }
 
 Topology read_topology(const JsonCursor& at) {
@@ -166,8 +79,8 @@ Topology read_topology(const JsonCursor& at) {
   return kAll[std::find(names.begin(), names.end(), name) - names.begin()];
 }
 
-void read_peaks(const JsonCursor& at, std::vector<Peak>& peaks) {
-  peaks.clear();
+std::vector<Peak> read_peaks(const JsonCursor& at) {
+  std::vector<Peak> peaks;
   for (const std::string& key : at.keys()) {
     const auto type = parse_dtype(key);
     if (!type)
@@ -178,61 +91,7 @@ void read_peaks(const JsonCursor& at, std::vector<Peak>& peaks) {
   }
   std::stable_sort(peaks.begin(), peaks.end(),
                    [](const Peak& a, const Peak& b) { return a.type < b.type; });
-}
-
-void read_efficiency(const JsonCursor& at, Efficiency& efficiency) {
-  std::vector<std::string> known;
-  each_share(efficiency, [&](const char* key, Sourced<double>& share) {
-    known.emplace_back(key);
-    const auto member = at.find(key);
-    if (!member) return;
-    share = read_sourced<double>(*member);
-    if (!(share.value > 0 && share.value <= 1))
-      member->refuse("expected a share above 0 and at most 1");
-  });
-  at.expect_keys(known);
-}
-
-void expect_device_keys(const JsonCursor& at) {
-  Device any;
-  std::vector<std::string> known = {"id",
-                                    "base",
-                                    "year",
-                                    "units",
-                                    "peaks",
-                                    "efficiency",
-                                    "idle_power",
-                                    "price_low",
-                                    "price_high",
-                                    "scale_up_topology",
-                                    "scale_up_dimensions",
-                                    "scale_up_domain"};
-  each_text(any, [&](const char* key, const auto&) { known.emplace_back(key); });
-  each_number(any, [&](const char* key, const auto&) { known.emplace_back(key); });
-  at.expect_keys(known);
-}
-
-void read_price(const JsonCursor& at, const char* key, std::optional<Sourced<double>>& price) {
-  const auto member = at.find(key);
-  if (!member) return;
-  price = read_sourced<double>(*member);
-  if (!(price->value >= 0) || !std::isfinite(price->value))
-    member->refuse("expected US dollars an hour, at least 0");
-}
-
-// Without a base every number that a cost or a verdict needs is required; the others have defaults.
-void read_numbers(const JsonCursor& at, bool required, Device& device) {
-  each_text(device, [&](const char* key, std::string& text) {
-    if (const auto member = at.find(key)) text = member->text();
-  });
-  each_number(device, [&]<class T>(const char* key, Sourced<T>& number) {
-    if (required || at.has(key)) number = read_sourced<T>(at.at(key));
-  });
-  if (required || at.has("peaks")) read_peaks(at.at("peaks"), device.peaks);
-  if (const auto member = at.find("efficiency")) read_efficiency(*member, device.efficiency);
-  if (const auto member = at.find("idle_power")) device.idle_power = read_sourced<Watts>(*member);
-  read_price(at, "price_low", device.price_low);
-  read_price(at, "price_high", device.price_high);
+  return peaks;
 }
 
 // Adds the place to an error that has none.
@@ -245,89 +104,186 @@ auto placed(const JsonCursor& at, F&& make) {
   }
 }
 
+// A number, or an object with the number and its source.
+template <class T>
+Form<Sourced<T>> sourced() {
+  const char* plain = std::is_same_v<T, double> ? "number" : "string";
+  return {one_of_schema({type_schema(plain), type_schema("object")}), sourced_json<T>,
+          read_sourced<T>};
+}
+
+Form<Sourced<double>> share_form() {
+  Form<Sourced<double>> form = sourced<double>();
+  form.read = [](const JsonCursor& at) {
+    const Sourced<double> share = read_sourced<double>(at);
+    if (!(share.value > 0 && share.value <= 1)) at.refuse("expected a share above 0 and at most 1");
+    return share;
+  };
+  return form;
+}
+
+Form<Sourced<double>> price_form() {
+  Form<Sourced<double>> form = sourced<double>();
+  form.read = [](const JsonCursor& at) {
+    const Sourced<double> price = read_sourced<double>(at);
+    if (!(price.value >= 0) || !std::isfinite(price.value))
+      at.refuse("expected US dollars an hour, at least 0");
+    return price;
+  };
+  return form;
+}
+
+Form<Topology> topology_form() {
+  return {text().schema, [](Topology topology) { return Json(to_string(topology)); },
+          read_topology};
+}
+
+Fields<Efficiency> efficiency_fields() {
+  const Form<Sourced<double>> share = share_form();
+  return {{"product", &Efficiency::product, share, kDefaulted},
+          {"eight_bit", &Efficiency::eight_bit, share, kDefaulted},
+          {"tf32", &Efficiency::tf32, share, kDefaulted},
+          {"attention", &Efficiency::attention, share, kDefaulted},
+          {"memory", &Efficiency::memory, share, kDefaulted},
+          {"scale_up", &Efficiency::scale_up, share, kDefaulted},
+          {"network", &Efficiency::network, share, kDefaulted},
+          {"send", &Efficiency::send, share, kDefaulted},
+          {"all_to_all", &Efficiency::all_to_all, share, kDefaulted}};
+}
+
+// What a base has too is left out where it is equal. Without a base every number that a cost or a
+// verdict needs is required; the others have defaults.
+Fields<Device> device_fields(const Device* base) {
+  const Presence needed = base ? kDefaulted : Presence::Always;
+  const auto unlike_base = [from = base ? *base : Device{}](auto member) {
+    return [from, member](const Device& d) {
+      return d.*member == from.*member ? nullptr : &(d.*member);
+    };
+  };
+  const auto price = [unlike_base](std::optional<Sourced<double>> Device::* member) {
+    return [unlike = unlike_base(member)](const Device& d) {
+      const std::optional<Sourced<double>>* found = unlike(d);
+      return found ? *found : std::nullopt;
+    };
+  };
+  const auto id = [](bool there) {
+    return [there](const Device& d) { return there ? &d.id : nullptr; };
+  };
+  const auto read_id = [](Device& d, const JsonCursor& at) { d.id = at.text(); };
+  const auto read_idle = [](Device& d, const JsonCursor& at) {
+    d.idle_power = read_sourced<Watts>(at);
+  };
+  const auto read_price = [](std::optional<Sourced<double>> Device::* member) {
+    return [member](Device& d, const JsonCursor& at) { d.*member = price_form().read(at); };
+  };
+  const Form<std::int64_t> count = whole(0, kMostDevices);
+  Fields<Device> fields = {{"base", id(base != nullptr), [](Device&, const JsonCursor&) {}}};
+  // A document without a base must have an id of its own.
+  if (base)
+    fields.add({"id", id(false), read_id});
+  else
+    fields.add({"id", &Device::id});
+  fields.add(
+      {{"name", &Device::name, kDefaulted},
+       {"vendor", &Device::vendor, kDefaulted},
+       {"memory_kind", &Device::memory_kind, kDefaulted},
+       {"scale_up_kind", &Device::scale_up_kind, kDefaulted},
+       {"memory", &Device::memory, sourced<Bytes>(), needed},
+       {"memory_bandwidth", &Device::memory_bandwidth, sourced<BytesPerSecond>(), needed},
+       {"scale_up", &Device::scale_up, sourced<BytesPerSecond>(), needed},
+       {"scale_up_latency", &Device::scale_up_latency, sourced<Duration>(), needed},
+       {"host_link", &Device::host_link, sourced<BytesPerSecond>(), needed},
+       {"network", &Device::network, sourced<BytesPerSecond>(), needed},
+       {"network_latency", &Device::network_latency, sourced<Duration>(), needed},
+       {"launch", &Device::launch, sourced<Duration>(), needed},
+       {"message_start", &Device::message_start, sourced<Duration>(), needed},
+       {"context", &Device::context, sourced<Bytes>(), needed},
+       {"power", &Device::power, sourced<Watts>(), needed},
+       {"peaks", &Device::peaks,
+        Form<std::vector<Peak>>{type_schema("object"), peaks_json, read_peaks}, needed},
+       {"efficiency", &Device::efficiency, kDefaulted, object(efficiency_fields()),
+        [](Device& d, const JsonCursor& at) { efficiency_fields().read(at, d.efficiency); }},
+       {"idle_power", unlike_base(&Device::idle_power), sourced<Watts>(), read_idle},
+       {"price_low", price(&Device::price_low), price_form(), read_price(&Device::price_low)},
+       {"price_high", price(&Device::price_high), price_form(), read_price(&Device::price_high)},
+       {"year", &Device::year, whole(0, 9999), kDefaulted},
+       {"units", &Device::units, count, kDefaulted},
+       {"scale_up_topology", &Device::scale_up_topology, topology_form(), kDefaulted},
+       {"scale_up_dimensions", &Device::scale_up_dimensions, whole(0, 3), kDefaulted},
+       {"scale_up_domain", &Device::scale_up_domain, whole(1, kMostDevices), kDefaulted}});
+  return fields;
+}
+
+Json device_json(const Device& device) {
+  const Device* base = base_of(device);
+  return base && *base == device ? Json(device.id) : device_fields(base).write(device);
+}
+
 Device read_device(const JsonCursor& at) {
   const auto named = [](const JsonCursor& id) {
     return placed(id, [&] { return device(id.text()); });
   };
   if (at.value().text()) return named(at);
-  expect_device_keys(at);
-  const auto base = at.find("base");
-  Device result = base ? named(*base) : Device{};
-  if (!base || at.has("id")) result.id = at.at("id").text();
-  read_numbers(at, !base, result);
-  if (const auto member = at.find("year")) result.year = static_cast<int>(member->integer(0, 9999));
-  if (const auto member = at.find("units"))
-    result.units = static_cast<int>(member->integer(0, kMostDevices));
-  if (const auto member = at.find("scale_up_topology"))
-    result.scale_up_topology = read_topology(*member);
-  if (const auto member = at.find("scale_up_dimensions"))
-    result.scale_up_dimensions = static_cast<int>(member->integer(0, 3));
-  if (const auto member = at.find("scale_up_domain"))
-    result.scale_up_domain = member->integer(1, kMostDevices);
+  const auto name = at.find("base");
+  if (!name) return device_fields(nullptr).read(at);
+  const Device base = named(*name);
+  Device result = base;
+  device_fields(&base).read(at, result);
   return result;
 }
 
-Level read_level(const JsonCursor& at) {
-  at.expect_keys({"name", "size", "topology", "bandwidth", "latency", "oversubscription",
-                  "dimensions", "reduces"});
-  Level level;
-  level.name = at.at("name").text();
-  level.size = at.at("size").integer(1, kMostDevices);
-  level.bandwidth = read_sourced<BytesPerSecond>(at.at("bandwidth"));
-  level.latency = read_sourced<Duration>(at.at("latency"));
-  if (const auto member = at.find("topology")) level.topology = read_topology(*member);
-  if (const auto member = at.find("oversubscription")) level.oversubscription = member->number();
-  if (const auto member = at.find("reduces")) level.reduces = member->boolean();
-  if (const auto member = at.find("dimensions"))
-    for (const JsonCursor& extent : member->items())
-      level.dimensions.push_back(static_cast<int>(extent.integer(1, kMostDevices)));
-  return level;
+Fields<Level> level_fields() {
+  const auto oversubscription = [](const Level& level) {
+    return level.oversubscription == 1 ? nullptr : &level.oversubscription;
+  };
+  return {{"name", &Level::name},
+          {"size", &Level::size, whole(1, kMostDevices)},
+          {"bandwidth", &Level::bandwidth, sourced<BytesPerSecond>()},
+          {"latency", &Level::latency, sourced<Duration>()},
+          {"topology", &Level::topology, topology_form(), kDefaulted},
+          {"oversubscription", oversubscription,
+           [](Level& level, const JsonCursor& at) { level.oversubscription = at.number(); }},
+          {"reduces", &Level::reduces, kWhereSet},
+          {"dimensions", &Level::dimensions, list_of(whole(1, kMostDevices)), kWhereSet}};
 }
 
-std::vector<Level> read_levels(const JsonCursor& at, const Device& device, std::int64_t count) {
-  const auto member = at.find("levels");
-  if (!member) return placed(at, [&] { return make_cluster(device, count).levels; });
-  std::vector<Level> levels;
-  for (const JsonCursor& level : member->items()) levels.push_back(read_level(level));
-  return levels;
+template <class T>
+JsonField<Cluster> host_field(const char* key, Sourced<T> Cluster::* member) {
+  return {
+      key,
+      [member](const Cluster& c) { return (c.*member).value.value > 0 ? &(c.*member) : nullptr; },
+      sourced<T>(),
+      [member](Cluster& c, const JsonCursor& at) { c.*member = read_sourced<T>(at); }};
 }
 
 }  // namespace
 
-Json to_json(const Device& device) { return members_json(device, nullptr); }
+Json to_json(const Device& device) { return device_fields(nullptr).write(device); }
 
-Json to_json(const Cluster& cluster) {
-  Json out = Json::object();
-  out.set("schema", schema_name(schema(kClusterSchema)))
-      .set("name", cluster.name)
-      .set("count", cluster.count);
-  out.set("device", device_json(cluster.device));
-  Json levels = Json::list();
-  for (const Level& level : cluster.levels) levels.push(level_json(level));
-  out.set("levels", levels);
-  if (cluster.host_memory.value.value > 0)
-    out.set("host_memory", sourced_json(cluster.host_memory));
-  if (cluster.host_bandwidth.value.value > 0)
-    out.set("host_bandwidth", sourced_json(cluster.host_bandwidth));
-  return out;
+const Fields<Cluster>& cluster_fields() {
+  static const Fields<Cluster> kFields = document_fields<Cluster>(
+      kClusterSchema, {{"device", &Cluster::device,
+                        Form<Device>{one_of_schema({text().schema, type_schema("object")}),
+                                     device_json, read_device}},
+                       {"count", &Cluster::count, whole(1, kMostDevices)},
+                       {"levels", &Cluster::levels, list_of(object(level_fields())), kDefaulted},
+                       host_field("host_memory", &Cluster::host_memory),
+                       host_field("host_bandwidth", &Cluster::host_bandwidth),
+                       {"name", &Cluster::name, kDefaulted}});
+  return kFields;
 }
+
+Json to_json(const Cluster& cluster) { return cluster_fields().write(cluster); }
 
 std::string write_cluster(const Cluster& cluster) { return write_json(to_json(cluster)); }
 
 Cluster read_cluster(std::string_view text, const std::string& source) {
   const Json document = read_document(text, kClusterSchema, source);
   const JsonCursor at(document, source);
-  at.expect_keys({"schema", "name", "count", "device", "levels", "host_memory", "host_bandwidth"});
-  Cluster cluster;
-  cluster.device = read_device(at.at("device"));
-  cluster.count = at.at("count").integer(1, kMostDevices);
-  cluster.levels = read_levels(at, cluster.device, cluster.count);
-  if (const auto member = at.find("host_memory"))
-    cluster.host_memory = read_sourced<Bytes>(*member);
-  if (const auto member = at.find("host_bandwidth"))
-    cluster.host_bandwidth = read_sourced<BytesPerSecond>(*member);
-  const auto name = at.find("name");
-  cluster.name = name ? name->text() : cluster.device.id + ":" + std::to_string(cluster.count);
+  Cluster cluster = cluster_fields().read(at);
+  if (!at.has("levels"))
+    cluster.levels = placed(at, [&] { return make_cluster(cluster.device, cluster.count).levels; });
+  if (!at.has("name")) cluster.name = cluster.device.id + ":" + std::to_string(cluster.count);
   Diagnostics found = check(cluster);
   for (Diagnostic& wrong : found) wrong.place = at.place();
   throw_if_errors(found);

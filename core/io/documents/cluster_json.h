@@ -6,10 +6,11 @@
 #include <string_view>
 
 #include "core/cluster/cluster.h"
-#include "core/io/json/json.h"
+#include "core/io/json/fields.h"
 
 namespace trainyard {
 
+const Fields<Cluster>& cluster_fields();
 /// Returns canonical text; read_cluster() returns an equal cluster. A device that is equal to one
 /// of the catalogue is written as its id, another as an object whose "base" names the catalogue's
 /// device from which the members not given are taken.

@@ -6,13 +6,13 @@
 namespace trainyard {
 namespace {
 
-Fields<Result> model_fields() {
+Fields<Result> model_part_fields() {
   return {{"name", &Result::model_name},
           {"parameters", &Result::parameters},
           {"active_parameters", &Result::active_parameters}};
 }
 
-Fields<Result> cluster_fields() {
+Fields<Result> cluster_part_fields() {
   return {{"name", &Result::cluster_name},
           {"devices", &Result::devices, whole(1)},
           {"device", &Result::device_name},
@@ -305,8 +305,8 @@ Fields<Result> result_members() {
   };
   Fields<Result> all = {{"digest", [](const Result& r) { return to_hex(r.digest); }},
                         {"fidelity", &Result::fidelity},
-                        {"model", model_fields()},
-                        {"cluster", cluster_fields()},
+                        {"model", model_part_fields()},
+                        {"cluster", cluster_part_fields()},
                         {"plan", &Result::plan, object(plan_fields())},
                         {"verdict", &Result::verdict, object(verdict_fields())}};
   all.add(speed_fields());

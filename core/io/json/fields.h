@@ -2,8 +2,8 @@
 // object all follow from one list, so that none of the three can lack a field.
 //
 //  const Fields<Point>& point_fields() {
-//    static const Fields<Point> kFields = {{"name", &Point::name, kWhereSet, "as the user wrote
-//    it"},
+//    static const Fields<Point> kFields = {{"name", &Point::name, kWhereSet,
+//                                           "as the user wrote it"},
 //                                          {"bytes", &Point::bytes},
 //                                          {"share", &Point::share, number(kShare)}};
 //    return kFields;

@@ -61,14 +61,16 @@ Form<std::vector<V>> list_of(Form<V> item,
     for (const V& value : values) list.push(write(value));
     return list;
   };
-  const auto read = [read = item.read, most, what](const JsonCursor& at) {
-    const std::vector<JsonCursor> items = at.items();
-    if (items.size() > most) at.expected("at most " + std::to_string(most) + " " + what);
-    std::vector<V> values;
-    for (const JsonCursor& one : items) values.push_back(read(one));
-    return values;
-  };
-  return {list_schema(item.schema), write, read};
+  Form<std::vector<V>> form = {list_schema(item.schema), write};
+  if (item.read)
+    form.read = [read = item.read, most, what](const JsonCursor& at) {
+      const std::vector<JsonCursor> items = at.items();
+      if (items.size() > most) at.expected("at most " + std::to_string(most) + " " + what);
+      std::vector<V> values;
+      for (const JsonCursor& one : items) values.push_back(read(one));
+      return values;
+    };
+  return form;
 }
 
 /// Returns the number in a quantity or an id, the seconds of a duration, the word of an
