@@ -194,8 +194,7 @@ template <class Entry>
 Fields<std::vector<Entry>> list_document(const char* kind, const char* key, Fields<Entry> entry) {
   using List = std::vector<Entry>;
   add_figures(entry, &Entry::figures);
-  return document_fields<List>(
-      kind, {{key, [](const List& all) -> const List& { return all; }, list_of(object(entry))}});
+  return document_fields<List>(kind, {{key, std::identity(), list_of(object(entry))}});
 }
 
 Fields<std::vector<Wrapping>> wrapping_fields() {

@@ -113,9 +113,8 @@ using Lessons = std::vector<Lesson>;
 Fields<Lessons> lessons_fields() {
   Fields<Lesson> lesson = lesson_head_fields();
   lesson.add({"steps", [](const Lesson& of) { return of.steps.size(); }, whole(1)});
-  return document_fields<Lessons>(
-      "trainyard/lessons", {{"lessons", [](const Lessons& all) -> const Lessons& { return all; },
-                             list_of(object(lesson))}});
+  return document_fields<Lessons>("trainyard/lessons",
+                                  {{"lessons", std::identity(), list_of(object(lesson))}});
 }
 
 struct FigureOf {
@@ -161,10 +160,8 @@ Fields<std::vector<FigureOf>> figure_list_fields() {
       {"unit", [](const FigureOf& of) { return of.computed.figure->unit.name; }},
       {"words", figure(&LessonFigure::words)},
       {"against", claims_of, list_of(object(claim_fields()))}};
-  return document_fields<Figures>(
-      "trainyard/lesson-figures",
-      {{"figures", [](const Figures& all) -> const Figures& { return all; },
-        list_of(object(one))}});
+  return document_fields<Figures>("trainyard/lesson-figures",
+                                  {{"figures", std::identity(), list_of(object(one))}});
 }
 
 struct ClassAnswers {
