@@ -6,6 +6,7 @@
 
 #include "core/io/bytes/files.h"
 #include "core/io/bytes/limits.h"
+#include "core/io/json/fields.h"
 
 namespace trainyard {
 namespace {

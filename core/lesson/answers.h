@@ -6,10 +6,12 @@
 #include <string_view>
 #include <vector>
 
-#include "core/io/json/fields.h"
 #include "core/lesson/lesson.h"
 
 namespace trainyard {
+
+template <class T>
+class Fields;
 
 struct LessonAnswer {
   int lesson = 0;
@@ -43,6 +45,7 @@ void forget_answers(LessonAnswers&, int lesson);
 void keep_progress(LessonAnswers&, int lesson, int step, bool passed);
 int seen_step(const LessonAnswers&, int lesson);  // 0 = none
 
+/// The members of the document (core/io/json/fields.h).
 const Fields<LessonAnswers>& answers_fields();
 /// Returns a trainyard/answers@1 document; equal answers give equal bytes.
 std::string answers_document(const LessonAnswers&);

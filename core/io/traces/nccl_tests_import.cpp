@@ -8,6 +8,7 @@
 
 #include "core/base/error.h"
 #include "core/base/number_text.h"
+#include "core/io/json/fields.h"
 
 namespace trainyard {
 namespace {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "core/base/units.h"
-#include "core/io/json/fields.h"
+#include "core/io/json/json.h"
 
 namespace trainyard {
 
