@@ -17,14 +17,14 @@ namespace {
 
 constexpr std::size_t kSteps = 24;  // between 0 and a whole cycle
 
-using Changes = std::vector<std::string>;  // each an argument of --set
+using SetWords = std::vector<std::string>;  // each an argument of --set
 
 struct Asked {
   Scenario scenario;
   OnceOptions options;
 };
 
-WaveAlternative without_waves(const Asked& asked, std::string name, const Changes& changes) {
+WaveAlternative without_waves(const Asked& asked, std::string name, const SetWords& changes) {
   WaveAlternative found;
   found.name = std::move(name);
   Scenario scenario = asked.scenario;
@@ -46,13 +46,13 @@ WaveAlternative without_waves(const Asked& asked, std::string name, const Change
 
 // The settings of one wave that updates its weights from as many samples: those of a step where the
 // waves' gradients are added up, else those of one wave's share.
-Changes one_wave(const Plan& plan, int waves) {
+SetWords one_wave(const Plan& plan, int waves) {
   const bool added_up = setting(plan, "tick-tock.sync") == "accumulate";
   return {"schedule=1f1b",
           fmt::format("global-batch={}", added_up ? plan.batch.global : plan.batch.global / waves)};
 }
 
-Changes doubled(const Plan& plan, int waves) {
+SetWords doubled(const Plan& plan, int waves) {
   return {"schedule=1f1b", fmt::format("global-batch={}", plan.batch.global),
           fmt::format("micro-batch={}", plan.batch.micro * waves)};
 }
@@ -61,7 +61,7 @@ std::vector<WaveAlternative> alternatives_of(const Asked& asked, int waves, Byte
   const Plan& plan = asked.scenario.plan;
   std::vector<WaveAlternative> all(2);
   const std::string larger = fmt::format("{} \u00D7 batch", waves);
-  const Changes changes = doubled(plan, waves);
+  const SetWords changes = doubled(plan, waves);
   in_parallel(2, [&](std::size_t i) {
     all[i] = i == 0 ? without_waves(asked, "one wave", one_wave(plan, waves))
                     : without_waves(asked, larger, changes);
@@ -69,7 +69,7 @@ std::vector<WaveAlternative> alternatives_of(const Asked& asked, int waves, Byte
   if (!all[1].refused.empty() || all[1].peak <= lowest) return all;
   // What recomputes less is faster: the first one that is small enough is the one.
   for (const char* policy : {"selective", "full"}) {
-    Changes recomputed = changes;
+    SetWords recomputed = changes;
     recomputed.push_back(std::string("recompute=") + policy);
     WaveAlternative one = without_waves(asked, larger + ", recomputed", recomputed);
     const bool last = std::string_view(policy) == "full";

@@ -36,6 +36,7 @@ constexpr std::array kSchemas = {
     Schema{"trainyard/knobs", "strips of a plan's knobs"},
     Schema{"trainyard/scaling", "a study of scaling"},
     Schema{"trainyard/tune", "a tuning"},
+    Schema{"trainyard/waves", "waves that share a device"},
     Schema{"trainyard/flip", "what would let another plan win"},
     Schema{"trainyard/boundary", "the largest or smallest that fits"},
     Schema{"trainyard/owners", "who owns the memory at its peak"},
