@@ -7,6 +7,7 @@
 
 #include "backends/cpu/execution/evaluation.h"
 #include "core/model/graph_builder.h"
+#include "tests/support/cases.h"
 #include "tests/support/cpu_training.h"
 #include "tests/support/layers.h"
 
@@ -17,6 +18,7 @@ using testing::CpuRun;
 using testing::Settings;
 
 constexpr int kLateStages = 8;
+constexpr const char* kTrainedElsewhere = "training under sanitizers is what EveryPlan does";
 constexpr std::int64_t kPointSize = 16, kClusters = 10;
 
 // A point is the middle of its cluster with noise; samples that are never trained on follow behind
@@ -76,18 +78,19 @@ Model residual_layers() {
 }
 
 // In percent of points that were never trained on.
-double accuracy(const Settings& settings, const Training& training) {
-  Settings all = {"pp=8", "optimizer=sgd"};
+double accuracy(const Settings& settings, const Training& training, int stages = kLateStages) {
+  const std::string pipeline = "pp=" + std::to_string(stages);
+  Settings all = {pipeline, "optimizer=sgd"};
   all.insert(all.end(), settings.begin(), settings.end());
   const ClusteredPoints points;
-  const CpuRun run =
-      testing::train_on_cpu(residual_layers(), kLateStages, all, training, {}, points);
+  const CpuRun run = testing::train_on_cpu(residual_layers(), stages, all, training, {}, points);
   return 100 * evaluate(run.workload, run.parameters, points, 1000).accuracy;
 }
 
 // Every microbatch is an update, so that gradients are up to 15 updates late. The rate is one at
 // which the synchronous plan learns and a plan that does nothing about delays does not.
 TEST(LateGradients, T1AndT2LearnWhereAPlainPipelineDiverges) {
+  if (testing::sanitized()) GTEST_SKIP() << kTrainedElsewhere;
   for (const std::uint64_t seed : {1u, 2u}) {
     Training training;
     training.rate = 0.3;
@@ -109,6 +112,7 @@ TEST(LateGradients, T1AndT2LearnWhereAPlainPipelineDiverges) {
 // sample and the impulse of batches of 16: m = m16^(1 / 16), rate = rate16 (1 - m) / ((1 - m16)
 // 16).
 TEST(LateGradients, CompensatedSamplesLearnAsBatchesDo) {
+  if (testing::sanitized()) GTEST_SKIP() << kTrainedElsewhere;
   constexpr double kBatch = 16, kPoint = 0.5;
   Training batches;
   batches.rate = 0.03;
@@ -130,6 +134,31 @@ TEST(LateGradients, CompensatedSamplesLearnAsBatchesDo) {
   EXPECT_GE(compensated, synchronous - 1);
   EXPECT_LE(reached({"pipelined-backprop.compensate=off", "pipelined-backprop.predict=none"}),
             compensated + kPoint);
+}
+
+// Two waves of 8 samples, each updating the weights under the other, against one batch of 16: alike
+// where the rate suits both, and a rate which the batch survives is too large for the waves.
+TEST(LateGradients, WavesLearnAsTheDoubledBatchBelowTheirOwnCeiling) {
+  if (testing::sanitized()) GTEST_SKIP() << kTrainedElsewhere;
+  const auto reached = [](double rate, std::uint64_t seed, const Settings& settings) {
+    Training training;
+    training.rate = rate;
+    training.steps = 300;
+    training.seed = seed;
+    Settings all = {"global-batch=16", "optimizer=momentum"};
+    all.insert(all.end(), settings.begin(), settings.end());
+    return accuracy(all, training, 1);
+  };
+  const Settings waves = {"schedule=tick-tock", "micro-batch=8"},
+                 batch = {"schedule=1f1b", "micro-batch=16"};
+  double of_waves = 0, of_batch = 0;  // mean of two seeds
+  for (const std::uint64_t seed : {1u, 2u}) {
+    of_waves += reached(0.02, seed, waves) / 2, of_batch += reached(0.02, seed, batch) / 2;
+    EXPECT_LT(reached(0.24, seed, waves), 20);
+    EXPECT_GT(reached(0.24, seed, batch), 70);
+  }
+  EXPECT_GT(of_batch, 90);
+  EXPECT_GE(of_waves, of_batch - 1);
 }
 
 }  // namespace
