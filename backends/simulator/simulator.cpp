@@ -5,6 +5,7 @@
 
 #include "backends/deadlock.h"
 #include "backends/shared_resource.h"
+#include "core/program/successors.h"
 #include "core/timeline/metrics.h"
 
 namespace trainyard {
@@ -19,6 +20,7 @@ class EventLoop {
       : program_(program),
         prices_(prices),
         options_(options),
+        successors_(program),
         work_(program.instructions.size()),
         next_(program.streams.size(), 0) {
     timeline_.backend = "simulator";
@@ -30,7 +32,8 @@ class EventLoop {
     resources_.resize(std::size_t{per_device} * static_cast<std::size_t>(program.devices));
     busy_.resize(static_cast<std::size_t>(program.devices));
     per_device_ = per_device;
-    link_successors();
+    for (std::uint32_t i = 0; i < work_.size(); ++i)
+      work_[i].pending = program.instructions[i].afters + 1;
     place(per_device);
   }
 
@@ -93,22 +96,6 @@ class EventLoop {
     std::uint32_t stream = 0;
     std::uint32_t resource = 0;  // index into resources_
   };
-
-  // Who waits for whom, the other way round.
-  void link_successors() {
-    first_successor_.assign(program_.instructions.size() + 1, 0);
-    for (InstructionId id : program_.after) ++first_successor_[id.value + 1];
-    for (std::size_t i = 1; i < first_successor_.size(); ++i)
-      first_successor_[i] += first_successor_[i - 1];
-    successors_.resize(program_.after.size());
-    std::vector<std::uint32_t> at(first_successor_.begin(), first_successor_.end() - 1);
-    for (std::uint32_t i = 0; i < program_.instructions.size(); ++i) {
-      const Instruction& in = program_.instructions[i];
-      work_[i].pending = in.afters + 1;
-      for (std::uint32_t k = 0; k < in.afters; ++k)
-        successors_[at[program_.after[in.first_after + k].value]++] = i;
-    }
-  }
 
   void place(std::uint32_t per_device) {
     for (std::uint32_t s = 0; s < program_.streams.size(); ++s) {
@@ -186,8 +173,7 @@ class EventLoop {
     const std::uint32_t s = work_[id].stream;
     ++next_[s];
     reach_head(s, now);
-    for (std::uint32_t k = first_successor_[id]; k < first_successor_[id + 1]; ++k)
-      release(successors_[k], now);
+    for (const std::uint32_t next : successors_.of(id)) release(next, now);
   }
 
   void report(std::size_t ended) {
@@ -201,8 +187,9 @@ class EventLoop {
   const Program& program_;
   const TaskPrices& prices_;
   const RunOptions& options_;
+  const Successors successors_;
   std::vector<Work> work_;
-  std::vector<std::uint32_t> next_, first_successor_, successors_;
+  std::vector<std::uint32_t> next_;
   std::vector<SharedResource> resources_;
   struct Busy {
     int computing = 0, communicating = 0;

@@ -6,6 +6,8 @@
 #include <set>
 #include <utility>
 
+#include "core/program/successors.h"
+
 namespace trainyard {
 namespace {
 
@@ -57,19 +59,10 @@ std::vector<HeldLane> lanes_of(const Program& program, const Order& order) {
 class LaneLayout {
  public:
   LaneLayout(const Program& program, const std::vector<Duration>& times)
-      : program_(program), times_(times), spans_(program.instructions.size()) {
-    first_successor_.assign(program.instructions.size() + 1, 0);
-    for (const InstructionId id : program.after) ++first_successor_[id.value + 1];
-    for (std::size_t i = 1; i < first_successor_.size(); ++i)
-      first_successor_[i] += first_successor_[i - 1];
-    successors_.resize(program.after.size());
-    std::vector<std::uint32_t> at(first_successor_.begin(), first_successor_.end() - 1);
-    for (std::uint32_t i = 0; i < program.instructions.size(); ++i) {
-      const Instruction& in = program.instructions[i];
-      for (std::uint32_t k = 0; k < in.afters; ++k)
-        successors_[at[program.after[in.first_after + k].value]++] = i;
-    }
-  }
+      : program_(program),
+        times_(times),
+        successors_(program),
+        spans_(program.instructions.size()) {}
 
   /// `lag`: what begins at least so long after another has begun, by that other.
   using Lags = std::multimap<std::uint32_t, std::pair<std::uint32_t, Duration>>;
@@ -115,8 +108,7 @@ class LaneLayout {
     for (auto lag = first; lag != last; ++lag)
       release(lag->second.first, span.start + lag->second.second);
     if (!ends_.contains(id + 1)) release(id + 1, span.end);
-    for (std::uint32_t k = first_successor_[id]; k < first_successor_[id + 1]; ++k)
-      release(successors_[k], span.end);
+    for (const std::uint32_t next : successors_.of(id)) release(next, span.end);
   }
   void release(std::uint32_t id, Instant at) {
     spans_[id].start = std::max(spans_[id].start, at);
@@ -126,7 +118,8 @@ class LaneLayout {
   const Program& program_;
   const std::vector<Duration>& times_;
   const Lags* lags_ = nullptr;
-  std::vector<std::uint32_t> first_successor_, successors_, waits_, ready_;
+  const Successors successors_;
+  std::vector<std::uint32_t> waits_, ready_;
   std::set<std::uint32_t> ends_;  // one past the last instruction of each stream
   std::vector<LaidOut> spans_;
 };
