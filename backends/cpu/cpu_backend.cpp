@@ -84,7 +84,10 @@ struct CpuBackend::Impl {
         for (std::size_t i = 0; i < stage.weights.size(); ++i)
           f(part_name("weights", device, peer, at, i), stage.weights[i]);
         for (std::size_t i = 0; i < stage.optimizer.size(); ++i)
-          f(part_name("optimizer state", device, peer, at, i), stage.optimizer[i]);
+          f(part_name(
+                execution.derives(at) ? "optimizer state with derived weights" : "optimizer state",
+                device, peer, at, i),
+            stage.optimizer[i]);
       }
   }
 

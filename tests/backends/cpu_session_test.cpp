@@ -6,7 +6,9 @@
 #include <filesystem>
 
 #include "core/timeline/metrics.h"
+#include "core/training/checkpoint.h"
 #include "tests/support/cpu_training.h"
+#include "tests/support/non_empty.h"
 #include "tests/support/tiny_models.h"
 
 namespace trainyard {
@@ -79,6 +81,27 @@ TEST(CpuSession, ACheckpointOfAnotherPlanIsRefused) {
   options.resume = true;
   EXPECT_THROW(train_on_cpu(tiny_mlp(4), 1, {"global-batch=4"}, of_steps(2), options), Error);
   std::filesystem::remove(path);
+}
+
+// What a T2 stage kept before it derived weights had as many bytes and another meaning.
+TEST(CpuSession, DerivedWeightsAreNamedInACheckpoint) {
+  const std::string path = ::testing::TempDir() + "cpu_session_derived.checkpoint";
+  for (const bool derives : {true, false}) {
+    CpuOptions options;
+    options.checkpoint = path;
+    train_on_cpu(
+        tiny_mlp(4), 2,
+        {"pp=2", "schedule=pipemare", derives ? "pipemare.correct=on" : "pipemare.correct=off",
+         "global-batch=4", "micro-batch=2", "optimizer=momentum"},
+        of_steps(3), options);
+    const Checkpoint saved = load_checkpoint(path);
+    for (const CheckpointPart& part : testing::non_empty(saved.parts))
+      if (part.name.starts_with("optimizer state")) {
+        EXPECT_EQ(part.name.starts_with("optimizer state with derived weights"), derives)
+            << part.name;
+      }
+    std::filesystem::remove(path);
+  }
 }
 
 TEST(CpuSession, ACheckpointOfAnotherTrainingIsRefused) {

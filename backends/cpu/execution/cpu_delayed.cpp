@@ -50,7 +50,7 @@ void CpuExecution::average_waves(const At& a) {
 
 // The weights that the rule derives lie after the master copy, and as the optimizer counts them.
 float* CpuExecution::derived(const StageState& stage, std::size_t at, std::size_t set) const {
-  if (rules_.empty() || !derives_weights(rules_[at])) return nullptr;
+  if (!derives(at)) return nullptr;
   auto* const state =
       reinterpret_cast<float*>(stage.optimizer[std::min(set, stage.optimizer.size() - 1)].data);
   if (state == nullptr) return nullptr;

@@ -14,6 +14,7 @@
 #include "backends/cpu/execution/execution.h"
 #include "core/methods/precision/update_rule.h"
 #include "core/training/data_source.h"
+#include "core/training/delayed_update.h"
 #include "core/training/optimizer_step.h"
 #include "core/training/training.h"
 
@@ -55,6 +56,10 @@ class CpuExecution final : public Execution {
   /// The losses of the repetition that has ended, by microbatch in data order.
   const std::vector<double>& losses() const { return losses_; }
   const OptimizerRule& rule() const { return *rule_; }
+  /// Whether a place keeps weights that its updates derive with its optimizer state.
+  bool derives(std::size_t place) const {
+    return !rules_.empty() && derives_weights(rules_[place]);
+  }
   bool scales_loss() const { return scales_loss_; }
   /// The parameter, gathered from its shards and tensor ranks, and from the master copy if there is
   /// one.
