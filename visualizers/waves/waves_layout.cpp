@@ -6,7 +6,7 @@ namespace trainyard {
 namespace {
 
 constexpr float kOffsetHeight = 132, kOffsetAxis = 26;
-constexpr float kCards = 268, kLeastPlot = 620;
+constexpr float kCards = 250, kLeastPlot = 550;
 
 }  // namespace
 

@@ -14,6 +14,7 @@ namespace trainyard {
 namespace {
 
 constexpr float kSnap = 6;
+constexpr float kFitsHeight = 18;  // px of the words about what fits, above the handle's line
 
 struct OffsetAxis {
   ByteScale scale;
@@ -70,8 +71,8 @@ void draw_band_of_fits(Drawing& drawing, const Rect& slider, const OffsetScan& s
                                 ? "fits at every offset"
                                 : "fits " + two_digits(from) + " to " + two_digits(to) + " T";
   if (text_width(words, 10.5f) + 8 < band.width)
-    write(drawing, words, {band.x + band.width / 2, band.y + 9}, 10.5f, Weight::SemiBold, Ink::Ok,
-          Align::Center);
+    write(drawing, words, {band.x + band.width / 2, band.y + kFitsHeight / 2}, 10.5f,
+          Weight::SemiBold, Ink::Ok, Align::Center);
 }
 
 // The words beside the handle's point and under its foot; the offset is the plan's, or that to
@@ -97,7 +98,8 @@ HandleWords handle_words(const WavesLayout& layout, const WavesModel& model,
 void draw_handle(Drawing& drawing, const WavesLayout& layout, const HandleWords& words, float x,
                  float y, bool over) {
   const Rect& slider = layout.slider;
-  line(drawing, {x, slider.y}, {x, slider.bottom()}, {.ink = Ink::Accent, .stroke = 1.5f});
+  line(drawing, {x, slider.y + kFitsHeight}, {x, slider.bottom()},
+       {.ink = Ink::Accent, .stroke = 1.5f});
   disc(drawing, {x, y}, 4, {.ink = Ink::Accent});
   fill(drawing, {x - 5, slider.bottom() - 5, 10, 10},
        {.ink = Ink::Accent, .item = {ItemKind::Other, 1}});

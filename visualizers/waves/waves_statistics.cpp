@@ -33,9 +33,9 @@ std::vector<PeriodFigures> period_figures(const WavesModel& model, const DeviceW
                              0));
   all.push_back(figures_of("sum", part_of_cycle(waves, waves.total.value), 0));
   if (model.waves == 1) return all;
-  all.push_back(figures_of("one wave alone", waves.cycle, waves.state));
+  all.push_back(figures_of("one wave", waves.cycle, waves.state));
   all.push_back(
-      figures_of("all aligned", sum_of_waves(waves.cycle, model.waves, Duration{0}), waves.state));
+      figures_of("aligned", sum_of_waves(waves.cycle, model.waves, Duration{0}), waves.state));
   return all;
 }
 
