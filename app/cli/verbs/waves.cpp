@@ -16,20 +16,23 @@ namespace trainyard {
 namespace {
 
 int run_waves(const Words& words, Streams& streams) {
-  const Scenario scenario = open_scenario(words, streams);
-  Scenario priced = scenario;
-  std::shared_ptr<const CostModel> costs = open_costs(words, priced);
-  if (!states_wave_offset(prepare(priced).scenario.plan))
+  Scenario scenario = open_scenario(words, streams);
+  std::shared_ptr<const CostModel> costs = open_costs(words, scenario);
+  const Plan plan = prepare(scenario).scenario.plan;  // complete
+  if (!states_wave_offset(plan)) {
+    const std::string waves = setting(plan, "tick-tock.waves");
     throw Error(Error::Kind::InvalidInput,
                 fmt::format("expected a plan whose waves share a device, as schedule=tick-tock "
-                            "with pp=1 and tick-tock.waves=2, found schedule={} with pp={}",
-                            setting(scenario.plan, "schedule"), scenario.plan.mesh.pp),
+                            "with pp=1 and tick-tock.waves=2, found schedule={} with pp={}{}",
+                            setting(plan, "schedule"), plan.mesh.pp,
+                            waves.empty() ? "" : " and tick-tock.waves=" + waves),
                 {"plan#/choices/tick-tock"});
+  }
   const InterruptStop interrupt;
-  const Grain grain = natural_grain(priced);
+  const Grain grain = natural_grain(scenario);
   const ExperimentPtr experiment = simulate(
-      priced, {.grain = grain, .fixes = false, .cost = costs.get(), .stop = interrupt.token()});
-  const auto study = wave_study(priced, grain, costs.get(), interrupt.token());
+      scenario, {.grain = grain, .fixes = false, .cost = costs.get(), .stop = interrupt.token()});
+  const auto study = wave_study(scenario, grain, costs.get(), interrupt.token());
   if (costs == nullptr) costs = cost_model(experiment->workload.scenario);
   const ViewData data(experiment, costs, study);
   const WavesAnswer answer{data.get<WavesModel>()};
