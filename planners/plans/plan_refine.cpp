@@ -16,6 +16,8 @@
 namespace trainyard {
 namespace {
 
+const std::string kWaves = "tick-tock";
+
 class Refiner {
  public:
   Refiner(const PlanSpace& space, const SearchResult& found, const SearchOptions& options)
@@ -23,11 +25,13 @@ class Refiner {
 
   std::vector<RefinedPlan> run(std::size_t most) {
     const std::vector<PlanId> from = starts(most);
-    std::vector<std::optional<RefinedPlan>> made(from.size());
+    std::vector<std::optional<RefinedPlan>> made(2 * from.size());
     tbb::task_arena arena(options_.threads > 0 ? options_.threads : tbb::task_arena::automatic);
     arena.execute([&] {
-      tbb::parallel_for(std::size_t{0}, from.size(), [&](std::size_t i) {
-        if (!options_.stop.stop_requested()) made[i] = refined(from[i]);
+      tbb::parallel_for(std::size_t{0}, made.size(), [&](std::size_t i) {
+        if (options_.stop.stop_requested()) return;
+        const PlanId id = from[i / 2];
+        made[i] = i % 2 == 0 ? refined(id) : in_waves(id);
       });
     });
     std::vector<RefinedPlan> kept;
@@ -101,6 +105,26 @@ class Refiner {
     const SimulatedPlan simulated = options_.simulator(s);
     if (simulated.memory > limit) return std::nullopt;
     made.simulated = simulated.step;
+    return made;
+  }
+
+  // Runs the microbatches of one device as waves that share it, where the search may choose them.
+  // The closed form knows no offset within a phase, so only a simulation says what they hold.
+  std::optional<RefinedPlan> in_waves(PlanId id) {
+    const std::vector<std::string>& schedules = space_.knobs()[space_.knob("schedule")].values;
+    Scenario s = space_.scenario(id);
+    if (!options_.simulator || s.plan.mesh.pp > 1 ||
+        std::find(schedules.begin(), schedules.end(), kWaves) == schedules.end())
+      return std::nullopt;
+    RefinedPlan made;
+    made.from = id;
+    change(s, "schedule", kWaves, made);
+    if (made.changes.empty() || has_errors(check(s))) return std::nullopt;
+    const SimulatedPlan simulated = options_.simulator(s);
+    if (simulated.step <= Duration{} || simulated.memory > memory_limit(s.cluster, options_.spare))
+      return std::nullopt;
+    made.step = exact_price(s, costs_.of(s)).step;
+    made.simulated = simulated.step, made.memory = simulated.memory, made.plan = s.plan;
     return made;
   }
 

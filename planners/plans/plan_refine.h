@@ -1,7 +1,8 @@
 // Refines plans of a search beyond the space's grid: mixes the recomputation layer by layer so that
-// the plan just fits, and splits its layers by their costs. It starts from the best plans found,
-// and from plans that would be faster but do not fit, although the same plan fits if everything is
-// recomputed.
+// the plan just fits, and splits its layers by their costs; where the space has the schedule
+// tick-tock, which its grid tries on pipelines alone, runs the microbatches of one device as waves
+// that share it. It starts from the best plans found, and from plans that would be faster but do
+// not fit, although the same plan fits if everything is recomputed.
 #pragma once
 
 #include <string>

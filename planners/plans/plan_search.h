@@ -33,7 +33,7 @@ struct SimulatedPlan {
 struct Candidate {
   PlanId id = 0;
   Duration step{};           // by the closed form
-  Duration simulated{};      // simulated at order grain; 0 = not simulated
+  Duration simulated{};      // as SearchOptions::simulator says; 0 = not simulated
   Bytes memory{};            // reserved on the fullest device
   std::uint16_t device = 0;  // the pipeline rank of that device
   std::int64_t devices = 1;  // number of devices the plan uses
@@ -65,8 +65,8 @@ struct SearchOptions {
   // This many candidates of the list (and all within 4 % of the first, up to four times as many)
   // are simulated and ranked by the simulated time.
   std::size_t simulate = 0;
-  /// Simulates a scenario at order grain; empty = nothing is simulated. A plan that turns out not
-  /// to fit leaves the list. Called from several threads.
+  /// Simulates a scenario at order grain, or at op grain if waves share a device; empty = nothing
+  /// is simulated. A plan that turns out not to fit leaves the list. Called from several threads.
   std::function<SimulatedPlan(const Scenario&)> simulator = {};
   /// Called between batches, from one thread at a time.
   std::function<void(const SearchProgress&)> progress = {};

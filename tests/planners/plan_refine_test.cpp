@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "app/workspace/scenario/run_once.h"
 #include "core/methods/settings/settings.h"
 #include "core/model/zoo/zoo.h"
 #include "planners/plans/cost_models.h"
@@ -60,6 +61,35 @@ TEST(PlanRefine, WhatASimulatorRefusesIsLeftOut) {
     return SimulatedPlan{found.best.front().step + Duration{1}, Bytes{1}};
   };
   EXPECT_TRUE(refine(space, found, options, 4).empty());
+}
+
+// Waves that share each device of a tensor group hide each other's all-reduces, where the search
+// may choose them and nothing else can.
+TEST(PlanRefine, WavesOfOneDeviceAreTriedWhereTheSearchMayChooseThem) {
+  for (const bool may : {true, false}) {
+    Scenario s{zoo_model("llama-3-8b"), parse_cluster("h100-sxm:8"), {}};
+    apply_setting(s.plan, "global-batch=2");
+    apply_setting(s.plan, "sequence=65536");
+    const std::vector<Bound> bounds{
+        {"tp", "8"}, {"micro-batch", "1,2"}, {"schedule", may ? "1f1b,tick-tock" : "1f1b"}};
+    const PlanSpace space(s, {}, bounds);
+    SearchOptions options;
+    options.simulate = 4;
+    options.simulator = [](const Scenario& one) {
+      const Result result = run_once(one, {.grain = natural_grain(one)})->result;
+      return SimulatedPlan{result.step.value, result.memory.front().reserved};
+    };
+    const SearchResult found = search(space, options);
+    ASSERT_FALSE(found.best.empty());
+    const std::vector<RefinedPlan> refined = refine(space, found, options, 8);
+    const auto waves = std::find_if(refined.begin(), refined.end(), [](const RefinedPlan& one) {
+      return one.changes == std::vector<std::string>{"schedule=tick-tock"};
+    });
+    ASSERT_EQ(waves != refined.end(), may);
+    if (!may) continue;
+    EXPECT_LT(to_seconds(waves->simulated), 0.95 * to_seconds(found.best.front().time()));
+    EXPECT_LE(waves->memory, s.cluster.device.memory.value);
+  }
 }
 
 TEST(PlanRefine, NothingToRefineIsNothing) {

@@ -177,7 +177,9 @@ void write_winner(std::string& out, const PlanAnswer& a) {
 void write_refined(std::string& out, const PlanAnswer& a) {
   if (a.refined.empty()) return;
   const Duration best = a.found.best.front().time();
-  line(out, "\nbeyond the grid: recomputation mixed by layer, layers split by cost");
+  line(
+      out,
+      "\nbeyond the grid: recomputation mixed by layer, layers split by cost, waves of one device");
   line(out, "  {:>3} {:>9} {:>8} {:>10}  {}", "#", "step", "than #1", "memory", "plan");
   for (std::size_t i = 0; i < a.refined.size(); ++i) {
     const RefinedPlan& r = a.refined[i];

@@ -304,7 +304,7 @@ Verb plan_verb() {
            {"simulate", "N", "simulates so many of the list, and ranks by that (default 8)"},
            {"refine", "N",
             "so many plans beyond the grid: layers recomputed just as far as memory asks, layers "
-            "split by cost (default 8)"},
+            "split by cost, waves of one device with --bound schedule=...,tick-tock (default 8)"},
            {"why", "WORDS",
             "explains one plan instead, as \"tp=8,pp=2\": the best with these words"},
            {"all", "FILE", "writes every plan tried with its figures and fate, as CSV"},

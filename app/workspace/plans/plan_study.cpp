@@ -155,7 +155,10 @@ Result PlanPrices::simulated(const Scenario& scenario, std::stop_token stop) {
     if (const auto known = simulated_.find(key); known != simulated_.end()) return known->second;
   }
   const std::unique_ptr<CostModel> by = cost(scenario);
-  Result result = run_once(scenario, {.cost = by.get(), .stop = std::move(stop)})->result;
+  Result result =
+      run_once(scenario,
+               {.grain = natural_grain(scenario), .cost = by.get(), .stop = std::move(stop)})
+          ->result;
   const std::lock_guard guard(lock_);
   return simulated_.insert({key, std::move(result)}).first->second;
 }
