@@ -7,6 +7,7 @@
 #include "core/cost/physical.h"
 #include "core/estimate/estimate.h"
 #include "core/result/figures.h"
+#include "tests/support/cases.h"
 #include "tests/support/non_empty.h"
 #include "tests/support/random_scenarios.h"
 #include "tests/support/scaling_studies.h"
@@ -160,21 +161,31 @@ RC_GTEST_PROP(Scaling, RateAndMoneyFollowFromStepAndDevices, ()) {
   }
 }
 
-RC_GTEST_PROP(Scaling, AFasterLinkIsNeverSlower, ()) {
-  const Scenario s = drawn();
-  Scenario faster = s;
-  faster.cluster.name = "faster";
-  for (Level& level : faster.cluster.levels) level.bandwidth.value.value *= 2;
-  Scenario usual = s;
-  usual.cluster.name = "usual";
-  const std::vector<std::int64_t> counts = scaling_counts(s, false);
-  const ScalingStudy a = scaling(usual, {counts, false}, closed_form),
-                     b = scaling(faster, {counts, false}, closed_form);
-  const std::vector<const ScalingPoint*> slow = points_of(a), fast = points_of(b);
-  for (std::size_t i = 0; i < slow.size(); ++i) {
-    RC_ASSERT(slow[i]->result.has_value() == fast[i]->result.has_value());
-    if (slow[i]->result)
-      RC_ASSERT(fast[i]->result->step.value <= slow[i]->result->step.value + Duration{1000});
+// Schedules that order their passes by their times may find a worse order for better times; and
+// where rounds of microbatches are not alike, the closed form tells one of many to within a
+// percent.
+TEST(Scaling, AFasterLinkIsNeverSlower) {
+  const std::vector<std::string> of_one_order = {"gpipe", "1f1b",     "interleaved", "zb-h1",
+                                                 "zb-h2", "dualpipe", "dualpipe-v",  "chimera"};
+  const std::uint64_t n = testing::cases(300, 30);
+  for (std::uint64_t seed = 0; seed < n; ++seed) {
+    Scenario usual = testing::DrawnScenario(seed, of_one_order).scenario();
+    usual.cluster.name = "usual";  // a cluster of a known name keeps its own links
+    Scenario faster = usual;
+    faster.cluster.name = "faster";
+    for (Level& level : faster.cluster.levels) level.bandwidth.value.value *= 2;
+    const std::vector<std::int64_t> counts = scaling_counts(usual, false);
+    const ScalingStudy a = scaling(usual, {counts, false}, closed_form),
+                       b = scaling(faster, {counts, false}, closed_form);
+    const std::vector<const ScalingPoint*> slow = points_of(a), fast = points_of(b);
+    for (std::size_t i = 0; i < slow.size(); ++i) {
+      ASSERT_EQ(slow[i]->result.has_value(), fast[i]->result.has_value()) << seed;
+      if (slow[i]->result) {
+        EXPECT_LE(to_seconds(fast[i]->result->step.value),
+                  1.01 * to_seconds(slow[i]->result->step.value))
+            << seed << " " << testing::in_words(usual);
+      }
+    }
   }
 }
 
