@@ -18,7 +18,7 @@
 namespace trainyard {
 namespace {
 
-constexpr float kLine = 16, kMargin = 10, kText = 10.5f;
+constexpr float kCardLine = 16, kCardMargin = 10, kCardText = 10.5f;
 
 /// Writes cards from top to bottom; what has no room left is not begun.
 class Cards {
@@ -27,24 +27,24 @@ class Cards {
 
   /// Returns whether a card with that many lines has room, and begins it.
   bool begin(const std::string& title, std::size_t lines) {
-    const float height = kSectionBar + kLine * static_cast<float>(lines) + kMargin;
+    const float height = kSectionBar + kCardLine * static_cast<float>(lines) + kCardMargin;
     if (y_ + height > area_.bottom()) return false;
     draw_section_bar(drawing_, {area_.x, y_, area_.width, kSectionBar}, title);
-    y_ += kSectionBar + kMargin / 2;
+    y_ += kSectionBar + kCardMargin / 2;
     return true;
   }
-  void end() { y_ += kMargin / 2; }
+  void end() { y_ += kCardMargin / 2; }
 
   /// One line: a name at the left, and values that end at the given shares of the width.
   void line(const std::string& name, const std::vector<std::string>& values,
             const std::vector<float>& ends, Ink ink = Ink::Text) {
-    const float middle = y_ + kLine / 2;
-    write(drawing_, name, {area_.x + kMargin, middle}, kText, Weight::Regular, Ink::Text2);
+    const float middle = y_ + kCardLine / 2;
+    write(drawing_, name, {area_.x + kCardMargin, middle}, kCardText, Weight::Regular, Ink::Text2);
     for (std::size_t i = 0; i < values.size(); ++i)
       write(drawing_, values[i],
-            {area_.x + kMargin + (area_.width - 2 * kMargin) * ends[i], middle}, kText,
+            {area_.x + kCardMargin + (area_.width - 2 * kCardMargin) * ends[i], middle}, kCardText,
             Weight::Medium, ink, Align::Right);
-    y_ += kLine;
+    y_ += kCardLine;
   }
   void fact(const std::string& name, const std::string& value) { line(name, {value}, {1}); }
   void words(const std::vector<std::string>& lines) {
@@ -57,7 +57,7 @@ class Cards {
       const std::size_t end = std::min(sentence.find(' ', from), sentence.size());
       const std::string word = sentence.substr(from, end - from);
       const std::string longer = lines.back().empty() ? word : lines.back() + " " + word;
-      if (text_width(longer, kText, Weight::Regular) <= area_.width - 2 * kMargin)
+      if (text_width(longer, kCardText, Weight::Regular) <= area_.width - 2 * kCardMargin)
         lines.back() = longer;
       else
         lines.push_back(word);
