@@ -98,12 +98,12 @@ int seen_step(const LessonAnswers& all, int lesson) {
 }
 
 const Fields<LessonAnswers>& answers_fields() {
-  static const Fields<LessonAnswers> kFields = document_fields<LessonAnswers>(
+  static const Fields<LessonAnswers> fields = document_fields<LessonAnswers>(
       kKind,
       {{"student", &LessonAnswers::student},
        {"answers", &LessonAnswers::answers, list_of(object(answer_fields())), read_answers},
        {"progress", &LessonAnswers::progress, list_of(object(progress_fields())), read_progress}});
-  return kFields;
+  return fields;
 }
 
 std::string answers_document(const LessonAnswers& all) {

@@ -23,7 +23,7 @@ struct LaidOut {
 /// The compute stream of a lane, and the first instruction of each of its forwards.
 struct HeldLane {
   std::uint32_t stream = 0;
-  std::size_t before = no_lane;  // index into the lanes
+  std::size_t before = kNoLane;  // index into the lanes
   double behind = 0;
   std::vector<std::uint32_t> forwards;
 };
@@ -140,7 +140,7 @@ LaneLayout::Lags lags_of(const Program& program, const std::vector<HeldLane>& la
                          const std::vector<LaidOut>& spans) {
   LaneLayout::Lags lags;
   for (const HeldLane& lane : lanes) {
-    if (lane.before == no_lane || lane.behind == 0) continue;
+    if (lane.before == kNoLane || lane.behind == 0) continue;
     const HeldLane& other = lanes[lane.before];
     if (other.forwards.empty()) continue;
     const Duration cycle = cycle_of(program, other, spans);
@@ -208,7 +208,7 @@ void hold_phase(Program& program, const Order& order, const std::vector<Duration
   // layout with waits and without lags.
   hold(LaneLayout(program, times).run({}));
   for (const HeldLane& lane : lanes) {
-    if (lane.before == no_lane || lane.behind == 0) continue;
+    if (lane.before == kNoLane || lane.behind == 0) continue;
     Stream& stream = program.streams[lane.stream];
     if (!program.task(InstructionId{stream.first}).node.valid())
       stream.delay = Duration{spans[stream.first].start};

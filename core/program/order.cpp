@@ -26,7 +26,7 @@ std::size_t lane_before(const Order& order, std::size_t lane) {
   for (std::size_t i = lane; i-- > 0;)
     if (order.lanes[i].device == order.lanes[lane].device && !order.lanes[i].actions.empty())
       return i;
-  return no_lane;
+  return kNoLane;
 }
 
 }  // namespace trainyard

@@ -69,10 +69,10 @@ struct ScheduleShape {
   Placement placement = Placement::Cyclic;
 };
 
-/// The index of the lane before this one among the lanes of its device that have actions; no_lane
+/// The index of the lane before this one among the lanes of its device that have actions; kNoLane
 /// if it is the first of them.
 std::size_t lane_before(const Order&, std::size_t lane);
-inline constexpr std::size_t no_lane = static_cast<std::size_t>(-1);
+inline constexpr std::size_t kNoLane = static_cast<std::size_t>(-1);
 /// Returns whether the order contains updates, so that steps overlap. Any other order is
 /// synchronous: lowering updates all weights after it and repeats it for the next step.
 bool has_updates(const Order&);

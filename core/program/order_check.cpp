@@ -176,7 +176,7 @@ class Checker {
     };
     for (std::size_t lane = 0; lane < order_.lanes.size(); ++lane) {
       const std::size_t before = lane_before(order_, lane);
-      if (order_.lanes[lane].behind == 0 || before == no_lane) continue;
+      if (order_.lanes[lane].behind == 0 || before == kNoLane) continue;
       const std::vector<std::uint32_t> own = forwards(lane), others = forwards(before);
       for (std::size_t n = 0; n < std::min(own.size(), others.size()); ++n)
         edges.push_back({own[n], others[n]});

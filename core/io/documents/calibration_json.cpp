@@ -116,9 +116,9 @@ Fields<Calibration> calibration_members() {
 }  // namespace
 
 const Fields<Calibration>& calibration_fields() {
-  static const Fields<Calibration> kFields =
+  static const Fields<Calibration> fields =
       document_fields(kCalibrationSchema, calibration_members());
-  return kFields;
+  return fields;
 }
 
 std::string write_calibration(const Calibration& calibration) {

@@ -261,7 +261,7 @@ JsonField<Cluster> host_field(const char* key, Sourced<T> Cluster::* member) {
 Json to_json(const Device& device) { return device_fields(nullptr).write(device); }
 
 const Fields<Cluster>& cluster_fields() {
-  static const Fields<Cluster> kFields = document_fields<Cluster>(
+  static const Fields<Cluster> fields = document_fields<Cluster>(
       kClusterSchema, {{"device", &Cluster::device,
                         Form<Device>{one_of_schema({text().schema, type_schema("object")}),
                                      device_json, read_device}},
@@ -270,7 +270,7 @@ const Fields<Cluster>& cluster_fields() {
                        host_field("host_memory", &Cluster::host_memory),
                        host_field("host_bandwidth", &Cluster::host_bandwidth),
                        {"name", &Cluster::name, kDefaulted}});
-  return kFields;
+  return fields;
 }
 
 Json to_json(const Cluster& cluster) { return cluster_fields().write(cluster); }

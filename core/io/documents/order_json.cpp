@@ -64,7 +64,7 @@ std::string joined_lines(const JsonCursor& list) {
 
 const Fields<OrderDocument>& order_fields() {
   using D = OrderDocument;
-  static const Fields<D> kFields = document_fields<D>(
+  static const Fields<D> fields = document_fields<D>(
       "trainyard/order",
       {{"schedule", &D::schedule, kDefaulted},
        {"devices", &D::devices, whole(1), kDefaulted},
@@ -93,7 +93,7 @@ const Fields<OrderDocument>& order_fields() {
         [](D& document, const JsonCursor& at) {
           document.order = parse_order(joined_lines(at), at.place());
         }}});
-  return kFields;
+  return fields;
 }
 
 std::string order_document(const OrderDocument& document) {

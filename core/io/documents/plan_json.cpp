@@ -197,8 +197,8 @@ Fields<Plan> plan_members() {
 }  // namespace
 
 const Fields<Plan>& plan_fields() {
-  static const Fields<Plan> kFields = document_fields("trainyard/plan", plan_members());
-  return kFields;
+  static const Fields<Plan> fields = document_fields("trainyard/plan", plan_members());
+  return fields;
 }
 
 Json to_json(const Plan& plan) { return plan_fields().write(plan); }

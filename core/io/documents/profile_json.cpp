@@ -63,9 +63,8 @@ Fields<ParameterProfile> profile_members() {
 }  // namespace
 
 const Fields<ParameterProfile>& profile_fields() {
-  static const Fields<ParameterProfile> kFields =
-      document_fields(kProfileSchema, profile_members());
-  return kFields;
+  static const Fields<ParameterProfile> fields = document_fields(kProfileSchema, profile_members());
+  return fields;
 }
 
 std::string write_profile(const ParameterProfile& profile) {

@@ -77,16 +77,16 @@ void read_perspective(Project& project, const JsonCursor& at) {
 }  // namespace
 
 const Fields<ProjectPlan>& project_plan_fields() {
-  static const Fields<ProjectPlan> kFields = {
+  static const Fields<ProjectPlan> fields = {
       {"name", &ProjectPlan::name},
       {"file", &ProjectPlan::file, kWhereSet},
       {"settings", &ProjectPlan::settings, kDefaulted},
       {"marks", &ProjectPlan::marks, list_of(object(mark_fields())), kWhereSet}};
-  return kFields;
+  return fields;
 }
 
 const Fields<Project>& project_fields() {
-  static const Fields<Project> kFields = document_fields<Project>(
+  static const Fields<Project> fields = document_fields<Project>(
       kSchema,
       {{"model", &Project::model, word_form(model_word), kDefaulted},
        {"cluster", &Project::cluster, word_form(cluster_word), kDefaulted},
@@ -98,7 +98,7 @@ const Fields<Project>& project_fields() {
        {"perspective", &Project::perspective, kDefaulted, read_perspective},
        {"tab", &Project::tab, kWhereSet},
        {"automatic", &Project::automatic, kDefaulted}});
-  return kFields;
+  return fields;
 }
 
 std::string project_document(const Project& project) {

@@ -129,14 +129,14 @@ Fields<TraceSheet> trace_fields() {
 }  // namespace
 
 const Fields<TraceDefect>& trace_defect_fields() {
-  static const Fields<TraceDefect> kFields = {
+  static const Fields<TraceDefect> fields = {
       {"expected", &TraceDefect::expected},
       {"found", &TraceDefect::found},
       {"assumed", &TraceDefect::assumed, "what was done instead"},
       {"line", &TraceDefect::line, "of the first, 0 where there are none"},
       {"offset", &TraceDefect::offset, "bytes before the first"},
       {"count", &TraceDefect::count, whole(1)}};
-  return kFields;
+  return fields;
 }
 
 Json trace_schema() { return trace_fields().schema(); }

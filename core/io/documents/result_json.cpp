@@ -325,8 +325,8 @@ Fields<Result> result_members() {
 }  // namespace
 
 const Fields<Result>& result_fields() {
-  static const Fields<Result> kFields = document_fields("trainyard/result", result_members());
-  return kFields;
+  static const Fields<Result> fields = document_fields("trainyard/result", result_members());
+  return fields;
 }
 
 Json to_json(const Result& r) { return result_fields().write(r); }

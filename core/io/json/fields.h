@@ -2,11 +2,11 @@
 // object all follow from one list, so that none of the three can lack a field.
 //
 //  const Fields<Point>& point_fields() {
-//    static const Fields<Point> kFields = {{"name", &Point::name, kWhereSet,
+//    static const Fields<Point> fields = {{"name", &Point::name, kWhereSet,
 //                                           "as the user wrote it"},
 //                                          {"bytes", &Point::bytes},
 //                                          {"share", &Point::share, number(kShare)}};
-//    return kFields;
+//    return fields;
 //  }
 //
 // A field is a key, the value's place in a T (a member, or a function of a T), and behind them in
@@ -56,7 +56,7 @@ struct JsonField {
   std::function<void(T&, const JsonCursor&, Diagnostics*)> read;
 
   template <class Of, class... Options>
-  JsonField(std::string its_key, Of of, Options... options);
+  JsonField(std::string its_key, const Of& of, const Options&... options);
 
  private:
   template <class Option>
@@ -172,7 +172,8 @@ void expect_keys(const JsonCursor&, const std::vector<std::string>&, Diagnostics
 
 template <class T>
 template <class Of, class... Options>
-JsonField<T>::JsonField(std::string its_key, Of of, Options... options) : key(std::move(its_key)) {
+JsonField<T>::JsonField(std::string its_key, const Of& of, const Options&... options)
+    : key(std::move(its_key)) {
   namespace detail = fields_detail;
   if constexpr (detail::IsFields<Of>::value) {
     // An object whose fields are those of the T itself.

@@ -53,7 +53,7 @@ Json described(Json schema, std::string_view words);
 
 /// A list; a longer one than `most` is refused, as "expected at most 1000 plans".
 template <class V>
-Form<std::vector<V>> list_of(Form<V> item,
+Form<std::vector<V>> list_of(const Form<V>& item,
                              std::size_t most = std::numeric_limits<std::size_t>::max(),
                              const std::string& what = "") {
   const auto write = [write = item.write](const std::vector<V>& values) {

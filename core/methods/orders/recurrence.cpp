@@ -77,7 +77,7 @@ class Recurrence {
     for (FollowedLane& clock : clocks_) find_last_backwards(clock);
     for (std::size_t i = 0; i < clocks_.size(); ++i)
       if (order.lanes[i].behind > 0)
-        if (const std::size_t before = lane_before(order, i); before != no_lane)
+        if (const std::size_t before = lane_before(order, i); before != kNoLane)
           keep_distance(clocks_[i], clocks_[before]);
     arrived_.assign(stages_ * copies_, Duration{});
     waiting_.assign(arrived_.size(), true);
