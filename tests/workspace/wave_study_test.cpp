@@ -10,7 +10,6 @@
 #include "tests/support/non_empty.h"
 #include "tests/visualizers/labels.h"
 #include "visualizers/viewmodel/format.h"
-#include "visualizers/waves/waves_statistics.h"
 #include "visualizers/waves/waves_view.h"
 
 namespace trainyard {
@@ -115,7 +114,7 @@ TEST(WaveStudy, FindsAPlanForWhichWavesPay) {
   const ViewData data(experiment, cost_model(experiment->workload.scenario),
                       wave_study(scenario, grain));
   const WavesModel& model = data.get<WavesModel>();
-  const WavesWorth worth = waves_worth(model, model.worst);
+  const WavesWorth worth = model.worth.value();
   EXPECT_TRUE(experiment->result.verdict.fits);
   EXPECT_FALSE(model.alternatives.at(1).fits);
   EXPECT_GT(worth.gain, 1.05);

@@ -13,7 +13,6 @@
 #include "visualizers/drawing/text_metrics.h"
 #include "visualizers/viewmodel/format.h"
 #include "visualizers/waves/waves_parts.h"
-#include "visualizers/waves/waves_statistics.h"
 
 namespace trainyard {
 namespace {
@@ -104,13 +103,13 @@ void draw_staleness(Cards& cards, const WavesModel& model) {
   cards.end();
 }
 
-void draw_worth(Cards& cards, const WavesModel& model, const DeviceWaves& waves) {
-  if (model.alternatives.empty()) return;
+void draw_worth(Cards& cards, const WavesModel& model) {
+  if (!model.worth) return;
   const Result& own = model.experiment->result;
   const double base = model.alternatives.front().rate;
   const std::vector<float> ends = {0.7f, 1};
   const auto against = [&](double rate) { return base > 0 ? times(rate / base) : "\u2013"; };
-  const WavesWorth worth = waves_worth(model, waves.device);
+  const WavesWorth& worth = *model.worth;
   const std::vector<std::string> first = cards.broken(worth.limit),
                                  second = cards.broken(worth.verdict);
   if (!cards.begin("Is it worth it?", model.alternatives.size() + 2 + first.size() + second.size()))
@@ -130,7 +129,7 @@ void draw_worth(Cards& cards, const WavesModel& model, const DeviceWaves& waves)
 }
 
 void draw_period(Cards& cards, const WavesModel& model, const DeviceWaves& waves) {
-  const std::vector<PeriodFigures> figures = period_figures(model, waves);
+  const std::vector<PeriodFigures>& figures = waves.period;
   const std::vector<float> ends = {0.52f, 0.8f, 1};
   const std::int64_t capacity = capacity_of(model), one = peak_of(waves.cycle);
   if (!cards.begin("One period of " + format_step_time(waves.cycle.period), figures.size() + 1))
@@ -155,7 +154,7 @@ void draw_wave_cards(Drawing& drawing, const Rect& area, const WavesModel& model
   Cards cards(drawing, area);
   draw_arrangement(cards, model, waves);
   draw_staleness(cards, model);
-  draw_worth(cards, model, waves);
+  draw_worth(cards, model);
   draw_period(cards, model, waves);
 }
 

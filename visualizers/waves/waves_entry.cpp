@@ -1,5 +1,6 @@
 #include "core/estimate/estimate.h"
 #include "core/methods/schedules/wave_offset.h"
+#include "visualizers/waves/waves_statistics.h"
 #include "visualizers/waves/waves_view.h"
 
 namespace trainyard {
@@ -8,7 +9,10 @@ template <>
 WavesModel make_model(const ViewData& data) {
   const Workload& workload = data.experiment->workload;
   if (!states_wave_offset(workload.scenario.plan)) return waves_model(data.experiment);
-  return waves_model(data.experiment, phase_times(workload, data.cost()), data.wave_study());
+  WavesModel model =
+      waves_model(data.experiment, phase_times(workload, data.cost()), data.wave_study());
+  add_statistics(model);
+  return model;
 }
 
 constinit const View kWavesView{

@@ -16,6 +16,14 @@
 
 namespace trainyard {
 
+/// What a part of a device's memory is over one cycle of its first wave, in bytes.
+struct PeriodFigures {
+  std::string name;  // "tick", "sum"
+  std::int64_t low = 0, peak = 0;
+  double mean = 0;  // over time
+  double mean_share() const { return peak > 0 ? mean / static_cast<double>(peak) : 0; }
+};
+
 struct DeviceWaves {
   DeviceId device;
   StepCurve total;                               // bytes of the device; sample i of those below
@@ -25,6 +33,17 @@ struct DeviceWaves {
   Instant cycle_from{};                          // where that cycle starts in the run
   Duration forward{};                            // from there until its last forward ends
   Duration offset{};                             // of wave 1 after wave 0, within one cycle
+  std::vector<PeriodFigures> period;             // of that cycle: period_figures()
+};
+
+/// Whether waves that share a device are worth it, held against what else it could do.
+struct WavesWorth {
+  std::size_t best = 0;  // index of the fastest alternative that fits
+  bool any = false;      // whether there is one
+  double gain = 0;       // this plan's rate over the best one's; 0 where there is none
+  double busy = 1;       // of the device, by one wave alone
+  std::string verdict;   // "Worth it while the same loss takes less than 1.08 × the tokens."
+  std::string limit;     // how much sharing can gain at most, in words
 };
 
 /// The device's peak at each offset, model state included.
@@ -45,6 +64,7 @@ struct WavesModel {
   DeviceId worst;
   OffsetScan scan;  // of the worst device
   std::vector<WaveAlternative> alternatives;
+  std::optional<WavesWorth> worth;  // of the worst device; nothing without alternatives
   Instant end{};
 };
 /// Takes every device apart, n log n in the instructions. times: of a microbatch alone on its

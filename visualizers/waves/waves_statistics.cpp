@@ -81,4 +81,9 @@ double busy_of_one_wave(const WavesModel& model, DeviceId device, double rate) {
   return done > 0 ? std::clamp(filled * 1e-9 * rate / done, 1e-6, 1.0) : 1;
 }
 
+void add_statistics(WavesModel& model) {
+  for (DeviceWaves& waves : model.devices) waves.period = period_figures(model, waves);
+  if (!model.alternatives.empty()) model.worth = waves_worth(model, model.worst);
+}
+
 }  // namespace trainyard

@@ -72,7 +72,7 @@ void write_period(Out& out, const WavesAnswer& a) {
   constexpr const char* kRow = "  {:<24} {:>10} {:>10} {:>10} {:>10}";
   line(out, "memory over one period of {}", readable(a.waves.cycle.period));
   line(out, kRow, "", "least", "mean", "peak", "mean/peak");
-  for (const PeriodFigures& each : a.period)
+  for (const PeriodFigures& each : a.waves.period)
     line(out, kRow, each.name, readable(Bytes{each.low}),
          readable(Bytes{static_cast<std::int64_t>(each.mean)}), readable(Bytes{each.peak}),
          readable_share(each.mean_share()));
@@ -141,7 +141,8 @@ const Fields<WavesAnswer>& waves_fields() {
            "throughput over the fastest alternative that fits; 0 where none does"},
           {"busy_share_of_one_wave", [](const WavesAnswer& a) { return a.worth.busy; },
            number(kShare)},
-          {"period", [](const WavesAnswer& a) { return a.period; }, list_of(object(kPeriod))}});
+          {"period", [](const WavesAnswer& a) { return a.waves.period; },
+           list_of(object(kPeriod))}});
   return kFields;
 }
 

@@ -1,11 +1,11 @@
-// What the verb waves prints: waves that share a device, the peak at every offset between them, and
-// whether they are worth it.
+// This file writes what the verb waves prints: waves that share a device, the peak at every offset
+// between them, and whether they are worth it.
 #pragma once
 
 #include <string>
 
 #include "core/io/json/fields.h"
-#include "visualizers/waves/waves_statistics.h"
+#include "visualizers/waves/waves_model.h"
 
 namespace trainyard {
 
@@ -13,8 +13,7 @@ namespace trainyard {
 struct WavesAnswer {
   const WavesModel& model;
   const DeviceWaves& waves = model.devices[model.worst.value];
-  WavesWorth worth = waves_worth(model, model.worst);
-  std::vector<PeriodFigures> period = period_figures(model, waves);
+  const WavesWorth& worth = model.worth.value();
   const Result& result() const { return model.experiment->result; }
 };
 

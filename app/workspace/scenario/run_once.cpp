@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -130,22 +131,27 @@ std::shared_ptr<Experiment> run_once(const Scenario& scenario, const OnceOptions
   const std::unique_ptr<CostModel> own = options.cost == nullptr ? cost_model(scenario) : nullptr;
   const CostModel& cost = own ? *own : *options.cost;
   const ProcessMemory process = cost.process_memory(workload.scenario.cluster.device);
+  std::optional<TaskPrices> prices;  // of the program's tasks, where lowering has asked for them
   const auto price_of = [&](const Program& program) {
     return price(program, workload.scenario.plan.mesh, workload.scenario.cluster, cost);
   };
-  experiment->program =
-      lower(workload, {.grain = options.grain,
-                       .steps = options.steps,
-                       .times = phase_times(workload, cost),
-                       .price = [&](const Program& p) { return price_of(p).time; },
-                       .framework = process_bytes(workload, process),
-                       .stop = options.stop});
+  experiment->program = lower(workload, {.grain = options.grain,
+                                         .steps = options.steps,
+                                         .times = phase_times(workload, cost),
+                                         .price =
+                                             [&](const Program& p) {
+                                               prices = price_of(p);
+                                               return prices->time;
+                                             },
+                                         .framework = process_bytes(workload, process),
+                                         .stop = options.stop});
   if (options.program != nullptr) {
     throw_if_errors(unfit(*options.program, experiment->program, workload));
     experiment->program = *options.program;
     experiment->grain = grain_of(experiment->program);
   }
-  experiment->prices = price_of(experiment->program);
+  const bool priced = prices && options.program == nullptr;
+  experiment->prices = priced ? std::move(*prices) : price_of(experiment->program);
   BackendRun run = Simulator({workload, experiment->program, experiment->prices})
                        .run({.stop = options.stop, .progress = {}});
   experiment->timeline = std::move(run.timeline);

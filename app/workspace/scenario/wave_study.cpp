@@ -67,7 +67,7 @@ std::vector<WaveAlternative> alternatives_of(const Asked& asked, int waves, Byte
                     : without_waves(asked, larger, changes);
   });
   if (!all[1].refused.empty() || all[1].peak <= lowest) return all;
-  // What recomputes less is faster: the first one that is small enough is the one.
+  // A policy that recomputes less is faster, so the first one that is small enough is taken.
   for (const char* policy : {"selective", "full"}) {
     SetWords recomputed = changes;
     recomputed.push_back(std::string("recompute=") + policy);

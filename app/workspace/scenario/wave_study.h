@@ -1,6 +1,6 @@
-// What is asked about waves that share a device: the peak at every offset between them, the curve
-// under which the offset is dragged; and what else the device could do, which says whether they are
-// worth it.
+// A study of waves that share a device simulates the plan at every offset between them, the curve
+// under which the offset is dragged, and other plans for the same device, which say whether the
+// waves are worth it.
 #pragma once
 
 #include <stop_token>

@@ -56,7 +56,7 @@ class CpuExecution final : public Execution {
   /// The losses of the repetition that has ended, by microbatch in data order.
   const std::vector<double>& losses() const { return losses_; }
   const OptimizerRule& rule() const { return *rule_; }
-  /// Whether a place keeps weights that its updates derive with its optimizer state.
+  /// Returns whether a place keeps weights that its updates derive with its optimizer state.
   bool derives(std::size_t place) const {
     return !rules_.empty() && derives_weights(rules_[place]);
   }
