@@ -294,16 +294,15 @@ PhaseTimes phase_times(const Workload& w, const CostModel& cost) {
   for (std::size_t kind = 0; kind < w.kinds.size(); ++kind) {
     const auto count = std::count(w.kind_of.begin(), w.kind_of.end(), kind);
     pricer.stages(count);
-    const auto sum = [&](Phase p) {
-      return pricer.phase(w.kinds[kind].phases[static_cast<std::size_t>(p)]).total() * count;
+    const auto add = [&](Phase p, Duration& total, Duration& waits) {
+      const PhaseTime time = pricer.phase(w.kinds[kind].phases[static_cast<std::size_t>(p)]);
+      total += time.total() * count, waits += time.blocking() * count;
     };
-    mean.forward += sum(Phase::Forward);
-    mean.backward_input += sum(Phase::BackwardInput);
-    mean.backward_weight += sum(Phase::BackwardWeight);
+    add(Phase::Forward, mean.forward, mean.forward_waits);
+    add(Phase::BackwardInput, mean.backward_input, mean.backward_waits);
+    add(Phase::BackwardWeight, mean.backward_weight, mean.backward_waits);
   }
-  const auto stages = static_cast<std::int64_t>(w.table.size());
-  mean.forward /= stages, mean.backward_input /= stages, mean.backward_weight /= stages;
-  return mean;
+  return mean.over(static_cast<std::int64_t>(w.table.size()));
 }
 
 }  // namespace trainyard

@@ -74,10 +74,11 @@ PhaseTimes mean_times(const Workload& w, const std::vector<StageTime>& stages, D
     mean.forward += s.forward.total();
     mean.backward_input += split ? s.backward_input.total() : s.backward.total();
     mean.backward_weight += split ? s.backward_weight.total() : Duration{};
+    mean.forward_waits += s.forward.blocking();
+    mean.backward_waits +=
+        split ? s.backward_input.blocking() + s.backward_weight.blocking() : s.backward.blocking();
   }
-  const auto count = static_cast<std::int64_t>(stages.size());
-  mean.forward /= count, mean.backward_input /= count, mean.backward_weight /= count;
-  return mean;
+  return mean.over(static_cast<std::int64_t>(stages.size()));
 }
 
 // Returns when each stage's gradients are reduced and, where a stage has two copies, added up with
@@ -181,6 +182,7 @@ Duration step_end(const std::vector<StageTime>& stages, const PipelineEstimate& 
 struct DeviceShare {
   std::vector<const StageTime*> stages;
   std::int64_t microbatches = 0;
+  PairedTime pairs;
   bool split = false;
   bool hosted = false;  // the host updates weights
 };
@@ -212,6 +214,15 @@ WaitsBeside waits_beside(const PhaseTime& p, double contention) {
   waits.weights =
       std::max(Duration{}, with_compute(p.gather) - computed - waits.keys - p.blocking());
   return waits;
+}
+
+// Communication inside layers that pairs hide is not waited for: each kind of it has its part.
+void hide(Breakdown& b, Duration hidden) {
+  const double all = to_seconds(b.tensor_parallel + b.expert_parallel);
+  if (all <= 0) return;
+  const double left = 1 - std::min(1.0, to_seconds(hidden) / all);
+  b.tensor_parallel = share_of(b.tensor_parallel, left);
+  b.expert_parallel = share_of(b.expert_parallel, left);
 }
 
 // Divides one device's step by cause: computation and collectives are counted by name, transfers
@@ -269,6 +280,8 @@ Breakdown break_down(const DeviceShare& share, const PipelineTimes& times,
   const auto take = [&](Duration& part, Duration wanted) {
     part += std::clamp(wanted, Duration{}, std::max(Duration{}, step - b.sum()));
   };
+  hide(b, share.pairs.hidden);
+  slower.forward += share.pairs.forward, slower.backward += share.pairs.backward;
   take(b.forward, slower.forward);
   take(b.backward, slower.backward);
   take(b.recompute, slower.recompute);
@@ -359,7 +372,8 @@ StepEstimate estimate_step(const Workload& w, const CostModel& cost) {
   const std::int64_t m = microbatches(w.scenario.plan);
   const StageCopies places(w);
   std::vector<DeviceShare> shares(
-      devices, {{}, m / copies(w.placement), splits_backward(w), w.layout.host_optimizer});
+      devices, {{}, m / copies(w.placement), {}, splits_backward(w), w.layout.host_optimizer});
+  for (std::size_t d = 0; d < middle.pairs.size(); ++d) shares[d].pairs = middle.pairs[d];
   for (const StageCopy& place : places)
     shares[place.device.value].stages.push_back(&stages[place.stage.value]);
 

@@ -1,6 +1,6 @@
 // Waves that share a device hold their phase by what has happened, not by a clock: one waits until
 // the others have come as far as they have when all work takes as long as predicted. Where it takes
-// longer or shorter a wave stretches in time, and what the waves hold together stays what was
+// longer or shorter a wave stints in time, and what the waves hold together stays what was
 // promised (Tick-Tock; Wang et al., "Wavelet", MLSys 2021).
 #pragma once
 

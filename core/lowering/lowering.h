@@ -57,8 +57,9 @@ struct Lowering {
   Transfers transfers;
   HostLanes host;
 
-  /// Left by make_streams().
-  std::vector<LaneState> lanes;
+  /// Left by make_streams(): the streams of each lane, and those of what runs together with them,
+  /// which are only there where the order has pairs.
+  std::vector<LaneState> lanes, paired;
 
   /// Left by make_phase_writer().
   std::unique_ptr<PhaseWriter> writer;

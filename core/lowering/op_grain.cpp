@@ -62,8 +62,9 @@ class OpGrain final : public PhaseWriter {
 
   Written write(const Action& action, std::size_t place, Moment moment, LaneState& lane,
                 const Refs& inputs) override {
-    Walk walk{action, lane, lane.to, inputs, {}, {}, {}, {}, {}};
+    Walk walk{action, lane, lane.to, inputs, {}, {}, {}, {}, {}, false};
     walk.chain.add(lane.tail);
+    lane.stints.clear();
     walk.before_previous_layer = lane.last_compute;
     const std::vector<LayerTasks>& layers = stages_[place];
     const bool forward = action.phase == Phase::Forward;
@@ -142,6 +143,7 @@ class OpGrain final : public PhaseWriter {
     Refs chain;   // the next computation waits for these
     Refs beside;  // runs during the next computation
     Ref first, last_compute, before_previous_layer;
+    bool blocked = false;  // by a collective since the last computation
   };
 
   static bool overlapped(const std::vector<OpTask>& ops) {
@@ -192,15 +194,25 @@ class OpGrain final : public PhaseWriter {
     const Ref ref = add(walk.lane.stream, task, ready(walk), walk);
     if (!walk.first.valid()) walk.first = ref;
     walk.last_compute = ref;
+    if (walk.lane.in_pair) continue_stint(walk, ref);
     walk.chain = {};
     walk.chain.add(ref);
     walk.chain.add(walk.beside);
     walk.beside = {};
   }
 
+  static void continue_stint(Walk& walk, Ref ref) {
+    std::vector<Stint>& stints = walk.lane.stints;
+    if (std::exchange(walk.blocked, false) || stints.empty())
+      stints.push_back({ref, ref});
+    else
+      stints.back().last = ref;
+  }
+
   void block(TaskId task, Walk& walk) {
     const Refs after = ready(walk);
     const Ref ref = add(walk.to.comm, task, after, walk);
+    walk.blocked = true;
     walk.chain = {};
     walk.chain.add(ref);
     if (!walk.first.valid())

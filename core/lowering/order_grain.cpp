@@ -55,15 +55,32 @@ class OrderGrain final : public PhaseWriter {
     if (arriving) lead = chain(to.gather, stage.gather_last, before, add);
     Refs ready = start;
     ready.add(lead);
+    // What the second action of a pair sends comes first, beside what the first one computes, so
+    // that each hides the other's messages although an action is one computation here.
+    Ref hidden;
+    if (action.paired) {
+      hidden = chain(to.comm, tasks.blocking, start, add);
+      ready.add(hidden);
+    }
     Written written;
     written.first = add(lane.stream, tasks.compute, ready);
+    if (lane.in_pair) lane.stints = {{written.first, written.first}};
     Ref gathered = chain(to.gather, tasks.gather, before, add);
     if (arriving) gathered = chain(to.gather, stage.gather_others, before, add);
 
     const Ref beside = chain(to.comm, tasks.beside, start, add);
     Refs computed;
     computed.add(written.first);
-    const Ref blocking = chain(to.comm, tasks.blocking, computed, add);
+    Ref blocking, first_sent = hidden;
+    if (!action.paired) {
+      const auto add_first = [&](std::uint32_t stream, TaskId task, const Refs& after) {
+        const Ref ref = add(stream, task, after);
+        if (!first_sent.valid()) first_sent = ref;
+        return ref;
+      };
+      blocking = chain(to.comm, tasks.blocking, computed, add_first);
+    }
+    if (lane.in_pair) lane.sent_first = first_sent, lane.sent_ahead = hidden;
     written.done.add(blocking.valid() ? blocking : written.first);
     written.done.add(beside);
     written.done.add(gathered);

@@ -20,13 +20,23 @@ struct LaneStreams {
   std::uint32_t comm = 0, gather = 0, reduce = 0;
 };
 
+/// Computations of one action with no blocking collective between them.
+struct Stint {
+  Ref first, last;
+};
+
 /// The state of one lane of the order while it is being written.
 struct LaneState {
   std::uint32_t stream = 0;  // the compute stream
   LaneStreams to;
   Refs tail;  // the lane's next computation waits for these
   Ref last_compute;
-  Ref scattered;  // newest scatter of one layer's gradients
+  Ref scattered;              // newest scatter of one layer's gradients
+  std::vector<Stint> stints;  // of the action that was written last, if it is of a pair
+  // If that action is one computation, the first of its blocking collectives, and the last if they
+  // run before it; else invalid.
+  Ref sent_first, sent_ahead;
+  bool in_pair = false;  // the action that is written next is of a pair
 };
 
 /// The instructions of a written action that others refer to.
@@ -45,7 +55,8 @@ struct Moment {
 class PhaseWriter {
  public:
   virtual ~PhaseWriter() = default;
-  /// place: index of the place of the action's stage on the lane's device.
+  /// place: index of the place of the action's stage on the lane's device. The second action of a
+  /// pair is written to a lane state of its own.
   virtual Written write(const Action&, std::size_t place, Moment, LaneState&,
                         const Refs& inputs) = 0;
   /// Writes the weight collectives after the update, if they do not overlap with the next forward.

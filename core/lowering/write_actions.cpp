@@ -4,14 +4,17 @@
 namespace trainyard {
 namespace {
 
-/// The action, with its transfers before and after it.
-void write(Lowering& l, std::size_t index, const Action& a, Moment moment, bool moves_to_host) {
-  LaneState& lane = l.lanes[index];
+/// The action, with its transfers before and after it. It also waits for what `partner` receives,
+/// with which it runs together.
+void write(Lowering& l, std::size_t index, LaneState& lane, const Action& a, const Action* partner,
+           Moment moment, bool moves_to_host) {
   const DeviceId device = l.order.lanes[index].device;
   const std::size_t place = l.places.of(a.stage, device);
   Refs inputs;
   if (a.phase != Phase::BackwardWeight)
     inputs.add(l.transfers.received(a.phase, a.stage, a.microbatch));
+  if (partner != nullptr)
+    inputs.add(l.transfers.received(partner->phase, partner->stage, partner->microbatch));
   if (moment.first_forward) inputs.add(l.arrived[index][place]);
   if (l.workload.layout.host_activations) {
     if (moves_to_host) inputs.add(l.host.before(index, place, a));
@@ -30,6 +33,18 @@ void write(Lowering& l, std::size_t index, const Action& a, Moment moment, bool 
   if (l.keeps_actions) l.actions_of(a.phase)[l.cell(a.stage, a.microbatch)] = {written, device};
 }
 
+/// The computations of a pair alternate wherever one of them waits for messages, so that each hides
+/// the other's. Where an action is one computation, the messages of the second come first.
+void take_turns(Draft& draft, const LaneState& one, const LaneState& other) {
+  if (one.sent_first.valid() && other.sent_ahead.valid())
+    draft.wait(one.sent_first, other.sent_ahead);
+  const std::vector<Stint>&first = one.stints, &second = other.stints;
+  for (std::size_t i = 0; i < second.size(); ++i) {
+    if (i < first.size()) draft.wait(second[i].first, first[i].last);
+    if (i + 1 < first.size()) draft.wait(first[i + 1].first, second[i].last);
+  }
+}
+
 /// What a lane's actions mean for weights and gradients, by action.
 struct LaneFacts {
   std::vector<Moment> moments;
@@ -38,17 +53,36 @@ struct LaneFacts {
 
 void walk(Lowering& l, std::size_t index, const LaneFacts& facts, int walk) {
   const Lane& lane = l.order.lanes[index];
-  for (std::size_t i = 0; i < lane.actions.size(); ++i) {
+  const auto of_walk = [&](std::size_t i) {
     Action action = lane.actions[i];
-    if (action.phase == Phase::Update) {
-      update_in_lane(l, index, action, facts.held_versions[i]);
-      continue;
-    }
-    if (!l.asynchronous) {
+    if (!l.asynchronous && action.phase != Phase::Update) {
       action.microbatch += walk * l.microbatches;
       action.weights = static_cast<std::int16_t>(walk);
     }
-    write(l, index, action, facts.moments[i], l.host.moves(index, i));
+    return action;
+  };
+  const auto write_one = [&](std::size_t i, LaneState& state, const Action* partner) {
+    write(l, index, state, of_walk(i), partner, facts.moments[i], l.host.moves(index, i));
+  };
+  LaneState& state = l.lanes[index];
+  for (std::size_t i = 0; i < lane.actions.size(); ++i) {
+    if (lane.actions[i].phase == Phase::Update) {
+      update_in_lane(l, index, lane.actions[i], facts.held_versions[i]);
+    } else if (!begins_pair(lane, i)) {
+      write_one(i, state, nullptr);
+    } else {
+      const Action first = of_walk(i), second = of_walk(i + 1);
+      LaneState& paired = l.paired[index];
+      paired.tail = state.tail, paired.last_compute = state.last_compute;
+      state.in_pair = paired.in_pair = true;
+      write_one(i, state, &second);
+      paired.scattered = state.scattered;
+      write_one(++i, paired, &first);
+      take_turns(l.draft, state, paired);
+      state.tail.add(paired.tail);
+      state.scattered = paired.scattered;
+      state.in_pair = false;
+    }
   }
 }
 

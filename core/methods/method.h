@@ -96,6 +96,12 @@ struct HeldMoment {
   std::vector<Running> running;   // these run at such a moment, but only one at a time
 };
 
+/// What running pairs together does on one device in a step: how much of the blocking communication
+/// it hides, and by how much forwards and backwards compute longer beside it.
+struct PairedTime {
+  Duration hidden{}, forward{}, backward{};
+};
+
 /// PipelineEstimate describes a schedule's step up to its updates.
 struct PipelineEstimate {
   Duration span{};                // until the last backward has ended
@@ -111,6 +117,7 @@ struct PipelineEstimate {
   bool paced = false;
   std::vector<int> older_versions;  // by copy of a stage: weight versions held beside the current
                                     // one
+  std::vector<PairedTime> pairs;    // by device; empty where the order has no pairs
 };
 
 struct Method {
@@ -132,6 +139,9 @@ struct Method {
   /// takes as long as every further step, because the pipeline is full before and after it. Null
   /// for a schedule whose step begins and ends with nothing in flight.
   int (*settles)(const ScheduleShape&, const Params&) = nullptr;
+  /// For schedules with parameters that may be left to it: what they come to in this shape, whose
+  /// microbatches are all of a step. order() decides the same where they are still open.
+  Params (*decide)(const ScheduleShape&, const Params&) = nullptr;
   /// For schedules only: whether its order has input and weight gradients as separate actions.
   bool splits_backward = false;
   /// For schedules with a formula, which planners evaluate instead of lowering a program. Without

@@ -12,7 +12,7 @@ ActionIndex::ActionIndex(const Order& order) {
   }
   for (std::uint32_t i = 0; i < actions_.size(); ++i) {
     const Action& a = actions_[i];
-    entries_.push_back({{a.phase, a.stage.value, a.microbatch}, i});
+    entries_.push_back({key_of(a), i});
   }
   std::sort(entries_.begin(), entries_.end());
 }

@@ -12,13 +12,16 @@
 
 namespace trainyard {
 
-/// The key that makes an action unique; its wave and weight version are not part of it.
+/// The key that makes an action unique; its wave, its weight version and whether it is paired are
+/// not part of it.
 struct ActionKey {
   Phase phase = Phase::Forward;
   std::uint32_t stage = 0;
   std::int32_t microbatch = 0;
   friend auto operator<=>(const ActionKey&, const ActionKey&) = default;
 };
+
+inline ActionKey key_of(const Action& a) { return {a.phase, a.stage.value, a.microbatch}; }
 
 class ActionIndex {
  public:

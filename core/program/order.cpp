@@ -29,4 +29,14 @@ std::size_t lane_before(const Order& order, std::size_t lane) {
   return kNoLane;
 }
 
+bool has_pairs(const Lane& lane) {
+  return std::any_of(lane.actions.begin(), lane.actions.end(),
+                     [](const Action& a) { return a.paired; });
+}
+
+bool has_pairs(const Order& order) {
+  return std::any_of(order.lanes.begin(), order.lanes.end(),
+                     [](const Lane& lane) { return has_pairs(lane); });
+}
+
 }  // namespace trainyard

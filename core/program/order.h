@@ -28,6 +28,10 @@ struct Action {
   std::int16_t wave = 0;
   // The weight version that it reads (or, for an update, writes); version 0 exists at the start.
   std::int16_t weights = 0;
+  // It runs together with the action before it in its lane, a forward beside a backward: both begin
+  // when what both need is there, and the lane's next action begins when both have ended. What
+  // their layers send meanwhile is hidden by what the other one computes (DualPipe).
+  bool paired = false;
   friend auto operator<=>(const Action&, const Action&) = default;
 };
 
@@ -58,7 +62,15 @@ struct Order {
 /// The times of one microbatch on one stage, for schedules that depend on them.
 struct PhaseTimes {
   Duration forward{1}, backward_input{1}, backward_weight{1}, transfer{0};
+  // Of a forward and of a whole backward, how long layers wait for messages of their own, of tensor
+  // or expert ranks, which the other action of a pair can hide.
+  Duration forward_waits{0}, backward_waits{0};
   Duration cycle() const { return forward + backward_input + backward_weight; }
+  /// The mean where these are the sums over `stages` stages, and the time of one transfer.
+  PhaseTimes over(std::int64_t stages) const {
+    return {forward / stages, backward_input / stages, backward_weight / stages,
+            transfer,         forward_waits / stages,  backward_waits / stages};
+  }
 };
 
 /// The request to a schedule: microbatches of one replica and step. An order without updates is one
@@ -73,6 +85,12 @@ struct ScheduleShape {
 /// if it is the first of them.
 std::size_t lane_before(const Order&, std::size_t lane);
 inline constexpr std::size_t kNoLane = static_cast<std::size_t>(-1);
+/// Whether the action at this position of the lane runs together with the one after it.
+inline bool begins_pair(const Lane& lane, std::size_t position) {
+  return position + 1 < lane.actions.size() && lane.actions[position + 1].paired;
+}
+bool has_pairs(const Lane&);
+bool has_pairs(const Order&);
 /// Returns whether the order contains updates, so that steps overlap. Any other order is
 /// synchronous: lowering updates all weights after it and repeats it for the next step.
 bool has_updates(const Order&);
@@ -83,9 +101,10 @@ int steps_of(const Order&, int microbatches);
 /// 0.
 std::string to_text(const Action&);
 /// One lane per line: "d0/compute  0F0 0F1 0B0", with " +1500ns" after the name for a delay and
-/// " +0.5 cycles" for a lane that is half a cycle behind the one before it; then one precedence per
-/// line: "0F0 < 1F0". A lane's name is UTF-8 without control characters, two
-/// consecutive spaces or a space at its end.
+/// " +0.5 cycles" for a lane that is half a cycle behind the one before it, and "&" before an
+/// action that runs together with the one before it: "0F9 &0B3"; then one precedence per line: "0F0
+/// < 1F0", which does not tell whether they are paired. A lane's name is UTF-8 without control
+/// characters, two consecutive spaces or a space at its end.
 std::string to_text(const Order&);
 /// The exact inverse; blank lines are ignored. Throws Error{InvalidInput} with line, column,
 /// expected and found.
@@ -93,8 +112,9 @@ Order parse_order(std::string_view, const Place& = {"order"});
 
 /// All errors of the order as data: a duplicate action, a backward without or before its forward, a
 /// split backward beside a whole one, a missing microbatch, an unknown stage, a weight version that
-/// is read before it is written or written out of sequence, a gradient that no update applies, and
-/// lanes and data dependencies that wait for each other.
+/// is read before it is written or written out of sequence, a gradient that no update applies, a
+/// pair that is not a forward and a backward, or on a device of several lanes, and lanes, pairs and
+/// data dependencies that wait for each other.
 Diagnostics check(const Order&, const ScheduleShape&);
 
 }  // namespace trainyard

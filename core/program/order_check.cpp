@@ -22,6 +22,7 @@ class Checker {
 
   Diagnostics run() {
     check_ranges();
+    check_keys();
     check_pairs();
     check_missing();
     check_precedences();
@@ -70,7 +71,7 @@ class Checker {
 
   // Checks that each key has one action, and that the backward is whole or in two parts and never
   // before its forward.
-  void check_pairs() {
+  void check_keys() {
     for (std::size_t i = 1; i < entries_.size(); ++i)
       if (entries_[i].key == entries_[i - 1].key)
         add(place(entries_[i].index), "{} is there twice", to_text(actions_[entries_[i].index]));
@@ -90,6 +91,47 @@ class Checker {
                                        index_.has(Phase::BackwardWeight, stage, microbatch)))
         add(place(e.index), "{} stands beside a split backward", to_text(actions_[e.index]));
     }
+  }
+
+  // Checks that what runs together is a forward and a backward, on a device that does nothing else
+  // meanwhile.
+  void check_pairs() {
+    for (std::size_t l = 0; l < order_.lanes.size(); ++l) {
+      const Lane& lane = order_.lanes[l];
+      for (std::uint32_t i = 0; i < lane.actions.size(); ++i) {
+        if (!lane.actions[i].paired) continue;
+        const std::string where = place(lines_[l].first + i), what = to_text(lane.actions[i]);
+        const auto forward = [&](std::uint32_t at) {
+          return lane.actions[at].phase == Phase::Forward;
+        };
+        const auto backward = [&](std::uint32_t at) {
+          return lane.actions[at].phase == Phase::Backward ||
+                 lane.actions[at].phase == Phase::BackwardInput;
+        };
+        if (i == 0)
+          add(where, "{} is the first of its lane and has nothing to run together with", what);
+        else if (lane.actions[i - 1].paired)
+          add(where, "{} runs together with {}, which is of a pair already", what,
+              to_text(lane.actions[i - 1]));
+        else if (!(forward(i - 1) && backward(i)) && !(backward(i - 1) && forward(i)))
+          add(where, "{} runs together with {}: expected a forward and a backward", what,
+              to_text(lane.actions[i - 1]));
+        else if (lane.actions[i - 1].stage == lane.actions[i].stage &&
+                 lane.actions[i - 1].microbatch == lane.actions[i].microbatch)
+          add(where, "{} cannot run together with {}, which it needs", what,
+              to_text(lane.actions[i - 1]));
+      }
+      if (has_pairs(lane) && lanes_on(lane.device) > 1)
+        add(fmt::format("order d{}/{}", lane.device.value, lane.name),
+            "pairs share their device with no other lane, and d{} has {}", lane.device.value,
+            lanes_on(lane.device));
+    }
+  }
+
+  std::ptrdiff_t lanes_on(DeviceId device) const {
+    return std::count_if(order_.lanes.begin(), order_.lanes.end(), [&](const Lane& lane) {
+      return lane.device == device && !lane.actions.empty();
+    });
   }
 
   // Checks that each microbatch goes forward and backward through each stage.
@@ -152,6 +194,7 @@ class Checker {
       edges.push_back({index(p.after), index(p.before)});
     for (const Edge& e : versions.waits()) edges.push_back(e);
     wait_for_lanes_before(edges);
+    wait_as_pairs(edges);
     std::sort(edges.begin(), edges.end());
     std::vector<std::uint32_t> first(actions_.size() + 1, 0);  // by action: its first edge
     for (const Edge& e : edges) ++first[e.first + 1];
@@ -180,6 +223,18 @@ class Checker {
       const std::vector<std::uint32_t> own = forwards(lane), others = forwards(before);
       for (std::size_t n = 0; n < std::min(own.size(), others.size()); ++n)
         edges.push_back({own[n], others[n]});
+    }
+  }
+
+  // Each action of a pair also waits for what the other one needs.
+  void wait_as_pairs(std::vector<std::pair<std::uint32_t, std::uint32_t>>& edges) const {
+    std::vector<bool> pairs(actions_.size() + 1, false);
+    for (std::uint32_t i = 0; i < actions_.size(); ++i) pairs[i] = actions_[i].paired;
+    const std::size_t own = edges.size();
+    for (std::size_t e = 0; e < own; ++e) {
+      const auto [after, before] = edges[e];
+      if (pairs[after]) edges.push_back({after - 1, before});
+      if (pairs[after + 1]) edges.push_back({after + 1, before});
     }
   }
 

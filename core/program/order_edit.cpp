@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <map>
 #include <utility>
 
 #include "core/program/action_index.h"
@@ -149,6 +150,21 @@ const Action& at(const Order& order, Slot slot) {
   return order.lanes[slot.lane].actions[slot.position];
 }
 
+// Actions that an edit has parted run one after the other from then on.
+void part_pairs(Order& edited, const Order& before) {
+  std::map<ActionKey, ActionKey> partners;
+  for (const Lane& lane : before.lanes)
+    for (std::size_t i = 1; i < lane.actions.size(); ++i)
+      if (lane.actions[i].paired)
+        partners.insert({key_of(lane.actions[i]), key_of(lane.actions[i - 1])});
+  if (partners.empty()) return;
+  for (Lane& lane : edited.lanes)
+    for (std::size_t i = 0; i < lane.actions.size(); ++i) {
+      Action& a = lane.actions[i];
+      if (a.paired) a.paired = i > 0 && key_of(lane.actions[i - 1]) == partners.at(key_of(a));
+    }
+}
+
 void expect_same_device(const Order& order, std::size_t from, std::size_t to, const Action& moved) {
   const DeviceId here = order.lanes[from].device, there = order.lanes[to].device;
   if (here == there) return;
@@ -161,7 +177,8 @@ void expect_same_device(const Order& order, std::size_t from, std::size_t to, co
 std::optional<Slot> find_slot(const Order& order, const Action& action) {
   for (std::size_t lane = 0; lane < order.lanes.size(); ++lane) {
     const std::vector<Action>& actions = order.lanes[lane].actions;
-    const auto found = std::find(actions.begin(), actions.end(), action);
+    const auto found = std::find_if(actions.begin(), actions.end(),
+                                    [&](const Action& a) { return key_of(a) == key_of(action); });
     if (found != actions.end())
       return Slot{lane, static_cast<std::size_t>(found - actions.begin())};
   }
@@ -178,6 +195,7 @@ Order move_action(const Order& order, const ScheduleShape& shape, Slot from, Slo
   std::vector<Action>& there = edited.lanes[to.lane].actions;
   to.position = std::min(to.position, there.size());
   there.insert(there.begin() + static_cast<std::ptrdiff_t>(to.position), moved);
+  part_pairs(edited, order);
   expect_held(edited, shape, {to});
   return edited;
 }
@@ -187,6 +205,7 @@ Order swap_actions(const Order& order, const ScheduleShape& shape, Slot a, Slot 
   at(order, b);
   Order edited = order;
   std::swap(edited.lanes[a.lane].actions[a.position], edited.lanes[b.lane].actions[b.position]);
+  part_pairs(edited, order);
   expect_held(edited, shape, {a, b});
   return edited;
 }

@@ -19,7 +19,8 @@ std::optional<Slot> find_slot(const Order&, const Action&);
 
 /// Moves the action at `from` to `to` and shifts those between by one; a position beyond the lane's
 /// end means its end. `to` may be in another lane of the same device. The given order must be one
-/// that check() accepts for the shape, and so is the result. Throws Error{InvalidInput}: "d2: 2B3
+/// that check() accepts for the shape, and so is the result. A pair that the edit parts is one no
+/// longer. Throws Error{InvalidInput}: "d2: 2B3
 /// cannot run before its 2F3", "d1: 1B0 cannot run before 1F2, but needs 2B0, which comes after
 /// 2F2, which needs 1F2".
 Order move_action(const Order&, const ScheduleShape&, Slot from, Slot to);

@@ -57,6 +57,7 @@ void write(std::string& out, const Lane& lane) {
   if (lane.behind != 0) fmt::format_to(std::back_inserter(out), " +{}{}", lane.behind, kBehindUnit);
   for (std::size_t i = 0; i < lane.actions.size(); ++i) {
     out += i == 0 ? "  " : " ";
+    if (lane.actions[i].paired) out += '&';
     write(out, lane.actions[i]);
   }
   out += '\n';
@@ -134,7 +135,11 @@ Lane read_lane(OrderLineReader& in) {
   in.take(title);
   take_start(title, lane);
   lane.name = title.substr(1);
-  for (in.skip_spaces(); !in.done(); in.skip_spaces()) lane.actions.push_back(in.action());
+  for (in.skip_spaces(); !in.done(); in.skip_spaces()) {
+    const bool paired = in.take("&");
+    lane.actions.push_back(in.action());
+    lane.actions.back().paired = paired;
+  }
   return lane;
 }
 

@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
+#include <vector>
 
 #include "core/result/verdict.h"
 
@@ -10,12 +12,20 @@ namespace {
 constexpr double kFull = 0.95;  // share of a device: more precise promises than this are beyond the
                                 // model
 
-/// Returns the lanes of computation of the device that has the most.
-int lanes(const Program& program) {
-  std::vector<int> count(static_cast<std::size_t>(program.devices), 0);
-  for (const Stream& stream : program.streams)
-    if (stream.compute) ++count[stream.device.value];
-  return count.empty() ? 0 : *std::max_element(count.begin(), count.end());
+/// Returns how many waves compute on the device where most do. A lane whose pairs have a second
+/// stream is one: both streams have the same waves.
+std::size_t waves_of(const Program& program) {
+  std::vector<std::set<std::int16_t>> seen(static_cast<std::size_t>(program.devices));
+  std::vector<std::size_t> waves(seen.size());
+  for (const Stream& stream : program.streams) {
+    if (!stream.compute || stream.count == 0) continue;
+    const auto begin = program.instructions.begin() + stream.first;
+    const std::int16_t wave = begin->wave;
+    if (!seen[stream.device.value].count(wave)) ++waves[stream.device.value];
+    for (auto i = begin; i != begin + stream.count; ++i)
+      if (i == begin || i->wave != (i - 1)->wave) seen[stream.device.value].insert(i->wave);
+  }
+  return waves.empty() ? 0 : *std::max_element(waves.begin(), waves.end());
 }
 
 /// Returns the share of a device that computation fills while it runs alone, weighted by time.
@@ -34,7 +44,7 @@ double mean_fill(const Program& program, const TaskPrices& prices) {
 }  // namespace
 
 std::string sharing_sentence(const Program& program, const TaskPrices& prices) {
-  const int waves = lanes(program);
+  const std::size_t waves = waves_of(program);
   if (waves < 2) return "";
   const double fill = mean_fill(program, prices);
   if (fill >= kFull)

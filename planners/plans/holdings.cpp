@@ -26,7 +26,8 @@ PipelineTimes unit_times(const Method& schedule, std::size_t stages) {
 
 }  // namespace
 
-Holdings holdings(const Choice& choice, int pp, int virtual_stages, int microbatches) {
+Holdings holdings(const Choice& choice, int pp, int virtual_stages, int microbatches,
+                  bool layers_wait) {
   const Method& schedule = method(choice.method);
   const Params params = with_defaults(choice.params, schedule.params);
   ScheduleShape shape;
@@ -40,6 +41,7 @@ Holdings holdings(const Choice& choice, int pp, int virtual_stages, int microbat
   Holdings h;
   h.placement = schedule.placement, h.splits_backward = schedule.splits_backward;
   h.paced = found.paced, h.shared = choice.method == "tick-tock";
+  h.pairs = (layers_wait && schedule.decide) || has_pairs(schedule.order(shape, params));
   h.older_versions = found.older_versions;
   h.moments = found.moments;
   for (std::uint32_t s = 0; s < stages; ++s)

@@ -14,6 +14,7 @@ struct Holdings {
   bool splits_backward = false;
   bool paced = false;   // asynchronous: a step has neither fill nor drain
   bool shared = false;  // several wavefronts share a device
+  bool pairs = false;   // a forward and a backward may run together
   // Indexed by place: stage * copies + copy.
   std::vector<std::uint16_t> device;
   std::vector<int> older_versions;
@@ -22,6 +23,8 @@ struct Holdings {
 
 /// The schedule's own check must accept the pipeline. Many microbatches have the same holdings as
 /// settled_microbatches() of them (core/methods/orders/closed_form.h).
-Holdings holdings(const Choice& schedule, int pp, int virtual_stages, int microbatches);
+/// layers_wait: tensor or expert ranks send messages that layers wait for.
+Holdings holdings(const Choice& schedule, int pp, int virtual_stages, int microbatches,
+                  bool layers_wait);
 
 }  // namespace trainyard

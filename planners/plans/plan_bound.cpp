@@ -89,6 +89,8 @@ StepBound bound_of(const std::vector<KindPrice>& kinds, const std::vector<std::u
     std::int64_t step = busy;
     if (h.shared) {
       step = busy / static_cast<std::int64_t>(std::max<std::size_t>(2, devices.size()));
+    } else if (h.pairs) {
+      step = arrives + d.fill + busy / 2;  // at most two actions run together
     } else if (!h.paced) {
       step =
           arrives + d.fill + std::max({busy + std::max(d.tail, d.update), d.chain * m + d.drain});

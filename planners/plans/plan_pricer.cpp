@@ -299,14 +299,15 @@ class SpacePricer {
     const Holdings* holds = nullptr;
   };
 
-  const Holdings& holdings_of(const Choice& choice, int pp, int v, int microbatches) {
+  const Holdings& holdings_of(const Choice& choice, int pp, int v, int microbatches,
+                              bool layers_wait) {
     const int settled = settled_microbatches(method(choice.method), pp, microbatches);
-    const std::tuple key{choice.method, pp, v, settled};
+    const std::tuple key{choice.method, pp, v, settled, layers_wait};
     {
       const std::lock_guard guard(lock_);
       if (const auto have = holdings_.find(key); have != holdings_.end()) return have->second;
     }
-    Holdings made = holdings(choice, pp, v, settled);
+    Holdings made = holdings(choice, pp, v, settled, layers_wait);
     const std::lock_guard guard(lock_);
     return holdings_.try_emplace(key, std::move(made)).first->second;
   }
@@ -333,8 +334,9 @@ class SpacePricer {
         const Method& schedule = schedule_of(s.plan);
         p.alters_layers = schedule.arrange != nullptr || schedule.rewrite != nullptr;
         if (p.illegal == Fate::Untried && !p.alters_layers)
-          p.holds = &holdings_of(*chosen_on(s.plan, MethodAxis::Schedule), static_cast<int>(job.pp),
-                                 chunks, microbatches(s.plan));
+          p.holds =
+              &holdings_of(*chosen_on(s.plan, MethodAxis::Schedule), static_cast<int>(job.pp),
+                           chunks, microbatches(s.plan), s.plan.mesh.tp > 1 || s.plan.mesh.ep > 1);
         list.push_back(p);
       }
     }
@@ -534,7 +536,7 @@ class SpacePricer {
   std::vector<Work*> needed_;
   std::map<std::size_t, StageKinds> kinds_;
   std::mutex lock_;
-  std::map<std::tuple<std::string, int, int, int>, Holdings> holdings_;
+  std::map<std::tuple<std::string, int, int, int, bool>, Holdings> holdings_;
   std::uint64_t tried_ = 0;
 };
 

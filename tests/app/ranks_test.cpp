@@ -106,7 +106,9 @@ TEST_F(PlanOnRanks, ARankThatCannotBeginIsNamed) {
   EXPECT_EQ(missing.err.rfind("rank 1: there.json: expected a file", 0), 0u) << missing.err;
   const Ran other = on_ranks(1, kRanksJob + rest + kRanksJob + " --top 3", folder);
   EXPECT_EQ(other.exit, kWrongInput) << other.err;
-  EXPECT_EQ(other.err.rfind("plan: rank 1 was asked for another search than rank 0", 0), 0u)
+  // What mpirun says of it may come before.
+  EXPECT_NE(other.err.find("plan: rank 1 was asked for another search than rank 0"),
+            std::string::npos)
       << other.err;
 }
 

@@ -30,7 +30,10 @@ TEST(Clocks, TheRecurrenceIsTheSimulatorOnAnyOrder) {
     const ScheduleShape shape = testing::random_shape(dice);
     Order order = testing::random_order(shape, dice);
     const bool two = dice.below(2) == 0;
-    if (two) order = with_two_lanes(order, dice);
+    if (two)
+      order = with_two_lanes(order, dice);
+    else
+      testing::pair_some(order, shape, dice);
     RC_ASSERT(check(order, shape).empty());
     const auto some = [&] { return Duration{static_cast<int>(dice.below(30))}; };
     PipelineTimes times;

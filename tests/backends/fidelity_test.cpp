@@ -44,7 +44,10 @@ CategoryBytes largest(const Program& p, const Timeline& t, DeviceId device) {
 
 // Without overlap the grains give the same sums. With it, order grain lets an action's traffic
 // overlap with its whole computation, but op grain makes each layer wait for its own.
-std::string why_grains_differ(const Plan& plan) {
+std::string why_grains_differ(const Workload& w, const CostModel& cost) {
+  const Plan& plan = w.scenario.plan;
+  if (has_pairs(order(w, schedule_shape(w, phase_times(w, cost)))))
+    return "pairs take turns layer by layer";
   if (!find_choice(plan, "overlap")->params.flag("gradients")) return "";
   if (plan.mesh.cp > 1) return "ring beside attention only";
   return setting(plan, "zero") == "0" ? "gradients layer by layer" : "weights layer by layer";
@@ -162,8 +165,9 @@ TEST(Fidelity, GrainsAgreeToTheByteOnWhatBothKnow) {
   const std::uint64_t n = testing::cases(2000, 150);
   for (std::uint64_t i = 0; i < n; ++i) {
     const Workload w = prepare(DrawnScenario(i).scenario());
-    const Program order = lower(w);
     LowerOptions options;
+    options.times = phase_times(w, *cost);
+    const Program order = lower(w, options);
     options.grain = Grain::Op;
     const Program op = lower(w, options);
     const Timeline at_order = run(w, order, *cost, true), at_op = run(w, op, *cost, true);
@@ -183,7 +187,7 @@ TEST(Fidelity, GrainsAgreeToTheByteOnWhatBothKnow) {
     }
     const Duration coarse = makespan(run(w, order, *cost, false)),
                    fine = makespan(run(w, op, *cost, false));
-    const std::string cause = why_grains_differ(w.scenario.plan);
+    const std::string cause = why_grains_differ(w, *cost);
     if (cause.empty())
       ASSERT_EQ(coarse, fine) << in_words(w.scenario);
     else

@@ -43,11 +43,18 @@ TEST(PipelineCsv, CommunicationIsKnownAndLeftOut) {
   EXPECT_EQ(csv.left_out, 7);
 }
 
-TEST(PipelineCsv, OverlappedPairsRunOneAfterTheOther) {
+TEST(PipelineCsv, AForwardAndABackwardOfOneCellRunTogether) {
   const PipelineCsv csv =
-      parse_pipeline_csv("0F0,(0F1;1F0)OVERLAP_F_B,(1B0;0B0)OVERLAP_F_B,1F1,1B1,0B1\n", "pp.csv");
+      parse_pipeline_csv("0F0,1F0,(0F1;1B0)OVERLAP_F_B,(0B0;1F1)OVERLAP_F_B,1B1,0B1\n", "pp.csv");
+  EXPECT_EQ(to_text(csv.order), "d0/compute  0F0 1F0 0F1 &1B0 0B0 &1F1 1B1 0B1\n");
+  EXPECT_EQ(csv.in_turn, 0);
+}
+
+TEST(PipelineCsv, OtherOverlappedCellsRunOneAfterTheOther) {
+  const PipelineCsv csv = parse_pipeline_csv(
+      "0F0,(0F1;1F0)OVERLAP_F_B,(1B0;0B0)OVERLAP_F_B,(1F1;1B1)OVERLAP_F_B,0B1\n", "pp.csv");
   EXPECT_EQ(to_text(csv.order), "d0/compute  0F0 0F1 1F0 1B0 0B0 1F1 1B1 0B1\n");
-  EXPECT_EQ(csv.overlapped, 2);
+  EXPECT_EQ(csv.in_turn, 3);
 }
 
 // PyTorch 2.5 wrote B for the input's part where a W follows, and BW for both.
@@ -90,7 +97,8 @@ TEST(PipelineCsv, AnyOrderOfOneLaneADeviceReadsBackAsItself) {
   testing::Dice dice(5);
   for (int cases = 0; cases < 200; ++cases) {
     const ScheduleShape shape = testing::random_shape(dice);
-    const Order order = testing::random_order(shape, dice);
+    Order order = testing::random_order(shape, dice);
+    testing::pair_some(order, shape, dice);
     const PipelineCsv again = parse_pipeline_csv(pipeline_csv(order), "again");
     EXPECT_EQ(again.order, order);
     EXPECT_EQ(again.stages, shape.stages);

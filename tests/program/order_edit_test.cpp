@@ -54,6 +54,14 @@ TEST(OrderEdit, NamesTheDependencyThatWouldBreak) {
             "d0: 0B2 cannot run before 0F3, but needs 1B2, which comes after 1F3, which needs 0F3");
 }
 
+TEST(OrderEdit, APairIsPartedByAnEditBetweenItsTwo) {
+  const ScheduleShape one{.devices = 1, .stages = 1, .microbatches = 3};
+  const Order order = parse_order("d0/a  0F0 0F1 &0B0 0F2 &0B1 0B2\n");
+  EXPECT_EQ(move(order, one, "0F2", "0B0"), "d0/a  0F0 0F1 0F2 0B0 0B1 0B2\n");
+  EXPECT_EQ(move(order, one, "0B2", "0B1"), "d0/a  0F0 0F1 &0B0 0F2 0B2 0B1\n");
+  EXPECT_EQ(move(order, one, "0F1", "0F0"), "d0/a  0F1 0F0 0B0 0F2 &0B1 0B2\n");
+}
+
 TEST(OrderEdit, AnActionStaysOnItsDevice) {
   const Order order = one_f_one_b().order(kThree, {});
   EXPECT_EQ(move(order, kThree, "0F3", "1F3"), "0F3 cannot run on d1: its stage 0 is on d0");

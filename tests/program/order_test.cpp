@@ -40,6 +40,42 @@ TEST(OrderText, LanesDelaysWavesWeightsAndPrecedences) {
   EXPECT_EQ(order.precedences[0].after.phase, Phase::BackwardInput);
 }
 
+TEST(OrderText, AnAmpersandPairsAnActionWithTheOneBeforeIt) {
+  const std::string text = "d0/compute  0F0 0F1 &0B0 0B1\n";
+  const Order order = parse_order(text);
+  EXPECT_EQ(to_text(order), text);
+  EXPECT_TRUE(begins_pair(order.lanes[0], 1));
+  EXPECT_FALSE(begins_pair(order.lanes[0], 2));
+  EXPECT_TRUE(has_pairs(order));
+  EXPECT_EQ(order_refusal("d0/compute  0F0 & 0B0"),
+            "order:1:18: expected an action such as 3F12, found \" 0B0\"");
+}
+
+TEST(Order, PairsAreAForwardAndABackwardThatDoNotNeedEachOther) {
+  const ScheduleShape one{.devices = 1, .stages = 1, .microbatches = 2};
+  EXPECT_EQ(problems("d0/a  0F0 0F1 &0B0 0B1", one), "");
+  EXPECT_EQ(problems("d0/a  &0F0 0B0 0F1 0B1", one),
+            "order d0/a:1: 0F0 is the first of its lane and has nothing to run together with\n");
+  EXPECT_EQ(problems("d0/a  0F0 0F1 &0B0 &0B1", one),
+            "order d0/a:4: 0B1 runs together with 0B0, which is of a pair already\n");
+  EXPECT_EQ(problems("d0/a  0F0 &0F1 0B0 0B1", one),
+            "order d0/a:2: 0F1 runs together with 0F0: expected a forward and a backward\n");
+  EXPECT_EQ(problems("d0/a  0F0 &0B0 0F1 0B1", one),
+            "order d0/a:2: 0B0 cannot run together with 0F0, which it needs\n");
+  EXPECT_EQ(problems("d0/a  0F0 0F1 &0B0 0B1\nd0/b  0F2 0B2",
+                     {.devices = 1, .stages = 1, .microbatches = 3}),
+            "order d0/a: pairs share their device with no other lane, and d0 has 2\n");
+}
+
+// 1F1 would wait for what 1F1 itself brings about: 1B0 waits for 2B0, which runs after 2F1.
+TEST(Order, PairsMayNotWaitForThemselves) {
+  const ScheduleShape shape{.devices = 2, .stages = 2, .microbatches = 2};
+  EXPECT_EQ(problems("d0/a  0F0 0F1 0B0 0B1\nd1/a  1F0 1B0 1F1 1B1", shape), "");
+  EXPECT_EQ(problems("d0/a  0F0 0F1 &0B0 0B1\nd1/a  1F0 1F1 1B0 1B1", shape),
+            "order: the lanes wait for each other: 0F1 waits for 1B0, which comes after 1F1, which "
+            "waits for 0F1\n");
+}
+
 TEST(OrderText, RefusalsSayLineAndColumn) {
   EXPECT_EQ(order_refusal("d0/compute  0F0\nd1/compute  1X0"),
             "order:2:14: expected F, B, I, W or U after the stage, found \"X0\"");

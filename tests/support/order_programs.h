@@ -13,7 +13,9 @@
 namespace trainyard::testing {
 
 /// Forwards wait for the stage before, backwards for the one after, reads for the update that
-/// writes what they read, and updates for the one before them. An order without updates gets one
+/// writes what they read, and updates for the one before them. Nothing is sent inside actions, so
+/// that those of a pair follow each other, and the first also waits for what the second needs. An
+/// order without updates gets one
 /// for each stage at its end, as in lowering, and is repeated for `shape.steps`.
 inline Program follow(const Order& order, const ScheduleShape& shape) {
   Draft draft;
@@ -66,6 +68,8 @@ inline Program follow(const Order& order, const ScheduleShape& shape) {
     const auto at = there.find({phase, stage, microbatch});
     if (at != there.end()) draft.wait(ref, at->second);
   };
+  for (std::size_t i = 1; i < written.size(); ++i)
+    if (written[i].first.paired) written.push_back({written[i].first, written[i - 1].second});
   for (const auto& [a, ref] : written) {
     if (a.phase == Phase::Forward && a.stage.value > 0)
       wait(ref, Phase::Forward, a.stage.value - 1, a.microbatch);

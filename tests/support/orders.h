@@ -104,6 +104,17 @@ inline Order random_order(const ScheduleShape& shape, Dice& dice) {
   return order;
 }
 
+/// Lets some of the neighbours that may run together do so.
+inline void pair_some(Order& order, const ScheduleShape& shape, Dice& dice) {
+  for (Lane& lane : order.lanes)
+    for (std::size_t i = 1; i < lane.actions.size(); ++i) {
+      Action& a = lane.actions[i];
+      if (lane.actions[i - 1].paired || dice.below(2) == 0) continue;
+      a.paired = true;
+      a.paired = check(order, shape).empty();
+    }
+}
+
 /// Up to 4 devices, 3 chunks and 6 microbatches.
 inline ScheduleShape random_shape(Dice& dice) {
   ScheduleShape shape;

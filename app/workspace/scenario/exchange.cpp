@@ -90,9 +90,10 @@ Import import_csv(std::string_view content, const std::string& source, const Sce
   if (csv.left_out > 0)
     found.notes.push_back(
         fmt::format("{} communication actions left out: they follow from the order", csv.left_out));
-  if (csv.overlapped > 0)
-    found.notes.push_back(
-        fmt::format("{} overlapped pairs run one after the other", csv.overlapped));
+  if (csv.in_turn > 0)
+    found.notes.push_back(fmt::format(
+        "{} overlapped cells run one after the other: they are not a forward and a backward",
+        csv.in_turn));
   if (csv.older)
     found.notes.emplace_back("letters of PyTorch 2.5: B beside W is read as I, and BW as B");
   return found;

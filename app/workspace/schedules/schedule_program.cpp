@@ -29,6 +29,7 @@ class Draft {
     program_.steps = request.steps;
     for (const Lane& lane : order.lanes) add_lane(lane);
     for (const auto& [key, id] : ids_) depend(key, id);
+    wait_as_pairs(order);
     for (std::size_t lane = 0; lane < order.lanes.size(); ++lane) wait_for_versions(order, lane);
     for (const Precedence& p : order.precedences)
       waits_[find(p.after).value].push_back(find(p.before));
@@ -114,6 +115,18 @@ class Draft {
     wait_for(id, {Phase::Forward, stage, m});
     wait_for(id, {Phase::Backward, StageId{stage.value + 1}, m});
     wait_for(id, {Phase::BackwardInput, StageId{stage.value + 1}, m});
+  }
+
+  // Nothing is sent inside passes here, so that the computations of a pair follow each other; the
+  // first one also waits for what the second one needs.
+  void wait_as_pairs(const Order& order) {
+    for (const Lane& lane : order.lanes)
+      for (std::size_t i = 1; i < lane.actions.size(); ++i) {
+        if (!lane.actions[i].paired) continue;
+        std::vector<InstructionId>& first = waits_[find(lane.actions[i - 1]).value];
+        const std::vector<InstructionId>& second = waits_[find(lane.actions[i]).value];
+        first.insert(first.end(), second.begin(), second.end());
+      }
   }
 
   // An action that reads a version which another lane of its device writes waits for that update.

@@ -88,6 +88,7 @@ class CsvReader {
       refuse(fmt::format("expected a pair such as (0F7;7B3)OVERLAP_F_B, found \"{}\"",
                          cell.substr(0, 60)));
     std::string_view inside = cell.substr(1, close - 1);
+    const std::size_t before = rows_.back().size();
     int actions = 0;
     for (bool more = true; more; ++actions) {
       const std::size_t semicolon = inside.find(';');
@@ -96,7 +97,20 @@ class CsvReader {
       if (more) inside.remove_prefix(semicolon + 1);
     }
     if (actions < 2) refuse(fmt::format("expected two actions in \"{}\"", cell.substr(0, 60)));
-    ++found_.overlapped;
+    std::vector<Cell>& row = rows_.back();
+    if (row.size() == before + 2 && can_pair(row[before].action, row[before + 1].action))
+      row.back().action.paired = true;
+    else
+      ++found_.in_turn;
+  }
+
+  static bool can_pair(const Action& a, const Action& b) {
+    const auto backward = [](const Action& x) {
+      return x.phase == Phase::Backward || x.phase == Phase::BackwardInput;
+    };
+    const bool kinds =
+        (a.phase == Phase::Forward && backward(b)) || (backward(a) && b.phase == Phase::Forward);
+    return kinds && (a.stage != b.stage || a.microbatch != b.microbatch);
   }
 
   void read_action(std::string_view cell) {
@@ -204,27 +218,33 @@ std::vector<std::size_t> lanes_of_ranks(const Order& order) {
   return list;
 }
 
-// Returns the columns of the actions when each takes one step and its inputs are made in an earlier
-// step.
+// Returns the columns of the actions when each, or each pair, takes one step and its inputs are
+// made in an earlier step.
 std::vector<std::size_t> columns_of(const ActionIndex& index, int stages) {
   constexpr std::size_t kUnknown = ~std::size_t{0};
-  std::vector<std::size_t> column(index.actions().size(), kUnknown);
+  const std::vector<Action>& actions = index.actions();
+  std::vector<std::size_t> column(actions.size(), kUnknown);
   std::vector<std::uint32_t> next(index.lines().size(), 0);
   std::size_t placed = 0;
   for (bool moved = true; moved;) {
     moved = false;
     for (std::size_t l = 0; l < index.lines().size(); ++l)
-      for (; next[l] < index.lines()[l].count; ++next[l], ++placed, moved = true) {
-        const std::uint32_t i = index.lines()[l].first + next[l];
-        std::size_t at = next[l] == 0 ? 0 : column[i - 1] + 1;
+      while (next[l] < index.lines()[l].count) {
+        const std::uint32_t first = index.lines()[l].first + next[l];
+        const bool pair = next[l] + 1 < index.lines()[l].count && actions[first + 1].paired;
+        const std::uint32_t end = first + (pair ? 2 : 1);
+        std::size_t at = next[l] == 0 ? 0 : column[first - 1] + 1;
         bool ready = true;
-        for (const std::uint32_t other : index.needs(index.actions()[i], stages)) {
-          if (other == kNothing) continue;
-          ready = ready && column[other] != kUnknown;
-          if (ready) at = std::max(at, column[other] + 1);
-        }
+        for (std::uint32_t i = first; i < end; ++i)
+          for (const std::uint32_t other : index.needs(actions[i], stages)) {
+            if (other == kNothing) continue;
+            ready = ready && column[other] != kUnknown;
+            if (ready) at = std::max(at, column[other] + 1);
+          }
         if (!ready) break;
-        column[i] = at;
+        for (std::uint32_t i = first; i < end; ++i) column[i] = at;
+        next[l] += end - first, placed += end - first;
+        moved = true;
       }
   }
   if (placed < column.size()) cannot("its lanes wait for each other");
@@ -257,7 +277,12 @@ std::string pipeline_csv(const Order& order) {
       const Action& a = index.actions()[here];
       text.append(column[here] - at, ',');
       at = column[here];
-      text += fmt::format("{}{}{}", a.stage.value, letter(a.phase), a.microbatch);
+      const std::string action =
+          fmt::format("{}{}{}", a.stage.value, letter(a.phase), a.microbatch);
+      if (a.paired)
+        text += fmt::format(";{}){}", action, kOverlap);
+      else
+        text += (begins_pair(order.lanes[lane], i) ? "(" : "") + action;
     }
     text += '\n';
   }

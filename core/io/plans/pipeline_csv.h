@@ -17,7 +17,8 @@ struct PipelineCsv {
   int microbatches = 1;  // one more than the highest microbatch
   int left_out = 0;    // number of sends, receives, (un)sharding and reductions, which follow from
                        // the order
-  int overlapped = 0;  // pairs that run concurrently there and one after the other here
+  int in_turn = 0;     // "overlapped" actions that are no forward and backward of two microbatches
+                       // or stages, and run one after the other
   bool older = false;  // the letters of PyTorch 2.5: "B" with a "W" is the backward for inputs,
                        // "BW" is both
 };
@@ -29,10 +30,10 @@ PipelineCsv parse_pipeline_csv(std::string_view, const std::string& source);
 bool looks_like_pipeline_csv(std::string_view);
 
 /// Writes computation only, as `_load_csv(file, format="compute_only")` reads it. Cells are steps
-/// of equal length, and no action is in an earlier step than its input. The order must be one that
-/// check() accepts. Throws Error{Unsupported} for what a row per rank cannot express: updates,
-/// several lanes on a device, a stage on two devices, lanes that begin later, precedences of its
-/// own.
+/// of equal length, no action is in an earlier step than its input, and a pair has one step. The
+/// order must be one that check() accepts. Throws Error{Unsupported} for what a row per rank cannot
+/// express: updates, several lanes on a device, a stage on two devices, lanes that begin later,
+/// precedences of its own.
 std::string pipeline_csv(const Order&);
 
 }  // namespace trainyard

@@ -19,8 +19,10 @@ PipelineEstimate follow_for(const Method& m, const Params& params, ScheduleShape
 }
 
 // Returns a lower bound of a device's time for a round of that many microbatches: the computation
-// of the busiest device with the communication that blocks it.
-Duration busiest_round(const ScheduleShape& shape, const PipelineTimes& t, int microbatches) {
+// of the busiest device with the communication that blocks it. Two passes that run together
+// (`pairs`) take half of that at least.
+Duration busiest_round(const ScheduleShape& shape, const PipelineTimes& t, int microbatches,
+                       bool pairs = false) {
   std::vector<Duration> busy(static_cast<std::size_t>(shape.devices));
   const auto one = [](const ActionTime& a) { return std::max(a.compute, a.beside) + a.blocking; };
   const bool split = !t.backward_input.empty();
@@ -29,7 +31,8 @@ Duration busiest_round(const ScheduleShape& shape, const PipelineTimes& t, int m
       busy[device_of(StageId{s}, shape.devices, shape.stages, shape.placement, copy).value] +=
           one(t.forward[s]) +
           (split ? one(t.backward_input[s]) + one(t.backward_weight[s]) : one(t.backward[s]));
-  return *std::max_element(busy.begin(), busy.end()) * microbatches / copies(shape.placement);
+  return *std::max_element(busy.begin(), busy.end()) * microbatches / copies(shape.placement) /
+         (pairs ? 2 : 1);
 }
 
 // Rounds of `round` microbatches are followed until the pipeline has settled.
@@ -57,6 +60,13 @@ PipelineEstimate paced(int all, Settling settling, Duration floor, const Run& ru
   for (std::size_t s = 0; s < found.ends.size(); ++s) {
     carry_on(found.ends[s], before.ends[s]);
     carry_on(found.reduced[s], before.reduced[s]);
+  }
+  for (std::size_t d = 0; d < std::min(found.pairs.size(), before.pairs.size()); ++d) {
+    PairedTime& later = found.pairs[d];
+    const PairedTime& earlier = before.pairs[d];
+    later.hidden += rounds_left_out * (later.hidden - earlier.hidden);
+    later.forward += rounds_left_out * (later.forward - earlier.forward);
+    later.backward += rounds_left_out * (later.backward - earlier.backward);
   }
   return found;
 }
@@ -182,8 +192,10 @@ PipelineEstimate follow_one_f_one_b(int microbatches, const PipelineTimes& times
   return found;
 }
 
-PipelineEstimate estimate_pipeline(const Method& m, const Params& params,
+PipelineEstimate estimate_pipeline(const Method& m, const Params& stated,
                                    const ScheduleShape& shape, const PipelineTimes& times) {
+  // Fewer microbatches than the step has are followed below, and have the order of the whole step.
+  const Params params = m.decide ? m.decide(shape, stated) : stated;
   if (m.closed_form && times.host_copy.empty()) return m.closed_form(shape, times);
   if (m.settles) {
     ScheduleShape settled = shape;
@@ -192,7 +204,8 @@ PipelineEstimate estimate_pipeline(const Method& m, const Params& params,
   }
   const Settling rounds = settling(shape.devices);
   bool holdings = true;
-  const Duration floor = busiest_round(shape, times, rounds.round);
+  const Duration floor =
+      busiest_round(shape, times, rounds.round, has_pairs(m.order(shape, params)));
   return paced(shape.microbatches, rounds, floor, [&](int microbatches) {
     return follow_for(m, params, shape, microbatches, times, std::exchange(holdings, false));
   });

@@ -5,9 +5,11 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "core/methods/orders/action_clock.h"
 #include "core/methods/orders/held_moments.h"
+#include "core/program/action_index.h"
 #include "core/program/offloaded.h"
 
 namespace trainyard {
@@ -83,8 +85,10 @@ class Recurrence {
     waiting_.assign(arrived_.size(), true);
     if (!times.host_copy.empty()) there_.resize(cells);
     found_.ends.resize(stages_), found_.reduced.resize(stages_);
+    if (has_pairs(order)) found_.pairs.resize(weights_.size());
     older_.resize(arrived_.size());
-    for (const Precedence& p : order.precedences) before_.insert({p.after, p.before});
+    for (const Precedence& p : order.precedences)
+      before_.insert({key_of(p.after), key_of(p.before)});
   }
 
   PipelineEstimate run() {
@@ -166,7 +170,7 @@ class Recurrence {
     }
     if (a.phase == Phase::BackwardWeight) input = own_input_[at];
     if (before_.empty()) return input;
-    const auto [first, last] = before_.equal_range(a);
+    const auto [first, last] = before_.equal_range(key_of(a));
     for (auto p = first; p != last; ++p) {
       const auto ended = ended_.find(p->second);
       input = std::max(input, ended == ended_.end() ? kUnknown : ended->second);
@@ -197,24 +201,69 @@ class Recurrence {
            Duration{std::llround(clock.lane->behind * static_cast<double>(cycle.count()))};
   }
 
-  // Runs the lane's next action if its input is there.
+  // Runs the lane's next action, or the pair that begins with it, if what it needs is there.
   bool act(FollowedLane& clock) {
     const Action& a = clock.lane->actions[clock.next];
-    const Duration input = std::max(input_of(a), distance_of(clock, a));
+    Duration input = std::max(input_of(a), distance_of(clock, a));
     if (input == kUnknown) return false;
+    if (begins_pair(*clock.lane, clock.next)) {
+      input = std::max(input, input_of(clock.lane->actions[clock.next + 1]));
+      if (input == kUnknown) return false;
+      compute_pair(clock, input);
+      return true;
+    }
     if (a.phase == Phase::Update)
       update(clock, a);
     else
-      compute(clock, a, input);
-    if (!order_.precedences.empty()) ended_[a] = clock.free;
-    ++clock.next;
+      compute(clock, a, input, time_of(a), shared(time_of(a).compute, clock.lane->device));
+    end(clock, a);
     return true;
   }
 
-  void compute(FollowedLane& clock, const Action& a, Duration input) {
+  void end(FollowedLane& clock, const Action& a) {
+    if (!order_.precedences.empty()) ended_[key_of(a)] = clock.free;
+    ++clock.next;
+  }
+
+  // The computations take turns, and each hides what the other action's layers send: the messages
+  // of the second action run beside what the first one computes, those of the first beside what the
+  // second one computes. That is as short as any interleaving of their layers can be.
+  void compute_pair(FollowedLane& clock, Duration input) {
+    const Action &one = clock.lane->actions[clock.next],
+                 &other = clock.lane->actions[clock.next + 1];
+    ActionTime first = time_of(one), second = time_of(other);
+    const Duration start = std::max(clock.free, input), sent = first.blocking + second.blocking;
+    first.beside += std::exchange(second.blocking, {});
+    first.beside_shared += std::exchange(second.blocking_shared, {});
+    const ActionClock before = clock;
+    compute(clock, one, start, first, first.compute);
+    end(clock, one);
+    const ActionClock ended = clock;
+    static_cast<ActionClock&>(clock) = before;
+    // What is sent beside a computation slows it down.
+    const Duration slowed{static_cast<Duration::rep>(
+        times_.contention * static_cast<double>(std::min(second.compute, first.blocking).count()))};
+    compute(clock, other, ended.blocking.begin, second, second.compute + slowed);
+    end(clock, other);
+    PairedTime& paired = found_.pairs[clock.lane->device.value];
+    const auto add = [&](const Action& a, Duration later) {
+      (a.phase == Phase::Forward ? paired.forward : paired.backward) += later;
+      return later;
+    };
+    const Duration computed =
+        first.compute + second.compute + add(other, slowed) +
+        add(one, std::max(Duration{}, ended.computed - start - first.compute));
+    clock.free = std::max(clock.free, ended.free);
+    paired.hidden += std::clamp(sent - (clock.free - start - computed), Duration{}, sent);
+    clock.unblocked = std::max(clock.unblocked, ended.unblocked);
+    if (ended.blocking.end > clock.blocking.end) clock.blocking = ended.blocking;
+  }
+
+  // `takes`: its computation, slowed down by what shares the device.
+  void compute(FollowedLane& clock, const Action& a, Duration input, const ActionTime& t,
+               Duration takes) {
     const bool forward = a.phase == Phase::Forward;
     const std::size_t s = a.stage.value, here = place(a.stage, clock.lane->device);
-    const ActionTime& t = time_of(a);
     Duration ready = input;
     LayerTraffic arriving;
     if (forward && waiting_[here]) {
@@ -228,8 +277,8 @@ class Recurrence {
       ready = std::max(
           ready, forward ? clock.gone[clock.copies % kHostBuffers] : come_back(clock, a, here));
     const ActionClock::Ran ran =
-        clock.run(t, shared(t.compute, clock.lane->device), ready, arriving,
-                  weights_[clock.lane->device.value], beside(clock, a.stage, makes));
+        clock.run(t, takes, ready, arriving, weights_[clock.lane->device.value],
+                  beside(clock, a.stage, makes));
     const Duration done = ran.done;
     if (clock.starts) clock.starts->push_back(ran.start);
     if (forward && keeps_distance_) clock.forwards.push_back(ran.start);
@@ -377,9 +426,9 @@ class Recurrence {
   std::vector<bool> waiting_;      // whether the first forward after it has not run yet
   std::vector<std::pair<std::int32_t, Duration>> updates_;  // index and end of each update
   std::vector<Duration> there_;  // by cell: when its activations are on the host
-  std::multimap<Action, Action> before_;
-  std::map<Action, Duration> ended_;  // only where there are precedences
-  std::vector<HeldOverTime> held_;    // by device
+  std::multimap<ActionKey, ActionKey> before_;
+  std::map<ActionKey, Duration> ended_;  // only where there are precedences
+  std::vector<HeldOverTime> held_;       // by device
   std::vector<std::multiset<int>> older_;
   std::map<std::size_t, int> most_versions_;
   PipelineEstimate found_;

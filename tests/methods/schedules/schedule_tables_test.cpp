@@ -112,7 +112,9 @@ TEST(ZeroBubble, BubbleAgainstMemory) {
     const bool v = row.method.placement == Placement::V;
     ScheduleShape shape = v ? v_shape(p, m, chunk(kEqual)) : plain_shape(p, m);
     shape.placement = row.method.placement;
-    const TimedOrder found = timed(row.method.order(shape, {}), shape, v ? chunk(kEqual) : kEqual);
+    const Params params = with_defaults({}, row.method.params);
+    const TimedOrder found =
+        timed(row.method.order(shape, params), shape, v ? chunk(kEqual) : kEqual);
     EXPECT_EQ(found.longest_bubble(), row.bubble * kEqual.forward / 2) << row.method.name;
     EXPECT_EQ(found.most_live() * (v ? 1 : 2), row.live_halves) << row.method.name;
   }
