@@ -50,9 +50,8 @@ std::vector<Move> moves_on(const Experiment& e, DeviceId device) {
 /// Gives every move its bands; band 0 is the state.
 class Bands {
  public:
-  Bands(const Experiment& e, DeviceId device, StackBy by, const std::vector<Move>& moves)
-      : program_(e.program) {
-    names_.push_back("model state");
+  Bands(const Program& program, DeviceId device, StackBy by, const std::vector<Move>& moves)
+      : program_(program) {
     switch (by) {
       case StackBy::Layer:
         by_layer(device);
@@ -62,10 +61,11 @@ class Bands {
         break;
       case StackBy::Wave:
       case StackBy::Category:
-        by_wave();
+        by_wave(wave_count(program));
         break;
     }
   }
+  Bands(const Program& program, int waves) : program_(program) { by_wave(waves); }
 
   const std::vector<std::string>& names() const { return names_; }
 
@@ -85,15 +85,13 @@ class Bands {
   }
 
  private:
-  void by_wave() {
-    int waves = 1;
-    for (const Instruction& i : program_.instructions) waves = std::max(waves, i.wave + 1);
+  void by_wave(int waves) {
     for (int w = 0; w < waves; ++w)
       names_.push_back(waves == 1   ? "microbatches"
                        : waves == 2 ? (w == 0 ? "tick" : "tock")
                                     : "wave " + std::to_string(w));
-    by_index_ = [this](const Move& move) {
-      return static_cast<std::size_t>(std::max<std::int16_t>(0, wave_of(move)));
+    by_index_ = [this, waves](const Move& move) {
+      return static_cast<std::size_t>(std::clamp<int>(wave_of(move), 0, waves - 1));
     };
   }
 
@@ -176,12 +174,32 @@ class Bands {
   std::int16_t wave_of(const Move& move) const { return program_.instructions[move.by.value].wave; }
 
   const Program& program_;
-  std::vector<std::string> names_;
+  std::vector<std::string> names_{"model state"};
   std::function<std::size_t(const Move&)> by_index_;  // empty: by layer or part
   std::map<std::int32_t, std::size_t> layer_band_;
   std::map<NameId, std::size_t> part_band_;
   std::size_t other_ = 0;
 };
+
+MemoryStack stack_in(const Bands& bands, const Experiment& e, MemoryStack stack,
+                     const std::vector<Move>& moves) {
+  const std::vector<MemoryWave::Sample>& samples = e.waves[stack.device.value].samples;
+  for (std::size_t band = 0; band < bands.names().size(); ++band)
+    stack.bands.push_back({bands.names()[band], band == 0 ? Ink::MemoryWeights : band_ink(band - 1),
+                           std::vector<std::int64_t>(samples.size())});
+  std::vector<std::int64_t> now(stack.bands.size());
+  for (const Buffer& b : e.program.buffers)
+    if (b.persistent && b.device == stack.device) now[0] += b.bytes.value;
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    for (; next < moves.size() && moves[next].at <= samples[i].at; ++next)
+      bands.each(moves[next], [&](std::size_t band, std::int64_t bytes) {
+        now[band] += moves[next].allocate ? bytes : -bytes;
+      });
+    for (std::size_t band = 0; band < now.size(); ++band) stack.bands[band].bytes[i] = now[band];
+  }
+  return stack;
+}
 
 }  // namespace
 
@@ -196,26 +214,20 @@ bool of_microbatches(const Buffer& buffer) {
   }
 }
 
+int wave_count(const Program& program) {
+  int waves = 1;
+  if (program.placement != Placement::Bidirectional)
+    for (const Instruction& i : program.instructions) waves = std::max(waves, i.wave + 1);
+  return waves;
+}
+
 MemoryStack memory_stack(const Experiment& e, DeviceId device, StackBy by) {
-  const std::vector<MemoryWave::Sample>& samples = e.waves[device.value].samples;
   const std::vector<Move> moves = moves_on(e, device);
-  const Bands bands(e, device, by, moves);
-  MemoryStack stack{&e, device, by, {}};
-  for (std::size_t band = 0; band < bands.names().size(); ++band)
-    stack.bands.push_back({bands.names()[band], band == 0 ? Ink::MemoryWeights : band_ink(band - 1),
-                           std::vector<std::int64_t>(samples.size())});
-  std::vector<std::int64_t> now(stack.bands.size());
-  for (const Buffer& b : e.program.buffers)
-    if (b.persistent && b.device == device) now[0] += b.bytes.value;
-  std::size_t next = 0;
-  for (std::size_t i = 0; i < samples.size(); ++i) {
-    for (; next < moves.size() && moves[next].at <= samples[i].at; ++next)
-      bands.each(moves[next], [&](std::size_t band, std::int64_t bytes) {
-        now[band] += moves[next].allocate ? bytes : -bytes;
-      });
-    for (std::size_t band = 0; band < now.size(); ++band) stack.bands[band].bytes[i] = now[band];
-  }
-  return stack;
+  return stack_in(Bands(e.program, device, by, moves), e, {&e, device, by, {}}, moves);
+}
+
+MemoryStack memory_stack(const Experiment& e, DeviceId device, int waves) {
+  return stack_in(Bands(e.program, waves), e, {&e, device, StackBy::Wave, {}}, moves_on(e, device));
 }
 
 std::shared_ptr<const MemoryStack> stack_of(const Experiment& e, DeviceId device,

@@ -28,11 +28,17 @@ struct MemoryStack {
 /// update.
 bool of_microbatches(const Buffer&);
 
+/// How many waves of microbatches go through the program: at least one. Copies of a stage, which
+/// are told apart by the same number, are none.
+int wave_count(const Program&);
+
 /// by must not be Category. By microbatch no two that are alive together share a band where the
 /// seven colours suffice. By layer at the grain of orders, where a buffer holds what several layers
 /// keep, bands are the kinds of tensor that it is made of, the seven largest by themselves.
 /// n log n in the instructions.
 MemoryStack memory_stack(const Experiment&, DeviceId, StackBy);
+/// The same by wave for whoever knows wave_count() already: that looks at every instruction.
+MemoryStack memory_stack(const Experiment&, DeviceId, int waves);
 
 /// The state's own stack where it is of this experiment, device and kind, else one made now.
 std::shared_ptr<const MemoryStack> stack_of(const Experiment&, DeviceId, const ViewState&);

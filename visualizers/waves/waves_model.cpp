@@ -11,73 +11,16 @@
 namespace trainyard {
 namespace {
 
-struct Change {
-  Instant at;
-  std::int64_t by;
-  std::size_t part;  // 0: state, else 1 + wave
-};
-
-class Splitter {
- public:
-  Splitter(const Program& program, const Timeline& timeline, int waves)
-      : program_(program), timeline_(timeline), parts_(static_cast<std::size_t>(waves) + 1) {}
-
-  void split(DeviceId device, DeviceWaves& out) const {
-    std::vector<std::int64_t> now(parts_, 0);
-    for (const Buffer& b : program_.buffers)
-      if (b.persistent && b.device == device) now[0] += b.bytes.value;
-    out.state = now[0];
-    std::vector<Change> changes = changes_of(device);
-    std::stable_sort(changes.begin(), changes.end(),
-                     [](const Change& a, const Change& b) { return a.at < b.at; });
-    out.parts.assign(parts_, {});
-    std::vector<std::int64_t> at, sum;
-    const auto sample = [&](Instant when) {
-      if (at.empty() || at.back() != when.count()) {
-        at.push_back(when.count());
-        sum.push_back(0);
-        for (auto& part : out.parts) part.push_back(0);
-      }
-      sum.back() = 0;
-      for (std::size_t p = 0; p < parts_; ++p) sum.back() += out.parts[p].back() = now[p];
-    };
-    sample(Instant{0});
-    for (std::size_t i = 0; i < changes.size();) {
-      const Instant when = changes[i].at;
-      for (; i < changes.size() && changes[i].at == when; ++i)
-        now[changes[i].part] += changes[i].by;
-      out.state = std::max(out.state, now[0]);
-      sample(when);
-    }
-    out.total = step_curve(std::move(at), std::move(sum));
-  }
-
- private:
-  std::vector<Change> changes_of(DeviceId device) const {
-    std::vector<Change> changes;
-    for (const Stream& stream : program_.streams) {
-      if (stream.device != device) continue;
-      for (std::uint32_t i = stream.first; i < stream.first + stream.count; ++i) {
-        const Task& task = program_.task(InstructionId{i});
-        for (std::uint32_t e = task.first_effect; e < task.first_effect + task.effects; ++e) {
-          const MemoryEffect& effect = program_.effects[e];
-          const Buffer& buffer = program_.buffers[effect.buffer.value];
-          const Span& span = timeline_.spans[i];
-          const auto wave =
-              static_cast<std::size_t>(std::max<std::int16_t>(0, program_.instructions[i].wave));
-          changes.push_back({effect.at_end ? span.end : span.start,
-                             effect.allocate ? buffer.bytes.value : -buffer.bytes.value,
-                             of_microbatches(buffer) ? 1 + std::min(wave, parts_ - 2) : 0});
-        }
-      }
-    }
-    return changes;
-  }
-
-  const Program& program_;
-  const Timeline& timeline_;
-  std::size_t parts_;
-};
+// The memory of a device as its stack by wave has it.
+void split(const Experiment& experiment, int waves, DeviceWaves& out) {
+  std::vector<std::int64_t> at, sum;
+  for (const MemoryWave::Sample& sample : experiment.waves[out.device.value].samples)
+    at.push_back(sample.at.count()), sum.push_back(total(sample.bytes).value);
+  out.total = step_curve(std::move(at), std::move(sum));
+  for (StackBand& band : memory_stack(experiment, out.device, waves).bands)
+    out.parts.push_back(std::move(band.bytes));
+  out.state = *std::max_element(out.parts[0].begin(), out.parts[0].end());
+}
 
 // The passes of a wave on a device in order of time: forwards by microbatch, first start and last
 // end, and where its updates end.
@@ -194,16 +137,12 @@ WavesModel waves_model(ExperimentPtr experiment, const std::optional<PhaseTimes>
   WavesModel model;
   const Program& program = experiment->program;
   model.end = makespan(experiment->timeline);
-  // Copies of a stage are told apart by the same number, and are no waves.
-  if (program.placement != Placement::Bidirectional)
-    for (const Instruction& i : program.instructions)
-      model.waves = std::max(model.waves, i.wave + 1);
-  const Splitter splitter(program, experiment->timeline, model.waves);
+  model.waves = wave_count(program);
   std::int64_t highest = -1;
   for (std::uint32_t d = 0; d < static_cast<std::uint32_t>(program.devices); ++d) {
     DeviceWaves waves;
     waves.device = DeviceId{d};
-    splitter.split(waves.device, waves);
+    split(*experiment, model.waves, waves);
     find_cycle(*experiment, model.end, model.waves, waves);
     if (const std::int64_t peak = waves.total.value[waves.total.peak]; peak > highest)
       highest = peak, model.worst = waves.device;

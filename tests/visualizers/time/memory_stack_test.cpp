@@ -68,6 +68,18 @@ TEST(MemoryStack, MicrobatchesThatAreAliveTogetherHaveBandsOfTheirOwn) {
   EXPECT_EQ(inks.size(), stack.bands.size());
 }
 
+// The two copies of a stage have numbers as waves have, and go through it in the other direction.
+TEST(MemoryStack, CopiesOfAStageAreNoWaves) {
+  const ExperimentPtr e =
+      lowered({"pp=2", "schedule=chimera", "global-batch=8", "precision=fp32"}, Grain::Order);
+  ASSERT_EQ(e->program.placement, Placement::Bidirectional);
+  EXPECT_EQ(wave_count(e->program), 1);
+  const MemoryStack stack = memory_stack(*e, DeviceId{0}, StackBy::Wave);
+  ASSERT_EQ(stack.bands.size(), 2u);
+  EXPECT_EQ(stack.bands[1].name, "microbatches");
+  expect_bands_sum_to_the_wave(*e, "chimera");
+}
+
 TEST(MemoryStack, IsKeptWhileItIsOfTheSame) {
   const ExperimentPtr e = experiment({2, 4});
   ViewState state;
