@@ -8,10 +8,14 @@
 #include <QPushButton>
 
 #include "app/desktop/analyse/analyse_page.h"
+#include "app/desktop/controls/canvas_widget.h"
+#include "app/desktop/controls/text.h"
 #include "app/desktop/design/verdict_bar.h"
 #include "app/desktop/dialogs/palette_dialog.h"
 #include "core/io/documents/measured_prices.h"
 #include "tests/desktop/support.h"
+#include "visualizers/view_data.h"
+#include "visualizers/viewmodel/format.h"
 
 namespace trainyard {
 namespace {
@@ -134,6 +138,35 @@ TEST(RunPage, TheNextRunIsPredictedByTheLast) {
   EXPECT_EQ(window->training().model().predicted->result.step.value, after);
   ASSERT_NE(page.profile(), nullptr);
   EXPECT_EQ(page.profile()->before, after);
+}
+
+// The waves of the run and those of the plan have one aligned peak.
+TEST(RunPage, WavesThatShareADeviceHaveTheirAlignedGhost) {
+  const Request sharing{
+      "mlp-small",
+      "cpu:1",
+      "",
+      {"schedule=tick-tock", "global-batch=64", "micro-batch=16", "precision=fp32"}};
+  const auto window = window_with(sharing);
+  window->document().show_perspective("analyse");
+  window->show_tab("run");
+  ASSERT_TRUE(happens([&] {
+    return window->settled() && window->session().data()->wave_study() != nullptr &&
+           !window->session().data()->wave_study()->offsets.empty();
+  }));
+  window->training().start({.request = sharing,
+                            .training = {},
+                            .steps = 2,
+                            .mode = RunMode::VirtualTime,
+                            .data = "random",
+                            .evaluate = false});
+  ASSERT_TRUE(happens([&] { return !window->training().running() && window->settled(); }));
+  const RunModel& model = window->training().model();
+  ASSERT_TRUE(model.aligned);
+  EXPECT_EQ(model.aligned->peak, window->session().data()->wave_study()->offsets.front().peak);
+  const QString words = window->findChild<AnalysePage*>()->current()->scene().description();
+  EXPECT_TRUE(words.contains(", aligned " + q(format_bytes(model.aligned->peak))))
+      << words.toStdString();
 }
 
 TEST(RunPage, ARunThatFailedHasNothingToAccept) {

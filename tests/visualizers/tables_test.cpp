@@ -137,6 +137,18 @@ TEST(Tables, WaterfallEndsWithItsSums) {
   EXPECT_EQ(whole(table, 2, "time, B less A"), -2);
 }
 
+TEST(Tables, ARunOfWavesThatShareADeviceHasTheirAlignedPeak) {
+  const RunModel model = testing_run::sharing();
+  const DataTable table = run_table(model);
+  for (std::size_t row = 0; row < table.rows; ++row) {
+    const DataCell what = table.cell(row, column_of(table, "what"));
+    if (std::get<std::string>(what) != "peak, waves aligned") continue;
+    EXPECT_EQ(whole(table, row, "memory predicted"), model.aligned->peak.value);
+    return;
+  }
+  FAIL() << "no such row";
+}
+
 TEST(Tables, ARunHasItsResidualsThenItsLosses) {
   const RunModel model = testing_run::done();
   const DataTable table = run_table(model);

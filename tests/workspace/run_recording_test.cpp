@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include "app/workspace/runs/run_document.h"
+#include "app/workspace/scenario/wave_study.h"
 #include "core/base/error.h"
+#include "core/result/figures.h"
 
 namespace trainyard {
 namespace {
@@ -58,6 +60,23 @@ TEST(RunRecording, ARecordOpensAsTheRunThatItWas) {
   EXPECT_EQ(past.measured->timeline.spans, report.measured->timeline.spans);
   EXPECT_EQ(past.measured->result.step.value, report.measured->result.step.value);
   EXPECT_EQ(past.comparison.measured_step, report.comparison.measured_step);
+}
+
+// A run says what its plan's study says, during it and when it is opened again.
+TEST(RunRecording, WavesThatShareADeviceHaveTheirAlignedPeak) {
+  RunWords words = small_words();
+  EXPECT_FALSE(trained(words).aligned_peak);
+  words.request.cluster = "cpu:1";
+  words.request.settings = {"schedule=tick-tock", "global-batch=64", "micro-batch=16",
+                            "precision=fp32"};
+  const TrainingReport report = trained(words);
+  const Scenario scenario = open(words.request);
+  const auto study = wave_study(scenario, natural_grain(scenario));
+  ASSERT_NE(study, nullptr);
+  EXPECT_EQ(report.aligned_peak, study->offsets.front().peak);
+  EXPECT_GT(report.aligned_peak, worst_peak(report.predicted->result));
+  RecordedRun run = record_of(report, words, "");
+  EXPECT_EQ(open_run(run).aligned_peak, report.aligned_peak);
 }
 
 TEST(RunRecording, AnotherLayoutIsNotDrawnOverIt) {

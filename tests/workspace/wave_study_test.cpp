@@ -79,6 +79,16 @@ TEST(WaveStudy, EachIsThePeakOfThePlanAtThatOffset) {
   EXPECT_LT(lowest->peak, peaks.front().peak);
 }
 
+// The same figure wherever the aligned peak is said.
+TEST(WaveStudy, BeginsWithTheAlignedPeak) {
+  const Scenario scenario = waves_of_resnet();
+  const auto study = wave_study(scenario, natural_grain(scenario));
+  ASSERT_NE(study, nullptr);
+  EXPECT_EQ(aligned_peak(scenario), study->offsets.front().peak);
+  EXPECT_EQ(aligned_peak(at_wave_offset(scenario, 0.3)), study->offsets.front().peak);
+  EXPECT_FALSE(aligned_peak(opened("resnet-50", "v100-sxm2-32:1", "global-batch=64")));
+}
+
 // Each alternative is the plan with its changes, simulated by itself.
 TEST(WaveStudy, AlternativesAreThePlansThatTheyName) {
   const Scenario scenario = waves_of_resnet();

@@ -8,6 +8,7 @@
 
 #include "core/result/experiment.h"
 #include "core/timeline/compare.h"
+#include "visualizers/time/aligned_waves.h"
 
 namespace trainyard {
 
@@ -21,7 +22,9 @@ struct RunNow {
 };
 
 struct RunModel {
-  ExperimentPtr predicted;  // null: nothing was started
+  ExperimentPtr predicted;              // null: nothing was started
+  std::optional<AlignedWaves> aligned;  // the same without the offset between waves that share its
+                                        // device; nothing where none do
   /// Measured, by instruction of the program; one that ends before it starts is not there yet. They
   /// count from the beginning of their step.
   std::vector<Span> spans;

@@ -48,10 +48,14 @@ RunReading step_reading(const RunModel& model) {
       against(format_step_time(predicted), share_of(count_of(model.step), count_of(predicted)))};
 }
 
+Bytes predicted_peak(const RunModel& model) {
+  Bytes peak{};
+  for (const MemoryWave& wave : model.predicted->waves) peak = std::max(peak, peak_of(wave));
+  return peak;
+}
+
 RunReading peak_reading(const RunModel& model) {
-  Bytes predicted{};
-  for (const MemoryWave& wave : model.predicted->waves)
-    predicted = std::max(predicted, peak_of(wave));
+  const Bytes predicted = predicted_peak(model);
   const std::optional<std::size_t> rank = fullest(model);
   if (!rank) return {"Peak memory", kNone, "predicted " + format_bytes(predicted)};
   const Bytes measured = peak_of(model.waves[*rank]);
@@ -183,6 +187,14 @@ std::optional<RunResiduals> memory_residuals(const RunModel& model) {
   return residuals;
 }
 
+std::string peaks_words(const RunModel& model) {
+  if (!model.aligned) return "";
+  const std::optional<std::size_t> rank = fullest(model);
+  return fmt::format("peak {}predicted {}, aligned {}",
+                     rank ? format_bytes(peak_of(model.waves[*rank])) + ", " : "",
+                     format_bytes(predicted_peak(model)), format_bytes(model.aligned->peak));
+}
+
 std::vector<std::string> run_notes(const RunModel& model) {
   return run_notes(model, largest_deviation(model));
 }
@@ -197,6 +209,7 @@ std::vector<std::string> run_notes(const RunModel& model,
   if (furthest)
     notes.push_back(fmt::format("largest deviation: {}, {}", furthest->name,
                                 format_signed_percent(furthest->share())));
+  if (model.aligned) notes.push_back(peaks_words(model));
   return notes;
 }
 

@@ -50,8 +50,11 @@ std::optional<RunResiduals> time_residuals(const RunModel&);
 /// Of the rank that held most, each side at its own peak. Nothing before a wave was measured.
 std::optional<RunResiduals> memory_residuals(const RunModel&);
 
-/// "first sample after 0.31 s", "61 frames a second": what was looked at; and what is furthest from
-/// its prediction.
+/// "peak 17.3 MiB, predicted 17.3 MiB, aligned 17.4 MiB" of waves that share a device, measured as
+/// far as it was; "" of any other plan.
+std::string peaks_words(const RunModel&);
+/// "first sample after 0.31 s", "61 frames a second": what was looked at; what is furthest from its
+/// prediction; and peaks_words().
 std::vector<std::string> run_notes(const RunModel&);
 /// The same for whoever knows largest_deviation() of it already: that looks at every span.
 std::vector<std::string> run_notes(const RunModel&, const std::optional<RunDeviation>& furthest);

@@ -31,6 +31,8 @@ DataTable run_table(const RunModel& model) {
   if (model.predicted) {
     add_all(time_residuals(model), 2, kTimeTag);
     if (model.comparison) add_all(memory_residuals(model), 4, kMemoryTag);
+    if (model.aligned)
+      add("peak, waves aligned", {model.aligned->peak.value}, 4, "", {ItemKind::Peak, 0});
     if (const auto furthest = largest_deviation(model))
       add(furthest->name + ", largest deviation",
           {furthest->predicted.count(), furthest->measured.length().count()}, 2, "",

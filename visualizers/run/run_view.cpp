@@ -20,7 +20,7 @@ namespace trainyard {
 namespace {
 
 constexpr float kHeader = 28, kSide = 304, kLeastWithSide = 860, kLeastWave = 30, kMostWave = 150,
-                kGap = 8;
+                kGap = 8, kLimitWords = 22;
 
 std::size_t rank_count(const RunModel& model) {
   return static_cast<std::size_t>(model.predicted->program.devices);
@@ -74,14 +74,9 @@ void draw_stack(Drawing& drawing, const Rect& plot, const ByteScale& scale, cons
 
 void draw_ghost_line(Drawing& drawing, const Rect& plot, const ByteScale& scale,
                      const MemoryWave& wave, const std::vector<std::size_t>& samples) {
-  std::vector<Column> top;
-  float before = scale.y(total(wave.samples[samples.front()].bytes).value);
-  for (const std::size_t s : samples) {
-    const float y = scale.y(total(wave.samples[s].bytes).value);
-    top.push_back({std::min(y, before) - 0.75f, std::max(y, before) + 0.75f});
-    before = y;
-  }
-  columns(drawing, plot, top, {.ink = Ink::Ghost});
+  std::vector<float> top;
+  for (const std::size_t s : samples) top.push_back(scale.y(total(wave.samples[s].bytes).value));
+  draw_through(drawing, plot, top, 1.5f, 0, {.ink = Ink::Ghost});
 }
 
 // What the peak may lie from its prediction, all along the wave.
@@ -108,7 +103,10 @@ void draw_wave(Drawing& drawing, const Rect& area, const Viewport& view, const R
   const bool there = rank < waves.size() && !waves[rank].samples.empty();
   for (const std::vector<MemoryWave>* known : {&waves, &model.waves})
     if (rank < known->size()) highest = std::max(highest, peak_of((*known)[rank]).value);
-  const ByteScale scale = scale_of(plot, highest, 6);
+  if (model.aligned)
+    highest = std::max({highest, peak_bytes(model.aligned->held), model.aligned->peak.value});
+  const ByteScale scale =
+      scale_of(plot, highest, model.aligned ? std::min(kLimitWords, plot.height / 4) : 6);
   const int count = std::max(1, static_cast<int>(plot.width));
   const ClipScope clip(drawing, plot);
   if (there) {
@@ -119,7 +117,12 @@ void draw_wave(Drawing& drawing, const Rect& area, const Viewport& view, const R
   if (ghost.samples.empty()) return;
   const std::vector<std::size_t> samples = highest_samples(ghost, view, count);
   draw_band(drawing, plot, scale, ghost, samples);
+  if (model.aligned) draw_aligned(drawing, plot, view, scale, model.aligned->held, count);
   draw_ghost_line(drawing, plot, scale, ghost, samples);
+  if (!model.aligned) return;
+  Limit limit = aligned_limit(model.aligned->peak);
+  limit.item = {ItemKind::Peak, rank};
+  draw_limits(drawing, plot, scale, {limit});
 }
 
 void draw_names(Drawing& drawing, const Rect& rank, const RunModel& model, std::size_t i) {
@@ -247,6 +250,12 @@ Hover describe_run(const RunModel& model, const Rect& area, const ViewState& sta
     };
     hover.value = format_bytes(held(model.waves[item.tag]));
     hover.lines.push_back("predicted " + format_bytes(held(predicted.waves[item.tag])));
+    if (model.aligned)
+      hover.lines.push_back("aligned " + format_bytes({value_at(model.aligned->held, when)}));
+  } else if (item.kind == ItemKind::Peak && model.aligned) {
+    hover.title = "Waves without an offset";
+    hover.value = "aligned peak " + format_bytes(model.aligned->peak);
+    hover.lines.push_back(peaks_words(model));
   } else if (item.kind == ItemKind::Dot && item.tag < model.losses.size()) {
     hover.title = "Update " + std::to_string(item.tag + 1);
     hover.value = "loss " + loss_text(model.losses[item.tag]);

@@ -6,7 +6,6 @@
 
 #include "core/methods/schedules/wave_offset.h"
 #include "core/timeline/metrics.h"
-#include "visualizers/time/memory_stack.h"
 
 namespace trainyard {
 namespace {
@@ -17,8 +16,9 @@ void split(const Experiment& experiment, int waves, DeviceWaves& out) {
   for (const MemoryWave::Sample& sample : experiment.waves[out.device.value].samples)
     at.push_back(sample.at.count()), sum.push_back(total(sample.bytes).value);
   out.total = step_curve(std::move(at), std::move(sum));
-  for (StackBand& band : memory_stack(experiment, out.device, waves).bands)
-    out.parts.push_back(std::move(band.bytes));
+  MemoryStack stack = memory_stack(experiment, out.device, waves);
+  out.aligned = aligned_curve(experiment, stack);
+  for (StackBand& band : stack.bands) out.parts.push_back(std::move(band.bytes));
   out.state = *std::max_element(out.parts[0].begin(), out.parts[0].end());
 }
 

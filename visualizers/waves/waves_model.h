@@ -11,6 +11,7 @@
 #include "visualizers/chart/table.h"
 #include "visualizers/drawing/palette.h"
 #include "visualizers/drawing/view_state.h"
+#include "visualizers/time/aligned_waves.h"
 #include "visualizers/view_data.h"
 #include "visualizers/viewmodel/wave_offset.h"
 
@@ -28,6 +29,7 @@ struct DeviceWaves {
   DeviceId device;
   StepCurve total;                               // bytes of the device; sample i of those below
   std::vector<std::vector<std::int64_t>> parts;  // state, then each wave: one value a sample
+  std::optional<StepCurve> aligned;              // aligned_curve()
   std::int64_t state = 0;                        // bytes that stay while microbatches come and go
   WaveCycle cycle;                               // of wave 0 alone, without the state
   Instant cycle_from{};                          // where that cycle starts in the run

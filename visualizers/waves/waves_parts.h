@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "visualizers/time/memory_wave.h"
+#include "visualizers/time/memory_lines.h"
 #include "visualizers/waves/waves_layout.h"
 
 namespace trainyard {
@@ -12,20 +12,6 @@ std::string two_digits(double);
 std::int64_t capacity_of(const WavesModel&);
 Duration offset_time(const WavesModel&, const DeviceWaves&, double share);
 float x_at(const Rect& slider, double share);
-
-/// A dashed line across a plot, with words over it.
-struct Limit {
-  std::int64_t bytes = 0;
-  std::string words;
-  Ink ink = Ink::Text;
-  float dash = 6;
-};
-/// Draws the lines, each with its words at the right end, or left of those of a line too near.
-void draw_limits(Drawing&, const Rect& plot, const ByteScale&, const std::vector<Limit>&);
-
-/// A line through one height a column, broken into dashes of that many columns where asked for.
-void draw_through(Drawing&, const Rect& plot, const std::vector<float>& ys, float thickness,
-                  int dash, const Style&);
 
 /// One cycle of every wave over one another, each above the state, with their sum.
 void draw_phases(Drawing&, const Rect& plot, const ByteScale&, const WavesModel&,

@@ -16,9 +16,8 @@ namespace {
 
 constexpr float kHeadroom = 22;  // px above the highest value, for the words about the peak
 
-// Waves that share a device could all start at once.
-bool says_aligned(const WavesModel& model, const OffsetScan& scan) {
-  return model.waves > 1 && model.experiment->program.stages == 1 && !scan.bytes.empty();
+bool says_aligned(const DeviceWaves& waves, const OffsetScan& scan) {
+  return waves.aligned && !scan.bytes.empty();
 }
 
 /// What one picture of the memory is drawn from.
@@ -32,7 +31,7 @@ struct WavesPlot {
 };
 
 std::int64_t highest_of(const WavesModel& model, const DeviceWaves& waves, const OffsetScan& scan) {
-  const std::int64_t aligned = says_aligned(model, scan) ? scan.bytes.front() : 0;
+  const std::int64_t aligned = says_aligned(waves, scan) ? scan.bytes.front() : 0;
   const Banded<Bytes>* band = peak_band(*model.experiment, waves.device);
   return std::max({capacity_of(model), waves.total.value[waves.total.peak], aligned,
                    band == nullptr ? 0 : band->high.value});
@@ -49,14 +48,6 @@ void draw_band(Drawing& drawing, const WavesPlot& plot, std::size_t part, Ink in
     any |= bytes > 0;
   }
   if (any) columns(drawing, plot.rect, list, {.ink = ink, .item = {ItemKind::Wave, part}});
-}
-
-// The ghost of the waves if all were where the first one is.
-void draw_aligned(Drawing& drawing, const WavesPlot& plot) {
-  std::vector<float> top;
-  for (const std::size_t sample : plot.highest)
-    top.push_back(plot.scale.y(plot.waves.state + plot.model.waves * plot.waves.parts[1][sample]));
-  draw_through(drawing, plot.rect, top, 1, 0, {.ink = Ink::Error});
 }
 
 void draw_lanes(Drawing& drawing, const WavesLayout& layout, const WavesModel& model,
@@ -139,7 +130,8 @@ void draw_memory_plot(Drawing& drawing, const WavesLayout& layout, const WavesMo
   draw_band(drawing, plot, 0, Ink::MemoryWeights, below);
   for (int w = 0; w < model.waves; ++w)
     draw_band(drawing, plot, static_cast<std::size_t>(w) + 1, wave_ink(w), below);
-  if (says_aligned(model, scan)) draw_aligned(drawing, plot);
+  if (says_aligned(waves, scan))
+    draw_aligned(drawing, rect, v, plot.scale, *waves.aligned, static_cast<int>(pixels));
   std::vector<float> top;
   for (const std::size_t sample : plot.highest)
     top.push_back(plot.scale.y(waves.total.value[sample]));
@@ -163,9 +155,7 @@ void draw_memory_plot(Drawing& drawing, const WavesLayout& layout, const WavesMo
     const std::int64_t dragged = peak_at_offset(scan, *state.wave_offset);
     limits.push_back({dragged, "peak " + format_bytes({dragged}), Ink::Accent, 4});
   }
-  if (says_aligned(model, scan))
-    limits.push_back(
-        {scan.bytes.front(), "aligned " + format_bytes({scan.bytes.front()}), Ink::Error, 4});
+  if (says_aligned(waves, scan)) limits.push_back(aligned_limit({scan.bytes.front()}));
   if (const std::int64_t solo = waves.state + peak_of(waves.cycle); model.waves > 1)
     limits.push_back({solo, "with one wave " + format_bytes({solo}), Ink::Text2, 2});
   draw_limits(drawing, rect, plot.scale, limits);

@@ -62,19 +62,23 @@ Bytes of(const DeviceMemory& m, Category category) {
 
 void write_memory(Out& out, const TrainingReport& r) {
   line(out, "\nmemory of each device, measured; every category at its own most");
-  line(out, "  {:>6} {:>10} {:>10} {:>8}  {:>10} {:>10} {:>10} {:>11} {:>10} {:>10}", "device",
-       "peak", "predicted", "apart", "weights", "gradients", "optimizer", "activations", "traffic",
-       "workspace");
+  const auto aligned = [&](const std::string& words) {
+    return r.aligned_peak ? fmt::format("{:>10} ", words) : "";
+  };
+  line(out, "  {:>6} {:>10} {:>10} {}{:>8}  {:>10} {:>10} {:>10} {:>11} {:>10} {:>10}", "device",
+       "peak", "predicted", aligned("aligned"), "apart", "weights", "gradients", "optimizer",
+       "activations", "traffic", "workspace");
   const std::size_t shown = std::min<std::size_t>(r.run.memory.size(), 16);
   for (std::size_t i = 0; i < shown; ++i) {
     const DeviceMemory& m = r.run.memory[i];
     const WaveResidual& wave = r.comparison.waves[m.device.value];
     const std::string name = m.peer > 0 ? fmt::format("{}.{}", m.device.value, m.peer)
                                         : fmt::format("{}", m.device.value);
-    line(out, "  {:>6} {:>10} {:>10} {:>8}  {:>10} {:>10} {:>10} {:>11} {:>10} {:>10}", name,
-         readable(m.most), readable(wave.predicted_peak), readable_share(wave.over_work_share()),
-         readable(of(m, Category::Weights)), readable(of(m, Category::Gradients)),
-         readable(of(m, Category::OptimizerState)),
+    line(out, "  {:>6} {:>10} {:>10} {}{:>8}  {:>10} {:>10} {:>10} {:>11} {:>10} {:>10}", name,
+         readable(m.most), readable(wave.predicted_peak),
+         aligned(readable(r.aligned_peak.value_or(Bytes{}))),
+         readable_share(wave.over_work_share()), readable(of(m, Category::Weights)),
+         readable(of(m, Category::Gradients)), readable(of(m, Category::OptimizerState)),
          readable(of(m, Category::Activations) + of(m, Category::Recomputed)),
          readable(of(m, Category::Communication)), readable(of(m, Category::Workspace)));
   }
@@ -83,6 +87,8 @@ void write_memory(Out& out, const TrainingReport& r) {
   line(out,
        "  apart: farthest that the measured wave is from the predicted one at the same point "
        "of the work");
+  if (r.aligned_peak)
+    line(out, "  aligned: predicted without the offset between the waves that share a device");
   Bytes scratch{};
   for (const DeviceMemory& m : r.run.memory) scratch = std::max(scratch, m.scratch);
   if (scratch.value > 0)

@@ -68,6 +68,7 @@ QString figures_of(const RunEntry& e) {
 RunModel model_of(const PastRun& past) {
   RunModel model;
   model.predicted = past.predicted;
+  model.aligned = aligned_waves(*past.predicted, past.aligned_peak);
   model.spans = past.measured->timeline.spans;
   model.waves = past.measured->waves;
   model.losses = past.losses;

@@ -133,7 +133,8 @@ void TrainingSession::work(std::stop_token stop, const TrainingWish& wish,
     TrainingJob job(std::move(request));
     if (!job.fits())
       throw Error(Error::Kind::InvalidInput, job.predicted()->result.verdict.sentence);
-    const Prepared ready{job.predicted(), std::make_shared<LiveSink>(job.devices(), kEvents)};
+    const Prepared ready{job.predicted(), aligned_waves(*job.predicted(), job.aligned_peak()),
+                         std::make_shared<LiveSink>(job.devices(), kEvents)};
     tell([this, ready] { prepared(ready); });
     const auto report =
         std::make_shared<const TrainingReport>(job.run(wish.evaluate, ready.live.get()));
@@ -147,6 +148,7 @@ void TrainingSession::work(std::stop_token stop, const TrainingWish& wish,
 
 void TrainingSession::prepared(const Prepared& ready) {
   model_.predicted = ready.predicted;
+  model_.aligned = ready.aligned;
   model_.status = "starting";
   live_ = ready.live;
   reader_ = std::make_unique<LiveReader>(model_);

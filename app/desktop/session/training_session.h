@@ -62,6 +62,7 @@ class TrainingSession : public QObject {
  private:
   struct Prepared {
     ExperimentPtr predicted;
+    std::optional<AlignedWaves> aligned;
     std::shared_ptr<LiveSink> live;
   };
   // Holds a run between two steps.

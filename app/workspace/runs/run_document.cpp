@@ -129,6 +129,8 @@ Fields<TrainingReport> run_members() {
       {"check", &Report::checked, object(check_fields()),
        "the same training on a second backend; absent where it was stopped before it was done"},
       measured("memory"),
+      {"aligned_peak_bytes", &Report::aligned_peak,
+       "predicted for the fullest device without the offset between waves that share it"},
       measured("breakdown_seconds"),
       measured("bubble_fraction", number().schema),
       measured("exposed_communication_fraction", number().schema),

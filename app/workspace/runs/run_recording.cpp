@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "app/workspace/runs/run_document.h"
+#include "app/workspace/scenario/wave_study.h"
 #include "core/base/digest.h"
 #include "core/base/error.h"
 #include "core/io/documents/timeline_json.h"
@@ -116,6 +117,7 @@ PastRun open_run(const RecordedRun& run) {
                 "this plan is laid out otherwise now than when it ran, so that the two cannot be "
                 "drawn over each other; its figures stand",
                 {source});
+  past.aligned_peak = aligned_peak(past.predicted->workload.scenario, costs.get());
   past.measured = measured_experiment(*past.predicted, found.timeline, found.waves, *costs);
   past.comparison =
       compare(past.predicted->program, {past.predicted->timeline, past.predicted->waves},

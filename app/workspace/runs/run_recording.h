@@ -31,8 +31,9 @@ std::vector<std::string> training_words(const Training&);
 /// A recorded run, restored as it was when it ended.
 struct PastRun {
   RunEntry entry;
-  ExperimentPtr predicted;  // predicted again by this program
-  ExperimentPtr measured;   // from the recorded timeline
+  ExperimentPtr predicted;            // predicted again by this program
+  ExperimentPtr measured;             // from the recorded timeline
+  std::optional<Bytes> aligned_peak;  // aligned_peak() of the scenario
   TimelineComparison comparison;
   std::vector<double> losses;  // NaN if a loss was not finite
 };

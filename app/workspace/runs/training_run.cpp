@@ -6,6 +6,7 @@
 
 #include "app/workspace/scenario/local_cluster.h"
 #include "app/workspace/scenario/run_once.h"
+#include "app/workspace/scenario/wave_study.h"
 #include "app/workspace/scenario/workspace.h"
 #include "backends/cpu/execution/evaluation.h"
 #include "backends/recording.h"
@@ -105,6 +106,8 @@ TrainingJob::TrainingJob(TrainingRequest request) : request_(std::move(request))
   const Scenario& scenario = request_.scenario;
   predicted_ =
       predict_training(scenario, request_.training, request_.cost.get(), request_.run.stop);
+  aligned_peak_ = trainyard::aligned_peak(predicted_->workload.scenario, request_.cost.get(),
+                                          request_.run.stop);
   if (request_.options.mode == RunMode::WallClock) predicted_ = by_wall_clock(predicted_);
   if (!request_.replay.empty()) {
     backend_ = std::make_unique<Replay>(Replay::of_file(request_.replay, predicted_->program));
@@ -148,6 +151,7 @@ TrainingReport TrainingJob::run(bool evaluate, LiveSink* live) {
   options.live = live;
   TrainingReport report;
   report.predicted = predicted_;
+  report.aligned_peak = aligned_peak_;
   if (request_.replay.empty()) {
     backend_ = training_backend(request_.backend, {"--backend"}).open(job(), options);
     report.data = std::string(data_->name()) + ": " + data_->provenance();

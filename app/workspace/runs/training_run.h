@@ -35,6 +35,7 @@ struct TrainingReport {
   std::string backend;                // that trained, or "replay"
   ExperimentPtr predicted, measured;  // of the same program; measured is null where no step was
                                       // measured whole
+  std::optional<Bytes> aligned_peak;  // aligned_peak() of the scenario
   BackendRun run = {};
   TimelineComparison comparison;
   Duration step{};  // median of the run's
@@ -62,6 +63,8 @@ class TrainingJob {
   ~TrainingJob();
 
   const ExperimentPtr& predicted() const { return predicted_; }
+  /// Of the scenario: see wave_study.h.
+  std::optional<Bytes> aligned_peak() const { return aligned_peak_; }
   /// Returns whether the prediction fits in its devices' memory; its verdict says what is lacking.
   bool fits() const { return predicted_->result.verdict.fits; }
   /// The number of devices behind all pipeline ranks: the workers of a LiveSink.
@@ -79,6 +82,7 @@ class TrainingJob {
 
   TrainingRequest request_;
   ExperimentPtr predicted_;
+  std::optional<Bytes> aligned_peak_;
   std::unique_ptr<DataSource> data_;
   std::unique_ptr<Backend> backend_;
 };

@@ -24,6 +24,10 @@ struct Asked {
   OnceOptions options;
 };
 
+Bytes peak_at(const Asked& asked, double share) {
+  return worst_peak(run_once(at_wave_offset(asked.scenario, share), asked.options)->result);
+}
+
 WaveAlternative without_waves(const Asked& asked, std::string name, const SetWords& changes) {
   WaveAlternative found;
   found.name = std::move(name);
@@ -88,20 +92,25 @@ Scenario at_wave_offset(Scenario scenario, double share) {
   return scenario;
 }
 
+std::optional<Bytes> aligned_peak(const Scenario& scenario, const CostModel* cost,
+                                  std::stop_token stop) {
+  if (!states_wave_offset(scenario.plan)) return {};
+  const Grain grain = natural_grain(scenario);
+  return peak_at({scenario, {.grain = grain, .cost = cost, .stop = std::move(stop)}}, 0);
+}
+
 std::shared_ptr<const WaveStudy> wave_study(const Scenario& scenario, Grain grain,
                                             const CostModel* cost, std::stop_token stop) {
   if (!states_wave_offset(scenario.plan)) return nullptr;
   auto study = std::make_shared<WaveStudy>();
   study->offsets.resize(kSteps + 1);
-  const OnceOptions options{.grain = grain, .cost = cost, .stop = stop};
+  Asked asked{scenario, {.grain = grain, .cost = cost, .stop = stop}};
   in_parallel(study->offsets.size(), [&](std::size_t i) {
     const double share = static_cast<double>(i) / static_cast<double>(kSteps);
-    const auto experiment = run_once(at_wave_offset(scenario, share), options);
-    study->offsets[i] = {share, worst_peak(experiment->result)};
+    study->offsets[i] = {share, peak_at(asked, share)};
   });
   Bytes lowest = study->offsets.front().peak;
   for (const OffsetPeak& each : study->offsets) lowest = std::min(lowest, each.peak);
-  Asked asked{scenario, options};
   asked.scenario.plan = prepare(scenario).scenario.plan;  // complete: its degrees are known
   study->alternatives =
       alternatives_of(asked, std::stoi(setting(scenario.plan, "tick-tock.waves")), lowest);

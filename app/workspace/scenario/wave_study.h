@@ -3,6 +3,7 @@
 // waves are worth it.
 #pragma once
 
+#include <optional>
 #include <stop_token>
 
 #include "core/cost/cost_model.h"
@@ -13,6 +14,12 @@ namespace trainyard {
 
 /// Returns the scenario with that offset between its waves, in [0, 1] of a cycle.
 Scenario at_wave_offset(Scenario, double share);
+
+/// Returns the peak of the fullest device of such a plan with its waves aligned, at an offset of 0:
+/// what its study at the natural grain begins with. Nothing for a plan that states no offset. As
+/// wave_study() otherwise.
+std::optional<Bytes> aligned_peak(const Scenario&, const CostModel* cost = nullptr,
+                                  std::stop_token = {});
 
 /// Simulates a plan whose waves share a device at evenly spaced offsets from 0 to a whole cycle,
 /// and three plans without waves that make an update from as many samples: one wave; one wave of

@@ -50,4 +50,18 @@ inline RunModel done() {
   return model;
 }
 
+// The same on one device that waves share, which would hold 2 GiB more if they were aligned.
+inline RunModel sharing() {
+  RunModel model = done();
+  model.predicted = experiment({.stages = 1, .microbatches = 4, .capacity = 20_GiB});
+  model.spans = model.predicted->timeline.spans;
+  model.waves = model.predicted->waves;
+  model.comparison.reset();
+  std::vector<std::int64_t> at, held;
+  for (const MemoryWave::Sample& sample : model.waves[0].samples)
+    at.push_back(sample.at.count()), held.push_back((total(sample.bytes) + 1_GiB).value);
+  model.aligned = {step_curve(at, held), peak_of(model.waves[0]) + 2_GiB};
+  return model;
+}
+
 }  // namespace trainyard::testing_run

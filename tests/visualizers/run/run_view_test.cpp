@@ -11,6 +11,8 @@
 #include "tests/visualizers/labels.h"
 #include "tests/visualizers/run/run_models.h"
 #include "visualizers/drawing/svg.h"
+#include "visualizers/run/run_readings.h"
+#include "visualizers/viewmodel/format.h"
 
 namespace trainyard {
 namespace {
@@ -120,6 +122,48 @@ std::size_t marks_of(const Drawing& drawing, MarkKind kind, Ink ink) {
   return static_cast<std::size_t>(
       std::count_if(drawing.marks.begin(), drawing.marks.end(),
                     [&](const Mark& mark) { return mark.kind == kind && mark.style.ink == ink; }));
+}
+
+// A line through the ghost, and one across at its peak, over everything else in the plot.
+TEST(RunView, WavesThatShareADeviceHaveTheirAlignedGhost) {
+  RunModel model = testing_run::sharing();
+  const Drawing drawing = drawn(model);
+  EXPECT_EQ(marks_of(drawing, MarkKind::Columns, Ink::Error), 1u);
+  EXPECT_EQ(marks_of(drawing, MarkKind::Line, Ink::Error), 1u);
+  EXPECT_TRUE(testing::has_label(drawing, "aligned 20.0 GiB"));
+  const auto across = std::find_if(drawing.marks.begin(), drawing.marks.end(), [](const Mark& m) {
+    return m.kind == MarkKind::Line && m.style.ink == Ink::Error;
+  });
+  ASSERT_NE(across, drawing.marks.end());
+  EXPECT_EQ(across->style.item, (Item{ItemKind::Peak, 0}));
+  EXPECT_TRUE(contains(drawing.clips[across->clip], drawing.points[across->first]));
+  EXPECT_TRUE(testing::label_faults(drawing).empty())
+      << ::testing::PrintToString(testing::label_faults(drawing));
+  model.aligned.reset();
+  EXPECT_EQ(marks_of(drawn(model), MarkKind::Columns, Ink::Error), 0u);
+  EXPECT_FALSE(says(drawn(model), "aligned"));
+}
+
+TEST(RunView, ThePeaksAreTold) {
+  RunModel model = testing_run::sharing();
+  const std::string all = "peak 18.0 GiB, predicted 18.0 GiB, aligned 20.0 GiB";
+  EXPECT_TRUE(testing::has_label(drawn(model), all));
+  EXPECT_NE(spell_run(model).find(" " + all + "."), std::string::npos) << spell_run(model);
+  const Hover line = describe_run(model, kRunArea, {}, {ItemKind::Peak, 0}, {});
+  EXPECT_EQ(line.value, "aligned peak 20.0 GiB");
+  EXPECT_EQ(line.lines, std::vector<std::string>{all});
+  const Rect plot = plot_of(run_layout(model, kRunArea).ranks);
+  const Hover wave =
+      describe_run(model, kRunArea, {}, {ItemKind::Wave, 0}, {plot.x, plot.bottom()});
+  ASSERT_EQ(wave.lines.size(), 2u);
+  const Bytes first = total(model.waves[0].samples[0].bytes);
+  EXPECT_EQ(wave.lines[1], "aligned " + format_bytes(first + 1_GiB));
+  // Before anything is measured.
+  model.waves.clear();
+  EXPECT_EQ(peaks_words(model), "peak predicted 18.0 GiB, aligned 20.0 GiB");
+  model.aligned.reset();
+  EXPECT_EQ(peaks_words(model), "");
+  EXPECT_EQ(describe_run(model, kRunArea, {}, {ItemKind::Peak, 0}, {}).title, "");
 }
 
 TEST(RunView, TheLargestDeviationHasARing) {

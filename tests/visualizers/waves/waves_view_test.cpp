@@ -12,6 +12,7 @@
 #include "tests/support/programs.h"
 #include "tests/visualizers/labels.h"
 #include "visualizers/memory/memory_view.h"
+#include "visualizers/time/memory_model.h"
 
 namespace trainyard {
 namespace {
@@ -121,6 +122,23 @@ TEST(WavesModel, PartsSumToTheWave) {
     EXPECT_EQ(sum, total(sample.bytes).value);
     EXPECT_EQ(sum, waves.total.value[i]);
   }
+}
+
+// Waves that do not slow each other hold aligned what they hold where they have no offset.
+TEST(WavesModel, AlignedWavesHoldWhatTheyDoWithoutAnOffset) {
+  for (const int waves : {2, 3}) {
+    const WavesModel together = waves_model(experiment({waves, 20, 3, 0.0, 2}));
+    const WavesModel apart = waves_model(experiment({waves, 20, 3, 0.3, 2}));
+    const std::optional<StepCurve>& aligned = apart.devices.front().aligned;
+    ASSERT_TRUE(aligned);
+    EXPECT_EQ(peak_bytes(*aligned), run_peak(together.devices.front()));
+    EXPECT_LT(run_peak(apart.devices.front()), peak_bytes(*aligned));
+    for (const std::int64_t at : testing::non_empty(together.devices.front().total.at))
+      EXPECT_EQ(value_at(*aligned, Instant{at}),
+                value_at(together.devices.front().total, Instant{at}))
+          << at;
+  }
+  EXPECT_FALSE(waves_model(experiment({1, 20, 3, 0, 2})).devices.front().aligned);
 }
 
 TEST(WavesModel, CycleAndOffsetAreReadOffTheRun) {
