@@ -20,6 +20,7 @@
 #include "app/desktop/shell/key_bindings.h"
 #include "app/desktop/shell/state_file.h"
 #include "app/desktop/shell/window.h"
+#include "app/workspace/scenario/workspace.h"
 #include "core/base/error.h"
 #include "core/io/bytes/file_writer.h"
 #include "visualizers/memory/kept_memory.h"
@@ -100,7 +101,10 @@ int run(QApplication& application) {
   use(preferences);
   if (line.renderer) use_renderer(*line.renderer);
   apply_theme(application, line.theme.value_or(theme_of(preferences.theme)));
-  if (!line.screenshot.isEmpty()) end_at_complaints();
+  if (!line.screenshot.isEmpty()) {
+    end_at_complaints();
+    open_named(line.request);  // the window would stand there and say what is wrong
+  }
   Window window;
   keep_runs(window);
   window.resize(line.size);

@@ -98,6 +98,26 @@ TEST(CommandLine, AScreenshotOfABrokenFileEndsWithASentence) {
   EXPECT_FALSE(QFile::exists(picture));
 }
 
+TEST(CommandLine, AScreenshotOfAnUnknownModelEndsWithASentence) {
+  const QTemporaryDir folder;
+  const QString picture = folder.filePath("picture.png");
+  QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
+  environment.insert("QT_QPA_PLATFORM", "offscreen");
+  const auto refused = [&](const QStringList& words) {
+    const Ended shot = ended(environment, QStringList{"--screenshot", picture} + words);
+    EXPECT_EQ(shot.code, 2) << words.join(' ').toStdString();
+    EXPECT_FALSE(QFile::exists(picture)) << words.join(' ').toStdString();
+    return shot.err;
+  };
+  EXPECT_EQ(refused({"--model", "mlp-smal"}),
+            "--model: expected the name of a model in the zoo, found \"mlp-smal\"; did you mean "
+            "\"mlp-small\"?\n");
+  EXPECT_TRUE(
+      refused({"--model", "mlp-small", "--cluster", "nosuch"}).startsWith("cluster \"nosuch\""));
+  EXPECT_TRUE(refused({"--model", "mlp-small", "--set", "foo=3"})
+                  .startsWith("--set: no setting is called \"foo\""));
+}
+
 TEST(CommandLine, WithoutADisplayThereIsASentence) {
   const Ended window = without_display({});
   EXPECT_EQ(window.code, 1);
