@@ -1,6 +1,6 @@
 // Looks up rows of a table by index. If the vocabulary is divided, a device has one range of rows:
 // other indices give zeros here and no gradient, and the parts of all devices are summed
-// afterwards.
+// afterwards. If the output is divided by tokens, a device looks up those of its own part.
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -30,9 +30,11 @@ struct Table {
                  ? static_cast<float>(std::sqrt(static_cast<double>(columns)))
                  : 1.0f;
   }
-  /// The row of index r among this device's rows; -1 if another device has it.
-  std::int64_t row(const KernelCall& call, std::int64_t r) const {
-    const std::int64_t id = ids.i64()[r];
+  /// The number of indices that a device looks up whose result (or its gradient) is that.
+  std::int64_t looked_up(const TensorView& result) const { return result.elements() / columns; }
+  /// The row of the device's index r, of so many, among its rows; -1 if another device has it.
+  std::int64_t row(const KernelCall& call, std::int64_t r, std::int64_t own) const {
+    const std::int64_t id = ids.i64()[own < ids.elements() ? call.tensor_rank * own + r : r];
     if (id < 0 || id >= all)
       throw Error(Error::Kind::InvalidInput,
                   call.node.name + " (embedding): expected indices from 0 to " +
@@ -50,8 +52,9 @@ void embedding_forward(const KernelCall& call) {
   const Table t(call, input(call, 0));
   const float* table = input(call, 1).f32();
   float* y = output(call).f32();
-  for (std::int64_t r = 0; r < t.ids.elements(); ++r, y += t.columns) {
-    const std::int64_t row = t.row(call, r);
+  const std::int64_t own = t.looked_up(output(call));
+  for (std::int64_t r = 0; r < own; ++r, y += t.columns) {
+    const std::int64_t row = t.row(call, r, own);
     if (row < 0)
       std::fill_n(y, t.columns, 0.0f);
     else
@@ -64,8 +67,9 @@ void embedding_backward_weight(const KernelCall& call) {
   if (!d) return;
   const Table t(call, input(call, 0));
   const float* dy = output_gradient(call).f32();
-  for (std::int64_t r = 0; r < t.ids.elements(); ++r, dy += t.columns)
-    if (const std::int64_t row = t.row(call, r); row >= 0)
+  const std::int64_t own = t.looked_up(output_gradient(call));
+  for (std::int64_t r = 0; r < own; ++r, dy += t.columns)
+    if (const std::int64_t row = t.row(call, r, own); row >= 0)
       scaled_row(t.columns, t.factor, dy, d.view.f32() + row * t.columns, true);
 }
 
