@@ -19,12 +19,17 @@ void check_executable(const Model& model, std::string_view who, Diagnostics& fou
               fmt::format("{} trains models that end in a loss, found the output {} {}", who,
                           last[last.output].name, to_text(last[last.output].shape)),
               "model#/blocks");
-  for (const Block& block : model.blocks)
-    if (block.graph.side_input.valid())
+  bool handed_on = false;
+  for (const Block& block : model.blocks) {
+    const TensorId side = block.graph.side_input;
+    if (side.valid() && side != block.graph.input && !handed_on)
       add_error(found,
-                fmt::format("{} executes layers of one input, found the second input {} of {}", who,
-                            block.graph[block.graph.side_input].name, block.name),
+                fmt::format("{} hands a second input from layer to layer, beginning with one whose "
+                            "input it is, found that no layer hands {} to {}",
+                            who, block.graph[side].name, block.name),
                 "model#/blocks/" + block.name);
+    handed_on = side.valid();
+  }
 }
 
 void check_executable(const Program& p, Diagnostics& found) {

@@ -14,8 +14,8 @@ namespace trainyard {
 /// Adds an error at the place; `fix` is a "--set" argument, or empty where there is no advice.
 void add_error(Diagnostics&, std::string message, std::string place, std::string fix = {});
 
-/// Adds what makes the model impossible to execute: an output that is no loss, and layers of two
-/// inputs. `who` begins the sentences: "a local run", "the reference".
+/// Adds what makes the model impossible to execute: an output that is no loss, and a side input
+/// that no layer before hands on. `who` begins the sentences: "a local run", "the reference".
 void check_executable(const Model&, std::string_view who, Diagnostics&);
 /// Adds what makes the program impossible to execute: work of the host, and instructions of no op.
 void check_executable(const Program&, Diagnostics&);

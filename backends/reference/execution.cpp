@@ -160,8 +160,8 @@ void ReferenceExecution::let_go(std::uint32_t place, std::int32_t microbatch) {
   std::int32_t& index = state.flights[static_cast<std::size_t>(microbatch)];
   std::vector<Flight>& flights = state.pool[static_cast<std::size_t>(index)];
   for (const Flight& f : flights)
-    if (f.layers_left > 0 || f.gradient_ready || f.output != nullptr) return;
-  for (Flight& f : flights) f.input.reset(), f.gradient_arrived = false;
+    if (f.layers_left > 0 || f.gradient_ready || f.output.main != nullptr) return;
+  for (Flight& f : flights) f.input = {}, f.gradient_arrived = false;
   state.spare.push_back(index);
   index = -1;
 }

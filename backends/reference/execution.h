@@ -16,11 +16,18 @@ class ReferenceExecution {
   ReferenceRun run();
 
  private:
+  /// What layers hand on: the output and the side input, or the gradients of input and side input.
+  struct Activations {
+    Value main, side;
+  };
+  struct Gradients {
+    HostTensor main, side;
+  };
   /// One microbatch of one replica on one place.
   struct Flight {
     std::vector<LayerState> layers;
-    Value input, output;         // what arrived, what is to be passed on
-    HostTensor arrived, passed;  // the same of gradients
+    Activations input, output;  // what arrived, what is to be passed on
+    Gradients arrived, passed;
     bool gradient_arrived = false, gradient_ready = false;
     int version = 0;              // of the weights that its forward read
     std::size_t layers_left = 0;  // whose backward is not done
@@ -53,8 +60,8 @@ class ReferenceExecution {
   void reduce_shards(const Step&);
   void reduce_copies(const Step&);
 
-  Value take_output(std::int32_t place, const Step&, int replica);
-  HostTensor take_gradient(std::int32_t place, const Step&, int replica);
+  Activations take_output(std::int32_t place, const Step&, int replica);
+  Gradients take_gradient(std::int32_t place, const Step&, int replica);
   /// The flight of the step's microbatch; made where it is not there yet.
   Flight& flight(std::uint32_t place, std::int32_t microbatch, int replica);
   bool has_flight(std::uint32_t place, std::int32_t microbatch) const;

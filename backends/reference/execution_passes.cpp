@@ -27,14 +27,14 @@ void ReferenceExecution::with_context_of(const Step& step, int replica,
 
 // --- forward ---
 
-Value ReferenceExecution::take_output(std::int32_t place, const Step& step, int replica) {
+ReferenceExecution::Activations ReferenceExecution::take_output(std::int32_t place,
+                                                                const Step& step, int replica) {
   const auto from = static_cast<std::uint32_t>(place);
   if (place < 0 || !has_flight(from, step.microbatch) ||
-      flight(from, step.microbatch, replica).output == nullptr)
+      flight(from, step.microbatch, replica).output.main == nullptr)
     refuse("activations of microbatch " + microbatch_text(step) +
            " are read, and they are not there");
-  Value taken = std::move(flight(from, step.microbatch, replica).output);
-  flight(from, step.microbatch, replica).output = nullptr;
+  Activations taken = std::exchange(flight(from, step.microbatch, replica).output, {});
   let_go(from, step.microbatch);
   return taken;
 }
@@ -48,9 +48,10 @@ void ReferenceExecution::forward(const Step& step, bool again) {
     Flight& f = flight(step.place, step.microbatch, r);
     LayerState& layer = f.layers[at];
     if (!again && at == 0 && place.stage.value > 0 && !layer.started()) {
-      if (f.input == nullptr) f.input = take_output(place.before, step, r);
-      layer.set_input(plan(step), std::move(f.input));
-      f.input = nullptr;
+      if (f.input.main == nullptr) f.input = take_output(place.before, step, r);
+      layer.set_side(plan(step), std::move(f.input.side));
+      layer.set_input(plan(step), std::move(f.input.main));
+      f.input = {};
     }
     if (!again) f.version = step.weights;
     // Recomputed with newer weights, a forward is part of its backward.
@@ -67,14 +68,16 @@ void ReferenceExecution::forward(const Step& step, bool again) {
 void ReferenceExecution::end_forward(const Step& step, Flight& f, int replica,
                                      const LayerContext& c) {
   const auto at = static_cast<std::size_t>(step.layer);
-  Value output = f.layers[at].output(c);
+  Activations output{f.layers[at].output(c), f.layers[at].side(c.plan)};
   const bool last_stage = s_.places[step.place].stage.value + 1 == s_.workload.runs.size();
   if (at + 1 < f.layers.size()) {
     const StagePlace& place = s_.places[step.place];
-    f.layers[at + 1].set_input(s_.plans[static_cast<std::size_t>(place.plans[at + 1])],
-                               std::move(output));
+    const LayerPlan& next = s_.plans[static_cast<std::size_t>(place.plans[at + 1])];
+    f.layers[at + 1].set_side(next, std::move(output.side));
+    f.layers[at + 1].set_input(next, std::move(output.main));
   } else if (last_stage) {
-    run_.losses[static_cast<std::size_t>(sample(step.microbatch, replica))] = output->values[0];
+    run_.losses[static_cast<std::size_t>(sample(step.microbatch, replica))] =
+        output.main->values[0];
   } else {
     f.output = std::move(output);
   }
@@ -83,14 +86,15 @@ void ReferenceExecution::end_forward(const Step& step, Flight& f, int replica,
 
 // --- backward ---
 
-HostTensor ReferenceExecution::take_gradient(std::int32_t place, const Step& step, int replica) {
+ReferenceExecution::Gradients ReferenceExecution::take_gradient(std::int32_t place,
+                                                                const Step& step, int replica) {
   const auto from = static_cast<std::uint32_t>(place);
   if (place < 0 || !has_flight(from, step.microbatch) ||
       !flight(from, step.microbatch, replica).gradient_ready)
     refuse("gradients of microbatch " + microbatch_text(step) +
            " are read, and they are not there");
   Flight& f = flight(from, step.microbatch, replica);
-  HostTensor taken = std::move(f.passed);
+  Gradients taken = std::exchange(f.passed, {});
   f.gradient_ready = false;
   let_go(from, step.microbatch);
   return taken;
@@ -113,8 +117,9 @@ void ReferenceExecution::backward(const Step& step) {
     if (at + 1 == f.layers.size() && !layer.has_output_gradient()) {
       const bool last_stage = place.stage.value + 1 == s_.workload.runs.size();
       if (!last_stage && !f.gradient_arrived) f.arrived = take_gradient(place.after, step, r);
-      HostTensor one{{}, {1.0}};
-      layer.set_output_gradient(plan(step), last_stage ? std::move(one) : std::move(f.arrived));
+      if (last_stage) f.arrived = {HostTensor{{}, {1.0}}, {}};
+      layer.set_output_gradient(plan(step), std::move(f.arrived.main));
+      layer.set_side_gradient(plan(step), std::move(f.arrived.side));
     }
     std::vector<ParameterGradient> found;
     with_context_of(step, r, same ? read.forward(at) : read.backward(at),
@@ -143,10 +148,11 @@ void ReferenceExecution::pass_gradient(const Step& step, Flight& f, const LayerC
   const auto at = static_cast<std::size_t>(step.layer);
   LayerState& layer = f.layers[at];
   if (at > 0) {
-    f.layers[at - 1].set_output_gradient(s_.plans[static_cast<std::size_t>(place.plans[at - 1])],
-                                         layer.input_gradient(c));
+    const LayerPlan& before = s_.plans[static_cast<std::size_t>(place.plans[at - 1])];
+    f.layers[at - 1].set_output_gradient(before, layer.input_gradient(c));
+    f.layers[at - 1].set_side_gradient(before, layer.side_gradient(c));
   } else if (place.stage.value > 0) {
-    f.passed = layer.input_gradient(c);
+    f.passed = {layer.input_gradient(c), layer.side_gradient(c)};
     f.gradient_ready = true;
   }
   layer.end_input(c.plan);
@@ -174,7 +180,7 @@ void ReferenceExecution::receive(const Step& step) {
           take_output(static_cast<std::int32_t>(step.other), step, r);
       continue;
     }
-    HostTensor gradient = take_gradient(static_cast<std::int32_t>(step.other), step, r);
+    Gradients gradient = take_gradient(static_cast<std::int32_t>(step.other), step, r);
     if (!has_flight(step.place, step.microbatch))
       refuse("gradients of microbatch " + microbatch_text(step) + " arrive where it has not been");
     Flight& f = flight(step.place, step.microbatch, r);

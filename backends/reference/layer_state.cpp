@@ -35,12 +35,24 @@ void LayerState::clear() {
   parts_.clear();
   facts_.clear();
   viewed_.clear();
-  has_output_gradient_ = false;
+  has_output_gradient_ = has_side_gradient_ = false;
 }
 
 void LayerState::set_input(const LayerPlan& plan, Value input) {
   make(plan);
   values_[plan.graph->input.value] = std::move(input);
+}
+
+void LayerState::set_side(const LayerPlan& plan, Value side) {
+  const TensorId id = plan.graph->side_input;
+  if (!id.valid() || id == plan.graph->input) return;
+  make(plan);
+  values_[id.value] = std::move(side);
+}
+
+Value LayerState::side(const LayerPlan& plan) const {
+  const TensorId id = plan.graph->side_input;
+  return id.valid() ? values_[id.value] : nullptr;
 }
 
 ReferenceCall LayerState::call(const LayerContext& c, NodeId node) const {
@@ -107,6 +119,13 @@ void LayerState::set_output_gradient(const LayerPlan& plan, HostTensor gradient)
   add_gradient(plan, plan.graph->output, std::move(gradient));
 }
 
+void LayerState::set_side_gradient(const LayerPlan& plan, HostTensor gradient) {
+  const TensorId id = plan.graph->side_input;
+  if (!id.valid() || gradient.values.empty()) return;
+  has_side_gradient_ = true;
+  add_gradient(plan, id, std::move(gradient));
+}
+
 void LayerState::add_gradient(const LayerPlan& plan, TensorId id, HostTensor part) {
   ++parts_[id.value];
   if (!part.values.empty() && (*plan.graph)[id].kind != TensorKind::Parameter)
@@ -121,7 +140,8 @@ const HostTensor& LayerState::gradient(const LayerContext& c, TensorId id) {
       viewed_[view] = true;
       backward(c, {view}, Pass::BackwardInput, none);
     }
-  const int expected = c.plan.gradient_parts[id.value] + (id == c.plan.graph->output ? 1 : 0);
+  const int expected = c.plan.gradient_parts[id.value] + (id == c.plan.graph->output ? 1 : 0) +
+                       (has_side_gradient_ && id == c.plan.graph->side_input ? 1 : 0);
   if (parts_[id.value] != expected)
     refuse("the gradient of \"" + (*c.plan.graph)[id].name + "\" is read when " +
            std::to_string(parts_[id.value]) + " of its " + std::to_string(expected) +
@@ -167,6 +187,11 @@ void LayerState::backward(const LayerContext& c, NodeId id, Pass pass,
 
 HostTensor LayerState::input_gradient(const LayerContext& c) {
   return gradient(c, c.plan.graph->input);
+}
+
+HostTensor LayerState::side_gradient(const LayerContext& c) {
+  const TensorId id = c.plan.graph->side_input;
+  return id.valid() && id != c.plan.graph->input ? gradient(c, id) : HostTensor{};
 }
 
 }  // namespace trainyard

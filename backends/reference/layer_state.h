@@ -32,17 +32,24 @@ class LayerState {
  public:
   bool started() const { return !values_.empty(); }
   void set_input(const LayerPlan&, Value);
+  /// Ignored where the layer reads no side input, or reads it as its input.
+  void set_side(const LayerPlan&, Value);
 
   /// `again`: recomputed during backward, when data are no longer at hand.
   void forward(const LayerContext&, NodeId, bool again);
   Value output(const LayerContext&);
+  Value side(const LayerPlan&) const;  // null where it reads none
   /// Forgets what backward will not read.
   void end_forward(const LayerPlan&);
 
   bool has_output_gradient() const { return has_output_gradient_; }
   void set_output_gradient(const LayerPlan&, HostTensor);
+  /// The gradient that the layer after has found; ignored where the layer reads no side input.
+  void set_side_gradient(const LayerPlan&, HostTensor);
   void backward(const LayerContext&, NodeId, Pass, std::vector<ParameterGradient>&);
   HostTensor input_gradient(const LayerContext&);
+  /// Empty where the layer reads no side input, or reads it as its input.
+  HostTensor side_gradient(const LayerContext&);
   /// Forgets what weight passes will not read.
   void end_input(const LayerPlan&);
   void clear();
@@ -61,7 +68,7 @@ class LayerState {
   std::vector<int> parts_;                    // by tensor: gradients that have reached it
   std::vector<std::vector<KeptFact>> facts_;  // by node
   std::vector<bool> viewed_;                  // by node: a view's backward has run
-  bool has_output_gradient_ = false;
+  bool has_output_gradient_ = false, has_side_gradient_ = false;
 };
 
 }  // namespace trainyard

@@ -1,5 +1,6 @@
 // This file provides the characters of a text: a sample is a stretch that starts anywhere, and its
-// labels are the characters one position later. The last tenth of the text is never trained on.
+// labels are the characters one position later. An encoder reads the stretch before that of its
+// decoder. The last tenth of the text is never trained on.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,6 +18,12 @@ namespace {
 
 constexpr std::size_t kLeast = 100;            // least number of characters of a text
 constexpr std::int64_t kEvaluationApart = 64;  // characters between starts of evaluation samples
+
+// Whether the model's labels follow what its decoder reads, and not what its encoder reads.
+bool has_decoder(const Model& model) {
+  return std::any_of(model.blocks.begin(), model.blocks.end(),
+                     [](const Block& block) { return block.graph.side_input.valid(); });
+}
 
 class Text final : public DataSource {
  public:
@@ -49,14 +56,17 @@ class Text final : public DataSource {
 
   Diagnostics check(const Model& model) const override {
     Diagnostics found;
-    bool ids = false, labels = false;
+    bool ids = false, labels = false, decoder_ids = false;
     for (const ModelInput& input : model_inputs(model)) {
       const Tensor& tensor = input.in_graph();
       const bool ordered = has_axis(tensor, Axis::Sequence) && has_axis(tensor, Axis::Batch);
       if (input.role == InputRole::Positions) continue;
-      if ((input.role == InputRole::Labels && ordered && !labels) ||
-          (input.role == InputRole::Rows && ordered && !ids)) {
-        (input.role == InputRole::Rows ? ids : labels) = true;
+      bool& has = input.role == InputRole::Labels         ? labels
+                  : input.block->graph.side_input.valid() ? decoder_ids
+                                                          : ids;
+      const bool read = input.role == InputRole::Labels || input.role == InputRole::Rows;
+      if (read && ordered && !has) {
+        has = true;
         if (input.limit < distinct_)
           found.push_back(
               unfit(model, fmt::format("{} has {} distinct characters, found {} for {} of them",
@@ -69,7 +79,7 @@ class Text final : public DataSource {
                               "--data random"));
       }
     }
-    if (found.empty() && !(ids && labels))
+    if (found.empty() && !(ids && labels && decoder_ids == has_decoder(model)))
       found.push_back(unfit(model,
                             "expected a model that reads token ids and ends in a loss with a "
                             "label for each",
@@ -84,7 +94,10 @@ class Text final : public DataSource {
 
   void fill(const DataRequest& request, std::span<std::int64_t> into) const override {
     const InputRole role = model_input(request).role;
-    const std::int64_t further = role == InputRole::Labels ? 1 : 0;
+    const bool decoded = request.graph.side_input.valid() ||
+                         (role == InputRole::Labels && has_decoder(request.model));
+    const std::int64_t further =
+        (role == InputRole::Labels ? 1 : 0) + (decoded ? stretch(request) : 0);
     each_element(request,
                  [&](std::size_t e, std::int64_t sample, std::int64_t token, std::int64_t) {
                    into[e] = role == InputRole::Positions
@@ -94,6 +107,16 @@ class Text final : public DataSource {
   }
 
  private:
+  // The number of characters of a sample that the request's tensor has.
+  static std::int64_t stretch(const DataRequest& request) {
+    const Shape& dims = request.graph[request.tensor].shape;
+    std::int64_t characters = 1;
+    for (std::size_t d = 0; d < dims.size(); ++d)
+      if (dims[d].axis == Axis::Sequence || dims[d].axis == Axis::SequenceRegion)
+        characters = request.shape[d];
+    return characters;
+  }
+
   // Both parts wrap around: a stretch that starts near the end continues at the beginning.
   std::int64_t character(bool evaluation, std::int64_t sample, std::int64_t offset) const {
     const std::int64_t at = evaluation ? trained_ + (sample * kEvaluationApart + offset) %

@@ -166,14 +166,19 @@ TEST(CpuTraining, ReplicasShardingAndRecomputeTrainAsOneDevice) {
 }
 
 TEST(CpuTraining, TensorAndSequenceParallelTrainAsOneDevice) {
-  for (const bool tied : {false, true}) {
-    const Model model = tiny_transformer({.family = "llama", .tied = tied});
+  for (const Model& model :
+       {tiny_transformer({.family = "llama"}), tiny_transformer({.family = "llama", .tied = true}),
+        tiny_transformer({.family = "gpt2"}), testing::tiny_encoder(4)}) {
+    const bool tied = model.blocks.back().graph.tensors.end() !=
+                      std::find_if(model.blocks.back().graph.tensors.begin(),
+                                   model.blocks.back().graph.tensors.end(),
+                                   [](const Tensor& t) { return !t.tied_to.empty(); });
     const Settings base = {"global-batch=4", "micro-batch=2", "optimizer=adamw", "seq=4"};
     const CpuRun alone = train_on_cpu(model, 1, base, momentum(2));
     for (const Settings& settings :
          {Settings{"tp=2", "sequence-parallel=off"}, Settings{"tp=2", "sequence-parallel=on"},
           Settings{"tp=2", "dp=2", "zero=1"}, Settings{"tp=2", "pp=2"}}) {
-      std::string name = tied ? "tied" : "untied";
+      std::string name = model.name + (tied ? " tied" : "");
       std::int64_t devices = 2;
       for (std::string_view one : settings) {
         name += " " + std::string(one);

@@ -34,6 +34,9 @@ const std::vector<Model>& models() {
       tiny_transformer(),
       tiny_transformer({.tied = true}),
       tiny_transformer({.family = "llama"}),
+      testing::tiny_encoder(4),
+      testing::tiny_encoder_decoder("transformer", 2),
+      testing::tiny_encoder_decoder("t5", 4),
   };
   return list;
 }
@@ -64,6 +67,10 @@ class DrawnPlan {
     for (const char* one : {"hybrid=2", "overlap=off", "sequence-parallel=off",
                             "flash-attention=off", "zero-reduce=step"})
       if (random_.between(at_++, 0, 3) == 0) words.push_back(one);
+    // A sequence that tensor ranks divide, where there is one.
+    if (random_.between(at_++, 0, 1) != 0) return;
+    alone.push_back("seq=4");
+    words.push_back("seq=4");
   }
 
   std::size_t model = 0;
@@ -176,20 +183,20 @@ TEST(EveryPlan, ThatIsAcceptedTrainsAsOneDevice) {
       const double held = peak_bytes(run.run.waves[d]), foretold = peak_bytes(predicted);
       EXPECT_GE(held, foretold) << "device " << d;
       // An operation that waits for another replica has its buffers from when it is begun.
-      EXPECT_LE(held, 1.2 * foretold) << "device " << d;
+      EXPECT_LE(held, 1.25 * foretold) << "device " << d;
     }
     ASSERT_EQ(run.run.losses.size(), one->second.run.losses.size());
     for (std::size_t i = 0; i < run.run.losses.size(); ++i)
       EXPECT_NEAR(run.run.losses[i], one->second.run.losses[i],
                   1e-5 * std::abs(one->second.run.losses[i]))
           << "step " << i;
-    EXPECT_LT(difference(run.parameters, one->second.parameters), 1e-4);
+    EXPECT_LT(difference(run.parameters, one->second.parameters), 2e-4);
   }
   EXPECT_EQ(pairs, wanted);
   for (const Model& model : testing::non_empty(models()))
     EXPECT_TRUE(met.contains(model.name)) << model.name;
   for (const char* word : {"zero=1", "zero=2", "zero=3", "tp=2", "pp=4", "dp=4", "recompute=full",
-                           "recompute=blocks=1", "virtual-stages=2"})
+                           "recompute=blocks=1", "virtual-stages=2", "seq=4"})
     EXPECT_TRUE(met.contains(word)) << word;
 }
 

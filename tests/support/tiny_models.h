@@ -75,4 +75,31 @@ inline Model tiny_transformer(const TinyTransformer& tiny = {}) {
   return build_decoder(spec);
 }
 
+/// As small: a BERT, whose norms come after what they add up.
+inline Model tiny_encoder(int layers) {
+  TransformerSpec spec = family_spec("bert");
+  spec.name = "tiny bert";
+  spec.layers = layers;
+  spec.hidden = 4;
+  spec.heads = 2;
+  spec.ffn = 6;
+  spec.vocab = 7;
+  spec.sequence = 5;
+  return build_encoder(spec, EncoderHead::MaskedTokens);
+}
+
+/// As small: an encoder and a decoder of so many layers each, of family transformer or t5.
+inline Model tiny_encoder_decoder(const std::string& family, int layers, bool tied = true) {
+  TransformerSpec spec = family_spec(family);
+  spec.name = "tiny " + family;
+  spec.layers = spec.decoder_layers = layers;
+  spec.hidden = 4;
+  spec.heads = 2;
+  spec.ffn = 6;
+  spec.vocab = 7;
+  spec.sequence = 5;
+  spec.tied = tied;
+  return build_encoder_decoder(spec);
+}
+
 }  // namespace trainyard::testing

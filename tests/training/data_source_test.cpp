@@ -248,6 +248,26 @@ TEST(TextData, LabelsAreTheNextCharacters) {
   for (std::int64_t id : testing::non_empty(ids)) EXPECT_LT(id, 23);
 }
 
+// A decoder reads on where its encoder ends, and its labels are the characters after those.
+TEST(TextData, ADecoderContinuesWhatItsEncoderReads) {
+  const auto data = text_data("t", letters(), "letters", 1);
+  const Model model = zoo_model("transformer-tiny");
+  EXPECT_TRUE(data->check(model).empty());
+  for (const bool evaluation : {false, true}) {
+    const auto stretch = ask<std::int64_t>(*data, zoo_model("gpt-tiny"), "input_ids", {21, 3}, 7,
+                                           evaluation),
+               encoded = ask<std::int64_t>(*data, model, "input_ids", {10, 3}, 7, evaluation),
+               decoded =
+                   ask<std::int64_t>(*data, model, "decoder_input_ids", {10, 3}, 7, evaluation),
+               labels = ask<std::int64_t>(*data, model, "labels", {10, 3}, 7, evaluation);
+    for (std::size_t e = 0; e < 30; ++e) {
+      EXPECT_EQ(encoded[e], stretch[e]);
+      EXPECT_EQ(decoded[e], stretch[30 + e]);
+      EXPECT_EQ(labels[e], stretch[33 + e]);
+    }
+  }
+}
+
 // The characters are the same however a stretch or a microbatch is divided over devices.
 TEST(TextData, AnyLayoutSeesTheSameSamples) {
   const auto data = text_data("t", letters(), "letters", 1);

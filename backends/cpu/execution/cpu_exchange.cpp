@@ -62,12 +62,22 @@ void CpuExecution::send(const At& a) {
   Flight& into = to.device.flight(to.place, to.microbatch);
   const Allocation& message = forward ? from.output : from.gradient;
   const Allocation& arrived =
-      forward ? into.layers.front().arriving : into.layers.back().arriving_gradient;
+      forward ? into.layers.front().input.held : into.layers.back().output_gradient.held;
   const std::byte* data = message ? message.data : forward ? from.lent : nullptr;
   if (data == nullptr || !arrived || (message && message.bytes != arrived.bytes))
     refuse(std::string(forward ? "activations" : "gradients") + " of microbatch " +
            std::to_string(a.microbatch) + " are sent, and they are not there");
-  std::memcpy(arrived.data, data, static_cast<std::size_t>(arrived.bytes.value));
+  auto bytes = static_cast<std::size_t>(arrived.bytes.value);
+  if (const std::byte* const side = from.side ? from.side.data : from.lent_side;
+      !message && side != nullptr) {
+    const LayerLayout& layout =
+        plan_.layouts[static_cast<std::size_t>(plan_.places[a.place].layers.back().layout)];
+    const auto behind =
+        static_cast<std::size_t>(layout.local[layout.side.tensor.value].bytes().value);
+    bytes -= behind;
+    std::memcpy(arrived.data + bytes, side, behind);
+  }
+  std::memcpy(arrived.data, data, bytes);
 }
 
 // --- tensors ---
@@ -91,7 +101,9 @@ void CpuExecution::reduce_tensor(const At& a, std::span<const int> members) {
     case CollectiveKind::AllReduce: {
       std::vector<void*> outs;
       for (const TensorView& v : to) outs.push_back(v.data);
-      return sum_into(parts, outs, type, from[0].elements());
+      if (!op.adds) return sum_into(parts, outs, type, from[0].elements());
+      for (void* out : outs) add_sum_to(out, parts, type, from[0].elements());
+      return;
     }
     case CollectiveKind::AllGather:  // the sequence is the first dimension, so parts are contiguous
       for (const TensorView& v : to)
@@ -108,7 +120,10 @@ void CpuExecution::reduce_tensor(const At& a, std::span<const int> members) {
                            static_cast<std::size_t>(r) *
                                static_cast<std::size_t>(to[r].bytes().value));
         void* out = to[r].data;
-        sum_into(slices, {&out, 1}, type, to[r].elements());
+        if (op.adds)
+          add_sum_to(out, slices, type, to[r].elements());
+        else
+          sum_into(slices, {&out, 1}, type, to[r].elements());
       }
       return;
     default:

@@ -93,6 +93,8 @@ class CpuExecution final : public Execution {
   void read_data(const At&, const LayerLayout&, std::size_t layer, Flight&);
   void deliver_output(const At&, std::size_t layer, Flight&);
   void deliver_gradient(const At&, std::size_t layer, Flight&);
+  void deliver_side(const At&, std::size_t layer, Flight&);
+  void deliver_side_gradient(const At&, std::size_t layer, Flight&);
   const OpRun& op_of(const At&) const;
   const Node& node_of(const At&) const;
   void end_loss(const At&, float loss);

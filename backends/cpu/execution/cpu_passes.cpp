@@ -15,6 +15,13 @@ namespace {
 // No kernel of a node takes more operands, so that no call allocates memory.
 constexpr std::size_t kOperands = 32;
 
+// Writes a tensor behind the one that an allocation begins with.
+void pack(const LayerLayout& layout, const Operand& first, const Operand& second,
+          const Allocation& into, const std::byte* from) {
+  std::memcpy(into.data + layout.local[first.tensor.value].bytes().value, from,
+              static_cast<std::size_t>(layout.local[second.tensor.value].bytes().value));
+}
+
 struct Views {
   std::array<TensorView, kOperands> list{};
   std::vector<TensorView> more;
@@ -77,13 +84,22 @@ void CpuExecution::end(InstructionId id, int peer) {
       const std::size_t layer = plan_.layer_of(a.task.layer);
       Flight& f = a.device.flight(a.place, a.microbatch);
       if (op.last && a.task.list == BodyList::Forward) {
+        deliver_side(a, layer, f);
         deliver_output(a, layer, f);
         const std::int32_t later = a.microbatch + staged_microbatches_;
         if (plan_.asynchronous && later < plan_.program.microbatches * plan_.program.steps)
           stage(a.place, layer, later, a.peer);
       }
-      if (op.last && a.task.list == BodyList::Backward) deliver_gradient(a, layer, f);
+      if (op.last && a.task.list == BodyList::Backward) {
+        deliver_side_gradient(a, layer, f);
+        deliver_gradient(a, layer, f);
+      }
     }
+    if (a.task.kind == TaskKind::Send && a.task.phase == Phase::Forward)
+      if (Flight& f = a.device.flight(a.place, a.microbatch); f.side) {
+        a.device.arena().release(f.side);
+        --f.held;
+      }
     if (plan_.asynchronous && a.task.kind == TaskKind::Compute && a.task.phase != Phase::Update)
       --a.device.stage(a.place).reads_left[static_cast<std::size_t>(a.instruction.weights)];
     release_all(a, true);
@@ -388,12 +404,12 @@ void CpuExecution::deliver_output(const At& a, std::size_t l, Flight& f) {
       last_layer ? a.device.flight(static_cast<std::size_t>(place.after), a.microbatch) : f;
   LayerFlight& to = last_layer ? next.layers.front() : f.layers[l + 1];
   if (kept) {
-    to.lent = layer.saved[index].data;
+    to.input.lent = layer.saved[index].data;
     return;
   }
   if (layout.output.where != Operand::Where::Transient || !layer.transients[index])
     refuse("the output of a layer is not there when the layer ends");
-  to.arriving = layer.transients[index];
+  to.input.held = layer.transients[index];
   layer.transients[index] = {};
   --f.held, ++next.held;
 }
@@ -408,9 +424,68 @@ void CpuExecution::deliver_gradient(const At& a, std::size_t l, Flight& f) {
   if (!layer.transients[index]) return;
   Flight& next = l == 0 ? a.device.flight(static_cast<std::size_t>(place.before), a.microbatch) : f;
   LayerFlight& to = l == 0 ? next.layers.back() : f.layers[l - 1];
-  to.arriving_gradient = layer.transients[index];
+  to.output_gradient.held = layer.transients[index];
   layer.transients[index] = {};
   --f.held, ++next.held;
+}
+
+// Every layer that reads the side input hands it to the next; out of a stage it goes behind the
+// output (see DeviceState::unpack).
+void CpuExecution::deliver_side(const At& a, std::size_t l, Flight& f) {
+  const StagePlacement& place = plan_.places[a.place];
+  const LayerLayout& layout = plan_.layouts[static_cast<std::size_t>(place.layers[l].layout)];
+  if (!layout.side.there()) return;
+  LayerFlight& layer = f.layers[l];
+  const bool kept = layout.side.where == Operand::Where::Saved,
+             last_layer = l + 1 == f.layers.size();
+  Allocation& side =
+      (kept ? layer.saved : layer.transients)[static_cast<std::size_t>(layout.side.index)];
+  if (last_layer && plan_.last_stage(place)) return;
+  if (last_layer) {
+    const bool output_kept = layout.output.where == Operand::Where::Saved;
+    const Allocation& leaves =
+        f.output || output_kept ? f.output
+                                : layer.transients[static_cast<std::size_t>(layout.output.index)];
+    if (leaves) {
+      pack(layout, layout.output, layout.side, leaves, side.data);
+      return;
+    }
+    if (place.after < 0) {
+      if (kept)
+        f.lent_side = side.data;
+      else
+        f.side = std::exchange(side, {});
+      return;
+    }
+  }
+  const auto after = static_cast<std::size_t>(place.after);
+  const PlacedLayer& reader = last_layer ? plan_.places[after].layers.front() : place.layers[l + 1];
+  if (!plan_.layouts[static_cast<std::size_t>(reader.layout)].side.there()) return;
+  Flight& next = last_layer ? a.device.flight(after, a.microbatch) : f;
+  Arrival& to = last_layer ? next.layers.front().side : f.layers[l + 1].side;
+  if (kept) {
+    to.lent = side.data;
+    return;
+  }
+  to.held = std::exchange(side, {});
+  --f.held, ++next.held;
+}
+
+// The layer before adds its own part.
+void CpuExecution::deliver_side_gradient(const At& a, std::size_t l, Flight& f) {
+  const StagePlacement& place = plan_.places[a.place];
+  const LayerLayout& layout = plan_.layouts[static_cast<std::size_t>(place.layers[l].layout)];
+  if (!layout.side_gradient.there() || layout.side_gradient.tensor == layout.graph->input) return;
+  LayerFlight& layer = f.layers[l];
+  Allocation& gradient = layer.transients[static_cast<std::size_t>(layout.side_gradient.index)];
+  if (l == 0) {
+    const Allocation& leaves =
+        f.gradient ? f.gradient
+                   : layer.transients[static_cast<std::size_t>(layout.input_gradient.index)];
+    pack(layout, layout.input_gradient, layout.side_gradient, leaves, gradient.data);
+    return;
+  }
+  f.layers[l - 1].side_gradient.held = std::exchange(gradient, {});
 }
 
 }  // namespace trainyard

@@ -58,8 +58,10 @@ void DeviceState::land(std::size_t place, std::int32_t microbatch) {
   StageState& stage = stages_[place];
   std::unique_ptr<Flight>& flight = stage.flights[static_cast<std::size_t>(microbatch)];
   if (flight == nullptr) return;
-  flight->lent = nullptr;
-  for (LayerFlight& layer : flight->layers) layer.lent = nullptr;
+  flight->lent = flight->lent_side = nullptr;
+  for (LayerFlight& layer : flight->layers)
+    for (Arrival* way : {&layer.input, &layer.side, &layer.output_gradient, &layer.side_gradient})
+      way->lent = nullptr;
   stage.spare.push_back(std::move(flight));
 }
 
@@ -74,7 +76,8 @@ Allocation& DeviceState::slot(std::size_t place, std::int32_t microbatch, const 
   if (buffer.holds == Holds::Message) {
     const bool arrives =
         task.kind == TaskKind::Receive || (task.kind == TaskKind::Compute && !takes);
-    if (arrives) return forward ? f.layers.front().arriving : f.layers.back().arriving_gradient;
+    if (arrives)
+      return forward ? f.layers.front().input.held : f.layers.back().output_gradient.held;
     return forward ? f.output : f.gradient;
   }
   LayerFlight& layer = f.layers[plan_.layer_of(buffer.layer)];
@@ -94,6 +97,42 @@ Allocation& DeviceState::slot(std::size_t place, std::int32_t microbatch, const 
   }
 }
 
+// What leaves a stage leaves in one piece: the output (or the gradient of the input), and behind it
+// the side input (or its gradient). A tensor of two pieces gives way before its parts take their
+// places, as the program says.
+void DeviceState::unpack(Flight& f, LayerFlight& layer, const LayerLayout& layout) {
+  const auto part = [&](Arrival& first, const Operand& operand, Arrival& second) {
+    if (!first.held || !operand.there()) return;
+    const Bytes own = layout.local[operand.tensor.value].bytes();
+    if (first.held.bytes <= own) return;
+    layer.unpacked.assign(first.held.data, first.held.data + first.held.bytes.value);
+    arena_.release(first.held);
+    --f.held;
+    first.lent = layer.unpacked.data();
+    if (!second.held && second.lent == nullptr) second.lent = first.lent + own.value;
+  };
+  part(layer.input, layout.input, layer.side);
+  part(layer.output_gradient, layout.output_gradient, layer.side_gradient);
+}
+
+// The gradient of a side input begins as that of the layer after, or as 0.
+void DeviceState::begin_side_gradient(Flight& f, LayerFlight& layer, const LayerLayout& layout,
+                                      Allocation& into) {
+  const auto bytes =
+      static_cast<std::size_t>(layout.local[layout.side_gradient.tensor.value].bytes().value);
+  Arrival& from = layer.side_gradient;
+  const std::byte* const begun = from.held ? from.held.data : from.lent;
+  if (begun == nullptr)
+    std::memset(into.data, 0, bytes);
+  else
+    std::memcpy(into.data, begun, bytes);
+  if (from.held) {
+    arena_.release(from.held);
+    --f.held;
+  }
+  from.lent = nullptr;
+}
+
 // If the buffer is the same tensor as one that arrived from a neighbouring layer or stage, or as
 // the one an op filled, that allocation becomes this buffer.
 bool DeviceState::adopt_arrived(std::size_t place, std::int32_t microbatch, BufferId id,
@@ -108,9 +147,13 @@ bool DeviceState::adopt_arrived(std::size_t place, std::int32_t microbatch, Buff
            ((operand.where == Operand::Where::Saved && buffer.holds == Holds::Saved) ||
             (operand.where == Operand::Where::Transient && buffer.holds == Holds::Transient));
   };
-  Allocation* from = nullptr;
-  if (layer.arriving && is(layout.input)) from = &layer.arriving;
-  if (layer.arriving_gradient && is(layout.output_gradient)) from = &layer.arriving_gradient;
+  Arrival* way = nullptr;
+  if (is(layout.side)) way = &layer.side;
+  if (is(layout.input)) way = &layer.input;
+  if (is(layout.side_gradient)) way = &layer.side_gradient;
+  if (is(layout.output_gradient)) way = &layer.output_gradient;
+  if (way != nullptr) unpack(flight(place, microbatch), layer, layout);
+  Allocation* from = way != nullptr && way->held ? &way->held : nullptr;
   if (buffer.holds == Holds::Unreduced && buffer.item > 0 && layer.unreduced)
     from = &layer.unreduced;
   if (from != nullptr) {
@@ -119,11 +162,15 @@ bool DeviceState::adopt_arrived(std::size_t place, std::int32_t microbatch, Buff
     *from = {};
     return true;
   }
-  if (layer.lent == nullptr || !is(layout.input)) return false;
+  const bool begins = way == &layer.side_gradient;
+  if (way == nullptr || (way->lent == nullptr && !begins)) return false;
   into = arena_.allocate(id, microbatch);
-  std::memcpy(into.data, layer.lent, static_cast<std::size_t>(into.bytes.value));
-  layer.lent = nullptr;
   ++flight(place, microbatch).held;
+  if (begins)
+    begin_side_gradient(flight(place, microbatch), layer, layout, into);
+  else
+    std::memcpy(into.data, std::exchange(way->lent, nullptr),
+                static_cast<std::size_t>(into.bytes.value));
   return true;
 }
 
@@ -142,6 +189,17 @@ void DeviceState::take(std::size_t place, std::int32_t microbatch, const Task& t
   ++flight(place, microbatch).held;
   if (buffer.holds == Holds::Unreduced)
     std::memset(into.data, 0, static_cast<std::size_t>(into.bytes.value));
+  if (buffer.holds != Holds::Message || task.kind != TaskKind::Compute ||
+      task.phase == Phase::Forward)
+    return;
+  // The gradient that leaves the stage may be that of a side input.
+  Flight& f = flight(place, microbatch);
+  const LayerLayout& layout =
+      plan_.layouts[static_cast<std::size_t>(plan_.places[place].layers.front().layout)];
+  if (layout.side_gradient.there() && layout.side_gradient.tensor == layout.graph->input) {
+    unpack(f, f.layers.front(), layout);
+    begin_side_gradient(f, f.layers.front(), layout, into);
+  }
 }
 
 void DeviceState::give_back(std::size_t place, std::int32_t microbatch, const Task& task,
@@ -197,8 +255,8 @@ TensorView DeviceState::view(std::size_t place, std::size_t l, Flight& f,
   const auto is = [&](const Operand& other) {
     return other.where == operand.where && other.index == operand.index;
   };
-  if (is(layout.input)) view.data = layer.arriving.data;
-  if (is(layout.output_gradient)) view.data = layer.arriving_gradient.data;
+  if (is(layout.input)) view.data = layer.input.held.data;
+  if (is(layout.output_gradient)) view.data = layer.output_gradient.held.data;
   if (is(layout.output) && l + 1 == f.layers.size()) view.data = f.output.data;
   if (is(layout.input_gradient) && l == 0) view.data = f.gradient.data;
   return view;

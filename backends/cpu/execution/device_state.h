@@ -13,15 +13,20 @@
 
 namespace trainyard {
 
+/// A tensor between the layer that made it and the op that takes it.
+struct Arrival {
+  Allocation held;
+  const std::byte* lent = nullptr;  // instead, if it lies where its maker keeps it
+};
+
 /// What one layer holds for a microbatch in flight.
 struct LayerFlight {
   std::vector<Allocation> saved, transients;  // by index in the body
   Allocation gathered;                        // its full parameters (ZeRO 3)
   Allocation unreduced, scattering;           // its full gradients (ZeRO 2 and 3)
-  // The layer's input and the gradient of its output, after they arrive and before an op takes
-  // them.
-  Allocation arriving, arriving_gradient;
-  const std::byte* lent = nullptr;  // the input, if the layer before keeps it as its output
+  Arrival input, side;                        // from the layer before
+  Arrival output_gradient, side_gradient;     // from the layer after
+  std::vector<std::byte> unpacked;  // a message of two tensors, between it and their places
 };
 
 /// What one stage holds for a microbatch in flight.
@@ -29,9 +34,11 @@ struct Flight {
   std::vector<LayerFlight> layers;
   // Messages to other devices: the stage's output, and the gradient of its input.
   Allocation output, gradient;
-  const std::byte* lent = nullptr;  // the output, if the last layer keeps it
-  int version = 0;                  // version of the weights that its forward read
-  int held = 0;                     // number of allocations
+  // The output and the side input, if the last layer keeps them; `side`, if it does not.
+  const std::byte *lent = nullptr, *lent_side = nullptr;
+  Allocation side;
+  int version = 0;  // version of the weights that its forward read
+  int held = 0;     // number of allocations
   // Statistics of a loss over a divided vocabulary, on their way to all ranks.
   std::vector<float> statistics;
 };
@@ -93,6 +100,8 @@ class DeviceState {
   Allocation& slot(std::size_t place, std::int32_t microbatch, const Task&, const Buffer&,
                    bool takes);
   bool adopt_arrived(std::size_t place, std::int32_t microbatch, BufferId, Allocation& into);
+  void unpack(Flight&, LayerFlight&, const LayerLayout&);
+  void begin_side_gradient(Flight&, LayerFlight&, const LayerLayout&, Allocation& into);
 
   const RunPlan& plan_;
   DeviceId device_;

@@ -26,10 +26,10 @@ class Evaluator {
   // Evaluates one batch that begins with the given sample.
   void add(std::int64_t first) {
     int layer = 0;
-    Buffer32 flowing;
+    Buffer32 flowing, side;
     for (const Block& block : model_.blocks)
       for (int i = 0; i < block.count; ++i)
-        flowing = run(block, layer++, first, std::move(flowing));
+        flowing = run(block, layer++, first, std::move(flowing), side);
     loss_ += flowing.numbers[0];
     ++batches_;
   }
@@ -85,11 +85,15 @@ class Evaluator {
     return b;
   }
 
-  Buffer32 run(const Block& block, int layer, std::int64_t first, Buffer32 input) {
+  // `side`: the side input, where the layers before have read one.
+  Buffer32 run(const Block& block, int layer, std::int64_t first, Buffer32 input, Buffer32& side) {
     const Graph& graph = block.graph;
     std::vector<Buffer32> tensors(graph.tensors.size());
     std::vector<bool> there(graph.tensors.size(), false);
     if (layer > 0) tensors[graph.input.value] = std::move(input), there[graph.input.value] = true;
+    const TensorId also = graph.side_input;
+    if (also.valid() && also != graph.input)
+      tensors[also.value] = std::move(side), there[also.value] = true;
     for (const Node& node : graph.nodes) {
       std::vector<TensorView> inputs, outputs;
       for (TensorId in : node.inputs) {
@@ -110,6 +114,7 @@ class Evaluator {
     }
     Buffer32 out = std::move(tensors[graph.output.value]);
     out.view.data = out.numbers.data();
+    if (also.valid()) side = std::move(tensors[also.value]);
     return out;
   }
 

@@ -34,7 +34,8 @@ class Finder {
         sequence_parallel_(w.layout.binding.sequence_parallel && w.layout.binding.tp > 1),
         computes_(graph_.nodes.size(), false),
         producer_(graph_.tensors.size(), -1),
-        written_(graph_.tensors.size(), false) {
+        written_(graph_.tensors.size(), false),
+        written_whole_(graph_.tensors.size(), false) {
     for (const BodyOp& op : body.forward)
       if (!op.communication) computes_[op.node.value] = true;
     for (std::size_t n = 0; n < graph_.nodes.size(); ++n)
@@ -59,6 +60,7 @@ class Finder {
       const std::size_t end = body_.forward.size() - 1;
       make_value(graph_.output, end, false, layout.forward[end].runs);
       layout.input = value(graph_.input, entry, false, false);
+      layout.side = value(graph_.side_input, entry, false, false);
       layout.output = value(graph_.output, end, false, false);
       layout.forward[entry].first = layout.forward[end].last = true;
       assert((!graph_.input.valid() || layout.input.there()) &&
@@ -104,6 +106,16 @@ class Finder {
   Operand gradient(TensorId tensor, std::size_t at, bool whole) const {
     if (!tensor.valid() || graph_[tensor].kind != TensorKind::Activation) return {};
     return transient(tensor, at, true, true, whole);
+  }
+
+  // The gradient to which a node adds what reaches its input: products cut by columns have a tensor
+  // of their own where it is reduced before other parts join it.
+  Operand gradient_for(const Node& node, std::size_t input, std::size_t at) const {
+    if (node.split == TensorSplit::Column && input == 0)
+      if (const Operand whole = gradient(node.inputs[0], at, true);
+          whole.there() || reads_whole(node, input))
+        return whole;
+    return gradient(node.inputs[input], at, false);
   }
 
   bool divided(TensorId tensor) const {
@@ -161,7 +173,7 @@ class Finder {
     return made;
   }
 
-  void collective(const BodyOp& op, std::size_t at, bool backward, OpRun& made) const {
+  void collective(const BodyOp& op, std::size_t at, bool backward, OpRun& made) {
     if (!op.tensor.valid()) return;
     const auto of = [&](bool whole) {
       return op.of_gradient ? gradient(op.tensor, at, whole)
@@ -171,6 +183,11 @@ class Finder {
                scatters = op.collective == CollectiveKind::ReduceScatter;
     made.from = of(scatters);
     made.to = of(gathers);
+    if (!op.of_gradient || gathers) return;
+    if (const Operand apart = gradient(op.tensor, at, true); apart.there()) made.from = apart;
+    if (!made.from.whole) return;
+    made.adds = written_[op.tensor.value];
+    written_[op.tensor.value] = true;
   }
 
   // --- backward ---
@@ -178,6 +195,7 @@ class Finder {
   void find_backward(LayerLayout& layout) {
     made_.assign(graph_.tensors.size(), false);
     written_[graph_.output.value] = true;
+    if (graph_.side_input.valid()) written_[graph_.side_input.value] = true;
     view_done_.assign(graph_.nodes.size(), false);
     std::int32_t first_input = -1, last_input = -1;
     for (std::size_t i = 0; i < body_.backward.size(); ++i) {
@@ -199,6 +217,7 @@ class Finder {
     layout.backward[end].last = true;
     layout.output_gradient = gradient(graph_.output, first, false);
     if (!layout.output_gradient.there()) layout.output_gradient = first_gradient(graph_.output);
+    layout.side_gradient = first_gradient(graph_.side_input);
     if (graph_.input.valid()) {
       make_gradient(graph_.input, end, layout.backward[end].runs);
       layout.input_gradient = gradient(graph_.input, end, false);
@@ -243,10 +262,12 @@ class Finder {
       const bool whole = reads_whole(node, i);
       run.inputs.push_back(value(node.inputs[i], at, true, whole));
       const bool wanted = pass == Pass::BackwardInput || reads_input_gradient(node, i);
-      run.input_gradients.push_back(wanted ? gradient(node.inputs[i], at, whole) : Operand{});
+      const Operand into = wanted ? gradient_for(node, i, at) : Operand{};
+      std::vector<bool>& written = into.whole ? written_whole_ : written_;
       const TensorId in = node.inputs[i];
-      run.adds.push_back(written_[in.value] ? 1 : 0);
-      if (wanted && run.input_gradients.back().there()) written_[in.value] = true;
+      run.adds.push_back(written[in.value] ? 1 : 0);
+      if (into.there()) written[in.value] = true;
+      run.input_gradients.push_back(into);
     }
     for (TensorId out : node.outputs) {
       run.outputs.push_back(value(out, at, true, false));
@@ -272,7 +293,8 @@ class Finder {
     for (std::uint32_t t = 0; t < graph_.tensors.size(); ++t) {
       const Tensor& tensor = graph_.tensors[t];
       const bool outside = producer_[t] < 0 && tensor.kind != TensorKind::Parameter &&
-                           (TensorId{t} != graph_.input || first_block);
+                           (TensorId{t} != graph_.input || first_block) &&
+                           TensorId{t} != graph_.side_input;
       if (!outside) continue;
       for (std::size_t i = 0; i < layout.forward.size(); ++i) {
         Operand found;
@@ -292,9 +314,10 @@ class Finder {
   bool sequence_parallel_;
   std::vector<bool> computes_;
   std::vector<std::int32_t> producer_;
-  std::vector<bool> written_;    // by tensor: whether its gradient has been written
-  std::vector<bool> made_;       // by tensor: whether a view has made it in this phase
-  std::vector<bool> view_done_;  // by node: whether a view has passed its gradient back
+  std::vector<bool> written_;        // by tensor: whether its gradient has been written
+  std::vector<bool> written_whole_;  // the same of gradients that are yet to be reduced
+  std::vector<bool> made_;           // by tensor: whether a view has made it in this phase
+  std::vector<bool> view_done_;      // by node: whether a view has passed its gradient back
   std::vector<std::vector<std::int32_t>> fact_of_;
 };
 

@@ -40,7 +40,8 @@ struct OpRun {
   // The views that make its operands, the op itself, and the views that wait for it; empty for
   // collectives.
   std::vector<KernelRun> runs;
-  Operand from, to;  // collectives on tensors: what is read and written
+  Operand from, to;   // collectives on tensors: what is read and written
+  bool adds = false;  // such a collective adds its sum to what is there
   // First of its phase (and, in backward, of its pass): the layer's input, or the gradient of its
   // output, arrives with it.
   bool first = false;
@@ -57,6 +58,9 @@ struct LayerLayout {
   std::vector<OpRun> forward, backward;     // by op of the body
   Operand input, output;                    // at the first op of forward, and after the last
   Operand output_gradient, input_gradient;  // at the first op of backward, and after the last
+  // The side input, which the next layer reads too, and its gradient, which begins as the next
+  // layer's; those of the input where both are one tensor.
+  Operand side, side_gradient;
   std::vector<std::pair<TensorId, Operand>> data;  // external tensors, at their first reader
   std::vector<std::uint32_t> data_at;              // op of forward that first reads data[i]
   std::int32_t last_weight = -1;  // op of backward that completes a microbatch's gradients

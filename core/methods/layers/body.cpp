@@ -124,7 +124,9 @@ Body write_body(const Model& model, int block, const Layout& layout) {
   const auto boundary = [&](TensorId id) {
     return id.valid() ? local_bytes(graph[id], layout.binding, layout.precision) : Bytes{};
   };
-  body.input = boundary(graph.input) + boundary(graph.side_input);
+  // The first layer that reads a side input takes it from the layer before as its only input.
+  body.input = boundary(graph.input) +
+               (graph.side_input == graph.input ? Bytes{} : boundary(graph.side_input));
   body.output = boundary(graph.output) + boundary(graph.side_input);
   body.saved = saved.take();
 

@@ -252,11 +252,12 @@ class Backward {
   }
 
   // Returns whether the result of the column-cut products is a tensor of its own until it is
-  // reduced: parts of the gradient also come from other ops, or only a shard of the sum stays.
+  // reduced: parts of the gradient also come from other ops or from the layer after, or only a
+  // shard of the sum stays.
   bool apart(TensorId id) const {
     const Life& life = lives_[id.value];
     if (life.reduce == kNoOp) return false;
-    if (life.reduced_to_parts) return true;
+    if (life.reduced_to_parts || id == l_.graph.side_input) return true;
     return std::any_of(l_.graph.nodes.begin(), l_.graph.nodes.end(), [&](const Node& node) {
       const auto n = static_cast<std::size_t>(&node - l_.graph.nodes.data());
       return std::find(node.inputs.begin(), node.inputs.end(), id) != node.inputs.end() &&

@@ -33,32 +33,35 @@ BodyOp again(BodyOp op, Pass pass) {
   return op;
 }
 
-// Drops the saved tensors for which `kept` is false; the layer's input is kept in any case.
+// Drops the saved tensors for which `kept` is false; the layer's inputs are kept in any case.
 template <class Kept>
-void drop(Body& body, const Graph& graph, Kept kept) {
-  bool keeps_input = false;
+void drop(Body& body, const Graph& graph, const Layout& layout, Kept kept) {
+  std::vector<TensorId> inputs = {graph.input};
+  if (graph.side_input.valid() && graph.side_input != graph.input)
+    inputs.push_back(graph.side_input);
   for (SavedTensor& saved : body.saved) {
     if (saved.producer.valid())
       saved.recomputed = !kept(saved.producer);
-    else if (saved.tensor == graph.input)
-      keeps_input = true;
+    else
+      std::erase(inputs, saved.tensor);
   }
-  if (!keeps_input && !body.saved.empty()) {
-    // Until now nothing in the layer needed its input in backward, but the repeated forward does.
+  if (body.saved.empty()) return;
+  // Until now nothing in the layer needed these in backward, but the repeated forward does.
+  for (const TensorId needed : inputs) {
     SavedTensor input = body.saved.front();
-    input.name = "input";
+    input.name = needed == graph.input ? "input" : graph[needed].name;
     input.producer = NodeId{};
     input.recomputed = false;
     input.attention_core = false;
-    input.bytes = body.input;
-    input.tensor = graph.input;
+    input.bytes = local_bytes(graph[needed], layout.binding, layout.precision);
+    input.tensor = needed;
     input.fact = {};
     body.saved.push_back(std::move(input));
   }
 }
 
-void recompute_layer(Body& body, const Graph& graph) {
-  drop(body, graph, [](NodeId) { return false; });
+void recompute_layer(Body& body, const Graph& graph, const Layout& layout) {
+  drop(body, graph, layout, [](NodeId) { return false; });
   std::vector<BodyOp> backward;
   for (const BodyOp& op : body.forward) backward.push_back(again(op, Pass::BackwardInput));
   backward.insert(backward.end(), body.backward.begin(), body.backward.end());
@@ -108,7 +111,7 @@ void keep_outputs(Body& body, const Graph& graph, const Layout& layout,
 
 void recompute_ops(Body& body, const Graph& graph, const Layout& layout, bool compiled) {
   const std::vector<bool> kept = kept_by_op(body, graph);
-  drop(body, graph, [&](NodeId node) { return bool{kept[node.value]}; });
+  drop(body, graph, layout, [&](NodeId node) { return bool{kept[node.value]}; });
   keep_outputs(body, graph, layout, kept, compiled);
   std::vector<BodyOp> backward;
   for (const BodyOp& op : body.forward) {
@@ -234,7 +237,7 @@ void rewrite_recompute(Body& body, const Layout& layout, const Scenario& scenari
     case LayerPolicy::Kind::Op:
       return recompute_ops(body, block.graph, layout, compiled());
     case LayerPolicy::Kind::Full:
-      return recompute_layer(body, block.graph);
+      return recompute_layer(body, block.graph, layout);
     case LayerPolicy::Kind::Keep:
       return KeptNodes(body, block.graph, layout, policy).rewrite();
   }

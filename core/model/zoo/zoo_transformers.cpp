@@ -250,6 +250,11 @@ Model vaswani(const ZooEntry& entry, std::int64_t hidden, std::int64_t heads) {
 }
 Model transformer_base(const ZooEntry& entry) { return vaswani(entry, 512, 8); }
 Model transformer_big(const ZooEntry& entry) { return vaswani(entry, 1024, 16); }
+Model transformer_tiny(const ZooEntry& entry) {
+  TransformerSpec spec = sized(spec_of(entry, "transformer"), 4, 64, 4, 256, 256, 64);
+  spec.decoder_layers = 4;
+  return build_encoder_decoder(spec);
+}
 
 Model zoo_vit(const ZooEntry& entry, std::int64_t layers, std::int64_t hidden, std::int64_t heads,
               std::int64_t patch) {
@@ -298,6 +303,9 @@ constexpr ZooEntry kOthers[] = {
     {"t5-11b", "t5", 11307321344, 11307321344, true, kCard, t5_11b},
     {"transformer-base", "transformer", 63082496, 63082496, false, kVaswani, transformer_base},
     {"transformer-big", "transformer", 214245376, 214245376, false, kVaswani, transformer_big},
+    {"transformer-tiny", "transformer", 483328, 483328, false,
+     "our own, small enough to train on a laptop: characters in, the characters after them out",
+     transformer_tiny},
     {"vit-b16", "vit", 86567656, 86567656, true, kCard, vit_b16},
     {"vit-l16", "vit", 304326632, 304326632, true, kCard, vit_l16},
     {"vit-h14", "vit", 632045800, 632045800, true, kCard, vit_h14},
