@@ -56,16 +56,6 @@ void check_model(const Workload& w, Diagnostics& found) {
               "plan#/choices/zero/stage", "zero=1");
 }
 
-void check_memory(const Workload& w, Diagnostics& found) {
-  const bool keeps = std::any_of(w.bodies.begin(), w.bodies.end(),
-                                 [](const Body& body) { return body.resident.value > 0; });
-  if (keeps)
-    add_error(found,
-              "a local run lets go of gathered weights after every forward, found "
-              "reshard-after-forward=off",
-              "plan#/choices/zero/reshard", "reshard-after-forward=on");
-}
-
 void check_precision(const Workload& w, Diagnostics& found) {
   const Precision& p = w.layout.precision;
   if (narrow(p.math)) {
@@ -146,7 +136,6 @@ Diagnostics CpuBackend::check(const BackendJob& job) {
   Diagnostics found = trainyard::check(*job.training);
   check_degrees(w, found);
   check_model(w, found);
-  check_memory(w, found);
   check_precision(w, found);
   check_executable(job.program, found);
   if (!has_errors(found)) check_asynchronous(w, *job.training, found);

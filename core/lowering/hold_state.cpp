@@ -71,7 +71,7 @@ void hold_stage(Lowering& l, const StageCopy& place, const WaveState& waves) {
        1 + waves.gradients);
   name_parts(l,
              hold(l, place, Category::Communication, "gathered weights", state.total.gathered,
-                  Provenance::Modelled, Holds::Other),
+                  Provenance::Modelled, Holds::Gathered),
              state, &StateBytes::gathered);
 }
 

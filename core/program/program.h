@@ -51,7 +51,7 @@ enum class Holds : std::uint8_t {
   Saved,      // item: index into Body::saved of its layer
   Transient,  // item: index into Body::transients of its layer
   Message,    // a stage's output, or its input's gradient, in transit
-  Gathered,   // the layer's full parameters (ZeRO 3)
+  Gathered,   // the layer's full parameters (ZeRO 3); persistent: those of the whole stage
   Unreduced,  // the layer's full gradients (ZeRO 2 and 3); item 1: while scattered
   Weights,    // of the whole stage; item: the copy, if waves have their own
   OlderWeights,

@@ -42,6 +42,8 @@ TEST(CpuMemory, IsWhatTheLedgerSaysByCategory) {
       {2, {"dp=2", "zero=1"}},
       {2, {"dp=2", "zero=2"}},
       {2, {"dp=2", "zero=3"}},
+      {2, {"dp=2", "zero=3", "reshard-after-forward=off"}},
+      {4, {"dp=2", "pp=2", "zero=3", "reshard-after-forward=off"}},
       {4, {"tp=2", "pp=2", "sequence-parallel=off"}},
   };
   for (const Case& c : testing::non_empty(cases))

@@ -67,6 +67,7 @@ class DrawnPlan {
     for (const char* one : {"hybrid=2", "overlap=off", "sequence-parallel=off",
                             "flash-attention=off", "zero-reduce=step"})
       if (random_.between(at_++, 0, 3) == 0) words.push_back(one);
+    if (random_.between(at_++, 0, 3) == 0) words.push_back("reshard-after-forward=off");
     // A sequence that tensor ranks divide, where there is one.
     if (random_.between(at_++, 0, 1) != 0) return;
     alone.push_back("seq=4");
@@ -190,13 +191,16 @@ TEST(EveryPlan, ThatIsAcceptedTrainsAsOneDevice) {
       EXPECT_NEAR(run.run.losses[i], one->second.run.losses[i],
                   1e-5 * std::abs(one->second.run.losses[i]))
           << "step " << i;
-    EXPECT_LT(difference(run.parameters, one->second.parameters), 2e-4);
+    // Rules that divide by a gradient's own size make much of its last bits where it is small.
+    const bool adapts = drawn.alone[2] != "optimizer=momentum";
+    EXPECT_LT(difference(run.parameters, one->second.parameters), adapts ? 1e-3 : 1e-4);
   }
   EXPECT_EQ(pairs, wanted);
   for (const Model& model : testing::non_empty(models()))
     EXPECT_TRUE(met.contains(model.name)) << model.name;
-  for (const char* word : {"zero=1", "zero=2", "zero=3", "tp=2", "pp=4", "dp=4", "recompute=full",
-                           "recompute=blocks=1", "virtual-stages=2", "seq=4"})
+  for (const char* word :
+       {"zero=1", "zero=2", "zero=3", "tp=2", "pp=4", "dp=4", "recompute=full",
+        "recompute=blocks=1", "virtual-stages=2", "seq=4", "reshard-after-forward=off"})
     EXPECT_TRUE(met.contains(word)) << word;
 }
 

@@ -194,18 +194,37 @@ void CpuExecution::reduce_gradients(const At& a, std::span<const int> members) {
 }
 
 void CpuExecution::gather_weights(const At& a, std::span<const int> members) {
-  const std::size_t l = plan_.layer_of(a.task.layer);
-  const PlacedLayer& layer = plan_.places[a.place].layers[l];
+  gather_layer(plan_.places[a.place], a.place, plan_.layer_of(a.task.layer), a.microbatch, members);
+}
+
+// Weights that stay gathered are so from the start: a program may gather them only after updates.
+void CpuExecution::gather_all() {
+  const bool all = plan_.workload.layout.weight_shards == plan_.peers.dp;
+  for (std::size_t at = 0; at < plan_.places.size(); ++at) {
+    const StagePlacement& place = plan_.places[at];
+    for (int peer = 0; peer < plan_.peers.count() && !place.gathered_sets.empty(); ++peer) {
+      const std::vector<int>& members = plan_.members(all ? Group::Data : Group::Shard, peer);
+      for (std::size_t l = 0; l < place.layers.size() && members.front() == peer; ++l)
+        gather_layer(place, at, l, -1, members);
+    }
+  }
+}
+
+void CpuExecution::gather_layer(const StagePlacement& place, std::size_t at, std::size_t l,
+                                std::int32_t microbatch, std::span<const int> members) {
+  const PlacedLayer& layer = place.layers[l];
   const Layout& layout = plan_.workload.layout;
   const DType type = layout.precision.parameter;
   const auto each = static_cast<std::size_t>(bytes_of(type));
   const std::size_t ranks = members.size();
   for (std::size_t to = 0; to < ranks; ++to) {
-    DeviceState& device = state(a.device.device(), members[to]);
-    StageState& stage = device.stage(a.place);
+    DeviceState& device = state(place.device, members[to]);
+    StageState& stage = device.stage(at);
     std::byte* into;
-    if (layout.weight_shards > 1) {
-      const Allocation& gathered = device.flight(a.place, a.microbatch).layers[l].gathered;
+    if (stage.gathered) {
+      into = element(stage.gathered.data, layer.gathered_at, type);
+    } else if (layout.weight_shards > 1) {
+      const Allocation& gathered = device.flight(at, microbatch).layers[l].gathered;
       if (!gathered) refuse("weights are gathered, and there is no place for them");
       into = gathered.data;
     } else {
@@ -214,7 +233,7 @@ void CpuExecution::gather_weights(const At& a, std::span<const int> members) {
     for (std::size_t from = 0; from < ranks; ++from) {
       const Range range = part_of(layer.elements, from, ranks);
       if (range.count <= 0) continue;
-      const StageState& other = state(a.device.device(), members[from]).stage(a.place);
+      const StageState& other = state(place.device, members[from]).stage(at);
       const std::byte* part = element(other.weights[0].data, layer.weights_at, type);
       if (layout.weight_shards == 1) {
         if (from == to) continue;

@@ -101,6 +101,7 @@ void CpuExecution::make_state() {
         hold(place.weight_sets, stage.weights, 1);
         hold(place.gradient_sets, stage.gradients, 1);
         hold(place.optimizer_sets, stage.optimizer, 1);
+        for (BufferId id : place.gathered_sets) stage.gathered = device.arena().allocate(id, -1);
         for (BufferId id : place.other) {
           const Buffer& buffer = p.buffers[id.value];
           const Allocation held = device.arena().allocate(id, -1);
@@ -228,6 +229,7 @@ std::vector<float> CpuExecution::whole_parameter(std::size_t at, const PlacedLay
 
 void CpuExecution::begin_repetition(int repetition) {
   repetition_ = repetition;
+  if (repetition == 0) gather_all();
   prepared_ = false;
   skip_ = false;
   clip_ = 1;

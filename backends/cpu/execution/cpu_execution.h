@@ -117,6 +117,9 @@ class CpuExecution final : public Execution {
   void reduce_tensor(const At&, std::span<const int> members);
   void reduce_gradients(const At&, std::span<const int> members);
   void gather_weights(const At&, std::span<const int> members);
+  void gather_layer(const StagePlacement&, std::size_t place, std::size_t layer,
+                    std::int32_t microbatch, std::span<const int> members);
+  void gather_all();
   void reduce_copies(const At&);
   void exchange_loss(const At&, std::span<const int> members);
 

@@ -307,6 +307,10 @@ TensorView CpuExecution::parameter(const At& a, std::size_t l, const LayerFlight
   const StageState& stage = a.device.stage(a.place);
   auto [view, offset, owner] = owned(a, l, tensor);
   const std::size_t each = static_cast<std::size_t>(bytes_of(view.type));
+  if (stage.gathered) {
+    view.data = stage.gathered.data + static_cast<std::size_t>(owner.gathered_at + offset) * each;
+    return view;
+  }
   if (plan_.workload.layout.weight_shards > 1) {
     // A separate weight-gradient pass does not need the weights.
     if (!flight.gathered && pass == Pass::BackwardWeight) return view;

@@ -46,6 +46,7 @@ struct Flight {
 /// The weights, gradients and optimizer state of a whole stage.
 struct StageState {
   std::vector<Allocation> weights, gradients, optimizer;  // by wave, if each has its own
+  Allocation gathered;                                    // full weights, if they stay
   std::vector<Allocation> other;
   struct Older {
     Allocation weights;

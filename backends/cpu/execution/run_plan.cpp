@@ -136,9 +136,11 @@ void RunPlan::add_layer(StagePlacement& place, const Workload::Run& run, int ind
   layer.weights_at = place.weights;
   layer.gradients_at = place.gradients;
   layer.optimizer_at = place.optimizer;
+  layer.gathered_at = place.gathered;
   place.weights += layer.weight_share;
   place.gradients += layer.gradient_share;
   place.optimizer += layer.optimizer_share;
+  place.gathered += layer.elements;
   if (found.last_weight >= 0 && layer.elements > 0 && place.counting_layer < 0)
     place.counting_layer = static_cast<std::int32_t>(place.layers.size());
   place.layers.push_back(std::move(layer));
@@ -179,6 +181,7 @@ void RunPlan::find_buffers() {
       return buffer.holds == Holds::Weights          ? p.weight_sets
              : buffer.holds == Holds::Gradients      ? p.gradient_sets
              : buffer.holds == Holds::OptimizerState ? p.optimizer_sets
+             : buffer.holds == Holds::Gathered       ? p.gathered_sets
                                                      : p.other;
     };
     const bool taken =

@@ -37,6 +37,7 @@ struct PlacedLayer {
   std::int64_t weight_share = 0, gradient_share = 0, optimizer_share = 0;
   // The offset of the layer, in elements of its stage.
   std::int64_t weights_at = 0, gradients_at = 0, optimizer_at = 0;
+  std::int64_t gathered_at = 0;  // likewise, where weights stay gathered
 };
 
 /// One copy of one stage.
@@ -45,10 +46,12 @@ struct StagePlacement {
   DeviceId device;
   std::vector<PlacedLayer> layers;
   std::int64_t weights = 0, gradients = 0, optimizer = 0;  // number of elements on one rank
+  std::int64_t gathered = 0;                               // number of elements over all ranks
   std::int32_t before = -1, after = -1;  // the neighbouring stages' places on this device
   bool own_waves = false;                // whether each wave updates with its own gradients
   int waves = 1;
   std::vector<BufferId> weight_sets, gradient_sets, optimizer_sets;  // by wave, if each has its own
+  std::vector<BufferId> gathered_sets;  // full weights that stay from forward to backward (ZeRO 3)
   std::vector<BufferId> other;  // persistent ones: framework, older versions that are always kept
   std::vector<std::int32_t> reads;   // by weight version: number of instructions that read it
   std::int32_t counting_layer = -1;  // its last weight pass completes a microbatch's gradients
