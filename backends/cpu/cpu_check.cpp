@@ -40,11 +40,6 @@ void check_model(const Workload& w, Diagnostics& found) {
     tied |= std::any_of(block.graph.tensors.begin(), block.graph.tensors.end(),
                         [](const Tensor& t) { return !t.tied_to.empty(); });
   }
-  if (tied && w.layout.tied_copies && w.layout.optimizer_shards > 1)
-    add_error(found,
-              "the table that the first and the last stage share has its gradients added up whole, "
-              "and zero leaves each device a part of them",
-              "plan#/choices/zero/stage", "zero=0");
   if (tied && !w.layout.tied_copies && w.scenario.plan.virtual_stages > 1)
     add_error(found, "the table that two stages of one device share is not executed locally",
               "plan#/mesh", "virtual-stages=1");

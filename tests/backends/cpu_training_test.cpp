@@ -207,12 +207,18 @@ TEST(CpuTraining, StagesThatShareATableTrainAsOneDevice) {
          {Settings{"pp=2"}, Settings{"pp=4"}, Settings{"pp=2", "dp=2"}, Settings{"pp=2", "tp=2"},
           Settings{"pp=2", "schedule=zb-v", "virtual-stages=2"},
           Settings{"pp=2", "schedule=dualpipe"},
-          Settings{"pp=2", "schedule=zb-h1", "recompute=full"}}) {
+          Settings{"pp=2", "schedule=zb-h1", "recompute=full"}, Settings{"pp=2", "zero=1", "dp=2"},
+          Settings{"pp=2", "zero=2", "dp=2"}, Settings{"pp=2", "zero=3", "dp=2"},
+          Settings{"pp=2", "zero=3", "reshard-after-forward=off", "zero-reduce=step", "dp=2"},
+          Settings{"pp=2", "zero=1", "schedule=dualpipe", "dp=2"},
+          Settings{"pp=2", "zero=1", "dp=2", "tp=2"},
+          Settings{"pp=2", "zero=2", "hybrid=2", "dp=4"}}) {
       std::string name = clip;
       std::int64_t devices = 2;
       for (std::string_view one : settings) {
         name += " " + std::string(one);
-        if (one == "dp=2" || one == "tp=2" || one == "pp=4") devices = 4;
+        if (one == "dp=2" || one == "tp=2" || one == "pp=4") devices *= 2;
+        if (one == "dp=4") devices *= 4;
       }
       SCOPED_TRACE(name);
       Training training = momentum(3);

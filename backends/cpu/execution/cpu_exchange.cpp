@@ -199,11 +199,10 @@ void CpuExecution::gather_weights(const At& a, std::span<const int> members) {
 
 // Weights that stay gathered are so from the start: a program may gather them only after updates.
 void CpuExecution::gather_all() {
-  const bool all = plan_.workload.layout.weight_shards == plan_.peers.dp;
   for (std::size_t at = 0; at < plan_.places.size(); ++at) {
     const StagePlacement& place = plan_.places[at];
     for (int peer = 0; peer < plan_.peers.count() && !place.gathered_sets.empty(); ++peer) {
-      const std::vector<int>& members = plan_.members(all ? Group::Data : Group::Shard, peer);
+      const std::vector<int>& members = divides_state_with(peer);
       for (std::size_t l = 0; l < place.layers.size() && members.front() == peer; ++l)
         gather_layer(place, at, l, -1, members);
     }

@@ -142,7 +142,10 @@ class CpuExecution final : public Execution {
   };
   void find_tied();
   void sum_tied_gradients();
-  std::vector<float> gradient_sum(const TiedTensor&, int peer) const;
+  template <class F>
+  void each_gradient_part(const TiedTensor&, int peer, F&&);
+  const std::vector<int>& divides_state_with(int peer) const;
+  std::vector<float> gradient_sum(const TiedTensor&, int peer);
   void set_gradient(const TiedTensor&, int peer, const std::vector<float>&);
   bool first_of_part(std::size_t norm, int peer) const;
   bool is_tied_copy(std::size_t norm) const;

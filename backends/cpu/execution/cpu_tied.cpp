@@ -66,35 +66,71 @@ void CpuExecution::find_tied() {
   }
 }
 
-// The sum over all gradient sets of the place, in the owner's [rows, columns] layout.
-std::vector<float> CpuExecution::gradient_sum(const TiedTensor& t, int peer) const {
+// Calls f(device, index among its gradients, first element, count) for the parts of the tensor's
+// gradient that the peer and those with whom it divides its state hold summed: all of it, or each
+// its own.
+template <class F>
+void CpuExecution::each_gradient_part(const TiedTensor& t, int peer, F&& f) {
   const StagePlacement& place = plan_.places[t.place];
   const PlacedLayer& layer = place.layers[t.layer];
   const PlacedParameter& p = layer.parameters[t.parameter];
-  const DType type = plan_.workload.layout.precision.gradient;
-  std::vector<float> sum(static_cast<std::size_t>(p.elements)), part(sum.size());
-  for (const Allocation& set : state(place.device, peer).stage(t.place).gradients) {
-    read_all(first_element(set, layer.gradients_at + p.offset, type), type, part);
-    add(sum, part);
+  const Layout& layout = plan_.workload.layout;
+  std::int64_t rank = 0;
+  for (int member : divides_state_with(peer)) {
+    const std::int64_t first = rank++ * layer.optimizer_share, begin = std::max(p.offset, first),
+                       end = std::min(p.offset + p.elements, first + layer.optimizer_share);
+    if (begin < end)
+      f(state(place.device, member).stage(t.place),
+        layer.gradients_at + begin - (layout.gradient_shards > 1 ? first : 0), begin - p.offset,
+        end - begin);
   }
+}
+
+// The ranks that hold a part of the state each, which together are the whole.
+const std::vector<int>& CpuExecution::divides_state_with(int peer) const {
+  const std::int64_t shards = plan_.workload.layout.optimizer_shards;
+  return plan_.members(shards == 1                ? Group::Pipeline
+                       : shards == plan_.peers.dp ? Group::Data
+                                                  : Group::Shard,
+                       peer);
+}
+
+// The sum over all gradient sets of the place, in the owner's [rows, columns] layout.
+std::vector<float> CpuExecution::gradient_sum(const TiedTensor& t, int peer) {
+  const PlacedParameter& p = plan_.places[t.place].layers[t.layer].parameters[t.parameter];
+  const DType type = plan_.workload.layout.precision.gradient;
+  std::vector<float> sum(static_cast<std::size_t>(p.elements)), part;
+  each_gradient_part(
+      t, peer, [&](StageState& stage, std::int64_t at, std::int64_t first, std::int64_t count) {
+        part.resize(static_cast<std::size_t>(count));
+        for (const Allocation& set : stage.gradients) {
+          read_all(first_element(set, at, type), type, part);
+          for (std::size_t i = 0; i < part.size(); ++i)
+            sum[static_cast<std::size_t>(first) + i] += part[i];
+        }
+      });
   return p.transposed ? transposed(sum, p.local_shape[0], p.local_shape[1]) : sum;
 }
 
 void CpuExecution::set_gradient(const TiedTensor& t, int peer, const std::vector<float>& sum) {
-  const StagePlacement& place = plan_.places[t.place];
-  const PlacedLayer& layer = place.layers[t.layer];
-  const PlacedParameter& p = layer.parameters[t.parameter];
+  const PlacedParameter& p = plan_.places[t.place].layers[t.layer].parameters[t.parameter];
   const DType type = plan_.workload.layout.precision.gradient;
-  std::vector<float> own = p.transposed ? transposed(sum, p.local_shape[1], p.local_shape[0]) : sum;
-  for (const Allocation& set : state(place.device, peer).stage(t.place).gradients) {
-    write_all(own, first_element(set, layer.gradients_at + p.offset, type), type);
-    std::fill(own.begin(), own.end(), 0.0f);  // the first set holds the sum
-  }
+  const std::vector<float> own =
+      p.transposed ? transposed(sum, p.local_shape[1], p.local_shape[0]) : sum;
+  each_gradient_part(
+      t, peer, [&](StageState& stage, std::int64_t at, std::int64_t first, std::int64_t count) {
+        std::vector<float> part(own.begin() + first, own.begin() + first + count);
+        for (const Allocation& set : stage.gradients) {
+          write_all(part, first_element(set, at, type), type);
+          std::fill(part.begin(), part.end(), 0.0f);  // the first set holds the sum
+        }
+      });
 }
 
 void CpuExecution::sum_tied_gradients() {
   for (const std::vector<TiedTensor>& group : tied_)
     for (int peer = 0; peer < plan_.peers.count(); ++peer) {
+      if (divides_state_with(peer).front() != peer) continue;  // the first speaks for all
       std::vector<float> sum;
       for (const TiedTensor& t : group) {
         // Both copies of a stage already hold the sum over both.
