@@ -199,6 +199,22 @@ TEST(CpuTraining, TensorAndSequenceParallelTrainAsOneDevice) {
   }
 }
 
+// Where norms come last, a layer's input goes into products and past them: its gradient has parts
+// that tensor ranks sum, and one that each of them has whole.
+TEST(CpuTraining, TensorRanksOfLayersThatEndInANormTrainAsOneDevice) {
+  TransformerSpec spec = family_spec("bert");
+  spec.name = "tiny bert";
+  spec.layers = 3, spec.hidden = 4, spec.heads = 2, spec.ffn = 6, spec.vocab = 8, spec.sequence = 4;
+  spec.dropout = spec.attention_dropout = false;
+  const Model model = build_encoder(spec);
+  const Settings base = {"global-batch=4", "micro-batch=2", "optimizer=momentum"};
+  const CpuRun alone = train_on_cpu(model, 1, base, momentum(3));
+  const CpuRun t =
+      train_on_cpu(model, 2, with(base, {"tp=2", "sequence-parallel=off"}), momentum(3));
+  expect_close(t.run.losses, alone.run.losses, 2e-6);
+  EXPECT_LT(difference(t.parameters, alone.parameters), 1e-5);
+}
+
 // The first and the last stage hold the same table, and train it with the sum of their gradients.
 TEST(CpuTraining, StagesThatShareATableTrainAsOneDevice) {
   const Model model = tiny_transformer({.tied = true});
