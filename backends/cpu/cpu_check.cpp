@@ -5,6 +5,7 @@
 #include "backends/executable.h"
 #include "core/methods/catalogue.h"
 #include "core/model/edit.h"
+#include "core/model/ops.h"
 
 namespace trainyard {
 namespace {
@@ -17,6 +18,26 @@ void check_degrees(const Workload& w, Diagnostics& found) {
                 "a local run divides work by tp, dp and pp, found " + std::string(name) + "=" +
                     std::to_string(degree),
                 "plan#/mesh/" + std::string(name), std::string(name) + "=1");
+}
+
+void check_experts(const Workload& w, Diagnostics& found) {
+  const Model& model = w.scenario.model;
+  const bool routed = std::any_of(model.blocks.begin(), model.blocks.end(), [](const Block& block) {
+    return std::any_of(block.graph.nodes.begin(), block.graph.nodes.end(),
+                       [](const Node& node) { return node.op == &router(); });
+  });
+  if (!routed) return;
+  if (w.layout.optimizer_shards > 1)
+    add_error(found,
+              "zero divides the state of routed experts over other ranks than that of the rest of "
+              "their layer, and a local run divides a layer as one",
+              "plan#/choices/zero/stage", "zero=0");
+  if (w.layout.binding.whole_experts)
+    add_error(
+        found,
+        "whole experts on each tensor rank take their ranks from tp too, and a local run takes "
+        "them from dp",
+        "plan#/mesh/etp", "etp=tp");
 }
 
 void check_model(const Workload& w, Diagnostics& found) {
@@ -32,10 +53,6 @@ void check_model(const Workload& w, Diagnostics& found) {
                   "model#/blocks/" + block.name);
         break;
       }
-      if (node.op->name == "router")
-        add_error(found,
-                  "a local run has no routed experts, found " + node.name + " of " + block.name,
-                  "model#/blocks/" + block.name);
     }
     tied |= std::any_of(block.graph.tensors.begin(), block.graph.tensors.end(),
                         [](const Tensor& t) { return !t.tied_to.empty(); });
@@ -131,6 +148,7 @@ Diagnostics CpuBackend::check(const BackendJob& job) {
   Diagnostics found = trainyard::check(*job.training);
   check_degrees(w, found);
   check_model(w, found);
+  check_experts(w, found);
   check_precision(w, found);
   check_executable(job.program, found);
   if (!has_errors(found)) check_asynchronous(w, *job.training, found);

@@ -41,7 +41,8 @@ struct KernelCase {
   std::map<std::string, std::int64_t> attributes = {};
   std::int64_t index_below = 4;  // ids and labels
   bool flash_attention = true;
-  bool transposed_weights = false;  // parameters of two dimensions and their gradients lie so
+  bool transposed_weights = false;       // parameters of two dimensions and their gradients lie so
+  std::int64_t copies = 0, experts = 0;  // of tokens, each of which goes to an expert
 };
 
 inline Shape sizes(std::initializer_list<std::int64_t> list) {

@@ -84,6 +84,7 @@ struct Rehearsal::Layer {
   std::vector<TensorView> weight_gradients;  // by tensor; parameters only
   std::vector<std::vector<FactView>> facts;  // by node
   std::vector<ParameterPart> parts;
+  Routing routing;
   std::vector<std::vector<void*>> states;  // by part
   std::vector<std::vector<void*>> older;   // by part: versions of its weights, the oldest first
 
@@ -191,6 +192,18 @@ void run(const KernelCall& call, Pass pass) {
   const float* own = statistics;
   combine_vocab_statistics({&own, 1}, rows(call.inputs[0]), statistics);
   vocab_loss(call, statistics);
+}
+
+// A rank's share of the copies is as many as it sends; they go to experts of its own here.
+void share_copies(const Workload& w, const Graph& graph, std::int64_t copies, Routing& routing) {
+  std::int64_t experts = 1;
+  for (const Node& node : graph.nodes)
+    if (node.op == &routed_matmul())
+      experts = local_size(graph[node.inputs[1]].shape[0], w.layout.binding);
+  routing.held.resize(static_cast<std::size_t>(copies));
+  for (std::size_t copy = 0; copy < routing.held.size(); ++copy)
+    routing.held[copy] =
+        static_cast<std::int32_t>(routing.chosen[copy % routing.chosen.size()] % experts);
 }
 
 }  // namespace
@@ -328,7 +341,6 @@ void Rehearsal::run_pass(Kind& kind, Layer& layer, const BodyOp& op, const Took&
   if (op.communication || !op.node.valid()) return;
   const Graph& graph = *kind.graph;
   const Node& node = graph[op.node];
-  if (!cpu_kernel(*node.op).refused.empty()) return;
   const bool forward = op.pass == Pass::Forward;
   std::vector<TensorView> inputs, outputs, output_gradients, input_gradients, weight_gradients;
   std::vector<std::uint8_t> adds;
@@ -351,7 +363,8 @@ void Rehearsal::run_pass(Kind& kind, Layer& layer, const BodyOp& op, const Took&
                   .binding = workload_.layout.binding,
                   .flash_attention = workload_.layout.flash_attention,
                   .random = Random(op.node.value),
-                  .scratch = scratch_};
+                  .scratch = scratch_,
+                  .routing = &layer.routing};
   call.inputs = inputs, call.outputs = outputs;
   call.output_gradients = output_gradients;
   call.input_gradients = input_gradients, call.adds = adds;
@@ -360,6 +373,8 @@ void Rehearsal::run_pass(Kind& kind, Layer& layer, const BodyOp& op, const Took&
   const Duration before = thread_processor_time();
   trainyard::run(call, op.pass);
   took(op.work, thread_processor_time() - before);
+  if (node.op == &dispatch() && forward)
+    share_copies(workload_, graph, rows(outputs[0]), layer.routing);
 }
 
 void Rehearsal::update(Kind& kind, const Took& took) {

@@ -5,6 +5,7 @@
 #include "backends/cpu/execution/cpu_execution.h"
 #include "backends/cpu/execution/reduction.h"
 #include "core/base/error.h"
+#include "core/model/ops.h"
 
 namespace trainyard {
 namespace {
@@ -111,7 +112,7 @@ void CpuExecution::reduce_tensor(const At& a, std::span<const int> members) {
           std::memcpy(element(static_cast<std::byte*>(v.data),
                               static_cast<std::int64_t>(r) * from[r].elements(), type),
                       from[r].data, static_cast<std::size_t>(from[r].bytes().value));
-      return;
+      return gather_routing(a, op.from.tensor, members);
     case CollectiveKind::ReduceScatter:
       for (std::size_t r = 0; r < to.size(); ++r) {
         std::vector<const void*> slices;
@@ -130,6 +131,24 @@ void CpuExecution::reduce_tensor(const At& a, std::span<const int> members) {
       refuse("no op of a layer has such a collective: " +
              std::string(to_string(a.task.collective)));
   }
+}
+
+// Where copies of tokens are gathered, their experts are too.
+void CpuExecution::gather_routing(const At& a, TensorId copies, std::span<const int> members) {
+  const std::size_t l = plan_.layer_of(a.task.layer);
+  const Graph& graph =
+      *plan_.layouts[static_cast<std::size_t>(plan_.places[a.place].layers[l].layout)].graph;
+  if (std::none_of(graph.nodes.begin(), graph.nodes.end(), [&](const Node& node) {
+        return node.op == &dispatch() && node.outputs[0] == copies;
+      }))
+    return;
+  std::vector<std::int32_t> all;
+  const auto routing = [&](int peer) -> Routing& {
+    return state(a.device.device(), peer).flight(a.place, a.microbatch).layers[l].routing;
+  };
+  for (int peer : members)
+    all.insert(all.end(), routing(peer).chosen.begin(), routing(peer).chosen.end());
+  for (int peer : members) routing(peer).held = all;
 }
 
 // --- gradients and weights ---
@@ -161,9 +180,12 @@ void CpuExecution::reduce_gradients(const At& a, std::span<const int> members) {
   const auto shards = static_cast<std::size_t>(plan_.peers.shard);
   if (a.task.collective == CollectiveKind::AllReduce) {
     if (a.task.group != Group::Replica) {
-      for (std::size_t r = 0; r < ranks; ++r) parts[r] = own[r];
-      const std::vector<void*> outs(own.begin(), own.end());
-      return sum_into(parts, outs, type, layer.elements);
+      const bool routed = a.task.group == Group::ExpertData;
+      const std::int64_t first = routed ? layer.routed_at : 0,
+                         last = routed ? layer.elements : layer.routed_at;
+      std::vector<void*> outs(ranks);
+      for (std::size_t r = 0; r < ranks; ++r) parts[r] = outs[r] = element(own[r], first, type);
+      return sum_into(parts, outs, type, last - first);
     }
     // Each replica has already reduced its part within its own shard group.
     const Range range =

@@ -115,6 +115,7 @@ class CpuExecution final : public Execution {
   // Defined in cpu_exchange.cpp.
   void send(const At&);
   void reduce_tensor(const At&, std::span<const int> members);
+  void gather_routing(const At&, TensorId copies, std::span<const int> members);
   void reduce_gradients(const At&, std::span<const int> members);
   void gather_weights(const At&, std::span<const int> members);
   void gather_layer(const StagePlacement&, std::size_t place, std::size_t layer,

@@ -201,7 +201,8 @@ void CpuExecution::with_call(const At& a, std::size_t l, Flight& f, const Kernel
                   .outputs = outputs,
                   .facts = {facts.data(), fact_count},
                   .scratch = scratch,
-                  .tensor_rank = rank};
+                  .tensor_rank = rank,
+                  .routing = &layer.routing};
   // The loss is not in the ledger: it takes four bytes, in full precision whatever the format of
   // activations. Backward begins with its scale.
   float loss = scales_loss_ ? static_cast<float>(scaler_.scale()) : 1.0f;

@@ -27,6 +27,7 @@ struct LayerFlight {
   Arrival input, side;                        // from the layer before
   Arrival output_gradient, side_gradient;     // from the layer after
   std::vector<std::byte> unpacked;  // a message of two tensors, between it and their places
+  Routing routing;                  // four bytes a copy of a token, which the ledger does not have
 };
 
 /// What one stage holds for a microbatch in flight.

@@ -6,6 +6,7 @@
 
 #include "backends/cpu/execution/cpu_execution.h"
 #include "backends/cpu/execution/evaluation.h"
+#include "backends/cpu/kernels/formats.h"
 #include "core/model/reference.h"
 
 namespace trainyard {
@@ -90,6 +91,7 @@ class Evaluator {
     const Graph& graph = block.graph;
     std::vector<Buffer32> tensors(graph.tensors.size());
     std::vector<bool> there(graph.tensors.size(), false);
+    Routing routing;
     if (layer > 0) tensors[graph.input.value] = std::move(input), there[graph.input.value] = true;
     const TensorId also = graph.side_input;
     if (also.valid() && also != graph.input)
@@ -109,7 +111,7 @@ class Evaluator {
         there[out.value] = true;
         outputs.push_back(tensors[out.value].view);
       }
-      compute(graph, node, inputs, outputs);
+      compute(graph, node, inputs, outputs, routing);
       if (node.op->name == "softmax_loss") count_right(inputs[0], inputs[1]);
     }
     Buffer32 out = std::move(tensors[graph.output.value]);
@@ -131,7 +133,7 @@ class Evaluator {
   }
 
   void compute(const Graph& graph, const Node& node, const std::vector<TensorView>& inputs,
-               const std::vector<TensorView>& outputs) {
+               const std::vector<TensorView>& outputs, Routing& routing) {
     if (node.op->name == "dropout") {
       std::copy_n(inputs[0].f32(), inputs[0].elements(), outputs[0].f32());
       return;
@@ -146,8 +148,7 @@ class Evaluator {
     for (const Saved& s : node.op->saved(local)) {
       if (s.tensor.valid()) continue;
       kept.emplace_back(static_cast<std::size_t>(s.bytes.value));
-      facts.push_back(
-          {s.what, kept.back().data(), s.what == "mask" ? DType::Bool : DType::F32, s.bytes});
+      facts.push_back({s.what, kept.back().data(), fact_type(s.what, precision), s.bytes});
     }
     KernelCall call{.graph = graph,
                     .node = quiet,
@@ -155,7 +156,8 @@ class Evaluator {
                     .inputs = inputs,
                     .outputs = outputs,
                     .facts = facts,
-                    .scratch = scratch_};
+                    .scratch = scratch_,
+                    .routing = &routing};
     Scratch::Frame frame(scratch_);
     run_kernel(call, Pass::Forward);
   }

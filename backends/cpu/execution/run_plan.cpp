@@ -123,12 +123,19 @@ void RunPlan::add_layer(StagePlacement& place, const Workload::Run& run, int ind
                                            [](const Dim& d) { return d.axis == Axis::KvHeads; });
     p.partial = shares_heads || (layout.binding.sequence_parallel && layout.binding.tp > 1 &&
                                  p.divided < 0 && sees_own_tokens(graph, {t}));
-    if (tensor.tied_to.empty() || layout.tied_copies) {
-      p.offset = layer.elements;
-      layer.elements += p.elements;
-    }
+    p.routed = std::any_of(tensor.shape.begin(), tensor.shape.end(),
+                           [](const Dim& d) { return d.axis == Axis::Experts; });
     layer.of_tensor[t] = static_cast<std::int32_t>(layer.parameters.size());
     layer.parameters.push_back(std::move(p));
+  }
+  // Gradients of routed experts are summed over ranks of their own.
+  for (const bool routed : {false, true}) {
+    if (routed) layer.routed_at = layer.elements;
+    for (PlacedParameter& p : layer.parameters)
+      if (p.routed == routed && (p.tied_to.empty() || layout.tied_copies)) {
+        p.offset = layer.elements;
+        layer.elements += p.elements;
+      }
   }
   layer.weight_share = ceil_div(layer.elements, layout.weight_shards);
   layer.gradient_share = ceil_div(layer.elements, layout.gradient_shards);

@@ -25,6 +25,7 @@ struct PlacedParameter {
   std::string tied_to;      // "BLOCK/TENSOR" of another stage, with equal initial values
   bool matrix = false;      // weight decay, LARS and LAMB apply to it
   bool partial = false;     // each tensor rank has only a share of the gradient
+  bool routed = false;      // of routed experts
 };
 
 struct PlacedLayer {
@@ -33,6 +34,7 @@ struct PlacedLayer {
   std::vector<PlacedParameter> parameters;
   std::vector<std::int32_t> of_tensor;  // by tensor of the graph: index into parameters, or -1
   std::int64_t elements = 0;            // of parameters with storage of their own
+  std::int64_t routed_at = 0;           // the first of those of routed experts, which come last
   // The number of these elements that one rank holds.
   std::int64_t weight_share = 0, gradient_share = 0, optimizer_share = 0;
   // The offset of the layer, in elements of its stage.

@@ -110,9 +110,6 @@ KernelFunction CpuKernel::of(Pass pass) const {
 
 void run_kernel(const KernelCall& call, Pass pass) {
   const CpuKernel& kernel = cpu_kernel(*call.node.op);
-  if (!kernel.refused.empty())
-    throw Error(Error::Kind::Unsupported,
-                call.name() + " cannot be run: " + std::string(kernel.refused));
   const KernelFunction function = kernel.of(pass);
   if (function == nullptr) return;
   stay_on_one_thread();

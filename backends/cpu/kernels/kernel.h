@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "backends/cpu/kernels/scratch.h"
 #include "core/base/random.h"
@@ -46,6 +47,13 @@ struct FactView {
   Bytes bytes{};
 };
 
+/// Which experts the tokens of a layer go to, which no tensor of the graph says: the router's
+/// forward chooses, and the ops after it read.
+struct Routing {
+  std::vector<std::int32_t> chosen;  // by copy of a token, in the order of the tokens: its expert
+  std::vector<std::int32_t> held;    // by row at this device's experts, counted from the first one
+};
+
 /// One pass of one op for one microbatch on one device. Spans are indexed by position in the node.
 struct KernelCall {
   const Graph& graph;
@@ -68,7 +76,8 @@ struct KernelCall {
   std::span<const TensorView> weight_gradients = {};
   std::span<const FactView> facts = {};
   Scratch& scratch;
-  int tensor_rank = 0;  // which part of a dimension divided by tp this device has
+  int tensor_rank = 0;         // which part of a dimension divided by tp this device has
+  Routing* routing = nullptr;  // the layer's, for the ops of routed experts
 
   /// Such as "fc1 (matmul)", for messages.
   std::string name() const;
@@ -90,7 +99,6 @@ struct CpuKernel {
   bool sixteen_bit = false;
   bool reads_input_gradients = false;  // in backward_weight
   bool reference = false;              // runs the reference maths: correct, but slow
-  std::string_view refused = {};       // if not empty, the reason why it cannot be run
 };
 
 /// The kernel of an op of ops(): the fast one, or else the reference maths in doubles.
@@ -99,7 +107,7 @@ const CpuKernel& cpu_kernel(const Op&);
 /// Runs one pass. If the kernel does not take 16-bit operands itself, they are converted to 4-byte
 /// floats before, and results are rounded to nearest even after. Subnormal numbers are treated as
 /// zeros. A pass that the op does not have does nothing. Throws Error{Internal}, naming op and
-/// operand, if a needed operand is absent, and Error{Unsupported} if the op is refused.
+/// operand, if a needed operand is absent.
 void run_kernel(const KernelCall&, Pass);
 
 }  // namespace trainyard

@@ -36,6 +36,10 @@ std::map<const Op*, CpuKernel> fast_kernels() {
       {&convolution(), convolution_kernel()},
       {&batch_norm(), batch_norm_kernel()},
       {&pooling(), pooling_kernel()},
+      {&router(), router_kernel()},
+      {&dispatch(), dispatch_kernel()},
+      {&routed_matmul(), routed_matmul_kernel()},
+      {&combine(), combine_kernel()},
   };
 }
 

@@ -43,5 +43,9 @@ CpuKernel lstm_kernel();
 CpuKernel convolution_kernel();
 CpuKernel batch_norm_kernel();
 CpuKernel pooling_kernel();
+CpuKernel router_kernel();
+CpuKernel dispatch_kernel();
+CpuKernel routed_matmul_kernel();
+CpuKernel combine_kernel();
 
 }  // namespace trainyard

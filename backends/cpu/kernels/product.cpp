@@ -46,10 +46,8 @@ void run(std::int64_t m, std::int64_t n, std::int64_t k, const Matrix& a, const 
   // The faster of two ways to the same sums (measured: 20 % for 256 x 1024 of 1024 rows).
   if (a.transposed && !b.transposed && m <= n && a.type == DType::F32 && c.type == DType::F32 &&
       bias.data == nullptr) {
-    dnnl_sgemm('T', 'N', m, n, k, 1.0F, static_cast<const float*>(a.data), m,
-               static_cast<const float*>(b.data), n, add ? 1.0F : 0.0F, static_cast<float*>(c.data),
-               n);
-    return;
+    return product_of_floats(m, n, k, {static_cast<const float*>(a.data), true},
+                             {static_cast<const float*>(b.data)}, static_cast<float*>(c.data), add);
   }
   const auto format = [](const Matrix& x) {
     return static_cast<std::int64_t>(x.type) * 2 + (x.transposed ? 1 : 0);
@@ -90,6 +88,12 @@ void add_rows_of_floats(std::int64_t m, std::int64_t n, const float* a, float* s
 }
 
 }  // namespace
+
+void product_of_floats(std::int64_t m, std::int64_t n, std::int64_t k, FloatMatrix a, FloatMatrix b,
+                       float* c, bool add) {
+  dnnl_sgemm(a.transposed ? 'T' : 'N', b.transposed ? 'T' : 'N', m, n, k, 1.0F, a.data,
+             a.transposed ? m : k, b.data, b.transposed ? k : n, add ? 1.0F : 0.0F, c, n);
+}
 
 void product(std::int64_t m, std::int64_t n, std::int64_t k, const Matrix& a, const Matrix& b,
              const Matrix& bias, const Matrix& c, bool add, Scratch& scratch) {

@@ -20,6 +20,17 @@ struct Matrix {
 void product(std::int64_t m, std::int64_t n, std::int64_t k, const Matrix& a, const Matrix& b,
              const Matrix& bias, const Matrix& c, bool add, Scratch&);
 
+/// A matrix of floats in place.
+struct FloatMatrix {
+  const float* data = nullptr;
+  bool transposed = false;
+};
+
+/// Computes c = a b as product() does, for sizes that differ from call to call: no primitive is
+/// made for them and kept.
+void product_of_floats(std::int64_t m, std::int64_t n, std::int64_t k, FloatMatrix a, FloatMatrix b,
+                       float* c, bool add);
+
 /// Computes sums [n] += the sum of the rows of a [m, n].
 void add_rows(std::int64_t m, std::int64_t n, const Matrix& a, const Matrix& sums, Scratch&);
 

@@ -1,0 +1,265 @@
+// Kernels of routed experts: the router chooses, dispatch copies each token for each of its
+// experts, every copy meets its expert's product, and combine sums the copies weighted by their
+// scores. How many rows an expert has differs from call to call (KernelCall::routing).
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+#include "backends/cpu/kernels/kernels.h"
+#include "backends/cpu/kernels/lanes.h"
+#include "backends/cpu/kernels/operands.h"
+#include "backends/cpu/kernels/ops/softmax.h"
+#include "backends/cpu/kernels/product.h"
+#include "backends/cpu/kernels/vectorised.h"
+#include "core/base/error.h"
+
+namespace trainyard {
+namespace {
+
+Routing& routing(const KernelCall& call) {
+  if (call.routing == nullptr)
+    throw Error(Error::Kind::Internal, call.name() + ": which experts tokens go to is not given");
+  return *call.routing;
+}
+
+TRAINYARD_VECTORISED void probabilities_of(std::int64_t n, float* x) { softmax_row(n, x, 1, x); }
+TRAINYARD_VECTORISED void weighted_row(std::int64_t n, float factor, const float* x, float* y,
+                                       bool adds) {
+  each_lane(n, y, adds, [factor](Lanes v) TRAINYARD_INLINED { return v * factor; }, x);
+}
+TRAINYARD_VECTORISED float dot_row(std::int64_t n, const float* x, const float* y) {
+  return sum_over(n, [](Lanes a, Lanes b) TRAINYARD_INLINED { return a * b; }, x, y);
+}
+
+// --- router ---
+
+// Of equals the first is chosen, as in the reference.
+void choose(std::int64_t n, const float* probabilities, const float* bias,
+            std::span<std::int32_t> chosen) {
+  const auto merit = [&](std::int32_t e) {
+    return probabilities[e] + (bias != nullptr ? bias[e] : 0.0f);
+  };
+  for (auto next = chosen.begin(); next != chosen.end(); ++next) {
+    *next = -1;
+    for (std::int32_t e = 0; e < static_cast<std::int32_t>(n); ++e)
+      if (std::find(chosen.begin(), next, e) == next && (*next < 0 || merit(e) > merit(*next)))
+        *next = e;
+  }
+}
+
+void router_forward(const KernelCall& call) {
+  const TensorView &x = input(call, 0), &w = input(call, 1), &scores = output(call);
+  const std::int64_t m = rows(x), n = width(w), top_k = width(scores);
+  auto* p = static_cast<float*>(needed_fact(call, "routing").data);
+  const float* bias = call.node.inputs.size() == 3 ? input(call, 2).f32() : nullptr;
+  std::vector<std::int32_t>& chosen = routing(call).chosen;
+  chosen.resize(static_cast<std::size_t>(m * top_k));
+  product(m, n, width(x), {x.data}, {w.data}, {}, {p}, false, call.scratch);
+  for (std::int64_t r = 0; r < m; ++r, p += n) {
+    probabilities_of(n, p);
+    const auto own = std::span(chosen).subspan(static_cast<std::size_t>(r * top_k),
+                                               static_cast<std::size_t>(top_k));
+    choose(n, p, bias, own);
+    for (std::int64_t i = 0; i < top_k; ++i)
+      scores.f32()[r * top_k + i] = p[own[static_cast<std::size_t>(i)]];
+  }
+}
+
+// The backward of the softmax: the gradient of a score depends on all probabilities of its row.
+float* logit_gradients(const KernelCall& call) {
+  const TensorView& dy = output_gradient(call);
+  const auto* p = static_cast<const float*>(needed_fact(call, "routing").data);
+  const std::int64_t m = rows(dy), top_k = width(dy), n = width(input(call, 1));
+  const std::int32_t* chosen = routing(call).chosen.data();
+  const float* g = dy.f32();
+  float* const gradients = call.scratch.floats(m * n);
+  for (float* d = gradients; d != gradients + m * n; d += n, p += n, g += top_k, chosen += top_k) {
+    float mean = 0;
+    for (std::int64_t i = 0; i < top_k; ++i) mean += g[i] * p[chosen[i]];
+    for (std::int64_t j = 0; j < n; ++j) d[j] = -mean * p[j];
+    for (std::int64_t i = 0; i < top_k; ++i) d[chosen[i]] += g[i] * p[chosen[i]];
+  }
+  return gradients;
+}
+
+void router_backward_input(const KernelCall& call) {
+  const Target dx = target(call, 0);
+  if (!dx) return;
+  const TensorView& w = input(call, 1);
+  product(rows(dx.view), w.size[0], w.size[1], {logit_gradients(call)}, {w.data, DType::F32, true},
+          {}, {dx.view.data}, dx.add, call.scratch);
+}
+
+void router_backward_weight(const KernelCall& call) {
+  const Target dw = target(call, 1);
+  if (!dw) return;
+  const TensorView& x = input(call, 0);
+  product(dw.view.size[0], dw.view.size[1], rows(x), {x.data, DType::F32, true},
+          {logit_gradients(call)}, {}, {dw.view.data}, true, call.scratch);
+}
+
+// --- dispatch ---
+
+void dispatch_forward(const KernelCall& call) {
+  const TensorView &x = input(call, 0), &copies = output(call);
+  const std::int64_t n = width(x), top_k = rows(copies) / rows(x);
+  for (std::int64_t copy = 0; copy < rows(copies); ++copy)
+    std::copy_n(x.f32() + copy / top_k * n, n, copies.f32() + copy * n);
+  Routing& to = routing(call);
+  to.held = to.chosen;
+  if (const FactView* indices = call.fact("indices"))
+    std::copy(to.chosen.begin(), to.chosen.end(), static_cast<std::int64_t*>(indices->data));
+}
+
+void dispatch_backward(const KernelCall& call) {
+  const Target dx = target(call, 0);
+  if (!dx) return;
+  const TensorView& d = output_gradient(call);
+  const std::int64_t n = width(dx.view), top_k = rows(d) / rows(dx.view);
+  for (std::int64_t copy = 0; copy < rows(d); ++copy)
+    weighted_row(n, 1, d.f32() + copy * n, dx.view.f32() + copy / top_k * n,
+                 dx.add || copy % top_k > 0);
+}
+
+// --- each copy through its expert's product ---
+
+// The rows of a call in the order of their experts, so that an expert has one product.
+class ByExpert {
+ public:
+  ByExpert(const KernelCall& call, std::int64_t rows, std::int64_t experts)
+      : scratch_(call.scratch), rows_(rows) {
+    const std::vector<std::int32_t>& expert = routing(call).held;
+    if (static_cast<std::int64_t>(expert.size()) != rows)
+      throw Error(Error::Kind::Internal, call.name() + ": has " + std::to_string(rows) +
+                                             " copies of tokens, and " +
+                                             std::to_string(expert.size()) + " have an expert");
+    const auto integers = [&](std::int64_t count) {
+      return static_cast<std::int64_t*>(
+          scratch_.take(static_cast<std::size_t>(count) * sizeof(std::int64_t)));
+    };
+    ends_ = integers(experts);
+    std::fill_n(ends_, experts, 0);
+    for (std::int32_t e : expert) ++ends_[e];
+    std::int64_t before = 0;  // each count becomes the first place of its expert, and then the end
+    for (std::int64_t e = 0; e < experts; ++e) before += std::exchange(ends_[e], before);
+    if (std::is_sorted(expert.begin(), expert.end())) {
+      for (std::int32_t e : expert) ++ends_[e];
+      return;
+    }
+    place_ = integers(rows);
+    for (std::int64_t r = 0; r < rows; ++r)
+      place_[r] = ends_[expert[static_cast<std::size_t>(r)]]++;
+  }
+
+  /// Calls f(expert, its first row, number of its rows) for every expert that has any.
+  template <class F>
+  void each(std::int64_t experts, F&& f) const {
+    for (std::int64_t e = 0, first = 0; e < experts; first = ends_[e++])
+      if (ends_[e] > first) f(e, first, ends_[e] - first);
+  }
+  /// The rows in that order: in place where they lie so.
+  float* gathered(const TensorView& v) const {
+    if (place_ == nullptr) return v.f32();
+    float* made = room(v);
+    const std::int64_t n = width(v);
+    for (std::int64_t r = 0; r < rows_; ++r) std::copy_n(v.f32() + r * n, n, made + place_[r] * n);
+    return made;
+  }
+  /// Room for results in that order; give_back() writes them to v, or adds them.
+  float* room(const TensorView& v) const {
+    return place_ == nullptr ? v.f32() : scratch_.floats(rows_ * width(v));
+  }
+  void give_back(const float* made, const TensorView& v, bool adds) const {
+    if (place_ == nullptr) return;
+    const std::int64_t n = width(v);
+    for (std::int64_t r = 0; r < rows_; ++r)
+      weighted_row(n, 1, made + place_[r] * n, v.f32() + r * n, adds);
+  }
+  bool in_place() const { return place_ == nullptr; }
+
+ private:
+  Scratch& scratch_;
+  std::int64_t rows_;
+  std::int64_t* ends_ = nullptr;   // by expert: the place after its last row
+  std::int64_t* place_ = nullptr;  // by row: its place; null if the rows lie in order
+};
+
+void routed_forward(const KernelCall& call) {
+  const TensorView &x = input(call, 0), &w = input(call, 1), &y = output(call);
+  const std::int64_t experts = w.size[0], k = w.size[1], n = w.size[2];
+  const ByExpert by(call, rows(y), experts);
+  const float* from = by.gathered(x);
+  float* into = by.room(y);
+  by.each(experts, [&](std::int64_t e, std::int64_t first, std::int64_t count) {
+    product_of_floats(count, n, k, {from + first * k}, {w.f32() + e * k * n}, into + first * n,
+                      false);
+  });
+  by.give_back(into, y, false);
+}
+
+void routed_backward_input(const KernelCall& call) {
+  const Target dx = target(call, 0);
+  if (!dx) return;
+  const TensorView &w = input(call, 1), &dy = output_gradient(call);
+  const std::int64_t experts = w.size[0], k = w.size[1], n = w.size[2];
+  const ByExpert by(call, rows(dy), experts);
+  const float* from = by.gathered(dy);
+  float* into = by.room(dx.view);
+  by.each(experts, [&](std::int64_t e, std::int64_t first, std::int64_t count) {
+    product_of_floats(count, k, n, {from + first * n}, {w.f32() + e * k * n, true},
+                      into + first * k, dx.add && by.in_place());
+  });
+  by.give_back(into, dx.view, dx.add);
+}
+
+void routed_backward_weight(const KernelCall& call) {
+  const Target dw = target(call, 1);
+  if (!dw) return;
+  const TensorView &x = input(call, 0), &dy = output_gradient(call);
+  const std::int64_t experts = dw.view.size[0], k = dw.view.size[1], n = dw.view.size[2];
+  const ByExpert by(call, rows(dy), experts);
+  const float *left = by.gathered(x), *right = by.gathered(dy);
+  by.each(experts, [&](std::int64_t e, std::int64_t first, std::int64_t count) {
+    product_of_floats(k, n, count, {left + first * k, true}, {right + first * n},
+                      dw.view.f32() + e * k * n, true);
+  });
+}
+
+// --- combine ---
+
+void combine_forward(const KernelCall& call) {
+  const TensorView &x = input(call, 0), &scores = input(call, 1), &y = output(call);
+  const std::int64_t n = width(x), top_k = width(scores);
+  for (std::int64_t copy = 0; copy < rows(x); ++copy)
+    weighted_row(n, scores.f32()[copy], x.f32() + copy * n, y.f32() + copy / top_k * n,
+                 copy % top_k > 0);
+}
+
+void combine_backward(const KernelCall& call) {
+  const TensorView &scores = input(call, 1), &dy = output_gradient(call);
+  const std::int64_t n = width(dy), top_k = width(scores), copies = scores.elements();
+  if (const Target dx = target(call, 0))
+    for (std::int64_t copy = 0; copy < copies; ++copy)
+      weighted_row(n, scores.f32()[copy], dy.f32() + copy / top_k * n, dx.view.f32() + copy * n,
+                   dx.add);
+  if (const Target ds = target(call, 1)) {
+    const float* x = input(call, 0).f32();
+    for (std::int64_t copy = 0; copy < copies; ++copy) {
+      const float sum = dot_row(n, dy.f32() + copy / top_k * n, x + copy * n);
+      ds.view.f32()[copy] = ds.add ? ds.view.f32()[copy] + sum : sum;
+    }
+  }
+}
+
+}  // namespace
+
+CpuKernel router_kernel() {
+  return {router_forward, router_backward_input, router_backward_weight};
+}
+CpuKernel dispatch_kernel() { return without_parameters(dispatch_forward, dispatch_backward); }
+CpuKernel routed_matmul_kernel() {
+  return {routed_forward, routed_backward_input, routed_backward_weight};
+}
+CpuKernel combine_kernel() { return without_parameters(combine_forward, combine_backward); }
+
+}  // namespace trainyard
