@@ -181,6 +181,13 @@ TransformerSpec mixtral_8x22b(const ZooEntry& entry) {
   return spec;
 }
 
+TransformerSpec mixtral_tiny(const ZooEntry& entry) {
+  TransformerSpec spec = sized(spec_of(entry, "mixtral"), 4, 128, 4, 256, 256, 128);
+  spec.kv_heads = 2;
+  spec.experts = {8, 2, 256, 0, 0, false};
+  return spec;
+}
+
 TransformerSpec zoo_deepseek_v3(const ZooEntry& entry) {
   TransformerSpec spec = sized(spec_of(entry, "deepseek_v3"), 61, 7168, 128, 18432, 129280, 163840);
   spec.experts = {256, 8, 2048, 1, 3, true};
@@ -279,6 +286,9 @@ constexpr ZooEntry kOthers[] = {
      mixtral_8x7b},
     {"mixtral-8x22b", "mixtral", 140630071296, 39161468928, true,
      "model card of v0.3 (vocabulary 32768)", build_from_spec, mixtral_8x22b},
+    {"mixtral-tiny", "mixtral", 3413120, 1053824, false,
+     "our own, small enough to train on a laptop: characters in, characters out", build_from_spec,
+     mixtral_tiny},
     {"deepseek-v3", "deepseek_v3", 671026419200, 37552297472, true,
      "model card; counts the routers' balancing bias, not the layer that predicts a second token",
      build_from_spec, zoo_deepseek_v3},
