@@ -5,11 +5,19 @@
 #include <string>
 #include <utility>
 
+#include "core/model/ops.h"
+
 namespace trainyard {
 
 void add_error(Diagnostics& found, std::string message, std::string place, std::string fix) {
   found.push_back(
       {Diagnostic::Severity::Error, std::move(message), {std::move(place)}, std::move(fix)});
+}
+
+std::int64_t routed_experts(const Graph& graph) {
+  for (const Node& node : graph.nodes)
+    if (node.op == &routed_matmul()) return graph[node.inputs[1]].shape[0].size;
+  return 0;
 }
 
 void check_executable(const Model& model, std::string_view who, Diagnostics& found) {

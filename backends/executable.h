@@ -2,6 +2,7 @@
 // written down.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -13,6 +14,9 @@ namespace trainyard {
 
 /// Adds an error at the place; `fix` is a "--set" argument, or empty where there is no advice.
 void add_error(Diagnostics&, std::string message, std::string place, std::string fix = {});
+
+/// Returns how many routed experts a layer has; 0 = none.
+std::int64_t routed_experts(const Graph&);
 
 /// Adds what makes the model impossible to execute: an output that is no loss, and a side input
 /// that no layer before hands on. `who` begins the sentences: "a local run", "the reference".

@@ -5,19 +5,21 @@
 #include "backends/executable.h"
 #include "core/methods/catalogue.h"
 #include "core/model/edit.h"
-#include "core/model/ops.h"
 
 namespace trainyard {
 namespace {
 
 void check_degrees(const Workload& w, Diagnostics& found) {
   const Binding& b = w.layout.binding;
-  for (const auto& [degree, name] : {std::pair{b.cp, "cp"}, {b.ep, "ep"}})
-    if (degree > 1)
-      add_error(found,
-                "a local run divides work by tp, dp and pp, found " + std::string(name) + "=" +
-                    std::to_string(degree),
-                "plan#/mesh/" + std::string(name), std::string(name) + "=1");
+  if (b.cp > 1)
+    add_error(found,
+              "a local run divides work by tp, ep, dp and pp, found cp=" + std::to_string(b.cp),
+              "plan#/mesh/cp", "cp=1");
+  if (b.ep > 1 && b.tp > 1)
+    add_error(found,
+              "a local run divides experts by their number (ep) or by their width (tp), found ep=" +
+                  std::to_string(b.ep) + " with tp=" + std::to_string(b.tp),
+              "plan#/mesh/ep", "ep=1");
 }
 
 void check_experts(const Workload& w, Diagnostics& found) {

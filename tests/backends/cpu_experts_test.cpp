@@ -2,9 +2,11 @@
 // the work.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "backends/reference/reference_machine.h"
+#include "core/base/error.h"
 #include "core/timeline/metrics.h"
 #include "tests/support/cpu_training.h"
 #include "tests/support/non_empty.h"
@@ -70,10 +72,6 @@ TEST(CpuExperts, TrainAsTheReference) {
   }
 }
 
-double most_held(const MemoryWave& wave) {
-  return static_cast<double>(total(wave.samples[wave.peak].bytes).value);
-}
-
 struct Divided {
   std::int64_t devices;
   Settings settings;
@@ -85,20 +83,14 @@ std::string name_of(const Divided& d) {
   return name;
 }
 
-CpuRun train_routed(const Divided& d, const Training& training) {
+CpuRun train_divided(const Model& model, const Divided& d, const Training& training,
+                     CpuOptions options = {}) {
   Settings settings = {"global-batch=8", "micro-batch=1", "seq=4"};
   settings.insert(settings.end(), d.settings.begin(), d.settings.end());
-  return train_on_cpu(routed_model(1), d.devices, settings, training);
+  return train_on_cpu(model, d.devices, settings, training, options);
 }
 
-void expect_planned_memory(const CpuRun& t) {
-  for (std::uint32_t d = 0; d < static_cast<std::uint32_t>(t.program.devices); ++d) {
-    const double planned = most_held(memory_wave(t.run.timeline, t.program, DeviceId{d}));
-    EXPECT_NEAR(most_held(t.run.waves[d]), planned, 0.02 * planned) << "device " << d;
-  }
-}
-
-const Divided kDivided[] = {
+const Divided kUndividedExperts[] = {
     {1, {"recompute=full"}},
     {2, {"dp=2"}},
     {2, {"pp=2", "schedule=zb-h1"}},
@@ -108,23 +100,102 @@ const Divided kDivided[] = {
     {2, {"tp=2", "sequence-parallel=on"}},
     {4, {"tp=2", "dp=2", "recompute=full"}},
 };
+const Divided kDividedExperts[] = {
+    {2, {"ep=2"}},
+    {4, {"ep=2", "dp=4"}},
+    {4, {"ep=2", "dp=4", "rank-order=tp-cp-dp-ep-pp"}},
+    {4, {"ep=4", "dp=4", "recompute=full"}},
+    {4, {"ep=2", "pp=2", "schedule=zb-h1"}},
+    {4, {"ep=2", "pp=2", "recompute=full"}},
+};
+
+std::vector<Divided> every_division() {
+  std::vector<Divided> all(std::begin(kUndividedExperts), std::end(kUndividedExperts));
+  all.insert(all.end(), std::begin(kDividedExperts), std::end(kDividedExperts));
+  return all;
+}
 
 TEST(CpuExperts, TrainAsOneDevice) {
+  const Model model = routed_model(1);
   for (const bool clips : {false, true})
     for (const char* optimizer : {"optimizer=momentum", "optimizer=lamb"}) {
       Training training = training_of_experts();
       training.clip = clips ? 0.05 : 0;
       training.epsilon = 0.01;  // a gradient that is 0 except for rounding has no effect
-      const CpuRun alone = train_routed({1, {optimizer}}, training);
-      for (Divided d : testing::non_empty(kDivided)) {
+      const CpuRun alone = train_divided(model, {1, {optimizer}}, training);
+      for (Divided d : every_division()) {
         SCOPED_TRACE(name_of(d) + optimizer + (clips ? " clipped" : ""));
         d.settings.push_back(optimizer);
-        const CpuRun divided = train_routed(d, training);
+        const CpuRun divided = train_divided(model, d, training);
         expect_same_losses(divided.run.losses, alone.run.losses);
         expect_same_parameters(divided, alone);
-        expect_planned_memory(divided);
+        if (!clips) continue;  // nobody asked for the norm
+        EXPECT_NEAR(divided.run.gradient_norm, alone.run.gradient_norm,
+                    1e-3 * alone.run.gradient_norm);
       }
     }
+}
+
+// Copies are exchanged while all ranks wait, so who drives makes no difference, bit for bit.
+TEST(CpuExperts, TrainTheSameHoweverTheyAreDriven) {
+  for (const Divided& d : testing::non_empty(kDividedExperts)) {
+    SCOPED_TRACE(name_of(d));
+    CpuOptions wall;
+    wall.mode = RunMode::WallClock;
+    const CpuRun a = train_divided(routed_model(), d, training_of_experts()),
+                 b = train_divided(routed_model(), d, training_of_experts(), wall);
+    EXPECT_EQ(a.run.losses, b.run.losses);
+    for (std::size_t t = 0; t < a.parameters.size(); ++t)
+      EXPECT_EQ(a.parameters[t].values, b.parameters[t].values) << a.parameters[t].name;
+  }
+}
+
+// The measured peak of each device over what is planned of its pipeline rank.
+std::vector<double> peaks_over_plan(const CpuRun& t) {
+  std::vector<double> found;
+  for (const DeviceMemory& m : t.run.memory) {
+    const MemoryWave planned = memory_wave(t.run.timeline, t.program, m.device);
+    found.push_back(static_cast<double>(m.most.value) /
+                    static_cast<double>(total(planned.samples[planned.peak].bytes).value));
+  }
+  return found;
+}
+
+// Where every token goes to every expert, all ranks have as many copies as is planned.
+TEST(CpuExperts, RanksOfEqualLoadsHoldWhatIsPlanned) {
+  const Model model = tiny_transformer({.family = "mixtral", .experts = 4, .top_k = 4});
+  for (const Divided& d : every_division()) {
+    SCOPED_TRACE(name_of(d));
+    for (double peak : peaks_over_plan(train_divided(model, d, training_of_experts())))
+      EXPECT_NEAR(peak, 1, 0.02);
+  }
+}
+
+// Loads are planned to be equal: a rank to whose experts more copies come holds more.
+TEST(CpuExperts, RanksOfUnequalLoadsHoldAllThatComes) {
+  for (const Divided& d : testing::non_empty(kDividedExperts)) {
+    SCOPED_TRACE(name_of(d));
+    const std::vector<double> peaks =
+        peaks_over_plan(train_divided(routed_model(), d, training_of_experts()));
+    EXPECT_GE(*std::min_element(peaks.begin(), peaks.end()), 0.98);
+    EXPECT_GT(*std::max_element(peaks.begin(), peaks.end()), 1.02);
+  }
+}
+
+TEST(CpuExperts, WhatIsNotExecutedIsRefused) {
+  const std::pair<Settings, const char*> cases[] = {
+      {{"tp=2", "dp=2", "ep=2"}, "by their number (ep) or by their width (tp)"},
+      {{"tp=2", "etp=1"}, "whole experts on each tensor rank"},
+      {{"dp=4", "zero=1"}, "zero divides the state of routed experts over other ranks"},
+  };
+  for (const auto& [settings, sentence] : cases) {
+    try {
+      train_divided(routed_model(), {4, settings}, training_of_experts());
+      ADD_FAILURE() << sentence;
+    } catch (const Error& error) {
+      EXPECT_NE(std::string(error.what()).find(sentence), std::string::npos) << error.what();
+    }
+  }
 }
 
 }  // namespace

@@ -52,7 +52,7 @@ struct TinyTransformer {
   int layers = 4;
   std::string family = "gpt2";
   bool tied = false;
-  int experts = 0, shared_experts = 0;
+  int experts = 0, shared_experts = 0, top_k = 2;
 };
 
 /// Two heads of width two, a vocabulary of seven and five tokens.
@@ -69,7 +69,7 @@ inline Model tiny_transformer(const TinyTransformer& tiny = {}) {
   spec.tied = tiny.tied;
   if (tiny.experts > 0) {
     spec.experts.count = tiny.experts;
-    spec.experts.top_k = 2;
+    spec.experts.top_k = tiny.top_k;
     spec.experts.ffn = 6;
     spec.experts.shared = tiny.shared_experts;
   }

@@ -13,6 +13,7 @@
 #include "backends/cpu/kernels/operands.h"
 #include "backends/cpu/kernels/ops/vocab_loss.h"
 #include "backends/cpu/time/cpu_clock.h"
+#include "backends/executable.h"
 #include "core/base/random.h"
 #include "core/model/ops.h"
 #include "core/training/delayed_update.h"
@@ -196,10 +197,7 @@ void run(const KernelCall& call, Pass pass) {
 
 // A rank's share of the copies is as many as it sends; they go to experts of its own here.
 void share_copies(const Workload& w, const Graph& graph, std::int64_t copies, Routing& routing) {
-  std::int64_t experts = 1;
-  for (const Node& node : graph.nodes)
-    if (node.op == &routed_matmul())
-      experts = local_size(graph[node.inputs[1]].shape[0], w.layout.binding);
+  const std::int64_t experts = routed_experts(graph) / w.layout.binding.ep;
   routing.held.resize(static_cast<std::size_t>(copies));
   for (std::size_t copy = 0; copy < routing.held.size(); ++copy)
     routing.held[copy] =

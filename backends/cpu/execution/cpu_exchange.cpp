@@ -5,7 +5,6 @@
 #include "backends/cpu/execution/cpu_execution.h"
 #include "backends/cpu/execution/reduction.h"
 #include "core/base/error.h"
-#include "core/model/ops.h"
 
 namespace trainyard {
 namespace {
@@ -38,6 +37,7 @@ void CpuExecution::exchange(InstructionId id, std::span<const int> members) {
     if (a.task.kind == TaskKind::Send) return send(a);
     if (a.task.kind == TaskKind::Receive) return send(at(a.instruction.peer, a.peer));
     if (a.task.group == Group::Copies) return reduce_copies(a);
+    if (a.task.group == Group::Expert) return exchange_copies(a, members);
     if (a.task.node.valid() && loses_over_ranks(node_of(a))) return exchange_loss(a, members);
     if (a.task.tensor.valid()) return reduce_tensor(a, members);
     if (a.task.collective == CollectiveKind::AllGather) return gather_weights(a, members);
@@ -131,24 +131,6 @@ void CpuExecution::reduce_tensor(const At& a, std::span<const int> members) {
       refuse("no op of a layer has such a collective: " +
              std::string(to_string(a.task.collective)));
   }
-}
-
-// Where copies of tokens are gathered, their experts are too.
-void CpuExecution::gather_routing(const At& a, TensorId copies, std::span<const int> members) {
-  const std::size_t l = plan_.layer_of(a.task.layer);
-  const Graph& graph =
-      *plan_.layouts[static_cast<std::size_t>(plan_.places[a.place].layers[l].layout)].graph;
-  if (std::none_of(graph.nodes.begin(), graph.nodes.end(), [&](const Node& node) {
-        return node.op == &dispatch() && node.outputs[0] == copies;
-      }))
-    return;
-  std::vector<std::int32_t> all;
-  const auto routing = [&](int peer) -> Routing& {
-    return state(a.device.device(), peer).flight(a.place, a.microbatch).layers[l].routing;
-  };
-  for (int peer : members)
-    all.insert(all.end(), routing(peer).chosen.begin(), routing(peer).chosen.end());
-  for (int peer : members) routing(peer).held = all;
 }
 
 // --- gradients and weights ---

@@ -44,7 +44,8 @@ CpuExecution::CpuExecution(const RunPlan& plan, const Training& training, const 
       scaler_(training) {
   rule_ = optimizer_rule(plan.workload.scenario.plan.optimizer, training, weight_update_);
   scales_loss_ = plan.workload.layout.precision.activation == DType::F16;
-  const bool divided = plan.workload.layout.optimizer_shards > 1 || plan.peers.tp > 1;
+  const bool divided =
+      plan.workload.layout.optimizer_shards > 1 || std::max(plan.peers.tp, plan.peers.ep) > 1;
   const auto samples = static_cast<std::size_t>(plan.program.microbatches) *
                        static_cast<std::size_t>(plan.program.steps) *
                        static_cast<std::size_t>(plan.peers.dp);
@@ -59,7 +60,7 @@ CpuExecution::CpuExecution(const RunPlan& plan, const Training& training, const 
       norms_at_.back().push_back(norms);
       norms += layer.parameters.size();
       for (const PlacedParameter& p : layer.parameters) {
-        parts_.push_back(p.parts);
+        parameter_of_.push_back(&p);
         has_partial_ |= p.partial;
       }
       first_operand_.back().push_back(operands);
@@ -157,10 +158,9 @@ void CpuExecution::set_parameter(DeviceState& device, std::size_t at, std::size_
   const DType type = layout.precision.parameter;
   const auto each = static_cast<std::size_t>(bytes_of(type));
   StageState& stage = device.stage(at);
-  const std::int64_t part =
-      part_of_rank(p.parts, plan_.peers.tensor_rank(device.peer()), plan_.peers.tp);
-  const std::vector<float> own =
-      part_of_tensor(whole, TensorPart(p.whole_shape, p.local_shape, p.divided, part));
+  const std::vector<float> own = part_of_tensor(
+      whole,
+      TensorPart(p.whole_shape, p.local_shape, p.divided, plan_.peers.part_of(p, device.peer())));
   std::int64_t from = 0, to = layer.elements;
   if (layout.weight_shards > 1) {
     from = plan_.peers.data_rank(device.peer()) % layout.weight_shards * layer.weight_share;
@@ -203,8 +203,9 @@ std::vector<float> CpuExecution::whole_parameter(std::size_t at, const PlacedLay
   std::int64_t elements = 1;
   for (std::int64_t d : p.whole_shape) elements *= d;
   std::vector<float> whole(static_cast<std::size_t>(elements));
-  for (int t = 0; t < plan_.peers.tp; ++t) {
-    const std::int64_t part = part_of_rank(p.parts, t, plan_.peers.tp);
+  for (std::int64_t part = 0; part < p.parts; ++part) {
+    int first = 0;  // peer that has it
+    while (plan_.peers.part_of(p, first) != part) ++first;
     const TensorPart held(p.whole_shape, p.local_shape, p.divided, part);
     for (std::int64_t e = 0; e < p.elements; ++e) {
       const std::int64_t in_whole = held.index(e);
@@ -212,7 +213,7 @@ std::vector<float> CpuExecution::whole_parameter(std::size_t at, const PlacedLay
       const std::int64_t flat = p.offset + e;
       const std::int64_t rank = shards > 1 ? flat / share : 0;
       const StageState& stage =
-          state(plan_.places[at].device, static_cast<int>(rank) * plan_.peers.tp + t).stage(at);
+          state(plan_.places[at].device, static_cast<int>(rank) * plan_.peers.tp + first).stage(at);
       const std::int64_t index = at_stage + flat - (only_own && shards > 1 ? rank * share : 0);
       const std::byte* base = master ? stage.optimizer[0].data : stage.weights[0].data;
       const float value = master || type == DType::F32 ? reinterpret_cast<const float*>(base)[index]

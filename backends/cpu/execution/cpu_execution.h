@@ -115,7 +115,6 @@ class CpuExecution final : public Execution {
   // Defined in cpu_exchange.cpp.
   void send(const At&);
   void reduce_tensor(const At&, std::span<const int> members);
-  void gather_routing(const At&, TensorId copies, std::span<const int> members);
   void reduce_gradients(const At&, std::span<const int> members);
   void gather_weights(const At&, std::span<const int> members);
   void gather_layer(const StagePlacement&, std::size_t place, std::size_t layer,
@@ -123,6 +122,11 @@ class CpuExecution final : public Execution {
   void gather_all();
   void reduce_copies(const At&);
   void exchange_loss(const At&, std::span<const int> members);
+
+  // Defined in cpu_experts.cpp.
+  void exchange_copies(const At&, std::span<const int> members);
+  void receive_copies(const At&);
+  void gather_routing(const At&, TensorId copies, std::span<const int> members);
 
   // Defined in cpu_delayed.cpp.
   void find_rules();
@@ -148,7 +152,7 @@ class CpuExecution final : public Execution {
   const std::vector<int>& divides_state_with(int peer) const;
   std::vector<float> gradient_sum(const TiedTensor&, int peer);
   void set_gradient(const TiedTensor&, int peer, const std::vector<float>&);
-  bool first_of_part(std::size_t norm, int peer) const;
+  bool counts(std::size_t norm, int peer) const;
   bool is_tied_copy(std::size_t norm) const;
   StepFacts step_facts(const StageState&, std::size_t set) const;
   template <class F>
@@ -178,7 +182,7 @@ class CpuExecution final : public Execution {
   double clip_ = 1, gradient_norm_ = 0;
   std::vector<TensorNorms> norms_;                  // by place, layer and parameter
   std::vector<std::vector<std::size_t>> norms_at_;  // by place and layer: index of its first norms
-  std::vector<std::int64_t> parts_;                 // likewise: number of parts over tensor ranks
+  std::vector<const PlacedParameter*> parameter_of_;  // by index of its norms
   // The data of a repetition, read before the ops that take them: all microbatches of a synchronous
   // step, and of an asynchronous run the next few of each peer.
   struct Staged {

@@ -79,6 +79,7 @@ void CpuExecution::end(InstructionId id, int peer) {
   const At a = at(id, peer);
   try {
     take_all(a, true);
+    if (a.task.group == Group::Expert && a.task.kind == TaskKind::Collective) receive_copies(a);
     if (a.task.list == BodyList::Forward || a.task.list == BodyList::Backward) {
       const OpRun& op = op_of(a);
       const std::size_t layer = plan_.layer_of(a.task.layer);
@@ -155,10 +156,14 @@ void CpuExecution::with_call(const At& a, std::size_t l, Flight& f, const Kernel
   Views storage[4];
   const auto find = [&](Views& views, const std::vector<Operand>& operands) {
     const std::span<TensorView> list = views.of(operands.size());
-    for (std::size_t i = 0; i < operands.size(); ++i)
-      list[i] = operands[i].where == Operand::Where::Parameter
-                    ? parameter(a, l, layer, operands[i].tensor, run.pass, scratch)
-                    : a.device.view(a.place, l, f, operands[i]);
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+      const Operand& operand = operands[i];
+      list[i] = operand.where == Operand::Where::Parameter
+                    ? parameter(a, l, layer, operand.tensor, run.pass, scratch)
+                    : a.device.view(a.place, l, f, operand);
+      if (operand.there() && layout.seen_at_experts(node, operand.tensor))
+        list[i] = a.device.at_experts(list[i], layer);
+    }
     return list;
   };
   const std::span<TensorView> inputs = find(storage[0], run.inputs),

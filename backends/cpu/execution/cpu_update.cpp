@@ -65,11 +65,15 @@ void CpuExecution::sum_partial_gradients() {
   }
 }
 
-// Of the tensor ranks that hold the same part of a parameter, only the first counts.
-bool CpuExecution::first_of_part(std::size_t norm, int peer) const {
-  const int rank = plan_.peers.tensor_rank(peer), ranks = plan_.peers.tp;
-  return rank == 0 ||
-         part_of_rank(parts_[norm], rank, ranks) != part_of_rank(parts_[norm], rank - 1, ranks);
+// Of the ranks that hold the same gradients of a part of a parameter, only the first counts.
+bool CpuExecution::counts(std::size_t norm, int peer) const {
+  const PlacedParameter& p = *parameter_of_[norm];
+  const Peers& peers = plan_.peers;
+  const bool first_replica = p.routed
+                                 ? plan_.members(Group::ExpertData, peer).front() == peer
+                                 : peers.data_rank(peer) < plan_.workload.layout.optimizer_shards;
+  return first_replica &&
+         (peers.tensor_rank(peer) == 0 || peers.part_of(p, peer) != peers.part_of(p, peer - 1));
 }
 
 // Run by the first update of a repetition, when all gradients of all devices are complete.
@@ -79,19 +83,16 @@ void CpuExecution::prepare_updates() {
   if (has_partial_) sum_partial_gradients();
   sum_tied_gradients();
   double squares = 0;
-  const std::int64_t shards = plan_.workload.layout.optimizer_shards;
   double scale = 1;
   for (std::size_t at = 0; at < plan_.places.size(); ++at) {
     const StagePlacement& place = plan_.places[at];
-    // One replica is enough, if all hold the same gradients.
     const bool second_copy = at > 0 && plan_.places[at - 1].stage == place.stage;
     if (second_copy) continue;
     for (int peer = 0; peer < plan_.peers.count(); ++peer) {
-      if (plan_.peers.data_rank(peer) >= shards) continue;
       DeviceState& device = state(place.device, peer);
       scale = step_facts(device.stage(at), 0).gradient_scale;
       each_part(device, at, 0, [&](const ParameterPart& part, std::size_t norm) {
-        if (!first_of_part(norm, peer) || is_tied_copy(norm)) return;
+        if (!counts(norm, peer) || is_tied_copy(norm)) return;
         squares += square_sum(part.gradients, part.gradient_type, part.elements) * scale * scale;
       });
     }
@@ -109,10 +110,9 @@ void CpuExecution::prepare_updates() {
       DeviceState& device = state(place.device, peer);
       StepFacts facts = step_facts(device.stage(at), 0);
       facts.gradient_scale *= clip_;
-      const bool counts = plan_.peers.data_rank(peer) < shards;
       each_part(device, at, 0, [&](const ParameterPart& part, std::size_t norm) {
         const TensorNorms found = rule_->norms(part, facts);  // every replica advances its moments
-        if (!counts || !first_of_part(norm, peer)) return;
+        if (!counts(norm, peer)) return;
         norms_[norm].weights += found.weights;
         norms_[norm].direction += found.direction;
       });

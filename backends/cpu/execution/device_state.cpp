@@ -174,6 +174,32 @@ bool DeviceState::adopt_arrived(std::size_t place, std::int32_t microbatch, Buff
   return true;
 }
 
+// Loads are planned to be equal. Where more copies of tokens come to a rank's experts than that,
+// they take more than the plan says; where fewer come, the room stays.
+Bytes DeviceState::needed(std::size_t place, std::int32_t microbatch, const Task& task,
+                          const Buffer& buffer) {
+  const bool tensor = buffer.holds == Holds::Saved || buffer.holds == Holds::Transient;
+  if (plan_.peers.ep == 1 || !tensor || buffer.layer < 0 || !task.node.valid()) return buffer.bytes;
+  const std::size_t l = plan_.layer_of(buffer.layer);
+  const LayerLayout& layout =
+      plan_.layouts[static_cast<std::size_t>(plan_.places[place].layers[l].layout)];
+  const auto item = static_cast<std::size_t>(buffer.item);
+  const TensorId id = buffer.holds == Holds::Saved ? layout.body->saved[item].tensor
+                                                   : layout.body->transients[item].tensor;
+  if (!id.valid() || !layout.seen_at_experts((*layout.graph)[task.node], id)) return buffer.bytes;
+  TensorView view = layout.local[id.value];
+  return std::max(buffer.bytes, at_experts(view, flight(place, microbatch).layers[l]).bytes());
+}
+
+void DeviceState::make_room(Allocation& held, Bytes bytes) {
+  const Buffer& buffer = plan_.program.buffers[held.buffer.value];
+  if (std::max(buffer.bytes, bytes) == held.bytes) return;
+  const BufferId id = held.buffer;
+  const std::int32_t microbatch = held.microbatch;
+  arena_.release(held);
+  held = arena_.allocate(id, microbatch, std::max(buffer.bytes, bytes));
+}
+
 void DeviceState::take(std::size_t place, std::int32_t microbatch, const Task& task, BufferId id) {
   const Buffer& buffer = plan_.program.buffers[id.value];
   if (buffer.bytes.value == 0) return;
@@ -185,7 +211,7 @@ void DeviceState::take(std::size_t place, std::int32_t microbatch, const Task& t
   if (buffer.layer >= 0 && buffer.holds != Holds::Message &&
       adopt_arrived(place, microbatch, id, into))
     return;
-  into = arena_.allocate(id, microbatch);
+  into = arena_.allocate(id, microbatch, needed(place, microbatch, task, buffer));
   ++flight(place, microbatch).held;
   if (buffer.holds == Holds::Unreduced)
     std::memset(into.data, 0, static_cast<std::size_t>(into.bytes.value));
@@ -236,6 +262,13 @@ void DeviceState::exchange(Allocation& a, Allocation& b) {
 }
 
 // --- views ---
+
+TensorView DeviceState::at_experts(TensorView view, const LayerFlight& layer) const {
+  if (plan_.peers.ep == 1) return view;
+  for (int i = 0; i + 1 < view.rank; ++i) view.size[static_cast<std::size_t>(i)] = 1;
+  view.size[0] = static_cast<std::int64_t>(layer.routing.held.size());
+  return view;
+}
 
 TensorView DeviceState::view(std::size_t place, std::size_t l, Flight& f,
                              const Operand& operand) const {

@@ -27,7 +27,8 @@ struct LayerFlight {
   Arrival input, side;                        // from the layer before
   Arrival output_gradient, side_gradient;     // from the layer after
   std::vector<std::byte> unpacked;  // a message of two tensors, between it and their places
-  Routing routing;                  // four bytes a copy of a token, which the ledger does not have
+  Routing routing;                  // a few bytes a copy of a token, which the ledger does not have
+  std::vector<std::byte> received;  // copies of tokens between their arrival and its end
 };
 
 /// What one stage holds for a microbatch in flight.
@@ -90,6 +91,12 @@ class DeviceState {
   void take(std::size_t place, std::int32_t microbatch, const Task&, BufferId);
   void give_back(std::size_t place, std::int32_t microbatch, const Task&, BufferId);
 
+  /// Gives the place of copies of tokens room for `bytes`, or for what is planned if that is more.
+  /// What it holds is lost.
+  void make_room(Allocation&, Bytes bytes);
+  /// The tensor, as many rows of it as there are at this device's experts.
+  TensorView at_experts(TensorView, const LayerFlight&) const;
+
   /// Exchanges the places of two allocations of equal size: each keeps its buffer.
   void exchange(Allocation&, Allocation&);
 
@@ -101,6 +108,7 @@ class DeviceState {
  private:
   Allocation& slot(std::size_t place, std::int32_t microbatch, const Task&, const Buffer&,
                    bool takes);
+  Bytes needed(std::size_t place, std::int32_t microbatch, const Task&, const Buffer&);
   bool adopt_arrived(std::size_t place, std::int32_t microbatch, BufferId, Allocation& into);
   void unpack(Flight&, LayerFlight&, const LayerLayout&);
   void begin_side_gradient(Flight&, LayerFlight&, const LayerLayout&, Allocation& into);

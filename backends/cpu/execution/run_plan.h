@@ -15,7 +15,7 @@ namespace trainyard {
 struct PlacedParameter {
   TensorId tensor;
   std::string name;
-  std::vector<std::int64_t> whole_shape, local_shape;  // before and after dividing by tensor ranks
+  std::vector<std::int64_t> whole_shape, local_shape;  // before and after dividing by ranks
   int divided = -1;                                    // the dimension divided; -1 = none
   std::int64_t parts = 1;                              // number of different parts
   std::int64_t elements = 0;                           // local number
@@ -64,12 +64,21 @@ inline std::int64_t part_of_rank(std::int64_t parts, int rank, int ranks) {
   return rank * parts / ranks;
 }
 
-/// The ranks behind each pipeline rank: peer = data rank * tp + tensor rank.
+/// The ranks behind each pipeline rank: peer = data rank * tp + tensor rank. Those that divide the
+/// experts are data ranks, side by side or as far apart as they can be.
 struct Peers {
-  int tp = 1, dp = 1, shard = 1;
+  int tp = 1, dp = 1, shard = 1, ep = 1;
+  bool experts_side_by_side = true;
   int count() const { return tp * dp; }
   int tensor_rank(int peer) const { return peer % tp; }
   int data_rank(int peer) const { return peer / tp; }
+  int expert_rank(int peer) const {
+    return experts_side_by_side ? data_rank(peer) % ep : data_rank(peer) / (dp / ep);
+  }
+  /// The index of the part of the parameter that a peer holds.
+  std::int64_t part_of(const PlacedParameter& p, int peer) const {
+    return p.routed && ep > 1 ? expert_rank(peer) : part_of_rank(p.parts, tensor_rank(peer), tp);
+  }
 };
 
 class RunPlan {
@@ -104,8 +113,9 @@ class RunPlan {
   void make_groups();
 
   std::vector<std::int32_t> layer_of_;
-  std::vector<std::uint32_t> devices_;                                     // by instruction
-  std::vector<std::vector<int>> alone_, tensor_, data_, shard_, replica_;  // by peer
+  std::vector<std::uint32_t> devices_;  // by instruction
+  std::vector<std::vector<int>> alone_, tensor_, data_, shard_, replica_, expert_,
+      expert_data_;  // by peer
 };
 
 }  // namespace trainyard

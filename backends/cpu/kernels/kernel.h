@@ -52,6 +52,10 @@ struct FactView {
 struct Routing {
   std::vector<std::int32_t> chosen;  // by copy of a token, in the order of the tokens: its expert
   std::vector<std::int32_t> held;    // by row at this device's experts, counted from the first one
+  struct Origin {
+    std::int32_t rank, copy;  // of the expert group, and among what that rank has chosen
+  };
+  std::vector<Origin> origins = {};  // by row at this device's experts, if ranks divide them
 };
 
 /// One pass of one op for one microbatch on one device. Spans are indexed by position in the node.

@@ -76,7 +76,7 @@ struct Arena::Impl {
   const Buffer& buffer(BufferId id) const { return program.buffers[id.value]; }
   std::int64_t offset_of(const Allocation& a) const { return a.data - memory.first(); }
   std::optional<std::int64_t> place(BufferId, std::int32_t microbatch, std::int64_t size);
-  [[noreturn]] void out_of_memory(BufferId, std::int32_t microbatch) const;
+  [[noreturn]] void out_of_memory(const Held&) const;
   Held& held(const Allocation&);
   void log(const CategoryBytes&);
   // All ones is NaN in every floating-point format and no valid index.
@@ -105,18 +105,18 @@ std::optional<std::int64_t> Arena::Impl::place(BufferId id, std::int32_t microba
   return free.take(size);
 }
 
-void Arena::Impl::out_of_memory(BufferId id, std::int32_t microbatch) const {
-  const Buffer& asks = buffer(id);
-  const Bytes whole = sum + asks.bytes;
+void Arena::Impl::out_of_memory(const Held& wanted) const {
+  const Buffer& asks = buffer(wanted.buffer);
+  const Bytes whole = sum + wanted.bytes;
   std::string text = name;
   if (limit.value > 0) text += " has a limit of " + readable(limit) + ":";
   text += " '" + std::string(program.name(asks.name)) + "'";
   if (asks.layer >= 0) text += " of layer " + std::to_string(asks.layer);
-  if (microbatch >= 0) text += ", microbatch " + std::to_string(microbatch) + ",";
+  if (wanted.microbatch >= 0) text += ", microbatch " + std::to_string(wanted.microbatch) + ",";
   std::vector<Held> all;
   all.reserve(live.size());
   for (const auto& [offset, one] : live) all.push_back(one);
-  text += " needs " + readable(asks.bytes) + " and " + held_text(program, all) +
+  text += " needs " + readable(wanted.bytes) + " and " + held_text(program, all) +
           "; it would take " + readable(whole);
   if (limit.value > 0 && whole > limit)
     text += ", " + readable(whole - limit) + " too much";
@@ -147,22 +147,26 @@ Arena::~Arena() = default;
 void Arena::plan(const BufferPlaces& places) { impl_->places = places; }
 
 Allocation Arena::allocate(BufferId id, std::int32_t microbatch) {
+  return allocate(id, microbatch, impl_->buffer(id).bytes);
+}
+
+Allocation Arena::allocate(BufferId id, std::int32_t microbatch, Bytes bytes) {
   Impl& a = *impl_;
-  const Buffer& buffer = a.buffer(id);
-  Allocation made{nullptr, buffer.bytes, id, microbatch};
-  if (buffer.bytes.value <= 0) return made;
-  if (a.limit.value > 0 && buffer.bytes > a.limit - a.sum) a.out_of_memory(id, microbatch);
-  const std::int64_t size = rounded(buffer.bytes.value, kAlignment);
+  Allocation made{nullptr, bytes, id, microbatch};
+  if (bytes.value <= 0) return made;
+  const Held wanted{id, microbatch, bytes};
+  if (a.limit.value > 0 && bytes > a.limit - a.sum) a.out_of_memory(wanted);
+  const std::int64_t size = rounded(bytes.value, kAlignment);
   const std::optional<std::int64_t> offset = a.place(id, microbatch, size);
-  if (!offset) a.out_of_memory(id, microbatch);
+  if (!offset) a.out_of_memory(wanted);
   if (!a.memory.open(*offset + size)) {
     a.free.give_back(*offset, size);
-    a.out_of_memory(id, microbatch);
+    a.out_of_memory(wanted);
   }
-  a.live.emplace(*offset, Held{id, microbatch});
-  const auto category = static_cast<std::size_t>(buffer.category);
-  a.sum += buffer.bytes;
-  held_[category] += buffer.bytes;
+  a.live.emplace(*offset, wanted);
+  const auto category = static_cast<std::size_t>(a.buffer(id).category);
+  a.sum += bytes;
+  held_[category] += bytes;
   a.most_by_category[category] = std::max(a.most_by_category[category], held_[category]);
   most_ = std::max(most_, a.sum);
   reach_ = std::max(reach_, Bytes{*offset + size});
@@ -175,13 +179,15 @@ Allocation Arena::allocate(BufferId id, std::int32_t microbatch) {
 void Arena::release(Allocation& allocation) {
   Impl& a = *impl_;
   if (allocation) {
-    const Buffer& buffer = a.buffer(a.held(allocation).buffer);
+    const Held& held = a.held(allocation);
+    const auto category = static_cast<std::size_t>(a.buffer(held.buffer).category);
+    const Bytes bytes = held.bytes;
     const std::int64_t offset = a.offset_of(allocation);
     if (poison_) a.poison(allocation);
     a.live.erase(offset);
-    a.free.give_back(offset, rounded(buffer.bytes.value, kAlignment));
-    a.sum -= buffer.bytes;
-    held_[static_cast<std::size_t>(buffer.category)] -= buffer.bytes;
+    a.free.give_back(offset, rounded(bytes.value, kAlignment));
+    a.sum -= bytes;
+    held_[category] -= bytes;
     a.log(held_);
   }
   allocation = {};
@@ -200,7 +206,7 @@ void Arena::rename(Allocation& allocation, BufferId id, std::int32_t microbatch)
     const auto category = static_cast<std::size_t>(to.category);
     held_[category] += to.bytes;
     a.most_by_category[category] = std::max(a.most_by_category[category], held_[category]);
-    held = {id, microbatch};
+    held = {id, microbatch, to.bytes};
     a.log(held_);
   }
   allocation.buffer = id;

@@ -43,6 +43,8 @@ class Arena {
   /// Error{OutOfMemory} that states the requester and the size, what is held by category and then
   /// by owner, largest first, and what limit would be needed.
   Allocation allocate(BufferId, std::int32_t microbatch);
+  /// Allocates as many bytes as given in place of the buffer's own.
+  Allocation allocate(BufferId, std::int32_t microbatch, Bytes);
   /// Releases the allocation and empties it; an empty one is ignored. Throws Error{Internal} if it
   /// is not held.
   void release(Allocation&);

@@ -37,7 +37,7 @@ std::vector<Share> shares(const Program& program, std::span<const Held> all) {
     const std::string_view name = program.name(buffer.name);
     Owner& owner = tree[buffer.category][name];
     owner.name = name;
-    owner.bytes += buffer.bytes;
+    owner.bytes += held.bytes;
     if (buffer.layer >= 0) owner.layers.insert(buffer.layer);
     if (held.microbatch >= 0) owner.microbatches.insert(held.microbatch);
   }

@@ -13,6 +13,7 @@ namespace trainyard {
 struct Held {
   BufferId buffer;
   std::int32_t microbatch = -1;  // -1: persistent
+  Bytes bytes{};
 };
 
 /// A text such as "252 MiB are held: activations 180 MiB (layers: scores 90.0 MiB of 4 layers in 6

@@ -7,6 +7,7 @@
 #include "backends/cpu/kernels/formats.h"
 #include "backends/cpu/kernels/kernel.h"
 #include "core/methods/layers/transients.h"
+#include "core/model/ops.h"
 #include "core/model/reference.h"
 
 namespace trainyard {
@@ -174,6 +175,13 @@ class Finder {
   }
 
   void collective(const BodyOp& op, std::size_t at, bool backward, OpRun& made) {
+    if (op.group == Group::Expert) {
+      const Node& node = graph_[op.node];
+      const TensorId copies = node.op == &dispatch() ? node.outputs[0] : node.inputs[0];
+      made.of_gradient = backward && !op.recomputed;
+      made.from = made.to =
+          made.of_gradient ? gradient(copies, at, false) : value(copies, at, backward, false);
+    }
     if (!op.tensor.valid()) return;
     const auto of = [&](bool whole) {
       return op.of_gradient ? gradient(op.tensor, at, whole)
@@ -321,10 +329,20 @@ class Finder {
   std::vector<std::vector<std::int32_t>> fact_of_;
 };
 
+std::vector<bool> copies_of_tokens(const Graph& graph) {
+  std::vector<bool> found(graph.tensors.size(), false);
+  for (const Node& node : graph.nodes)
+    for (TensorId out : node.outputs)
+      found[out.value] =
+          node.op == &dispatch() || (node.op != &combine() && found[node.inputs[0].value]);
+  return found;
+}
+
 }  // namespace
 
 LayerLayout layer_layout(const Workload& w, const Body& body, bool first_block) {
   LayerLayout layout = Finder(w, body).find(first_block);
+  layout.at_experts = copies_of_tokens(*layout.graph);
   layout.local = views(*layout.graph, w.layout, false);
   layout.whole = views(*layout.graph, w.layout, true);
   return layout;

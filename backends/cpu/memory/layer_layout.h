@@ -40,8 +40,9 @@ struct OpRun {
   // The views that make its operands, the op itself, and the views that wait for it; empty for
   // collectives.
   std::vector<KernelRun> runs;
-  Operand from, to;   // collectives on tensors: what is read and written
-  bool adds = false;  // such a collective adds its sum to what is there
+  Operand from, to;          // collectives on tensors: what is read and written
+  bool adds = false;         // such a collective adds its sum to what is there
+  bool of_gradient = false;  // of copies of tokens that travel
   // First of its phase (and, in backward, of its pass): the layer's input, or the gradient of its
   // output, arrives with it.
   bool first = false;
@@ -55,6 +56,7 @@ struct LayerLayout {
   const Body* body = nullptr;
   // By tensor, without data: size and format on one device, and gathered over the tensor ranks.
   std::vector<TensorView> local, whole;
+  std::vector<bool> at_experts;             // by tensor: whether it is of copies of tokens
   std::vector<OpRun> forward, backward;     // by op of the body
   Operand input, output;                    // at the first op of forward, and after the last
   Operand output_gradient, input_gradient;  // at the first op of backward, and after the last
@@ -64,6 +66,12 @@ struct LayerLayout {
   std::vector<std::pair<TensorId, Operand>> data;  // external tensors, at their first reader
   std::vector<std::uint32_t> data_at;              // op of forward that first reads data[i]
   std::int32_t last_weight = -1;  // op of backward that completes a microbatch's gradients
+
+  /// Whether the node sees the copies of tokens that came to this device's experts, and not those
+  /// of its own tokens, as dispatch and combine do.
+  bool seen_at_experts(const Node& node, TensorId tensor) const {
+    return node.split != TensorSplit::Routed && at_experts[tensor.value];
+  }
 };
 
 /// `first_block`: whether the block's input comes from outside. The workload must outlive it.
