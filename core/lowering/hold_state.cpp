@@ -60,11 +60,13 @@ void hold_stage(Lowering& l, const StageCopy& place, const WaveState& waves) {
     }
   };
   sets(Category::Weights, "weights", &StateBytes::weights, Holds::Weights, 1 + waves.replicas);
-  if (waves.stashes > 0)
+  for (int i = 0; i < waves.stashes; ++i) {
+    const std::string age = i == 0 ? "one version" : std::to_string(i + 1) + " versions";
     name_parts(l,
-               hold(l, place, Category::Weights, "weights, one version older",
-                    state.total.weights * waves.stashes, Provenance::Exact, Holds::OlderWeights),
+               hold(l, place, Category::Weights, "weights, " + age + " older", state.total.weights,
+                    Provenance::Exact, Holds::OlderWeights),
                state, &StateBytes::weights);
+  }
   sets(Category::OptimizerState, "optimizer state", &StateBytes::optimizer, Holds::OptimizerState,
        1 + waves.replicas);
   sets(Category::Gradients, "gradients", &StateBytes::gradients, Holds::Gradients,

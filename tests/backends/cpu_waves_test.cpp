@@ -2,6 +2,7 @@
 // beside whatever else the machine does, and the waves hold what was predicted nevertheless.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <string>
 
 #include "core/model/zoo/zoo.h"
@@ -63,6 +64,25 @@ TEST(CpuWaves, HoldWhatWasPredictedWhateverTheirWorkTakes) {
 
 // Tick-Tock's promise: where backward takes about twice forward, two waves half a cycle apart hold
 // at most 0.72 of the activations of two that are aligned.
+// Each further wave that updates for itself keeps a further version of the weights.
+TEST(CpuWaves, AnyNumberOfThemHoldsWhatWasPredicted) {
+  for (const char* waves : {"tick-tock.waves=3", "tick-tock.waves=4"})
+    for (const char* sync : {"accumulate", "async", "local"}) {
+      SCOPED_TRACE(std::string(waves) + " " + sync);
+      Training training;
+      training.steps = 4;
+      const CpuRun t =
+          testing::train_on_cpu(zoo_model("mlp-small"), 1,
+                                {"schedule=tick-tock", waves, std::string("tick-tock.sync=") + sync,
+                                 "global-batch=96", "micro-batch=8"},
+                                training);
+      EXPECT_TRUE(std::isfinite(t.run.losses.back()));
+      const TimelineComparison c = compared(t);
+      for (const WaveResidual& wave : testing::non_empty(c.waves))
+        EXPECT_LE(wave.peak_share(), 0.0);
+    }
+}
+
 TEST(CpuWaves, HalfACycleApartHoldLessThanAligned) {
   const auto activations = [](const char* policy) {
     Training training;
