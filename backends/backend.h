@@ -52,6 +52,8 @@ struct DeviceMemory {
   Bytes reach{};  // highest address; 0 = nobody placed anything
   CategoryBytes most_by_category{};
   Bytes scratch{};  // of kernels, outside the arena
+  double load = 0;  // copies of tokens that came to its experts, at most, over an equal share; 0 =
+                    // ranks do not divide experts
 };
 
 /// The answer of a backend. Whatever a backend does not find out stays empty: the simulator knows

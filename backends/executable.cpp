@@ -20,6 +20,15 @@ std::int64_t routed_experts(const Graph& graph) {
   return 0;
 }
 
+std::vector<bool> copies_of_tokens(const Graph& graph) {
+  std::vector<bool> found(graph.tensors.size(), false);
+  for (const Node& node : graph.nodes)
+    for (TensorId out : node.outputs)
+      found[out.value] =
+          node.op == &dispatch() || (node.op != &combine() && found[node.inputs[0].value]);
+  return found;
+}
+
 void check_executable(const Model& model, std::string_view who, Diagnostics& found) {
   const Graph& last = model.blocks.back().graph;
   if (!last[last.output].shape.empty())

@@ -252,9 +252,9 @@ BackendRun CpuBackend::run(const RunOptions& options) {
   for (std::uint32_t d = 0; d < static_cast<std::uint32_t>(m.program.devices); ++d)
     for (int peer = 0; peer < m.execution.peers(); ++peer) {
       const Arena& arena = m.execution.arena(DeviceId{d}, peer);
+      const DeviceState& state = m.execution.state(DeviceId{d}, peer);
       result.memory.push_back({DeviceId{d}, peer, arena.most(), arena.reach(),
-                               arena.most_by_category(),
-                               m.execution.state(DeviceId{d}, peer).scratch});
+                               arena.most_by_category(), state.scratch, state.load});
     }
   return result;
 }

@@ -5,6 +5,7 @@
 #include "backends/executable.h"
 #include "core/methods/catalogue.h"
 #include "core/model/edit.h"
+#include "core/model/ops.h"
 
 namespace trainyard {
 namespace {
@@ -22,12 +23,38 @@ void check_degrees(const Workload& w, Diagnostics& found) {
               "plan#/mesh/ep", "ep=1");
 }
 
+// A layer keeps one choice of experts for a microbatch: one router makes it, and all ops of routed
+// experts follow it.
+bool follows_one_choice(const Graph& graph) {
+  const std::vector<bool> copies = copies_of_tokens(graph);
+  TensorId scores;
+  int dispatches = 0;
+  for (const Node& node : graph.nodes) {
+    if (node.op == &router()) {
+      if (scores.valid()) return false;
+      scores = node.outputs[0];
+    }
+    if (node.op == &dispatch() && ++dispatches > 1) return false;
+    const bool scored = node.op == &dispatch() || node.op == &combine();
+    if (scored && node.inputs[1] != scores) return false;
+    const bool reads_copies = node.op == &routed_matmul() || node.op == &combine();
+    if (reads_copies && !copies[node.inputs[0].value]) return false;
+  }
+  return true;
+}
+
 void check_experts(const Workload& w, Diagnostics& found) {
   const Model& model = w.scenario.model;
-  const bool routed = std::any_of(model.blocks.begin(), model.blocks.end(), [](const Block& block) {
-    return std::any_of(block.graph.nodes.begin(), block.graph.nodes.end(),
-                       [](const Node& node) { return node.op == &router(); });
-  });
+  bool routed = false;
+  for (const Block& block : model.blocks) {
+    routed = routed || routed_experts(block.graph) > 0;
+    if (!follows_one_choice(block.graph))
+      add_error(found,
+                "a local run executes layers of one router, whose scores one dispatch and one "
+                "combine take, found other ways of tokens in " +
+                    block.name,
+                "model#/blocks/" + block.name);
+  }
   if (!routed) return;
   if (w.layout.optimizer_shards > 1)
     add_error(found,

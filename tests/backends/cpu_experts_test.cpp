@@ -166,8 +166,10 @@ TEST(CpuExperts, RanksOfEqualLoadsHoldWhatIsPlanned) {
   const Model model = tiny_transformer({.family = "mixtral", .experts = 4, .top_k = 4});
   for (const Divided& d : every_division()) {
     SCOPED_TRACE(name_of(d));
-    for (double peak : peaks_over_plan(train_divided(model, d, training_of_experts())))
-      EXPECT_NEAR(peak, 1, 0.02);
+    const CpuRun t = train_divided(model, d, training_of_experts());
+    for (double peak : peaks_over_plan(t)) EXPECT_NEAR(peak, 1, 0.02);
+    for (const DeviceMemory& m : t.run.memory)
+      EXPECT_EQ(m.load, t.workload.layout.binding.ep > 1 ? 1 : 0);
   }
 }
 
@@ -175,10 +177,14 @@ TEST(CpuExperts, RanksOfEqualLoadsHoldWhatIsPlanned) {
 TEST(CpuExperts, RanksOfUnequalLoadsHoldAllThatComes) {
   for (const Divided& d : testing::non_empty(kDividedExperts)) {
     SCOPED_TRACE(name_of(d));
-    const std::vector<double> peaks =
-        peaks_over_plan(train_divided(routed_model(), d, training_of_experts()));
+    const CpuRun t = train_divided(routed_model(), d, training_of_experts());
+    const std::vector<double> peaks = peaks_over_plan(t);
     EXPECT_GE(*std::min_element(peaks.begin(), peaks.end()), 0.98);
     EXPECT_GT(*std::max_element(peaks.begin(), peaks.end()), 1.02);
+    double load = 0;
+    for (const DeviceMemory& m : t.run.memory) load = std::max(load, m.load);
+    EXPECT_GT(load, 1);
+    EXPECT_LE(load, t.workload.layout.binding.ep);
   }
 }
 
@@ -195,6 +201,23 @@ TEST(CpuExperts, WhatIsNotExecutedIsRefused) {
     } catch (const Error& error) {
       EXPECT_NE(std::string(error.what()).find(sentence), std::string::npos) << error.what();
     }
+  }
+}
+
+TEST(CpuExperts, ASecondRouterOfALayerIsRefused) {
+  Model model = routed_model();
+  for (Block& block : model.blocks)
+    for (std::size_t n = 0; n < block.graph.nodes.size(); ++n)
+      if (const Node node = block.graph.nodes[n]; node.op->name == "router") {
+        block.graph.add("router 2", *node.op, node.inputs, node.attributes);
+        break;
+      }
+  try {
+    train_divided(model, {1, {}}, training_of_experts());
+    ADD_FAILURE() << "it was executed";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("layers of one router"), std::string::npos)
+        << error.what();
   }
 }
 

@@ -90,7 +90,16 @@ void write_memory(Out& out, const TrainingReport& r) {
   if (r.aligned_peak)
     line(out, "  aligned: predicted without the offset between the waves that share a device");
   Bytes scratch{};
-  for (const DeviceMemory& m : r.run.memory) scratch = std::max(scratch, m.scratch);
+  double load = 0;
+  for (const DeviceMemory& m : r.run.memory) {
+    scratch = std::max(scratch, m.scratch);
+    load = std::max(load, m.load);
+  }
+  if (load > 0)
+    line(out,
+         "  routed experts: up to {:.2f} times an equal share of the copies of tokens came to a "
+         "device, which is predicted to have an equal share",
+         load);
   if (scratch.value > 0)
     line(out, "  kernels took up to {} of a thread's own beside it", readable(scratch));
 }

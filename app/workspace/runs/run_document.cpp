@@ -33,6 +33,7 @@ Fields<DeviceMemory> device_memory_fields() {
           {"peak_bytes", &DeviceMemory::most},
           {"reach_bytes", &DeviceMemory::reach, kWhereSet},
           {"scratch_bytes", scratch},
+          {"load", &DeviceMemory::load, kWhereSet},
           {"categories", &DeviceMemory::most_by_category, object(all_categories())}};
 }
 

@@ -81,6 +81,8 @@ void CpuExecution::receive_copies(const At& a) {
   a.device.make_room(held, Bytes{static_cast<std::int64_t>(layer.received.size())});
   std::memcpy(held.data, layer.received.data(), layer.received.size());
   layer.received.clear();
+  a.device.load = std::max(a.device.load, static_cast<double>(layer.routing.held.size()) /
+                                              static_cast<double>(layer.routing.chosen.size()));
 }
 
 // Where copies of tokens are gathered, their experts are too.

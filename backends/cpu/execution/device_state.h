@@ -104,6 +104,7 @@ class DeviceState {
   TensorView view(std::size_t place, std::size_t layer, Flight&, const Operand&) const;
 
   Bytes scratch{};  // the most that its kernels took
+  double load = 0;  // the most copies of tokens that came to its experts, over an equal share
 
  private:
   Allocation& slot(std::size_t place, std::int32_t microbatch, const Task&, const Buffer&,

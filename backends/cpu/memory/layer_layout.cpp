@@ -6,6 +6,7 @@
 
 #include "backends/cpu/kernels/formats.h"
 #include "backends/cpu/kernels/kernel.h"
+#include "backends/executable.h"
 #include "core/methods/layers/transients.h"
 #include "core/model/ops.h"
 #include "core/model/reference.h"
@@ -328,15 +329,6 @@ class Finder {
   std::vector<bool> view_done_;      // by node: whether a view has passed its gradient back
   std::vector<std::vector<std::int32_t>> fact_of_;
 };
-
-std::vector<bool> copies_of_tokens(const Graph& graph) {
-  std::vector<bool> found(graph.tensors.size(), false);
-  for (const Node& node : graph.nodes)
-    for (TensorId out : node.outputs)
-      found[out.value] =
-          node.op == &dispatch() || (node.op != &combine() && found[node.inputs[0].value]);
-  return found;
-}
 
 }  // namespace
 
