@@ -1,14 +1,24 @@
 // Checks for what the CPU backend cannot execute, and says why.
 #include <algorithm>
+#include <set>
 
 #include "backends/cpu/cpu_backend.h"
 #include "backends/executable.h"
 #include "core/methods/catalogue.h"
 #include "core/model/edit.h"
 #include "core/model/ops.h"
+#include "core/program/facts.h"
+#include "core/training/delayed_update.h"
 
 namespace trainyard {
 namespace {
+
+bool has_lanes_that_share_devices(const Workload& w) {
+  const Order made = order(w, schedule_shape(w));
+  std::set<DeviceId> devices;
+  return std::any_of(made.lanes.begin(), made.lanes.end(),
+                     [&](const Lane& lane) { return !devices.insert(lane.device).second; });
+}
 
 void check_degrees(const Workload& w, Diagnostics& found) {
   const Binding& b = w.layout.binding;
@@ -115,7 +125,45 @@ void check_precision(const Workload& w, Diagnostics& found) {
     }
 }
 
-void check_asynchronous(const Workload& w, const Training& training, Diagnostics& found) {
+// Where ranks divide an update, each has a new version whole only once it is gathered, before the
+// next forward of the lane that updates.
+void check_divided_updates(const Workload& w, const Program& program, const Training& training,
+                           Diagnostics& found) {
+  const auto refuse_zero = [&](std::string sentence) {
+    add_error(found, std::move(sentence), "plan#/choices/zero/stage", "zero=0");
+  };
+  const Method& schedule = schedule_of(w.scenario.plan);
+  const Choice* choice = find_choice(w.scenario.plan, schedule.name);
+  const std::string name(schedule.name);
+  const std::vector<StageFacts> stages = facts(program);
+  if (has_lanes_that_share_devices(w))
+    refuse_zero("zero gathers weights in the lane that updates them, and lanes of " + name +
+                " that share a device read them before");
+  else if (std::any_of(stages.begin(), stages.end(),
+                       [](const StageFacts& f) { return !f.consistent; }))
+    refuse_zero("zero gathers weights before the next forward, and backwards of " + name +
+                " read them before");
+  else if (std::any_of(stages.begin(), stages.end(), [&](const StageFacts& f) {
+             return derives_weights(
+                 update_rule_of(schedule.name, choice->params, f, training.rate,
+                                w.scenario.plan.optimizer == "momentum" ? training.momentum : 0));
+           }))
+    refuse_zero(name +
+                " predicts weights from optimizer state, of which zero leaves each rank a "
+                "part");
+  else if (w.scenario.plan.optimizer == "lars" || w.scenario.plan.optimizer == "lamb")
+    refuse_zero(w.scenario.plan.optimizer +
+                " needs norms over all that divide an update, between two updates of a stage");
+  if (std::any_of(w.bodies.begin(), w.bodies.end(),
+                  [](const Body& body) { return body.resident.value > 0; }))
+    add_error(found,
+              "reshard-after-forward=off keeps one version of the gathered weights, and backwards "
+              "of an asynchronous schedule read older ones",
+              "plan#/choices/zero/reshard", "reshard-after-forward=on");
+}
+
+void check_asynchronous(const Workload& w, const Program& program, const Training& training,
+                        Diagnostics& found) {
   if (!has_updates(order(w, schedule_shape(w)))) return;
   const std::string& rule = w.scenario.plan.optimizer;
   if (training.clip > 0)
@@ -139,9 +187,7 @@ void check_asynchronous(const Workload& w, const Training& training, Diagnostics
               "the first and the last stage share a table, and an asynchronous schedule never has "
               "both of its gradients at one moment",
               "plan#/choices", "schedule=1f1b");
-  if (w.layout.optimizer_shards > 1)
-    add_error(found, "zero with an asynchronous schedule is not executed locally",
-              "plan#/choices/zero/stage", "zero=0");
+  if (w.layout.optimizer_shards > 1) check_divided_updates(w, program, training, found);
   const Binding& b = w.layout.binding;
   if (b.tp > 1 && b.sequence_parallel)
     add_error(
@@ -180,7 +226,7 @@ Diagnostics CpuBackend::check(const BackendJob& job) {
   check_experts(w, found);
   check_precision(w, found);
   check_executable(job.program, found);
-  if (!has_errors(found)) check_asynchronous(w, *job.training, found);
+  if (!has_errors(found)) check_asynchronous(w, job.program, *job.training, found);
   if (job.data != nullptr)
     for (Diagnostic& d : job.data->check(w.scenario.model)) found.push_back(std::move(d));
   return found;

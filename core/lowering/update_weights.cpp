@@ -101,6 +101,8 @@ void update_in_lane(Lowering& l, std::size_t lane, const Action& a, int grows) {
   const std::size_t place = l.places.of(a.stage, l.order.lanes[lane].device);
   Refs after = l.reduced[lane][place];
   after.add(state.tail);
+  // Ranks still read what the update before wrote, as long as they gather it.
+  if (l.workload.layout.optimizer_shards > 1) after.add(l.arrived[lane][place]);
   const Ref updated = l.draft.add(state.stream, update_task(l, place, grows), a.microbatch, after,
                                   a.wave, a.weights);
   state.tail = {};

@@ -198,7 +198,14 @@ void CpuExecution::reduce_gradients(const At& a, std::span<const int> members) {
 }
 
 void CpuExecution::gather_weights(const At& a, std::span<const int> members) {
-  gather_layer(plan_.places[a.place], a.place, plan_.layer_of(a.task.layer), a.microbatch, members);
+  // Divided weights are gathered as they are read; whole ones after they are updated.
+  const bool divided = plan_.workload.layout.weight_shards > 1;
+  std::vector<const std::byte*> weights;
+  for (int peer : members) {
+    const StageState& stage = state(a.device.device(), peer).stage(a.place);
+    weights.push_back(divided ? weights_read(a, stage) : stage.weights[0].data);
+  }
+  gather_layer(a.place, plan_.layer_of(a.task.layer), a.microbatch, members, weights);
 }
 
 // Weights that stay gathered are so from the start: a program may gather them only after updates.
@@ -207,14 +214,21 @@ void CpuExecution::gather_all() {
     const StagePlacement& place = plan_.places[at];
     for (int peer = 0; peer < plan_.peers.count() && !place.gathered_sets.empty(); ++peer) {
       const std::vector<int>& members = divides_state_with(peer);
-      for (std::size_t l = 0; l < place.layers.size() && members.front() == peer; ++l)
-        gather_layer(place, at, l, -1, members);
+      if (members.front() != peer) continue;
+      std::vector<const std::byte*> weights;
+      for (int member : members)
+        weights.push_back(state(place.device, member).stage(at).weights[0].data);
+      for (std::size_t l = 0; l < place.layers.size(); ++l)
+        gather_layer(at, l, -1, members, weights);
     }
   }
 }
 
-void CpuExecution::gather_layer(const StagePlacement& place, std::size_t at, std::size_t l,
-                                std::int32_t microbatch, std::span<const int> members) {
+// `weights`: by member, what it holds of the stage's.
+void CpuExecution::gather_layer(std::size_t at, std::size_t l, std::int32_t microbatch,
+                                std::span<const int> members,
+                                std::span<const std::byte* const> weights) {
+  const StagePlacement& place = plan_.places[at];
   const PlacedLayer& layer = place.layers[l];
   const Layout& layout = plan_.workload.layout;
   const DType type = layout.precision.parameter;
@@ -236,8 +250,7 @@ void CpuExecution::gather_layer(const StagePlacement& place, std::size_t at, std
     for (std::size_t from = 0; from < ranks; ++from) {
       const Range range = part_of(layer.elements, from, ranks);
       if (range.count <= 0) continue;
-      const StageState& other = state(place.device, members[from]).stage(at);
-      const std::byte* part = element(other.weights[0].data, layer.weights_at, type);
+      const std::byte* part = weights[from] + static_cast<std::size_t>(layer.weights_at) * each;
       if (layout.weight_shards == 1) {
         if (from == to) continue;
         part += static_cast<std::size_t>(range.first) * each;

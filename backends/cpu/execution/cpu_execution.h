@@ -91,10 +91,6 @@ class CpuExecution final : public Execution {
   void with_call(const At&, std::size_t layer, Flight&, const KernelRun&, Scratch&, F&&);
   bool loses_over_ranks(const Node&) const;
   void read_data(const At&, const LayerLayout&, std::size_t layer, Flight&);
-  void deliver_output(const At&, std::size_t layer, Flight&);
-  void deliver_gradient(const At&, std::size_t layer, Flight&);
-  void deliver_side(const At&, std::size_t layer, Flight&);
-  void deliver_side_gradient(const At&, std::size_t layer, Flight&);
   const OpRun& op_of(const At&) const;
   const Node& node_of(const At&) const;
   void end_loss(const At&, float loss);
@@ -112,13 +108,19 @@ class CpuExecution final : public Execution {
   std::int64_t sample(std::int32_t microbatch, int data_rank) const;
   std::int64_t samples_before() const;  // in microbatches of all ranks, before this repetition
 
+  // Defined in cpu_hand_on.cpp.
+  void deliver_output(const At&, std::size_t layer, Flight&);
+  void deliver_gradient(const At&, std::size_t layer, Flight&);
+  void deliver_side(const At&, std::size_t layer, Flight&);
+  void deliver_side_gradient(const At&, std::size_t layer, Flight&);
+
   // Defined in cpu_exchange.cpp.
   void send(const At&);
   void reduce_tensor(const At&, std::span<const int> members);
   void reduce_gradients(const At&, std::span<const int> members);
   void gather_weights(const At&, std::span<const int> members);
-  void gather_layer(const StagePlacement&, std::size_t place, std::size_t layer,
-                    std::int32_t microbatch, std::span<const int> members);
+  void gather_layer(std::size_t place, std::size_t layer, std::int32_t microbatch,
+                    std::span<const int> members, std::span<const std::byte* const> weights);
   void gather_all();
   void reduce_copies(const At&);
   void exchange_loss(const At&, std::span<const int> members);
