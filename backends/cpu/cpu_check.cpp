@@ -107,6 +107,35 @@ void check_model(const Workload& w, Diagnostics& found) {
               "plan#/choices/zero/stage", "zero=1");
 }
 
+// The parameter whose gradient an op makes beside that of its input, because it has no weight pass
+// of its own: a bias of attention.
+const Tensor* gradient_of_input_pass(const Workload& w, const Body& body) {
+  const Graph& graph = w.scenario.model.blocks[static_cast<std::size_t>(body.block)].graph;
+  for (const BodyOp& op : body.backward) {
+    if (op.communication || op.recomputed || op.pass != Pass::BackwardInput) continue;
+    const bool apart =
+        std::any_of(body.backward.begin(), body.backward.end(), [&](const BodyOp& other) {
+          return other.node == op.node && other.pass == Pass::BackwardWeight;
+        });
+    for (TensorId in : graph[op.node].inputs)
+      if (!apart && graph[in].kind == TensorKind::Parameter) return &graph[in];
+  }
+  return nullptr;
+}
+
+void check_split_backward(const Workload& w, Diagnostics& found) {
+  if (!splits_backward(w)) return;
+  for (const Body& body : w.bodies)
+    if (const Tensor* made = body.unreduced.value > 0 ? gradient_of_input_pass(w, body) : nullptr) {
+      add_error(found,
+                "zero=2 and zero=3 hold the full gradients of a layer during its weight pass, and "
+                "that of " +
+                    made->name + " is made in the input pass",
+                "plan#/choices/zero/stage", "zero=1");
+      return;
+    }
+}
+
 void check_precision(const Workload& w, Diagnostics& found) {
   const Precision& p = w.layout.precision;
   if (narrow(p.math)) {
@@ -224,6 +253,7 @@ Diagnostics CpuBackend::check(const BackendJob& job) {
   check_degrees(w, found);
   check_model(w, found);
   check_experts(w, found);
+  check_split_backward(w, found);
   check_precision(w, found);
   check_executable(job.program, found);
   if (!has_errors(found)) check_asynchronous(w, job.program, *job.training, found);

@@ -291,17 +291,20 @@ Duration transfer_time(const Workload& w, const CostModel& cost) {
 PhaseTimes phase_times(const Workload& w, const CostModel& cost) {
   Pricer pricer(w, cost);
   PhaseTimes mean{Duration{0}, Duration{0}, Duration{0}, pricer.transfer()};
+  bool gathers = false;
   for (std::size_t kind = 0; kind < w.kinds.size(); ++kind) {
     const auto count = std::count(w.kind_of.begin(), w.kind_of.end(), kind);
     pricer.stages(count);
     const auto add = [&](Phase p, Duration& total, Duration& waits) {
       const PhaseTime time = pricer.phase(w.kinds[kind].phases[static_cast<std::size_t>(p)]);
-      total += time.total() * count, waits += time.blocking() * count;
+      total += time.total() * count, waits += (time.tensor + time.expert) * count;
+      gathers = gathers || time.lead + time.gather + time.data > Duration{};
     };
     add(Phase::Forward, mean.forward, mean.forward_waits);
     add(Phase::BackwardInput, mean.backward_input, mean.backward_waits);
     add(Phase::BackwardWeight, mean.backward_weight, mean.backward_waits);
   }
+  if (gathers) mean.forward_waits = mean.backward_waits = {};
   return mean.over(static_cast<std::int64_t>(w.table.size()));
 }
 

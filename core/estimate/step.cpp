@@ -70,14 +70,20 @@ PipelineEstimate pipeline(const Workload& w, const PipelineTimes& times, const P
 PhaseTimes mean_times(const Workload& w, const std::vector<StageTime>& stages, Duration transfer) {
   PhaseTimes mean{Duration{0}, Duration{0}, Duration{0}, transfer};
   const bool split = splits_backward(w);
+  bool gathers = false;
   for (const StageTime& s : stages) {
     mean.forward += s.forward.total();
     mean.backward_input += split ? s.backward_input.total() : s.backward.total();
     mean.backward_weight += split ? s.backward_weight.total() : Duration{};
-    mean.forward_waits += s.forward.blocking();
+    const auto waits = [&](const PhaseTime& p) {
+      gathers = gathers || p.lead + p.gather + p.data > Duration{};
+      return p.tensor + p.expert;
+    };
+    mean.forward_waits += waits(s.forward);
     mean.backward_waits +=
-        split ? s.backward_input.blocking() + s.backward_weight.blocking() : s.backward.blocking();
+        split ? waits(s.backward_input) + waits(s.backward_weight) : waits(s.backward);
   }
+  if (gathers) mean.forward_waits = mean.backward_waits = {};
   return mean.over(static_cast<std::int64_t>(stages.size()));
 }
 

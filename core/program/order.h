@@ -63,7 +63,8 @@ struct Order {
 struct PhaseTimes {
   Duration forward{1}, backward_input{1}, backward_weight{1}, transfer{0};
   // Of a forward and of a whole backward, how long layers wait for messages of their own, of tensor
-  // or expert ranks, which the other action of a pair can hide.
+  // or expert ranks, which the other action of a pair can hide. Zero where weights are gathered
+  // within actions: both of a pair would wait for the same links.
   Duration forward_waits{0}, backward_waits{0};
   Duration cycle() const { return forward + backward_input + backward_weight; }
   /// The mean where these are the sums over `stages` stages, and the time of one transfer.

@@ -44,10 +44,8 @@ CategoryBytes largest(const Program& p, const Timeline& t, DeviceId device) {
 
 // Without overlap the grains give the same sums. With it, order grain lets an action's traffic
 // overlap with its whole computation, but op grain makes each layer wait for its own.
-std::string why_grains_differ(const Workload& w, const CostModel& cost) {
-  const Plan& plan = w.scenario.plan;
-  if (has_pairs(order(w, schedule_shape(w, phase_times(w, cost)))))
-    return "pairs take turns layer by layer";
+std::string why_grains_differ(const Plan& plan, bool pairs) {
+  if (pairs) return "pairs take turns layer by layer";
   if (!find_choice(plan, "overlap")->params.flag("gradients")) return "";
   if (plan.mesh.cp > 1) return "ring beside attention only";
   return setting(plan, "zero") == "0" ? "gradients layer by layer" : "weights layer by layer";
@@ -167,6 +165,7 @@ TEST(Fidelity, GrainsAgreeToTheByteOnWhatBothKnow) {
     const Workload w = prepare(DrawnScenario(i).scenario());
     LowerOptions options;
     options.times = phase_times(w, *cost);
+    const bool pairs = has_pairs(trainyard::order(w, schedule_shape(w, options.times)));
     const Program order = lower(w, options);
     options.grain = Grain::Op;
     const Program op = lower(w, options);
@@ -175,8 +174,12 @@ TEST(Fidelity, GrainsAgreeToTheByteOnWhatBothKnow) {
       const CategoryBytes a = largest(order, at_order, {d}), b = largest(op, at_op, {d});
       for (Category c : {Category::Framework, Category::Weights, Category::OptimizerState,
                          Category::Gradients, Category::Activations, Category::Recomputed})
-        ASSERT_EQ(a[static_cast<std::size_t>(c)].value, b[static_cast<std::size_t>(c)].value)
-            << to_string(c) << " of device " << d << " in " << in_words(w.scenario);
+        if (pairs)  // a backward lets go of layers while the forward beside it keeps others
+          ASSERT_GE(a[static_cast<std::size_t>(c)].value, b[static_cast<std::size_t>(c)].value)
+              << to_string(c) << " of device " << d << " in " << in_words(w.scenario);
+        else
+          ASSERT_EQ(a[static_cast<std::size_t>(c)].value, b[static_cast<std::size_t>(c)].value)
+              << to_string(c) << " of device " << d << " in " << in_words(w.scenario);
       for (Category c : {Category::Communication, Category::Workspace})
         if (a[static_cast<std::size_t>(c)].value > 0)
           table[std::string(to_string(c)) + ", peak of the category"].add(
@@ -187,7 +190,7 @@ TEST(Fidelity, GrainsAgreeToTheByteOnWhatBothKnow) {
     }
     const Duration coarse = makespan(run(w, order, *cost, false)),
                    fine = makespan(run(w, op, *cost, false));
-    const std::string cause = why_grains_differ(w, *cost);
+    const std::string cause = why_grains_differ(w.scenario.plan, pairs);
     if (cause.empty())
       ASSERT_EQ(coarse, fine) << in_words(w.scenario);
     else

@@ -68,8 +68,13 @@ TEST(PairedPasses, AreAutomaticWhereTheyPay) {
       const Fidelities decided = steps_of(dual(schedule, "auto", how)),
                        together = steps_of(dual(schedule, "together", how)),
                        in_turn = steps_of(dual(schedule, "in-turn", how));
-      EXPECT_EQ(decided.closed, std::min(together.closed, in_turn.closed)) << schedule << how;
-      EXPECT_EQ(decided.order, std::min(together.order, in_turn.order)) << schedule << how;
+      // It decides by the mean stage and without contention.
+      EXPECT_LE(to_seconds(decided.closed),
+                1.01 * to_seconds(std::min(together.closed, in_turn.closed)))
+          << schedule << how;
+      EXPECT_LE(to_seconds(decided.order),
+                1.01 * to_seconds(std::min(together.order, in_turn.order)))
+          << schedule << how;
     }
 }
 

@@ -68,7 +68,8 @@ inline Program follow(const Order& order, const ScheduleShape& shape) {
     const auto at = there.find({phase, stage, microbatch});
     if (at != there.end()) draft.wait(ref, at->second);
   };
-  for (std::size_t i = 1; i < written.size(); ++i)
+  const std::size_t all = written.size();
+  for (std::size_t i = 1; i < all; ++i)
     if (written[i].first.paired) written.push_back({written[i].first, written[i - 1].second});
   for (const auto& [a, ref] : written) {
     if (a.phase == Phase::Forward && a.stage.value > 0)
