@@ -107,6 +107,8 @@ struct CpuBackend::Impl {
             {std::move(name), std::string(reinterpret_cast<const char*>(held.data),
                                           static_cast<std::size_t>(held.bytes.value))});
     });
+    if (const OperandScales* scales = execution.scales())
+      c.parts.push_back({"largest values of operands", scales->state()});
     save(c, options.checkpoint);
   }
 
@@ -132,6 +134,12 @@ struct CpuBackend::Impl {
       std::memcpy(held.data, c.parts[next].content.data(), c.parts[next].content.size());
       ++next;
     });
+    if (OperandScales* const scales = execution.scales())
+      if (next >= c.parts.size() || !scales->restore(c.parts[next].content))
+        throw Error(Error::Kind::InvalidInput,
+                    "expected the largest values that the operands of products had in the last "
+                    "steps, found none of this model",
+                    {options.checkpoint});
     execution.scaler().restore(c.scaler);
     execution.set_updates(c.step);
     losses = c.losses;

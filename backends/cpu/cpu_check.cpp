@@ -136,15 +136,41 @@ void check_split_backward(const Workload& w, Diagnostics& found) {
     }
 }
 
+void check_narrow(const Workload& w, Diagnostics& found) {
+  const std::string math(to_string(w.layout.precision.math));
+  if (const Choice* const chosen = chosen_on(w.scenario.plan, MethodAxis::Precision)) {
+    const std::string place = "plan#/choices/" + chosen->method + "/";
+    const Params& params = chosen->params;
+    if (params.has("weights") && params.text("weights") != "bf16")
+      add_error(found,
+                "a local run keeps weights in bf16 and casts them for each product, found weights "
+                "kept in " +
+                    params.text("weights"),
+                place + "weights", "weights=bf16");
+    const std::string gathers = "gather-" + chosen->method;
+    if (w.layout.weight_shards > 1 && params.has(gathers) && params.flag(gathers))
+      add_error(found, "a local run gathers weights in bf16 and casts them for each product",
+                place + gathers, gathers + "=off");
+  }
+  if (w.layout.binding.sequence_parallel && w.layout.binding.tp > 1)
+    add_error(found,
+              "under sequence parallel a rank keeps its own tokens in " + math +
+                  " and gathers those of others, and a local run gathers what is in 16 or 32 bits",
+              "plan#/choices/tensor-parallel", "sequence-parallel=off");
+  for (const Block& block : w.scenario.model.blocks)
+    for (const Node& node : block.graph.nodes)
+      if (block.layer && node.op == &routed_matmul()) {
+        add_error(found,
+                  "a local run multiplies routed experts in fp32, bf16 or fp16, found " +
+                      node.name + " of " + block.name + " in " + math,
+                  "plan#/choices", "precision=bf16");
+        return;
+      }
+}
+
 void check_precision(const Workload& w, Diagnostics& found) {
   const Precision& p = w.layout.precision;
-  if (narrow(p.math)) {
-    add_error(
-        found,
-        "a local run multiplies in fp32, bf16 or fp16, found " + std::string(to_string(p.math)),
-        "plan#/choices", "precision=bf16");
-    return;
-  }
+  if (narrow(p.math)) check_narrow(w, found);
   for (DType type : {p.parameter, p.activation, p.gradient})
     if (type != DType::F32 && type != DType::BF16 && type != DType::F16) {
       add_error(found,

@@ -1,33 +1,136 @@
-// Products in 8 and 4 bits can be planned and priced, but no backend here executes them.
+// Products in 8 and 4 bits: they train, within the memory that their program states, alike on one
+// device and on several; what a local run does not do in them it says.
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <string>
+#include <vector>
+
 #include "backends/cpu/cpu_backend.h"
+#include "backends/cpu/execution/operand_scales.h"
 #include "backends/reference/reference_machine.h"
+#include "core/timeline/metrics.h"
+#include "tests/support/cpu_training.h"
 #include "tests/support/layers.h"
 
 namespace trainyard {
 namespace {
 
-TEST(NarrowFormats, AreRefusedWithTheFormatAndAWayOut) {
-  for (const auto& [precision, format] :
-       {std::pair{"precision=fp8", "fp8"}, std::pair{"precision=nvfp4", "nvfp4"}}) {
-    const Workload w = prepare(testing::scenario(
-        testing::gpt({.layers = 2, .hidden = 32, .heads = 2, .sequence = 8, .vocab = 64}), 1,
-        {precision}, "b200-hgx"));
+constexpr testing::GptSizes kNarrowGpt{
+    .layers = 2, .hidden = 32, .heads = 2, .sequence = 8, .vocab = 64};
+
+Training falling() {
+  Training training;
+  training.rate = 0.01;
+  training.steps = 6;
+  return training;
+}
+
+testing::CpuRun train_narrow(const std::string& precision, const testing::Settings& words,
+                             std::int64_t devices = 1) {
+  testing::Settings all = {precision, "optimizer=adamw", "global-batch=8", "micro-batch=2"};
+  all.insert(all.end(), words.begin(), words.end());
+  return testing::train_on_cpu(testing::gpt(kNarrowGpt), devices, all, falling());
+}
+
+const std::vector<std::string>& narrow_precisions() {
+  static const std::vector<std::string> list = {"precision=fp8", "precision=mxfp8",
+                                                "precision=nvfp4"};
+  return list;
+}
+
+double most_held(const MemoryWave& wave) {
+  return static_cast<double>(total(wave.samples[wave.peak].bytes).value);
+}
+
+TEST(NarrowFormats, TrainAsBf16DoesAndNotAlike) {
+  const testing::CpuRun wide = train_narrow("precision=bf16", {});
+  for (const std::string& precision : narrow_precisions()) {
+    const testing::CpuRun run = train_narrow(precision, {});
+    ASSERT_EQ(run.run.losses.size(), wide.run.losses.size());
+    const double share = precision == "precision=nvfp4" ? 0.1 : 0.03;
+    for (std::size_t i = 0; i < run.run.losses.size(); ++i)
+      EXPECT_NEAR(run.run.losses[i], wide.run.losses[i], share * wide.run.losses[i])
+          << precision << " step " << i;
+    EXPECT_NE(run.run.losses[0], wide.run.losses[0]) << precision;
+    EXPECT_EQ(train_narrow(precision, {}).run.losses, run.run.losses) << precision;
+  }
+}
+
+TEST(NarrowFormats, HoldWhatTheirProgramStates) {
+  for (const std::string& precision : narrow_precisions())
+    for (const char* recompute : {"recompute=none", "recompute=selective", "recompute=full"}) {
+      const testing::CpuRun run = train_narrow(precision, {recompute});
+      const MemoryWave predicted = memory_wave(run.run.timeline, run.program, DeviceId{0});
+      EXPECT_NEAR(most_held(run.run.waves[0]), most_held(predicted), 0.02 * most_held(predicted))
+          << precision << " " << recompute;
+    }
+}
+
+TEST(NarrowFormats, APlanTrainsAsOneDeviceDoes) {
+  for (const std::string& precision : narrow_precisions()) {
+    const testing::CpuRun one = train_narrow(precision, {});
+    for (const testing::Settings& words : {testing::Settings{"pp=2"},
+                                           {"dp=2"},
+                                           {"dp=2", "zero=1"},
+                                           {"recompute=full"},
+                                           {"pp=2", "schedule=zb-h1"}}) {
+      const bool divided = words[0] != "recompute=full";
+      const testing::CpuRun run = train_narrow(precision, words, divided ? 2 : 1);
+      ASSERT_EQ(run.run.losses.size(), one.run.losses.size());
+      for (std::size_t i = 0; i < one.run.losses.size(); ++i)
+        EXPECT_NEAR(run.run.losses[i], one.run.losses[i], 0.01 * one.run.losses[i])
+            << precision << " " << words[0] << " step " << i;
+      // Before any update all products read the same operands.
+      EXPECT_NEAR(run.run.losses[0], one.run.losses[0], 1e-6 * one.run.losses[0])
+          << precision << " " << words[0];
+    }
+  }
+}
+
+TEST(OperandScales, LookBackAsManyStepsAsTheySay) {
+  OperandScales scales(2);
+  EXPECT_EQ(scales.known(0), 0);
+  scales.see(0, 3);
+  scales.see(0, 5);
+  scales.see(0, 4);
+  EXPECT_EQ(scales.known(0), 0);
+  scales.end_step();
+  EXPECT_EQ(scales.known(0), 5);
+  EXPECT_EQ(scales.known(1), 0);
+  OperandScales other(2);
+  ASSERT_TRUE(other.restore(scales.state()));
+  EXPECT_FALSE(OperandScales(3).restore(scales.state()));
+  for (OperandScales* one : {&scales, &other}) {
+    for (std::size_t step = 1; step < OperandScales::kSteps; ++step) {
+      one->see(0, 1);
+      one->end_step();
+      EXPECT_EQ(one->known(0), 5);
+    }
+    one->see(0, 1);
+    one->end_step();
+    EXPECT_EQ(one->known(0), 1);
+  }
+}
+
+TEST(NarrowFormats, WhatIsNotDoneLocallyIsRefusedWithAWayOut) {
+  const auto refused = [](const testing::Settings& words, std::int64_t devices) {
+    const Workload w = prepare(testing::scenario(testing::gpt(kNarrowGpt), devices, words, "cpu"));
     const Program p = lower(w, {.grain = Grain::Op});
     const Training training;
-    const Diagnostics cpu = CpuBackend::check({w, p, TaskPrices{}, &training}),
-                      reference = ReferenceMachine::check(w, p);
-    ASSERT_TRUE(has_errors(cpu));
-    ASSERT_TRUE(has_errors(reference));
-    EXPECT_EQ(cpu[0].message,
-              std::string("a local run multiplies in fp32, bf16 or fp16, found ") + format);
-    EXPECT_EQ(cpu[0].fix, "precision=bf16");
-    EXPECT_EQ(
-        reference[0].message,
-        std::string("the reference computes every product in 8-byte numbers, found casts to ") +
-            format);
-  }
+    const Diagnostics found = CpuBackend::check({w, p, TaskPrices{}, &training});
+    return found.empty() ? std::string("accepted") : found[0].message + "; try " + found[0].fix;
+  };
+  EXPECT_EQ(refused({"precision=mxfp8"}, 1), "accepted");
+  EXPECT_EQ(refused({"precision=fp8", "tp=2", "sequence-parallel=on"}, 2),
+            "under sequence parallel a rank keeps its own tokens in fp8 and gathers those of "
+            "others, and a local run gathers what is in 16 or 32 bits; try sequence-parallel=off");
+  const Workload w =
+      prepare(testing::scenario(testing::gpt(kNarrowGpt), 1, {"precision=fp8"}, "cpu"));
+  const Diagnostics reference = ReferenceMachine::check(w, lower(w, {.grain = Grain::Op}));
+  ASSERT_TRUE(has_errors(reference));
+  EXPECT_EQ(reference[0].message,
+            "the reference computes every product in 8-byte numbers, found casts to fp8");
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include "backends/cpu/time/cpu_clock.h"
 #include "backends/executable.h"
 #include "core/base/random.h"
+#include "core/methods/precision/narrow_products.h"
 #include "core/model/ops.h"
 #include "core/training/delayed_update.h"
 
@@ -336,7 +337,7 @@ void Rehearsal::run(const Took& took) {
 }
 
 void Rehearsal::run_pass(Kind& kind, Layer& layer, const BodyOp& op, const Took& took) {
-  if (op.communication || !op.node.valid()) return;
+  if (op.communication || !op.node.valid() || is_cast(op)) return;
   const Graph& graph = *kind.graph;
   const Node& node = graph[op.node];
   const bool forward = op.pass == Pass::Forward;

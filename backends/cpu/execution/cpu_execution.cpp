@@ -74,6 +74,7 @@ CpuExecution::CpuExecution(const RunPlan& plan, const Training& training, const 
   together_ = !plan.asynchronous && (training.clip > 0 || scales_loss_ || has_partial_ ||
                                      !tied_.empty() || (rule_->needs_norms() && divided));
   find_rules();
+  find_narrow();
   make_state();
 }
 
@@ -246,7 +247,12 @@ void CpuExecution::begin_repetition(int repetition) {
   stage_data();
 }
 
-void CpuExecution::end_repetition(int) { updates_ += plan_.asynchronous ? plan_.program.steps : 1; }
+// An asynchronous run has no moment at which all stages have ended a step: its tensors are scaled
+// by their own largest values.
+void CpuExecution::end_repetition(int) {
+  updates_ += plan_.asynchronous ? plan_.program.steps : 1;
+  if (scales_ != nullptr && !plan_.asynchronous) scales_->end_step();
+}
 
 // Peers of a synchronous step share what their data rank reads; those of an asynchronous run are
 // not in step.

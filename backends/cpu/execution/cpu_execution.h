@@ -12,9 +12,11 @@
 #include "backends/cpu/cpu_run.h"
 #include "backends/cpu/execution/device_state.h"
 #include "backends/cpu/execution/execution.h"
+#include "backends/cpu/execution/operand_scales.h"
 #include "core/methods/precision/update_rule.h"
 #include "core/training/data_source.h"
 #include "core/training/delayed_update.h"
+#include "core/training/narrow_format.h"
 #include "core/training/optimizer_step.h"
 #include "core/training/training.h"
 
@@ -48,6 +50,8 @@ class CpuExecution final : public Execution {
   std::int64_t updates() const { return updates_; }
   void set_updates(std::int64_t n) { updates_ = first_update_ = n; }
   LossScaler& scaler() { return scaler_; }
+  /// Null unless products are in 8 or 4 bits.
+  OperandScales* scales() { return scales_.get(); }
   double gradient_norm() const { return gradient_norm_; }
   bool skipped() const { return skip_; }
   /// For asynchronous programs: called with the number of each step once its last loss is known, by
@@ -114,6 +118,11 @@ class CpuExecution final : public Execution {
   void deliver_side(const At&, std::size_t layer, Flight&);
   void deliver_side_gradient(const At&, std::size_t layer, Flight&);
 
+  // Defined in cpu_narrow.cpp.
+  void find_narrow();
+  bool is_narrow(const LayerLayout&, const Node&) const;
+  void run_narrow(const At&, std::size_t layer, Flight&, const KernelRun&, const KernelCall&);
+
   // Defined in cpu_exchange.cpp.
   void send(const At&);
   void reduce_tensor(const At&, std::span<const int> members);
@@ -171,6 +180,9 @@ class CpuExecution final : public Execution {
   std::int64_t average_every_ = 0;        // cycles between averages of the waves' own weights
   std::vector<UpdateRule> rules_;         // by place; empty for synchronous programs
   LossScaler scaler_;
+  const NarrowScaling* narrow_ = nullptr;  // of products in 8 or 4 bits
+  std::unique_ptr<OperandScales> scales_;
+  std::vector<std::size_t> first_scale_;  // by layer of the model
   bool scales_loss_ = false, together_ = false, has_partial_ = false;
   std::vector<std::vector<TiedTensor>> tied_;  // tensors that stages share: the owner first
   std::int64_t updates_ = 0;                   // done so far

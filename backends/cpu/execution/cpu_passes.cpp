@@ -78,6 +78,7 @@ void CpuExecution::end(InstructionId id, int peer) {
       const std::size_t layer = plan_.layer_of(a.task.layer);
       Flight& f = a.device.flight(a.place, a.microbatch);
       if (op.last && a.task.list == BodyList::Forward) {
+        for (NarrowCopy& copy : f.layers[layer].narrow) copy.wide = {};
         deliver_side(a, layer, f);
         deliver_output(a, layer, f);
         const std::int32_t later = a.microbatch + staged_microbatches_;
@@ -235,7 +236,11 @@ void CpuExecution::run(const At& a, std::size_t l, Flight& f, const KernelRun& r
       f.statistics.resize(static_cast<std::size_t>(rows * kVocabStatistics));
       return vocab_statistics(call, f.statistics.data());
     }
-    run_kernel(call, run.pass);
+    const PlacedLayer& placed = plan_.places[a.place].layers[l];
+    if (is_narrow(plan_.layouts[static_cast<std::size_t>(placed.layout)], call.node))
+      run_narrow(a, l, f, run, call);
+    else
+      run_kernel(call, run.pass);
     if (run.pass == Pass::Forward && loss != nullptr && a.task.list == BodyList::Forward)
       end_loss(a, *loss);
   });

@@ -50,6 +50,7 @@ Flight& DeviceState::flight(std::size_t place, std::int32_t microbatch) {
     const Body& body = *plan_.layouts[static_cast<std::size_t>(p.layers[l].layout)].body;
     flight->layers[l].saved.resize(body.saved.size());
     flight->layers[l].transients.resize(body.transients.size());
+    flight->layers[l].narrow.resize(body.saved.size());
   }
   return *flight;
 }
@@ -148,6 +149,11 @@ bool DeviceState::adopt_arrived(std::size_t place, std::int32_t microbatch, Buff
             (operand.where == Operand::Where::Transient && buffer.holds == Holds::Transient));
   };
   Arrival* way = nullptr;
+  Bytes own = buffer.bytes;  // of the tensor without its narrow copy
+  if (buffer.holds == Holds::Saved)
+    if (const TensorId kept = layout.body->saved[static_cast<std::size_t>(buffer.item)].tensor;
+        kept.valid())
+      own = layout.local[kept.value].bytes();
   if (is(layout.side)) way = &layer.side;
   if (is(layout.input)) way = &layer.input;
   if (is(layout.side_gradient)) way = &layer.side_gradient;
@@ -156,6 +162,14 @@ bool DeviceState::adopt_arrived(std::size_t place, std::int32_t microbatch, Buff
   Allocation* from = way != nullptr && way->held ? &way->held : nullptr;
   if (buffer.holds == Holds::Unreduced && buffer.item > 0 && layer.unreduced)
     from = &layer.unreduced;
+  // A layer that also keeps its input narrow has room for both.
+  if (way != nullptr && from != nullptr && from->bytes < buffer.bytes) {
+    layer.unpacked.assign(from->data, from->data + from->bytes.value);
+    arena_.release(*from);
+    --flight(place, microbatch).held;
+    way->lent = layer.unpacked.data();
+    from = nullptr;
+  }
   if (from != nullptr) {
     arena_.rename(*from, id, microbatch);
     into = *from;
@@ -170,7 +184,7 @@ bool DeviceState::adopt_arrived(std::size_t place, std::int32_t microbatch, Buff
     begin_side_gradient(flight(place, microbatch), layer, layout, into);
   else
     std::memcpy(into.data, std::exchange(way->lent, nullptr),
-                static_cast<std::size_t>(into.bytes.value));
+                static_cast<std::size_t>(std::min(into.bytes, own).value));
   return true;
 }
 
@@ -212,6 +226,18 @@ void DeviceState::take(std::size_t place, std::int32_t microbatch, const Task& t
       adopt_arrived(place, microbatch, id, into))
     return;
   into = arena_.allocate(id, microbatch, needed(place, microbatch, task, buffer));
+  if (buffer.holds == Holds::Saved) {
+    const std::size_t l = plan_.layer_of(buffer.layer);
+    const auto item = static_cast<std::size_t>(buffer.item);
+    const LayerLayout& layout =
+        plan_.layouts[static_cast<std::size_t>(plan_.places[place].layers[l].layout)];
+    if (layout.kept_narrow[item])
+      flight(place, microbatch)
+          .layers[l]
+          .narrow[item]
+          .wide.resize(static_cast<std::size_t>(
+              layout.local[layout.body->saved[item].tensor.value].bytes().value));
+  }
   ++flight(place, microbatch).held;
   if (buffer.holds == Holds::Unreduced)
     std::memset(into.data, 0, static_cast<std::size_t>(into.bytes.value));
@@ -250,7 +276,10 @@ void DeviceState::give_back(std::size_t place, std::int32_t microbatch, const Ta
   Allocation& held = slot(place, microbatch, task, buffer, false);
   if (!held || held.buffer != id) return;  // handed on to the next layer
   arena_.release(held);
-  --flight(place, microbatch).held;
+  Flight& f = flight(place, microbatch);
+  --f.held;
+  if (buffer.holds == Holds::Saved)
+    f.layers[plan_.layer_of(buffer.layer)].narrow[static_cast<std::size_t>(buffer.item)] = {};
 }
 
 void DeviceState::exchange(Allocation& a, Allocation& b) {
@@ -280,6 +309,10 @@ TensorView DeviceState::view(std::size_t place, std::size_t l, Flight& f,
   const auto index = static_cast<std::size_t>(operand.index);
   if (operand.where == Operand::Where::Saved) {
     view.data = layer.saved[index].data;
+    if (layout.kept_narrow[index]) {
+      std::vector<std::byte>& wide = layer.narrow[index].wide;
+      view.data = wide.empty() ? nullptr : wide.data();
+    }
     return view;
   }
   view.data = layer.transients[index].data;

@@ -19,9 +19,17 @@ struct Arrival {
   const std::byte* lent = nullptr;  // instead, if it lies where its maker keeps it
 };
 
+/// A tensor that is kept in 8 or 4 bits, whose codes lie where the program keeps it.
+struct NarrowCopy {
+  std::vector<std::byte> wide;  // as its op writes it and forward reads it; the ledger has it not,
+                                // because a device casts it before it reaches memory
+  std::vector<float> scales;    // empty: it has no codes yet
+};
+
 /// What one layer holds for a microbatch in flight.
 struct LayerFlight {
   std::vector<Allocation> saved, transients;  // by index in the body
+  std::vector<NarrowCopy> narrow;             // by index in the body's saved
   Allocation gathered;                        // its full parameters (ZeRO 3)
   Allocation unreduced, scattering;           // its full gradients (ZeRO 2 and 3)
   Arrival input, side;                        // from the layer before

@@ -8,6 +8,7 @@
 #include "backends/cpu/kernels/kernel.h"
 #include "backends/executable.h"
 #include "core/methods/layers/transients.h"
+#include "core/methods/precision/narrow_products.h"
 #include "core/model/ops.h"
 #include "core/model/reference.h"
 
@@ -170,6 +171,7 @@ class Finder {
       collective(op, at, backward, made);
       return made;
     }
+    if (is_cast(op)) return made;  // the product casts its operands itself
     for (TensorId in : graph_[op.node].inputs) make_value(in, at, backward, made.runs);
     made.runs.push_back(run_forward(op.node.value, at, backward));
     return made;
@@ -288,6 +290,7 @@ class Finder {
   OpRun backward_op(std::size_t at) {
     const BodyOp& op = body_.backward[at];
     OpRun made;
+    if (is_cast(op)) return made;
     const Node& node = graph_[op.node];
     for (TensorId in : node.inputs)
       if (saved(in, true).there()) make_value(in, at, true, made.runs);
@@ -337,6 +340,9 @@ LayerLayout layer_layout(const Workload& w, const Body& body, bool first_block) 
   layout.at_experts = copies_of_tokens(*layout.graph);
   layout.local = views(*layout.graph, w.layout, false);
   layout.whole = views(*layout.graph, w.layout, true);
+  for (const SavedTensor& saved : body.saved)
+    layout.kept_narrow.push_back(saved.tensor.valid() &&
+                                 saved.bytes < layout.local[saved.tensor.value].bytes());
   return layout;
 }
 

@@ -14,10 +14,6 @@ constexpr std::int64_t kBf16 = 2;
 // A tensor is cast once for each product that reads it.
 constexpr std::int64_t kCopies = 2;
 
-bool multiplies(const Node& node) {
-  return node.op->name == "matmul" || node.op->name == "routed_matmul";
-}
-
 // Returns the bytes of an operand in the narrow format, given its bytes in bf16.
 Bytes narrowed(DType format, Bytes bf16) { return narrow_bytes(format, bf16.value / kBf16); }
 
@@ -73,7 +69,8 @@ class Rewriter {
   std::vector<BodyOp> with_casts(std::vector<BodyOp> ops) {
     std::vector<BodyOp> all;
     for (BodyOp& op : ops) {
-      if (!op.communication && op.work.kind == WorkKind::Product && multiplies(graph_[op.node])) {
+      if (!op.communication && op.work.kind == WorkKind::Product &&
+          multiplies_narrow(graph_[op.node])) {
         if (const Work work = cast_before(op); work.read.value > 0) {
           BodyOp cast;
           cast.name = "cast " + op.name;
@@ -99,7 +96,8 @@ class Rewriter {
     for (const Node& node : graph_.nodes)
       for (const Saved& saved : node.op->saved(
                {graph_, node, layout_.binding, layout_.precision, layout_.flash_attention}))
-        if (saved.tensor.valid()) (multiplies(node) ? products : others).insert(saved.tensor);
+        if (saved.tensor.valid())
+          (multiplies_narrow(node) ? products : others).insert(saved.tensor);
     for (SavedTensor& saved : body_.saved) {
       if (!saved.tensor.valid() || !products.contains(saved.tensor)) continue;
       const Bytes copy = narrowed(how_.format, saved.bytes);
@@ -140,6 +138,12 @@ void compute_in_bf16(std::vector<BodyOp>& ops) {
 }
 
 }  // namespace
+
+bool is_cast(const BodyOp& op) { return op.pass_name == kNarrowProductsName; }
+
+bool multiplies_narrow(const Node& node) {
+  return node.op->name == "matmul" || node.op->name == "routed_matmul";
+}
 
 Bytes narrow_bytes(DType format, std::int64_t elements) {
   const std::int64_t bits_of_32 = format == DType::F4 ? 144 : format == DType::F8Block ? 264 : 256;

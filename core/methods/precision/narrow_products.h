@@ -39,6 +39,10 @@ std::string gradient(const Params&);
 Diagnostics check_block_scales(const Device&, std::string_view method);
 /// Sets bf16, with products and the device's peak in the narrow format.
 void arrange_narrow(Layout& layout, DType format, const std::string& gradient);
+/// Returns whether an op casts the operands of the product after it.
+bool is_cast(const BodyOp&);
+/// Returns whether ops of the node's kind are multiplied narrow, within layers.
+bool multiplies_narrow(const Node&);
 void rewrite_narrow(Body& body, const Layout& layout, const Scenario& scenario,
                     const NarrowProducts& how);
 

@@ -1,0 +1,44 @@
+// Delayed scaling: the scale of an operand in 8 bits follows from the largest size that its tensor
+// had in the last steps, because a cast that needs no pass of its own cannot know the present one.
+// All devices, replicas and microbatches of a step share what they have seen, so that a plan does
+// not change a scale. In the first step a tensor's own largest size stands in.
+//
+// Micikevicius et al., "FP8 Formats for Deep Learning", 2022; Transformer Engine, "DelayedScaling".
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace trainyard {
+
+class OperandScales {
+ public:
+  static constexpr std::size_t kSteps = 16;  // that a scale looks back
+
+  explicit OperandScales(std::size_t operands)
+      : seen_(operands), known_(operands, 0), history_(operands * kSteps, 0) {}
+
+  /// The largest size in the last steps; 0 if there is none. It stays the same until end_step().
+  float known(std::size_t operand) const { return known_[operand]; }
+  /// May be called by any thread.
+  void see(std::size_t operand, float size);
+  /// Called between steps, by one thread.
+  void end_step();
+
+  /// What the next steps depend on, as bytes; restore() returns false if they are not of as many
+  /// operands.
+  std::string state() const;
+  bool restore(std::string_view);
+
+ private:
+  void find_known();
+
+  std::vector<std::atomic<std::uint32_t>> seen_;  // as bits, whose order is that of the sizes
+  std::vector<float> known_, history_;            // history_: by operand, then step modulo kSteps
+  std::uint64_t steps_ = 0;
+};
+
+}  // namespace trainyard
