@@ -146,11 +146,11 @@ void check_narrow(const Workload& w, Diagnostics& found) {
                 "a local run keeps weights in bf16 and casts them for each product, found weights "
                 "kept in " +
                     params.text("weights"),
-                place + "weights", "weights=bf16");
+                place + "weights", chosen->method + ".weights=bf16");
     const std::string gathers = "gather-" + chosen->method;
     if (w.layout.weight_shards > 1 && params.has(gathers) && params.flag(gathers))
       add_error(found, "a local run gathers weights in bf16 and casts them for each product",
-                place + gathers, gathers + "=off");
+                place + gathers, chosen->method + "." + gathers + "=off");
   }
   if (w.layout.binding.sequence_parallel && w.layout.binding.tp > 1)
     add_error(found,

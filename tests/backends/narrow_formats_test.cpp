@@ -132,12 +132,18 @@ TEST(NarrowFormats, WhatIsNotDoneLocallyIsRefusedWithAWayOut) {
     const Program p = lower(w, {.grain = Grain::Op});
     const Training training;
     const Diagnostics found = CpuBackend::check({w, p, TaskPrices{}, &training});
-    return found.empty() ? std::string("accepted") : found[0].message + "; try " + found[0].fix;
+    return found.empty() ? std::string("accepted") : found.back().message + "; try " + found.back().fix;
   };
   EXPECT_EQ(refused({"precision=mxfp8"}, 1), "accepted");
   EXPECT_EQ(refused({"precision=fp8", "tp=2", "sequence-parallel=on"}, 2),
             "under sequence parallel a rank keeps its own tokens in fp8 and gathers those of "
             "others, and a local run gathers what is in 16 or 32 bits; try sequence-parallel=off");
+  EXPECT_EQ(refused({"precision=fp8", "fp8.weights=fp8"}, 1),
+            "a local run keeps weights in bf16 and casts them for each product, found weights kept "
+            "in fp8; try fp8.weights=bf16");
+  EXPECT_EQ(refused({"precision=mxfp8", "zero=3", "dp=2", "mxfp8.gather-mxfp8=on"}, 2),
+            "a local run gathers weights in bf16 and casts them for each product; try "
+            "mxfp8.gather-mxfp8=off");
   const Workload w =
       prepare(testing::scenario(testing::gpt(kNarrowGpt), 1, {"precision=fp8"}, "cpu"));
   const Diagnostics reference = ReferenceMachine::check(w, lower(w, {.grain = Grain::Op}));
