@@ -594,13 +594,14 @@ constexpr Row kRows[] = {
     {.id = "cpu", .name = "a core of this machine", .vendor = "local", .year = 2026,
      .memory = 1073741824, .memory_kind = "arena", .memory_bandwidth = 37e9,
      .peaks = {{DType::F64, 131e9}, {DType::F32, 262e9}, {DType::F16, 262e9},
-               {DType::BF16, 262e9}, {DType::F8, 262e9}, {DType::F4, 262e9}},
+               {DType::BF16, 262e9}, {DType::F8, 40e9}, {DType::F4, 40e9}},
      .scale_up = 18.5e9, .scale_up_kind = "copies between arenas", .topology = Topology::Switch,
      .dimensions = 0, .domain = 256, .host_link = 18.5e9, .network_gbit = 148, .watts = 0,
      .price_source = "no price noted",
      .source = "measured on one AVX-512 core, 2026-11: products of 262 GFLOP/s in 4-byte floats, in "
-               "which formats of 16, 8 and 4 bits compute too, copies that read and write 37 GB/s; "
-               "memory is what a virtual device is given unless memory= or --memory-limit says more; "
+               "which 16-bit formats compute too; 40 GFLOP/s where software rounds operands to 8 or "
+               "4 bits; copies that read and write 37 GB/s; memory is what a virtual device is given "
+               "unless memory= or --memory-limit says more; "
                "\"trainyard calibrate\" measures the machine at hand",
      .family = Family::LocalCore, .units = 1},
 };
