@@ -132,7 +132,8 @@ TEST(NarrowFormats, WhatIsNotDoneLocallyIsRefusedWithAWayOut) {
     const Program p = lower(w, {.grain = Grain::Op});
     const Training training;
     const Diagnostics found = CpuBackend::check({w, p, TaskPrices{}, &training});
-    return found.empty() ? std::string("accepted") : found.back().message + "; try " + found.back().fix;
+    return found.empty() ? std::string("accepted")
+                         : found.back().message + "; try " + found.back().fix;
   };
   EXPECT_EQ(refused({"precision=mxfp8"}, 1), "accepted");
   EXPECT_EQ(refused({"precision=fp8", "tp=2", "sequence-parallel=on"}, 2),
