@@ -2,6 +2,7 @@
 // given too.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -123,6 +124,15 @@ inline void start_as(const CpuRun& run, ReferenceOptions& options) {
       fill(float{});
     return made;
   };
+}
+
+/// How far a measured peak may be from the one that its own timeline tells, because at one instant
+/// a message may be taken before another is handed on or after it.
+inline double largest_message(const Program& program) {
+  Bytes largest{};
+  for (const Buffer& buffer : program.buffers)
+    if (buffer.holds == Holds::Message) largest = std::max(largest, buffer.bytes);
+  return static_cast<double>(largest.value);
 }
 
 }  // namespace trainyard::testing
