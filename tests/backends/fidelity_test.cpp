@@ -109,7 +109,8 @@ TEST(Fidelity, ClosedFormAgreesWithOrderGrain) {
         << in_words(w.scenario) << "\nclosed form " << to_seconds(estimate_step(w, *cost).step)
         << " s, order grain " << to_seconds(shared) << " s";
   }
-  EXPECT_LE(beyond, contended / 30 + 1);
+  // The few scenarios of a sanitized run may have one more than all have on average.
+  EXPECT_LE(beyond, contended / 30 + (testing::sanitized() ? 2 : 1));
   print("closed form against order grain, step time", table);
   std::printf(
       "  links are shared by more than 0.1 %% of the step in %d of %llu; %d of these are apart by "
