@@ -77,7 +77,7 @@ inline Model tiny_transformer(const TinyTransformer& tiny = {}) {
 }
 
 /// As small: a BERT, whose norms come after what they add up.
-inline Model tiny_encoder(int layers) {
+inline Model tiny_encoder(int layers, EncoderHead head = EncoderHead::MaskedTokens) {
   TransformerSpec spec = family_spec("bert");
   spec.name = "tiny bert";
   spec.layers = layers;
@@ -86,7 +86,7 @@ inline Model tiny_encoder(int layers) {
   spec.ffn = 6;
   spec.vocab = 7;
   spec.sequence = 5;
-  return build_encoder(spec, EncoderHead::MaskedTokens);
+  return build_encoder(spec, head);
 }
 
 /// As small: an encoder and a decoder of so many layers each, of family transformer or t5.
