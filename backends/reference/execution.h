@@ -16,7 +16,8 @@ class ReferenceExecution {
   ReferenceRun run();
 
  private:
-  /// What layers hand on: the output and the side input, or the gradients of input and side input.
+  /// A layer hands these on: forward its output and the side input, backward the gradients of its
+  /// input and of the side input.
   struct Activations {
     Value main, side;
   };

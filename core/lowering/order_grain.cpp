@@ -55,8 +55,9 @@ class OrderGrain final : public PhaseWriter {
     if (arriving) lead = chain(to.gather, stage.gather_last, before, add);
     Refs ready = start;
     ready.add(lead);
-    // What the second action of a pair sends comes first, beside what the first one computes, so
-    // that each hides the other's messages although an action is one computation here.
+    // The second action of a pair sends its messages while the first one computes, and computes
+    // after that, so that each hides the other's messages although an action is one computation
+    // here.
     Ref hidden;
     if (action.paired) {
       hidden = chain(to.comm, tasks.blocking, start, add);

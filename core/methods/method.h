@@ -96,8 +96,8 @@ struct HeldMoment {
   std::vector<Running> running;   // these run at such a moment, but only one at a time
 };
 
-/// What running pairs together does on one device in a step: how much of the blocking communication
-/// it hides, and by how much forwards and backwards compute longer beside it.
+/// The effect of pairs on one device in a step: they hide that much of the blocking communication,
+/// and forwards and backwards compute longer by that much beside it.
 struct PairedTime {
   Duration hidden{}, forward{}, backward{};
 };

@@ -63,7 +63,8 @@ class TrainingJob {
   ~TrainingJob();
 
   const ExperimentPtr& predicted() const { return predicted_; }
-  /// Of the scenario: see wave_study.h.
+  /// Returns what the waves of the scenario's device would hold if they were aligned, as
+  /// aligned_peak() of wave_study.h finds it; nothing where no waves share a device.
   std::optional<Bytes> aligned_peak() const { return aligned_peak_; }
   /// Returns whether the prediction fits in its devices' memory; its verdict says what is lacking.
   bool fits() const { return predicted_->result.verdict.fits; }

@@ -65,7 +65,8 @@ void CpuExecution::sum_partial_gradients() {
   }
 }
 
-// Of the ranks that hold the same gradients of a part of a parameter, only the first counts.
+// Several ranks may hold the same gradients of a part of a parameter; the norm takes them from the
+// first of these ranks only.
 bool CpuExecution::counts(std::size_t norm, int peer) const {
   const PlacedParameter& p = *parameter_of_[norm];
   const Peers& peers = plan_.peers;

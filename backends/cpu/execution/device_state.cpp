@@ -98,9 +98,8 @@ Allocation& DeviceState::slot(std::size_t place, std::int32_t microbatch, const 
   }
 }
 
-// What leaves a stage leaves in one piece: the output (or the gradient of the input), and behind it
-// the side input (or its gradient). A tensor of two pieces gives way before its parts take their
-// places, as the program says.
+// A stage sends one message: its output (or the gradient of its input), and behind it the side
+// input (or its gradient). The program releases the message before its two parts take their places.
 void DeviceState::unpack(Flight& f, LayerFlight& layer, const LayerLayout& layout) {
   const auto part = [&](Arrival& first, const Operand& operand, Arrival& second) {
     if (!first.held || !operand.there()) return;

@@ -100,7 +100,7 @@ class DeviceState {
   void give_back(std::size_t place, std::int32_t microbatch, const Task&, BufferId);
 
   /// Gives the place of copies of tokens room for `bytes`, or for what is planned if that is more.
-  /// What it holds is lost.
+  /// Makes the allocation at least that large; the numbers in it are lost.
   void make_room(Allocation&, Bytes bytes);
   /// The tensor, as many rows of it as there are at this device's experts.
   TensorView at_experts(TensorView, const LayerFlight&) const;

@@ -28,8 +28,8 @@ class OperandScales {
   /// Called between steps, by one thread.
   void end_step();
 
-  /// What the next steps depend on, as bytes; restore() returns false if they are not of as many
-  /// operands.
+  /// Returns as bytes what the next steps depend on. restore() takes these bytes again; it returns
+  /// false if they are of another number of operands.
   std::string state() const;
   bool restore(std::string_view);
 

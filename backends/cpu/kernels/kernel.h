@@ -47,8 +47,8 @@ struct FactView {
   Bytes bytes{};
 };
 
-/// Which experts the tokens of a layer go to, which no tensor of the graph says: the router's
-/// forward chooses, and the ops after it read.
+/// A Routing says to which experts the tokens of a layer go. No tensor of the graph says it: the
+/// router's forward chooses the experts, and the ops after it read the choice here.
 struct Routing {
   std::vector<std::int32_t> chosen;  // by copy of a token, in the order of the tokens: its expert
   std::vector<std::int32_t> held;    // by row at this device's experts, counted from the first one

@@ -13,8 +13,9 @@ namespace trainyard {
 struct NarrowOperands {
   enum Which : std::uint8_t { Input, Weight, Gradient };
   const NarrowScaling& scaling;
-  // By operand: the largest size of an element as earlier steps say it (0 = none, its own is taken)
-  // and as this call has seen it (0 = not read).
+  // By operand: `known` is the largest absolute value of an element in earlier steps (0 = there
+  // were none, and the call takes the operand's own); `seen` is the largest that this call has read
+  // (0 = it has not read the operand).
   std::array<float, 3> known{}, seen{};
   /// Where the input's codes for the weight gradient are kept, and their scales: forward writes
   /// them. Null: the weight gradient casts the input itself.

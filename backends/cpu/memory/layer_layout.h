@@ -68,8 +68,8 @@ struct LayerLayout {
   std::vector<std::uint32_t> data_at;              // op of forward that first reads data[i]
   std::int32_t last_weight = -1;  // op of backward that completes a microbatch's gradients
 
-  /// Whether the node sees the copies of tokens that came to this device's experts, and not those
-  /// of its own tokens, as dispatch and combine do.
+  /// Returns whether the node reads the copies of tokens that came to this device's experts.
+  /// Dispatch and combine read the copies of the device's own tokens instead.
   bool seen_at_experts(const Node& node, TensorId tensor) const {
     return node.split != TensorSplit::Routed && at_experts[tensor.value];
   }

@@ -33,7 +33,8 @@ TRAINYARD_VECTORISED float dot_row(std::int64_t n, const float* x, const float* 
 
 // --- router ---
 
-// Of equals the first is chosen, as in the reference.
+// Chooses the experts with the highest scores; among equal scores it takes the first, as the
+// reference does.
 void choose(std::int64_t n, const float* probabilities, const float* bias,
             std::span<std::int32_t> chosen) {
   const auto merit = [&](std::int32_t e) {
