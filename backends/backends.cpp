@@ -29,6 +29,18 @@ constexpr BackendEntry kBackends[] = {
      .open = [](const BackendJob& job, const CpuOptions& options) -> std::unique_ptr<Backend> {
        return std::make_unique<CpuBackend>(job, options);
      }},
+    {.name = "mpi",
+     .summary = "Trains as cpu does, over the processes that mpirun or srun started: a message "
+                "where two devices are of two processes.",
+     .needs = "a program at op grain, training and data, and at least as many devices as processes",
+     .trains = true,
+     .measures = true,
+     .check = CpuBackend::check,
+     .open = [](const BackendJob& job, const CpuOptions& options) -> std::unique_ptr<Backend> {
+       CpuOptions own = options;
+       own.mode = RunMode::WallClock;  // processes have no virtual time in common
+       return std::make_unique<CpuBackend>(job, own, "mpi");
+     }},
     {.name = "reference",
      .summary = "Trains on one core in 8-byte numbers, slow and exact; measures no time.",
      .needs = "a program at op grain without tp, cp and ep, sgd or momentum at a constant rate, "
@@ -56,12 +68,11 @@ const BackendEntry& training_backend(std::string_view name, const Place& place) 
                             name),
                 place);
   }
-  // Names of the command line's contract that this program does not have.
-  if (name == "vulkan" || name == "mpi")
+  // A name of the command line's contract that this program does not have.
+  if (name == "vulkan")
     throw Error(Error::Kind::Unsupported,
-                fmt::format("this program was built without the backend \"{}\"; \"cpu\" trains on "
-                            "this machine",
-                            name),
+                "this program was built without the backend \"vulkan\"; \"cpu\" trains on this "
+                "machine",
                 place);
   throw Error(Error::Kind::InvalidInput,
               fmt::format("expected {}, found \"{}\"{}", fmt::join(names, " or "), name,

@@ -11,9 +11,9 @@
 #include "app/cli/interrupt.h"
 #include "app/cli/printable_stream.h"
 #include "app/cli/topics.h"
+#include "backends/mpi/launch.h"
 #include "core/base/error.h"
 #include "core/base/nearest.h"
-#include "planners/plans/mpi_ranks.h"
 
 namespace trainyard {
 namespace {

@@ -5,9 +5,13 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
+#include <map>
 #include <numeric>
+#include <optional>
+#include <string_view>
 
 #include "backends/cpu/execution/cpu_execution.h"
+#include "backends/cpu/execution/gather_run.h"
 #include "backends/cpu/time/cpu_clock.h"
 #include "backends/cpu/time/virtual_time.h"
 #include "core/base/error.h"
@@ -38,7 +42,28 @@ Training with_loss_scale(Training training, const Plan& plan) {
   return training;
 }
 
-bool exists(const std::string& path) { return std::filesystem::exists(path); }
+constexpr std::string_view kLargestValues = "largest values of operands";
+
+// The file is the first process's; what it says goes to all. Nothing if there is none.
+std::optional<Checkpoint> checkpoint_to_resume(const CpuOptions& options) {
+  if (!options.resume || options.checkpoint.empty()) return std::nullopt;
+  const bool exists = std::filesystem::exists(options.checkpoint);
+  if (options.processes == nullptr) {
+    if (!exists) return std::nullopt;
+    return load_checkpoint(options.checkpoint);
+  }
+  std::string found, wrong;
+  if (options.processes->rank() == 0 && exists) try {
+      found = to_bytes(load_checkpoint(options.checkpoint));
+    } catch (const Error& error) {
+      wrong = error.what();
+    }
+  found = options.processes->all_gather(found).front();
+  wrong = options.processes->all_gather(wrong).front();
+  if (!wrong.empty()) throw Error(Error::Kind::InvalidInput, wrong, {options.checkpoint});
+  if (found.empty()) return std::nullopt;
+  return parse_checkpoint(found, options.checkpoint);
+}
 
 }  // namespace
 
@@ -51,6 +76,7 @@ struct CpuBackend::Impl {
         options(o),
         plan(workload, program),
         execution(plan, training, options, *job.data),
+        processes(options.processes),
         driver(options.mode == RunMode::VirtualTime
                    ? virtual_time_driver(job.prices, options.processor_time ? options.processor_time
                                                                             : thread_processor_time)
@@ -70,16 +96,20 @@ struct CpuBackend::Impl {
   CpuOptions options;
   RunPlan plan;
   CpuExecution execution;
+  Processes* processes;
   std::unique_ptr<Driver> driver;
   std::vector<double> losses;  // by step
   std::int64_t first_step = 0;
 
-  // Calls f(name, allocation) for everything that is needed to resume a run.
+  bool first_process() const { return processes == nullptr || processes->rank() == 0; }
+
+  // Calls f(name, allocation) for everything that is needed to resume a run and is held here.
   template <class F>
   void each_state(F&& f) {
     for (std::size_t at = 0; at < plan.places.size(); ++at)
       for (int peer = 0; peer < execution.peers(); ++peer) {
         const DeviceId device = plan.places[at].device;
+        if (!execution.holds(device, peer)) continue;
         StageState& stage = execution.state(device, peer).stage(at);
         for (std::size_t i = 0; i < stage.weights.size(); ++i)
           f(part_name("weights", device, peer, at, i), stage.weights[i]);
@@ -93,6 +123,8 @@ struct CpuBackend::Impl {
 
   void write_checkpoint() {
     if (options.checkpoint.empty()) return;
+    execution.fetch_state();
+    if (!first_process()) return;
     Checkpoint c;
     c.program = digest(program);
     c.scenario = workload.scenario.model.name + " on " + workload.scenario.cluster.name;
@@ -108,7 +140,7 @@ struct CpuBackend::Impl {
                                           static_cast<std::size_t>(held.bytes.value))});
     });
     if (const OperandScales* scales = execution.scales())
-      c.parts.push_back({"largest values of operands", scales->state()});
+      c.parts.push_back({std::string(kLargestValues), scales->state()});
     save(c, options.checkpoint);
   }
 
@@ -118,32 +150,47 @@ struct CpuBackend::Impl {
                 options.checkpoint);
     expect_same_training(c, checkpoint_settings(training, data), training.steps,
                          options.checkpoint);
-    std::size_t next = 0;
+    std::map<std::string_view, const std::string*> parts;
+    for (const CheckpointPart& part : c.parts) parts[part.name] = &part.content;
     each_state([&](const std::string& name, Allocation& held) {
       if (!held) return;
-      const bool fits = next < c.parts.size() && c.parts[next].name == name &&
-                        c.parts[next].content.size() == static_cast<std::size_t>(held.bytes.value);
-      if (!fits)
+      const auto part = parts.find(name);
+      if (part == parts.end() || part->second->size() != static_cast<std::size_t>(held.bytes.value))
         throw Error(
             Error::Kind::InvalidInput,
             "expected \"" + name + "\" of " + std::to_string(held.bytes.value) + " bytes, found " +
-                (next < c.parts.size() ? "\"" + c.parts[next].name + "\" of " +
-                                             std::to_string(c.parts[next].content.size()) + " bytes"
-                                       : std::string("no more parts")),
+                (part == parts.end() ? std::string("none")
+                                     : std::to_string(part->second->size()) + " bytes of it"),
             {options.checkpoint});
-      std::memcpy(held.data, c.parts[next].content.data(), c.parts[next].content.size());
-      ++next;
+      std::memcpy(held.data, part->second->data(), part->second->size());
     });
-    if (OperandScales* const scales = execution.scales())
-      if (next >= c.parts.size() || !scales->restore(c.parts[next].content))
+    if (OperandScales* const scales = execution.scales()) {
+      const auto part = parts.find(kLargestValues);
+      if (part == parts.end() || !scales->restore(*part->second))
         throw Error(Error::Kind::InvalidInput,
                     "expected the largest values that the operands of products had in the last "
                     "steps, found none of this model",
                     {options.checkpoint});
+    }
     execution.scaler().restore(c.scaler);
     execution.set_updates(c.step);
     losses = c.losses;
     first_step = c.step;
+  }
+
+  // Processes end a step together, and when one is asked to stop, all do.
+  bool any(bool here) const {
+    if (processes == nullptr) return here;
+    double asked = here ? 1 : 0;
+    processes->sum({&asked, 1});
+    return asked > 0;
+  }
+  Duration longest(Duration here) const {
+    if (processes == nullptr) return here;
+    std::int64_t most = here.count();
+    for (const std::string& one : processes->all_gather(std::to_string(here.count())))
+      most = std::max(most, static_cast<std::int64_t>(std::stoll(one)));
+    return Duration{most};
   }
 
   double mean_loss(std::size_t first, std::size_t count) const {
@@ -172,13 +219,15 @@ struct CpuBackend::Impl {
     const std::size_t steps = plan.asynchronous ? static_cast<std::size_t>(program.steps) : 1;
     for (std::size_t s = 0; s < steps; ++s) {
       losses.push_back(mean_loss(s * per_step, per_step));
-      // An asynchronous program has reported its steps one by one.
-      if (!plan.asynchronous) tell(static_cast<std::int64_t>(losses.size()), losses.back(), at);
+      // An asynchronous program of one process has reported its steps one by one.
+      if (!plan.asynchronous || processes != nullptr)
+        tell(static_cast<std::int64_t>(losses.size()), losses.back(), at);
     }
   }
 };
 
-CpuBackend::CpuBackend(const BackendJob& job, const CpuOptions& options) {
+CpuBackend::CpuBackend(const BackendJob& job, const CpuOptions& options, std::string_view name)
+    : name_(name) {
   throw_if_errors(check(job));
   impl_ = std::make_unique<Impl>(job, options);
 }
@@ -187,8 +236,7 @@ CpuBackend::~CpuBackend() = default;
 BackendRun CpuBackend::run(const RunOptions& options) {
   Impl& m = *impl_;
   BackendRun result;
-  if (m.options.resume && !m.options.checkpoint.empty() && exists(m.options.checkpoint))
-    m.resume(load_checkpoint(m.options.checkpoint));
+  if (const std::optional<Checkpoint> from = checkpoint_to_resume(m.options)) m.resume(*from);
   result.first_step = m.first_step;
   struct Kept {
     Timeline timeline;
@@ -200,7 +248,7 @@ BackendRun CpuBackend::run(const RunOptions& options) {
   std::int64_t last_checkpoint = m.first_step;
   int repetition = 0;
   while (m.execution.updates() < m.training.steps) {
-    if (options.stop.stop_requested()) {
+    if (m.any(options.stop.stop_requested())) {
       result.stopped = true;
       break;
     }
@@ -212,17 +260,24 @@ BackendRun CpuBackend::run(const RunOptions& options) {
       for (std::uint32_t d = 0; d < static_cast<std::uint32_t>(m.program.devices); ++d) {
         const BufferPlaces places = place_buffers(m.program, done.timeline, DeviceId{d});
         for (int peer = 0; peer < m.execution.peers(); ++peer)
-          m.execution.arena(DeviceId{d}, peer).plan(places);
+          if (m.execution.here(DeviceId{d}, peer))
+            m.execution.arena(DeviceId{d}, peer).plan(places);
       }
-    const Duration time = makespan(done.timeline);
+    const Duration time = m.longest(makespan(done.timeline));
+    // The steps of an asynchronous program overlap over the processes too.
+    if (m.processes != nullptr && m.plan.asynchronous)
+      gather_spans(done.timeline, m.program, m.execution);
     now += time;
     m.note_losses(now);
     result.skipped += m.execution.skipped() ? 1 : 0;
-    const std::vector<Duration> steps = step_times(done.timeline, m.program);
+    const std::vector<Duration> steps =
+        m.plan.asynchronous ? step_times(done.timeline, m.program) : std::vector<Duration>{time};
     result.step_times.insert(result.step_times.end(), steps.begin(), steps.end());
     Kept keep{std::move(done.timeline), {}, time};
     for (std::uint32_t d = 0; d < static_cast<std::uint32_t>(m.program.devices); ++d)
-      keep.waves.push_back(m.execution.arena(DeviceId{d}, 0).take_wave());
+      keep.waves.push_back(m.execution.here(DeviceId{d}, 0)
+                               ? m.execution.arena(DeviceId{d}, 0).take_wave()
+                               : MemoryWave{});
     // Keeps the latest repetitions, since the first ones run on cold caches.
     kept.push_back(std::move(keep));
     if (kept.size() > 15) kept.erase(kept.begin());
@@ -255,23 +310,28 @@ BackendRun CpuBackend::run(const RunOptions& options) {
                                   static_cast<double>(step.count());
     result.timeline = std::move(median.timeline);
     result.timeline.clock = Timeline::Clock::Measured;
+    result.timeline.backend = name_;
     result.waves = std::move(median.waves);
   }
   for (std::uint32_t d = 0; d < static_cast<std::uint32_t>(m.program.devices); ++d)
     for (int peer = 0; peer < m.execution.peers(); ++peer) {
+      if (!m.execution.here(DeviceId{d}, peer)) continue;
       const Arena& arena = m.execution.arena(DeviceId{d}, peer);
       const DeviceState& state = m.execution.state(DeviceId{d}, peer);
       result.memory.push_back({DeviceId{d}, peer, arena.most(), arena.reach(),
                                arena.most_by_category(), state.scratch, state.load});
     }
+  if (m.processes != nullptr) gather_run(result, m.program, m.execution);
   return result;
 }
 
 // --- parameters ---
 
 std::vector<TrainedTensor> CpuBackend::parameters() const {
-  const Impl& m = *impl_;
+  Impl& m = *impl_;
+  m.execution.fetch_state();
   std::vector<TrainedTensor> list;
+  if (!m.first_process()) return list;
   for (std::size_t at = 0; at < m.plan.places.size(); ++at) {
     const StagePlacement& place = m.plan.places[at];
     if (at > 0 && m.plan.places[at - 1].stage == place.stage) continue;  // skip the second copy
@@ -303,7 +363,9 @@ void CpuBackend::set_parameters(const std::vector<TrainedTensor>& tensors) {
                           std::to_string(place.layers[l].model_layer) +
                           (found == tensors.end() ? ", found none" : ", found another shape"));
         for (int peer = 0; peer < m.execution.peers(); ++peer)
-          m.execution.set_parameter(m.execution.state(place.device, peer), at, l, p, found->values);
+          if (m.execution.here(place.device, peer))
+            m.execution.set_parameter(m.execution.state(place.device, peer), at, l, p,
+                                      found->values);
       }
   }
 }

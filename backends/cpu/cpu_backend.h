@@ -18,10 +18,10 @@ class CpuBackend final : public Backend {
 
   /// Throws Error{InvalidInput} with all that check() finds wrong, Error{OutOfMemory} when the
   /// state alone does not fit.
-  explicit CpuBackend(const BackendJob&, const CpuOptions& = {});
+  explicit CpuBackend(const BackendJob&, const CpuOptions& = {}, std::string_view name = "cpu");
   ~CpuBackend() override;
 
-  std::string_view name() const override { return "cpu"; }
+  std::string_view name() const override { return name_; }
   /// Trains until `training.steps` updates are done. When stopped it ends after the current step
   /// and writes a checkpoint, where one was asked for.
   BackendRun run(const RunOptions& = {}) override;
@@ -31,6 +31,7 @@ class CpuBackend final : public Backend {
  private:
   struct Impl;
   std::unique_ptr<Impl> impl_;
+  std::string_view name_;  // by which it was opened
 };
 
 }  // namespace trainyard

@@ -10,6 +10,8 @@
 
 namespace trainyard {
 
+class Processes;
+
 enum class RunMode : std::uint8_t { VirtualTime, WallClock };
 
 struct CpuOptions {
@@ -24,6 +26,7 @@ struct CpuOptions {
   std::int64_t checkpoint_every = 0;              // updates; 0 = only at the end and when stopped
   bool resume = false;                            // from `checkpoint`, where it exists
   LiveSink* live = nullptr;                       // must have as many workers as devices
+  Processes* processes = nullptr;                 // WallClock: which share the devices; null = none
   std::function<Duration()> processor_time = {};  // VirtualTime: what kernels are charged by; empty
                                                   // = what the thread has had
 };

@@ -12,11 +12,11 @@
 #include <vector>
 
 #include "core/base/clock.h"
+#include "core/base/ranks.h"
 #include "core/cost/cost_model.h"
 #include "core/timeline/metrics.h"
 #include "planners/plans/fate.h"
 #include "planners/plans/plan_space.h"
-#include "planners/plans/ranks.h"
 
 namespace trainyard {
 

@@ -1,13 +1,11 @@
 // Tests a search over several processes: it gives the same answer as one process, and no process
 // remains if one cannot go on. Needs mpirun.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "app/cli/verb.h"
-#include "tests/app/trainyard.h"
+#include "tests/app/on_ranks.h"
 
 namespace trainyard {
 namespace {
@@ -15,25 +13,6 @@ namespace {
 const std::string kRanksJob =
     "plan --model llama-3-8b --cluster h100-sxm:16 --global-batch 64 --set schedule=1f1b "
     "--bound zero=0,1 --bound micro-batch=1,2 --threads 1";
-
-bool has_mpirun() {
-  const TemporaryFolder folder;
-  return run_program("/usr/bin/env", {"mpirun", "--version"}, folder.path()).exit == 0;
-}
-
-Ran on_ranks(int count, const std::string& line, const TemporaryFolder& folder,
-             const std::vector<std::string>& launcher_words = {}) {
-  std::vector<std::string> words = {"mpirun", "--oversubscribe",    "--bind-to", "none",
-                                    "-n",     std::to_string(count)};
-  if (geteuid() == 0) words.emplace_back("--allow-run-as-root");
-  // Leaks of Open MPI are in plug-ins that are unloaded before leaks are counted, and so have no
-  // name for leaks.txt. Our own leaks show in a single process too.
-  for (const char* word : {"-x", "ASAN_OPTIONS=detect_leaks=0"}) words.emplace_back(word);
-  words.insert(words.end(), launcher_words.begin(), launcher_words.end());
-  words.emplace_back(TRAINYARD_PROGRAM);
-  for (const std::string& word : split_words(line)) words.push_back(word);
-  return run_program("/usr/bin/env", words, folder.path());
-}
 
 std::string without_speed(const std::string& text) {
   std::string kept;
@@ -48,13 +27,7 @@ std::string without_speed(const std::string& text) {
   return kept;
 }
 
-class PlanOnRanks : public ::testing::Test {
- protected:
-  void SetUp() override {
-    if (!has_mpirun()) GTEST_SKIP() << "no mpirun here: it is part of openmpi-bin";
-  }
-  TemporaryFolder folder;
-};
+using PlanOnRanks = OnRanks;
 
 TEST_F(PlanOnRanks, SayWhatOneProcessSays) {
   for (const std::string how : {"", " --json", " --why tp=8,pp=2"}) {

@@ -16,7 +16,7 @@ class Nothing final : public testing::FakeExecution {
  public:
   using FakeExecution::FakeExecution;
   void begin(InstructionId, int, Scratch&) override {}
-  void exchange(InstructionId, std::span<const int>) override {}
+  TravelPtr exchange(InstructionId, std::span<const int>) override { return nullptr; }
   void end(InstructionId, int) override {}
 };
 

@@ -76,7 +76,7 @@ class FakeExecution : public Execution {
     if (program_.task(id).kind == TaskKind::Compute) work(id, peer);
     state(id, peer) = Begun::Begun;
   }
-  void exchange(InstructionId id, std::span<const int> members) override {
+  TravelPtr exchange(InstructionId id, std::span<const int> members) override {
     ++exchanges_;
     const InstructionId other = program_.instructions[id.value].peer;
     if (other.valid())
@@ -88,6 +88,7 @@ class FakeExecution : public Execution {
         expect(state(end, member) == Begun::Begun, "exchanges what has not begun", end, member);
         state(end, member) = Begun::Exchanged;
       }
+    return nullptr;
   }
   void end(InstructionId id, int peer) override {
     const Alone alone(*this, id, peer);

@@ -15,12 +15,13 @@
 #include "app/cli/text/bound_words.h"
 #include "app/cli/text/plan_text.h"
 #include "app/cli/text/scenario_words.h"
+#include "app/cli/together.h"
+#include "backends/mpi/launch.h"
 #include "core/base/error.h"
 #include "core/base/units_text.h"
 #include "core/io/bytes/file_writer.h"
 #include "core/io/documents/plan_json.h"
 #include "core/methods/settings/settings.h"
-#include "planners/plans/mpi_ranks.h"
 
 namespace trainyard {
 namespace {
@@ -213,15 +214,6 @@ int print_answer(Study& study, const SearchResult& found, const Words& words, St
   return exit_of(answer, words, streams);
 }
 
-// All ranks must reach the same decision: if one cannot begin, none does.
-void begin_together(Ranks& ranks, const std::exception_ptr& failed, const std::string& why) {
-  const std::vector<std::string> all = ranks.all_gather(why);
-  if (failed != nullptr) std::rethrow_exception(failed);
-  for (std::size_t r = 0; r < all.size(); ++r)
-    if (!all[r].empty())
-      throw Error(Error::Kind::InvalidInput, all[r], {fmt::format("rank {}", r)});
-}
-
 // Everything that determines a search.
 std::string question_text(const Study& study) {
   const Scenario& base = study.space.base();
@@ -234,45 +226,20 @@ std::string question_text(const Study& study) {
   return text;
 }
 
-std::unique_ptr<Study> open_together(Ranks& ranks, const Words& words) {
+int search_together(Processes& ranks, const Words& words, Streams& streams) {
   std::unique_ptr<Study> study;
-  std::exception_ptr failed;
-  std::string why;
-  try {
-    study = std::make_unique<Study>(words);
-  } catch (const Error& error) {
-    failed = std::current_exception(), why = describe(error);
-  } catch (const std::exception& error) {
-    failed = std::current_exception(), why = error.what();
-  }
-  begin_together(ranks, failed, why);
-  // Ranks with different questions would wait for each other's answers forever.
-  const std::vector<std::string> asked = ranks.all_gather(question_text(*study));
-  for (std::size_t r = 1; r < asked.size(); ++r)
-    if (asked[r] != asked.front())
-      throw Error(Error::Kind::InvalidInput,
-                  fmt::format("rank {} was asked for another search than rank 0", r), {"plan"});
-  return study;
-}
-
-// A rank that fails alone (out of memory, say) would leave the others waiting for it.
-int search_together(LaunchedRanks& ranks, const Words& words, Streams& streams) {
-  const std::unique_ptr<Study> study = open_together(ranks, words);
+  begin_together(ranks, [&] { study = std::make_unique<Study>(words); });
+  expect_one_question(ranks, question_text(*study), "plan", "search");
   study->options.ranks = &ranks;
   SearchResult found;
-  try {
-    found = searched(*study, words, streams);
-  } catch (const std::exception& error) {
-    streams.err << "rank " << ranks.rank() << ": " << error.what() << std::endl;
-    ranks.abandon(kFailed);
-  }
+  work_together(ranks, streams, [&] { found = searched(*study, words, streams); });
   // Only the first rank prints.
   return ranks.rank() == 0 ? print_answer(*study, found, words, streams) : kDone;
 }
 
 int run_plan(const Words& words, Streams& streams) {
   // Ctrl-C reaches all ranks through their launcher and ends them.
-  if (const std::unique_ptr<LaunchedRanks> ranks = join_ranks())
+  if (const std::unique_ptr<Processes> ranks = join_processes())
     return search_together(*ranks, words, streams);
   Study study(words);
   const InterruptStop interrupt;

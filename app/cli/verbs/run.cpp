@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <ostream>
@@ -12,12 +13,14 @@
 #include "app/cli/status_line.h"
 #include "app/cli/text/run_text.h"
 #include "app/cli/text/scenario_words.h"
+#include "app/cli/together.h"
 #include "app/workspace/runs/run_document.h"
 #include "app/workspace/runs/run_recording.h"
 #include "app/workspace/runs/run_store.h"
 #include "app/workspace/runs/training_run.h"
 #include "app/workspace/scenario/local_cluster.h"
 #include "app/workspace/scenario/workspace.h"
+#include "backends/mpi/launch.h"
 #include "core/base/error.h"
 #include "core/base/units_text.h"
 #include "core/exporters/trace_event.h"
@@ -89,8 +92,9 @@ class Progress {
 }
 
 // Which backend trains, which one checks it, and the flags that do not go together with them.
-void read_backends(const Words& words, TrainingRequest& request) {
-  request.backend = words.text("backend", "cpu");
+void read_backends(const Words& words, const Launch& started, TrainingRequest& request) {
+  const bool several = started.count > 1;
+  request.backend = words.text("backend", several ? "mpi" : "cpu");
   request.check = words.text("check");
   request.timeline = words.text("timeline");
   request.replay = words.text("replay");
@@ -103,11 +107,19 @@ void read_backends(const Words& words, TrainingRequest& request) {
         "expected no --replay beside it, with which nothing is trained",
         {"backend", "check", "timeline", "checkpoint", "checkpoint-every", "resume", "evaluate"});
   const BackendEntry& backend = training_backend(request.backend, {"--backend"});
+  const bool over_processes = backend.name == "mpi";
+  if (several && !over_processes)
+    refuse_run_flag("backend",
+                    fmt::format("expected mpi, which trains over the {} processes that {} started, "
+                                "found \"{}\", which trains in one",
+                                started.count, started.launcher, backend.name));
   if (backend.name != "cpu")
     refuse_beside(fmt::format("expected --backend cpu beside it, found \"{}\", which does not know "
                               "it",
                               backend.name),
-                  {"mode", "threads", "checkpoint", "checkpoint-every", "resume"});
+                  over_processes ? std::vector<std::string>{"mode", "threads", "check"}
+                                 : std::vector<std::string>{"mode", "threads", "checkpoint",
+                                                            "checkpoint-every", "resume"});
   if (!backend.measures)
     refuse_beside(fmt::format("expected a backend that measures time, found \"{}\"; \"cpu\" does",
                               backend.name),
@@ -123,7 +135,7 @@ void read_backends(const Words& words, TrainingRequest& request) {
 }
 
 // --devices N and --memory-limit say what --cluster cpu:N,memory=... says in one word.
-std::string cluster_words(const Words& words) {
+std::string cluster_words(const Words& words, int processes) {
   if (words.has("cluster")) {
     for (const char* flag : {"devices", "memory-limit"})
       if (words.has(flag))
@@ -131,7 +143,7 @@ std::string cluster_words(const Words& words) {
                         "expected either --cluster or --" + std::string(flag) + ", found both");
     return words.text("cluster");
   }
-  const std::int64_t devices = words.integer("devices", 1, 256, 1);
+  const std::int64_t devices = words.integer("devices", 1, 256, processes);
   Bytes memory{};
   if (words.has("memory-limit")) {
     memory = parse_bytes(words.text("memory-limit"), {"--memory-limit"});
@@ -149,11 +161,11 @@ Training training_of(const Words& words) {
   return training;
 }
 
-CpuOptions options_of(const Words& words) {
+CpuOptions options_of(const Words& words, bool over_processes, bool first) {
   CpuOptions options;
-  options.mode = words.choice("mode", {"virtual", "wall"}, "virtual") == "wall"
-                     ? RunMode::WallClock
-                     : RunMode::VirtualTime;
+  const std::string usual = over_processes ? "wall" : "virtual";
+  options.mode = words.choice("mode", {"virtual", "wall"}, usual) == "wall" ? RunMode::WallClock
+                                                                            : RunMode::VirtualTime;
   options.threads = static_cast<int>(words.integer("threads", 0, 4096, 0));
   options.checkpoint = words.text("checkpoint");
   options.checkpoint_every = words.integer("checkpoint-every", 1, 1'000'000'000, 0);
@@ -161,7 +173,7 @@ CpuOptions options_of(const Words& words) {
   if (!words.has("checkpoint") && (options.resume || options.checkpoint_every > 0))
     refuse_run_flag(options.resume ? "resume" : "checkpoint-every",
                     "expected --checkpoint FILE beside it, which says where");
-  if (words.has("checkpoint")) expect_writable(options.checkpoint);
+  if (words.has("checkpoint") && first) expect_writable(options.checkpoint);
   return options;
 }
 
@@ -194,57 +206,103 @@ void record(const TrainingReport& report, const RunWords& asked, const Words& wo
   }
 }
 
-int run_run(const Words& words, Streams& streams) {
+// A run that has been asked for, ready to start.
+struct Asked {
+  std::unique_ptr<TrainingJob> job;
+  std::shared_ptr<const CostModel> cost;
+  RunWords words;
+  std::int64_t steps = 0;
+  bool trains = true;
+};
+
+Asked read_run(const Words& words, const Launch& started, Processes* processes,
+               std::stop_token stop, std::function<void(double)> progress, Streams& streams) {
   TrainingRequest request;
-  read_backends(words, request);
+  read_backends(words, started, request);
   request.training = training_of(words);
-  request.options = options_of(words);
+  request.options = options_of(words, request.backend == "mpi", started.rank == 0);
+  request.options.processes = processes;
   request.data = words.text("data");
   Words scenario_words = words;
-  if (!words.has("cluster"))
-    scenario_words.add("cluster", cluster_words(words));
-  else
-    cluster_words(words);
+  const std::string cluster = cluster_words(words, started.count);
+  if (!words.has("cluster")) scenario_words.add("cluster", cluster);
   request.scenario = open_scenario(scenario_words, streams);
   request.cost = open_costs(words, request.scenario);
-  const std::shared_ptr<const CostModel> cost = request.cost;
-  const std::int64_t steps = request.training.steps;
-  RunWords asked{{words.text("model"), scenario_words.text("cluster"), words.text("plan"),
-                  scenario_words.texts("set")},
-                 request.training,
-                 words.text("calibration")};
-  if (words.has("order")) asked.request.settings.push_back("order=" + request.scenario.plan.order);
+  Asked asked{nullptr,
+              request.cost,
+              {{words.text("model"), scenario_words.text("cluster"), words.text("plan"),
+                scenario_words.texts("set")},
+               request.training,
+               words.text("calibration")},
+              request.training.steps,
+              request.replay.empty()};
+  if (words.has("order"))
+    asked.words.request.settings.push_back("order=" + request.scenario.plan.order);
+  request.run.stop = std::move(stop);
+  request.run.progress = std::move(progress);
+  asked.job = std::make_unique<TrainingJob>(std::move(request));
+  if (asked.trains && asked.job->devices() < started.count)
+    throw Error(Error::Kind::InvalidInput,
+                fmt::format("expected at least one device for each of the {} processes that {} "
+                            "started, found {}; --devices {} gives each its own",
+                            started.count, started.launcher, asked.job->devices(), started.count),
+                {"--devices"});
+  return asked;
+}
 
+int finish_run(const TrainingReport& report, const Asked& asked, const Words& words,
+               Streams& streams) {
+  write_pictures(report, words, streams,
+                 asked.cost ? asked.cost : cost_model(report.predicted->workload.scenario));
+  if (asked.trains && !words.has("no-record")) record(report, asked.words, words, streams);
+  deliver(words.has("json") ? run_document(report) : run_text(report), words, streams);
+  if (!report.checked || report.checked->agrees()) return kDone;
+  streams.err << check_sentence(report) << "\n";
+  return kNotMet;
+}
+
+int run_here(const Words& words, const Launch& started, Processes* processes, Streams& streams) {
   const InterruptStop interrupt;
   std::optional<Progress> progress;
-  request.run.stop = interrupt.token();
-  request.run.progress = [&](double) {
+  const auto update = [&](double) {
     if (progress) progress->update();
   };
-  const bool trains = request.replay.empty();
-  TrainingJob job(std::move(request));
-  if (trains && !job.fits()) {
-    streams.err << "not started: " << job.predicted()->result.verdict.sentence << "\n";
+  Asked asked;
+  const auto read = [&] {
+    asked = read_run(words, started, processes, interrupt.token(), update, streams);
+  };
+  processes != nullptr ? begin_together(*processes, read) : read();
+  if (asked.trains && !asked.job->fits()) {
+    if (started.rank > 0) return kDone;
+    streams.err << "not started: " << asked.job->predicted()->result.verdict.sentence << "\n";
     return kNotMet;
   }
-  LiveSink live(job.devices(), std::size_t{1} << 13);
-  progress.emplace(words, streams, live, steps);
+  LiveSink live(asked.job->devices(), std::size_t{1} << 13);
+  progress.emplace(words, streams, live, asked.steps);
+  TrainingReport report;
+  const auto train = [&] { report = asked.job->run(words.has("evaluate"), &live); };
   try {
-    const TrainingReport report = job.run(words.has("evaluate"), &live);
+    processes != nullptr ? work_together(*processes, streams, train) : train();
     progress->finish();
-    write_pictures(report, words, streams,
-                   cost ? cost : cost_model(report.predicted->workload.scenario));
-    if (trains && !words.has("no-record")) record(report, asked, words, streams);
-    deliver(words.has("json") ? run_document(report) : run_text(report), words, streams);
-    if (!report.checked || report.checked->agrees()) return kDone;
-    streams.err << check_sentence(report) << "\n";
-    return kNotMet;
+    return started.rank == 0 ? finish_run(report, asked, words, streams) : kDone;
   } catch (const Error& error) {
     progress->finish();
     if (error.kind() != Error::Kind::OutOfMemory) throw;
     streams.err << describe(error) << "\n";
     return kNotMet;
   }
+}
+
+int run_run(const Words& words, Streams& streams) {
+  const Launch started = words.has("replay") ? Launch{} : launch();
+  if (started.count == 1)
+    return launch().rank > 0 ? kDone : run_here(words, started, nullptr, streams);
+  const std::unique_ptr<Processes> processes = join_processes();
+  if (started.rank == 0) return run_here(words, started, processes.get(), streams);
+  // Only the first process speaks, but for one that cannot go on.
+  Words silent = words;
+  silent.add("quiet", "");
+  return run_here(silent, started, processes.get(), streams);
 }
 
 }  // namespace
@@ -257,7 +315,9 @@ Verb run_verb() {
       .flags = with_scenario_flags(
           {{"devices", "N", "on so many virtual devices of this machine, as --cluster cpu:N"},
            {"memory-limit", "SIZE", "hard limit of each device, as 256MiB; else 1 GiB"},
-           {"backend", "NAME", "cpu (default), or reference: one core, 8-byte numbers, no times"},
+           {"backend", "NAME",
+            "cpu (default), reference: one core, 8-byte numbers, no times, or mpi (default under "
+            "mpirun and srun): over all processes"},
            {"check", "NAME",
             "trains on that backend too, from the same weights and on the same data; exit 3 when "
             "they differ, and where"},
@@ -292,6 +352,7 @@ Verb run_verb() {
                    "run --model mlp-small --devices 2 --set pp=2 --set global-batch=8 --set "
                    "precision=fp32 --set optimizer=momentum --steps 2 --data random --check "
                    "reference"},
+      .splits = true,
       .run = run_run};
 }
 

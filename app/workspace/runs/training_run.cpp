@@ -175,9 +175,12 @@ TrainingReport TrainingJob::run(bool evaluate, LiveSink* live) {
 
   report.step = median(report.run.step_times);
   measure(report);
-  if (evaluate)
-    report.evaluation =
-        trainyard::evaluate(predicted_->workload, backend_->parameters(), *data_, 0);
+  if (evaluate) {
+    // Of several processes the first alone has them.
+    const std::vector<TrainedTensor> trained = backend_->parameters();
+    if (!trained.empty())
+      report.evaluation = trainyard::evaluate(predicted_->workload, trained, *data_, 0);
+  }
   return report;
 }
 

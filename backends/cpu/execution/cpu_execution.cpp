@@ -75,6 +75,7 @@ CpuExecution::CpuExecution(const RunPlan& plan, const Training& training, const 
                                      !tied_.empty() || (rule_->needs_norms() && divided));
   find_rules();
   find_narrow();
+  find_groups();
   make_state();
 }
 
@@ -82,41 +83,45 @@ void CpuExecution::make_state() {
   const Program& p = plan_.program;
   const Bytes device_memory = plan_.workload.scenario.cluster.device.memory.value;
   const Bytes limit = options_.memory_limit.value > 0 ? options_.memory_limit : device_memory;
+  devices_.resize(static_cast<std::size_t>(p.devices * peers()));
   for (std::uint32_t d = 0; d < static_cast<std::uint32_t>(p.devices); ++d)
     for (int peer = 0; peer < peers(); ++peer) {
-      devices_.push_back(std::make_unique<DeviceState>(plan_, DeviceId{d}, peer, limit));
-      DeviceState& device = *devices_.back();
-      device.arena().poison(options_.poison);
+      if (!here(DeviceId{d}, peer)) continue;
+      std::unique_ptr<DeviceState>& device = devices_[index(DeviceId{d}, peer)];
+      device = std::make_unique<DeviceState>(plan_, DeviceId{d}, peer, limit);
+      device->arena().poison(options_.poison);
       for (std::size_t at = 0; at < plan_.places.size(); ++at) {
-        const StagePlacement& place = plan_.places[at];
-        if (place.device.value != d) continue;
-        StageState& stage = device.stage(at);
-        const auto hold = [&](const std::vector<BufferId>& ids, std::vector<Allocation>& into,
-                              std::int64_t least) {
-          for (BufferId id : ids) {
-            into.push_back(device.arena().allocate(id, -1));
-            if (into.back() && least > 0)
-              std::memset(into.back().data, 0, static_cast<std::size_t>(into.back().bytes.value));
-          }
-          if (into.empty()) into.emplace_back();
-        };
-        hold(place.weight_sets, stage.weights, 1);
-        hold(place.gradient_sets, stage.gradients, 1);
-        hold(place.optimizer_sets, stage.optimizer, 1);
-        for (BufferId id : place.gathered_sets) stage.gathered = device.arena().allocate(id, -1);
-        for (BufferId id : place.other) {
-          const Buffer& buffer = p.buffers[id.value];
-          const Allocation held = device.arena().allocate(id, -1);
-          if (buffer.holds == Holds::OlderWeights)
-            stage.older.push_back({held, -1});
-          else
-            stage.other.push_back(held);
-        }
-        stage.counts.assign(stage.gradients.size(), 0);
-        stage.averaged.assign(stage.weights.size(), -1);
-        fill_weights(device, at);
+        if (plan_.places[at].device.value != d) continue;
+        hold_state(*device, at);
+        fill_weights(*device, at);
       }
     }
+}
+
+void CpuExecution::hold_state(DeviceState& device, std::size_t at) {
+  const StagePlacement& place = plan_.places[at];
+  StageState& stage = device.stage(at);
+  const auto hold = [&](const std::vector<BufferId>& ids, std::vector<Allocation>& into) {
+    for (BufferId id : ids) {
+      into.push_back(device.arena().allocate(id, -1));
+      if (into.back())
+        std::memset(into.back().data, 0, static_cast<std::size_t>(into.back().bytes.value));
+    }
+    if (into.empty()) into.emplace_back();
+  };
+  hold(place.weight_sets, stage.weights);
+  hold(place.gradient_sets, stage.gradients);
+  hold(place.optimizer_sets, stage.optimizer);
+  for (BufferId id : place.gathered_sets) stage.gathered = device.arena().allocate(id, -1);
+  for (BufferId id : place.other) {
+    const Allocation held = device.arena().allocate(id, -1);
+    if (plan_.program.buffers[id.value].holds == Holds::OlderWeights)
+      stage.older.push_back({held, -1});
+    else
+      stage.other.push_back(held);
+  }
+  stage.counts.assign(stage.gradients.size(), 0);
+  stage.averaged.assign(stage.weights.size(), -1);
 }
 
 // Fills the initial weights; tied tensors of another stage start equal to the tensors they are tied
@@ -236,9 +241,10 @@ void CpuExecution::begin_repetition(int repetition) {
   skip_ = false;
   clip_ = 1;
   for (std::atomic<int>& left : losses_left_) left = plan_.program.microbatches;
+  if (processes() != nullptr) std::fill(losses_.begin(), losses_.end(), 0);
   // Versions count from 0 in every pass.
   for (std::unique_ptr<DeviceState>& device : devices_)
-    for (std::size_t at = 0; at < plan_.places.size(); ++at) {
+    for (std::size_t at = 0; device != nullptr && at < plan_.places.size(); ++at) {
       StageState& stage = device->stage(at);
       stage.version = 0;
       stage.reads_left = plan_.places[at].reads;
@@ -250,6 +256,12 @@ void CpuExecution::begin_repetition(int repetition) {
 // An asynchronous run has no moment at which all stages have ended a step: its tensors are scaled
 // by their own largest values.
 void CpuExecution::end_repetition(int) {
+  if (processes() != nullptr) {
+    // A process whose stages have no parameters has not been asked for what updates share.
+    if (together_) prepare_updates();
+    processes()->sum(losses_);
+    if (scales_ != nullptr) scales_->see_all(*processes());
+  }
   updates_ += plan_.asynchronous ? plan_.program.steps : 1;
   if (scales_ != nullptr && !plan_.asynchronous) scales_->end_step();
 }
@@ -289,7 +301,8 @@ void CpuExecution::stage_data() {
   for (std::size_t at = 0; at < plan_.places.size(); ++at)
     for (std::size_t l = 0; l < plan_.places[at].layers.size(); ++l)
       for (std::int32_t microbatch = 0; microbatch < staged_microbatches_; ++microbatch)
-        for (int peer = 0; peer < plan_.peers.count(); ++peer) stage(at, l, microbatch, peer);
+        for (int peer = 0; peer < plan_.peers.count(); ++peer)
+          if (here(plan_.places[at].device, peer)) stage(at, l, microbatch, peer);
 }
 
 // Includes the samples of earlier sessions.

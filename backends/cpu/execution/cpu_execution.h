@@ -4,12 +4,14 @@
 
 #include <atomic>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <span>
 #include <vector>
 
 #include "backends/cpu/cpu_run.h"
+#include "backends/cpu/execution/collectives.h"
 #include "backends/cpu/execution/device_state.h"
 #include "backends/cpu/execution/execution.h"
 #include "backends/cpu/execution/operand_scales.h"
@@ -31,18 +33,27 @@ class CpuExecution final : public Execution {
   void begin_repetition(int repetition) override;
   void end_repetition(int repetition) override;
   void begin(InstructionId, int peer, Scratch&) override;
-  void exchange(InstructionId, std::span<const int> members) override;
+  TravelPtr exchange(InstructionId, std::span<const int> members) override;
+  TravelPtr announced(InstructionId, int peer) override;
   void end(InstructionId, int peer) override;
   std::span<const int> members(InstructionId, int peer) const override;
   bool updates_together() const override { return together_; }
+  bool here(DeviceId device, int peer) const override {
+    return processes() == nullptr || process_of(device, peer) == processes()->rank();
+  }
+  Processes* processes() const override { return options_.processes; }
   Arena& arena(DeviceId device, int peer) override { return state(device, peer).arena(); }
 
   // The following are called between repetitions, from one thread.
 
-  DeviceState& state(DeviceId device, int peer) {
-    return *devices_[device.value * static_cast<std::size_t>(peers()) +
-                     static_cast<std::size_t>(peer)];
-  }
+  /// The rank of the process that a device is of.
+  int process_of(DeviceId, int peer) const;
+  /// Returns whether state() may be asked for it.
+  bool holds(DeviceId device, int peer) const { return devices_[index(device, peer)] != nullptr; }
+  /// Gives the first process the weights and optimizer state of all devices. All processes call it.
+  void fetch_state();
+  /// A device of this process; on the first process any, once fetch_state() has been called.
+  DeviceState& state(DeviceId device, int peer) { return *devices_[index(device, peer)]; }
   const DeviceState& state(DeviceId device, int peer) const {
     return const_cast<CpuExecution*>(this)->state(device, peer);
   }
@@ -83,7 +94,11 @@ class CpuExecution final : public Execution {
     int peer;
   };
   At at(InstructionId, int peer);
+  std::size_t index(DeviceId device, int peer) const {
+    return device.value * static_cast<std::size_t>(peers()) + static_cast<std::size_t>(peer);
+  }
   void make_state();
+  void hold_state(DeviceState&, std::size_t place);
   void fill_weights(DeviceState&, std::size_t place);
 
   // Defined in cpu_passes.cpp.
@@ -124,20 +139,34 @@ class CpuExecution final : public Execution {
   void run_narrow(const At&, std::size_t layer, Flight&, const KernelRun&, const KernelCall&);
 
   // Defined in cpu_exchange.cpp.
-  void send(const At&);
-  void reduce_tensor(const At&, std::span<const int> members);
-  void reduce_gradients(const At&, std::span<const int> members);
-  void gather_weights(const At&, std::span<const int> members);
-  void gather_layer(std::size_t place, std::size_t layer, std::int32_t microbatch,
-                    std::span<const int> members, std::span<const std::byte* const> weights);
+  TravelPtr send(InstructionId, int peer);
+  int message_number(InstructionId send, int peer) const {
+    return static_cast<int>(send.value) * peers() + peer;
+  }
+  TravelPtr reduce_tensor(const At&, std::span<const int> members);
+  TravelPtr reduce_gradients(const At&, std::span<const int> members);
+  TravelPtr gather_weights(const At&, std::span<const int> members);
+  TravelPtr gather_layer(const Company&, std::size_t place, std::size_t layer,
+                         std::int32_t microbatch, std::span<const int> members,
+                         std::vector<const std::byte*> weights);
   void gather_all();
-  void reduce_copies(const At&);
-  void exchange_loss(const At&, std::span<const int> members);
+  TravelPtr reduce_copies(InstructionId, int peer);
+  TravelPtr exchange_loss(const At&, std::span<const int> members);
 
   // Defined in cpu_experts.cpp.
-  void exchange_copies(const At&, std::span<const int> members);
+  TravelPtr exchange_copies(const At&, std::span<const int> members);
+  TravelPtr move_copies(const At&, const Company&, std::span<const int> members, bool leaves);
   void receive_copies(const At&);
-  void gather_routing(const At&, TensorId copies, std::span<const int> members);
+  TravelPtr gather_routing(const At&, TensorId copies, std::span<const int> members);
+
+  // Defined in cpu_processes.cpp.
+  void find_groups();
+  void share(std::size_t stream, Group, std::span<const int> members,
+             std::span<const DeviceId> devices);
+  Company company(std::size_t stream, Group, std::span<const int> members) const;
+  Company company_of(const At&, std::span<const int> members) const;
+  void sum_over_processes(std::span<double>) const;
+  Group state_group() const;
 
   // Defined in cpu_delayed.cpp.
   void find_rules();
@@ -151,6 +180,11 @@ class CpuExecution final : public Execution {
   void update(const At&);
   void prepare_updates();
   void sum_partial_gradients();
+  void sum_partial_gradient(std::size_t place, const std::vector<int>& members, std::int64_t first,
+                            std::int64_t elements);
+  // The norms of a place's parameters lie side by side.
+  std::size_t first_norm(std::size_t place) const { return norms_at_[place].front(); }
+  std::size_t parameters_of(std::size_t place) const;
 
   // Defined in cpu_tied.cpp.
   struct TiedTensor {
@@ -160,7 +194,6 @@ class CpuExecution final : public Execution {
   void sum_tied_gradients();
   template <class F>
   void each_gradient_part(const TiedTensor&, int peer, F&&);
-  const std::vector<int>& divides_state_with(int peer) const;
   std::vector<float> gradient_sum(const TiedTensor&, int peer);
   void set_gradient(const TiedTensor&, int peer, const std::vector<float>&);
   bool counts(std::size_t norm, int peer) const;
@@ -169,11 +202,17 @@ class CpuExecution final : public Execution {
   template <class F>
   void each_part(DeviceState&, std::size_t place, std::size_t set, F&&);
 
+  // By stream, and behind the streams by device for what is done between repetitions: the groups
+  // whose members are of several processes, by kind and first member.
+  std::vector<std::map<std::pair<Group, int>, SharedGroup>> shared_;
+  std::vector<std::uint32_t> stream_of_;  // by instruction, where there are several processes
+
   const RunPlan& plan_;
   const Training& training_;
   const CpuOptions& options_;
   const DataSource& source_;
-  std::vector<std::unique_ptr<DeviceState>> devices_;  // by pipeline rank, then peer
+  std::vector<std::unique_ptr<DeviceState>> devices_;  // by pipeline rank, then peer; null
+                                                       // where it is of another process
   std::unique_ptr<OptimizerRule> rule_;
   WeightUpdate weight_update_ = WeightUpdate::Direct;
   std::vector<std::int64_t> updates_of_;  // by place: number in one pass through the program

@@ -251,7 +251,7 @@ bool CpuExecution::loses_over_ranks(const Node& node) const {
 }
 
 // When all ranks have all statistics, each computes the loss and its part of the softmax.
-void CpuExecution::exchange_loss(const At& a, std::span<const int> members) {
+TravelPtr CpuExecution::exchange_loss(const At& a, std::span<const int> members) {
   const std::size_t l = plan_.layer_of(a.task.layer);
   const StagePlacement& place = plan_.places[a.place];
   const LayerLayout& layout = plan_.layouts[static_cast<std::size_t>(place.layers[l].layout)];
@@ -262,29 +262,41 @@ void CpuExecution::exchange_loss(const At& a, std::span<const int> members) {
     for (const KernelRun& one : op.runs)
       if (one.node == a.task.node && one.pass == Pass::Forward) run = &one;
   if (run == nullptr) refuse("a loss is reduced, and no op of the layer computes it");
-  std::vector<const float*> by_rank;
+  const Company company = company_of(a, members);
+  std::vector<const std::byte*> from(members.size(), nullptr);
   std::size_t size = 0;
-  for (int peer : members) {
-    const Flight& f = state(a.device.device(), peer).flight(a.place, a.microbatch);
-    by_rank.push_back(f.statistics.data());
+  for (std::size_t r = 0; r < members.size(); ++r) {
+    if (!company.here(r)) continue;
+    const Flight& f = state(a.device.device(), members[r]).flight(a.place, a.microbatch);
+    from[r] = reinterpret_cast<const std::byte*>(f.statistics.data());
     size = f.statistics.size();
   }
-  std::vector<float> combined(size);
-  combine_vocab_statistics(by_rank, static_cast<std::int64_t>(size) / kVocabStatistics,
-                           combined.data());
-  Scratch scratch;
-  for (int peer : members) {
-    const At to = {a.instruction, a.task,       state(a.device.device(), peer),
-                   a.place,       a.microbatch, peer};
-    Flight& f = to.device.flight(a.place, a.microbatch);
-    with_call(to, l, f, *run, scratch, [&](const KernelCall& call, const float* loss) {
-      vocab_loss(call, combined.data());
-      if (loss != nullptr && a.task.list == BodyList::Forward) end_loss(to, *loss);
-    });
-  }
+  const auto combine = [this, company, a, members, l, run,
+                        size](std::span<const std::byte* const> parts) -> TravelPtr {
+    std::vector<const float*> by_rank;
+    for (const std::byte* part : parts) by_rank.push_back(reinterpret_cast<const float*>(part));
+    std::vector<float> combined(size);
+    combine_vocab_statistics(by_rank, static_cast<std::int64_t>(size) / kVocabStatistics,
+                             combined.data());
+    Scratch scratch;
+    for (std::size_t r = 0; r < members.size(); ++r) {
+      if (!company.here(r)) continue;
+      const At to = {a.instruction, a.task,       state(a.device.device(), members[r]),
+                     a.place,       a.microbatch, members[r]};
+      Flight& f = to.device.flight(a.place, a.microbatch);
+      with_call(to, l, f, *run, scratch, [&](const KernelCall& call, const float* loss) {
+        vocab_loss(call, combined.data());
+        if (loss != nullptr && to.task.list == BodyList::Forward) end_loss(to, *loss);
+      });
+    }
+    return nullptr;
+  };
+  return spread(company, std::move(from),
+                std::vector<std::size_t>(members.size(), size * sizeof(float)), combine);
 }
 
 void CpuExecution::end_loss(const At& a, float loss) {
+  if (plan_.peers.tensor_rank(a.peer) != 0) return;  // tensor ranks find the same
   losses_[static_cast<std::size_t>(sample(a.microbatch, plan_.peers.data_rank(a.peer)))] = loss;
   if (!plan_.asynchronous || !step_done || a.peer != 0) return;
   // Waves do not run in step: the last microbatch of a step need not be the last to have its loss.

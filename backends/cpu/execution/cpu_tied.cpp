@@ -68,7 +68,7 @@ void CpuExecution::find_tied() {
 
 // Calls f(device, index among its gradients, first element, count) for the parts of the tensor's
 // gradient that the peer and those with whom it divides its state hold summed: all of it, or each
-// its own.
+// its own. Parts on devices of other processes are left to these.
 template <class F>
 void CpuExecution::each_gradient_part(const TiedTensor& t, int peer, F&& f) {
   const StagePlacement& place = plan_.places[t.place];
@@ -76,23 +76,14 @@ void CpuExecution::each_gradient_part(const TiedTensor& t, int peer, F&& f) {
   const PlacedParameter& p = layer.parameters[t.parameter];
   const Layout& layout = plan_.workload.layout;
   std::int64_t rank = 0;
-  for (int member : divides_state_with(peer)) {
+  for (int member : plan_.members(state_group(), peer)) {
     const std::int64_t first = rank++ * layer.optimizer_share, begin = std::max(p.offset, first),
                        end = std::min(p.offset + p.elements, first + layer.optimizer_share);
-    if (begin < end)
+    if (begin < end && here(place.device, member))
       f(state(place.device, member).stage(t.place),
         layer.gradients_at + begin - (layout.gradient_shards > 1 ? first : 0), begin - p.offset,
         end - begin);
   }
-}
-
-// The ranks that hold a part of the state each, which together are the whole.
-const std::vector<int>& CpuExecution::divides_state_with(int peer) const {
-  const std::int64_t shards = plan_.workload.layout.optimizer_shards;
-  return plan_.members(shards == 1                ? Group::Pipeline
-                       : shards == plan_.peers.dp ? Group::Data
-                                                  : Group::Shard,
-                       peer);
 }
 
 // The sum over all gradient sets of the place, in the owner's [rows, columns] layout.
@@ -109,6 +100,12 @@ std::vector<float> CpuExecution::gradient_sum(const TiedTensor& t, int peer) {
             sum[static_cast<std::size_t>(first) + i] += part[i];
         }
       });
+  if (processes() != nullptr) {  // one of them has an element, and the others have 0
+    std::vector<double> of_all(sum.begin(), sum.end());
+    processes()->sum(of_all);
+    std::transform(of_all.begin(), of_all.end(), sum.begin(),
+                   [](double value) { return static_cast<float>(value); });
+  }
   return p.transposed ? transposed(sum, p.local_shape[0], p.local_shape[1]) : sum;
 }
 
@@ -130,7 +127,7 @@ void CpuExecution::set_gradient(const TiedTensor& t, int peer, const std::vector
 void CpuExecution::sum_tied_gradients() {
   for (const std::vector<TiedTensor>& group : tied_)
     for (int peer = 0; peer < plan_.peers.count(); ++peer) {
-      if (divides_state_with(peer).front() != peer) continue;  // the first speaks for all
+      if (plan_.members(state_group(), peer).front() != peer) continue;  // the first speaks for all
       std::vector<float> sum;
       for (const TiedTensor& t : group) {
         // Both copies of a stage already hold the sum over both.

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <numeric>
 
 #include "backends/cpu/execution/reduction.h"
 #include "backends/cpu/execution/updated_parts.h"
@@ -29,11 +30,47 @@ StepFacts CpuExecution::step_facts(const StageState& stage, std::size_t set) con
   return facts;
 }
 
+// Where ranks of one group hold equal parts, the members are fewer than the group, whose channel
+// they use.
+void CpuExecution::sum_partial_gradient(std::size_t at, const std::vector<int>& members,
+                                        std::int64_t first, std::int64_t elements) {
+  const DeviceId device = plan_.places[at].device;
+  const DType type = plan_.workload.layout.precision.gradient;
+  const std::vector<int>& group = plan_.members(Group::Tensor, members.front());
+  const Company company =
+      this->company(plan_.program.streams.size() + device.value, Group::Tensor, group);
+  const std::size_t bytes =
+      static_cast<std::size_t>(elements) * static_cast<std::size_t>(bytes_of(type));
+  std::vector<const std::byte*> from(group.size(), nullptr);
+  std::vector<std::size_t> sizes(group.size(), 0);
+  std::vector<void*> outs;
+  bool any = false;
+  for (std::size_t r = 0; r < group.size(); ++r) {
+    if (here(device, group[r])) any = true;
+    if (std::find(members.begin(), members.end(), group[r]) == members.end()) continue;
+    sizes[r] = bytes;
+    if (!here(device, group[r])) continue;
+    std::byte* const held = element_of_size(state(device, group[r]).stage(at).gradients[0].data,
+                                            first, static_cast<std::size_t>(bytes_of(type)));
+    from[r] = held;
+    outs.push_back(held);
+  }
+  if (!any) return;
+  finish(spread(company, from, sizes,
+                [&](std::span<const std::byte* const> all) -> TravelPtr {
+                  std::vector<const void*> parts;
+                  for (std::size_t r = 0; r < group.size(); ++r)
+                    if (sizes[r] > 0) parts.push_back(all[r]);
+                  sum_into(parts, outs, type, elements);
+                  return nullptr;
+                }),
+         processes());
+}
+
 // Under sequence parallelism, norms have seen only their rank's tokens; keys and values that
 // several ranks share have seen only their rank's queries. Their gradients are summed here.
 void CpuExecution::sum_partial_gradients() {
   const Layout& layout = plan_.workload.layout;
-  const DType type = layout.precision.gradient;
   for (std::size_t at = 0; at < plan_.places.size(); ++at) {
     const StagePlacement& place = plan_.places[at];
     for (int data = 0; data < plan_.peers.dp; ++data)
@@ -49,17 +86,11 @@ void CpuExecution::sum_partial_gradients() {
           }
           if (begin >= end) continue;
           for (std::int64_t own = 0; own < p.parts; ++own) {
-            std::vector<const void*> parts;
-            std::vector<void*> outs;
-            for (int t = 0; t < plan_.peers.tp; ++t) {
-              if (part_of_rank(p.parts, t, plan_.peers.tp) != own) continue;
-              StageState& stage = state(place.device, data * plan_.peers.tp + t).stage(at);
-              outs.push_back(element_of_size(stage.gradients[0].data,
-                                             layer.gradients_at + begin - shift,
-                                             static_cast<std::size_t>(bytes_of(type))));
-              parts.push_back(outs.back());
-            }
-            sum_into(parts, outs, type, end - begin);
+            std::vector<int> members;
+            for (int t = 0; t < plan_.peers.tp; ++t)
+              if (part_of_rank(p.parts, t, plan_.peers.tp) == own)
+                members.push_back(data * plan_.peers.tp + t);
+            sum_partial_gradient(at, members, layer.gradients_at + begin - shift, end - begin);
           }
         }
   }
@@ -77,48 +108,70 @@ bool CpuExecution::counts(std::size_t norm, int peer) const {
          (peers.tensor_rank(peer) == 0 || peers.part_of(p, peer) != peers.part_of(p, peer - 1));
 }
 
+std::size_t CpuExecution::parameters_of(std::size_t at) const {
+  std::size_t count = 0;
+  for (const PlacedLayer& layer : plan_.places[at].layers) count += layer.parameters.size();
+  return count;
+}
+
 // Run by the first update of a repetition, when all gradients of all devices are complete.
 void CpuExecution::prepare_updates() {
   if (prepared_) return;
   prepared_ = true;
   if (has_partial_) sum_partial_gradients();
   sum_tied_gradients();
-  double squares = 0;
-  double scale = 1;
-  for (std::size_t at = 0; at < plan_.places.size(); ++at) {
-    const StagePlacement& place = plan_.places[at];
-    const bool second_copy = at > 0 && plan_.places[at - 1].stage == place.stage;
-    if (second_copy) continue;
-    for (int peer = 0; peer < plan_.peers.count(); ++peer) {
-      DeviceState& device = state(place.device, peer);
-      scale = step_facts(device.stage(at), 0).gradient_scale;
-      each_part(device, at, 0, [&](const ParameterPart& part, std::size_t norm) {
-        if (!counts(norm, peer) || is_tied_copy(norm)) return;
-        squares += square_sum(part.gradients, part.gradient_type, part.elements) * scale * scale;
-      });
-    }
-  }
+  // Each device adds terms of its own; all terms are added up in one order, wherever they are from.
+  std::vector<double> terms;
+  const auto each_term = [&](auto&& f) {
+    for (std::size_t at = 0; at < plan_.places.size(); ++at)
+      for (int peer = 0; peer < plan_.peers.count(); ++peer) {
+        const std::size_t first = terms.size();
+        terms.resize(first + 2 * parameters_of(at));
+        if (parameters_of(at) > 0 && here(plan_.places[at].device, peer))
+          f(at, peer, std::span(terms).subspan(first));
+      }
+    sum_over_processes(terms);
+  };
+  const auto second_copy = [&](std::size_t at) {
+    return at > 0 && plan_.places[at - 1].stage == plan_.places[at].stage;
+  };
+  each_term([&](std::size_t at, int peer, std::span<double> into) {
+    if (second_copy(at)) return;
+    DeviceState& device = state(plan_.places[at].device, peer);
+    const double scale = step_facts(device.stage(at), 0).gradient_scale;
+    each_part(device, at, 0, [&](const ParameterPart& part, std::size_t norm) {
+      if (!counts(norm, peer) || is_tied_copy(norm)) return;
+      into[norm - first_norm(at)] =
+          square_sum(part.gradients, part.gradient_type, part.elements) * scale * scale;
+    });
+  });
+  const double squares = std::accumulate(terms.begin(), terms.end(), 0.0);
   gradient_norm_ = std::sqrt(squares);
   const bool overflow = !std::isfinite(squares);
   skip_ = scales_loss_ ? !scaler_.update(overflow) : false;
   clip_ =
       training_.clip > 0 && gradient_norm_ > training_.clip ? training_.clip / gradient_norm_ : 1;
   if (!rule_->needs_norms() || skip_) return;
+  terms.clear();
+  each_term([&](std::size_t at, int peer, std::span<double> into) {
+    DeviceState& device = state(plan_.places[at].device, peer);
+    StepFacts facts = step_facts(device.stage(at), 0);
+    facts.gradient_scale *= clip_;
+    each_part(device, at, 0, [&](const ParameterPart& part, std::size_t norm) {
+      const TensorNorms found = rule_->norms(part, facts);  // every replica advances its moments
+      if (!counts(norm, peer)) return;
+      into[2 * (norm - first_norm(at))] = found.weights;
+      into[2 * (norm - first_norm(at)) + 1] = found.direction;
+    });
+  });
   std::fill(norms_.begin(), norms_.end(), TensorNorms{});
-  for (std::size_t at = 0; at < plan_.places.size(); ++at) {
-    const StagePlacement& place = plan_.places[at];
-    for (int peer = 0; peer < plan_.peers.count(); ++peer) {
-      DeviceState& device = state(place.device, peer);
-      StepFacts facts = step_facts(device.stage(at), 0);
-      facts.gradient_scale *= clip_;
-      each_part(device, at, 0, [&](const ParameterPart& part, std::size_t norm) {
-        const TensorNorms found = rule_->norms(part, facts);  // every replica advances its moments
-        if (!counts(norm, peer)) return;
-        norms_[norm].weights += found.weights;
-        norms_[norm].direction += found.direction;
-      });
-    }
-  }
+  std::size_t term = 0;
+  for (std::size_t at = 0; at < plan_.places.size(); ++at)
+    for (int peer = 0; peer < plan_.peers.count(); ++peer)
+      for (std::size_t i = 0; i < parameters_of(at); ++i) {
+        norms_[first_norm(at) + i].weights += terms[term++];
+        norms_[first_norm(at) + i].direction += terms[term++];
+      }
 }
 
 void CpuExecution::update(const At& a) {

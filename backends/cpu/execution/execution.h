@@ -14,6 +14,7 @@
 #include <stop_token>
 #include <vector>
 
+#include "backends/cpu/execution/travel.h"
 #include "backends/cpu/kernels/scratch.h"
 #include "backends/cpu/live.h"
 #include "backends/cpu/memory/arena.h"
@@ -38,9 +39,13 @@ class Execution {
   /// devices may. Throws Error{OutOfMemory} or Error{InvalidInput}, naming the instruction.
   virtual void begin(InstructionId, int peer, Scratch&) = 0;
   /// Performs a collective, or a send with its receive, once all of its members (see members())
-  /// have begun: moves and sums data between their arenas. May be called on any thread. Sums are
-  /// taken in rank order.
-  virtual void exchange(InstructionId, std::span<const int> members) = 0;
+  /// that are of this process have begun: moves and sums data between their arenas. May be called
+  /// on any thread. Sums are taken in rank order. Returns what is left of it while it waits for
+  /// other processes, or null.
+  virtual TravelPtr exchange(InstructionId, std::span<const int> members) = 0;
+  /// What a receive waits for before it begins where its send is of another process, or null: the
+  /// two begin together, as far as the receiver's memory is concerned.
+  virtual TravelPtr announced(InstructionId, int /*peer*/) { return nullptr; }
   /// Releases what the instance holds until its end.
   virtual void end(InstructionId, int peer) = 0;
 
@@ -51,6 +56,11 @@ class Execution {
   /// of global gradient norms or overflow checks). The driver then starts such an update only when
   /// every other update of its step is ready too.
   virtual bool updates_together() const = 0;
+
+  /// Returns whether a device is of this process; those of other processes run there.
+  virtual bool here(DeviceId, int /*peer*/) const { return true; }
+  /// The processes that the devices are of, or null if all are of this one.
+  virtual Processes* processes() const { return nullptr; }
 
   virtual Arena& arena(DeviceId, int peer) = 0;
 };

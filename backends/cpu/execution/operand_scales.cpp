@@ -4,6 +4,8 @@
 #include <bit>
 #include <cstring>
 
+#include "backends/processes.h"
+
 namespace trainyard {
 
 void OperandScales::see(std::size_t operand, float size) {
@@ -11,6 +13,20 @@ void OperandScales::see(std::size_t operand, float size) {
   std::uint32_t before = seen_[operand].load(std::memory_order_relaxed);
   while (before < bits && !seen_[operand].compare_exchange_weak(before, bits)) {
   }
+}
+
+void OperandScales::see_all(Processes& processes) {
+  std::string mine(seen_.size() * sizeof(float), '\0');
+  for (std::size_t i = 0; i < seen_.size(); ++i) {
+    const float size = std::bit_cast<float>(seen_[i].load());
+    std::memcpy(mine.data() + i * sizeof(float), &size, sizeof size);
+  }
+  for (const std::string& all : processes.all_gather(mine))
+    for (std::size_t i = 0; i < seen_.size(); ++i) {
+      float size = 0;
+      std::memcpy(&size, all.data() + i * sizeof(float), sizeof size);
+      see(i, size);
+    }
 }
 
 void OperandScales::end_step() {

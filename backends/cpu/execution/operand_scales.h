@@ -14,6 +14,8 @@
 
 namespace trainyard {
 
+class Processes;
+
 class OperandScales {
  public:
   static constexpr std::size_t kSteps = 16;  // that a scale looks back
@@ -25,6 +27,8 @@ class OperandScales {
   float known(std::size_t operand) const { return known_[operand]; }
   /// May be called by any thread.
   void see(std::size_t operand, float size);
+  /// Sees what all processes have seen, which all call it before the step ends.
+  void see_all(Processes&);
   /// Called between steps, by one thread.
   void end_step();
 

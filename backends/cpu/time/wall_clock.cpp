@@ -7,9 +7,11 @@
 #include <atomic>
 #include <deque>
 #include <exception>
+#include <functional>
 #include <limits>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "backends/cpu/execution/instance.h"
@@ -53,7 +55,7 @@ class WallClockDriver final : public Driver {
       });
       order_.load(std::memory_order_acquire);
     }
-    if (ended_.load(std::memory_order_acquire) != instances_) complain();
+    if (ended_.load(std::memory_order_acquire) != here_) complain();
     return {std::move(timeline_)};
   }
 
@@ -76,7 +78,10 @@ class WallClockDriver final : public Driver {
       const std::size_t devices = static_cast<std::size_t>(program_->devices) * peers_;
       strands_ = std::vector<Strand>(devices);
       gates_ = std::vector<std::atomic<std::uint32_t>>(graph_->nodes() - graph_->instructions());
-      workers_ = std::min(threads_, static_cast<int>(devices));
+      find_here(execution);
+      // The thread that joined the processes alone speaks to them.
+      workers_ =
+          execution.processes() != nullptr ? 1 : std::min(threads_, static_cast<int>(devices));
       if (workers_ > 1) arena_.emplace(workers_);
       const bool delays = std::any_of(program_->streams.begin(), program_->streams.end(),
                                       [](const Stream& s) { return s.delay.count() > 0; });
@@ -90,20 +95,72 @@ class WallClockDriver final : public Driver {
         states_[at].begun.store(0, std::memory_order_relaxed);
         states_[at].here = states_[at].ended = false;
       }
-    for (std::size_t g = 0; g < gates_.size(); ++g)
-      gates_[g] = graph_->waits(graph_->instructions() + static_cast<std::uint32_t>(g));
+    for (std::size_t g = 0; g < gates_.size(); ++g) gates_[g] = gate_waits_[g];
     links_.reset(strands_.size());
     execution_ = &execution;
     stop_ = std::move(stop);
     failed_ = false;
     ended_ = 0;
-    start_ = std::chrono::steady_clock::now();
+    start_ = start_together();
     live_.emplace(execution, live, repetition, start_ - run_start_);
     timeline_ = {};
     timeline_.clock = Timeline::Clock::Measured;
     timeline_.backend = "cpu";
     timeline_.spans.resize(program_->instructions.size());
     order_.fetch_add(1, std::memory_order_release);
+  }
+
+  // What is of this process, and how many of its instances a gate waits for.
+  void find_here(const Execution& execution) {
+    here_ = 0;
+    gate_waits_.assign(gates_.size(), 0);
+    for (std::uint32_t i = 0; i < graph_->instructions(); ++i)
+      for (std::uint32_t p = 0; p < peers_; ++p) {
+        if (!execution.here(graph_->device(i), static_cast<int>(p))) continue;
+        ++here_;
+        for (std::uint32_t next : graph_->successors(i))
+          if (graph_->is_gate(next))
+            ++gate_waits_[next - graph_->instructions()];
+          else if (!execution.here(graph_->device(next), static_cast<int>(p)))
+            throw Error(Error::Kind::Unsupported,
+                        describe(*program_, InstructionId{next}) + " waits for " +
+                            describe(*program_, InstructionId{i}) +
+                            ", which another process runs, and no message says when it has ended");
+      }
+    first_peer_.assign(static_cast<std::size_t>(program_->devices), 0);
+    for (std::uint32_t d = 0; d < first_peer_.size(); ++d)
+      while (first_peer_[d] < peers_ &&
+             !execution.here(DeviceId{d}, static_cast<int>(first_peer_[d])))
+        ++first_peer_[d];
+  }
+  bool here(Instance i) const {
+    return execution_->here(graph_->device(i.instruction), static_cast<int>(i.peer));
+  }
+  // Calls f for the instances of the group that are of this process.
+  template <class F>
+  void each_here(const InstanceGroup& group, F&& f) const {
+    group.each_instance([&](Instance i) {
+      if (here(i)) f(i);
+    });
+  }
+  std::size_t size_here(const InstanceGroup& group) const {
+    if (execution_->processes() == nullptr) return group.size();
+    std::size_t size = 0;
+    each_here(group, [&](Instance) { ++size; });
+    return size;
+  }
+
+  // The clocks of processes of one machine are one. On several, each begins when all are ready.
+  SteadyTime start_together() const {
+    Processes* const processes = execution_->processes();
+    SteadyTime start = std::chrono::steady_clock::now();
+    if (processes == nullptr) return start;
+    const std::int64_t own = start.time_since_epoch().count();
+    std::int64_t latest = own;
+    for (const std::string& one : processes->all_gather(std::to_string(own)))
+      latest = std::max(latest, static_cast<std::int64_t>(std::stoll(one)));
+    return processes->on_one_machine() ? SteadyTime(SteadyTime::duration(latest))
+                                       : std::chrono::steady_clock::now();
   }
 
   Instant now() const { return std::chrono::steady_clock::now() - start_; }
@@ -121,7 +178,8 @@ class WallClockDriver final : public Driver {
     for (const Stream& stream : program_->streams) {
       if (stream.count == 0) continue;
       const auto begin = [this, &stream] {
-        for (std::uint32_t p = 0; p < peers_; ++p) release({stream.first, p}, kNobody);
+        for (std::uint32_t p = 0; p < peers_; ++p)
+          if (here({stream.first, p})) release({stream.first, p}, kNobody);
       };
       if (stream.delay.count() > 0)
         later(start_ + stream.delay, begin);
@@ -134,9 +192,12 @@ class WallClockDriver final : public Driver {
   void release(Instance i, std::uint32_t holder) {
     if (at(i).waits.fetch_sub(1, std::memory_order_acq_rel) > 1) return;
     if (is_compute(i)) return hand_in(i, holder);
+    if (TravelPtr travel = execution_->announced({i.instruction}, static_cast<int>(i.peer)))
+      return under_way_.push_back({i, std::move(travel), [this, i] { hand_in(i, kNobody); }});
     const InstanceGroup group = group_of(*execution_, i);
-    if (at(group.first()).ready.fetch_add(1, std::memory_order_acq_rel) + 1 < group.size()) return;
-    group.each_instance([&](Instance member) { hand_in(member, holder); });
+    if (at(group.first()).ready.fetch_add(1, std::memory_order_acq_rel) + 1 < size_here(group))
+      return;
+    each_here(group, [&](Instance member) { hand_in(member, holder); });
   }
 
   // holder: the device whose strand this thread owns and runs, if any.
@@ -170,7 +231,31 @@ class WallClockDriver final : public Driver {
         runnable_.pop_front();
         work_off(device, false);
       }
-    } while (alarms_.wait_and_do());
+    } while (wait_for_processes() || alarms_.wait_and_do());
+  }
+
+  // Goes on with exchanges for which what other processes give has arrived.
+  void look_for_arrivals() {
+    for (std::size_t i = 0; i < under_way_.size();) {
+      UnderWay& one = under_way_[i];
+      while (one.travel != nullptr && one.travel->arrived())
+        naming(*program_, one.what, [&] { one.travel = one.travel->go_on(); });
+      if (one.travel != nullptr) {
+        ++i;
+        continue;
+      }
+      const std::function<void()> over = std::move(one.over);
+      under_way_.erase(under_way_.begin() + static_cast<std::ptrdiff_t>(i));
+      over();
+    }
+  }
+  // Returns whether there was something to wait for and there may be something to do again.
+  bool wait_for_processes() {
+    for (int polls = 0; !under_way_.empty() && runnable_.empty() && !failed_; ++polls) {
+      look_for_arrivals();
+      if (runnable_.empty()) execution_->processes()->rest(polls);
+    }
+    return !runnable_.empty();
   }
 
   // Called with the device's strand owned. only_short: long work is left to a task of its own.
@@ -202,13 +287,14 @@ class WallClockDriver final : public Driver {
       if (is_compute(i)) {
         begin(i);
         end(i, device);
+        if (!under_way_.empty()) look_for_arrivals();
       } else if (at(i).here) {
         end(i, device);
       } else {
         begin(i);
         at(i).here = true;
         const InstanceGroup group = group_of(*execution_, i);
-        if (at(group.first()).begun.fetch_add(1, std::memory_order_acq_rel) + 1 == group.size())
+        if (at(group.first()).begun.fetch_add(1, std::memory_order_acq_rel) + 1 == size_here(group))
           exchange(group, device);
       }
     } catch (...) {
@@ -228,10 +314,15 @@ class WallClockDriver final : public Driver {
 
   void exchange(const InstanceGroup& group, std::uint32_t holder) {
     const Instant from = now();
-    naming(*program_, group.first(), [&] { execution_->exchange(group.leader, group.members); });
+    TravelPtr travel;
+    naming(*program_, group.first(),
+           [&] { travel = execution_->exchange(group.leader, group.members); });
     const auto hand_in_all = [this, group](std::uint32_t with) {
-      group.each_instance([&](Instance member) { hand_in(member, with); });
+      each_here(group, [&](Instance member) { hand_in(member, with); });
     };
+    if (travel != nullptr)
+      return under_way_.push_back(
+          {group.first(), std::move(travel), [hand_in_all] { hand_in_all(kNobody); }});
     if (!links_.slow()) return hand_in_all(holder);
     // The transfer uses the sender's port.
     const Instant over = links_.reserve(device_of(group.first()), program_->task(group.leader),
@@ -258,7 +349,7 @@ class WallClockDriver final : public Driver {
     execution_->arena(device, peer).set_time(span.end);
     naming(*program_, i, [&] { execution_->end({i.instruction}, peer); });
     at(i).ended = true;
-    if (i.peer == 0) timeline_.spans[i.instruction] = span;
+    if (i.peer == first_peer_[device.value]) timeline_.spans[i.instruction] = span;
     live_->span(device, i, span);
     live_->memory(device, i.peer, span.end);
     ended_.fetch_add(1, std::memory_order_release);
@@ -266,16 +357,30 @@ class WallClockDriver final : public Driver {
       if (!graph_->is_gate(next))
         release({next, i.peer}, holder);
       else if (gates_[next - graph_->instructions()].fetch_sub(1) == 1)
-        for (std::uint32_t update : graph_->successors(next))
-          for (std::uint32_t p = 0; p < peers_; ++p) release({update, p}, holder);
+        open_gate(next, i, holder);
     }
+  }
+
+  // Updates begin once no process has anything left to do that one of them waits for: what they do
+  // together blocks.
+  void open_gate(std::uint32_t gate, Instance last, std::uint32_t holder) {
+    const auto release_all = [this, gate](std::uint32_t with) {
+      for (std::uint32_t update : graph_->successors(gate))
+        for (std::uint32_t p = 0; p < peers_; ++p)
+          if (here({update, p})) release({update, p}, with);
+    };
+    if (execution_->processes() == nullptr) return release_all(holder);
+    under_way_.push_back(
+        {last, std::make_unique<Travel>(execution_->processes()->barrier(), [] { return nullptr; }),
+         [release_all] { release_all(kNobody); }});
   }
 
   [[noreturn]] void complain() {
     const std::lock_guard lock(failure_mutex_);
     if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
     if (stop_.stop_requested()) throw Error(Error::Kind::Cancelled, "the run was stopped");
-    throw deadlock(*program_, progress(*program_, peers_, [&](Instance i) { return at(i).ended; }));
+    throw deadlock(*program_, progress(*program_, peers_,
+                                       [&](Instance i) { return at(i).ended || !here(i); }));
   }
 
   static constexpr std::uint32_t kNobody = std::numeric_limits<std::uint32_t>::max();
@@ -287,7 +392,9 @@ class WallClockDriver final : public Driver {
   const Program* program_ = nullptr;
   std::uint32_t peers_ = 1;
   std::unique_ptr<InstanceGraph> graph_;
-  std::size_t instances_ = 0;
+  std::size_t instances_ = 0, here_ = 0;
+  std::vector<std::uint32_t> gate_waits_;
+  std::vector<std::uint32_t> first_peer_;  // by pipeline rank: the first of this process
   int workers_ = 1;
   std::optional<tbb::task_arena> arena_;
   tbb::task_group tasks_;
@@ -307,6 +414,12 @@ class WallClockDriver final : public Driver {
   // Makes the ordering that TBB's tasks already give visible to a thread sanitizer.
   std::atomic<std::uint32_t> order_{0};
   std::deque<std::uint32_t> runnable_;  // devices, if one thread runs them all
+  struct UnderWay {
+    Instance what;
+    TravelPtr travel;
+    std::function<void()> over;
+  };
+  std::vector<UnderWay> under_way_;  // exchanges and gates that wait for other processes
   std::atomic<std::size_t> ended_{0};
   std::atomic<bool> failed_{false};
   std::mutex failure_mutex_;

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string_view>
 
-#include "planners/plans/mpi_ranks.h"
+#include "backends/mpi/launch.h"
 
 namespace trainyard {
 namespace {

@@ -1,10 +1,10 @@
-// Replaces mpi_ranks.cpp in builds without Open MPI.
+// Replaces mpi_processes.cpp in builds without Open MPI.
+#include "backends/mpi/launch.h"
 #include "core/base/error.h"
-#include "planners/plans/mpi_ranks.h"
 
 namespace trainyard {
 
-std::unique_ptr<LaunchedRanks> join_ranks() {
+std::unique_ptr<Processes> join_processes() {
   if (launch().count == 1) return nullptr;
   throw Error(Error::Kind::Unsupported,
               "this program was built without MPI, and cannot split work over the processes that "

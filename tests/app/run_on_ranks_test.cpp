@@ -1,0 +1,129 @@
+// Tests training over several processes: it learns what one process learns, bit for bit, holds what
+// was planned, and loses nothing when a process dies. Needs mpirun.
+#include <gtest/gtest.h>
+
+#include "app/cli/verb.h"
+#include "core/io/json/json.h"
+#include "tests/app/on_ranks.h"
+
+namespace trainyard {
+namespace {
+
+using RunOnRanks = OnRanks;
+
+const std::string kRunsQuietly = " --data random --no-record --quiet --json";
+
+std::string json_member(const std::string& document, std::string_view key) {
+  const Json json = parse_json(document, "run");
+  const Json* const found = json.find(key);
+  return found == nullptr ? "none" : write_json_line(*found);
+}
+
+struct ProcessCase {
+  int processes;
+  std::string words;
+};
+
+TEST_F(RunOnRanks, TrainsAsOneProcessBitForBit) {
+  const ProcessCase cases[] = {
+      {2, "--model mlp-small --set global-batch=64 --set precision=fp32"},
+      {4,
+       "--model gpt-tiny --devices 4 --set tp=4 --set sequence-parallel=on --set "
+       "global-batch=8 --set precision=bf16"},
+      {3,
+       "--model gpt-tiny --devices 8 --set pp=2 --set tp=2 --set zero=3 --set global-batch=8 "
+       "--set precision=bf16 --train clip=1"},
+      {4, "--model gpt-tiny --devices 4 --set zero=1 --set optimizer=lamb --set global-batch=8"},
+      {4, "--model gpt-tiny --devices 4 --set precision=fp8 --set global-batch=8"},
+      {4, "--model mixtral-tiny --devices 4 --set ep=4 --set global-batch=8"},
+      {3, "--model transformer-tiny --devices 4 --set pp=4 --set global-batch=8"},
+      {4,
+       "--model gpt-tiny --devices 4 --set pp=4 --set schedule=dualpipe --set "
+       "global-batch=16"},
+      {4, "--model gpt-tiny --devices 4 --set pp=4 --set schedule=zb-h1 --set global-batch=8"},
+      {2, "--model gpt-tiny --devices 2 --set schedule=tick-tock --set global-batch=8"},
+      {4,
+       "--model mlp-small --devices 4 --set pp=4 --set schedule=pipemare --set "
+       "global-batch=8 --set micro-batch=2"}};
+  for (const ProcessCase& c : cases) {
+    const std::string line = "run " + c.words + " --steps 3" + kRunsQuietly;
+    const bool stated = c.words.find("--devices") != std::string::npos;
+    const Ran several = on_ranks(c.processes, line, folder);
+    const Ran one = trainyard(line + (stated ? "" : " --devices 2"), folder);
+    ASSERT_EQ(one.exit, kDone) << c.words << one.err;
+    ASSERT_EQ(several.exit, kDone) << c.words << several.err;
+    EXPECT_EQ(json_member(several.out, "loss"), json_member(one.out, "loss")) << c.words;
+    EXPECT_EQ(json_member(several.out, "backend"), "\"mpi\"") << c.words;
+  }
+}
+
+TEST_F(RunOnRanks, SaysWhatDoesNotGoTogether) {
+  const std::string job = "run --model mlp-small --set global-batch=64 --steps 2 --no-record";
+  const std::pair<std::string, std::string> wrong[] = {
+      {" --devices 2",
+       "--devices: expected at least one device for each of the 4 processes that mpirun started, "
+       "found 2; --devices 4 gives each its own\n"},
+      {" --backend cpu",
+       "--backend: expected mpi, which trains over the 4 processes that mpirun started, found "
+       "\"cpu\", which trains in one\n"},
+      {" --threads 2",
+       "--threads: expected --backend cpu beside it, found \"mpi\", which does not know it\n"}};
+  for (const auto& [words, sentence] : wrong) {
+    const Ran ran = on_ranks(4, job + words, folder);
+    EXPECT_EQ(ran.exit, kWrongInput) << ran.err;
+    EXPECT_EQ(ran.out, "");
+    EXPECT_EQ(ran.err.substr(0, sentence.size()), sentence);
+    EXPECT_EQ(ran.err.find(sentence, 1), std::string::npos) << ran.err;
+  }
+}
+
+TEST_F(RunOnRanks, AnyNumberOfProcessesGoesOnFromACheckpoint) {
+  const std::string job =
+      "run --model gpt-tiny --devices 4 --set pp=2 --set zero=1 --set global-batch=8" +
+      kRunsQuietly;
+  const Ran whole = trainyard(job + " --steps 6", folder);
+  ASSERT_EQ(whole.exit, kDone) << whole.err;
+  ASSERT_EQ(on_ranks(4, job + " --steps 2 --checkpoint c", folder).exit, kDone);
+  ASSERT_EQ(on_ranks(3, job + " --steps 4 --checkpoint c --resume", folder).exit, kDone);
+  const Ran last = trainyard(job + " --steps 6 --checkpoint c --resume", folder);
+  ASSERT_EQ(last.exit, kDone) << last.err;
+  EXPECT_EQ(json_member(last.out, "loss"), json_member(whole.out, "loss"));
+}
+
+TEST_F(RunOnRanks, AreEvaluatedAsOneProcess) {
+  const std::string job =
+      "run --model mlp-small --devices 2 --set tp=2 --set global-batch=64 --steps 20 --evaluate"
+      " --data fashion-mnist --no-record --quiet --json";
+  const Ran one = trainyard(job, folder), two = on_ranks(2, job, folder);
+  ASSERT_EQ(one.exit, kDone) << one.err;
+  ASSERT_EQ(two.exit, kDone) << two.err;
+  EXPECT_EQ(json_member(two.out, "evaluation"), json_member(one.out, "evaluation"));
+}
+
+// The launcher's own words may come before or after.
+TEST_F(RunOnRanks, AProcessThatDiesEndsAllAndNothingIsLost) {
+  const std::string job =
+      "run --model mlp-small --devices 4 --set pp=4 --set global-batch=8 --steps 300 --checkpoint "
+      "c" +
+      kRunsQuietly;
+  const std::string script =
+      "mpirun --oversubscribe --bind-to none --allow-run-as-root -x ASAN_OPTIONS=detect_leaks=0 "
+      "-n 4 " TRAINYARD_PROGRAM " " +
+      job +
+      " --checkpoint-every 1 </dev/null & p=$!; "
+      "while kill -0 $p && [ ! -e c ]; do sleep 0.02; done; "
+      "kill -9 $(ps -o pid= --ppid $p | sed -n 2p); "
+      "timeout 10 tail --pid=$p -f /dev/null && echo ended; wait $p; echo exit $?";
+  const Ran killed = run_program("/bin/sh", {"-c", script}, folder.path());
+  EXPECT_NE(killed.out.find("ended\n"), std::string::npos) << killed.err;
+  EXPECT_EQ(killed.out.find("exit 0\n"), std::string::npos) << killed.out;
+  EXPECT_NE(killed.err.find("rank 1"), std::string::npos) << killed.err;
+  const Ran resumed = on_ranks(2, job + " --resume", folder);
+  ASSERT_EQ(resumed.exit, kDone) << resumed.err;
+  const Ran whole = trainyard(job.substr(0, job.find(" --checkpoint c")) + kRunsQuietly, folder);
+  ASSERT_EQ(whole.exit, kDone) << whole.err;
+  EXPECT_EQ(json_member(resumed.out, "loss"), json_member(whole.out, "loss"));
+}
+
+}  // namespace
+}  // namespace trainyard
