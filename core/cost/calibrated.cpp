@@ -148,6 +148,36 @@ class Curve {
   std::vector<Point> points_;
 };
 
+// Times of one kind of exchange by its bytes. Between two measured sizes they lie on a straight
+// line of logarithms; short ones take what the shortest took, and long ones go on at the last rate.
+class ExchangeCurve {
+ public:
+  void add(const ExchangeTiming& t) {
+    points_[static_cast<double>(t.bytes.value)] = to_seconds(t.time);
+  }
+  double seconds_of(double bytes) const {
+    const auto above = points_.lower_bound(bytes);
+    if (above == points_.begin()) return above->second;
+    const auto below = std::prev(above);
+    if (above == points_.end()) {
+      if (below == points_.begin()) return below->second;
+      const auto before = std::prev(below);
+      const double each = (below->second - before->second) / (below->first - before->first);
+      return below->second + std::max(0.0, each) * (bytes - below->first);
+    }
+    const double share = std::log(bytes / below->first) / std::log(above->first / below->first);
+    return below->second * std::pow(above->second / below->second, share);
+  }
+  LinkCost line() const {
+    const auto first = points_.begin(), last = std::prev(points_.end());
+    return {first->second, std::max(0.0, last->second - first->second) / std::max(1.0, last->first),
+            0};
+  }
+
+ private:
+  std::map<double, double> points_;
+};
+
 class Calibrated final : public MeasuredCostModel {
  public:
   explicit Calibrated(Calibration calibration) : c_(std::move(calibration)) {
@@ -157,6 +187,7 @@ class Calibrated final : public MeasuredCostModel {
       measured[kernel_of(t.work)].push_back(&t);
     }
     for (const auto& [kernel, timings] : measured) curves_.emplace(kernel, Curve(timings));
+    for (const ExchangeTiming& t : c_.exchanges) exchanges_[{t.collective, t.ranks}].add(t);
     basis_ = c_.residual_worst > 0
                  ? fmt::format(
                        "measured on {}: its own check was off by {:.1f} % (median) and "
@@ -170,7 +201,9 @@ class Calibrated final : public MeasuredCostModel {
   std::vector<std::string> leaves_out() const override {
     return {"kernels that were not measured take what a formula of the core says",
             "shapes between those that were measured lie on a straight line of logarithms",
-            "cache that other work on the same chip takes, and changes of its clock"};
+            "cache that other work on the same chip takes, and changes of its clock",
+            "devices of one process, which exchange faster than processes, for which all are taken "
+            "where exchanges of processes were measured"};
   }
 
   Duration compute(const Work& work, const Device& device) const override {
@@ -193,6 +226,9 @@ class Calibrated final : public MeasuredCostModel {
   }
 
   Duration transfer(Bytes bytes, const Cluster&, std::size_t) const override {
+    const auto messages = exchanges_.find({std::nullopt, 2});
+    if (messages != exchanges_.end())
+      return seconds(messages->second.seconds_of(static_cast<double>(bytes.value)));
     return c_.copy.start + bytes / c_.copy.rate;
   }
 
@@ -200,11 +236,15 @@ class Calibrated final : public MeasuredCostModel {
                             const Cluster& cluster) const override {
     if (shape.ranks <= 1 || bytes.value <= 0) return {};
     const auto n = static_cast<double>(bytes.value);
-    const LinkCost link{to_seconds(c_.copy.start), 1 / c_.copy.rate.value, 1 / c_.reduce.value};
+    LinkCost link{to_seconds(c_.copy.start), 1 / c_.copy.rate.value, 1 / c_.reduce.value};
     const std::int64_t extent = shape.stride * (shape.ranks - 1) + 1;
     const auto took = [&](double time, CollectiveAlgorithm algorithm) {
       return CollectiveTime{seconds(time), algorithm, level_of(cluster, extent)};
     };
+    if (const auto measured = exchanges_.find({kind, shape.ranks}); measured != exchanges_.end())
+      return took(measured->second.seconds_of(n), CollectiveAlgorithm::Pairwise);
+    if (const auto messages = exchanges_.find({std::nullopt, 2}); messages != exchanges_.end())
+      link = {messages->second.line().alpha, messages->second.line().beta, link.gamma};
     switch (kind) {
       case CollectiveKind::AllReduce:
         return took(ring_all_reduce(n, shape.ranks, link), CollectiveAlgorithm::Ring);
@@ -230,6 +270,7 @@ class Calibrated final : public MeasuredCostModel {
   const Calibration c_;
   std::map<KernelShape, Duration> exact_;
   std::map<Kernel, Curve> curves_;
+  std::map<std::pair<std::optional<CollectiveKind>, std::int64_t>, ExchangeCurve> exchanges_;
   std::string basis_;
 };
 

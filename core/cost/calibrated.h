@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,15 @@ struct TransferTiming {
   BytesPerSecond rate{};
 };
 
+/// An ExchangeTiming is what processes take for a collective, or for a message from one to another,
+/// as a run over processes executes it. All groups of so many ranks were busy at once.
+struct ExchangeTiming {
+  std::optional<CollectiveKind> collective;  // empty = a message
+  std::int64_t ranks = 2;
+  Bytes bytes{};    // as CostModel::collective() counts them
+  Duration time{};  // median, until the last rank was done
+};
+
 struct Calibration {
   std::string machine;  // "AMD EPYC ..., 2 cores, oneDNN 2.6.3"
   std::vector<KernelTiming> kernels;
@@ -35,6 +45,7 @@ struct Calibration {
                             // clocks
   TransferTiming copy;      // between two arenas
   BytesPerSecond reduce{};  // rate of adding up gradients
+  std::vector<ExchangeTiming> exchanges;  // between processes; empty = devices are of one process
   double residual_median = 0, residual_worst = 0;  // errors of the calibration's own check, as
                                                    // shares
   std::vector<std::string> notes;

@@ -10,11 +10,14 @@
 
 #include "app/cli/status_line.h"
 #include "app/cli/text/scenario_words.h"
+#include "app/cli/together.h"
 #include "app/cli/verbs/calibrate_files.h"
 #include "app/workspace/runs/machine_calibration.h"
 #include "app/workspace/scenario/local_cluster.h"
 #include "app/workspace/scenario/workspace.h"
 #include "backends/cpu/calibration/calibrate.h"
+#include "backends/cpu/calibration/exchange_times.h"
+#include "backends/mpi/launch.h"
 #include "core/base/units_text.h"
 #include "core/io/bytes/file_writer.h"
 #include "core/io/bytes/files.h"
@@ -78,6 +81,15 @@ std::string text(const Calibration& c) {
   }
   if (list.size() < c.kernels.size())
     out += fmt::format("  and {} that take less\n", c.kernels.size() - list.size());
+  if (!c.exchanges.empty())
+    out += fmt::format("\n  {:<16} {:>5} {:>10} {:>10} {:>12}\n", "exchange", "ranks", "bytes",
+                       "time", "rate");
+  for (const ExchangeTiming& t : c.exchanges)
+    out += fmt::format(
+        "  {:<16} {:>5} {:>10} {:>10} {:>12}\n",
+        t.collective ? to_string(*t.collective) : "message", t.ranks, readable(t.bytes),
+        readable(t.time),
+        readable(BytesPerSecond{static_cast<double>(t.bytes.value) / to_seconds(t.time)}));
   return out;
 }
 
@@ -121,17 +133,47 @@ int calibrate_rows(const Words& words, Streams& streams) {
   return kDone;
 }
 
-int run_calibrate(const Words& words, Streams& streams) {
-  if (asks_for_calibrate_files(words)) return calibrate_files(words, streams);
-  if (words.has("rows")) return calibrate_rows(words, streams);
+// Kernels are measured on all ranks at once, as they run in a run over them, and the first rank's
+// count; exchanges are measured by all together.
+Calibration calibrate_here(const Words& words, Processes* processes, Streams& streams) {
   const double box = words.number("seconds", 0.1, 86400, 10);
   const std::vector<Workload> workloads = workloads_of(words, streams);
+  if (processes != nullptr) processes->wait(*processes->barrier());
   StatusLine line(words, streams);
-  const Calibration c =
+  Calibration c =
       calibrate(workloads, {.box = seconds(box), .progress = [&](double share) {
                               line.show(fmt::format("measuring {:3.0f} %", 100 * share));
                             }});
   line.clear();
+  if (processes == nullptr) return c;
+  c.exchanges = measure_exchanges(*processes);
+  c.machine += fmt::format(", over {} processes", processes->count());
+  return c;
+}
+
+// A verb of files, or one that is started by hand, is the work of one process.
+int run_calibrate(const Words& words, Streams& streams) {
+  const Launch started = launch();
+  const bool reads = asks_for_calibrate_files(words) || words.has("rows");
+  if (words.has("mpi") && (reads || started.count == 1))
+    throw Error(Error::Kind::InvalidInput,
+                reads ? "expected it to measure, and not beside files that were measured elsewhere"
+                      : "expected several processes, found one: \"mpirun -n 4 trainyard calibrate "
+                        "--mpi\" starts four",
+                {"--mpi"});
+  if (reads) {
+    if (started.rank > 0) return kDone;
+    return words.has("rows") ? calibrate_rows(words, streams) : calibrate_files(words, streams);
+  }
+  const std::unique_ptr<Processes> processes = join_processes();
+  Calibration c;
+  std::ostream nowhere(nullptr);
+  Streams silent{nowhere, nowhere};
+  const auto measure = [&] {
+    c = calibrate_here(words, processes.get(), started.rank == 0 ? streams : silent);
+  };
+  processes != nullptr ? work_together(*processes, streams, measure) : measure();
+  if (started.rank > 0) return kDone;
   const std::string document = write_calibration(c);
   if (words.has("out")) write_file(words.text("out"), document);
   streams.out << (words.has("json") ? document : text(c));
@@ -148,6 +190,9 @@ Verb calibrate_verb() {
         "assets/validation/README.md)"},
        {"devices", "N", "on so many virtual devices of this machine, as --cluster cpu:N"},
        {"seconds", "S", "about so long; else 10"},
+       {"mpi", "",
+        "measures what the processes that mpirun or srun started take for exchanges too; under "
+        "them this is usual"},
        {"json", "",
         "the document alone: trainyard/calibration@1, profile@1, links@1 or snapshot@1"}});
   for (const Flag& flag : calibrate_file_flags()) flags.push_back(flag);
@@ -161,6 +206,7 @@ Verb calibrate_verb() {
           .examples = {"calibrate --seconds 2 --out machine.json",
                        "calibrate --model gpt-tiny --devices 2 --set tp=2 --set precision=fp32 "
                        "--seconds 1"},
+          .splits = true,
           .run = run_calibrate};
 }
 

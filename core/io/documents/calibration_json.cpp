@@ -100,6 +100,28 @@ Fields<TransferTiming> copy_fields() {
           {"rate", &TransferTiming::rate, rate_text(), "as 17 GB/s"}};
 }
 
+constexpr CollectiveKind kCollectives[] = {CollectiveKind::AllReduce, CollectiveKind::ReduceScatter,
+                                           CollectiveKind::AllGather, CollectiveKind::AllToAll,
+                                           CollectiveKind::Broadcast};
+
+Form<CollectiveKind> collective_form() {
+  return {text().schema, [](CollectiveKind kind) { return Json(std::string(to_string(kind))); },
+          [](const JsonCursor& at) {
+            std::vector<std::string> names;
+            for (CollectiveKind kind : kCollectives) names.emplace_back(to_string(kind));
+            const std::string name = at.one_of(names);
+            return kCollectives[std::find(names.begin(), names.end(), name) - names.begin()];
+          }};
+}
+
+Fields<ExchangeTiming> exchange_fields() {
+  return {{"collective", &ExchangeTiming::collective, collective_form(),
+           "absent: a message from one rank to another"},
+          {"ranks", &ExchangeTiming::ranks, whole(2, 1'000'000)},
+          {"bytes", &ExchangeTiming::bytes},
+          {"time", &ExchangeTiming::time, time_text(), "median, as 271 us"}};
+}
+
 Fields<Calibration> calibration_members() {
   return {
       {"machine", &Calibration::machine},
@@ -107,6 +129,8 @@ Fields<Calibration> calibration_members() {
        "of an executor, a kernel, as 500 ns"},
       {"copy", &Calibration::copy, object(copy_fields())},
       {"reduce", &Calibration::reduce, rate_text(), "of adding up, as 11 GB/s"},
+      {"exchanges", &Calibration::exchanges, list_of(object(exchange_fields())), kDefaulted,
+       "between processes"},
       {"residual", Fields<Calibration>{{"median", &Calibration::residual_median, number(kAmount)},
                                        {"worst", &Calibration::residual_worst, number(kAmount)}}},
       {"kernels", &Calibration::kernels, list_of(object(kernel_fields()))},

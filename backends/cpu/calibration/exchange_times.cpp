@@ -1,0 +1,128 @@
+#include "backends/cpu/calibration/exchange_times.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <numeric>
+#include <string>
+
+#include "backends/cpu/execution/collectives.h"
+#include "core/base/median.h"
+
+namespace trainyard {
+namespace {
+
+constexpr std::int64_t kLeast = 1 << 10, kMost = 64 << 20, kFactor = 4;
+
+int repeats_of(std::int64_t bytes) { return bytes <= 1 << 16 ? 41 : bytes <= 4 << 20 ? 15 : 5; }
+
+// The median over repeats of the time until the last process was done.
+Duration timed(Processes& processes, std::int64_t bytes, const std::function<void()>& exchange) {
+  constexpr int kUnused = 2;  // the first ones meet memory that was never touched
+  const int repeats = repeats_of(bytes);
+  std::string own;
+  for (int i = 0; i < kUnused + repeats; ++i) {
+    processes.wait(*processes.barrier());
+    const auto start = std::chrono::steady_clock::now();
+    exchange();
+    const std::int64_t took = Duration(std::chrono::steady_clock::now() - start).count();
+    if (i >= kUnused) own.append(reinterpret_cast<const char*>(&took), sizeof took);
+  }
+  std::vector<Duration> slowest(static_cast<std::size_t>(repeats));
+  for (const std::string& times : processes.all_gather(own))
+    for (std::size_t i = 0; i < slowest.size(); ++i) {
+      std::int64_t took = 0;
+      std::memcpy(&took, times.data() + i * sizeof took, sizeof took);
+      slowest[i] = std::max(slowest[i], Duration{took});
+    }
+  return median(slowest);
+}
+
+// A message goes to the neighbour and comes back.
+Duration time_message(Processes& processes, std::int64_t bytes, std::vector<std::byte>& memory) {
+  const int other = processes.rank() ^ 1;
+  if (other >= processes.count()) return timed(processes, bytes, [] {});
+  const std::span<std::byte> message(memory.data(), static_cast<std::size_t>(bytes));
+  const auto send = [&] { processes.wait(*processes.send(other, 0, message)); };
+  const auto receive = [&] {
+    processes.wait(*processes.announcement(other, 0));
+    processes.wait(*processes.receive(other, 0, message));
+  };
+  return timed(processes, bytes,
+               [&] { processes.rank() < other ? (send(), receive()) : (receive(), send()); }) /
+         2;
+}
+
+Duration time_collective(Processes& processes, const SharedGroup& group, CollectiveKind kind,
+                         std::int64_t bytes, std::vector<std::byte>& in,
+                         std::vector<std::byte>& out) {
+  const std::size_t ranks = group.processes, own = group.own;
+  const Company company{ranks, &group};
+  const std::int64_t elements = bytes / 4;
+  std::vector<PartRange> parts;
+  for (std::size_t r = 0; r < ranks; ++r) {
+    const auto n = static_cast<std::int64_t>(ranks), m = static_cast<std::int64_t>(r);
+    parts.push_back({elements * m / n, elements * (m + 1) / n - elements * m / n});
+  }
+  std::vector<const std::byte*> from(ranks, nullptr);
+  std::vector<std::byte*> to(ranks, nullptr);
+  from[own] = in.data(), to[own] = out.data();
+  const auto begin = [&]() -> TravelPtr {
+    switch (kind) {
+      case CollectiveKind::AllReduce:
+        return all_reduce(company, from, to, DType::F32, elements, false);
+      case CollectiveKind::ReduceScatter:
+        return reduce_scatter(company, from, to, parts, DType::F32, false);
+      case CollectiveKind::AllGather:
+        return all_gather(company, from, to, parts, DType::F32);
+      default:
+        break;
+    }
+    const auto part = [&](std::size_t r) { return static_cast<std::size_t>(parts[r].count) * 4; };
+    return deal(
+        company,
+        [&](std::size_t, std::size_t r) {
+          return std::span(in.data() + parts[r].first * 4, part(r));
+        },
+        [&](std::size_t r, std::size_t) { return part(r); },
+        [&](const Dealt& dealt) -> TravelPtr {
+          std::byte* into = out.data();
+          for (std::size_t r = 0; r < ranks; ++r) {
+            const std::span<const std::byte> came = dealt(r, own);
+            into = std::copy(came.begin(), came.end(), into);
+          }
+          return nullptr;
+        });
+  };
+  return timed(processes, bytes, [&] { finish(begin(), &processes); });
+}
+
+}  // namespace
+
+std::vector<ExchangeTiming> measure_exchanges(Processes& processes) {
+  std::vector<ExchangeTiming> made;
+  std::vector<std::byte> in(static_cast<std::size_t>(kMost)), out(static_cast<std::size_t>(kMost));
+  for (std::int64_t bytes = kLeast; bytes <= kMost; bytes *= kFactor)
+    made.push_back({std::nullopt, 2, Bytes{bytes}, time_message(processes, bytes, in)});
+  for (int ranks = 2; ranks <= processes.count(); ++ranks) {
+    if (processes.count() % ranks != 0) continue;
+    const int first = processes.rank() / ranks * ranks;
+    std::vector<int> members(static_cast<std::size_t>(ranks));
+    std::iota(members.begin(), members.end(), first);
+    SharedGroup group;
+    group.channel = processes.channel(members);
+    group.own = static_cast<std::size_t>(processes.rank() - first);
+    group.processes = members.size();
+    for (std::size_t r = 0; r < members.size(); ++r) group.place.push_back(r);
+    for (CollectiveKind kind : {CollectiveKind::AllReduce, CollectiveKind::ReduceScatter,
+                                CollectiveKind::AllGather, CollectiveKind::AllToAll})
+      for (std::int64_t bytes = kLeast; bytes <= kMost; bytes *= kFactor)
+        made.push_back(
+            {kind, ranks, Bytes{bytes}, time_collective(processes, group, kind, bytes, in, out)});
+  }
+  return made;
+}
+
+}  // namespace trainyard
