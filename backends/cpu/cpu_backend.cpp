@@ -81,12 +81,14 @@ struct CpuBackend::Impl {
                    ? virtual_time_driver(job.prices, options.processor_time ? options.processor_time
                                                                             : thread_processor_time)
                    : wall_clock_driver(options.threads, options.link_bytes_per_second)) {
-    execution.step_done = [this](std::int64_t step) {
-      const auto m = static_cast<std::size_t>(program.microbatches);
-      const std::size_t first =
-          static_cast<std::size_t>(step) * m * static_cast<std::size_t>(plan.peers.dp);
-      tell(static_cast<std::int64_t>(losses.size()) + step + 1, mean_loss(first, m), Instant{});
-    };
+    // Of several processes, none has all losses before the repetition ends.
+    if (processes == nullptr)
+      execution.step_done = [this](std::int64_t step) {
+        const auto m = static_cast<std::size_t>(program.microbatches);
+        const std::size_t first =
+            static_cast<std::size_t>(step) * m * static_cast<std::size_t>(plan.peers.dp);
+        tell(static_cast<std::int64_t>(losses.size()) + step + 1, mean_loss(first, m), Instant{});
+      };
   }
 
   const Workload& workload;

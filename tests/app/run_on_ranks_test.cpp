@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include "app/cli/verb.h"
+#include "app/cli/verbs/json_schemas.h"
 #include "core/io/json/json.h"
 #include "tests/app/on_ranks.h"
+#include "tests/support/conforms.h"
 
 namespace trainyard {
 namespace {
@@ -98,6 +100,20 @@ TEST_F(RunOnRanks, AreEvaluatedAsOneProcess) {
   ASSERT_EQ(one.exit, kDone) << one.err;
   ASSERT_EQ(two.exit, kDone) << two.err;
   EXPECT_EQ(json_member(two.out, "evaluation"), json_member(one.out, "evaluation"));
+}
+
+TEST_F(RunOnRanks, CalibrateMeasuresTheirExchanges) {
+  const std::string job = " --model mlp-small --devices 2 --set global-batch=64";
+  const Ran measured =
+      on_ranks(2, "calibrate --mpi" + job + " --seconds 0.1 --out c.json --json --quiet", folder);
+  ASSERT_EQ(measured.exit, kDone) << measured.err;
+  const Json json = parse_json(measured.out, "calibration");
+  conforms(json, parse_json(json_schema("calibration"), "schema"), "calibration");
+  // 9 sizes of messages and of four collectives.
+  EXPECT_EQ(json.find("exchanges")->as_list()->size(), 45u);
+  const Ran ran =
+      on_ranks(2, "run" + job + " --calibration c.json --steps 2" + kRunsQuietly, folder);
+  EXPECT_EQ(ran.exit, kDone) << ran.err;
 }
 
 // The launcher's own words may come before or after.

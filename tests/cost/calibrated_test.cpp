@@ -152,6 +152,32 @@ TEST(Calibrated, CopiesAndCollectivesFollowTheLine) {
   EXPECT_EQ(model->collective(CollectiveKind::AllReduce, 8'000'000_B, {}, cluster).time, 0ns);
 }
 
+TEST(Calibrated, ExchangesOfProcessesTakeWhatTheyTook) {
+  Calibration c = measured({});
+  c.exchanges = {{std::nullopt, 2, Bytes{1 << 10}, 10us},
+                 {std::nullopt, 2, Bytes{1 << 20}, 1010us},
+                 {CollectiveKind::AllReduce, 4, Bytes{1 << 10}, 20us},
+                 {CollectiveKind::AllReduce, 4, Bytes{1 << 14}, 80us}};
+  const auto model = calibrated_cost_model(c);
+  const Cluster cluster = parse_cluster("cpu:4");
+  EXPECT_EQ(model->transfer(Bytes{1 << 10}, cluster, 0), 10us);
+  EXPECT_EQ(model->transfer(Bytes{8}, cluster, 0), 10us);  // as long as the shortest
+  EXPECT_EQ(model->transfer(Bytes{1 << 20}, cluster, 0), 1010us);
+  const auto reduce = [&](std::int64_t bytes, std::int64_t ranks) {
+    return model
+        ->collective(CollectiveKind::AllReduce, Bytes{bytes}, {.ranks = ranks, .per_node = ranks},
+                     cluster)
+        .time;
+  };
+  EXPECT_EQ(reduce(1 << 14, 4), 80us);
+  EXPECT_EQ(reduce(1 << 12, 4), 40us);                 // halfway between logarithms
+  EXPECT_EQ(reduce((1 << 14) + 15 * 1024, 4), 140us);  // 4 us for every KiB more
+  // Numbers of ranks that were not measured take a ring of messages.
+  const double each = 1000e-6 / (1 << 20);
+  EXPECT_NEAR(to_seconds(reduce(1 << 20, 2)), 2 * 10e-6 + (1 << 20) * each + (1 << 19) / 20e9,
+              2e-9);
+}
+
 TEST(Calibrated, SaysWhatItsOwnCheckFound) {
   Calibration c = measured({});
   EXPECT_EQ(calibrated_cost_model(c)->band(), 0.15);

@@ -219,6 +219,7 @@ Asked read_run(const Words& words, const Launch& started, Processes* processes,
                std::stop_token stop, std::function<void(double)> progress, Streams& streams) {
   TrainingRequest request;
   read_backends(words, started, request);
+  if (started.rank > 0) request.timeline.clear();  // the first process has all of it
   request.training = training_of(words);
   request.options = options_of(words, request.backend == "mpi", started.rank == 0);
   request.options.processes = processes;
