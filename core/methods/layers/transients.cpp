@@ -7,6 +7,11 @@ namespace trainyard {
 namespace {
 
 bool is_weight(const BodyOp& op) { return op.pass == Pass::BackwardWeight; }
+// Context ranks pass the keys and values of an attention to each other before it reads them.
+bool passes_keys(const BodyOp& op) {
+  return op.communication && op.group == Group::Context &&
+         op.collective == CollectiveKind::AllGather;
+}
 bool takes_data(const BodyOp& op) { return !op.communication || op.tensor.valid(); }
 
 // Layer holds what forward and backward both need to know of a layer.
@@ -118,6 +123,8 @@ class Forward {
   }
 
   void exchange(const BodyOp& op, std::uint32_t at) {
+    if (passes_keys(op))
+      for (std::size_t i : {1u, 2u}) read(l_.graph[op.node].inputs[i], at);
     if (!op.tensor.valid() || op.of_gradient) return;
     if (op.collective == CollectiveKind::ReduceScatter) {
       wholes_.push_back({op.tensor, made(op.tensor), at});
@@ -133,7 +140,7 @@ class Forward {
   // A view that no op of the repeated forward reads is written where backward first reads it.
   void rebuild_views(const std::vector<BodyOp>& ops) {
     for (std::uint32_t i = 0; i < ops.size(); ++i) {
-      if (ops[i].recomputed || ops[i].communication) continue;
+      if (ops[i].recomputed || (ops[i].communication && !passes_keys(ops[i]))) continue;
       for (TensorId in : l_.graph[ops[i].node].inputs)
         if (const NodeId from = l_.producer[in.value];
             l_.rebuilt[in.value] && from.valid() && l_.view[from.value])

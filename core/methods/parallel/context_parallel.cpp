@@ -36,15 +36,16 @@ void rewrite_context_parallel(Body& body, const Layout& layout, const Scenario& 
     forward.push_back(op);
   }
   for (const BodyOp& op : body.backward) {
-    if (is_attention(op)) {
-      const Bytes bytes = keys_and_values(op.node);
-      backward.push_back(collective_op(kContextParallelName, "pass keys and values", op.node,
-                                       op.pass, CollectiveKind::AllGather, Group::Context, bytes));
-      backward.push_back(collective_op(kContextParallelName, "pass their gradients", op.node,
-                                       op.pass, CollectiveKind::ReduceScatter, Group::Context,
-                                       bytes));
+    if (!is_attention(op)) {
+      backward.push_back(op);
+      continue;
     }
+    const Bytes bytes = keys_and_values(op.node);
+    backward.push_back(collective_op(kContextParallelName, "pass keys and values", op.node, op.pass,
+                                     CollectiveKind::AllGather, Group::Context, bytes));
     backward.push_back(op);
+    backward.push_back(collective_op(kContextParallelName, "pass their gradients", op.node, op.pass,
+                                     CollectiveKind::ReduceScatter, Group::Context, bytes));
   }
   body.forward = std::move(forward);
   body.backward = std::move(backward);

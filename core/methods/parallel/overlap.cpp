@@ -14,6 +14,8 @@
 //
 // Li et al., "PyTorch Distributed", VLDB 2020; Zhao et al., "PyTorch FSDP", VLDB 2023;
 // Wang et al., "Overlap Communication with Dependent Computation via Decomposition", ASPLOS 2023.
+#include <utility>
+
 #include "core/methods/catalogue.h"
 #include "core/model/zoo/pieces.h"
 #include "core/plan/software.h"
@@ -38,6 +40,14 @@ void mark(std::vector<BodyOp>& ops, bool data, bool context) {
         break;
     }
   }
+}
+
+// Gradients of keys and values leave while attention makes them: they begin when it does.
+void begin_with_attention(std::vector<BodyOp>& ops) {
+  for (std::size_t i = 1; i < ops.size(); ++i)
+    if (ops[i].overlapped && ops[i].group == Group::Context &&
+        ops[i].collective == CollectiveKind::ReduceScatter)
+      std::swap(ops[i - 1], ops[i]);
 }
 
 constexpr std::string_view kTensorWords[] = {"off", "backward", "on"};
@@ -143,6 +153,7 @@ Method overlap() {
           [](Body& body, const Layout& layout, const Scenario& scenario, const Params& params) {
             mark(body.forward, params.flag("weights"), params.flag("context"));
             mark(body.backward, params.flag("weights"), params.flag("context"));
+            begin_with_attention(body.backward);
             mark(body.reduce, params.flag("gradients"), false);
             mark(body.gather, params.flag("weights"), false);
             const TensorOverlap tensor = tensor_overlap(scenario, params);
