@@ -86,7 +86,7 @@ struct CpuBackend::Impl {
       execution.step_done = [this](std::int64_t step) {
         const auto m = static_cast<std::size_t>(program.microbatches);
         const std::size_t first =
-            static_cast<std::size_t>(step) * m * static_cast<std::size_t>(plan.peers.dp);
+            static_cast<std::size_t>(step) * m * static_cast<std::size_t>(plan.peers.replicas());
         tell(static_cast<std::int64_t>(losses.size()) + step + 1, mean_loss(first, m), Instant{});
       };
   }
@@ -196,9 +196,8 @@ struct CpuBackend::Impl {
   }
 
   double mean_loss(std::size_t first, std::size_t count) const {
-    const std::vector<double>& all = execution.losses();
     double sum = 0;
-    for (std::size_t i = first; i < first + count; ++i) sum += all[i];
+    for (std::size_t i = first; i < first + count; ++i) sum += execution.loss(i);
     return sum / static_cast<double>(count);
   }
 
@@ -216,8 +215,8 @@ struct CpuBackend::Impl {
   }
 
   void note_losses(Instant at) {
-    const auto per_step =
-        static_cast<std::size_t>(program.microbatches) * static_cast<std::size_t>(plan.peers.dp);
+    const auto per_step = static_cast<std::size_t>(program.microbatches) *
+                          static_cast<std::size_t>(plan.peers.replicas());
     const std::size_t steps = plan.asynchronous ? static_cast<std::size_t>(program.steps) : 1;
     for (std::size_t s = 0; s < steps; ++s) {
       losses.push_back(mean_loss(s * per_step, per_step));

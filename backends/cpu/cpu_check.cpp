@@ -1,5 +1,6 @@
 // Checks for what the CPU backend cannot execute, and says why.
 #include <algorithm>
+#include <numeric>
 #include <set>
 
 #include "backends/cpu/cpu_backend.h"
@@ -22,15 +23,78 @@ bool has_lanes_that_share_devices(const Workload& w) {
 
 void check_degrees(const Workload& w, Diagnostics& found) {
   const Binding& b = w.layout.binding;
-  if (b.cp > 1)
-    add_error(found,
-              "a local run divides work by tp, ep, dp and pp, found cp=" + std::to_string(b.cp),
-              "plan#/mesh/cp", "cp=1");
   if (b.ep > 1 && b.tp > 1)
     add_error(found,
               "a local run divides experts by their number (ep) or by their width (tp), found ep=" +
                   std::to_string(b.ep) + " with tp=" + std::to_string(b.tp),
               "plan#/mesh/ep", "ep=1");
+}
+
+bool is_sequence(const Dim& d) {
+  return d.axis == Axis::Sequence || d.axis == Axis::SequenceRegion;
+}
+
+// Attention has the keys and values of the whole sequence; these ops treat each token by itself.
+bool runs_on_part_of_sequence(const Node& node) {
+  static const std::set<const Op*> list = {
+      &attention(),    &matmul(),    &embedding(),    &layer_norm(),    &rms_norm(),
+      &rotary(),       &add(),       &multiply(),     &scale(),         &gelu(),
+      &relu(),         &tanh_op(),   &gated_silu(),   &gated_gelu(),    &dropout(),
+      &softmax_loss(), &split_qkv(), &concat_heads(), &squared_error(), &router(),
+      &dispatch(),     &combine(),   &routed_matmul()};
+  return list.contains(node.op);
+}
+
+// Why ranks cannot divide the sequence of a tensor; "" if they can.
+std::string undivided_sequence(const Tensor& t, const Binding& b) {
+  for (std::size_t d = 0; d < t.shape.size(); ++d) {
+    if (!is_sequence(t.shape[d])) continue;
+    if (d > 0 || t.kind == TensorKind::Parameter)
+      return "as the first dimension of what flows through the model, found " + to_text(t.shape);
+    const std::int64_t tokens = t.shape[d].size > 0 ? t.shape[d].size : b.sequence;
+    const bool in_region = t.shape[d].axis == Axis::SequenceRegion && b.sequence_parallel;
+    const std::int64_t pieces = std::lcm(2 * b.cp, b.cp * (in_region ? b.tp : 1));
+    if (tokens % pieces != 0)
+      return "into " + std::to_string(pieces) + " equal pieces, found " + std::to_string(tokens) +
+             " tokens";
+  }
+  return "";
+}
+
+void check_contexts(const Workload& w, Diagnostics& found) {
+  const Binding& b = w.layout.binding;
+  if (b.cp == 1) return;
+  const auto refuse_block = [&](const Block& block, std::string sentence) {
+    add_error(found, std::move(sentence) + " of " + block.name, "plan#/mesh/cp", "cp=1");
+  };
+  for (const Block& block : w.scenario.model.blocks) {
+    for (const Tensor& t : block.graph.tensors)
+      if (const std::string why = undivided_sequence(t, b); !why.empty()) {
+        refuse_block(block,
+                     "cp=" + std::to_string(b.cp) + " divides a sequence " + why + " in " + t.name);
+        break;
+      }
+    for (const Node& node : block.graph.nodes) {
+      const auto has_sequence = [&](TensorId id) {
+        const Shape& shape = block.graph[id].shape;
+        return std::any_of(shape.begin(), shape.end(), is_sequence);
+      };
+      const bool reads = std::any_of(node.inputs.begin(), node.inputs.end(), has_sequence);
+      const bool writes = std::any_of(node.outputs.begin(), node.outputs.end(), has_sequence);
+      const bool is_loss = node.op == &softmax_loss() || node.op == &squared_error();
+      if (is_loss && !reads)
+        refuse_block(block, "a local run with cp takes a loss over all tokens, found one of " +
+                                to_text(block.graph[node.inputs[0]].shape));
+      else if ((reads || writes) && !runs_on_part_of_sequence(node))
+        refuse_block(block,
+                     "a rank that has a part of a sequence runs ops on one token each, and "
+                     "attention, found " +
+                         node.name + " (" + std::string(node.op->name) + ")");
+      else
+        continue;
+      break;
+    }
+  }
 }
 
 // A layer keeps one choice of experts for a microbatch: one router makes it, and all ops of routed
@@ -293,6 +357,7 @@ Diagnostics CpuBackend::check(const BackendJob& job) {
   Diagnostics found = trainyard::check(*job.training);
   check_degrees(w, found);
   check_model(w, found);
+  check_contexts(w, found);
   check_experts(w, found);
   check_split_backward(w, found);
   check_precision(w, found);

@@ -68,10 +68,13 @@ class DrawnPlan {
                             "flash-attention=off", "zero-reduce=step"})
       if (random_.between(at_++, 0, 3) == 0) words.push_back(one);
     if (random_.between(at_++, 0, 3) == 0) words.push_back("reshard-after-forward=off");
-    // A sequence that tensor ranks divide, where there is one.
+    // A sequence that tensor and context ranks divide, where there is one.
     if (random_.between(at_++, 0, 1) != 0) return;
     alone.push_back("seq=4");
     words.push_back("seq=4");
+    if (devices > 4 || random_.between(at_++, 0, 1) == 0) return;
+    devices *= 2;
+    words.push_back("cp=2");
   }
 
   std::size_t model = 0;
@@ -198,7 +201,7 @@ TEST(EveryPlan, ThatIsAcceptedTrainsAsOneDevice) {
   for (const Model& model : testing::non_empty(models()))
     EXPECT_TRUE(met.contains(model.name)) << model.name;
   for (const char* word :
-       {"zero=1", "zero=2", "zero=3", "tp=2", "pp=4", "dp=4", "recompute=full",
+       {"zero=1", "zero=2", "zero=3", "tp=2", "cp=2", "pp=4", "dp=4", "recompute=full",
         "recompute=blocks=1", "virtual-stages=2", "seq=4", "reshard-after-forward=off"})
     EXPECT_TRUE(met.contains(word)) << word;
 }

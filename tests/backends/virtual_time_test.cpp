@@ -9,8 +9,10 @@
 #include "core/methods/catalogue.h"
 #include "core/methods/settings/settings.h"
 #include "tests/support/fake_execution.h"
+#include "tests/support/layers.h"
 #include "tests/support/non_empty.h"
 #include "tests/support/scenarios.h"
+#include "tests/support/tiny_models.h"
 #include "tests/support/two_lanes.h"
 
 namespace trainyard {
@@ -103,6 +105,25 @@ TEST(VirtualTime, IsTheSimulatorWhereKernelsTakeTheirPrices) {
     }
   }
   EXPECT_GE(ran, 80);
+}
+
+// Keys and values travel beside the attention that reads them, and their gradients beside the one
+// that makes them.
+TEST(VirtualTime, IsTheSimulatorWhereRanksDivideTheSequence) {
+  int ran = 0;
+  for (const Method& m : testing::non_empty(methods())) {
+    if (!m.order) continue;
+    for (const char* extra : {"tp=2", "recompute=full", "recompute=op", "overlap=off", "zero=3"}) {
+      Scenario s = testing::scenario(testing::tiny_transformer(), 8,
+                                     {"cp=2", "pp=2", "seq=4", "global-batch=16", "micro-batch=1",
+                                      "schedule=" + std::string(m.name), extra},
+                                     "h100-sxm");
+      if (has_errors(check(s))) continue;
+      expect_the_same(priced(s), std::string(m.name) + " " + extra);
+      ++ran;
+    }
+  }
+  EXPECT_GE(ran, 40);
 }
 
 TEST(VirtualTime, LanesOfADeviceShareItsCore) {

@@ -61,7 +61,8 @@ class SampleNumbers final : public DataSource {
         (d < batch ? outer : inner) *= r.shape[d];
     }
     std::size_t e = 0;
-    for (std::int64_t o = 0; o < outer; ++o)
+    // The dimension before the batch is the sequence, where a model has one.
+    for (std::int64_t o = r.first_token; o < r.first_token + outer; ++o)
       for (std::int64_t b = 0; b < size; ++b)
         for (std::int64_t i = 0; i < inner; ++i) {
           const Random random(r.tensor.value + 1, static_cast<std::uint64_t>(r.first_sample + b));

@@ -151,6 +151,17 @@ TensorView seen_by(const Workload& w, const Node& node, const Tensor& tensor, Te
   return seen;
 }
 
+// Keys and values as attention has them where ranks divide the sequence: those of all ranks.
+void widen(TensorView& part, int ranks, Scratch& scratch) {
+  if (!part.there()) return;
+  const auto bytes = static_cast<std::size_t>(part.bytes().value);
+  auto* const all = static_cast<std::byte*>(scratch.take(bytes * static_cast<std::size_t>(ranks)));
+  for (std::size_t r = 0; r < static_cast<std::size_t>(ranks); ++r)
+    std::memcpy(all + r * bytes, part.data, bytes);
+  part.data = all;
+  part.size[0] *= ranks;
+}
+
 bool has_gradient(const Tensor& tensor) {
   return tensor.kind == TensorKind::Activation || tensor.kind == TensorKind::Statistic;
 }
@@ -357,12 +368,19 @@ void Rehearsal::run_pass(Kind& kind, Layer& layer, const BodyOp& op, const Took&
     outputs.push_back(seen(id, layer.tensors[id.value]));
     output_gradients.push_back(forward ? TensorView{} : seen(id, kind.gradients[id.value]));
   }
+  const int ranks = workload_.layout.binding.cp;
+  const Scratch::Frame frame(scratch_);
+  for (std::size_t i = 1; ranks > 1 && node.op == &attention() && i < 3; ++i) {
+    widen(inputs[i], ranks, scratch_);
+    widen(input_gradients[i], ranks, scratch_);
+  }
   KernelCall call{.graph = graph,
                   .node = node,
                   .binding = workload_.layout.binding,
                   .flash_attention = workload_.layout.flash_attention,
                   .random = Random(op.node.value),
                   .scratch = scratch_,
+                  .sequence = {0, ranks},
                   .routing = &layer.routing};
   call.inputs = inputs, call.outputs = outputs;
   call.output_gradients = output_gradients;

@@ -45,6 +45,7 @@ TravelPtr CpuExecution::exchange(InstructionId id, std::span<const int> members)
     const auto own = std::find_if(members.begin(), members.end(),
                                   [&](int peer) { return here(plan_.device_of(id), peer); });
     const At a = at(id, *own);
+    if (task.group == Group::Context) return pass_round(a, members);
     if (task.group == Group::Expert) return exchange_copies(a, members);
     if (task.node.valid() && loses_over_ranks(node_of(a))) return exchange_loss(a, members);
     if (task.tensor.valid()) return reduce_tensor(a, members);
@@ -151,8 +152,7 @@ TravelPtr CpuExecution::reduce_tensor(const At& a, std::span<const int> members)
     case CollectiveKind::AllReduce:
       return all_reduce(company, from, to, part.type, part.elements(), op.adds);
     case CollectiveKind::AllGather: {
-      const InstructionId id{
-          static_cast<std::uint32_t>(&a.instruction - plan_.program.instructions.data())};
+      const InstructionId id = id_of(a);
       return after(all_gather(company, from, to, side_by_side(part.elements()), part.type),
                    [this, id, peer = a.peer, members, tensor = op.from.tensor] {
                      return gather_routing(at(id, peer), tensor, members);

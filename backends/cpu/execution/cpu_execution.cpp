@@ -2,6 +2,7 @@
 #include "backends/cpu/execution/cpu_execution.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <utility>
 
@@ -48,8 +49,8 @@ CpuExecution::CpuExecution(const RunPlan& plan, const Training& training, const 
       plan.workload.layout.optimizer_shards > 1 || std::max(plan.peers.tp, plan.peers.ep) > 1;
   const auto samples = static_cast<std::size_t>(plan.program.microbatches) *
                        static_cast<std::size_t>(plan.program.steps) *
-                       static_cast<std::size_t>(plan.peers.dp);
-  losses_.assign(samples, 0);
+                       static_cast<std::size_t>(plan.peers.replicas());
+  part_losses_.assign(samples * static_cast<std::size_t>(plan.peers.cp), 0);
   if (plan.asynchronous)
     losses_left_ = std::vector<std::atomic<int>>(static_cast<std::size_t>(plan.program.steps));
   std::size_t norms = 0, operands = 0;
@@ -240,8 +241,8 @@ void CpuExecution::begin_repetition(int repetition) {
   prepared_ = false;
   skip_ = false;
   clip_ = 1;
-  for (std::atomic<int>& left : losses_left_) left = plan_.program.microbatches;
-  if (processes() != nullptr) std::fill(losses_.begin(), losses_.end(), 0);
+  for (std::atomic<int>& left : losses_left_) left = plan_.program.microbatches * plan_.peers.cp;
+  if (processes() != nullptr) std::fill(part_losses_.begin(), part_losses_.end(), 0);
   // Versions count from 0 in every pass.
   for (std::unique_ptr<DeviceState>& device : devices_)
     for (std::size_t at = 0; device != nullptr && at < plan_.places.size(); ++at) {
@@ -253,13 +254,38 @@ void CpuExecution::begin_repetition(int repetition) {
   stage_data();
 }
 
+void CpuExecution::end_loss(const At& a, float loss) {
+  const Peers& peers = plan_.peers;
+  if (peers.tensor_rank(a.peer) != 0) return;
+  part_losses_[static_cast<std::size_t>(sample(a.microbatch, peers.replica(a.peer)) * peers.cp +
+                                        peers.context_rank(a.peer))] = loss;
+  if (!plan_.asynchronous || !step_done || peers.replica(a.peer) != 0) return;
+  // Waves do not run in step: the last microbatch of a step need not be the last to have its loss.
+  const int step = a.microbatch / plan_.program.microbatches;
+  if (losses_left_[static_cast<std::size_t>(step)].fetch_sub(1) == 1) step_done(step);
+}
+
+// The ranks that divide a sequence have equally many of its tokens.
+double CpuExecution::loss(std::size_t microbatch) const {
+  const auto ranks = static_cast<std::size_t>(plan_.peers.cp);
+  double sum = 0;
+  for (std::size_t r = 0; r < ranks; ++r) sum += part_losses_[microbatch * ranks + r];
+  return sum / static_cast<double>(ranks);
+}
+
+std::vector<double> CpuExecution::losses() const {
+  std::vector<double> all(part_losses_.size() / static_cast<std::size_t>(plan_.peers.cp));
+  for (std::size_t i = 0; i < all.size(); ++i) all[i] = loss(i);
+  return all;
+}
+
 // An asynchronous run has no moment at which all stages have ended a step: its tensors are scaled
 // by their own largest values.
 void CpuExecution::end_repetition(int) {
   if (processes() != nullptr) {
     // A process whose stages have no parameters has not been asked for what updates share.
     if (together_) prepare_updates();
-    processes()->sum(losses_);
+    processes()->sum(part_losses_);
     if (scales_ != nullptr) scales_->see_all(*processes());
   }
   updates_ += plan_.asynchronous ? plan_.program.steps : 1;
@@ -287,7 +313,7 @@ void CpuExecution::stage(std::size_t at, std::size_t l, std::int32_t microbatch,
     Staged& into = staged(first_operand_[at][l] + i, microbatch, peer);
     if (std::exchange(into.microbatch, microbatch) == microbatch) continue;
     into.data.resize(static_cast<std::size_t>(layout.local[tensor.value].bytes().value));
-    fill(layout, i, microbatch, plan_.peers.data_rank(peer), into.data.data());
+    fill(layout, i, microbatch, peer, into.data.data());
   }
 }
 
@@ -308,31 +334,49 @@ void CpuExecution::stage_data() {
 // Includes the samples of earlier sessions.
 std::int64_t CpuExecution::samples_before() const {
   const std::int64_t steps = first_update_ + std::int64_t{repetition_} * plan_.program.steps;
-  return steps * plan_.program.microbatches * plan_.peers.dp;
+  return steps * plan_.program.microbatches * plan_.peers.replicas();
 }
 
+// A device that has a part of the sequence asks for each stretch of it.
 void CpuExecution::fill(const LayerLayout& layout, std::size_t operand, std::int32_t microbatch,
-                        int data_rank, void* into) const {
+                        int peer, void* into) const {
   const TensorId tensor = layout.data[operand].first;
   const TensorView& view = layout.local[tensor.value];
   const std::int64_t micro = plan_.workload.scenario.plan.batch.micro;
-  const DataRequest request{plan_.workload.scenario.model,
-                            *layout.graph,
-                            tensor,
-                            std::span(view.size.data(), static_cast<std::size_t>(view.rank)),
-                            (samples_before() + sample(microbatch, data_rank)) * micro,
-                            false,
-                            0};
-  const auto elements = static_cast<std::size_t>(view.elements());
-  if (view.type == DType::I64) {
-    source_.fill(request, std::span(static_cast<std::int64_t*>(into), elements));
-  } else if (view.type == DType::F32) {
-    source_.fill(request, std::span(static_cast<float*>(into), elements));
-  } else {
-    std::vector<float> numbers(elements);
-    source_.fill(request, std::span(numbers));
-    store(numbers, static_cast<std::byte*>(into), view.type);
-  }
+  const auto ask = [&](std::span<const std::int64_t> shape, std::int64_t first_token,
+                       std::int64_t elements, std::byte* to) {
+    const DataRequest request{
+        plan_.workload.scenario.model,
+        *layout.graph,
+        tensor,
+        shape,
+        (samples_before() + sample(microbatch, plan_.peers.replica(peer))) * micro,
+        false,
+        first_token};
+    const auto n = static_cast<std::size_t>(elements);
+    if (view.type == DType::I64) {
+      source_.fill(request, std::span(reinterpret_cast<std::int64_t*>(to), n));
+    } else if (view.type == DType::F32) {
+      source_.fill(request, std::span(reinterpret_cast<float*>(to), n));
+    } else {
+      std::vector<float> numbers(n);
+      source_.fill(request, std::span(numbers));
+      store(numbers, to, view.type);
+    }
+  };
+  auto* const first = static_cast<std::byte*>(into);
+  std::array<std::int64_t, kMostDims> shape = view.size;
+  const std::span<const std::int64_t> dims(shape.data(), static_cast<std::size_t>(view.rank));
+  const Dim* const leading = dims.empty() ? nullptr : (*layout.graph)[tensor].shape.data();
+  if (leading == nullptr || parts(*leading, plan_.workload.layout.binding) == 1)
+    return ask(dims, 0, view.elements(), first);
+  const std::int64_t row = view.elements() / view.size[0];
+  sequence_part(peer).each_stretch(view.size[0], 0, view.size[0],
+                                   [&](std::int64_t i, std::int64_t count, std::int64_t position) {
+                                     shape[0] = count;
+                                     ask(dims, position, count * row,
+                                         first + i * row * bytes_of(view.type));
+                                   });
 }
 
 }  // namespace trainyard

@@ -68,8 +68,11 @@ class CpuExecution final : public Execution {
   /// For asynchronous programs: called with the number of each step once its last loss is known, by
   /// the thread that computed it.
   std::function<void(std::int64_t)> step_done;
+  /// The loss of a microbatch of this repetition, by its index in data order; may be called as soon
+  /// as it is known.
+  double loss(std::size_t microbatch) const;
   /// The losses of the repetition that has ended, by microbatch in data order.
-  const std::vector<double>& losses() const { return losses_; }
+  std::vector<double> losses() const;
   const OptimizerRule& rule() const { return *rule_; }
   /// Returns whether a place keeps weights that its updates derive with its optimizer state.
   bool derives(std::size_t place) const {
@@ -97,9 +100,13 @@ class CpuExecution final : public Execution {
   std::size_t index(DeviceId device, int peer) const {
     return device.value * static_cast<std::size_t>(peers()) + static_cast<std::size_t>(peer);
   }
+  InstructionId id_of(const At& a) const {
+    return {static_cast<std::uint32_t>(&a.instruction - plan_.program.instructions.data())};
+  }
   void make_state();
   void hold_state(DeviceState&, std::size_t place);
   void fill_weights(DeviceState&, std::size_t place);
+  void end_loss(const At&, float loss);
 
   // Defined in cpu_passes.cpp.
   void take_all(const At&, bool at_end);
@@ -112,7 +119,6 @@ class CpuExecution final : public Execution {
   void read_data(const At&, const LayerLayout&, std::size_t layer, Flight&);
   const OpRun& op_of(const At&) const;
   const Node& node_of(const At&) const;
-  void end_loss(const At&, float loss);
   const std::byte* weights_read(const At&, const StageState&) const;
   // A parameter as its layer sees it, and the first element and the layer of what it is stored in.
   struct Owned {
@@ -124,8 +130,8 @@ class CpuExecution final : public Execution {
   TensorView parameter(const At&, std::size_t layer, const LayerFlight&, TensorId, Pass,
                        Scratch&) const;
   TensorView parameter_gradient(const At&, std::size_t layer, const LayerFlight&, TensorId) const;
-  std::int64_t sample(std::int32_t microbatch, int data_rank) const;
-  std::int64_t samples_before() const;  // in microbatches of all ranks, before this repetition
+  std::int64_t sample(std::int32_t microbatch, int replica) const;
+  std::int64_t samples_before() const;  // in microbatches of all replicas, before this repetition
 
   // Defined in cpu_hand_on.cpp.
   void deliver_output(const At&, std::size_t layer, Flight&);
@@ -152,6 +158,18 @@ class CpuExecution final : public Execution {
   void gather_all();
   TravelPtr reduce_copies(InstructionId, int peer);
   TravelPtr exchange_loss(const At&, std::span<const int> members);
+
+  // Defined in cpu_context.cpp.
+  SequencePart sequence_part(int peer) const;
+  bool attends_round(const Node&) const;
+  const KernelRun& attention_of(const At&) const;
+  void make_keys(const At&, Scratch&);
+  TravelPtr pass_round(const At&, std::span<const int> members);
+  TravelPtr gather_round(const At&, std::span<const int> members, std::size_t which);
+  TravelPtr sum_round(const At&, std::span<const int> members, std::size_t which);
+  void attend_round(LayerFlight&, KernelCall&, std::span<TensorView> inputs,
+                    std::span<TensorView> gradients, std::span<std::uint8_t> adds) const;
+  void end_round(const At&, LayerFlight&, Pass, const Scratch&);
 
   // Defined in cpu_experts.cpp.
   TravelPtr exchange_copies(const At&, std::span<const int> members);
@@ -226,7 +244,7 @@ class CpuExecution final : public Execution {
   std::vector<std::vector<TiedTensor>> tied_;  // tensors that stages share: the owner first
   std::int64_t updates_ = 0;                   // done so far
   std::int64_t first_update_ = 0;              // first update of this session
-  std::vector<double> losses_;
+  std::vector<double> part_losses_;            // by microbatch in data order, then context rank
   std::vector<std::atomic<int>> losses_left_;  // asynchronous: number of missing losses, by step
   int repetition_ = 0;
   // Values that all updates share; the first update of a repetition computes them.
@@ -249,7 +267,7 @@ class CpuExecution final : public Execution {
   Staged& staged(std::size_t operand, std::int32_t microbatch, int peer);
   void stage(std::size_t place, std::size_t layer, std::int32_t microbatch, int peer);
   void stage_data();
-  void fill(const LayerLayout&, std::size_t operand, std::int32_t microbatch, int data_rank,
+  void fill(const LayerLayout&, std::size_t operand, std::int32_t microbatch, int peer,
             void* into) const;
 };
 

@@ -59,8 +59,7 @@ TravelPtr CpuExecution::exchange_copies(const At& a, std::span<const int> member
   const Node& node = node_of(a);
   const bool dispatches = node.op == &dispatch(), forward = !op_of(a).of_gradient;
   const Company company = company_of(a, members);
-  const InstructionId id{
-      static_cast<std::uint32_t>(&a.instruction - plan_.program.instructions.data())};
+  const InstructionId id = id_of(a);
   const auto send_copies = [this, id, company, members, peer = a.peer,
                             leaves = dispatches == forward] {
     return move_copies(at(id, peer), company, members, leaves);

@@ -59,8 +59,10 @@ void CpuExecution::begin(InstructionId id, int peer, Scratch& scratch) {
         update(a);
       else
         compute(a, scratch);
-      a.device.scratch = std::max(a.device.scratch, scratch.most());
+    } else if (a.task.kind == TaskKind::Collective && a.task.group == Group::Context) {
+      make_keys(a, scratch);
     }
+    a.device.scratch = std::max(a.device.scratch, scratch.most());
     release_all(a, false);
   } catch (Error& error) {
     error.add_context("executing " + describe(plan_.program, id));
@@ -186,7 +188,7 @@ void CpuExecution::with_call(const At& a, std::size_t l, Flight& f, const Kernel
         outputs[i].data = scratch.take(static_cast<std::size_t>(outputs[i].bytes().value));
       }
   const auto stream = ((static_cast<std::uint64_t>(
-                            samples_before() + sample(a.microbatch, plan_.peers.data_rank(a.peer)))
+                            samples_before() + sample(a.microbatch, plan_.peers.replica(a.peer)))
                         << 20) +
                        static_cast<std::uint64_t>(place.layers[l].model_layer)) *
                           layout.graph->nodes.size() +
@@ -201,6 +203,7 @@ void CpuExecution::with_call(const At& a, std::size_t l, Flight& f, const Kernel
                   .facts = {facts.data(), fact_count},
                   .scratch = scratch,
                   .tensor_rank = rank,
+                  .sequence = sequence_part(a.peer),
                   .routing = &layer.routing};
   // The loss is not in the ledger: it takes four bytes, in full precision whatever the format of
   // activations. Backward begins with its scale.
@@ -211,11 +214,13 @@ void CpuExecution::with_call(const At& a, std::size_t l, Flight& f, const Kernel
   scalar.data = &loss;
   if (is_loss && run.pass == Pass::Forward) outputs[0] = scalar;
   Views weights;
+  std::span<TensorView> into;
   if (run.pass != Pass::Forward) {
     const std::span<TensorView> from = find(storage[2], run.output_gradients);
     if (is_loss) from[0] = scalar;
     call.output_gradients = from;
-    call.input_gradients = find(storage[3], run.input_gradients);
+    into = find(storage[3], run.input_gradients);
+    call.input_gradients = into;
     call.adds = run.adds;
     const std::span<TensorView> list = weights.of(run.inputs.size());
     for (std::size_t i = 0; i < list.size(); ++i)
@@ -223,6 +228,11 @@ void CpuExecution::with_call(const At& a, std::size_t l, Flight& f, const Kernel
                     ? parameter_gradient(a, l, layer, run.inputs[i].tensor)
                     : TensorView{};
     call.weight_gradients = list;
+  }
+  std::array<std::uint8_t, 4> adds{};
+  if (attends_round(node)) {
+    std::copy(run.adds.begin(), run.adds.end(), adds.begin());
+    attend_round(layer, call, inputs, into, adds);
   }
   call_kernel(call, is_loss ? &loss : nullptr);
 }
@@ -243,6 +253,7 @@ void CpuExecution::run(const At& a, std::size_t l, Flight& f, const KernelRun& r
       run_kernel(call, run.pass);
     if (run.pass == Pass::Forward && loss != nullptr && a.task.list == BodyList::Forward)
       end_loss(a, *loss);
+    if (attends_round(call.node)) end_round(a, f.layers[l], run.pass, scratch);
   });
 }
 
@@ -293,15 +304,6 @@ TravelPtr CpuExecution::exchange_loss(const At& a, std::span<const int> members)
   };
   return spread(company, std::move(from),
                 std::vector<std::size_t>(members.size(), size * sizeof(float)), combine);
-}
-
-void CpuExecution::end_loss(const At& a, float loss) {
-  if (plan_.peers.tensor_rank(a.peer) != 0) return;  // tensor ranks find the same
-  losses_[static_cast<std::size_t>(sample(a.microbatch, plan_.peers.data_rank(a.peer)))] = loss;
-  if (!plan_.asynchronous || !step_done || a.peer != 0) return;
-  // Waves do not run in step: the last microbatch of a step need not be the last to have its loss.
-  const int step = a.microbatch / plan_.program.microbatches;
-  if (losses_left_[static_cast<std::size_t>(step)].fetch_sub(1) == 1) step_done(step);
 }
 
 // --- parameters ---
@@ -385,9 +387,9 @@ TensorView CpuExecution::parameter_gradient(const At& a, std::size_t l, const La
 // --- data ---
 
 // The index of a sample in data order: the replicas of a step follow one another.
-std::int64_t CpuExecution::sample(std::int32_t microbatch, int data_rank) const {
+std::int64_t CpuExecution::sample(std::int32_t microbatch, int replica) const {
   const std::int64_t m = plan_.program.microbatches;
-  return (microbatch / m * plan_.peers.dp + data_rank) * m + microbatch % m;
+  return (microbatch / m * plan_.peers.replicas() + replica) * m + microbatch % m;
 }
 
 void CpuExecution::read_data(const At& a, const LayerLayout& layout, std::size_t l, Flight& f) {
@@ -402,7 +404,7 @@ void CpuExecution::read_data(const At& a, const LayerLayout& layout, std::size_t
     if (from.microbatch == a.microbatch)
       std::memcpy(into.data, from.data.data(), from.data.size());
     else
-      fill(layout, i, a.microbatch, plan_.peers.data_rank(a.peer), into.data);
+      fill(layout, i, a.microbatch, a.peer, into.data);
   }
 }
 

@@ -97,9 +97,7 @@ Company CpuExecution::company(std::size_t stream, Group group, std::span<const i
 
 Company CpuExecution::company_of(const At& a, std::span<const int> members) const {
   if (shared_.empty()) return {members.size(), nullptr};
-  const auto instruction =
-      static_cast<std::size_t>(&a.instruction - plan_.program.instructions.data());
-  return company(stream_of_[instruction], a.task.group, members);
+  return company(stream_of_[id_of(a).value], a.task.group, members);
 }
 
 // Devices of other processes are held here from now on, for a checkpoint or the whole parameters.

@@ -3,6 +3,7 @@
 // device's arena, in the buffers that the program names.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <string>
 #include <vector>
@@ -37,6 +38,9 @@ struct LayerFlight {
   std::vector<std::byte> unpacked;  // a message of two tensors, between it and their places
   Routing routing;                  // a few bytes a copy of a token, which the ledger does not have
   std::vector<std::byte> received;  // copies of tokens between their arrival and its end
+  // Keys and values of the whole sequence while attention reads them, and what it makes of their
+  // gradients; the ledger has this rank's own, because a ring holds no more for long.
+  std::array<std::vector<std::byte>, 2> round, round_gradients;
 };
 
 /// What one stage holds for a microbatch in flight.

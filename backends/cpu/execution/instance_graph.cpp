@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 
 namespace trainyard {
 namespace {
@@ -53,6 +54,9 @@ InstanceGraph::InstanceGraph(const Execution& execution)
     : program_(execution.program()),
       instructions_(static_cast<std::uint32_t>(program_.instructions.size())),
       waits_(instructions_, 0),
+      reader_(instructions_, kNone),
+      taker_(instructions_, kNone),
+      takes_late_(instructions_, false),
       device_(instructions_) {
   std::vector<Edge> edges = waits_of_instructions();
   if (execution.updates_together()) add_gates(edges, execution.peers());
@@ -61,6 +65,7 @@ InstanceGraph::InstanceGraph(const Execution& execution)
     if (stream.count > 0) ++waits_[stream.first];
     std::fill_n(device_.begin() + stream.first, stream.count, stream.device);
   }
+  find_rings();
 }
 
 std::vector<InstanceGraph::Edge> InstanceGraph::waits_of_instructions() const {
@@ -104,6 +109,42 @@ void InstanceGraph::add_gates(std::vector<Edge>& edges, int peers) {
                      static_cast<std::uint32_t>(peers - 1));
     for (std::uint32_t i : needs) edges.push_back({i, gate});
     for (std::uint32_t i : updates) edges.push_back({gate, i});
+  }
+}
+
+// The attention of a collective is the next run of its node in the same list of ops, or else the
+// last before it, where nothing overlaps.
+void InstanceGraph::find_rings() {
+  using Key = std::tuple<std::uint32_t, std::int32_t, std::int32_t, std::uint32_t, BodyList>;
+  std::map<Key, std::map<std::int32_t, std::uint32_t>> computing;  // by op
+  const auto key = [&](std::uint32_t i) {
+    const Task& task = program_.task(InstructionId{i});
+    return Key{device_[i].value, program_.instructions[i].microbatch, task.layer, task.node.value,
+               task.list};
+  };
+  const auto passes = [&](const Task& task) {
+    return task.kind == TaskKind::Collective && task.group == Group::Context && task.node.valid();
+  };
+  std::vector<std::uint32_t> collectives;
+  for (std::uint32_t i = 0; i < instructions_; ++i)
+    if (passes(program_.task(InstructionId{i}))) collectives.push_back(i), computing[key(i)];
+  for (std::uint32_t i = 0; i < instructions_ && !computing.empty(); ++i)
+    if (const Task& task = program_.task(InstructionId{i}); task.kind == TaskKind::Compute)
+      if (const auto found = computing.find(key(i)); found != computing.end())
+        found->second[task.op] = i;
+  for (std::uint32_t i : collectives) {
+    const Task& task = program_.task(InstructionId{i});
+    const std::map<std::int32_t, std::uint32_t>& runs = computing[key(i)];
+    if (runs.empty()) continue;
+    auto run = runs.upper_bound(task.op);
+    if (run == runs.end()) --run;
+    takes_late_[i] = task.collective == CollectiveKind::ReduceScatter;
+    if (takes_late_[i]) {
+      taker_[run->second] = i;
+    } else {
+      reader_[i] = run->second;
+      ++waits_[run->second];
+    }
   }
 }
 

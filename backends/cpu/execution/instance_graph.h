@@ -16,7 +16,8 @@ namespace trainyard {
 
 /// The nodes are the instructions, by id, followed by the gates. An instruction depends on nodes of
 /// its own peer; a gate depends on all peers. The head of a stream waits for one thing more, the
-/// start of the stream. The execution must outlive the graph.
+/// start of the stream, and attention for each collective whose reader it is. The execution must
+/// outlive the graph.
 class InstanceGraph {
  public:
   explicit InstanceGraph(const Execution&);
@@ -33,17 +34,31 @@ class InstanceGraph {
   }
   DeviceId device(std::uint32_t instruction) const { return device_[instruction]; }
 
+  /// Context ranks pass keys and values round beside the attention that reads them, and their
+  /// gradients beside the one that makes them. What links the two is no wait for an end: attention
+  /// begins once the first collective has moved its data, which is when it begins, and the second
+  /// moves its data once attention has ended on all its members, which is before it ends.
+  static constexpr std::uint32_t kNone = ~std::uint32_t{0};
+  /// The attention that reads what the collective passes, or kNone.
+  std::uint32_t reader(std::uint32_t instruction) const { return reader_[instruction]; }
+  /// The collective that passes the gradients which the attention makes, or kNone.
+  std::uint32_t taker(std::uint32_t instruction) const { return taker_[instruction]; }
+  /// Whether it is such a collective, which moves its data at its end.
+  bool takes_late(std::uint32_t instruction) const { return takes_late_[instruction]; }
+
  private:
   struct Edge {
     std::uint32_t from, to;
   };
   std::vector<Edge> waits_of_instructions() const;
   void add_gates(std::vector<Edge>&, int peers);
+  void find_rings();
   void link(const std::vector<Edge>&);
 
   const Program& program_;
   std::uint32_t instructions_;
-  std::vector<std::uint32_t> waits_, first_, successors_;
+  std::vector<std::uint32_t> waits_, first_, successors_, reader_, taker_;
+  std::vector<bool> takes_late_;
   std::vector<DeviceId> device_;
 };
 

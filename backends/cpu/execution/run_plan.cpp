@@ -48,8 +48,10 @@ bool sees_own_tokens(const Graph& graph, TensorId parameter) {
 RunPlan::RunPlan(const Workload& w, const Program& p) : workload(w), program(p) {
   peers.tp = w.layout.binding.tp;
   peers.dp = static_cast<int>(p.replicas) / peers.tp;
+  peers.cp = w.layout.binding.cp;
   peers.ep = w.layout.binding.ep;
   const std::string& rank_order = w.scenario.plan.mesh.order;
+  peers.contexts_side_by_side = rank_order.find("cp") < rank_order.find("dp");
   peers.experts_side_by_side = rank_order.find("ep") < rank_order.find("dp");
   peers.shard = static_cast<int>(std::max<std::int64_t>(1, p.shard));
   for (const Body& body : w.bodies) layouts.push_back(layer_layout(w, body, body.block == 0));
@@ -232,13 +234,14 @@ void RunPlan::make_groups() {
   const int n = peers.count();
   for (int peer = 0; peer < n; ++peer) {
     const int t = peers.tensor_rank(peer), d = peers.data_rank(peer);
-    std::vector<int> tensor, data, shard, replica, expert, expert_data;
+    std::vector<int> tensor, context, data, shard, replica, expert, expert_data;
     for (int r = 0; r < peers.tp; ++r) tensor.push_back(d * peers.tp + r);
     for (int r = 0; r < peers.dp; ++r) {
       data.push_back(r * peers.tp + t);
       if (r / peers.shard == d / peers.shard) shard.push_back(r * peers.tp + t);
       if (r % peers.shard == d % peers.shard) replica.push_back(r * peers.tp + t);
       const int other = r * peers.tp + t;
+      if (peers.replica(other) == peers.replica(peer)) context.push_back(other);
       if (peers.expert_rank(other) == peers.expert_rank(peer)) expert_data.push_back(other);
       if (peers.experts_side_by_side ? r / peers.ep == d / peers.ep
                                      : r % (peers.dp / peers.ep) == d % (peers.dp / peers.ep))
@@ -246,6 +249,7 @@ void RunPlan::make_groups() {
     }
     alone_.push_back({peer});
     tensor_.push_back(std::move(tensor));
+    context_.push_back(std::move(context));
     data_.push_back(std::move(data));
     shard_.push_back(std::move(shard));
     replica_.push_back(std::move(replica));
@@ -259,6 +263,8 @@ const std::vector<int>& RunPlan::members(Group group, int peer) const {
   switch (group) {
     case Group::Tensor:
       return tensor_[at];
+    case Group::Context:
+      return context_[at];
     case Group::Data:
       return data_[at];
     case Group::Expert:

@@ -64,14 +64,22 @@ inline std::int64_t part_of_rank(std::int64_t parts, int rank, int ranks) {
   return rank * parts / ranks;
 }
 
-/// The ranks behind each pipeline rank: peer = data rank * tp + tensor rank. Those that divide the
-/// experts are data ranks, side by side or as far apart as they can be.
+/// The ranks behind each pipeline rank: peer = data rank * tp + tensor rank. Those that divide a
+/// sequence or the experts are data ranks, side by side or as far apart as they can be; a replica
+/// is all that divide one sequence.
 struct Peers {
-  int tp = 1, dp = 1, shard = 1, ep = 1;
-  bool experts_side_by_side = true;
+  int tp = 1, dp = 1, shard = 1, cp = 1, ep = 1;
+  bool contexts_side_by_side = true, experts_side_by_side = true;
   int count() const { return tp * dp; }
   int tensor_rank(int peer) const { return peer % tp; }
   int data_rank(int peer) const { return peer / tp; }
+  int replicas() const { return dp / cp; }
+  int context_rank(int peer) const {
+    return contexts_side_by_side ? data_rank(peer) % cp : data_rank(peer) / replicas();
+  }
+  int replica(int peer) const {
+    return contexts_side_by_side ? data_rank(peer) / cp : data_rank(peer) % replicas();
+  }
   int expert_rank(int peer) const {
     return experts_side_by_side ? data_rank(peer) % ep : data_rank(peer) / (dp / ep);
   }
@@ -114,7 +122,7 @@ class RunPlan {
 
   std::vector<std::int32_t> layer_of_;
   std::vector<std::uint32_t> devices_;  // by instruction
-  std::vector<std::vector<int>> alone_, tensor_, data_, shard_, replica_, expert_,
+  std::vector<std::vector<int>> alone_, tensor_, context_, data_, shard_, replica_, expert_,
       expert_data_;  // by peer
 };
 

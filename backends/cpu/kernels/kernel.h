@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "backends/cpu/kernels/scratch.h"
+#include "backends/cpu/kernels/sequence_part.h"
 #include "core/base/random.h"
 #include "core/model/op.h"
 
@@ -81,6 +82,8 @@ struct KernelCall {
   std::span<const FactView> facts = {};
   Scratch& scratch;
   int tensor_rank = 0;         // which part of a dimension divided by tp this device has
+  SequencePart sequence = {};  // which part of one divided by cp; attention has keys and values of
+                               // the whole sequence, in its order, and gives gradients of all
   Routing* routing = nullptr;  // the layer's, for the ops of routed experts
 
   /// Such as "fc1 (matmul)", for messages.

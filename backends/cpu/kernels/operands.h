@@ -55,4 +55,20 @@ inline std::int64_t rows(const TensorView& v) {
   return width(v) == 0 ? 0 : v.elements() / width(v);
 }
 
+/// Calls f(index, count, position) for each stretch of neighbouring positions of the whole sequence
+/// among the `size` indices that this device has of a tensor's first dimension; a dimension that is
+/// no sequence is one stretch from 0.
+template <class F>
+void each_stretch(const KernelCall& call, TensorId tensor, std::int64_t size, F&& f) {
+  const Axis axis = call.graph[tensor].shape.front().axis;
+  const bool in_region = axis == Axis::SequenceRegion && call.binding.sequence_parallel;
+  if (!in_region && axis != Axis::Sequence && axis != Axis::SequenceRegion)
+    return f(std::int64_t{0}, size, std::int64_t{0});
+  const std::int64_t first = in_region ? call.tensor_rank * size : 0;
+  call.sequence.each_stretch(in_region ? size * call.binding.tp : size, first, first + size,
+                             [&](std::int64_t i, std::int64_t count, std::int64_t position) {
+                               f(i - first, count, position);
+                             });
+}
+
 }  // namespace trainyard

@@ -185,6 +185,11 @@ class Finder {
       made.from = made.to =
           made.of_gradient ? gradient(copies, at, false) : value(copies, at, backward, false);
     }
+    if (op.group == Group::Context && op.collective == CollectiveKind::AllGather)
+      for (std::size_t i : {1u, 2u})
+        if (const TensorId in = graph_[op.node].inputs[i];
+            !backward || op.recomputed || saved(in, true).there())
+          make_value(in, at, backward, made.runs);
     if (!op.tensor.valid()) return;
     const auto of = [&](bool whole) {
       return op.of_gradient ? gradient(op.tensor, at, whole)

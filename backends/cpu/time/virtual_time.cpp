@@ -24,7 +24,9 @@ struct VirtualTime {
 // The simulator's loop over instances (instruction and peer). Everything that ends at an instant
 // ends before anything begins at it, so that released memory is available. A computation runs when
 // it begins, and that determines its end; a collective begins when all its members can, takes every
-// member's port, and ends with the last of them.
+// member's port, and ends with the last of them. Attention over a sequence that ranks divide begins
+// when the collective that brings its keys does, and ends no later than the one that takes their
+// gradients.
 class VirtualPass {
  public:
   VirtualPass(VirtualTime& own, Execution& execution, int repetition, LiveSink* live,
@@ -94,8 +96,9 @@ class VirtualPass {
     std::uint32_t version = 0;  // of the newest forecast of its end
     std::uint32_t ready = 0;    // of a group's first member: number that can begin
     std::uint32_t running = 0;  // of a group's first member: number of ports in use
+    std::uint32_t made = 0;     // of a group's first member: number that have what it takes late
     Instant start{};
-    bool ended = false;
+    bool begun = false, ended = false;
   };
 
   std::uint64_t index(Instance i) const { return std::uint64_t{i.instruction} * peers_ + i.peer; }
@@ -131,8 +134,21 @@ class VirtualPass {
     forecast(shared, done.peer);
     if (is_compute(done)) return end(done);
     const InstanceGroup group = group_of(execution_, done);
-    if (--at(group.first()).running > 0) return;
+    if (--at(group.first()).running == 0) end(group);
+  }
+
+  // A group that takes late has what it takes once all its members have made it.
+  void end(const InstanceGroup& group) {
+    const Instance first = group.first();
+    if (graph_.takes_late(first.instruction)) {
+      if (at(first).made < group.members.size()) return;
+      exchange(group);
+    }
     group.each_instance([&](Instance i) { end(i); });
+  }
+
+  void exchange(const InstanceGroup& group) {
+    naming(program_, group.first(), [&] { execution_.exchange(group.leader, group.members); });
   }
 
   void begin_stream(const Stream& stream) {
@@ -158,12 +174,14 @@ class VirtualPass {
       }
       const InstanceGroup group = group_of(execution_, i);
       group.each_instance([&](Instance member) { begin(member); });
-      naming(program_, i, [&] { execution_.exchange(group.leader, group.members); });
+      if (!graph_.takes_late(i.instruction)) exchange(group);
       const std::uint32_t task = program_.instructions[i.instruction].task.value;
       at(i).running = static_cast<std::uint32_t>(group.members.size());
       group.each_leader([&](Instance member) {
         run_for(member, own_.prices.time[task], own_.prices.fill[task]);
       });
+      if (const std::uint32_t reader = graph_.reader(i.instruction); reader != InstanceGraph::kNone)
+        group.each_leader([&](Instance member) { release({reader, member.peer}); });
     }
     starting_.clear();
   }
@@ -173,6 +191,7 @@ class VirtualPass {
     naming(program_, i,
            [&] { execution_.begin({i.instruction}, static_cast<int>(i.peer), own_.scratch); });
     at(i).start = now_;
+    at(i).begun = true;
     live_.memory(graph_.device(i.instruction), i.peer, now_);
   }
 
@@ -206,6 +225,12 @@ class VirtualPass {
       else if (--gates_[next - graph_.instructions()] == 0)
         for (std::uint32_t update : graph_.successors(next))
           for (std::uint32_t p = 0; p < peers_; ++p) release({update, p});
+    }
+    if (const std::uint32_t taker = graph_.taker(i.instruction); taker != InstanceGraph::kNone) {
+      const InstanceGroup group = group_of(execution_, {taker, i.peer});
+      State& first = at(group.first());
+      ++first.made;
+      if (first.begun && first.running == 0) end(group);
     }
   }
 

@@ -293,14 +293,22 @@ class WallClockDriver final : public Driver {
       } else {
         begin(i);
         at(i).here = true;
-        const InstanceGroup group = group_of(*execution_, i);
-        if (at(group.first()).begun.fetch_add(1, std::memory_order_acq_rel) + 1 == size_here(group))
-          exchange(group, device);
+        count(group_of(*execution_, i), device);
       }
     } catch (...) {
       const std::lock_guard lock(failure_mutex_);
       if (!failed_.exchange(true)) failure_ = std::current_exception();
     }
+  }
+
+  // Counts what the group waits for before it moves data: that all its members have begun and, if
+  // it takes late, that they have made what it takes.
+  void count(const InstanceGroup& group, std::uint32_t holder) {
+    // A collective that takes late has one end, whose members' attention counts too.
+    const bool late = graph_->takes_late(group.leader.value);
+    const std::size_t all = size_here(group) * (late ? 2 : 1);
+    if (at(group.first()).begun.fetch_add(1, std::memory_order_acq_rel) + 1 == all)
+      exchange(group, holder);
   }
 
   void begin(Instance i) {
@@ -313,16 +321,31 @@ class WallClockDriver final : public Driver {
   }
 
   void exchange(const InstanceGroup& group, std::uint32_t holder) {
-    const Instant from = now();
+    Instant from = now();
+    // What is made piece by piece leaves as it is made, from when all could take it.
+    if (graph_->takes_late(group.leader.value)) {
+      from = {};
+      group.each_leader([&](Instance member) { from = std::max(from, at(member).start); });
+    }
     TravelPtr travel;
     naming(*program_, group.first(),
            [&] { travel = execution_->exchange(group.leader, group.members); });
     const auto hand_in_all = [this, group](std::uint32_t with) {
       each_here(group, [&](Instance member) { hand_in(member, with); });
     };
+    const auto release_readers = [this, group](std::uint32_t with) {
+      const std::uint32_t reader = graph_->reader(group.leader.value);
+      if (reader == InstanceGraph::kNone) return;
+      group.each_leader([&](Instance member) {
+        if (here({reader, member.peer})) release({reader, member.peer}, with);
+      });
+    };
     if (travel != nullptr)
-      return under_way_.push_back(
-          {group.first(), std::move(travel), [hand_in_all] { hand_in_all(kNobody); }});
+      return under_way_.push_back({group.first(), std::move(travel), [=] {
+                                     release_readers(kNobody);
+                                     hand_in_all(kNobody);
+                                   }});
+    release_readers(holder);
     if (!links_.slow()) return hand_in_all(holder);
     // The transfer uses the sender's port.
     const Instant over = links_.reserve(device_of(group.first()), program_->task(group.leader),
@@ -359,6 +382,8 @@ class WallClockDriver final : public Driver {
       else if (gates_[next - graph_->instructions()].fetch_sub(1) == 1)
         open_gate(next, i, holder);
     }
+    if (const std::uint32_t taker = graph_->taker(i.instruction); taker != InstanceGraph::kNone)
+      count(group_of(*execution_, {taker, i.peer}), holder);
   }
 
   // Updates begin once no process has anything left to do that one of them waits for: what they do

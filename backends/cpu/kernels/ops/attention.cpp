@@ -68,7 +68,7 @@ class Forward {
       for (std::int64_t h = 0; h < s_.heads; ++h) {
         if (s_.kv_of(h) != packed) pack(b, packed = s_.kv_of(h));
         bias_.choose_head(h);
-        for (std::int64_t i = 0; i < s_.queries; i += kQueryBlock) block(b, h, query_block(s_, i));
+        s_.each_block([&](const QueryBlock& one) { block(b, h, one); });
       }
     }
   }
@@ -103,7 +103,7 @@ class Forward {
 
   void drop(std::int64_t b, std::int64_t h, const QueryBlock& block) {
     const std::int64_t at = s_.row(b, h, block.first) * s_.keys;
-    draw_masks(s_, block, call_.random, s_.drawn_row(b, h, block.first), mask_);
+    draw_masks(s_, block, call_.random, s_.drawn_row(b, h, block.position), mask_);
     mask_elements(block.rows() * block.row, scores_, mask_, scores_);
     if (kept_.mask != nullptr) keep_rows(s_, block, mask_, kept_.mask + at);
     if (kept_.dropped != nullptr) keep_rows(s_, block, scores_, kept_.dropped + at);
@@ -166,7 +166,7 @@ class Backward {
         }
         bias_.choose_head(h);
         bias_.clear_gradients();
-        for (std::int64_t i = 0; i < s_.queries; i += kQueryBlock) block(b, h, query_block(s_, i));
+        s_.each_block([&](const QueryBlock& one) { block(b, h, one); });
         if (d_bias_) bias_.add_gradients(d_bias_.view.f32(), h);
       }
       give(b, packed);
@@ -211,7 +211,7 @@ class Backward {
                   softmax_, block.row, false);
     softmax_again(s_, block, bias_, softmax_, statistics_ + row);
     if (!s_.dropout) return softmax_;
-    draw_masks(s_, block, call_.random, s_.drawn_row(b, h, block.first), mask_);
+    draw_masks(s_, block, call_.random, s_.drawn_row(b, h, block.position), mask_);
     mask_elements(elements, softmax_, mask_, dropped_);
     return dropped_;
   }
@@ -232,7 +232,7 @@ class Backward {
     softmax_backward(block, softmax_, gradient_);
     if (d_bias_)
       for (std::int64_t i = 0; i < block.rows(); ++i) {
-        float* sums = bias_.gradient_row(block.first + i) + block.low;
+        float* sums = bias_.gradient_row(block.position + i) + block.low;
         for (std::int64_t j = 0; j < block.seen(); ++j) sums[j] += gradient_[i * block.row + j];
       }
     small_product(block.seen(), qk_, block.rows(), gradient_, 1, block.row, q_rows_, qk_,

@@ -19,7 +19,9 @@ AttentionSizes::AttentionSizes(const KernelCall& call, const TensorView& q_view,
   all_heads = attribute(call.node, "heads", 1);
   qk = whole_width(0) / all_heads;
   v = whole_width(2) / all_kv;
+  part = call.sequence;
   queries = q_view.size[0], keys = k_view.size[0], batch = q_view.size[1];
+  all_queries = queries * part.ranks;
   heads = q_view.size[2] / qk, kv_heads = v_view.size[2] / v;
   group = all_heads / all_kv;
   first_head = call.tensor_rank * heads % all_heads;
@@ -31,14 +33,14 @@ AttentionSizes::AttentionSizes(const KernelCall& call, const TensorView& q_view,
 }
 
 PositionBias::PositionBias(const KernelCall& call, const AttentionSizes& s)
-    : queries_(s.queries), distances_(s.queries + s.keys - 1), heads_(s.heads) {
+    : queries_(s.all_queries), distances_(s.all_queries + s.keys - 1), heads_(s.heads) {
   if (call.node.inputs.size() != 4) return;
   table_ = input(call, 3).f32();
   const std::int64_t count = call.graph[call.node.inputs[3]].shape[0].size;
   buckets_ = static_cast<std::int64_t*>(
       call.scratch.take(static_cast<std::size_t>(distances_) * sizeof(std::int64_t)));
   for (std::int64_t d = 0; d < distances_; ++d)
-    buckets_[d] = distance_bucket(s.queries - 1 - d, s.causal, count);
+    buckets_[d] = distance_bucket(queries_ - 1 - d, s.causal, count);
   biases_ = call.scratch.floats(distances_);
   gradients_ = call.scratch.floats(distances_);
 }
@@ -54,25 +56,29 @@ void PositionBias::add_gradients(float* table, std::int64_t head) const {
   for (std::int64_t d = 0; d < distances_; ++d) table[buckets_[d] * heads_ + head] += gradients_[d];
 }
 
-QueryBlock query_block(const AttentionSizes& s, std::int64_t first) {
+QueryBlock query_block(const AttentionSizes& s, std::int64_t first, std::int64_t last,
+                       std::int64_t position) {
   QueryBlock block{};
   block.first = first;
-  block.last = std::min(s.queries, first + kQueryBlock);
+  block.last = last;
+  block.position = position;
   // Begins at whole lanes, so that reads of a packed transposed tile are aligned to its rows.
-  block.low = s.first_key(first) / kLanes * kLanes;
-  block.high = std::max(block.low, s.last_key(block.last - 1));
+  block.low = s.first_key(position) / kLanes * kLanes;
+  block.high = std::max(block.low, s.last_key(position + block.rows() - 1));
   block.row = padded(block.high - block.low);
   return block;
 }
 
 TRAINYARD_VECTORISED void softmax_rows(const AttentionSizes& s, const QueryBlock& block,
                                        const PositionBias& bias, float* scores, float* statistics) {
-  for (std::int64_t i = block.first; i < block.last; ++i, scores += block.row) {
-    const std::int64_t first = s.first_key(i), last = s.last_key(i), n = last - first;
+  for (std::int64_t i = 0; i < block.rows(); ++i, scores += block.row) {
+    const std::int64_t position = block.position + i, first = s.first_key(position),
+                       last = s.last_key(position), n = last - first;
     float* x = scores + (first - block.low);
     if (bias.there())
-      each_lane(n, x, true, [](Lanes b) TRAINYARD_INLINED { return b; }, bias.row(i) + first);
-    if (n > 0) statistics[i - block.first] = softmax_row(n, x, 1, x);
+      each_lane(
+          n, x, true, [](Lanes b) TRAINYARD_INLINED { return b; }, bias.row(position) + first);
+    if (n > 0) statistics[i] = softmax_row(n, x, 1, x);
     for (std::int64_t j = block.low; j < first; ++j) scores[j - block.low] = 0;
     for (std::int64_t j = last; j < block.high; ++j) scores[j - block.low] = 0;
   }
@@ -81,12 +87,14 @@ TRAINYARD_VECTORISED void softmax_rows(const AttentionSizes& s, const QueryBlock
 TRAINYARD_VECTORISED void softmax_again(const AttentionSizes& s, const QueryBlock& block,
                                         const PositionBias& bias, float* scores,
                                         const float* statistics) {
-  for (std::int64_t i = block.first; i < block.last; ++i, scores += block.row) {
-    const std::int64_t first = s.first_key(i), last = s.last_key(i), n = last - first;
+  for (std::int64_t i = 0; i < block.rows(); ++i, scores += block.row) {
+    const std::int64_t position = block.position + i, first = s.first_key(position),
+                       last = s.last_key(position), n = last - first;
     float* x = scores + (first - block.low);
     if (bias.there())
-      each_lane(n, x, true, [](Lanes b) TRAINYARD_INLINED { return b; }, bias.row(i) + first);
-    const float logarithm = statistics[i - block.first];
+      each_lane(
+          n, x, true, [](Lanes b) TRAINYARD_INLINED { return b; }, bias.row(position) + first);
+    const float logarithm = statistics[i];
     each_lane(
         n, x, false,
         [logarithm](Lanes v) TRAINYARD_INLINED { return falling_exponential(v - logarithm); }, x);

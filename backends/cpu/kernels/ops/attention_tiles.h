@@ -14,10 +14,15 @@ namespace trainyard {
 
 inline constexpr std::int64_t kQueryBlock = 32;
 
+struct QueryBlock;
+
 /// The sizes of this device's part, in [sequence, batch, heads x width]; several query heads may
-/// share a key head.
+/// share a key head. Queries are addressed by their index here; what they see depends on their
+/// position in the whole sequence.
 struct AttentionSizes {
+  SequencePart part;
   std::int64_t queries, keys, batch, heads, kv_heads, qk, v;
+  std::int64_t all_queries;            // of the whole sequence
   std::int64_t all_heads, first_head;  // in the whole model; index of this device's first head
   std::int64_t group, first_kv;  // query heads per key head; index of this device's first key head
   bool causal, dropout;
@@ -30,10 +35,10 @@ struct AttentionSizes {
   std::int64_t row(std::int64_t b, std::int64_t head, std::int64_t i) const {
     return (b * heads + head) * queries + i;
   }
-  /// The index of a row among those of all devices, so that masks do not depend on how heads are
-  /// divided.
-  std::uint64_t drawn_row(std::int64_t b, std::int64_t head, std::int64_t i) const {
-    return static_cast<std::uint64_t>((b * all_heads + first_head + head) * queries + i);
+  /// The index of a row among those of all devices, so that masks do not depend on how heads and
+  /// the sequence are divided.
+  std::uint64_t drawn_row(std::int64_t b, std::int64_t head, std::int64_t position) const {
+    return static_cast<std::uint64_t>((b * all_heads + first_head + head) * all_queries + position);
   }
   std::int64_t stride(std::int64_t head_count, std::int64_t width) const {
     return batch * head_count * width;
@@ -42,11 +47,16 @@ struct AttentionSizes {
                   std::int64_t width) const {
     return (b * head_count + head) * width;
   }
-  /// The keys that query i sees, half-open.
-  std::int64_t first_key(std::int64_t i) const {
-    return causal && window > 0 ? std::clamp<std::int64_t>(i - window + 1, 0, keys) : 0;
+  /// The keys that the query at a position sees, half-open.
+  std::int64_t first_key(std::int64_t position) const {
+    return causal && window > 0 ? std::clamp<std::int64_t>(position - window + 1, 0, keys) : 0;
   }
-  std::int64_t last_key(std::int64_t i) const { return causal ? std::min(keys, i + 1) : keys; }
+  std::int64_t last_key(std::int64_t position) const {
+    return causal ? std::min(keys, position + 1) : keys;
+  }
+  /// Calls f(QueryBlock) for all queries of this device.
+  template <class F>
+  void each_block(F&& f) const;
 };
 
 /// T5's position buckets (Raffel et al. 2020), and a head's biases by distance.
@@ -57,7 +67,7 @@ class PositionBias {
 
   bool there() const { return table_ != nullptr; }
   void choose_head(std::int64_t head);
-  /// row(i)[j] is the bias of query i for key j.
+  /// row(i)[j] is the bias of the query at position i for key j.
   const float* row(std::int64_t i) const { return biases_ + (queries_ - 1 - i); }
   float* gradient_row(std::int64_t i) { return gradients_ + (queries_ - 1 - i); }
   void clear_gradients();
@@ -70,14 +80,24 @@ class PositionBias {
   float *biases_ = nullptr, *gradients_ = nullptr;
 };
 
-/// Queries [first, last) against keys [low, high), the keys that any of them sees. Rows of a tile
-/// are `row` elements apart and begin at key `low`.
+/// Queries [first, last), of neighbouring positions, against keys [low, high), the keys that any of
+/// them sees. Rows of a tile are `row` elements apart and begin at key `low`.
 struct QueryBlock {
-  std::int64_t first, last, low, high, row;
+  std::int64_t first, last, position, low, high, row;  // position: of the first query
   std::int64_t rows() const { return last - first; }
   std::int64_t seen() const { return high - low; }
 };
-QueryBlock query_block(const AttentionSizes&, std::int64_t first);
+QueryBlock query_block(const AttentionSizes&, std::int64_t first, std::int64_t last,
+                       std::int64_t position);
+
+template <class F>
+void AttentionSizes::each_block(F&& f) const {
+  part.each_stretch(
+      queries, 0, queries, [&](std::int64_t first, std::int64_t count, std::int64_t position) {
+        for (std::int64_t i = 0; i < count; i += kQueryBlock)
+          f(query_block(*this, first + i, first + std::min(count, i + kQueryBlock), position + i));
+      });
+}
 
 /// Replaces each row of scores by its softmax (0 where a query does not see the key) and writes the
 /// logarithm of its sum.

@@ -127,20 +127,17 @@ TRAINYARD_VECTORISED void masked_loop(std::int64_t n, const float* __restrict x,
     for (std::int64_t i = 0; i < n; ++i) y[i] = x[i] * (static_cast<float>(mask[i]) * kKeptGrow);
 }
 
-// Under sequence parallelism a device has one range of rows of the whole tensor; the masks of all
-// devices together form one mask.
-std::uint64_t first_element(const KernelCall& call, std::int64_t elements) {
-  const Dim& leading = call.graph[call.node.inputs[0]].shape.front();
-  const bool divided = leading.axis == Axis::SequenceRegion && call.binding.sequence_parallel &&
-                       call.binding.cp == 1;
-  return divided ? static_cast<std::uint64_t>(call.tensor_rank * elements) : 0;
-}
-
+// Where ranks divide the sequence, a device has ranges of rows of the whole tensor; the masks of
+// all devices together form one mask.
 void dropout_forward(const KernelCall& call) {
   const TensorView& x = input(call, 0);
-  const std::int64_t n = x.elements();
+  const std::int64_t n = x.elements(), row = n / x.size[0];
   auto* mask = static_cast<std::uint8_t*>(needed_fact(call, "mask").data);
-  mask_loop(n, call.random, first_element(call, n), mask);
+  each_stretch(call, call.node.inputs[0], x.size[0],
+               [&](std::int64_t i, std::int64_t count, std::int64_t position) {
+                 mask_loop(count * row, call.random, static_cast<std::uint64_t>(position * row),
+                           mask + i * row);
+               });
   masked_loop(n, x.f32(), mask, output(call).f32(), false);
 }
 void dropout_backward(const KernelCall& call) {

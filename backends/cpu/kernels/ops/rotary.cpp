@@ -11,10 +11,10 @@ namespace {
 
 constexpr double kBase = 10000;
 
-// Computes cosines and sines by position and by element of a head's half; each position rotates the
-// one before it once more, in doubles.
-void fill_turns(std::int64_t positions, std::int64_t size, double direction, float* cosines,
-                float* sines) {
+// Computes cosines and sines by position, from the first that is wanted, and by element of a head's
+// half; each position rotates the one before it once more, in doubles.
+void fill_turns(std::int64_t first, std::int64_t positions, std::int64_t size, double direction,
+                float* cosines, float* sines) {
   const std::int64_t half = size / 2;
   const auto n = static_cast<std::size_t>(half);
   std::vector<double> c(n, 1), s(n, 0), step_c(n), step_s(n);
@@ -22,10 +22,12 @@ void fill_turns(std::int64_t positions, std::int64_t size, double direction, flo
     const double angle = std::pow(kBase, -2.0 * static_cast<double>(i) / static_cast<double>(size));
     step_c[i] = std::cos(angle), step_s[i] = direction * std::sin(angle);
   }
-  for (std::int64_t p = 0; p < positions; ++p)
+  for (std::int64_t p = -first; p < positions; ++p)
     for (std::size_t i = 0; i < n; ++i) {
-      cosines[p * half + static_cast<std::int64_t>(i)] = static_cast<float>(c[i]);
-      sines[p * half + static_cast<std::int64_t>(i)] = static_cast<float>(s[i]);
+      if (p >= 0) {
+        cosines[p * half + static_cast<std::int64_t>(i)] = static_cast<float>(c[i]);
+        sines[p * half + static_cast<std::int64_t>(i)] = static_cast<float>(s[i]);
+      }
       const double next = c[i] * step_c[i] - s[i] * step_s[i];
       s[i] = c[i] * step_s[i] + s[i] * step_c[i];
       c[i] = next;
@@ -57,7 +59,10 @@ void turn(const KernelCall& call, const TensorView& x, float* y, bool adds, doub
                      a_position = rows(x) / positions;
   float *cosines = call.scratch.floats(positions * half),
         *sines = call.scratch.floats(positions * half);
-  fill_turns(positions, size, direction, cosines, sines);
+  each_stretch(call, call.node.inputs[0], positions,
+               [&](std::int64_t i, std::int64_t count, std::int64_t position) {
+                 fill_turns(position, count, size, direction, cosines + i * half, sines + i * half);
+               });
   for (std::int64_t p = 0; p < positions; ++p) {
     const std::int64_t at = p * a_position * width(x);
     turn_heads(a_position * heads, size, half, cosines + p * half, sines + p * half, x.f32() + at,

@@ -1,0 +1,228 @@
+// Ranks that divide a sequence train as one device does that has the whole of it, in the memory
+// that the program states.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "core/base/error.h"
+#include "core/timeline/metrics.h"
+#include "tests/support/cpu_training.h"
+#include "tests/support/non_empty.h"
+#include "tests/support/tiny_models.h"
+
+namespace trainyard {
+namespace {
+
+using testing::CpuRun;
+using testing::Settings;
+using testing::train_on_cpu;
+
+struct LongSequence {
+  const char* family = "gpt2";
+  int experts = 0;
+  bool dropout = false;
+  std::int64_t window = 0;
+};
+
+// As small as the other tiny models, but with sixteen tokens.
+Model long_model(const LongSequence& tiny) {
+  TransformerSpec spec = family_spec(tiny.family);
+  spec.name = std::string("long ") + tiny.family;
+  spec.layers = spec.decoder_layers = 4;
+  spec.hidden = 8;
+  spec.heads = 4;
+  spec.kv_heads = spec.fused_qkv ? 4 : 2;
+  spec.ffn = 6;
+  spec.vocab = 7;
+  spec.sequence = 16;
+  spec.window = tiny.window;
+  spec.dropout = spec.attention_dropout = tiny.dropout;
+  if (tiny.experts > 0)
+    spec.experts.count = tiny.experts, spec.experts.top_k = 2, spec.experts.ffn = 6;
+  const bool two_stacks = spec.family == "t5" || spec.family == "transformer";
+  if (two_stacks) spec.kv_heads = 4;
+  return two_stacks              ? build_encoder_decoder(spec)
+         : spec.family == "bert" ? build_encoder(spec, EncoderHead::MaskedTokens)
+                                 : build_decoder(spec);
+}
+
+Training training_of_contexts() {
+  Training t;
+  t.rate = 0.1;
+  t.momentum = 0.5;
+  t.steps = 3;
+  return t;
+}
+
+CpuRun train_contexts(const Model& model, std::int64_t devices, const Settings& settings,
+                      CpuOptions options = {}) {
+  Settings all = {"global-batch=8", "micro-batch=1", "optimizer=momentum"};
+  all.insert(all.end(), settings.begin(), settings.end());
+  return train_on_cpu(model, devices, all, training_of_contexts(), std::move(options));
+}
+
+void expect_as_alone(const CpuRun& run, const CpuRun& alone) {
+  ASSERT_EQ(run.run.losses.size(), alone.run.losses.size());
+  for (std::size_t i = 0; i < run.run.losses.size(); ++i)
+    EXPECT_NEAR(run.run.losses[i], alone.run.losses[i], 1e-5 * std::abs(alone.run.losses[i]))
+        << "step " << i;
+  // The run may have more: the last stage's copy of a table.
+  for (const TrainedTensor& wanted : alone.parameters) {
+    const auto found = std::find_if(
+        run.parameters.begin(), run.parameters.end(),
+        [&](const TrainedTensor& t) { return t.layer == wanted.layer && t.name == wanted.name; });
+    ASSERT_TRUE(found != run.parameters.end() && found->values.size() == wanted.values.size())
+        << wanted.name;
+    for (std::size_t e = 0; e < wanted.values.size(); ++e)
+      ASSERT_NEAR(found->values[e], wanted.values[e], 1e-4)
+          << wanted.name << " of layer " << wanted.layer;
+  }
+}
+
+struct DividedSequence {
+  std::int64_t devices;
+  Settings settings;
+};
+
+const DividedSequence kDividedSequences[] = {
+    {2, {"cp=2"}},
+    {4, {"cp=4"}},
+    {8, {"cp=8"}},
+    {2, {"cp=2", "overlap=off"}},
+    {2, {"cp=2", "flash-attention=off"}},
+    {2, {"cp=2", "flash-attention=off", "recompute=selective"}},
+    {2, {"cp=2", "recompute=full"}},
+    {2, {"cp=2", "recompute=full", "overlap=off"}},
+    {2, {"cp=2", "recompute=op"}},
+    {4, {"cp=2", "dp=2", "zero=1"}},
+    {4, {"cp=2", "dp=2", "zero=3"}},
+    {4, {"cp=2", "dp=2", "zero=2", "rank-order=tp-dp-ep-cp-pp"}},
+    {4, {"cp=2", "pp=2", "schedule=zb-h1"}},
+    {4, {"cp=2", "pp=2", "schedule=dualpipe-v", "virtual-stages=2"}},
+    {4, {"cp=2", "tp=2", "sequence-parallel=off"}},
+    {4, {"cp=2", "tp=2", "sequence-parallel=on"}},
+    {8, {"cp=2", "tp=2", "pp=2", "sequence-parallel=on", "recompute=full"}},
+};
+
+std::string name_of(const DividedSequence& d) {
+  std::string name;
+  for (std::string_view one : d.settings) name += std::string(one) + " ";
+  return name;
+}
+
+// What is said against a plan; "" if it is accepted.
+std::string refusal_of_contexts(const Model& model, const DividedSequence& d) {
+  Settings all = {"precision=fp32", "global-batch=8", "micro-batch=1", "optimizer=momentum"};
+  all.insert(all.end(), d.settings.begin(), d.settings.end());
+  const Scenario s = testing::scenario(model, d.devices, all, "cpu");
+  Diagnostics found = check(s);
+  if (!has_errors(found)) {
+    const Workload w = prepare(s);
+    LowerOptions options;
+    options.grain = Grain::Op;
+    const Training training = training_of_contexts();
+    found = CpuBackend::check({w, lower(w, options), TaskPrices{}, &training});
+  }
+  std::string said;
+  for (const Diagnostic& one : found)
+    if (one.severity == Diagnostic::Severity::Error)
+      said += one.message + "; try " + one.fix + "\n";
+  return said;
+}
+
+TEST(CpuContext, TrainsAsOneDevice) {
+  int ran = 0;
+  for (const LongSequence& tiny :
+       {LongSequence{}, LongSequence{.dropout = true}, LongSequence{.family = "llama"},
+        LongSequence{.family = "mistral", .window = 5}, LongSequence{.family = "gpt_neox"},
+        LongSequence{.family = "bert"}, LongSequence{.family = "t5", .dropout = true},
+        LongSequence{.family = "transformer"}, LongSequence{.family = "mixtral", .experts = 4}}) {
+    const Model model = long_model(tiny);
+    const CpuRun alone = train_contexts(model, 1, {});
+    for (const DividedSequence& d : testing::non_empty(kDividedSequences)) {
+      SCOPED_TRACE(model.name + (tiny.dropout ? " with dropout: " : ": ") + name_of(d));
+      if (!refusal_of_contexts(model, d).empty()) continue;
+      try {
+        expect_as_alone(train_contexts(model, d.devices, d.settings), alone);
+      } catch (const Error& error) {
+        ADD_FAILURE() << describe(error);
+      }
+      ++ran;
+    }
+  }
+  EXPECT_GE(ran, 100);
+}
+
+TEST(CpuContext, DividesExpertsToo) {
+  const Model model = long_model({.family = "mixtral", .experts = 4});
+  const CpuRun alone = train_contexts(model, 1, {});
+  for (const DividedSequence& d :
+       {DividedSequence{2, {"cp=2", "ep=2"}}, DividedSequence{4, {"cp=2", "dp=2", "ep=4"}},
+        DividedSequence{4, {"cp=2", "dp=2", "ep=2"}}}) {
+    SCOPED_TRACE(name_of(d));
+    expect_as_alone(train_contexts(model, d.devices, d.settings), alone);
+  }
+}
+
+TEST(CpuContext, HoldsWhatThePlanStates) {
+  const Model model = long_model({.family = "llama"});
+  for (const DividedSequence& d : testing::non_empty(kDividedSequences)) {
+    SCOPED_TRACE(name_of(d));
+    if (!refusal_of_contexts(model, d).empty()) continue;
+    CpuOptions options;
+    options.processor_time = [now = Duration{}]() mutable {
+      return now += std::chrono::microseconds{10};
+    };
+    const CpuRun run = train_contexts(model, d.devices, d.settings, options);
+    for (std::uint32_t device = 0; device < static_cast<std::uint32_t>(run.program.devices);
+         ++device) {
+      const MemoryWave predicted = memory_wave(run.run.timeline, run.program, {device});
+      const MemoryWave& held = run.run.waves[device];
+      const auto peak = [](const MemoryWave& wave) {
+        return static_cast<double>(total(wave.samples[wave.peak].bytes).value);
+      };
+      EXPECT_NEAR(peak(held), peak(predicted), 0.02 * peak(predicted)) << "device " << device;
+    }
+  }
+}
+
+TEST(CpuContext, LearnsTheSameHoweverItIsDriven) {
+  const Model model = long_model({.family = "llama", .dropout = true});
+  for (const DividedSequence& d :
+       {DividedSequence{4, {"cp=4"}}, DividedSequence{4, {"cp=2", "pp=2", "overlap=off"}},
+        DividedSequence{8, {"cp=2", "pp=2", "dp=2", "recompute=full"}}}) {
+    SCOPED_TRACE(name_of(d));
+    const CpuRun here = train_contexts(model, d.devices, d.settings);
+    for (const double slow : {0.0, 1e9})
+      for (const int threads : {1, 3}) {
+        CpuOptions wall;
+        wall.mode = RunMode::WallClock;
+        wall.threads = threads;
+        wall.link_bytes_per_second = slow;
+        const CpuRun there = train_contexts(model, d.devices, d.settings, wall);
+        EXPECT_EQ(here.run.losses, there.run.losses);
+        for (std::size_t i = 0; i < here.parameters.size(); ++i)
+          EXPECT_EQ(here.parameters[i].values, there.parameters[i].values)
+              << here.parameters[i].name;
+      }
+  }
+}
+
+TEST(CpuContext, TrainsAnAsynchronousSchedule) {
+  const Model model = long_model({.family = "llama"});
+  const CpuRun alone = train_contexts(model, 2, {"pp=2", "schedule=pipedream"});
+  const CpuRun divided = train_contexts(model, 4, {"cp=2", "pp=2", "schedule=pipedream"});
+  expect_as_alone(divided, alone);
+}
+
+TEST(CpuContext, SaysWhatItCannotDivide) {
+  EXPECT_EQ(
+      refusal_of_contexts(testing::tiny_encoder(2, EncoderHead::Pooler), {2, {"cp=2", "seq=4"}}),
+      "a rank that has a part of a sequence runs ops on one token each, and attention, found "
+      "first_token (first_token) of head; try cp=1\n");
+}
+
+}  // namespace
+}  // namespace trainyard
