@@ -138,7 +138,8 @@ TEST(CpuContext, TrainsAsOneDevice) {
        {LongSequence{}, LongSequence{.dropout = true}, LongSequence{.family = "llama"},
         LongSequence{.family = "mistral", .window = 5}, LongSequence{.family = "gpt_neox"},
         LongSequence{.family = "bert"}, LongSequence{.family = "t5", .dropout = true},
-        LongSequence{.family = "transformer"}, LongSequence{.family = "mixtral", .experts = 4}}) {
+        LongSequence{.family = "transformer"}, LongSequence{.family = "mixtral", .experts = 4},
+        LongSequence{.family = "deepseek_v3", .experts = 4}}) {
     const Model model = long_model(tiny);
     const CpuRun alone = train_contexts(model, 1, {});
     for (const DividedSequence& d : testing::non_empty(kDividedSequences)) {
