@@ -32,8 +32,10 @@ Asked asked(const Workload& w) {
 }
 
 TEST(Calibrate, MeasuresEveryKernelThatAStepAsksFor) {
-  for (const char* precision : {"precision=fp32", "precision=bf16"}) {
-    const Workload w = tiny({"tp=2", precision, "recompute=none"});
+  for (const auto& [degree, precision] : {std::pair{"tp=2", "precision=fp32"},
+                                          {"tp=2", "precision=bf16"},
+                                          {"cp=2", "precision=fp32"}}) {
+    const Workload w = tiny({degree, precision, "recompute=none"});
     const Calibration c = calibrate({&w, 1}, {.box = Duration{0}});
     Asked measured;
     for (const KernelTiming& timing : testing::non_empty(c.kernels)) {

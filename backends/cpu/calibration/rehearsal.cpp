@@ -1,14 +1,13 @@
 #include "backends/cpu/calibration/rehearsal.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <new>
 #include <set>
 #include <utility>
 
 #include "backends/cpu/calibration/lateness.h"
-#include "backends/cpu/kernels/convert.h"
+#include "backends/cpu/calibration/rehearsal_operands.h"
 #include "backends/cpu/kernels/formats.h"
 #include "backends/cpu/kernels/operands.h"
 #include "backends/cpu/kernels/ops/vocab_loss.h"
@@ -33,48 +32,6 @@ AlignedBytes hold(Bytes bytes) {
   AlignedBytes held(static_cast<std::byte*>(::operator new(count, std::align_val_t{64})));
   std::memset(held.get(), 0, count);
   return held;
-}
-
-TensorView view_of(const Tensor& tensor, const Binding& binding, DType type) {
-  TensorView view;
-  view.type = type;
-  view.rank = static_cast<int>(std::min<std::size_t>(tensor.shape.size(), kMostDims));
-  for (int i = 0; i < view.rank; ++i)
-    view.size[static_cast<std::size_t>(i)] =
-        local_size(tensor.shape[static_cast<std::size_t>(i)], binding);
-  return view;
-}
-
-// Fills a tensor with numbers of the size usual in training; vectors are near one, as norms are.
-void fill(const TensorView& view, TensorKind kind, const Random& random) {
-  const std::int64_t n = view.elements();
-  std::vector<float> values(static_cast<std::size_t>(n));
-  const double scale =
-      kind == TensorKind::Parameter && view.rank > 1
-          ? std::sqrt(1.0 / static_cast<double>(std::max<std::int64_t>(
-                                1, n / view.size[static_cast<std::size_t>(view.rank - 1)])))
-          : 1.0;
-  const double middle = kind == TensorKind::Parameter && view.rank <= 1 ? 1.0 : 0.0;
-  for (std::int64_t i = 0; i < n; ++i)
-    values[static_cast<std::size_t>(i)] =
-        static_cast<float>(middle + (middle > 0 ? 0.1 : scale) *
-                                        (2 * random.uniform(static_cast<std::uint64_t>(i)) - 1));
-  if (view.type == DType::F32)
-    std::copy(values.begin(), values.end(), view.f32());
-  else
-    from_floats(values.data(), view.data, view.type, n);
-}
-
-// The limit below which ids must stay for the ops that read them.
-std::int64_t limit_of(const Graph& graph, TensorId id, const Binding& binding) {
-  for (const Node& node : graph.nodes) {
-    if (node.inputs.size() < 2) continue;
-    if (node.op == &embedding() && node.inputs[0] == id)
-      return local_size(graph[node.inputs[1]].shape[0], binding);
-    if (node.op == &softmax_loss() && node.inputs[1] == id)
-      return local_size(graph[node.inputs[0]].shape.back(), binding);
-  }
-  return 1;
 }
 
 }  // namespace
@@ -128,40 +85,6 @@ std::vector<bool> kept_tensors(const Workload& w, const Graph& graph) {
   return kept;
 }
 
-// Under sequence parallelism an op with a split works on a gathered tensor, or gives one yet to be
-// scattered: both are whole.
-Binding whole(Binding binding) {
-  binding.sequence_parallel = false;
-  return binding;
-}
-
-// The largest size of the tensor that any op sees.
-TensorView largest_view(const Workload& w, const Tensor& tensor) {
-  return view_of(tensor, whole(w.layout.binding), storage_type(tensor.kind, w.layout.precision));
-}
-
-TensorView seen_by(const Workload& w, const Node& node, const Tensor& tensor, TensorView view) {
-  if (!view.there() || node.split != TensorSplit::None) return view;
-  Tensor part = tensor;  // indices are as many as the rows they select
-  for (Dim& dim : part.shape)
-    if (tensor.kind == TensorKind::Index && dim.axis == Axis::Sequence)
-      dim.axis = Axis::SequenceRegion;
-  TensorView seen = view_of(part, w.layout.binding, view.type);
-  seen.data = view.data;
-  return seen;
-}
-
-// Keys and values as attention has them where ranks divide the sequence: those of all ranks.
-void widen(TensorView& part, int ranks, Scratch& scratch) {
-  if (!part.there()) return;
-  const auto bytes = static_cast<std::size_t>(part.bytes().value);
-  auto* const all = static_cast<std::byte*>(scratch.take(bytes * static_cast<std::size_t>(ranks)));
-  for (std::size_t r = 0; r < static_cast<std::size_t>(ranks); ++r)
-    std::memcpy(all + r * bytes, part.data, bytes);
-  part.data = all;
-  part.size[0] *= ranks;
-}
-
 bool has_gradient(const Tensor& tensor) {
   return tensor.kind == TensorKind::Activation || tensor.kind == TensorKind::Statistic;
 }
@@ -179,19 +102,6 @@ Bytes layer_bytes(const Workload& w, const Graph& graph, const std::vector<bool>
                     bytes_of(view.type) * older_versions)};
   }
   return sum;
-}
-
-void fill_tensor(const Workload& w, const Graph& graph, std::size_t t, const TensorView& view,
-                 const Random& random) {
-  const TensorKind kind = graph.tensors[t].kind;
-  if (kind == TensorKind::Index) {
-    const std::int64_t limit =
-        limit_of(graph, TensorId{static_cast<std::uint32_t>(t)}, w.layout.binding);
-    for (std::int64_t i = 0; i < view.elements(); ++i)
-      view.i64()[i] = random.between(static_cast<std::uint64_t>(i), 0, limit - 1);
-  } else if (kind == TensorKind::Activation || kind == TensorKind::Parameter) {
-    fill(view, kind, random);
-  }
 }
 
 // Runs a kernel; for a divided vocabulary it computes this device's part without the statistics of
@@ -283,10 +193,11 @@ void Rehearsal::add_kind(const Body& body, const std::vector<int>& older_version
     const Tensor& tensor = graph.tensors[t];
     TensorView passing, gradient;
     if (!kind->kept[t])
-      fill(passing = kind->shared.take(largest_view(workload_, tensor)), tensor.kind, Random(1, t));
+      fill_numbers(passing = kind->shared.take(largest_view(workload_, tensor)), tensor.kind,
+                   Random(1, t));
     if (has_gradient(tensor))
-      fill(gradient = kind->shared.take(largest_view(workload_, tensor)), tensor.kind,
-           Random(2, t));
+      fill_numbers(gradient = kind->shared.take(largest_view(workload_, tensor)), tensor.kind,
+                   Random(2, t));
     kind->shared.tensors.push_back(passing), kind->gradients.push_back(gradient);
   }
   const Bytes one = layer_bytes(workload_, graph, kind->kept,

@@ -68,8 +68,9 @@ TravelPtr CpuExecution::pass_round(const At& a, std::span<const int> members) {
   const InstructionId id = id_of(a);
   const auto pass = [this, id, peer = a.peer, members](std::size_t which) {
     const At here = at(id, peer);
-    return here.task.collective == CollectiveKind::ReduceScatter ? sum_round(here, members, which)
-                                                                 : gather_round(here, members, which);
+    return here.task.collective == CollectiveKind::ReduceScatter
+               ? sum_round(here, members, which)
+               : gather_round(here, members, which);
   };
   return after(pass(0), [pass] { return pass(1); });
 }
@@ -101,9 +102,10 @@ TravelPtr CpuExecution::gather_round(const At& a, std::span<const int> members, 
                     for (std::size_t r = 0; r < ranks; ++r)
                       each_range(part, sequence_part(members[r]),
                                  [&](std::int64_t first, std::int64_t at, std::int64_t count) {
-                                   std::memcpy(element_at(whole.data(), at, part.type),
-                                               element_at(parts[r], first, part.type),
-                                               static_cast<std::size_t>(count * bytes_of(part.type)));
+                                   std::memcpy(
+                                       element_at(whole.data(), at, part.type),
+                                       element_at(parts[r], first, part.type),
+                                       static_cast<std::size_t>(count * bytes_of(part.type)));
                                  });
                   }
                   return nullptr;
