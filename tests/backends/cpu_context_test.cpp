@@ -218,11 +218,52 @@ TEST(CpuContext, TrainsAnAsynchronousSchedule) {
   expect_as_alone(divided, alone);
 }
 
+// A product, a layer of ReLUs and a head, on an input of this shape.
+Model model_on(const Shape& shape, bool pools = false) {
+  Model model;
+  model.name = "tokens";
+  model.family = "mlp";
+  model.tokens = false;
+  model.sequence = 8;
+  GraphBuilder start;
+  start.graph.input = start.activation("x", shape);
+  model.blocks.push_back(
+      start.block("stem", 1, false, start.linear("in", start.graph.input, whole(4), false)));
+  GraphBuilder layer;
+  layer.graph.input = layer.activation("x", shape);
+  TensorId out = layer.node("relu", relu(), {layer.graph.input});
+  if (pools) out = layer.node("first", first_token(), {out});
+  const Shape made = layer.graph[out].shape;
+  model.blocks.push_back(layer.block("layers", 1, true, out));
+  GraphBuilder end;
+  end.graph.input = end.activation("x", made);
+  const TensorId logits = end.linear("fc", end.graph.input, whole(3), false);
+  model.blocks.push_back(end.block("head", 1, false, end.loss(logits)));
+  return model;
+}
+
 TEST(CpuContext, SaysWhatItCannotDivide) {
   EXPECT_EQ(
       refusal_of_contexts(testing::tiny_encoder(2, EncoderHead::Pooler), {2, {"cp=2", "seq=4"}}),
       "a rank that has a part of a sequence runs ops on one token each, and attention, found "
       "first_token (first_token) of head; try cp=1\n");
+  const auto said = [](const Model& model) { return refusal_of_contexts(model, {2, {"cp=2"}}); };
+  const Dim eight{8, Axis::Sequence, 0};
+  EXPECT_EQ(said(model_on({eight, kBatch, whole(4)})), "");
+  EXPECT_EQ(said(model_on({eight, kBatch, whole(4)}, true)),
+            "a rank that has a part of a sequence runs ops on one token each, and attention, found "
+            "first (first_token) of layers; try cp=1\n"
+            "a local run with cp takes a loss over all tokens, found one of [batch, 3] of head; "
+            "try cp=1\n");
+  const std::string six = "cp=2 divides a sequence into 4 equal pieces, found 6 tokens in x of ";
+  EXPECT_EQ(said(model_on({{6, Axis::Sequence, 0}, kBatch, whole(4)})),
+            six + "stem; try cp=1\n" + six + "layers; try cp=1\n" + six + "head; try cp=1\n");
+  const std::string second =
+      "cp=2 divides a sequence as the first dimension of what flows through the model, found "
+      "[batch, 8, 4] in x of ";
+  EXPECT_EQ(
+      said(model_on({kBatch, eight, whole(4)})),
+      second + "stem; try cp=1\n" + second + "layers; try cp=1\n" + second + "head; try cp=1\n");
 }
 
 }  // namespace
