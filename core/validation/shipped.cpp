@@ -25,4 +25,10 @@ const std::vector<MeasuredRow>& published_rows() {
   return rows;
 }
 
+const std::vector<MeasuredRow>& device_rows() {
+  static const std::vector<MeasuredRow> rows =
+      read_rows(shipped_device_rows(), "assets/validation/one-device.csv");
+  return rows;
+}
+
 }  // namespace trainyard

@@ -1,5 +1,5 @@
-// This file gives access to the published measurements that ship with the program
-// (assets/validation), as CSV.
+// This file gives access to the measurements that ship with the program (assets/validation), as
+// CSV.
 #pragma once
 
 #include <string>
@@ -10,12 +10,16 @@
 
 namespace trainyard {
 
-const std::string& shipped_rows();       // open.csv
-const std::string& shipped_suspects();   // suspects.csv: rows that contradict their neighbours
-const std::string& shipped_residuals();  // residuals.csv: errors of cross-validation
+const std::string& shipped_rows();         // open.csv
+const std::string& shipped_device_rows();  // one-device.csv: what this project measured itself
+const std::string& shipped_suspects();     // suspects.csv: rows that contradict their neighbours
+const std::string& shipped_residuals();    // residuals.csv: errors of cross-validation
 
 /// Returns the shipped rows with suspects marked. They are parsed once.
 const std::vector<MeasuredRow>& published_rows();
+/// Returns the rows that this project measured on one device, parsed once. No parameter was fitted
+/// to them.
+const std::vector<MeasuredRow>& device_rows();
 /// Marks a row that suspects.csv names.
 void mark_suspect(MeasuredRow&);
 

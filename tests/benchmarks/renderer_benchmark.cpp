@@ -1,9 +1,10 @@
-// What a frame of the window's canvas costs in each renderer: a picture of 1,000 to 40,000 boxes with labels, painted
-// at the sizes of usual screens, as one line of JSON a figure. A frame is all that the window waits for: the draw
-// lists, the renderer, and the pixels back in memory. A driver is chosen as for the window:
+// What a frame of the window's canvas costs in each renderer: a picture of 1,000 to 40,000 boxes
+// with labels, painted at the sizes of usual screens, as one line of JSON a figure. A frame is all
+// that the window waits for: the draw lists, the renderer, and the pixels back in memory. A driver
+// is chosen as for the window:
 //   VK_ICD_FILENAMES=/usr/share/vulkan/icd.d/lvp_icd.x86_64.json renderer_benchmark
-// Times are what a clock says. The share of differing pixels is held against the software renderer, with the
-// tolerance of the renderers' tests (16 of 255).
+// Times are what a clock says. The share of differing pixels is held against the software renderer,
+// with the tolerance of the renderers' tests (16 of 255).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -41,8 +42,7 @@ double milliseconds_of(const auto& work) {
   for (int i = 0; i < kFrames + 3; ++i) {
     const auto began = std::chrono::steady_clock::now();
     work();
-    const std::chrono::duration<double, std::milli> took =
-        std::chrono::steady_clock::now() - began;
+    const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - began;
     if (i >= 3) times.push_back(took.count());
   }
   std::nth_element(times.begin(), times.begin() + kFrames / 2, times.end());
@@ -73,8 +73,7 @@ void measure(Size size, double scale, int count, Canvas& software, Canvas* gpu) 
   };
   const Image expected = software.paint(d, scale, Theme::Dark);
   line(software, 0);
-  if (gpu != nullptr)
-    line(*gpu, differing_percent(gpu->paint(d, scale, Theme::Dark), expected));
+  if (gpu != nullptr) line(*gpu, differing_percent(gpu->paint(d, scale, Theme::Dark), expected));
 }
 
 int run() {

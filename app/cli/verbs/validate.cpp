@@ -23,12 +23,15 @@
 namespace trainyard {
 namespace {
 
+constexpr std::string_view kOneDevice = "one-device";
+
 // The rows of the file, or those that ship. Warnings are printed the first time.
 RowStream rows_of(const Words& words, Streams& streams) {
   const std::string path = words.text("");
-  if (path.empty())
-    return [](const std::function<void(MeasuredRow)>& take) {
-      for (const MeasuredRow& row : published_rows()) take(row);
+  if (path.empty() || path == kOneDevice)
+    return [&rows = path.empty() ? published_rows()
+                                 : device_rows()](const std::function<void(MeasuredRow)>& take) {
+      for (const MeasuredRow& row : rows) take(row);
     };
   return [path, told = words.has("quiet"), &streams](const auto& take) mutable {
     Diagnostics warnings;
@@ -203,8 +206,8 @@ Verb validate_verb() {
       .summary = "Holds predictions against measured rows: the published ones, or your own.",
       .positional = "FILE.csv",
       .positional_doc =
-          "rows in the columns of assets/validation/README.md; without it, those "
-          "that ship",
+          "rows in the columns of assets/validation/README.md; \"one-device\" are those that this "
+          "project measured on one H100; without it, the published ones",
       .flags = {{"rows", "", "lists every row: measured, predicted, error, what it leaves open"},
                 {"source", "S", "rows of this source only", true},
                 {"group", "G", "rows of this group only", true},
@@ -220,7 +223,7 @@ Verb validate_verb() {
                 {"json", "", "one trainyard/validation@1 document and nothing else"},
                 {"out", "FILE", "writes there instead of standard output"},
                 {"quiet", "", "no diagnostics"}},
-      .examples = {"validate --source korthikanti --rows"},
+      .examples = {"validate --source korthikanti --rows", "validate one-device"},
       .run = run_validate};
   const std::vector<Flag> pictures = picture_flags();
   verb.flags.insert(verb.flags.end(), pictures.begin(), pictures.end());

@@ -99,7 +99,8 @@ const std::vector<std::string_view>& metrics() {
                                                      "layer_fwd_bwd_ms",
                                                      "gpu_hours_per_1T_tokens",
                                                      "hfu",
-                                                     "rel_throughput"};
+                                                     "rel_throughput",
+                                                     "over_gb"};
   return list;
 }
 

@@ -7,6 +7,7 @@
 
 #include "core/model/edit.h"
 #include "core/model/zoo/builders.h"
+#include "core/model/zoo/presets.h"
 #include "core/model/zoo/zoo.h"
 #include "core/validation/rows/row_parts.h"
 
@@ -296,7 +297,8 @@ TransformerSpec spec_of(const MeasuredRow& row, std::vector<Assumption>& assumpt
   TransformerSpec spec = family_spec(family);
   const bool maxtext = mentions(row.framework, "maxtext") && known != nullptr;
   // The frameworks' own GPTs have no dropout while throughput is measured and no gates as in Llama.
-  if (mentions(row.model_family, "mpt")) spec.dropout = spec.attention_dropout = false;
+  if (mentions(row.model_family, "mpt") || mentions(row.notes, "no dropout"))
+    spec.dropout = spec.attention_dropout = false;
   if (maxtext && known->family == "maxtext") spec.activation = Activation::Relu, spec.tied = true;
   spec.name = row.id;
   spec.source = row.source;
@@ -378,7 +380,16 @@ Model with_every_second_routed(TransformerSpec spec) {
 constexpr std::int64_t kMaskedPercent = 15;  // share of positions that BERT predicts (Devlin et al.
                                              // 2019)
 
+// A row may name a model by the words of --model, for networks that the columns cannot express.
+constexpr std::string_view kByName = "trainyard:";
+
+Model named_model(std::string_view words) {
+  return names_preset(words) ? preset_model(words) : zoo_model(words);
+}
+
 Model model_of(const MeasuredRow& row, std::vector<Assumption>& assumptions) {
+  if (row.model_family.starts_with(kByName))
+    return named_model(std::string_view(row.model_family).substr(kByName.size()));
   const TransformerSpec spec = spec_of(row, assumptions);
   if (spec.family == "bert")
     return with_share_of_positions(build_encoder(spec, EncoderHead::MaskedTokens), "head",
@@ -402,7 +413,7 @@ bool is_routed(const Model& model) { return active_parameters(model) != paramete
 Model row_model(const MeasuredRow& row, std::vector<Assumption>& assumptions) {
   const std::string word = row_word(row.model_family);
   for (const Other& other : kOthers)
-    if (mentions(word, other.phrase))
+    if (!word.starts_with(kByName) && mentions(word, other.phrase))
       throw Error(Error::Kind::Unsupported, std::string(other.reason));
   try {
     Model model = model_of(row, assumptions);

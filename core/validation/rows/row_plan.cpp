@@ -218,7 +218,8 @@ class PlanWriter {
   void precision() {
     const std::string word = row_word(row_.precision);
     if (word.empty()) return assume_precision();
-    for (const std::string_view name : {"mxfp8", "nvfp4", "fp16", "bf16", "tf32", "fp32"})
+    for (const std::string_view name :
+         {"mxfp8", "nvfp4", "fp16", "bf16", "bf16-nearest", "tf32", "fp32"})
       if (word == name) return sixteen_bit(name);
     if (word == "fp8" || word == "fp8-subchannel") return eight_bit(word == "fp8-subchannel");
     throw Error(Error::Kind::Unsupported, "a number format that cannot be planned");

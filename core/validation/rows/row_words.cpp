@@ -35,6 +35,8 @@ constexpr FrameworkWord kFrameworkWords[] = {
     {"MaxText", "maxtext"},
     {"JAX", "maxtext"},
     {"DeepLearningExamples", "typical", "eager"},
+    {"PyTorch eager", "typical", "eager"},
+    {"PyTorch torch.compile", "typical", "compiled"},
 };
 
 }  // namespace
@@ -80,6 +82,7 @@ Software row_software(const MeasuredRow& row) {
     software.kernels = "eager";
   if (mentions(row.flash_attention, "v2") || mentions(row.flash_attention, "flash-2"))
     software.attention = "flash-2";
+  if (mentions(row.flash_attention, "cudnn")) software.attention = "cudnn";
   return software;
 }
 
