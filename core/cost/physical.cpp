@@ -22,6 +22,7 @@ bool begins(std::string_view text, std::string_view with) {
 // KernelFacts are what a cost model needs to know from a kernel's name.
 struct KernelFacts {
   bool backward = false, grouped = false, unfused = false, routing = false;
+  bool plain = false, of_weights = false;  // a product with a weight; of those, its gradient
 };
 
 std::vector<KernelFacts> kernel_facts() {
@@ -30,8 +31,9 @@ std::vector<KernelFacts> kernel_facts() {
     for (const Pass pass : {Pass::Forward, Pass::BackwardInput, Pass::BackwardWeight}) {
       const auto kernel = static_cast<std::size_t>(kernel_of(*op, pass));
       if (kernel >= facts.size()) facts.resize(kernel + 1);
-      facts[kernel] = {pass != Pass::Forward, op == &routed_matmul(), op == &attention(),
-                       op == &dispatch() || op == &combine()};
+      facts[kernel] = {pass != Pass::Forward, op == &routed_matmul(),
+                       op == &attention(),    op == &dispatch() || op == &combine(),
+                       op == &matmul(),       pass == Pass::BackwardWeight};
     }
   return facts;
 }
@@ -42,6 +44,17 @@ const KernelFacts& facts_of(const Work& work) {
   return work.kernel >= 0 && static_cast<std::size_t>(work.kernel) < facts.size()
              ? facts[static_cast<std::size_t>(work.kernel)]
              : none;
+}
+
+// Libraries have fast products of 16-bit formats only for rows that begin at multiples of 16 bytes.
+// A width that is no multiple of 8 takes a slower kernel, an odd one the slowest. The rates
+// relative to the fast kernel were measured on an H100 (assets/validation/kernels-h100.csv),
+// forward and backward together.
+double alignment_share(const Work& work, const KernelFacts& facts) {
+  if (!facts.plain || (work.math != DType::BF16 && work.math != DType::F16)) return 1;
+  // The number of tokens is no width: it is the inner length of a weight's gradient, else the rows.
+  const std::int64_t widths = work.n | (facts.of_weights ? work.m : work.k);
+  return widths % 8 == 0 ? 1 : widths % 2 == 0 ? 1.0 / 3 : 1.0 / 6;
 }
 
 double product_share(Generation g, const Device& device, const Parameters& p) {
@@ -97,6 +110,12 @@ struct Rates {
   double attention = 0, memory = 0, chain = 1, softmax = 1, gap = 0, host_op = 0;
   int units = 0;
   bool local = false;  // a core of this machine, which has no tiles, waves or framework kernels
+  bool as_written = false;  // products have the widths of the model: Megatron pads its vocabulary,
+                            // and a compiler pads them all
+
+  double aligned(const Work& work, const KernelFacts& facts) const {
+    return as_written ? alignment_share(work, facts) : 1;
+  }
 };
 
 double format_share(DType type, const Parameters& p) {
@@ -141,9 +160,15 @@ Rates rates_of(const Device& device, const SettledSoftware& software, const Para
   const bool has_host = g != Generation::Other && g != Generation::Tpu;
   r.host_op = has_host ? p[P::HostOp] * 1e-6 : 0;
   r.units = device.units;
+  r.as_written = has_host && software.kernels == KernelClass::Eager;
   r.local = is_local_core(device);
   return r;
 }
+
+// No fused attention was written for 4-byte formats on matrix units; the memory-efficient kernel
+// that runs instead has this rate relative to that of 16 bit. An H100 was measured at 1 / 6.9
+// forward and 1 / 5.5 with backward (assets/validation/kernels-h100.csv).
+constexpr double kWideAttention = 1.0 / 6;
 
 class Physical final : public CostModel {
   // The links of the model's own device are looked up once; those of another device, as when going
@@ -291,7 +316,9 @@ class Physical final : public CostModel {
                          static_cast<double>(work.n) * static_cast<double>(work.count) * width;
     const double seen = whole > 0 ? work.flops.value / whole * static_cast<double>(work.n) : 0;
     const double edge = seen > 0 && seen < 0.99 * static_cast<double>(work.n) ? 1 + 64 / seen : 1;
-    return edge * work.flops.value / (r.attention * narrow * (backward ? p_[P::FlashBackward] : 1));
+    const double format = bytes_of(work.math) == 4 ? kWideAttention : 1;
+    return edge * work.flops.value /
+           (r.attention * format * narrow * (backward ? p_[P::FlashBackward] : 1));
   }
 
   double kernel(const Work& work, const Rates& r, const Device& device) const {
@@ -303,7 +330,8 @@ class Physical final : public CostModel {
         if (facts.unfused)
           busy = unfused(work, r, device, facts.backward);
         else
-          busy = std::max(product(work, r, device) / (facts.grouped ? p_[P::GroupedProduct] : 1),
+          busy = std::max(product(work, r, device) / ((facts.grouped ? p_[P::GroupedProduct] : 1) *
+                                                      r.aligned(work, facts)),
                           traffic(work, r));
         break;
       case WorkKind::Attention:

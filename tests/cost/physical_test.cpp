@@ -74,6 +74,49 @@ TEST(Physical, ALargeProductRunsAtItsCeiling) {
   EXPECT_EQ(model->compute(work, a100), seconds(expected));
 }
 
+// Returns how many times the time of the same product with one width longer is, after the kernel
+// gap.
+double of_aligned(const CostModel& model, const Device& on, Work odd, Work even) {
+  const double gap = Parameters{}[Parameter::KernelGap] * 1e-6;
+  return (to_seconds(model.compute(odd, on)) - gap) / (to_seconds(model.compute(even, on)) - gap);
+}
+
+TEST(Physical, WidthsThatAreNoMultipleOfEightAreSlowWhereModulesRunAsWritten) {
+  const Device& h100 = device("h100-sxm");
+  const auto eager = physical_cost_model(settle({"fsdp", "eager", ""}, h100));
+  // 1,000 times as wide as the difference, so that the difference itself is below 0.2 %.
+  const Work whole = linear(8192, 16384, 8192);
+  EXPECT_NEAR(of_aligned(*eager, h100, linear(8192, 16383, 8192), whole), 6, 0.02);
+  EXPECT_NEAR(of_aligned(*eager, h100, linear(8192, 16384, 8191), whole), 6, 0.02);
+  EXPECT_NEAR(of_aligned(*eager, h100, linear(8192, 16382, 8192), whole), 3, 0.01);
+  EXPECT_NEAR(of_aligned(*eager, h100, linear(8191, 16384, 8192), whole), 1, 0.01)
+      << "tokens are no width";
+  Work gradient = linear(8192, 16384, 8191), other = linear(8191, 16384, 8192);
+  gradient.kernel = other.kernel = kernel_of(matmul(), Pass::BackwardWeight);
+  EXPECT_NEAR(of_aligned(*eager, h100, gradient, whole), 1, 0.01) << "here tokens are the inner";
+  EXPECT_NEAR(of_aligned(*eager, h100, other, whole), 6, 0.02);
+  EXPECT_NEAR(of_aligned(*eager, h100, linear(8192, 16383, 8192, DType::F32),
+                         linear(8192, 16384, 8192, DType::F32)),
+              1, 0.01);
+  for (const char* pads : {"compiled", "fused"}) {
+    const auto model = physical_cost_model(settle({"", pads, ""}, h100));
+    EXPECT_NEAR(of_aligned(*model, h100, linear(8192, 16383, 8192), whole), 1, 0.01) << pads;
+  }
+}
+
+TEST(Physical, FusedAttentionOfFourByteFormatsHasASixthOfTheRate) {
+  const Device& h100 = device("h100-sxm");
+  const auto model = physical_cost_model(settle({}, h100));
+  Work work = linear(4096, 4096, 64);
+  work.kind = WorkKind::Attention;
+  work.flops = {1e13};
+  Work wide = work;
+  wide.math = DType::F32;
+  EXPECT_NEAR(of_aligned(*model, h100, wide, work), 6, 1e-3);
+  wide.math = DType::TF32;
+  EXPECT_NEAR(of_aligned(*model, h100, wide, work), 6, 1e-3);
+}
+
 TEST(Physical, AFormatWithoutAPeakIsRefusedInWords) {
   const Device& v100 = device("v100-sxm3-32");
   const auto model = physical_cost_model(settle({}, v100));
