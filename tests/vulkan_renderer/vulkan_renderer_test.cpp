@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <optional>
 
 #include "tests/visualizers/scene.h"
 #include "visualizers/imgui/canvas.h"
@@ -156,14 +157,19 @@ TEST_F(VulkanRendererTest, OutOfMemoryEndsInSoftwareToo) {
 }
 
 TEST_F(VulkanRendererTest, AMissingDriverIsSaidInASentence) {
-  const char* before = std::getenv("VK_ICD_FILENAMES");
-  const std::string kept = before == nullptr ? "" : before;
-  ::setenv("VK_ICD_FILENAMES", "/nonexistent", 1);
+  // Newer loaders read the second name first.
+  const char* const names[] = {"VK_ICD_FILENAMES", "VK_DRIVER_FILES"};
+  std::vector<std::optional<std::string>> kept;
+  for (const char* name : names) {
+    const char* before = std::getenv(name);
+    kept.push_back(before == nullptr ? std::nullopt : std::optional<std::string>(before));
+    ::setenv(name, "/nonexistent", 1);
+  }
   const auto renderer = choose_renderer(RendererChoice::Vulkan);
   EXPECT_EQ(renderer->name(), "software");
   EXPECT_EQ(renderer->why(), "software: no Vulkan driver found");
-  before == nullptr ? ::unsetenv("VK_ICD_FILENAMES")
-                    : ::setenv("VK_ICD_FILENAMES", kept.c_str(), 1);
+  for (std::size_t i = 0; i < kept.size(); ++i)
+    kept[i] ? ::setenv(names[i], kept[i]->c_str(), 1) : ::unsetenv(names[i]);
 }
 
 TEST_F(VulkanRendererTest, AProcessorServesOnlyWhoAsksForVulkan) {
