@@ -29,10 +29,10 @@ class RingExecution final : public FakeExecution {
       ++attended_;
     };
   }
-  void exchange(InstructionId id, std::span<const int> members) override {
+  TravelPtr exchange(InstructionId id, std::span<const int> members) override {
     FakeExecution::exchange(id, members);
     const Task& task = program().task(id);
-    if (task.kind != TaskKind::Collective || task.group != Group::Context) return;
+    if (task.kind != TaskKind::Collective || task.group != Group::Context) return nullptr;
     const std::lock_guard lock(own_);
     const bool takes = task.collective == CollectiveKind::ReduceScatter;
     for (int peer : members) {
@@ -45,6 +45,7 @@ class RingExecution final : public FakeExecution {
           ++early_;
     }
     taken_ += takes ? 1 : 0;
+    return nullptr;
   }
   void begin_repetition(int repetition) override {
     FakeExecution::begin_repetition(repetition);
