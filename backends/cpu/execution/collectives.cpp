@@ -153,13 +153,14 @@ TravelPtr deal(const Company& company, const Dealt& from,
 // short tensors, and sums in 16 bits that are added before they are rounded do as well or better
 // when every member sends all of its own to the others.
 TravelPtr all_reduce(const Company& company, std::vector<const std::byte*> from,
-                     std::vector<std::byte*> to, DType type, std::int64_t elements, bool adds) {
+                     const std::vector<std::byte*>& to, DType type, std::int64_t elements,
+                     bool adds) {
   constexpr std::size_t kShort = 4096;
   const std::size_t size = bytes_in(elements, type);
   if (company.shared == nullptr) return sum_all(company, from, to, type, elements, adds);
   if (company.members == 2 || size <= kShort || (adds && type != DType::F32)) {
     return spread(company, std::move(from), std::vector<std::size_t>(company.members, size),
-                  [=, to = std::move(to)](std::span<const std::byte* const> parts) {
+                  [=](std::span<const std::byte* const> parts) {
                     return sum_all(company, parts, to, type, elements, adds);
                   });
   }
@@ -203,9 +204,9 @@ TravelPtr all_reduce(const Company& company, std::vector<const std::byte*> from,
       [&](std::size_t, std::size_t p) { return bytes_in(slices[p].count, type); }, sum_slice);
 }
 
-TravelPtr reduce_scatter(const Company& company, std::vector<const std::byte*> from,
-                         std::vector<std::byte*> to, std::vector<PartRange> ranges, DType type,
-                         bool adds) {
+TravelPtr reduce_scatter(const Company& company, const std::vector<const std::byte*>& from,
+                         const std::vector<std::byte*>& to, const std::vector<PartRange>& ranges,
+                         DType type, bool adds) {
   return deal(
       company,
       [&](std::size_t m, std::size_t p) {
@@ -225,7 +226,8 @@ TravelPtr reduce_scatter(const Company& company, std::vector<const std::byte*> f
 }
 
 TravelPtr all_gather(const Company& company, std::vector<const std::byte*> from,
-                     std::vector<std::byte*> to, std::vector<PartRange> ranges, DType type) {
+                     const std::vector<std::byte*>& to, const std::vector<PartRange>& ranges,
+                     DType type) {
   std::vector<std::size_t> bytes;
   for (const PartRange& range : ranges) bytes.push_back(bytes_in(range.count, type));
   return spread(company, std::move(from), bytes,

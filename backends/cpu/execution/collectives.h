@@ -45,15 +45,16 @@ struct PartRange {
 // `from` and `to` are by member, and null for members of other processes. Where `adds`, the sum is
 // added to what `to` holds.
 
-TravelPtr all_reduce(const Company&, std::vector<const std::byte*> from, std::vector<std::byte*> to,
-                     DType, std::int64_t elements, bool adds);
+TravelPtr all_reduce(const Company&, std::vector<const std::byte*> from,
+                     const std::vector<std::byte*>& to, DType, std::int64_t elements, bool adds);
 /// Each member takes the sum of its range of all members' `from`.
-TravelPtr reduce_scatter(const Company&, std::vector<const std::byte*> from,
-                         std::vector<std::byte*> to, std::vector<PartRange>, DType, bool adds);
+TravelPtr reduce_scatter(const Company&, const std::vector<const std::byte*>& from,
+                         const std::vector<std::byte*>& to, const std::vector<PartRange>&, DType,
+                         bool adds);
 /// Each member takes the parts of all, every one to its range of `to`. A part that lies there
 /// already may be given in place.
-TravelPtr all_gather(const Company&, std::vector<const std::byte*> from, std::vector<std::byte*> to,
-                     std::vector<PartRange>, DType);
+TravelPtr all_gather(const Company&, std::vector<const std::byte*> from,
+                     const std::vector<std::byte*>& to, const std::vector<PartRange>&, DType);
 
 /// Gives every process the bytes of all members and calls `then` with where they lie, by member.
 /// `bytes` must be known for all members.

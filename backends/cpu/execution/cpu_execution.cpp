@@ -84,7 +84,7 @@ void CpuExecution::make_state() {
   const Program& p = plan_.program;
   const Bytes device_memory = plan_.workload.scenario.cluster.device.memory.value;
   const Bytes limit = options_.memory_limit.value > 0 ? options_.memory_limit : device_memory;
-  devices_.resize(static_cast<std::size_t>(p.devices * peers()));
+  devices_.resize(static_cast<std::size_t>(p.devices) * static_cast<std::size_t>(peers()));
   for (std::uint32_t d = 0; d < static_cast<std::uint32_t>(p.devices); ++d)
     for (int peer = 0; peer < peers(); ++peer) {
       if (!here(DeviceId{d}, peer)) continue;

@@ -11,7 +11,8 @@ namespace trainyard {
 
 // Devices that follow each other are of one process, so that tensor ranks are close together.
 int CpuExecution::process_of(DeviceId device, int peer) const {
-  const std::size_t all = static_cast<std::size_t>(plan_.program.devices * peers()),
+  const std::size_t all = static_cast<std::size_t>(plan_.program.devices) *
+                          static_cast<std::size_t>(peers()),
                     count = static_cast<std::size_t>(processes()->count());
   return static_cast<int>(index(device, peer) * count / all);
 }

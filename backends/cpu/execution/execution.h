@@ -40,10 +40,10 @@ class Execution {
   /// devices may. Throws Error{OutOfMemory} or Error{InvalidInput}, naming the instruction.
   virtual void begin(InstructionId, int peer, Scratch&) = 0;
   /// Performs a collective, or a send with its receive, once all of its members (see members())
-  /// that are of this process have begun: moves and sums data between their arenas. Attention over a
-  /// divided sequence waits for one such call and is waited for by another: see
-  /// InstanceGraph::reader() and taker(). May be called on any thread. Sums are taken in rank order.
-  /// Returns what is left of it while it waits for other processes, or null.
+  /// that are of this process have begun: moves and sums data between their arenas. Attention over
+  /// a divided sequence waits for one such call and is waited for by another: see
+  /// InstanceGraph::reader() and taker(). May be called on any thread. Sums are taken in rank
+  /// order. Returns what is left of it while it waits for other processes, or null.
   virtual TravelPtr exchange(InstructionId, std::span<const int> members) = 0;
   /// What a receive waits for before it begins where its send is of another process, or null: the
   /// two begin together, as far as the receiver's memory is concerned.
