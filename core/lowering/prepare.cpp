@@ -98,6 +98,8 @@ Layout arrange(const Scenario& s) {
   const FrameworkProfile& software = framework(s.plan.software.framework);
   layout.blocking_sends = software.blocking_sends;
   layout.framework = framework_memory(s.plan.software.framework);
+  if (settle(s.plan.software, s.cluster.device).kernels != KernelClass::Eager)
+    layout.framework.wide_between_layers = false;
   const Optimizer& rule = optimizer(s.plan.optimizer);
   layout.optimizer_bytes = rule.state_bytes;
   layout.optimizer_touched_bytes = rule.touched_bytes;

@@ -18,6 +18,7 @@ constexpr FrameworkMemory kMemoryOfFrameworks[] = {
     {.framework = "fsdp", .shards_are_master = true, .gathered_layers = 1},
     {.framework = "torchtitan", .shards_are_master = true, .gathered_layers = 1},
     {.framework = "nanotron", .gradient_bytes = 2, .keeps_gathered_inputs = true},
+    {.framework = "pytorch", .wide_between_layers = true},
 };
 
 }  // namespace

@@ -30,6 +30,10 @@ struct FrameworkMemory {
   /// beside what its layers keep (DeepSpeed's pipe buffers hold the output until its gradient
   /// arrives).
   int stage_tensors = 0;
+  /// Says whether what flows between layers is in 4 bytes where products compute in 2. Autocast
+  /// casts for each product, so embeddings, sums and the inputs of norms keep the format of the
+  /// weights. A compiler that fuses the chain keeps less than this.
+  bool wide_between_layers = false;
   /// Largest total number of parameters in the flat buffers in which gradients are reduced and
   /// weights gathered (reduce_bucket_size, allgather_bucket_size).
   std::int64_t bucket_parameters = 0;

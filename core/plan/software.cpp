@@ -28,6 +28,8 @@ constexpr FrameworkProfile kFrameworks[] = {
     {"nanotron", "nanotron: eager modules with fused attention", K::Eager, A::Flash2, true, true,
      true, false, T::Backward, true, false, false, true},
     {"maxtext", "JAX, compiled by XLA", K::Compiled, A::Flash2},
+    {"pytorch", "PyTorch modules in a loop of one's own, mixed precision by autocast", K::Eager,
+     A::Flash2, true, false},
 };
 
 constexpr std::string_view kKernelWords[] = {"eager", "compiled", "fused"};

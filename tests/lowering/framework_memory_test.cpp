@@ -68,6 +68,22 @@ double bytes_each(const std::string& settings, std::int64_t d) {
          static_cast<double>(parameters);
 }
 
+// What a layer keeps for a token, in bytes a unit of width.
+double kept_each(const std::string& settings) {
+  const Workload w = planned(gpt({4, 1024, 16, 2048}), 1, "micro-batch=1 precision=" + settings);
+  for (const Body& body : w.bodies)
+    if (w.scenario.model.blocks[static_cast<std::size_t>(body.block)].layer)
+      return static_cast<double>(saved_bytes(body).value) / (2048.0 * 1024);
+  return 0;
+}
+
+TEST(FrameworkMemory, UnderAutocastTheInputsOfBothNormsOfALayerAreInFourBytes) {
+  EXPECT_NEAR(kept_each("bf16 framework=pytorch") - kept_each("bf16"), 2 * 2, 1e-9);
+  EXPECT_NEAR(kept_each("bf16 framework=pytorch kernels=compiled"), kept_each("bf16"), 1e-9);
+  EXPECT_NEAR(kept_each("bf16-nearest framework=pytorch"), kept_each("bf16-nearest"), 1e-9);
+  EXPECT_NEAR(kept_each("fp32 framework=pytorch"), kept_each("fp32"), 1e-9);
+}
+
 TEST(FrameworkMemory, BytesAParameterAreTheDocumentedOnes) {
   EXPECT_NEAR(bytes_each("zero=1 precision=fp16 gradient-dtype=fp16", 8), 2 + 2 + 12.0 / 8, 0.01);
   EXPECT_NEAR(bytes_each("framework=megatron zero=1", 8), 2 + 4 + 12.0 / 8, 0.01);

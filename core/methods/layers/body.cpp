@@ -31,6 +31,15 @@ LocalParameters local_parameters(const Graph& graph, const Layout& layout) {
 
 NodeId node_id(std::size_t i) { return NodeId{static_cast<std::uint32_t>(i)}; }
 
+// A norm's input and what layers hand on are wider than the products' format under autocast.
+Bytes bytes_between_layers(const Tensor& tensor, const Layout& layout) {
+  const Bytes bytes = local_bytes(tensor, layout.binding, layout.precision);
+  const bool wide = layout.framework.wide_between_layers && layout.precision.master_weights;
+  return wide ? Bytes{bytes.value * 4 / bytes_of(layout.precision.activation)} : bytes;
+}
+
+bool is_norm(const Op* op) { return op == &layer_norm() || op == &rms_norm(); }
+
 // SavedList collects the tensors that ops save. Ops that save the same tensor share it, and it is
 // freed by the first of them in forward order, whose backward runs last.
 class SavedList {
@@ -59,7 +68,9 @@ class SavedList {
                        {},
                        saved.attention_core,
                        false,
-                       local_bytes(tensor, layout_.binding, layout_.precision),
+                       is_norm(graph_.nodes[node].op)
+                           ? bytes_between_layers(tensor, layout_)
+                           : local_bytes(tensor, layout_.binding, layout_.precision),
                        saved.tensor,
                        {}});
     }
@@ -122,7 +133,7 @@ Body write_body(const Model& model, int block, const Layout& layout) {
   }
   body.parameters = local_parameters(graph, layout);
   const auto boundary = [&](TensorId id) {
-    return id.valid() ? local_bytes(graph[id], layout.binding, layout.precision) : Bytes{};
+    return id.valid() ? bytes_between_layers(graph[id], layout) : Bytes{};
   };
   // The first layer that reads a side input takes it from the layer before as its only input.
   body.input = boundary(graph.input) +

@@ -35,8 +35,8 @@ constexpr FrameworkWord kFrameworkWords[] = {
     {"MaxText", "maxtext"},
     {"JAX", "maxtext"},
     {"DeepLearningExamples", "typical", "eager"},
-    {"PyTorch eager", "typical", "eager"},
-    {"PyTorch torch.compile", "typical", "compiled"},
+    {"PyTorch eager", "pytorch", "eager"},
+    {"PyTorch torch.compile", "pytorch", "compiled"},
 };
 
 }  // namespace

@@ -48,7 +48,7 @@ const std::vector<Values> kFree = {
     {"rank-order", {"tp-cp-ep-dp-pp", "tp-pp-dp-cp-ep"}},
     {"framework",
      {"typical", "megatron", "megatron-deepspeed", "megatron-core", "deepspeed", "fsdp",
-      "torchtitan", "nanotron", "maxtext"}},
+      "torchtitan", "nanotron", "maxtext", "pytorch"}},
     {"kernels", {"eager", "compiled", "fused"}},
 };
 const std::vector<Values> kBound = {
