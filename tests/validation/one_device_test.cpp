@@ -1,0 +1,107 @@
+// Holds predictions against the rows that this project measured on one H100. The bounds are what
+// was found, so that no change makes them worse unnoticed; no parameter was fitted to these rows.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/model/edit.h"
+#include "core/validation/rows/row_scenario.h"
+#include "core/validation/shipped.h"
+#include "core/validation/validation.h"
+
+namespace trainyard {
+namespace {
+
+const RowSet& of_one_device() {
+  static const RowSet set = prepare_rows(device_rows());
+  return set;
+}
+
+struct Errors {
+  std::size_t rows = 0;
+  double median = 0, p90 = 0;  // percent of what was measured
+};
+
+// The errors of the rows that are chosen, among those that are trusted.
+Errors errors_where(RowMetric metric, const auto& chosen) {
+  std::vector<double> errors;
+  for (const PreparedRow& r : of_one_device().rows)
+    if (r.metric == metric && r.row.trust == Trust::A && chosen(r.row))
+      errors.push_back(100 * std::abs(predict(r, Parameters{}) / r.measured - 1));
+  std::sort(errors.begin(), errors.end());
+  if (errors.empty()) return {};
+  return {errors.size(), errors[errors.size() / 2], errors[errors.size() * 9 / 10]};
+}
+
+bool is_eager(const MeasuredRow& row) { return row.framework == "PyTorch eager"; }
+bool is_decoder(const MeasuredRow& row) {
+  return row.model_family == "GPT" || row.model_family.starts_with("Llama");
+}
+bool is_autocast(const MeasuredRow& row) { return row.precision == "bf16"; }
+
+void expect_within(const char* kind, const Errors& found, std::size_t rows, double median,
+                   double p90) {
+  EXPECT_EQ(found.rows, rows) << kind;
+  EXPECT_LE(found.median, median) << kind;
+  EXPECT_LE(found.p90, p90) << kind;
+}
+
+TEST(OneDevice, EveryModelHasTheParametersThatWereTrained) {
+  for (const PreparedRow& r : of_one_device().rows) {
+    const double trained = *r.row.parameters_billion * 1e9;
+    // PyTorch's BERT has no biases of the pooler, which is not trained here, ours no head's bias.
+    EXPECT_NEAR(static_cast<double>(parameters(r.workload.scenario.model)), trained,
+                0.005 * trained)
+        << r.row.id;
+  }
+}
+
+TEST(OneDevice, OnlyWhatRanOutOfMemoryIsSkipped) {
+  EXPECT_EQ(of_one_device().rows.size(), 196u);
+  EXPECT_EQ(of_one_device().skipped.size(), 4u);
+  for (const SkippedRow& skipped : of_one_device().skipped)
+    EXPECT_EQ(skipped.row.metric, "over_gb") << skipped.row.id;
+}
+
+TEST(OneDevice, WhatRanOutOfMemoryIsPredictedNotToFit) {
+  for (const SkippedRow& skipped : of_one_device().skipped) {
+    MeasuredRow row = skipped.row;
+    row.metric = "mem_gb";
+    const auto prepared = prepare_row(row);
+    ASSERT_TRUE(std::holds_alternative<PreparedRow>(prepared)) << row.id;
+    const PreparedRow& r = std::get<PreparedRow>(prepared);
+    EXPECT_GT(predict(r, Parameters{}), r.measured) << row.notes;
+  }
+}
+
+TEST(OneDevice, StepsStayAsNearAsTheyAre) {
+  const auto step = [](const auto& chosen) { return errors_where(RowMetric::StepTime, chosen); };
+  expect_within("all", step([](const MeasuredRow&) { return true; }), 66, 13.8, 45);
+  expect_within("decoders, eager, autocast", step([](const MeasuredRow& r) {
+                  return is_decoder(r) && is_eager(r) && is_autocast(r);
+                }),
+                28, 4, 19.1);
+  expect_within("decoders, compiled",
+                step([](const MeasuredRow& r) { return is_decoder(r) && !is_eager(r); }), 11, 22.2,
+                41.5);
+  expect_within("fp32 and tf32", step([](const MeasuredRow& r) {
+                  return r.precision == "fp32" || r.precision == "tf32";
+                }),
+                11, 13.8, 45);
+}
+
+TEST(OneDevice, MemoryStaysAsNearAsItIs) {
+  const auto memory = [](const auto& chosen) { return errors_where(RowMetric::Memory, chosen); };
+  expect_within("all", memory([](const MeasuredRow&) { return true; }), 98, 7.4, 32.5);
+  expect_within("decoders, eager, autocast", memory([](const MeasuredRow& r) {
+                  return is_decoder(r) && is_eager(r) && is_autocast(r);
+                }),
+                40, 4, 17.3);
+  expect_within("decoders, compiled",
+                memory([](const MeasuredRow& r) { return is_decoder(r) && !is_eager(r); }), 16, 25,
+                45);
+}
+
+}  // namespace
+}  // namespace trainyard
