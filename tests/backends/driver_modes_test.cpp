@@ -67,5 +67,32 @@ TEST(DriverModes, LearnTheSame) {
   EXPECT_GE(ran, 40);
 }
 
+// Keys and values pass between ranks beside the attention that reads them.
+TEST(DriverModes, LearnTheSameOverPartsOfASequence) {
+  const Model model = testing::tiny_transformer({.family = "gpt2"});  // it has dropout
+  for (const testing::Settings& plan : {testing::Settings{"pp=2", "overlap=off"},
+                                        {"pp=2", "schedule=zb-h1"},
+                                        {"dp=2", "recompute=full"}}) {
+    testing::Settings settings = {"global-batch=8", "micro-batch=1", "seq=4", "cp=2"};
+    settings.insert(settings.end(), plan.begin(), plan.end());
+    SCOPED_TRACE(std::string(plan[0]) + " " + std::string(plan[1]));
+    Training training;
+    training.steps = 2;
+    const auto here = testing::train_on_cpu(model, 4, settings, training);
+    for (const double bytes_per_second : {0.0, 1e9})
+      for (const int threads : {1, 3}) {
+        CpuOptions wall;
+        wall.mode = RunMode::WallClock;
+        wall.threads = threads;
+        wall.link_bytes_per_second = bytes_per_second;
+        const auto there = testing::train_on_cpu(model, 4, settings, training, wall);
+        EXPECT_EQ(here.run.losses, there.run.losses);
+        for (std::size_t i = 0; i < here.parameters.size(); ++i)
+          EXPECT_EQ(here.parameters[i].values, there.parameters[i].values)
+              << here.parameters[i].name;
+      }
+  }
+}
+
 }  // namespace
 }  // namespace trainyard

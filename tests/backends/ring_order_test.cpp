@@ -22,8 +22,10 @@ using testing::FakeExecution;
 class RingExecution final : public FakeExecution {
  public:
   RingExecution(const Program& program, int replicas) : FakeExecution(program, 1, replicas) {
+    for (std::uint32_t i = 0; i < program.instructions.size(); ++i)
+      if (program.name(program.task(InstructionId{i}).name) == "attention") attentions_.insert({i});
     work = [this](InstructionId id, int peer) {
-      if (name_of(id) != "attention") return;
+      if (!attentions_.contains(id)) return;
       const std::lock_guard lock(own_);
       if (!passed_.contains(key(id, peer))) ++early_;
       ++attended_;
@@ -40,9 +42,8 @@ class RingExecution final : public FakeExecution {
         passed_.insert(key(id, peer));
         continue;
       }
-      for (std::uint32_t i = 0; i < program().instructions.size(); ++i)
-        if (name_of({i}) == "attention" && key({i}, peer) == key(id, peer) && !ended({i}, peer))
-          ++early_;
+      for (InstructionId attention : attentions_)
+        if (key(attention, peer) == key(id, peer) && !ended(attention, peer)) ++early_;
     }
     taken_ += takes ? 1 : 0;
     return nullptr;
@@ -58,15 +59,13 @@ class RingExecution final : public FakeExecution {
 
  private:
   using Key = std::tuple<std::int32_t, std::int32_t, BodyList, int>;
-  std::string_view name_of(InstructionId id) const {
-    return program().name(program().task(id).name);
-  }
   Key key(InstructionId id, int peer) const {
     const Task& task = program().task(id);
     return {program().instructions[id.value].microbatch, task.layer, task.list, peer};
   }
 
   std::mutex own_;
+  std::set<InstructionId> attentions_;
   std::set<Key> passed_;
   int early_ = 0, attended_ = 0, taken_ = 0;
 };
