@@ -43,10 +43,11 @@ void work_together(Processes& processes, Streams& streams, const std::function<v
     return work();
   } catch (const Error& error) {
     if (error.kind() == Error::Kind::OutOfMemory) exit = kNotMet;
-    streams.err << "rank " << processes.rank() << ": " << describe(error) << std::endl;
+    streams.err << "rank " << processes.rank() << ": " << describe(error) << "\n";
   } catch (const std::exception& error) {
-    streams.err << "rank " << processes.rank() << ": " << error.what() << std::endl;
+    streams.err << "rank " << processes.rank() << ": " << error.what() << "\n";
   }
+  streams.err.flush();
   processes.abandon(exit);
 }
 

@@ -292,7 +292,7 @@ TravelPtr CpuExecution::gather_layer(const Company& company, std::size_t at, std
     weights[r] += static_cast<std::size_t>(layer.weights_at) * each;
     if (layout.weight_shards == 1) weights[r] += static_cast<std::size_t>(ranges[r].first) * each;
   }
-  return all_gather(company, std::move(weights), std::move(into), ranges, type);
+  return all_gather(company, std::move(weights), into, ranges, type);
 }
 
 // --- copies of a stage, and tied tables ---
