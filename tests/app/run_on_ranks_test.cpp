@@ -79,6 +79,21 @@ TEST_F(RunOnRanks, SaysWhatDoesNotGoTogether) {
   }
 }
 
+// After ":" are the words of another rank.
+TEST_F(RunOnRanks, ARankThatIsAskedForAnotherRunIsNamed) {
+  const std::string job =
+      "run --model mlp-small --devices 2 --set global-batch=64 --data random --no-record";
+  for (const std::string other : {" --steps 3", " --seed 7", " --set pp=2", " --evaluate"}) {
+    const Ran ran = on_ranks(1,
+                             job + " --steps 2 : -n 1 " TRAINYARD_PROGRAM " " + job +
+                                 (other == " --steps 3" ? "" : " --steps 2") + other,
+                             folder);
+    EXPECT_EQ(ran.exit, kWrongInput) << other << ran.err;
+    EXPECT_NE(ran.err.find("run: rank 1 was asked for another run than rank 0"), std::string::npos)
+        << other << ran.err;
+  }
+}
+
 TEST_F(RunOnRanks, AnyNumberOfProcessesGoesOnFromACheckpoint) {
   const std::string job =
       "run --model gpt-tiny --devices 4 --set pp=2 --set zero=1 --set global-batch=8" +

@@ -251,6 +251,17 @@ Asked read_run(const Words& words, const Launch& started, Processes* processes,
   return asked;
 }
 
+// Everything that processes do together depends on.
+std::string question_text(const Asked& asked, const Words& words) {
+  std::string text =
+      fmt::format("{} {}", digest(asked.job->predicted()->program), words.text("data"));
+  for (const TrainingKey& key : training_keys())
+    text += fmt::format(" {}={}", key.key, key.read(asked.words.training));
+  for (const char* flag : {"checkpoint", "checkpoint-every", "resume", "evaluate"})
+    text += fmt::format(" {}", words.has(flag) ? words.text(flag) : "none");
+  return text;
+}
+
 int finish_run(const TrainingReport& report, const Asked& asked, const Words& words,
                Streams& streams) {
   write_pictures(report, words, streams,
@@ -273,6 +284,8 @@ int run_here(const Words& words, const Launch& started, Processes* processes, St
     asked = read_run(words, started, processes, interrupt.token(), update, streams);
   };
   processes != nullptr ? begin_together(*processes, read) : read();
+  if (processes != nullptr)
+    expect_one_question(*processes, question_text(asked, words), "run", "run");
   if (asked.trains && !asked.job->fits()) {
     if (started.rank > 0) return kDone;
     streams.err << "not started: " << asked.job->predicted()->result.verdict.sentence << "\n";
