@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
@@ -230,7 +231,7 @@ class MpiProcesses final : public Processes {
   void expect_alive() const {
     for (std::size_t r = 0; r < who_.size(); ++r)
       if (who_[r].machine == who_[static_cast<std::size_t>(rank_)].machine &&
-          kill(who_[r].process, 0) != 0)
+          kill(who_[r].process, 0) != 0 && errno == ESRCH)
         throw Error(Error::Kind::Io, fmt::format("rank {} (process {} on {}) has ended before the "
                                                  "run was done",
                                                  r, who_[r].process, who_[r].machine));

@@ -62,10 +62,7 @@ Duration time_collective(Processes& processes, const SharedGroup& group, Collect
   const Company company{ranks, &group};
   const std::int64_t elements = bytes / 4;
   std::vector<PartRange> parts;
-  for (std::size_t r = 0; r < ranks; ++r) {
-    const auto n = static_cast<std::int64_t>(ranks), m = static_cast<std::int64_t>(r);
-    parts.push_back({elements * m / n, elements * (m + 1) / n - elements * m / n});
-  }
+  for (std::size_t r = 0; r < ranks; ++r) parts.push_back(slice_of(elements, r, ranks));
   std::vector<const std::byte*> from(ranks, nullptr);
   std::vector<std::byte*> to(ranks, nullptr);
   from[own] = in.data(), to[own] = out.data();

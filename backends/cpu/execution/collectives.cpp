@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <utility>
 
 #include "backends/cpu/execution/reduction.h"
@@ -20,8 +21,15 @@ std::vector<std::size_t> members_here(const Company& company) {
   return here;
 }
 
-// What a process receives stays until the last who reads it is done.
-using Message = std::vector<std::byte>;
+// Memory of a message, which stays until the last who reads it is done. It is not cleared first.
+class Message {
+ public:
+  explicit Message(std::size_t bytes) : bytes_(new std::byte[bytes]) {}
+  std::byte* data() const { return bytes_.get(); }
+
+ private:
+  std::shared_ptr<std::byte[]> bytes_;
+};
 
 void add_or_store(std::byte* to, std::span<const void* const> parts, DType type,
                   std::int64_t elements, bool adds) {
@@ -44,12 +52,12 @@ TravelPtr sum_all(const Company& company, std::span<const std::byte* const> from
   return nullptr;
 }
 
+}  // namespace
+
 PartRange slice_of(std::int64_t elements, std::size_t member, std::size_t members) {
   const auto n = static_cast<std::int64_t>(members), m = static_cast<std::int64_t>(member);
   return {elements * m / n, elements * (m + 1) / n - elements * m / n};
 }
-
-}  // namespace
 
 void finish(TravelPtr travel, Processes* processes) {
   while (travel) {
@@ -76,22 +84,22 @@ TravelPtr spread(const Company& company, std::vector<const std::byte*> from,
   std::vector<std::size_t> at(shared.processes, 0);
   std::size_t all = 0;
   for (std::size_t p = 0; p < at.size(); ++p) at[p] = std::exchange(all, all + of_process[p]);
-  const auto mine = std::make_shared<Message>(of_process[shared.own]),
-             come = std::make_shared<Message>(all);
-  const std::byte* only = nullptr;  // of a single member, sent from where it lies
-  std::size_t held = 0, own = 0;
-  for (std::size_t m : members_here(company)) {
-    if (bytes[m] > 0) std::memcpy(mine->data() + held, from[m], bytes[m]);
-    held += bytes[m], ++own;
-    only = from[m];
+  // What a single member sends is sent from where it lies.
+  const std::vector<std::size_t> here = members_here(company);
+  const bool packs = here.size() > 1;
+  const Message mine(packs ? of_process[shared.own] : 0), come(all);
+  std::size_t held = 0;
+  for (std::size_t m : here) {
+    if (packs && bytes[m] > 0) std::memcpy(mine.data() + held, from[m], bytes[m]);
+    held += bytes[m];
   }
   std::vector<const std::byte*> parts(company.members);
   for (std::size_t m = 0; m < company.members; ++m) {
-    parts[m] = company.here(m) ? from[m] : come->data() + at[shared.place[m]];
+    parts[m] = company.here(m) ? from[m] : come.data() + at[shared.place[m]];
     at[shared.place[m]] += bytes[m];
   }
   TransferPtr transfer =
-      shared.channel->all_gather(own == 1 ? only : mine->data(), come->data(), of_process);
+      shared.channel->all_gather(packs ? mine.data() : from[here[0]], come.data(), of_process);
   return std::make_unique<Travel>(
       std::move(transfer),
       [mine, come, parts = std::move(parts), then = std::move(then)] { return then(parts); });
@@ -116,8 +124,7 @@ TravelPtr deal(const Company& company, const Dealt& from,
     for (std::size_t one : of) all += one;
     return all;
   };
-  const auto mine = std::make_shared<Message>(total(out)),
-             come = std::make_shared<Message>(total(in));
+  const Message mine(total(out)), come(total(in));
   // To a process go the bytes of each member here to each member there, and so they come.
   std::vector<std::span<const std::byte>> parts(company.members * company.members);
   std::size_t sent = 0, received = 0;
@@ -127,21 +134,21 @@ TravelPtr deal(const Company& company, const Dealt& from,
       for (std::size_t m = 0; m < company.members; ++m) {
         if (shared.place[m] != p) continue;
         const std::span<const std::byte> part = from(own, m);
-        if (!part.empty()) std::memcpy(mine->data() + sent, part.data(), part.size());
+        if (!part.empty()) std::memcpy(mine.data() + sent, part.data(), part.size());
         sent += part.size();
       }
     for (std::size_t m = 0; m < company.members; ++m) {
       if (shared.place[m] != p) continue;
       for (std::size_t own : here) {
         const std::size_t size = bytes(m, own);
-        parts[m * company.members + own] = {come->data() + received, size};
+        parts[m * company.members + own] = {come.data() + received, size};
         received += size;
       }
     }
   }
   for (std::size_t own : here)
     for (std::size_t other : here) parts[own * company.members + other] = from(own, other);
-  TransferPtr transfer = shared.channel->all_to_all(mine->data(), out, come->data(), in);
+  TransferPtr transfer = shared.channel->all_to_all(mine.data(), out, come.data(), in);
   return std::make_unique<Travel>(
       std::move(transfer),
       [mine, come, members = company.members, parts = std::move(parts), then = std::move(then)] {
@@ -166,12 +173,11 @@ TravelPtr all_reduce(const Company& company, std::vector<const std::byte*> from,
   }
   std::vector<PartRange> slices;
   std::vector<std::byte*> sums(company.members, nullptr);
-  const auto held = std::make_shared<std::vector<Message>>(company.members);
+  std::vector<Message> held;  // whose memory `sums` lie in
   for (std::size_t m = 0; m < company.members; ++m) {
     slices.push_back(slice_of(elements, m, company.members));
     if (!company.here(m)) continue;
-    (*held)[m].resize(bytes_in(slices[m].count, type));
-    sums[m] = (*held)[m].data();
+    sums[m] = held.emplace_back(bytes_in(slices[m].count, type)).data();
   }
   const auto sum_slice = [=](const Dealt& dealt) -> TravelPtr {
     std::vector<const std::byte*> own(company.members, nullptr);

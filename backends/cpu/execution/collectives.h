@@ -42,6 +42,9 @@ struct PartRange {
   std::int64_t first = 0, count = 0;
 };
 
+/// The slice that a member holds where elements are divided as evenly as they can be.
+PartRange slice_of(std::int64_t elements, std::size_t member, std::size_t members);
+
 // `from` and `to` are by member, and null for members of other processes. Where `adds`, the sum is
 // added to what `to` holds.
 
