@@ -58,8 +58,9 @@ class Processes : public Ranks {
   /// Gives the core to others for a moment, longer after many polls. Throws Error{Io} that names a
   /// process of this machine that has ended.
   virtual void rest(int polls) = 0;
-  /// Returns whether all run on one machine, so that their clocks are one.
-  virtual bool on_one_machine() const = 0;
+  /// Returns how many of them run on this process's machine, this one included. Where all do, their
+  /// clocks are one.
+  virtual int on_this_machine() const = 0;
   /// Ends every process at once, including this one: the last resort if one of them cannot go on.
   /// Does not return.
   [[noreturn]] virtual void abandon(int exit_code) = 0;

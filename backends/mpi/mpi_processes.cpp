@@ -199,9 +199,10 @@ class MpiProcesses final : public Processes {
     if (polls % 1000 == 999) expect_alive();
   }
 
-  bool on_one_machine() const override {
-    return std::all_of(who_.begin(), who_.end(),
-                       [&](const Who& w) { return w.machine == who_.front().machine; });
+  int on_this_machine() const override {
+    return static_cast<int>(std::count_if(who_.begin(), who_.end(), [&](const Who& w) {
+      return w.machine == who_[static_cast<std::size_t>(rank_)].machine;
+    }));
   }
 
   [[noreturn]] void abandon(int exit_code) override {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <ostream>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -90,6 +91,7 @@ std::string text(const Calibration& c) {
         t.collective ? to_string(*t.collective) : "message", t.ranks, readable(t.bytes),
         readable(t.time),
         readable(BytesPerSecond{static_cast<double>(t.bytes.value) / to_seconds(t.time)}));
+  for (const std::string& note : c.notes) out += "\n" + note + "\n";
   return out;
 }
 
@@ -133,6 +135,21 @@ int calibrate_rows(const Words& words, Streams& streams) {
   return kDone;
 }
 
+// Kernels are timed by what their own process has of a core. Where processes are more than cores,
+// they wait for each other, and each has its share.
+void share_cores(Calibration& c, int processes) {
+  const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  if (processes <= cores) return;
+  const double share = static_cast<double>(processes) / cores;
+  const auto stretch = [&](Duration& time) { time = seconds(share * to_seconds(time)); };
+  for (KernelTiming& timing : c.kernels) stretch(timing.time);
+  stretch(c.overhead);
+  c.notes.push_back(
+      fmt::format("{} processes share {} cores, so that kernels are taken to last "
+                  "{:.3g} times as long as alone",
+                  processes, cores, share));
+}
+
 // Kernels are measured on all ranks at once, as they run in a run over them, and the first rank's
 // count; exchanges are measured by all together.
 Calibration calibrate_here(const Words& words, Processes* processes, Streams& streams) {
@@ -147,6 +164,7 @@ Calibration calibrate_here(const Words& words, Processes* processes, Streams& st
   line.clear();
   if (processes == nullptr) return c;
   c.exchanges = measure_exchanges(*processes);
+  share_cores(c, processes->on_this_machine());
   c.machine += fmt::format(", over {} processes", processes->count());
   return c;
 }

@@ -159,8 +159,9 @@ class WallClockDriver final : public Driver {
     std::int64_t latest = own;
     for (const std::string& one : processes->all_gather(std::to_string(own)))
       latest = std::max(latest, static_cast<std::int64_t>(std::stoll(one)));
-    return processes->on_one_machine() ? SteadyTime(SteadyTime::duration(latest))
-                                       : std::chrono::steady_clock::now();
+    return processes->on_this_machine() == processes->count()
+               ? SteadyTime(SteadyTime::duration(latest))
+               : std::chrono::steady_clock::now();
   }
 
   Instant now() const { return std::chrono::steady_clock::now() - start_; }
