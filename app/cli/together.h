@@ -1,4 +1,4 @@
-// What the processes of a verb that splits over ranks do at the same time.
+// The processes of a verb that splits over ranks begin, work and fail together with these.
 #pragma once
 
 #include <functional>

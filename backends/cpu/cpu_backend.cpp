@@ -81,7 +81,7 @@ struct CpuBackend::Impl {
                    ? virtual_time_driver(job.prices, options.processor_time ? options.processor_time
                                                                             : thread_processor_time)
                    : wall_clock_driver(options.threads, options.link_bytes_per_second)) {
-    // Of several processes, none has all losses before the repetition ends.
+    // No process of several has all losses before the repetition ends.
     if (processes == nullptr)
       execution.step_done = [this](std::int64_t step) {
         const auto m = static_cast<std::size_t>(program.microbatches);

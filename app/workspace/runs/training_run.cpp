@@ -176,7 +176,7 @@ TrainingReport TrainingJob::run(bool evaluate, LiveSink* live) {
   report.step = median(report.run.step_times);
   measure(report);
   if (evaluate) {
-    // Of several processes the first alone has them.
+    // Only the first of several processes has them.
     const std::vector<TrainedTensor> trained = backend_->parameters();
     if (!trained.empty())
       report.evaluation = trainyard::evaluate(predicted_->workload, trained, *data_, 0);

@@ -84,7 +84,7 @@ TravelPtr spread(const Company& company, std::vector<const std::byte*> from,
   std::vector<std::size_t> at(shared.processes, 0);
   std::size_t all = 0;
   for (std::size_t p = 0; p < at.size(); ++p) at[p] = std::exchange(all, all + of_process[p]);
-  // What a single member sends is sent from where it lies.
+  // A single member sends its bytes from where they lie.
   const std::vector<std::size_t> here = members_here(company);
   const bool packs = here.size() > 1;
   const Message mine(packs ? of_process[shared.own] : 0), come(all);

@@ -17,7 +17,7 @@ namespace trainyard {
 
 /// Blocks until an exchange has ended. The processes may be null where nothing is left of it.
 void finish(TravelPtr, Processes*);
-/// What is left of an exchange and of what follows it.
+/// Returns a travel that ends once the exchange and everything that follows it have ended.
 TravelPtr after(TravelPtr, Travel::Then);
 
 /// The processes of a group's devices, where these are more than one.
@@ -64,7 +64,7 @@ TravelPtr all_gather(const Company&, std::vector<const std::byte*> from,
 TravelPtr spread(const Company&, std::vector<const std::byte*> from, std::vector<std::size_t> bytes,
                  std::function<TravelPtr(std::span<const std::byte* const>)> then);
 
-/// What one member gives to another.
+/// Returns the bytes that one member gives to another.
 using Dealt = std::function<std::span<const std::byte>(std::size_t from, std::size_t to)>;
 /// Gives members of this process what all members give to them, and calls `then` with a function
 /// that says where it lies. `bytes(from, to)` must be known to both of their processes.

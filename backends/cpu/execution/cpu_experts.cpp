@@ -117,7 +117,7 @@ TravelPtr CpuExecution::move_copies(const At& a, const Company& company,
     own[r]->received.resize(row *
                             (leaves ? own[r]->routing.held.size() : own[r]->routing.chosen.size()));
   }
-  // What a rank gives to another or takes from it, by its rows.
+  // These return the rows that a rank gives to another, and those that it takes from it.
   const auto given = [=](std::size_t r, std::size_t to) {
     return leaves ? copies_at(to, each, own[r]->routing) : rows_of(to, own[r]->routing);
   };

@@ -43,7 +43,7 @@ class InstanceGraph {
   std::uint32_t reader(std::uint32_t instruction) const { return reader_[instruction]; }
   /// The collective that passes the gradients which the attention makes, or kNone.
   std::uint32_t taker(std::uint32_t instruction) const { return taker_[instruction]; }
-  /// Whether it is such a collective, which moves its data at its end.
+  /// Returns whether it is such a collective, which moves its data at its end.
   bool takes_late(std::uint32_t instruction) const { return takes_late_[instruction]; }
 
  private:
