@@ -20,15 +20,6 @@ std::int64_t routed_experts(const Graph& graph) {
   return 0;
 }
 
-std::vector<bool> copies_of_tokens(const Graph& graph) {
-  std::vector<bool> found(graph.tensors.size(), false);
-  for (const Node& node : graph.nodes)
-    for (TensorId out : node.outputs)
-      found[out.value] =
-          node.op == &dispatch() || (node.op != &combine() && found[node.inputs[0].value]);
-  return found;
-}
-
 void check_executable(const Model& model, std::string_view who, Diagnostics& found) {
   const Graph& last = model.blocks.back().graph;
   if (!last[last.output].shape.empty())
@@ -36,6 +27,16 @@ void check_executable(const Model& model, std::string_view who, Diagnostics& fou
               fmt::format("{} trains models that end in a loss, found the output {} {}", who,
                           last[last.output].name, to_text(last[last.output].shape)),
               "model#/blocks");
+  for (const Block& block : model.blocks)
+    for (const Node& node : block.graph.nodes)
+      if (node.op == &router() && attribute(node, "groups", 1) > 1) {
+        add_error(
+            found,
+            fmt::format("{} lets a token choose among all experts, found groups of them in {}", who,
+                        block.name),
+            "model#/blocks/" + block.name);
+        return;
+      }
   bool handed_on = false;
   for (const Block& block : model.blocks) {
     const TensorId side = block.graph.side_input;

@@ -19,9 +19,6 @@ void add_error(Diagnostics&, std::string message, std::string place, std::string
 /// Returns how many routed experts a layer has; 0 = none.
 std::int64_t routed_experts(const Graph&);
 
-/// Says of each tensor whether it is of the copies of tokens that dispatch makes and combine sums.
-std::vector<bool> copies_of_tokens(const Graph&);
-
 /// Adds what makes the model impossible to execute: an output that is no loss, and a side input
 /// that no layer before hands on. `who` begins the sentences: "a local run", "the reference".
 void check_executable(const Model&, std::string_view who, Diagnostics&);

@@ -130,6 +130,15 @@ void check_experts(const Workload& w, Diagnostics& found) {
                 "model#/blocks/" + block.name);
   }
   if (!routed) return;
+  if (const Choice* chosen = find_choice(w.scenario.plan, "expert-parallel")) {
+    const Params& params = chosen->params;
+    if (params.has("capacity") && params.number("capacity") > 0)
+      add_error(found, "a local run keeps all tokens of an expert, found a capacity",
+                "plan#/choices/expert-parallel/capacity", "expert-parallel.capacity=0");
+    if (params.has("imbalance") && params.number("imbalance") != 1)
+      add_error(found, "a local run has the loads that its router gives, found an imbalance stated",
+                "plan#/choices/expert-parallel/imbalance", "expert-parallel.imbalance=1");
+  }
   if (w.layout.optimizer_shards > 1)
     add_error(found,
               "zero divides the state of routed experts over other ranks than that of the rest of "

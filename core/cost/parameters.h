@@ -22,6 +22,7 @@ enum class Parameter : std::uint8_t {
   ClockH100Capped,
   ClockGb200,
   ClockGb300,
+  ClockTpuV6e,
   // These are rates of narrower formats, as shares of what their peak promises relative to 16 bit.
   Tf32,
   EightBitTensor,
@@ -60,6 +61,8 @@ enum class Parameter : std::uint8_t {
   // These are for routed experts.
   GroupedProduct,
   RoutedPasses,
+  RoutedRelease,
+  HostRelease,
   // These are for links: shares of the datasheet rate, or seconds.
   BusVolta,
   BusAmpere,
@@ -87,7 +90,7 @@ enum class Parameter : std::uint8_t {
   PressureSlope,
 };
 inline constexpr std::size_t kParameters = static_cast<std::size_t>(Parameter::PressureSlope) + 1;
-static_assert(kParameters <= 65);
+static_assert(kParameters <= 80);
 
 struct ParameterInfo {
   Parameter parameter{};

@@ -75,7 +75,7 @@ double product_share(Generation g, const Device& device, const Parameters& p) {
     case Generation::Blackwell:
       return p[P::ProductBlackwell] * board;
     case Generation::Tpu:
-      return p[P::ProductTpu];
+      return p[P::ProductTpu] * (begins(device.id, "tpu-v6e") ? p[P::ClockTpuV6e] : 1);
     case Generation::Other:
       break;
   }
@@ -108,6 +108,7 @@ struct Rates {
   std::array<double, 16> product{};  // by DType; 0 = the device has no such peak
   std::array<double, 16> pace{};     // by DType: its peak over that of 16 bit
   double attention = 0, memory = 0, chain = 1, softmax = 1, gap = 0, host_op = 0;
+  bool has_host = false;  // that issues the kernels
   int units = 0;
   bool local = false;  // a core of this machine, which has no tiles, waves or framework kernels
   bool as_written = false;  // products have the widths of the model: Megatron pads its vocabulary,
@@ -158,7 +159,8 @@ Rates rates_of(const Device& device, const SettledSoftware& software, const Para
   r.gap = g == Generation::Other ? to_seconds(device.launch.value) : p[P::KernelGap] * 1e-6;
   // A compiler issues whole programs, and processors have no host to wait for.
   const bool has_host = g != Generation::Other && g != Generation::Tpu;
-  r.host_op = has_host ? p[P::HostOp] * 1e-6 : 0;
+  r.has_host = has_host;
+  r.host_op = has_host && !software.graphs ? p[P::HostOp] * 1e-6 : 0;
   r.units = device.units;
   r.as_written = has_host && software.kernels == KernelClass::Eager;
   r.local = is_local_core(device);
@@ -188,6 +190,8 @@ class Physical final : public CostModel {
     if (device == nullptr) return;
     device_ = device->id, rates_ = rates_of(*device, software_, p_);
     links_ = link_terms(*device, p_);
+    age_ = std::exp(-p_[P::RoutedRelease] * software_.years);
+    host_age_ = std::exp(-p_[P::HostRelease] * software_.years);
   }
 
   std::string_view name() const override { return "physical"; }
@@ -215,15 +219,15 @@ class Physical final : public CostModel {
 
   PhaseLoad load(std::span<const WorkCount> works, std::span<const Duration> kernels,
                  const Cluster& cluster) const override {
-    const double host_op =
-        with_rates(cluster.device, [](const Rates& rates) { return rates.host_op; });
+    const auto [host_op, has_host] = with_rates(cluster.device, [](const Rates& rates) {
+      return std::pair(rates.host_op, rates.has_host);
+    });
     PhaseLoad sum;
     for (std::size_t i = 0; i < works.size(); ++i) {
       const WorkCount& w = works[i];
       if (nothing(w.work)) continue;
       sum.device += to_seconds(kernels[i]) * w.count;
-      sum.host +=
-          (host_op + (facts_of(w.work).routing ? p_[P::HostRouted] * 0.25e-6 : 0)) * w.count;
+      sum.host += (host_op + (has_host && facts_of(w.work).routing ? host_routed() : 0)) * w.count;
     }
     return sum;
   }
@@ -231,9 +235,9 @@ class Physical final : public CostModel {
   Duration phase(const PhaseLoad& sum, bool update, const Cluster& cluster) const override {
     if (!(sum.device > 0)) return Duration{0};
     if (update) {
-      const double host_op =
-          with_rates(cluster.device, [](const Rates& rates) { return rates.host_op; });
-      return seconds(sum.device + (host_op > 0 ? p_[P::StepStart] * 1e-3 : 0));
+      const bool has_host =
+          with_rates(cluster.device, [](const Rates& rates) { return rates.has_host; });
+      return seconds(sum.device + (has_host ? p_[P::StepStart] * 1e-3 : 0));
     }
     const auto nodes_beyond = static_cast<double>(nodes(cluster));
     const double slowest = 1 + p_[P::Straggler] * std::log2(std::max(1.0, nodes_beyond));
@@ -251,9 +255,11 @@ class Physical final : public CostModel {
   }
   CollectiveTime collective(CollectiveKind kind, Bytes bytes, const GroupShape& shape,
                             const Cluster& cluster) const override {
-    return with_links(cluster.device, [&](const LinkTerms& links) {
+    CollectiveTime found = with_links(cluster.device, [&](const LinkTerms& links) {
       return physical_collective(kind, bytes, shape, cluster, links);
     });
+    if (kind == CollectiveKind::AllToAll) found.time = seconds(to_seconds(found.time) * age_);
+    return found;
   }
 
   ProcessMemory process_memory(const Device& device) const override {
@@ -275,6 +281,20 @@ class Physical final : public CostModel {
   static double issued(double device, double host) {
     const double device2 = device * device, host2 = host * host;
     return std::sqrt(std::sqrt(device2 * device2 + host2 * host2));
+  }
+
+  // Where every copy of a token is kept, the host reads how many each expert has before it can
+  // issue what follows: of a layer's four parts at dispatch and at combine, forward and backward,
+  // each has a quarter.
+  double host_routed() const {
+    return software_.counts_on_host ? p_[P::HostRouted] * 0.25e-6 * host_age_ : 0;
+  }
+
+  // Grouped products of narrow experts, or of few tokens each, are slower than one dense product of
+  // their size.
+  double grouped_share(const Work& work) const {
+    const auto side = static_cast<double>(std::min({work.m, work.n, work.k}));
+    return side / (side + p_[P::GroupedProduct]);
   }
 
   double traffic(const Work& work, const Rates& r) const {
@@ -330,15 +350,15 @@ class Physical final : public CostModel {
         if (facts.unfused)
           busy = unfused(work, r, device, facts.backward);
         else
-          busy = std::max(product(work, r, device) / ((facts.grouped ? p_[P::GroupedProduct] : 1) *
-                                                      r.aligned(work, facts)),
+          busy = std::max(product(work, r, device) /
+                              ((facts.grouped ? grouped_share(work) : 1) * r.aligned(work, facts)),
                           traffic(work, r));
         break;
       case WorkKind::Attention:
         busy = std::max(fused(work, r, facts.backward), traffic(work, r));
         break;
       case WorkKind::Elementwise:
-        busy = traffic(work, r) * (facts.routing ? p_[P::RoutedPasses] : r.chain);
+        busy = traffic(work, r) * (facts.routing ? p_[P::RoutedPasses] * age_ : r.chain);
         break;
       case WorkKind::Gather:
         busy = traffic(work, r);
@@ -356,6 +376,7 @@ class Physical final : public CostModel {
   SettledSoftware software_;
   Parameters p_;
   std::string device_;
+  double age_ = 1, host_age_ = 1;  // what a layer's routing takes, of the usual release's
   Rates rates_;
   LinkTerms links_;
 };
@@ -367,10 +388,32 @@ std::unique_ptr<CostModel> physical_cost_model(const SettledSoftware& software,
   return std::make_unique<Physical>(software, parameters, nullptr);
 }
 
+namespace {
+
+std::int64_t experts_of(const Model& model) {
+  std::int64_t most = 0;
+  for (const Block& block : model.blocks)
+    for (const Tensor& tensor : block.graph.tensors)
+      for (const Dim& dim : tensor.shape)
+        if (dim.axis == Axis::Experts) most = std::max(most, dim.size);
+  return most;
+}
+
+}  // namespace
+
 std::unique_ptr<CostModel> physical_cost_model(const Scenario& scenario,
                                                const Parameters& parameters) {
-  return std::make_unique<Physical>(settle(scenario.plan.software, scenario.cluster.device),
-                                    parameters, &scenario.cluster.device);
+  SettledSoftware software = settle(scenario.plan.software, scenario.cluster.device);
+  // Experts that take no more than a fixed number of tokens need no counts, nor does a rank with
+  // one expert, and a kernel that sends a token once to each rank counts on the device.
+  if (const Choice* experts = find_choice(scenario.plan, "expert-parallel")) {
+    const Params& params = experts->params;
+    const bool bounded = params.has("capacity") && params.number("capacity") > 0;
+    const bool one_kernel = params.has("copies") && params.text("copies") == "rank";
+    software.counts_on_host =
+        !bounded && !one_kernel && experts_of(scenario.model) > scenario.plan.mesh.ep;
+  }
+  return std::make_unique<Physical>(software, parameters, &scenario.cluster.device);
 }
 
 namespace {
@@ -395,7 +438,7 @@ std::vector<Parameter> parameters_of(const Device& device) {
       if (last == kGenerations[i]) reads = static_cast<std::size_t>(g) == i + 1;
     // A core of this machine is priced by core/cost/local_core.h.
     if (is_local_core(device) && is_of_kernels(row.name)) reads = false;
-    if (begins(row.name, "clock.")) reads = begins(device.id, last.substr(0, last.find('-')));
+    if (begins(row.name, "clock.")) reads = begins(device.id, last.substr(0, last.find("-capped")));
     if (g == Generation::Other && (begins(row.name, "memory.rate") || begins(row.name, "kernel.") ||
                                    begins(row.name, "host.")))
       reads = false;

@@ -158,6 +158,8 @@ void read_feed_forward(const Graph& g, TransformerSpec& spec) {
   if (routing == nullptr) return;
   spec.experts.count = last(g, routing->inputs[1]);
   spec.experts.top_k = attribute(*routing, "top_k");
+  spec.experts.groups = attribute(*routing, "groups");
+  spec.experts.chosen_groups = attribute(*routing, "chosen_groups");
   spec.experts.router_bias = routing->inputs.size() == 3;
 }
 

@@ -44,6 +44,10 @@ void routed_layers(const TransformerSpec& spec, const Plan& plan, Arguments& to,
   if (e.count == 0) return;
   add(to, "--num-experts {}", e.count);
   add(to, "--moe-router-topk {}", e.top_k);
+  if (e.groups > 1) {
+    add(to, "--moe-router-num-groups {}", e.groups);
+    add(to, "--moe-router-group-topk {}", e.chosen_groups);
+  }
   add(to, "--moe-ffn-hidden-size {}", e.ffn);
   if (e.shared > 0) add(to, "--moe-shared-expert-intermediate-size {}", e.shared * e.ffn);
   if (e.dense_layers > 0)

@@ -147,6 +147,11 @@ void expert_ranks(const Scenario& s, bool sequence_parallel, MegatronWords& to, 
   } else {
     to.emplace_back("--moe-token-dispatcher-type alltoall");
   }
+  if (const double capacity = params_of(s.plan, "expert-parallel").number("capacity");
+      capacity > 0) {
+    to.push_back(fmt::format("--moe-expert-capacity-factor {:g}", capacity));
+    to.emplace_back("--moe-pad-expert-input-to-capacity");
+  }
   const std::int64_t world = s.cluster.count, inner = std::int64_t{etp} * mesh.ep * mesh.pp;
   if (world % inner != 0)
     limits.refuse("plan#/mesh/ep",

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/model/op.h"
 
@@ -32,8 +33,9 @@ const Op& softmax_loss();   // inputs logits, labels: mean cross entropy
 const Op& squared_error();  // inputs prediction, target: half the mean squared difference
 const Op& convolution();    // inputs x, weight[, bias]; attributes stride, padding, groups
 const Op& batch_norm();
-const Op& pooling();        // attributes kernel, stride, padding, average
-const Op& router();         // inputs x, weight[, bias]: scores of experts; attribute top_k
+const Op& pooling();  // attributes kernel, stride, padding, average
+const Op& router();   // inputs x, weight[, bias]: scores of experts; attributes top_k, and groups
+                     // and chosen_groups where a token's experts are in so many groups at most
 const Op& routed_matmul();  // inputs copies, weight [experts, in, out]; multiplies each copy by its
                             // expert's weight; attribute top_k
 const Op& dispatch();  // inputs x, scores; makes a copy [.., top_k, width] of each token for each
@@ -54,6 +56,9 @@ const Op& lstm();  // inputs gates, weight [hidden, 4 hidden]; the recurrent par
 /// grow as the logarithm up to 128 (Raffel et al. 2020). Without a causal mask half of the buckets
 /// are for later keys.
 std::int64_t distance_bucket(std::int64_t distance, bool causal, std::int64_t buckets);
+
+/// Says of each tensor whether it is of the copies of tokens that dispatch makes and combine sums.
+std::vector<bool> copies_of_tokens(const Graph&);
 
 /// Returns every op, in the order of the list above.
 std::span<const Op* const> ops();

@@ -65,6 +65,23 @@ AttentionKernel parse_attention_kernel(std::string_view word) {
   return static_cast<AttentionKernel>(position(word, kAttentionWords, "an attention kernel"));
 }
 
+int release_month(std::string_view release) {
+  const auto digits = [&](std::size_t at, std::size_t count) {
+    int number = 0;
+    for (std::size_t i = at; i < at + count; ++i)
+      number = release[i] >= '0' && release[i] <= '9' ? 10 * number + (release[i] - '0') : 10'000;
+    return number;
+  };
+  if (release.size() == 7 && release[4] == '-') {
+    const int year = digits(0, 4), month = digits(5, 2);
+    if (year >= 2015 && year <= 2035 && month >= 1 && month <= 12)
+      return 12 * (year - 2000) + month - 1;
+  }
+  throw Error(Error::Kind::InvalidInput,
+              "expected the year and month of a release, from 2015-01 to 2035-12, found \"" +
+                  std::string(release) + "\"; nearest: \"" + std::string(kUsualRelease) + "\"");
+}
+
 SettledSoftware settle(const Software& software, const Device& device) {
   SettledSoftware settled;
   settled.framework = &framework(software.framework);
@@ -75,6 +92,9 @@ SettledSoftware settle(const Software& software, const Device& device) {
   // No FlashAttention 2 or Triton kernel was written for devices after Hopper.
   if (software.attention.empty() && device.year >= 2024 && settled.framework->fused_attention)
     settled.attention = AttentionKernel::Cudnn;
+  settled.graphs = software.graphs == "on";
+  if (!software.release.empty())
+    settled.years = (release_month(software.release) - release_month(kUsualRelease)) / 12.0;
   return settled;
 }
 

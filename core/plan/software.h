@@ -37,6 +37,8 @@ struct Software {
   std::string framework;  // a name of frameworks(): "megatron"
   std::string kernels;    // "eager", "compiled", "fused"
   std::string attention;  // "triton", "flash-2", "cudnn"
+  std::string graphs;     // "on", "off": the host replays whole layers that were recorded once
+  std::string release;    // "2026-02": the month of the framework's release
   friend bool operator==(const Software&, const Software&) = default;
 };
 
@@ -68,6 +70,11 @@ std::string_view to_string(AttentionKernel);
 /// Both throw Error{InvalidInput} with the nearest word.
 KernelClass parse_kernel_class(std::string_view);
 AttentionKernel parse_attention_kernel(std::string_view);
+/// Returns the months from January 2000 to a release, which is a year from 2015 to 2035 and a month
+/// as "2026-02". Throws Error{InvalidInput}.
+int release_month(std::string_view release);
+/// The month of release for which prices hold where a plan states none.
+inline constexpr std::string_view kUsualRelease = "2025-09";
 
 /// SettledSoftware has every choice made: the plan's where it states one, else the framework's
 /// default; cuDNN's attention where the device is newer than those for which FlashAttention 2 was
@@ -76,6 +83,9 @@ struct SettledSoftware {
   const FrameworkProfile* framework = nullptr;
   KernelClass kernels = KernelClass::Eager;
   AttentionKernel attention = AttentionKernel::Flash2;
+  bool graphs = false;
+  bool counts_on_host = true;  // the host reads how many tokens each expert has
+  double years = 0;            // of the release after kUsualRelease
 };
 SettledSoftware settle(const Software&, const Device&);
 

@@ -27,6 +27,8 @@ bool unsaid(std::string_view key, const Plan& plan) {
          (key == "framework" && plan.software.framework.empty()) ||
          (key == "kernels" && plan.software.kernels.empty()) ||
          (key == "attention" && plan.software.attention.empty()) ||
+         (key == "cuda-graphs" && plan.software.graphs.empty()) ||
+         (key == "release" && plan.software.release.empty()) ||
          (key == "offload" && find_choice(plan, "offload") == nullptr) ||
          (key == "reshard-after-forward" && reshards_after_forward(plan)) ||
          (key == "zero-reduce" && setting(plan, key) == "framework");
@@ -38,6 +40,8 @@ std::string said(const Plan& plan, const Choice& choice, std::string_view param,
   if (choice.method == "zero" && param == "reshard")
     return reshards_after_forward(plan) ? "" : " reshard=false";
   if (choice.method == "zero" && param == "reduce" && value == ParamValue{std::string("framework")})
+    return "";
+  if (choice.method == "expert-parallel" && (value == ParamValue{0.0} || value == ParamValue{1.0}))
     return "";
   return fmt::format(" {}={}", param, to_text(value));
 }

@@ -32,6 +32,8 @@ void clear(Plan& plan, std::string_view key) {
   if (key == "framework") plan.software.framework.clear();
   if (key == "kernels") plan.software.kernels.clear();
   if (key == "attention") plan.software.attention.clear();
+  if (key == "cuda-graphs") plan.software.graphs.clear();
+  if (key == "release") plan.software.release.clear();
 }
 
 // Resets the data-parallel degree, which follows from the devices and the other degrees.

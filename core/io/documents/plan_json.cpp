@@ -172,8 +172,18 @@ Fields<Plan> software_fields() {
                            one_of({one.values.begin(), one.values.end()}), kWhereSet, set_by(key),
                            one.doc);
   };
-  return {of("framework", &Software::framework), of("kernels", &Software::kernels),
-          of("attention", &Software::attention)};
+  Form<std::string> release = text();
+  release.read = [](const JsonCursor& at) {
+    std::string month = at.text();
+    if (!month.empty()) release_month(month);
+    return month;
+  };
+  return {of("framework", &Software::framework),
+          of("kernels", &Software::kernels),
+          of("attention", &Software::attention),
+          of("cuda-graphs", &Software::graphs),
+          {"release", in(&Plan::software, &Software::release), release, kWhereSet,
+           set_by("release"), find_setting("release")->doc}};
 }
 
 Fields<Plan> plan_members() {

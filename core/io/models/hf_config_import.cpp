@@ -408,6 +408,9 @@ Model deepseek_v3(Fields& f) {
   experts.ffn = f.size({"moe_intermediate_size"}, 2048);
   experts.shared = f.size({"n_shared_experts"}, 1, 0, 1024);
   experts.dense_layers = f.size({"first_k_dense_replace"}, 3, 0, spec.layers);
+  experts.groups = f.size({"n_group"}, 8, 1, experts.count);
+  experts.chosen_groups = f.size({"topk_group"}, 4, 1, experts.groups);
+  if (experts.chosen_groups == experts.groups) experts.groups = experts.chosen_groups = 0;
   if (const auto every = f.find({"moe_layer_freq"}); every && every->integer() != 1)
     every->refuse("expected experts in every layer (1), found " + std::to_string(every->integer()));
   LatentSpec& latent = spec.latent;

@@ -15,6 +15,7 @@
 
 #include "core/methods/catalogue.h"
 #include "core/methods/parallel/communication.h"
+#include "core/model/ops.h"
 #include "core/plan/software.h"
 
 namespace trainyard {
@@ -28,9 +29,8 @@ TensorId travelling(const Node& node) {
 }
 
 // Returns the expected number of places that hold at least one of `chosen` experts drawn at random.
-double distinct(std::int64_t places, std::int64_t chosen) {
-  const auto p = static_cast<double>(places);
-  return p * (1 - std::pow(1 - 1 / p, static_cast<double>(chosen)));
+double distinct(double places, std::int64_t chosen) {
+  return places * (1 - std::pow(1 - 1 / places, static_cast<double>(chosen)));
 }
 
 bool sends_once(const Scenario& s, const Params& params) {
@@ -39,38 +39,90 @@ bool sends_once(const Scenario& s, const Params& params) {
   return settle(s.plan.software, s.cluster.device).framework->distinct_tokens;
 }
 
+// Routing is how a layer's router chooses experts: `experts` of a token, all in `chosen` of
+// `groups` groups of neighbouring experts (DeepSeek-V3 limits the nodes that a token goes to so).
+struct Routing {
+  std::int64_t experts = 1, groups = 1, chosen = 1;
+};
+
+Routing routing_of(const Graph& graph) {
+  for (const Node& node : graph.nodes)
+    if (const std::int64_t k = attribute(node, "top_k"); k > 0 && node.op->name == "router")
+      return {k, attribute(node, "groups", 1), attribute(node, "chosen_groups", 1)};
+  return {};
+}
+
+// Returns how many of the places hold groups that a token has chosen: each place has some groups,
+// or each group some places.
+double open_places(std::int64_t places, const Routing& routing) {
+  if (places >= routing.groups)
+    return static_cast<double>(routing.chosen * (places / routing.groups));
+  const std::int64_t each = routing.groups / places;
+  double none = 1;  // the chance that no group of one place is chosen
+  for (std::int64_t i = 0; i < each; ++i)
+    none *= static_cast<double>(std::max<std::int64_t>(0, routing.groups - routing.chosen - i)) /
+            static_cast<double>(routing.groups - i);
+  return static_cast<double>(places) * (1 - none);
+}
+
 // Returns the share of the copies that are actually sent, relative to one copy per expert. Where
 // the group spans nodes the network is the bottleneck, and a copy crosses it once for all experts
 // of a node.
-double travelling_share(const Scenario& s, const Params& params, std::int64_t chosen) {
-  if (chosen <= 1 || !sends_once(s, params)) return 1;
+double travelling_share(const Scenario& s, const Params& params, const Routing& routing) {
+  if (routing.experts <= 1 || !sends_once(s, params)) return 1;
   const GroupShape group = group_shape(s.plan.mesh, Group::Expert, s.cluster);
   const std::int64_t places =
       group.per_node < group.ranks ? group.ranks / group.per_node : group.ranks;
-  return distinct(places, chosen) / static_cast<double>(chosen);
+  return distinct(open_places(places, routing), routing.experts) /
+         static_cast<double>(routing.experts);
 }
 
-std::int64_t chosen_experts(const Graph& graph) {
-  for (const Node& node : graph.nodes)
-    if (const std::int64_t k = attribute(node, "top_k"); k > 0) return k;
-  return 1;
+// Returns what the fullest rank has of the copies, relative to its even share: places for as many
+// as its experts may take at most, filled or not, or all that chose them.
+double fullest(const Params& params) {
+  const double capacity = params.number("capacity");
+  return capacity > 0 ? capacity : params.number("imbalance");
+}
+
+Bytes times(Bytes bytes, double factor) {
+  return Bytes{std::llround(static_cast<double>(bytes.value) * factor)};
+}
+
+// All work on copies of tokens, and what is kept of them, grows with what the fullest rank has.
+void fill(Body& body, const Graph& graph, double factor) {
+  const std::vector<bool> copies = copies_of_tokens(graph);
+  for (std::vector<BodyOp>* ops : {&body.forward, &body.backward})
+    for (BodyOp& op : *ops) {
+      if (op.communication || !op.node.valid()) continue;
+      const Node& node = graph[op.node];
+      if (!copies[node.outputs[0].value] && node.op != &combine()) continue;
+      Work& w = op.work;
+      const bool product = w.kind == WorkKind::Product;
+      std::int64_t& rows = op.pass == Pass::BackwardWeight ? w.k : w.m;
+      if (product) rows = std::llround(static_cast<double>(rows) * factor);
+      w.flops = w.flops * factor;
+      w.read = times(w.read, factor), w.written = times(w.written, factor);
+    }
+  for (SavedTensor& kept : body.saved)
+    if (kept.tensor.valid() && copies[kept.tensor.value]) kept.bytes = times(kept.bytes, factor);
 }
 
 void rewrite_expert_parallel(Body& body, const Layout& layout, const Scenario& scenario,
                              const Params& params) {
   if (layout.binding.ep == 1) return;
   const Graph& graph = scenario.model.blocks[static_cast<std::size_t>(body.block)].graph;
-  const double share = travelling_share(scenario, params, chosen_experts(graph));
+  const double full = fullest(params),
+               share = travelling_share(scenario, params, routing_of(graph)) * full;
   const auto routed = [&](const BodyOp& op) {
     return !op.communication && op.node.valid() && graph[op.node].split == TensorSplit::Routed;
   };
   const auto exchange = [&](const BodyOp& op, const char* what) {
     const Bytes all =
         local_bytes(graph[travelling(graph[op.node])], layout.binding, layout.precision);
-    const Bytes bytes{std::llround(static_cast<double>(all.value) * share)};
     return collective_op(kExpertParallelName, what, op.node, op.pass, CollectiveKind::AllToAll,
-                         Group::Expert, bytes);
+                         Group::Expert, times(all, share));
   };
+  if (full != 1) fill(body, graph, full);
   std::vector<BodyOp> forward, backward;
   for (const BodyOp& op : body.forward) {
     const bool dispatch = routed(op) && graph[op.node].op->name == "dispatch";
@@ -172,9 +224,22 @@ Method expert_parallel() {
       .file = "core/methods/parallel/expert_parallel.cpp",
       .params = {{.name = "copies",
                   .fallback = std::string("framework"),
-                  .doc = "a routed token travels once to each expert, or once to each rank that "
-                         "holds one (over the network: to each node), or as the framework does",
-                  .values = {"framework", "expert", "rank"}}},
+                  .doc =
+                      "a routed token travels once to each expert, or once to each rank that "
+                      "holds one (over the network: to each node) by one kernel that also counts "
+                      "(DeepEP, HybridEP), or as the framework does",
+                  .values = {"framework", "expert", "rank"}},
+                 {.name = "imbalance",
+                  .fallback = 1.0,
+                  .doc = "tokens of the fullest rank, of the mean; all wait for it",
+                  .low = 1,
+                  .high = 1000},
+                 {.name = "capacity",
+                  .fallback = 0.0,
+                  .doc = "tokens for which an expert has places, of the mean; further ones are "
+                         "dropped and empty places are computed; 0 = all tokens are kept",
+                  .low = 0,
+                  .high = 1000}},
       .check = check_expert_parallel,
       .arrange =
           [](Layout& layout, const Scenario& s, const Params&) {

@@ -35,6 +35,18 @@ void set_attention(Plan& plan, std::string_view value, const Place& place) {
   plan.flash_attention = true;
 }
 
+void set_graphs(Plan& plan, std::string_view value, const Place& place) {
+  if (value != "on" && value != "off")
+    throw Error(Error::Kind::InvalidInput,
+                "expected on or off, found \"" + std::string(value) + "\"", place);
+  plan.software.graphs = value;
+}
+
+void set_release(Plan& plan, std::string_view value, const Place& place) {
+  at_place(place, [&] { release_month(value); });
+  plan.software.release = value;
+}
+
 }  // namespace
 
 std::vector<Setting> software_settings() {
@@ -59,6 +71,19 @@ std::vector<Setting> software_settings() {
        {"triton", "flash-2", "cudnn"},
        set_attention,
        [](const Plan& p) { return p.software.attention; }},
+      {"cuda-graphs",
+       {"enable-cuda-graph", "cuda-graph"},
+       "the host records a layer's kernels once and replays them, so that it is never waited for",
+       {"on", "off"},
+       set_graphs,
+       [](const Plan& p) { return p.software.graphs; }},
+      {"release",
+       {"framework-release", "container"},
+       "year and month of the framework's release, as 2026-02: routed experts have become faster "
+       "with each",
+       {},
+       set_release,
+       [](const Plan& p) { return p.software.release; }},
   };
 }
 

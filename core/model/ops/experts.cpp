@@ -17,6 +17,13 @@ std::vector<Tensor> infer_router(const Graph& graph, const Node& node) {
   if (last(x).size != weight.shape[0].size)
     refuse(node, "expected tokens of width " + std::to_string(weight.shape[0].size) + ", found " +
                      to_text(x.shape));
+  const std::int64_t groups = attribute(node, "groups", 1),
+                     chosen = attribute(node, "chosen_groups", 1);
+  if (groups < 1 || chosen < 1 || chosen > groups || experts % groups != 0 ||
+      experts / groups * chosen < top_k)
+    refuse(node, "expected groups that divide " + std::to_string(experts) + " experts, found " +
+                     std::to_string(chosen) + " of " + std::to_string(groups) + " for " +
+                     std::to_string(top_k) + " experts of a token");
   if (top_k < 1 || top_k > experts)
     refuse(node, "expected top_k from 1 to " + std::to_string(experts) + ", found " +
                      std::to_string(top_k));
@@ -190,6 +197,15 @@ const Op& combine() {
   static const Op op{"combine", "sum of a token's copies weighted by their scores", infer_combine,
                      work_combine, saved_combine};
   return op;
+}
+
+std::vector<bool> copies_of_tokens(const Graph& graph) {
+  std::vector<bool> found(graph.tensors.size(), false);
+  for (const Node& node : graph.nodes)
+    for (TensorId out : node.outputs)
+      found[out.value] =
+          node.op == &dispatch() || (node.op != &combine() && found[node.inputs[0].value]);
+  return found;
 }
 
 }  // namespace trainyard

@@ -27,6 +27,8 @@ struct ExpertsSpec {
                             // times ffn
   std::int64_t dense_layers = 0;  // layers at the start with an ordinary feed-forward part
   bool router_bias = false;       // a trained balancing bias per expert (DeepSeek-V3)
+  std::int64_t groups = 0;  // groups of neighbouring experts, of which a token chooses experts in
+  std::int64_t chosen_groups = 0;  // only so many; 0 = in all
 };
 
 /// LatentSpec describes multi-head latent attention (DeepSeek-V2/V3). kv_rank 0 = ordinary

@@ -139,7 +139,9 @@ TensorId TransformerLayer::experts(TensorId x) {
   std::vector<TensorId> routed = {
       x, builder.parameter("router.weight", {whole(spec.hidden), whole(e.count)})};
   if (e.router_bias) routed.push_back(builder.parameter("router.bias", {whole(e.count)}));
-  const TensorId scores = builder.node("router", router(), std::move(routed), top_k);
+  std::map<std::string, std::int64_t> choice = top_k;
+  if (e.groups > 1) choice["groups"] = e.groups, choice["chosen_groups"] = e.chosen_groups;
+  const TensorId scores = builder.node("router", router(), std::move(routed), choice);
   const TensorId copies =
       builder.node("dispatch", dispatch(), {x, scores}, {}, TensorSplit::Routed);
   const auto product = [&](const std::string& name, TensorId from, Dim in, Dim out,

@@ -190,7 +190,7 @@ TransformerSpec mixtral_tiny(const ZooEntry& entry) {
 
 TransformerSpec zoo_deepseek_v3(const ZooEntry& entry) {
   TransformerSpec spec = sized(spec_of(entry, "deepseek_v3"), 61, 7168, 128, 18432, 129280, 163840);
-  spec.experts = {256, 8, 2048, 1, 3, true};
+  spec.experts = {256, 8, 2048, 1, 3, true, 8, 4};
   spec.latent = {1536, 512, 128, 64, 128};
   return spec;
 }

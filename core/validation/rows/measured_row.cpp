@@ -13,6 +13,7 @@
 
 #include "core/base/nearest.h"
 #include "core/base/trimmed.h"
+#include "core/plan/software.h"
 
 namespace trainyard {
 namespace {
@@ -43,6 +44,9 @@ constexpr Column<Words> kWords[] = {
     {"intra_link", &MeasuredRow::intra_link},
     {"inter_link", &MeasuredRow::inter_link},
     {"offload", &MeasuredRow::offload},
+    {"dispatcher", &MeasuredRow::dispatcher},
+    {"cuda_graphs", &MeasuredRow::graphs},
+    {"release", &MeasuredRow::release},
     {"notes", &MeasuredRow::notes},
     {"also", &MeasuredRow::also},
     {"flops_def", &MeasuredRow::flops_def},
@@ -61,6 +65,10 @@ constexpr Column<Whole> kWholes[] = {
     {"experts", &MeasuredRow::experts},
     {"topk", &MeasuredRow::top_k},
     {"expert_ffn_hidden", &MeasuredRow::expert_ffn},
+    {"shared_experts", &MeasuredRow::shared_experts},
+    {"dense_layers", &MeasuredRow::dense_layers},
+    {"routed_every", &MeasuredRow::routed_every},
+    {"zero_group", &MeasuredRow::zero_group},
     {"n_gpus", &MeasuredRow::gpus},
     {"gpus_per_node", &MeasuredRow::gpus_per_node},
     {"dp", &MeasuredRow::dp},
@@ -76,6 +84,7 @@ constexpr Column<Whole> kWholes[] = {
 
 constexpr Column<Number> kNumbers[] = {
     {"params_b", &MeasuredRow::parameters_billion},
+    {"capacity_factor", &MeasuredRow::capacity_factor},
     {"tokens_s_gpu_derived", &MeasuredRow::tokens_per_second_per_gpu},
     {"step_s_derived", &MeasuredRow::step_seconds},
 };
@@ -154,6 +163,16 @@ class MeasuredRows::Reader {
       if (const std::string_view text = trimmed(record.fields[i]); !text.empty())
         set(row, columns_[i], text);
     expect_metric(row);
+    expect_word("dispatcher", row.dispatcher, {"all-to-all", "fused"});
+    expect_word("cuda_graphs", row.graphs, {"on", "off"});
+    if (!row.release.empty()) try {
+        release_month(row.release);
+      } catch (const Error& error) {
+        refuse(fmt::format("release: {}", error.what()));
+      }
+    if (row.routed_every.value_or(1) > 2)
+      refuse(fmt::format("routed_every: expected 1 (all layers) or 2 (every second), found {}",
+                         *row.routed_every));
     if (row.value <= 0) refuse(fmt::format("{}: expected a number, found nothing", kValue));
     if (row.id.empty()) row.id = fmt::format("line-{}", line_);
     if (row.group.empty()) row.group = row.id;
@@ -181,9 +200,11 @@ class MeasuredRows::Reader {
   std::int64_t whole(std::string_view column, std::string_view text) const {
     std::int64_t value = 0;
     const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
-    // Only the ZeRO stage may be 0, and that is read as a word.
-    if (failure != std::errc() || end != text.data() + text.size() || value < 1 || value > kMost)
-      refuse(fmt::format("{}: expected a whole number of at least 1, found \"{}\"", column,
+    // The ZeRO stage may be 0 too, and is read as a word.
+    const std::int64_t least = column == "shared_experts" || column == "dense_layers" ? 0 : 1;
+    if (failure != std::errc() || end != text.data() + text.size() || value < least ||
+        value > kMost)
+      refuse(fmt::format("{}: expected a whole number of at least {}, found \"{}\"", column, least,
                          text.substr(0, 80)));
     return value;
   }
@@ -210,6 +231,13 @@ class MeasuredRows::Reader {
     refuse(fmt::format("{}: expected a metric such as step_s or tokens_s_gpu, found \"{}\"{}",
                        kMetric, row.metric.substr(0, 80),
                        did_you_mean(row.metric.substr(0, 80), metrics())));
+  }
+
+  void expect_word(std::string_view column, const std::string& found,
+                   const std::vector<std::string_view>& words) const {
+    if (!found.empty() && std::find(words.begin(), words.end(), found) == words.end())
+      refuse(fmt::format("{}: expected {} or {}, found \"{}\"{}", column, words[0], words[1],
+                         found.substr(0, 80), did_you_mean(found.substr(0, 80), words)));
   }
 
   Place place() const { return {fmt::format("{}:{}", source_, line_)}; }

@@ -28,10 +28,12 @@ struct MeasuredRow {
   std::string source;         // in full
   std::string source_family;  // "foundry", "vtrain-m": the unit that --cross leaves out
   std::string framework, model_family, gpu, precision, recompute, flash_attention, schedule, zero,
-      sequence_parallel, intra_link, inter_link, offload, notes, also, flops_def;
+      sequence_parallel, intra_link, inter_link, offload, dispatcher, graphs, release, notes, also,
+      flops_def;
   std::optional<std::int64_t> layers, hidden, heads, kv_heads, ffn, vocab, sequence, experts, top_k,
-      expert_ffn, gpus, gpus_per_node, dp, tp, pp, vpp, cp, ep, etp, micro_batch, global_batch;
-  std::optional<double> parameters_billion;
+      expert_ffn, shared_experts, dense_layers, routed_every, zero_group, gpus, gpus_per_node, dp,
+      tp, pp, vpp, cp, ep, etp, micro_batch, global_batch;
+  std::optional<double> parameters_billion, capacity_factor;
   std::string metric;                                             // "step_s", "mem_gb" ...
   double value = 0;                                               // in the metric's own unit
   std::optional<double> tokens_per_second_per_gpu, step_seconds;  // derived where the row allows

@@ -276,6 +276,8 @@ void set_experts(TransformerSpec& spec, const MeasuredRow& row, const Published*
   if (known != nullptr) spec.experts = known->experts, spec.latent = known->latent;
   if (row.experts) spec.experts.count = *row.experts;
   if (row.top_k && spec.experts.count > 0) spec.experts.top_k = *row.top_k;
+  if (row.shared_experts) spec.experts.shared = *row.shared_experts;
+  if (row.dense_layers) spec.experts.dense_layers = *row.dense_layers;
   ExpertsSpec& experts = spec.experts;
   if (experts.count == 0) return;
   if (experts.top_k == 0)
@@ -398,8 +400,9 @@ Model model_of(const MeasuredRow& row, std::vector<Assumption>& assumptions) {
     throw Error(Error::Kind::Unsupported, "an encoder-decoder, whose halves are not stated");
   const Published* known = published(row);
   Model model = known != nullptr && known->half_window > 0 ? with_windows(spec, known->half_window)
-                : known != nullptr && known->half_routed   ? with_every_second_routed(spec)
-                                                           : build_decoder(spec);
+                : row.routed_every.value_or(known != nullptr && known->half_routed ? 2 : 1) > 1
+                    ? with_every_second_routed(spec)
+                    : build_decoder(spec);
   // A single layer was timed, without embedding and head.
   if (row.metric == "layer_fwd_bwd_ms")
     std::erase_if(model.blocks, [](const Block& b) { return !b.layer; });

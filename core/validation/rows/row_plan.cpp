@@ -59,6 +59,14 @@ class PlanWriter {
     if (!row_.dp && !row_.tp && !row_.pp && all > 1)
       throw Error(Error::Kind::Unsupported, "states no parallel degrees");
     expert_tensor();
+    // Experts that drop tokens take as many as is even where nothing else is said.
+    if (row_.capacity_factor || mentions(row_.model_family, "tokendrop"))
+      choice(plan_, "expert-parallel").params.set("capacity", row_.capacity_factor.value_or(1));
+    const bool fused = row_.dispatcher == "fused" ||
+                       (row_.dispatcher.empty() &&
+                        (mentions(row_.notes, "HybridEP") || mentions(row_.notes, "DeepEP")));
+    if (fused || !row_.dispatcher.empty())
+      choice(plan_, "expert-parallel").params.set("copies", std::string(fused ? "rank" : "expert"));
   }
 
   // Takes the column, the words of the notes, or else the only value for which the degrees divide.
@@ -292,6 +300,11 @@ class PlanWriter {
       throw Error(Error::Kind::Unsupported, "a division of state that cannot be planned");
     }
     if (ranks == 1) stage = 0;
+    // InternEvo's rows state the group under the name of its setting; -1 stands for all ranks.
+    if (row_.zero_group)
+      group = *row_.zero_group;
+    else if (const auto given = stated(row_.also, "zero1_group"); given && *given > 0)
+      group = static_cast<std::int64_t>(*given);
     Choice& chosen = choice(plan_, "zero");
     chosen.params.set("stage", stage);
     if (group > 0 && stage > 0 && ranks % group == 0) chosen.params.set("shard", group);

@@ -68,6 +68,29 @@ std::optional<double> stated(std::string_view list, std::string_view key) {
   return {};
 }
 
+// Returns the month of a release that a row names as "release 25.09", "[25.09, table]" or
+// "@v25.05";
+// "" where it names none.
+std::string row_release(const MeasuredRow& row) {
+  const auto digit = [](char c) { return c >= '0' && c <= '9'; };
+  for (const auto& [text, before] :
+       {std::pair<std::string_view, std::string_view>{row.notes, "release "},
+        {row.source, "["},
+        {row.source, "@v"},
+        {row.framework, "NeMo "}})
+    for (std::size_t at = text.find(before); at != std::string_view::npos;
+         at = text.find(before, at + 1)) {
+      const std::string_view found = text.substr(at + before.size());
+      if (found.size() < 5 || !digit(found[0]) || !digit(found[1]) || found[2] != '.' ||
+          !digit(found[3]) || !digit(found[4]))
+        continue;
+      const int month = 10 * (found[3] - '0') + found[4] - '0';
+      if (found[0] == '2' && month >= 1 && month <= 12)
+        return "20" + std::string(found.substr(0, 2)) + "-" + std::string(found.substr(3, 2));
+    }
+  return "";
+}
+
 Software row_software(const MeasuredRow& row) {
   Software software;
   for (const FrameworkWord& w : kFrameworkWords)
@@ -83,6 +106,12 @@ Software row_software(const MeasuredRow& row) {
   if (mentions(row.flash_attention, "v2") || mentions(row.flash_attention, "flash-2"))
     software.attention = "flash-2";
   if (mentions(row.flash_attention, "cudnn")) software.attention = "cudnn";
+  software.release = row.release.empty() ? row_release(row) : row.release;
+  software.graphs = row.graphs;
+  // Graphs of the router alone leave the rest of a layer to the host.
+  if (row.graphs.empty() && mentions(row.notes, "CUDA graphs") &&
+      !mentions(row.notes, "CUDA graphs on router"))
+    software.graphs = "on";
   return software;
 }
 
