@@ -126,9 +126,12 @@ struct ConvNetSpec {
 /// Throws Error{InvalidInput} when the last stage would have no image left.
 Model build_convnet(const ConvNetSpec&);
 
+/// MlpSpec describes layers of products with ReLUs between them. Sizes are >= 1.
 struct MlpSpec {
   std::string name;
-  std::int64_t inputs = 0, hidden = 0, hidden_layers = 0, classes = 0;
+  std::int64_t inputs = 0, hidden = 0, hidden_layers = 0, outputs = 0;
+  bool regression = false;  // ends in the squared error of its outputs, and else in the cross
+                            // entropy of outputs that are classes
 };
 Model build_mlp(const MlpSpec&);
 

@@ -19,7 +19,7 @@ TensorId activated(GraphBuilder& builder, const std::string& name, TensorId x, s
 }  // namespace
 
 Model build_mlp(const MlpSpec& spec) {
-  if (spec.inputs < 1 || spec.hidden < 1 || spec.hidden_layers < 1 || spec.classes < 1)
+  if (spec.inputs < 1 || spec.hidden < 1 || spec.hidden_layers < 1 || spec.outputs < 1)
     throw Error(Error::Kind::InvalidInput, spec.name + ": expected sizes of at least 1");
   Model model;
   model.name = spec.name;
@@ -33,9 +33,13 @@ Model build_mlp(const MlpSpec& spec) {
   const TensorId hidden = activated(layer, "fc", vector_input(layer, spec.hidden), spec.hidden);
   model.blocks.push_back(layer.block("layers", spec.hidden_layers, true, hidden));
   GraphBuilder end;
-  const TensorId logits =
-      end.linear("fc", vector_input(end, spec.hidden), whole(spec.classes), true);
-  model.blocks.push_back(end.block("head", 1, false, end.loss(logits)));
+  const TensorId outputs =
+      end.linear("fc", vector_input(end, spec.hidden), whole(spec.outputs), true);
+  const TensorId loss =
+      spec.regression ? end.node("loss", squared_error(),
+                                 {outputs, end.activation("target", {kBatch, whole(spec.outputs)})})
+                      : end.loss(outputs);
+  model.blocks.push_back(end.block("head", 1, false, loss));
   return model;
 }
 

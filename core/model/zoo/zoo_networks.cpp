@@ -37,6 +37,11 @@ Model wide_28_10(const ZooEntry& e) {
 Model mlp_small(const ZooEntry& e) {
   return with_source(build_mlp({name_of(e), 784, 256, 8, 10}), e);
 }
+Model cartpole_q(const ZooEntry& e) {
+  Model model = build_mlp({name_of(e), 4, 64, 1, 2, true});
+  model.blocks.front().layer = true;  // or two stages would have one layer to divide
+  return with_source(std::move(model), e);
+}
 
 Model dlrm_mlperf(const ZooEntry& e) {
   RecommenderSpec spec;
@@ -83,6 +88,10 @@ constexpr ZooEntry kEntries[] = {
     {"wideresnet-28-2", "resnet", 1467610, 1467610, true, kWide, wide_28_2},
     {"wideresnet-28-10", "resnet", 36479194, 36479194, true, kWide, wide_28_10},
     {"mlp-small", "mlp", 729866, 729866, false, kOwn, mlp_small},
+    {"cartpole-q", "mlp", 4610, 4610, false,
+     "our own, small enough to train on a laptop: position and motion of a cart with a pole in, "
+     "values of a push to the left and to the right out",
+     cartpole_q},
     {"dlrm-criteo1tb-mlperf", "dlrm", 26137996161, 2372225, false,
      "table sizes of the MLPerf reference (Criteo 1 TB, 40 M rows at most); the count is our "
      "formula's",
