@@ -16,6 +16,7 @@
 #include "core/result/experiment.h"
 #include "core/timeline/timeline.h"
 #include "core/training/data_source.h"
+#include "core/training/trained_tensor.h"
 #include "core/training/training.h"
 
 namespace trainyard {
@@ -34,14 +35,6 @@ struct BackendJob {
 struct RunOptions {
   std::stop_token stop = {};
   std::function<void(double)> progress = {};  // called with [0, 1], from the calling thread
-};
-
-/// A whole parameter tensor in 4-byte floats.
-struct TrainedTensor {
-  int layer = 0;  // of the model, counted over all blocks
-  std::string name;
-  std::vector<std::int64_t> shape;
-  std::vector<float> values;
 };
 
 /// What one device held.

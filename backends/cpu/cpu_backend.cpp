@@ -65,6 +65,25 @@ std::optional<Checkpoint> checkpoint_to_resume(const CpuOptions& options) {
   return parse_checkpoint(found, options.checkpoint);
 }
 
+// Its memory of what it did is held by one process, and no checkpoint has it.
+Diagnostics check_acting(const DataSource& data, const CpuOptions& options) {
+  Diagnostics found;
+  const std::string name(data.name());
+  const auto refuse = [&](std::string sentence, std::string flag, std::string fix) {
+    found.push_back(
+        {Diagnostic::Severity::Error, std::move(sentence), {std::move(flag)}, std::move(fix)});
+  };
+  if (options.resume)
+    refuse("expected a run from its beginning: a checkpoint does not hold what " + name +
+               " remembers of the episodes before",
+           "--resume", "no --resume");
+  if (options.processes != nullptr)
+    refuse("expected one process, found " + std::to_string(options.processes->count()) + ": " +
+               name + " acts with all parameters, which no process of several has",
+           "--backend", "--backend cpu without mpirun");
+  return found;
+}
+
 }  // namespace
 
 struct CpuBackend::Impl {
@@ -72,10 +91,11 @@ struct CpuBackend::Impl {
       : workload(job.workload),
         program(job.program),
         training(with_loss_scale(*job.training, job.workload.scenario.plan)),
-        data(*job.data),
+        acting(job.data->acting()),
+        data(acting ? *acting : *job.data),
         options(o),
         plan(workload, program),
-        execution(plan, training, options, *job.data),
+        execution(plan, training, options, data),
         processes(options.processes),
         driver(options.mode == RunMode::VirtualTime
                    ? virtual_time_driver(job.prices, options.processor_time ? options.processor_time
@@ -94,6 +114,7 @@ struct CpuBackend::Impl {
   const Workload& workload;
   const Program& program;
   Training training;
+  std::unique_ptr<ActingSource> acting;  // null: samples do not depend on this training
   const DataSource& data;
   CpuOptions options;
   RunPlan plan;
@@ -230,6 +251,7 @@ struct CpuBackend::Impl {
 CpuBackend::CpuBackend(const BackendJob& job, const CpuOptions& options, std::string_view name)
     : name_(name) {
   throw_if_errors(check(job));
+  if (const auto acting = job.data->acting()) throw_if_errors(check_acting(*acting, options));
   impl_ = std::make_unique<Impl>(job, options);
 }
 CpuBackend::~CpuBackend() = default;
@@ -253,6 +275,7 @@ BackendRun CpuBackend::run(const RunOptions& options) {
       result.stopped = true;
       break;
     }
+    if (m.acting) m.acting->act(m.workload.scenario.model, parameters());
     m.execution.begin_repetition(repetition);
     DriverResult done = m.driver->run(m.execution, repetition,
                                       m.options.record_timeline ? m.options.live : nullptr, {});

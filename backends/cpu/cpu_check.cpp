@@ -372,6 +372,12 @@ Diagnostics CpuBackend::check(const BackendJob& job) {
   check_precision(w, found);
   check_executable(job.program, found);
   if (!has_errors(found)) check_asynchronous(w, job.program, *job.training, found);
+  if (job.data != nullptr && job.data->acting() && has_updates(order(w, schedule_shape(w))))
+    add_error(found,
+              std::string(job.data->name()) +
+                  " acts with the newest parameters before each update, which an asynchronous "
+                  "schedule never has all at one moment",
+              "plan#/choices", "schedule=1f1b");
   if (job.data != nullptr)
     for (Diagnostic& d : job.data->check(w.scenario.model)) found.push_back(std::move(d));
   return found;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "backends/cpu/live.h"
@@ -31,11 +32,12 @@ struct CpuOptions {
                                                   // = what the thread has had
 };
 
-/// The mean loss and the fraction of correct answers; accuracy is negative if the model does not
-/// classify.
+/// The mean loss and the fraction of correct answers, or the mean return of a model that acts.
 struct ModelEvaluation {
-  double loss = 0, accuracy = -1;
-  std::int64_t samples = 0;
+  double loss = 0;                         // no number if the model acts
+  double accuracy = -1;                    // negative if the model does not classify
+  std::int64_t samples = 0;                // episodes if it acts
+  std::optional<double> mean_return = {};  // nothing if it does not act
 };
 
 }  // namespace trainyard

@@ -131,6 +131,12 @@ Diagnostics ReferenceBackend::check(const BackendJob& job) {
                      "of one step",
                      {"plan#/order"},
                      "--steps 1"});
+  if (job.data != nullptr && job.data->acting())
+    found.push_back({Diagnostic::Severity::Error,
+                     "the reference executes all steps as one program, and " +
+                         std::string(job.data->name()) + " acts between two of them",
+                     {"--data"},
+                     "--backend cpu"});
   if (job.data != nullptr)
     for (Diagnostic& d : job.data->check(job.workload.scenario.model))
       found.push_back(std::move(d));

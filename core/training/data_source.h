@@ -13,6 +13,7 @@
 
 #include "core/base/error.h"
 #include "core/model/model.h"
+#include "core/training/trained_tensor.h"
 
 namespace trainyard {
 
@@ -30,6 +31,8 @@ struct DataRequest {
   std::int64_t first_token = 0;  // position in the sequence, where the device holds a part of it
 };
 
+class ActingSource;
+
 class DataSource {
  public:
   virtual ~DataSource() = default;
@@ -46,13 +49,30 @@ class DataSource {
   virtual void fill(const DataRequest&, std::span<float>) const = 0;
   /// Fills in token ids, labels or rows of tables. Reentrant.
   virtual void fill(const DataRequest&, std::span<std::int64_t>) const = 0;
+  /// Returns a source for one training where samples depend on the training that reads them, and
+  /// null where they do not. A source that returns one hands out no samples itself.
+  virtual std::unique_ptr<ActingSource> acting() const;
 };
+
+/// An ActingSource makes its samples itself: it acts in an environment with the newest parameters,
+/// and hands out what came of it.
+class ActingSource : public DataSource {
+ public:
+  /// Must be called before every update, with all parameters as they then are. Until the next call,
+  /// fill() gives the samples of that update.
+  virtual void act(const Model&, const std::vector<TrainedTensor>&) = 0;
+  /// The mean return over evaluation_samples() episodes in which no action is random.
+  virtual double mean_return(const Model&, const std::vector<TrainedTensor>&) const = 0;
+};
+
+inline std::unique_ptr<ActingSource> DataSource::acting() const { return nullptr; }
 
 struct DataEntry {
   std::string_view name, summary;
   std::string (*absent)();  // "" when it can be opened, else the sentence that says what to install
 };
-/// "fashion-mnist", "licenses" (characters of /usr/share/common-licenses), "clicks", "random".
+/// "fashion-mnist", "licenses" (characters of /usr/share/common-licenses), "clicks",
+/// "cart-pole", "random".
 std::span<const DataEntry> data_sources();
 /// Returns the data on which a model is trained by default, by its family.
 std::string_view default_data(const Model&);

@@ -32,6 +32,8 @@ constexpr DataEntry kSources[] = {
      "the same, training images shifted by up to 2 pixels and mirrored at random", no_images},
     {"licenses", "characters of the texts in /usr/share/common-licenses", no_licenses},
     {"clicks", "numbers, categories and clicks drawn from a law that can be learnt", never},
+    {"cart-pole", "a pole that a cart keeps upright, learnt from what the model itself does",
+     never},
     {"random", "noise of any shape, for tests and timing", never},
 };
 
@@ -55,6 +57,7 @@ std::string_view default_data(const Model& model) {
     text = text || (ordered && input.limit >= kCharacters);
     tables = tables || !ordered;
   }
+  if (!has_errors(cart_pole_data(0)->check(model))) return "cart-pole";
   return tables ? "clicks" : image ? "fashion-mnist" : text ? "licenses" : "random";
 }
 
@@ -71,6 +74,7 @@ std::unique_ptr<DataSource> open_data(std::string_view name, std::uint64_t seed,
     if (const std::string missing = entry.absent(); !missing.empty())
       throw Error(Error::Kind::InvalidInput, missing, {"--data " + std::string(name)});
     if (name == "clicks") return click_data(seed);
+    if (name == "cart-pole") return cart_pole_data(seed);
     if (name == "random") return random_source(seed);
     if (name == "licenses") return license_text(std::string(kLicenseFolder), seed);
     return fashion_mnist(std::string(kFashionFolder), name == "fashion-mnist-augmented", seed,

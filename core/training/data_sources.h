@@ -29,6 +29,9 @@ std::unique_ptr<DataSource> click_data(std::uint64_t seed);
 /// model's loss is lower only by chance.
 double best_click_loss(std::uint64_t seed, const Model&, std::int64_t samples);
 
+/// Opens deep Q-learning on the cart-pole (cart_pole.h).
+std::unique_ptr<DataSource> cart_pole_data(std::uint64_t seed);
+
 std::unique_ptr<DataSource> random_source(std::uint64_t seed);
 
 }  // namespace trainyard

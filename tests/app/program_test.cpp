@@ -199,6 +199,22 @@ TEST(Program, ARunIsCheckedAgainstASecondBackend) {
             "--check: expected another backend than the one that trains, found \"cpu\" twice\n");
 }
 
+TEST(Program, AModelThatActsIsEvaluatedByItsReturn) {
+  const TemporaryFolder folder;
+  const std::string line =
+      "run --model cartpole-q --devices 1 --steps 1 --set precision=fp32 --set optimizer=sgd --set "
+      "global-batch=8 --evaluate --no-record --quiet";
+  const Json json = parse_json(trainyard(line + " --json", folder).out, "run");
+  conforms(json, parse_json(json_schema("run"), "schema"), "run");
+  const Json* evaluation = json.find("evaluation");
+  ASSERT_NE(evaluation, nullptr);
+  EXPECT_NE(evaluation->find("mean_return"), nullptr);
+  EXPECT_EQ(*evaluation->find("samples"), Json(20));
+  EXPECT_EQ(evaluation->find("accuracy"), nullptr);
+  const std::string text = trainyard(line, folder).out;
+  EXPECT_NE(text.find(" over 20 episodes without exploration"), std::string::npos) << text;
+}
+
 TEST(Program, TheReferenceTrainsTheSameLosses) {
   const TemporaryFolder folder;
   const Json fast = parse_json(trainyard(kTrained + " --json", folder).out, "run"),

@@ -26,6 +26,11 @@ void write_loss(Out& out, const TrainingReport& r) {
   if (r.run.skipped > 0)
     line(out, "skipped       {} updates whose gradients had overflowed", r.run.skipped);
   if (!r.evaluation) return;
+  if (r.evaluation->mean_return) {
+    line(out, "evaluation    mean return {:.4g} over {} episodes without exploration",
+         *r.evaluation->mean_return, r.evaluation->samples);
+    return;
+  }
   line(out, "evaluation    loss {:.4g}{} over {} samples that it was not trained on",
        r.evaluation->loss,
        r.evaluation->accuracy >= 0 ? ", " + readable_share(r.evaluation->accuracy) + " right" : "",

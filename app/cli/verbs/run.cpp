@@ -345,14 +345,15 @@ Verb run_verb() {
            {"steps", "N", "updates to train for; else 100"},
            {"train", "KEY=VALUE", "one setting of training, as rate=0.1 or schedule=cosine", true},
            {"data", "NAME",
-            "fashion-mnist, fashion-mnist-augmented, licenses, clicks, random or text:FILE; else "
-            "chosen to suit the model"},
+            "fashion-mnist, fashion-mnist-augmented, licenses, clicks, cart-pole, random or "
+            "text:FILE; else chosen to suit the model"},
            {"seed", "N", "of weights, order of data, dropout; the same gives the same bits"},
            {"checkpoint", "FILE",
             "written at the end and when stopped by Ctrl-C, SIGTERM or SIGHUP"},
            {"checkpoint-every", "N", "and every so many updates"},
            {"resume", "", "goes on from the checkpoint where there is one"},
-           {"evaluate", "", "afterwards, on data that it was not trained on"},
+           {"evaluate", "",
+            "afterwards, on data that it was not trained on; a model that acts plays 20 episodes"},
            calibration_flag(),
            order_flag(),
            {"json", "", "one trainyard/run@1 document and nothing else"},

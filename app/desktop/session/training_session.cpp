@@ -28,7 +28,10 @@ std::string outcome_of(const TrainingReport& report) {
   std::string text = report.data;
   if (!report.evaluation) return text;
   char words[96];
-  if (report.evaluation->accuracy >= 0)
+  if (report.evaluation->mean_return)
+    std::snprintf(words, sizeof words, "mean return %.4g without exploration; ",
+                  *report.evaluation->mean_return);
+  else if (report.evaluation->accuracy >= 0)
     std::snprintf(words, sizeof words,
                   "%.1f %% right and loss %.4g on what it was not trained on; ",
                   100 * report.evaluation->accuracy, report.evaluation->loss);

@@ -88,8 +88,13 @@ Fields<ModelEvaluation> evaluation_fields() {
   const auto accuracy = [](const ModelEvaluation& e) {
     return e.accuracy >= 0 ? &e.accuracy : nullptr;
   };
+  const auto mean_return = [](const ModelEvaluation& e) {
+    return e.mean_return ? &*e.mean_return : nullptr;
+  };
   return {{"loss", &ModelEvaluation::loss, finite_number()},
           {"accuracy", accuracy},
+          {"mean_return", mean_return,
+           "of a model that acts, over episodes without exploration; samples are then episodes"},
           {"samples", &ModelEvaluation::samples}};
 }
 

@@ -187,6 +187,10 @@ class Evaluator {
 
 ModelEvaluation evaluate(const Workload& w, const std::vector<TrainedTensor>& trained,
                          const DataSource& source, std::int64_t most_samples) {
+  if (const auto acting = source.acting())
+    return {.loss = std::nan(""),
+            .samples = acting->evaluation_samples(),
+            .mean_return = acting->mean_return(w.scenario.model, trained)};
   Binding binding;
   binding.sequence = w.layout.binding.sequence;
   std::int64_t samples = source.evaluation_samples();
@@ -197,7 +201,7 @@ ModelEvaluation evaluate(const Workload& w, const std::vector<TrainedTensor>& tr
   for (std::int64_t first = 0; first + binding.micro_batch <= samples; first += binding.micro_batch)
     evaluator.add(first);
   if (evaluator.samples() == 0) return {};
-  return {evaluator.loss(), evaluator.accuracy(), evaluator.samples()};
+  return {evaluator.loss(), evaluator.accuracy(), evaluator.samples(), {}};
 }
 
 }  // namespace trainyard
