@@ -372,7 +372,8 @@ Diagnostics CpuBackend::check(const BackendJob& job) {
   check_precision(w, found);
   check_executable(job.program, found);
   if (!has_errors(found)) check_asynchronous(w, job.program, *job.training, found);
-  if (job.data != nullptr && job.data->acting() && has_updates(order(w, schedule_shape(w))))
+  if (!has_errors(found) && job.data != nullptr && job.data->acting() &&
+      has_updates(order(w, schedule_shape(w))))
     add_error(found,
               std::string(job.data->name()) +
                   " acts with the newest parameters before each update, which an asynchronous "
