@@ -3,6 +3,12 @@
 #include "core/lowering/phases.h"
 
 namespace trainyard {
+namespace {
+
+constexpr std::string_view kGradientsDown = "gradients to host",
+                           kOnTheHost = "optimizer on the host", kWeightsUp = "weights from host";
+
+}  // namespace
 
 HostLanes::HostLanes(const Workload& w, const StageCopies& places, const Order& order, Grain grain,
                      Draft& draft)
@@ -11,7 +17,8 @@ HostLanes::HostLanes(const Workload& w, const StageCopies& places, const Order& 
   streams_.resize(static_cast<std::size_t>(w.scenario.plan.mesh.pp));
   list_.resize(places.size());
   if (w.layout.host_optimizer)
-    for (std::size_t place = 0; place < places.size(); ++place) make_update(place, grain);
+    for (std::size_t place = 0; place < places.size(); ++place)
+      grain == Grain::Order ? make_update(place) : make_layer_updates(place);
   if (!w.layout.host_activations) return;
   for (const Lane& lane : order.lanes) moves_.push_back(offloaded(lane));
   moving_.resize(order.lanes.size());
@@ -23,7 +30,7 @@ void HostLanes::add_streams(DeviceId id) {
 }
 
 TaskId HostLanes::task(std::size_t place, TaskKind kind, Phase phase, std::string_view name,
-                       Bytes bytes) {
+                       Bytes bytes, int layer) {
   if (bytes.value == 0) return {};
   Task made;
   made.kind = kind;
@@ -32,34 +39,40 @@ TaskId HostLanes::task(std::size_t place, TaskKind kind, Phase phase, std::strin
   made.name = draft_.name(name);
   made.pass = draft_.name("offload");
   made.bytes = bytes;
+  made.layer = layer;
   return draft_.task(made);
 }
 
-void HostLanes::make_update(std::size_t place, Grain grain) {
+void HostLanes::make_update(std::size_t place) {
   const HostWork& work = host_work(w_, stage(place));
   const auto copy = [&](Phase phase, std::string_view name, Bytes bytes) {
     return task(place, TaskKind::HostCopy, phase, name, bytes);
   };
+  const auto update = [&](Bytes touched) {
+    return task(place, TaskKind::HostUpdate, Phase::Update, kOnTheHost, touched);
+  };
   Place& made = list_[place];
-  if (grain == Grain::Order) {
-    made.gradients = {
-        copy(Phase::Backward, "gradients to host", work.all.gradients - work.first.gradients),
-        copy(Phase::Backward, "gradients to host", work.first.gradients)};
-  } else {
-    for (const Workload::Run& run : w_.runs[stage(place).value]) {
-      const Body& body = w_.bodies[static_cast<std::size_t>(run.body)];
-      const TaskId one =
-          copy(Phase::Backward, "gradients to host", host_share(body, w_.layout).gradients);
-      made.gradients.insert(made.gradients.end(), static_cast<std::size_t>(run.count), one);
+  made.gradients = {
+      copy(Phase::Backward, kGradientsDown, work.all.gradients - work.first.gradients),
+      copy(Phase::Backward, kGradientsDown, work.first.gradients)};
+  made.updates = {update(work.first.touched), update(work.all.touched - work.first.touched)};
+  made.weights = {copy(Phase::Update, kWeightsUp, work.all.weights - work.last.weights),
+                  copy(Phase::Update, kWeightsUp, work.last.weights)};
+}
+
+void HostLanes::make_layer_updates(std::size_t place) {
+  Place& made = list_[place];
+  for (const Workload::Run& run : w_.runs[stage(place).value]) {
+    const HostShare one = host_share(w_.bodies[static_cast<std::size_t>(run.body)], w_.layout);
+    for (int layer = run.first_layer; layer < run.first_layer + run.count; ++layer) {
+      made.gradients.push_back(
+          task(place, TaskKind::HostCopy, Phase::Backward, kGradientsDown, one.gradients, layer));
+      made.updates.push_back(
+          task(place, TaskKind::HostUpdate, Phase::Update, kOnTheHost, one.touched, layer));
+      made.weights.push_back(
+          task(place, TaskKind::HostCopy, Phase::Update, kWeightsUp, one.weights, layer));
     }
   }
-  const auto update = [&](Bytes touched) {
-    return task(place, TaskKind::HostUpdate, Phase::Update, "optimizer on the host", touched);
-  };
-  made.update_first = update(work.first.touched);
-  made.update_others = update(work.all.touched - work.first.touched);
-  made.up_others = copy(Phase::Update, "weights from host", work.all.weights - work.last.weights);
-  made.up_last = copy(Phase::Update, "weights from host", work.last.weights);
 }
 
 void HostLanes::make_copies(std::size_t place, const std::vector<BufferId>& kept) {
@@ -95,11 +108,11 @@ void HostLanes::begins(std::size_t lane, Phase phase, const Refs& start) {
   moving.window = start;
 }
 
-void HostLanes::take(std::size_t lane, std::size_t place, const Action& a, const Refs& done) {
+void HostLanes::take(std::size_t lane, std::size_t place, const Action& a, const Refs& gone) {
   if (!list_[place].down.valid()) return;
   Moving& moving = moving_[lane];
   const Ref down =
-      draft_.add(streams(place).down, list_[place].down, a.microbatch, done, a.wave, a.weights);
+      draft_.add(streams(place).down, list_[place].down, a.microbatch, gone, a.wave, a.weights);
   moving.down[moving.count++ % kHostBuffers] = down;
   moving.there[{a.stage.value, a.microbatch}] = down;
 }
@@ -121,13 +134,15 @@ Ref HostLanes::update(std::size_t place, std::int32_t step, const Refs& after,
   };
   Refs ready = after;
   ready.add(tasks.sent);
-  const Ref first = add(streams(place).host, tasks.update_first, ready);
-  Refs updated;
-  updated.add(first);
-  const Ref others = add(streams(place).host, tasks.update_others, updated);
-  add(streams(place).up, tasks.up_others, updated);
-  updated.add(others);
-  return add(streams(place).up, tasks.up_last, updated);
+  Ref weights;
+  for (std::size_t i = 0; i < tasks.updates.size(); ++i) {
+    if (const Ref updated = add(streams(place).host, tasks.updates[i], ready); updated.valid()) {
+      ready = {};
+      ready.add(updated);
+    }
+    if (const Ref up = add(streams(place).up, tasks.weights[i], ready); up.valid()) weights = up;
+  }
+  return weights;
 }
 
 }  // namespace trainyard

@@ -33,8 +33,8 @@ class HostLanes {
   Ref before(std::size_t lane, std::size_t place, const Action&);
   /// The lane's next action starts after these; the next copy up waits for nothing later.
   void begins(std::size_t lane, Phase, const Refs& start);
-  /// Writes the copy down of a forward that ended with `done`.
-  void take(std::size_t lane, std::size_t place, const Action&, const Refs& done);
+  /// Writes the copy down of what a forward kept, which nothing reads on the device after `gone`.
+  void take(std::size_t lane, std::size_t place, const Action&, const Refs& gone);
 
   /// Writes the copy of the gradients of a part of the place. At order grain, part 0 is all layers
   /// except the one that is ready last, and part 1 is that layer; at op grain, the part is the
@@ -42,7 +42,9 @@ class HostLanes {
   void send_gradients(std::size_t place, std::size_t part, std::int32_t microbatch,
                       const Refs& after);
   /// Writes the update after all gradients have arrived and after `after`; returns the copy that
-  /// brings the last weights. Invalid if the place has no parameters.
+  /// brings the last weights. Invalid if the place has no parameters. At op grain the host updates
+  /// layer by layer, and each layer's weights go up once they are new; at order grain the first
+  /// layer's update is apart, beside whose successors the weights of all but the last layer go up.
   Ref update(std::size_t place, std::int32_t step, const Refs& after, std::int16_t version);
 
  private:
@@ -52,8 +54,8 @@ class HostLanes {
   struct Place {
     TaskId down, up;  // for activations
     std::vector<TaskId> gradients;
-    TaskId update_first, update_others, up_others, up_last;
-    Refs sent;  // the newest copy of gradients
+    std::vector<TaskId> updates, weights;  // in the order in which the host works
+    Refs sent;                             // the newest copy of gradients
   };
   /// The copies in progress of one lane.
   struct Moving {
@@ -64,8 +66,9 @@ class HostLanes {
     std::map<std::pair<std::uint32_t, std::int32_t>, Ref> there;  // by stage and microbatch
   };
 
-  TaskId task(std::size_t place, TaskKind, Phase, std::string_view name, Bytes);
-  void make_update(std::size_t place, Grain);
+  TaskId task(std::size_t place, TaskKind, Phase, std::string_view name, Bytes, int layer = -1);
+  void make_update(std::size_t place);
+  void make_layer_updates(std::size_t place);
   const Streams& streams(std::size_t place) const { return streams_[places_[place].device.value]; }
 
   const Workload& w_;

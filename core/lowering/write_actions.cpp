@@ -23,12 +23,18 @@ void write(Lowering& l, std::size_t index, LaneState& lane, const Action& a, con
     l.host.begins(index, a.phase, start);
   }
   const Written written = l.writer->write(a, place, moment, lane, inputs);
-  if (moves_to_host && a.phase == Phase::Forward) l.host.take(index, place, a, written.done);
   if (moment.last_backward)
     l.reduced[index][place] = written.reduced.empty() ? written.done : written.reduced;
+  Ref sent;
   if (a.phase != Phase::BackwardWeight) {
-    const Ref sent = l.transfers.send_after(a.phase, a.stage, a.microbatch, written.done);
+    sent = l.transfers.send_after(a.phase, a.stage, a.microbatch, written.done);
     if (l.workload.layout.blocking_sends) lane.tail.add(sent);
+  }
+  if (moves_to_host && a.phase == Phase::Forward) {
+    Refs gone = written.done;
+    // An output that the stage keeps leaves from where it is kept.
+    if (!l.boundaries[place].sends_forward) gone.add(sent);
+    l.host.take(index, place, a, gone);
   }
   if (l.keeps_actions) l.actions_of(a.phase)[l.cell(a.stage, a.microbatch)] = {written, device};
 }

@@ -40,4 +40,16 @@ std::vector<int> most_offloaded(const Lane& lane, std::size_t stages) {
   return most;
 }
 
+// Activations that come back take their memory on the device again; gradients leave theirs.
+HostCargo host_cargo(const Task& task) {
+  switch (task.phase) {
+    case Phase::Forward:
+      return HostCargo::ActivationsDown;
+    case Phase::Update:
+      return HostCargo::Weights;
+    default:
+      return task.effects > 0 ? HostCargo::ActivationsUp : HostCargo::Gradients;
+  }
+}
+
 }  // namespace trainyard

@@ -1,10 +1,12 @@
 // Says which microbatches' activations leave a device that offloads them. This is derived from the
-// order, so that lowering, the closed form and host memory agree.
+// order, so that lowering, the closed form and host memory agree. Also says what the copies of a
+// program between a device and its host carry.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
-#include "core/program/order.h"
+#include "core/program/program.h"
 
 namespace trainyard {
 
@@ -19,5 +21,13 @@ inline constexpr int kLeastBetween = 3;
 std::vector<bool> offloaded(const Lane&);
 /// By stage: the most microbatches that wait on the host at once.
 std::vector<int> most_offloaded(const Lane&, std::size_t stages);
+
+/// The contents of a HostCopy. Activations and gradients go down to the host, activations and
+/// weights come up.
+enum class HostCargo : std::uint8_t { ActivationsDown, ActivationsUp, Gradients, Weights };
+HostCargo host_cargo(const Task&);
+inline bool goes_up(HostCargo cargo) {
+  return cargo == HostCargo::ActivationsUp || cargo == HostCargo::Weights;
+}
 
 }  // namespace trainyard

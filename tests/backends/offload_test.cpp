@@ -17,6 +17,7 @@
 #include "tests/support/cases.h"
 #include "tests/support/layers.h"
 #include "tests/support/scenarios.h"
+#include "tests/support/tiny_models.h"
 
 namespace trainyard {
 namespace {
@@ -220,6 +221,61 @@ TEST(Offload, GrainsAgree) {
       for (const Category c : {Category::Weights, Category::OptimizerState, Category::Gradients})
         EXPECT_EQ(op.most(d, c), order.most(d, c)) << kept;
   }
+}
+
+bool waits_for(const Program& p, const Instruction& in, TaskKind kind, Phase phase, int layer) {
+  for (std::uint32_t k = 0; k < in.afters; ++k) {
+    const Instruction& other = p.instructions[p.after[in.first_after + k].value];
+    const Task& task = p.task(other);
+    if (task.kind == kind && task.phase == phase && task.layer == layer &&
+        task.stage == p.task(in).stage && other.microbatch == in.microbatch)
+      return true;
+  }
+  return false;
+}
+
+// At op grain a program can be executed: the weights that go up are those of a layer that the host
+// has updated.
+TEST(Offload, EachLayersWeightsGoUpOnceTheyAreNew) {
+  const Simulated there(
+      scenario(gpt({.layers = 8}), 2, {"pp=2", "precision=bf16", "offload=optimizer"}), Grain::Op);
+  std::map<int, int> updates, copies;
+  for (const Instruction& in : there.program.instructions) {
+    const Task& task = there.program.task(in);
+    if (task.kind == TaskKind::HostUpdate) ++updates[task.layer];
+    if (task.kind != TaskKind::HostCopy || task.phase != Phase::Update) continue;
+    ++copies[task.layer];
+    EXPECT_TRUE(waits_for(there.program, in, TaskKind::HostUpdate, Phase::Update, task.layer))
+        << task.layer;
+  }
+  EXPECT_EQ(updates.size(), 10u);  // with the embedding and the head
+  EXPECT_EQ(updates, copies);
+  for (const auto& [layer, count] : updates) EXPECT_EQ(count, 1) << layer;
+}
+
+// A layer that ends in a ReLU keeps its output, which is sent from where it is kept.
+TEST(Offload, WhatIsSentStaysUntilItIsSent) {
+  const auto count_waits = [](const Model& model) {
+    const Simulated there(scenario(model, 2,
+                                   {"pp=2", "schedule=gpipe", "global-batch=32", "precision=fp32",
+                                    "offload=activations"}),
+                          Grain::Op);
+    std::pair<int, int> found;  // copies of the first stage, and those that wait for a message
+    for (const Instruction& in : there.program.instructions) {
+      const Task& task = there.program.task(in);
+      if (task.kind != TaskKind::HostCopy || task.phase != Phase::Forward || task.stage.value > 0)
+        continue;
+      ++found.first;
+      found.second += waits_for(there.program, in, TaskKind::Send, Phase::Forward, -1) ? 1 : 0;
+    }
+    return found;
+  };
+  const auto [of_relus, sent] = count_waits(testing::tiny_mlp(14));
+  EXPECT_GT(of_relus, 0);
+  EXPECT_EQ(sent, of_relus);
+  const auto [of_residuals, sent_apart] = count_waits(gpt({.layers = 14}));
+  EXPECT_GT(of_residuals, 0);
+  EXPECT_EQ(sent_apart, 0);
 }
 
 }  // namespace

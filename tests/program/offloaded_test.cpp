@@ -58,5 +58,20 @@ TEST(Offloaded, MostAtOnceIsWhatTheScheduleKeepsAlive) {
   }
 }
 
+TEST(Offloaded, ACopySaysWhatItCarries) {
+  Task copy;
+  copy.kind = TaskKind::HostCopy;
+  copy.phase = Phase::Forward;
+  EXPECT_EQ(host_cargo(copy), HostCargo::ActivationsDown);
+  copy.phase = Phase::Backward;
+  EXPECT_EQ(host_cargo(copy), HostCargo::Gradients);
+  copy.effects = 1;
+  EXPECT_EQ(host_cargo(copy), HostCargo::ActivationsUp);
+  copy.phase = Phase::Update;
+  EXPECT_EQ(host_cargo(copy), HostCargo::Weights);
+  EXPECT_TRUE(goes_up(HostCargo::ActivationsUp) && goes_up(HostCargo::Weights));
+  EXPECT_FALSE(goes_up(HostCargo::ActivationsDown) || goes_up(HostCargo::Gradients));
+}
+
 }  // namespace
 }  // namespace trainyard
