@@ -47,6 +47,7 @@ struct DeviceMemory {
   Bytes scratch{};  // of kernels, outside the arena
   double load = 0;  // copies of tokens that came to its experts, at most, over an equal share; 0 =
                     // ranks do not divide experts
+  Bytes host{};     // held at once in the memory of its host
 };
 
 /// The answer of a backend. Whatever a backend does not find out stays empty: the simulator knows

@@ -52,11 +52,6 @@ void check_executable(const Model& model, std::string_view who, Diagnostics& fou
 
 void check_executable(const Program& p, Diagnostics& found) {
   for (const Task& task : p.tasks) {
-    if (is_host(task.kind)) {
-      add_error(found, "offload is simulated, not executed: its devices are already the host's own",
-                "plan#/choices/offload", "offload=none");
-      return;
-    }
     if (task.kind != TaskKind::Compute || task.phase == Phase::Update || task.node.valid())
       continue;
     add_error(found,

@@ -22,7 +22,7 @@ std::int64_t routed_experts(const Graph&);
 /// Adds what makes the model impossible to execute: an output that is no loss, and a side input
 /// that no layer before hands on. `who` begins the sentences: "a local run", "the reference".
 void check_executable(const Model&, std::string_view who, Diagnostics&);
-/// Adds what makes the program impossible to execute: work of the host, and instructions of no op.
+/// Adds what makes the program impossible to execute: instructions of no op.
 void check_executable(const Program&, Diagnostics&);
 
 }  // namespace trainyard

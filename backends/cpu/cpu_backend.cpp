@@ -16,6 +16,7 @@
 #include "backends/cpu/time/virtual_time.h"
 #include "core/base/error.h"
 #include "core/base/median.h"
+#include "core/cluster/host.h"
 #include "core/timeline/metrics.h"
 #include "core/training/checkpoint.h"
 
@@ -40,6 +41,15 @@ Training with_loss_scale(Training training, const Plan& plan) {
   training.loss_scale = static_cast<double>(fp16->params.integer("loss-scale"));
   training.scale_window = 0;
   return training;
+}
+
+// The rate at which the wall clock lets devices exchange with their hosts: what the plan's prices
+// say. Processes, whose links are what they are, are not slowed down.
+double host_rate(const Workload& w, const CpuOptions& options) {
+  const bool offloads = w.layout.host_optimizer || w.layout.host_activations;
+  if (!offloads || options.processes != nullptr) return 0;
+  const Host host = host_of(w.scenario.cluster);
+  return host.link.value.value * host.link_share;
 }
 
 constexpr std::string_view kLargestValues = "largest values of operands";
@@ -100,7 +110,8 @@ struct CpuBackend::Impl {
         driver(options.mode == RunMode::VirtualTime
                    ? virtual_time_driver(job.prices, options.processor_time ? options.processor_time
                                                                             : thread_processor_time)
-                   : wall_clock_driver(options.threads, options.link_bytes_per_second)) {
+                   : wall_clock_driver(options.threads, options.link_bytes_per_second,
+                                       host_rate(workload, options))) {
     // No process of several has all losses before the repetition ends.
     if (processes == nullptr)
       execution.step_done = [this](std::int64_t step) {
@@ -343,7 +354,8 @@ BackendRun CpuBackend::run(const RunOptions& options) {
       const Arena& arena = m.execution.arena(DeviceId{d}, peer);
       const DeviceState& state = m.execution.state(DeviceId{d}, peer);
       result.memory.push_back({DeviceId{d}, peer, arena.most(), arena.reach(),
-                               arena.most_by_category(), state.scratch, state.load});
+                               arena.most_by_category(), state.scratch, state.load,
+                               state.host().most()});
     }
   if (m.processes != nullptr) gather_run(result, m.program, m.execution);
   return result;

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "backends/cpu/cpu_backend.h"
+#include "backends/cpu/execution/run_plan.h"
 #include "backends/executable.h"
 #include "core/methods/catalogue.h"
 #include "core/model/edit.h"
@@ -354,6 +355,26 @@ void check_asynchronous(const Workload& w, const Program& program, const Trainin
               "plan#/optimizer", "optimizer=momentum");
 }
 
+// A stage hands an output that it keeps to the next stage of its device where it lies, and the host
+// may have it by then.
+void check_offload(const BackendJob& job, Diagnostics& found) {
+  const Workload& w = job.workload;
+  if (!w.layout.host_activations || w.scenario.plan.mesh.pp > 1) return;
+  const RunPlan plan(w, job.program);
+  for (const StagePlacement& place : plan.places) {
+    const PlacedLayer& last = place.layers.back();
+    const LayerLayout& layout = plan.layouts[static_cast<std::size_t>(last.layout)];
+    if (place.after < 0 || layout.output.where != Operand::Where::Saved) continue;
+    add_error(found,
+              "a local run moves activations that no other stage of the device reads, found that "
+              "the stage after layer " +
+                  std::to_string(last.model_layer) + " reads " +
+                  (*layout.graph)[layout.graph->output].name + ", which that layer keeps",
+              "plan#/mesh/pp", "virtual-stages=1");
+    return;
+  }
+}
+
 }  // namespace
 
 Diagnostics CpuBackend::check(const BackendJob& job) {
@@ -371,6 +392,7 @@ Diagnostics CpuBackend::check(const BackendJob& job) {
   check_split_backward(w, found);
   check_precision(w, found);
   check_executable(job.program, found);
+  if (!has_errors(found)) check_offload(job, found);
   if (!has_errors(found)) check_asynchronous(w, job.program, *job.training, found);
   if (!has_errors(found) && job.data != nullptr && job.data->acting() &&
       has_updates(order(w, schedule_shape(w))))

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "backends/reference/execution_order.h"
 #include "backends/stage_place.h"
@@ -154,9 +155,13 @@ void ReferenceSchedule::add_step(InstructionId id, DeviceId device) {
       ++place.reads[version];
       break;
     }
-    case TaskKind::HostCopy:
-    case TaskKind::HostUpdate:  // check() refuses both
-    case TaskKind::Send:        // its receive moves the message
+    case TaskKind::HostUpdate:  // the first of a stage's layers stands for all
+      if (std::exchange(place.updated, in.microbatch) == in.microbatch) return;
+      step.kind = StepKind::Update;
+      step.layer = -1;
+      break;
+    case TaskKind::HostCopy:  // of what stays where it is
+    case TaskKind::Send:      // its receive moves the message
       return;
     case TaskKind::Receive: {
       step.kind = StepKind::Receive;

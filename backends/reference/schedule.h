@@ -48,6 +48,7 @@ struct StagePlace {
   bool own_waves = false;                // each wave updates with its own gradients
   int waves = 1;
   std::vector<std::int32_t> reads;  // by weight version: instructions that read it
+  std::int32_t updated = -1;        // the last step that its host updates
 };
 
 struct ReferenceSchedule {

@@ -37,6 +37,12 @@ TEST_F(RunOnRanks, TrainsAsOneProcessBitForBit) {
        "--set precision=bf16 --train clip=1"},
       {4, "--model gpt-tiny --devices 4 --set zero=1 --set optimizer=lamb --set global-batch=8"},
       {4, "--model gpt-tiny --devices 4 --set precision=fp8 --set global-batch=8"},
+      {4,
+       "--model gpt-tiny --devices 4 --set pp=4 --set schedule=gpipe --set offload=both --set "
+       "global-batch=16 --set precision=bf16 --train clip=1"},
+      {3,
+       "--model gpt-tiny --devices 4 --set pp=2 --set zero=1 --set offload=optimizer --set "
+       "global-batch=8"},
       {4, "--model mixtral-tiny --devices 4 --set ep=4 --set global-batch=8"},
       {3, "--model transformer-tiny --devices 4 --set pp=4 --set global-batch=8"},
       {4,
@@ -95,16 +101,20 @@ TEST_F(RunOnRanks, ARankThatIsAskedForAnotherRunIsNamed) {
 }
 
 TEST_F(RunOnRanks, AnyNumberOfProcessesGoesOnFromACheckpoint) {
-  const std::string job =
-      "run --model gpt-tiny --devices 4 --set pp=2 --set zero=1 --set global-batch=8" +
-      kRunsQuietly;
-  const Ran whole = trainyard(job + " --steps 6", folder);
-  ASSERT_EQ(whole.exit, kDone) << whole.err;
-  ASSERT_EQ(on_ranks(4, job + " --steps 2 --checkpoint c", folder).exit, kDone);
-  ASSERT_EQ(on_ranks(3, job + " --steps 4 --checkpoint c --resume", folder).exit, kDone);
-  const Ran last = trainyard(job + " --steps 6 --checkpoint c --resume", folder);
-  ASSERT_EQ(last.exit, kDone) << last.err;
-  EXPECT_EQ(json_member(last.out, "loss"), json_member(whole.out, "loss"));
+  for (const std::string offload : {"none", "optimizer"}) {
+    const std::string job =
+        "run --model gpt-tiny --devices 4 --set pp=2 --set zero=1 --set global-batch=8 --set "
+        "offload=" +
+        offload + kRunsQuietly;
+    const std::string file = " --checkpoint " + offload;
+    const Ran whole = trainyard(job + " --steps 6", folder);
+    ASSERT_EQ(whole.exit, kDone) << whole.err;
+    ASSERT_EQ(on_ranks(4, job + " --steps 2" + file, folder).exit, kDone);
+    ASSERT_EQ(on_ranks(3, job + " --steps 4 --resume" + file, folder).exit, kDone);
+    const Ran last = trainyard(job + " --steps 6 --resume" + file, folder);
+    ASSERT_EQ(last.exit, kDone) << last.err;
+    EXPECT_EQ(json_member(last.out, "loss"), json_member(whole.out, "loss")) << offload;
+  }
 }
 
 TEST_F(RunOnRanks, AreEvaluatedAsOneProcess) {

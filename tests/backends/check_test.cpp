@@ -100,6 +100,7 @@ TEST(Check, TheReferenceAndTheCpuBackendAgree) {
        {std::pair<int, testing::Settings>{1, {}},
         {2, {"pp=2", "schedule=1f1b"}},
         {2, {"dp=2"}},
+        {1, {"schedule=gpipe", "micro-batch=1", "offload=both"}},
         {2, {"pp=2", "schedule=pipemare", "micro-batch=1"}},
         {2, {"pp=2", "schedule=pipedream-2bw", "micro-batch=1"}}}) {
     const CheckReport report = checked(TinyJob(devices, settings));

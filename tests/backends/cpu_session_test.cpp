@@ -39,6 +39,9 @@ const Settings kPlans[] = {
     {"global-batch=4", "micro-batch=1", "dp=2", "zero=1", "optimizer=momentum"},
     {"global-batch=4", "micro-batch=1", "dp=2", "zero=3", "optimizer=adamw"},
     {"global-batch=4", "micro-batch=1", "pp=2", "optimizer=adamw", "precision=bf16"},
+    {"global-batch=4", "micro-batch=1", "pp=2", "optimizer=adamw", "offload=optimizer"},
+    {"global-batch=4", "micro-batch=1", "dp=2", "zero=1", "precision=bf16", "offload=optimizer"},
+    {"global-batch=4", "micro-batch=1", "dp=2", "precision=bf16-kahan", "offload=optimizer"},
 };
 
 TEST(CpuSession, TwoRunsGiveTheSameBitsInBothModes) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <map>
 #include <thread>
 
 #include "backends/cpu/time/alarms.h"
@@ -10,9 +11,12 @@
 #include "core/lowering/draft.h"
 #include "core/methods/catalogue.h"
 #include "core/methods/settings/settings.h"
+#include "core/program/offloaded.h"
 #include "tests/support/fake_execution.h"
+#include "tests/support/layers.h"
 #include "tests/support/non_empty.h"
 #include "tests/support/scenarios.h"
+#include "tests/support/tiny_models.h"
 
 namespace trainyard {
 namespace {
@@ -47,7 +51,7 @@ TEST(WallClock, RunsEveryScheduleInOrder) {
   for (const Method& m : testing::non_empty(methods())) {
     if (!m.order) continue;
     for (const int chunks : {1, 2}) {
-      for (const char* extra : {"tp=2", "zero=1", "zero=3"}) {
+      for (const char* extra : {"tp=2", "zero=1", "zero=3", "offload=both"}) {
         Scenario s = testing::pipeline({std::string(m.name), 4, chunks, 8});
         s.cluster = make_cluster(device("h100-sxm"), 8);
         apply_setting(s.plan, extra);
@@ -205,6 +209,30 @@ TEST(WallClock, LinksAreAsSlowAsTheyShallBe) {
         EXPECT_GE(t.spans[i].length(), 1ms);
         EXPECT_GE(t.spans[p.instructions[i].peer.value].end - t.spans[i].start, 1ms);
       }
+  }
+}
+
+// The same of the link to the host, whose two directions are apart; the host's own work uses none.
+TEST(WallClock, HostLinksAreAsSlowAsTheyShallBe) {
+  const Program p = op_grain(testing::scenario(
+      testing::tiny_mlp(4), 1,
+      {"schedule=gpipe", "global-batch=8", "micro-batch=1", "precision=fp32", "offload=both"},
+      "cpu"));
+  constexpr double kRate = 1e6;
+  for (const int threads : {1, 2}) {
+    FakeExecution execution(p, 1, 1);
+    const auto driver = wall_clock_driver(threads, 1, kRate);  // a byte a second between devices
+    const Timeline t = run(*driver, execution);
+    expect_in_order(p, t);
+    EXPECT_TRUE(execution.wrong().empty());
+    std::map<HostCargo, int> copies;
+    for (std::uint32_t i = 0; i < p.instructions.size(); ++i) {
+      const Task& task = p.task(InstructionId{i});
+      if (task.kind != TaskKind::HostCopy) continue;
+      ++copies[host_cargo(task)];
+      EXPECT_GE(t.spans[i].length(), seconds(static_cast<double>(task.bytes.value) / kRate));
+    }
+    EXPECT_EQ(copies.size(), 4u);
   }
 }
 

@@ -41,6 +41,10 @@ TravelPtr CpuExecution::exchange(InstructionId id, std::span<const int> members)
     if (task.kind == TaskKind::Send) return send(id, members.front());
     if (task.kind == TaskKind::Receive)
       return send(plan_.program.instructions[id.value].peer, members.front());
+    if (is_host(task.kind)) {
+      work_with_host(at(id, members.front()));
+      return nullptr;
+    }
     if (task.group == Group::Copies) return reduce_copies(id, members.front());
     const auto own = std::find_if(members.begin(), members.end(),
                                   [&](int peer) { return here(plan_.device_of(id), peer); });

@@ -91,6 +91,7 @@ void CpuExecution::make_state() {
       std::unique_ptr<DeviceState>& device = devices_[index(DeviceId{d}, peer)];
       device = std::make_unique<DeviceState>(plan_, DeviceId{d}, peer, limit);
       device->arena().poison(options_.poison);
+      device->host().poison(options_.poison);
       for (std::size_t at = 0; at < plan_.places.size(); ++at) {
         if (plan_.places[at].device.value != d) continue;
         hold_state(*device, at);
@@ -121,6 +122,7 @@ void CpuExecution::hold_state(DeviceState& device, std::size_t at) {
     else
       stage.other.push_back(held);
   }
+  if (updates_on_host()) hold_on_host(device, at);
   stage.counts.assign(stage.gradients.size(), 0);
   stage.averaged.assign(stage.weights.size(), -1);
 }
@@ -237,7 +239,10 @@ std::vector<float> CpuExecution::whole_parameter(std::size_t at, const PlacedLay
 
 void CpuExecution::begin_repetition(int repetition) {
   repetition_ = repetition;
-  if (repetition == 0) gather_all();
+  if (repetition == 0) {
+    gather_all();
+    if (updates_on_host()) fill_host_weights();
+  }
   prepared_ = false;
   skip_ = false;
   clip_ = 1;
@@ -289,6 +294,10 @@ void CpuExecution::end_repetition(int) {
     if (scales_ != nullptr) scales_->see_all(*processes());
   }
   updates_ += plan_.asynchronous ? plan_.program.steps : 1;
+  // Devices that update have counted from 0 since.
+  for (std::unique_ptr<DeviceState>& device : devices_)
+    for (std::size_t at = 0; updates_on_host() && device && at < plan_.places.size(); ++at)
+      std::fill(device->stage(at).counts.begin(), device->stage(at).counts.end(), 0);
   if (scales_ != nullptr && !plan_.asynchronous) scales_->end_step();
 }
 

@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "backends/cpu/cpu_run.h"
@@ -219,6 +220,27 @@ class CpuExecution final : public Execution {
   StepFacts step_facts(const StageState&, std::size_t set) const;
   template <class F>
   void each_part(DeviceState&, std::size_t place, std::size_t set, F&&);
+  template <class F>
+  void each_part_of(DeviceState&, std::size_t place, std::size_t set, std::size_t layer, F&&);
+  void prepare_together();
+  void apply(ParameterPart&, const StepFacts&, std::size_t norm) const;
+  // Which of a layer's elements a device updates.
+  PartRange updated_range(const PlacedLayer&, int peer) const;
+  int bytes_of_slot() const { return is_pure_bf16(weight_update_) ? 2 : 4; }
+  // Where a layer begins among the gradients that updates take, and how they are divided.
+  struct GradientPlace {
+    std::int64_t at, share, shards;
+  };
+  GradientPlace gradient_place(const PlacedLayer&) const;
+
+  // Defined in cpu_host.cpp.
+  bool updates_on_host() const { return plan_.workload.layout.host_optimizer; }
+  void hold_on_host(DeviceState&, std::size_t place);
+  void fill_host_weights();
+  void work_with_host(const At&);
+  void copy_gradients(const At&);
+  void copy_weights(DeviceState&, std::size_t place, std::size_t layer, bool up);
+  void update_on_host(const At&);
 
   // By stream, and behind the streams by device for what is done between repetitions: the groups
   // whose members are of several processes, by kind and first member.

@@ -8,6 +8,7 @@
 #include "backends/cpu/kernels/ops/vocab_loss.h"
 #include "core/base/error.h"
 #include "core/model/ops.h"
+#include "core/program/offloaded.h"
 
 namespace trainyard {
 namespace {
@@ -74,6 +75,8 @@ void CpuExecution::end(InstructionId id, int peer) {
   const At a = at(id, peer);
   try {
     take_all(a, true);
+    if (a.task.kind == TaskKind::HostCopy && host_cargo(a.task) == HostCargo::ActivationsUp)
+      a.device.leave_host(a.place, a.microbatch);
     if (a.task.group == Group::Expert && a.task.kind == TaskKind::Collective) receive_copies(a);
     if (a.task.list == BodyList::Forward || a.task.list == BodyList::Backward) {
       const OpRun& op = op_of(a);
@@ -101,7 +104,8 @@ void CpuExecution::end(InstructionId id, int peer) {
       --a.device.stage(a.place).reads_left[static_cast<std::size_t>(a.instruction.weights)];
     release_all(a, true);
     const bool backward = a.task.phase != Phase::Forward && a.task.phase != Phase::Update;
-    if (backward && a.task.kind != TaskKind::Receive && a.device.in_flight(a.place, a.microbatch) &&
+    const bool ends = a.task.kind != TaskKind::Receive && !is_host(a.task.kind);
+    if (backward && ends && a.device.in_flight(a.place, a.microbatch) &&
         a.device.flight(a.place, a.microbatch).held == 0)
       a.device.land(a.place, a.microbatch);
   } catch (Error& error) {

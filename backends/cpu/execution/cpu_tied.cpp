@@ -74,15 +74,14 @@ void CpuExecution::each_gradient_part(const TiedTensor& t, int peer, F&& f) {
   const StagePlacement& place = plan_.places[t.place];
   const PlacedLayer& layer = place.layers[t.layer];
   const PlacedParameter& p = layer.parameters[t.parameter];
-  const Layout& layout = plan_.workload.layout;
+  const GradientPlace held = gradient_place(layer);
   std::int64_t rank = 0;
   for (int member : plan_.members(state_group(), peer)) {
     const std::int64_t first = rank++ * layer.optimizer_share, begin = std::max(p.offset, first),
                        end = std::min(p.offset + p.elements, first + layer.optimizer_share);
     if (begin < end && here(place.device, member))
-      f(state(place.device, member).stage(t.place),
-        layer.gradients_at + begin - (layout.gradient_shards > 1 ? first : 0), begin - p.offset,
-        end - begin);
+      f(state(place.device, member).stage(t.place), held.at + begin - (held.shards > 1 ? first : 0),
+        begin - p.offset, end - begin);
   }
 }
 
@@ -94,7 +93,7 @@ std::vector<float> CpuExecution::gradient_sum(const TiedTensor& t, int peer) {
   each_gradient_part(
       t, peer, [&](StageState& stage, std::int64_t at, std::int64_t first, std::int64_t count) {
         part.resize(static_cast<std::size_t>(count));
-        for (const Allocation& set : stage.gradients) {
+        for (const Allocation& set : stage.to_update()) {
           read_all(first_element(set, at, type), type, part);
           for (std::size_t i = 0; i < part.size(); ++i)
             sum[static_cast<std::size_t>(first) + i] += part[i];
@@ -117,7 +116,7 @@ void CpuExecution::set_gradient(const TiedTensor& t, int peer, const std::vector
   each_gradient_part(
       t, peer, [&](StageState& stage, std::int64_t at, std::int64_t first, std::int64_t count) {
         std::vector<float> part(own.begin() + first, own.begin() + first + count);
-        for (const Allocation& set : stage.gradients) {
+        for (const Allocation& set : stage.to_update()) {
           write_all(part, first_element(set, at, type), type);
           std::fill(part.begin(), part.end(), 0.0f);  // the first set holds the sum
         }

@@ -50,7 +50,7 @@ void CpuExecution::sum_partial_gradient(std::size_t at, const std::vector<int>& 
     if (std::find(members.begin(), members.end(), group[r]) == members.end()) continue;
     sizes[r] = bytes;
     if (!here(device, group[r])) continue;
-    std::byte* const held = element_of_size(state(device, group[r]).stage(at).gradients[0].data,
+    std::byte* const held = element_of_size(state(device, group[r]).stage(at).to_update()[0].data,
                                             first, static_cast<std::size_t>(bytes_of(type)));
     from[r] = held;
     outs.push_back(held);
@@ -70,18 +70,18 @@ void CpuExecution::sum_partial_gradient(std::size_t at, const std::vector<int>& 
 // Under sequence parallelism, norms have seen only their rank's tokens; keys and values that
 // several ranks share have seen only their rank's queries. Their gradients are summed here.
 void CpuExecution::sum_partial_gradients() {
-  const Layout& layout = plan_.workload.layout;
   for (std::size_t at = 0; at < plan_.places.size(); ++at) {
     const StagePlacement& place = plan_.places[at];
     for (int data = 0; data < plan_.peers.dp; ++data)
-      for (const PlacedLayer& layer : place.layers)
+      for (const PlacedLayer& layer : place.layers) {
+        const GradientPlace held = gradient_place(layer);
         for (const PlacedParameter& p : layer.parameters) {
           if (!p.partial || p.owner >= 0) continue;
           std::int64_t begin = p.offset, end = p.offset + p.elements, shift = 0;
-          if (layout.gradient_shards > 1) {
-            const std::int64_t from = data % layout.gradient_shards * layer.gradient_share;
+          if (held.shards > 1) {
+            const std::int64_t from = data % held.shards * held.share;
             begin = std::max(begin, from);
-            end = std::min(end, from + layer.gradient_share);
+            end = std::min(end, from + held.share);
             shift = from;
           }
           if (begin >= end) continue;
@@ -90,9 +90,10 @@ void CpuExecution::sum_partial_gradients() {
             for (int t = 0; t < plan_.peers.tp; ++t)
               if (part_of_rank(p.parts, t, plan_.peers.tp) == own)
                 members.push_back(data * plan_.peers.tp + t);
-            sum_partial_gradient(at, members, layer.gradients_at + begin - shift, end - begin);
+            sum_partial_gradient(at, members, held.at + begin - shift, end - begin);
           }
         }
+      }
   }
 }
 
@@ -174,12 +175,36 @@ void CpuExecution::prepare_updates() {
       }
 }
 
+PartRange CpuExecution::updated_range(const PlacedLayer& layer, int peer) const {
+  const std::int64_t shards = plan_.workload.layout.optimizer_shards;
+  if (shards == 1) return {0, layer.elements};
+  const std::int64_t first =
+      std::min(layer.elements, plan_.peers.data_rank(peer) % shards * layer.optimizer_share);
+  return {first, std::min(layer.optimizer_share, layer.elements - first)};
+}
+
+CpuExecution::GradientPlace CpuExecution::gradient_place(const PlacedLayer& layer) const {
+  const Layout& layout = plan_.workload.layout;
+  if (updates_on_host())
+    return {layer.optimizer_at, layer.optimizer_share, layout.optimizer_shards};
+  return {layer.gradients_at, layer.gradient_share, layout.gradient_shards};
+}
+
+void CpuExecution::prepare_together() {
+  if (!together_) return;
+  const std::scoped_lock lock(mutex_);
+  prepare_updates();
+}
+
+void CpuExecution::apply(ParameterPart& part, const StepFacts& facts, std::size_t norm) const {
+  TensorNorms norms = norms_[norm];
+  if (rule_->needs_norms() && !together_) norms = rule_->norms(part, facts);
+  rule_->apply(part, facts, norms);
+}
+
 void CpuExecution::update(const At& a) {
   const FlushSubnormals flush;  // the velocity of a weight without gradients fades to such numbers
-  if (together_) {
-    const std::scoped_lock lock(mutex_);
-    prepare_updates();
-  }
+  prepare_together();
   const StagePlacement& place = plan_.places[a.place];
   StageState& stage = a.device.stage(a.place);
   const std::size_t sets = stage.gradients.size();
@@ -213,9 +238,7 @@ void CpuExecution::update(const At& a) {
     each_part(a.device, a.place, set, [&](ParameterPart& part, std::size_t norm) {
       if (beside != nullptr)
         part.updated = beside + (static_cast<std::byte*>(part.weights) - stage.weights[0].data);
-      TensorNorms norms = norms_[norm];
-      if (rule_->needs_norms() && !together_) norms = rule_->norms(part, facts);
-      rule_->apply(part, facts, norms);
+      apply(part, facts, norm);
     });
   }
   if (beside != nullptr) a.device.exchange(stage.weights[0], older->weights);

@@ -21,6 +21,9 @@ DeviceState::DeviceState(const RunPlan& plan, DeviceId device, int peer, Bytes l
       device_(device),
       peer_(peer),
       arena_(plan.program, device, device_name(device, peer, plan.peers.count()), limit),
+      // Loads of experts are planned to be equal, and may be larger.
+      host_("the host of " + device_name(device, peer, plan.peers.count()),
+            plan.peers.ep > 1 ? Bytes{} : plan.host),
       stages_(plan.places.size()) {
   for (std::size_t at = 0; at < stages_.size(); ++at) {
     if (plan.places[at].device != device) continue;
@@ -221,6 +224,15 @@ void DeviceState::take(std::size_t place, std::int32_t microbatch, const Task& t
     return;
   }
   Allocation& into = slot(place, microbatch, task, buffer, true);
+  if (task.kind == TaskKind::HostCopy) {
+    Flight& f = flight(place, microbatch);
+    const auto left = std::find_if(f.left.begin(), f.left.end(),
+                                   [&](const auto& one) { return one.first == id; });
+    if (left == f.left.end()) refuse("activations come back that have not left");
+    into = arena_.allocate(id, microbatch, left->second);
+    ++f.held;
+    return;
+  }
   if (buffer.layer >= 0 && buffer.holds != Holds::Message &&
       adopt_arrived(place, microbatch, id, into))
     return;
@@ -277,8 +289,46 @@ void DeviceState::give_back(std::size_t place, std::int32_t microbatch, const Ta
   arena_.release(held);
   Flight& f = flight(place, microbatch);
   --f.held;
-  if (buffer.holds == Holds::Saved)
+  if (buffer.holds == Holds::Saved && task.kind != TaskKind::HostCopy)
     f.layers[plan_.layer_of(buffer.layer)].narrow[static_cast<std::size_t>(buffer.item)] = {};
+}
+
+void DeviceState::copy_to_host(std::size_t place, std::int32_t microbatch, const Task& task) {
+  Flight& f = flight(place, microbatch);
+  Bytes sum{};
+  std::vector<const std::byte*> from;
+  f.left.clear();
+  for (std::uint32_t e = task.first_effect; e < task.first_effect + task.effects; ++e) {
+    const BufferId id = plan_.program.effects[e].buffer;
+    const Buffer& buffer = plan_.program.buffers[id.value];
+    if (buffer.bytes.value == 0) continue;
+    const Allocation& held = slot(place, microbatch, task, buffer, false);
+    if (!held || held.buffer != id) refuse("activations leave that are not there");
+    f.left.emplace_back(id, held.bytes);
+    from.push_back(held.data);
+    sum += held.bytes;
+  }
+  f.away = host_.take(sum);
+  std::byte* into = f.away;
+  for (std::size_t i = 0; i < from.size(); ++i)
+    into = std::copy_n(from[i], f.left[i].second.value, into);
+}
+
+void DeviceState::copy_from_host(std::size_t place, std::int32_t microbatch) {
+  Flight& f = flight(place, microbatch);
+  const std::byte* from = f.away;
+  for (const auto& [id, bytes] : f.left) {
+    const Buffer& buffer = plan_.program.buffers[id.value];
+    LayerFlight& layer = f.layers[plan_.layer_of(buffer.layer)];
+    std::copy_n(from, bytes.value, layer.saved[static_cast<std::size_t>(buffer.item)].data);
+    from += bytes.value;
+  }
+}
+
+void DeviceState::leave_host(std::size_t place, std::int32_t microbatch) {
+  Flight& f = flight(place, microbatch);
+  host_.give_back(std::exchange(f.away, nullptr));
+  f.left.clear();
 }
 
 void DeviceState::exchange(Allocation& a, Allocation& b) {

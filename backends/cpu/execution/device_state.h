@@ -6,11 +6,13 @@
 #include <array>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "backends/cpu/execution/run_plan.h"
 #include "backends/cpu/kernels/kernel.h"
 #include "backends/cpu/memory/arena.h"
+#include "backends/cpu/memory/host_arena.h"
 
 namespace trainyard {
 
@@ -53,6 +55,9 @@ struct Flight {
   Allocation side;
   int version = 0;  // version of the weights that its forward read
   int held = 0;     // number of allocations
+  // What waits on the host, one buffer behind the other; null: nothing does.
+  std::byte* away = nullptr;
+  std::vector<std::pair<BufferId, Bytes>> left;
   // Statistics of a loss over a divided vocabulary, on their way to all ranks.
   std::vector<float> statistics;
 };
@@ -60,7 +65,13 @@ struct Flight {
 /// The weights, gradients and optimizer state of a whole stage.
 struct StageState {
   std::vector<Allocation> weights, gradients, optimizer;  // by wave, if each has its own
-  Allocation gathered;                                    // full weights, if they stay
+  // Where the host updates (offload), what it has of them: the part that this device updates, as
+  // optimizer state lies, which is on the host too.
+  std::vector<Allocation> host_weights, host_gradients;
+  // Where weights are rounded from a master copy: those on their way up. The ledger has them not,
+  // because a host rounds them as it copies them.
+  std::vector<std::byte> host_cast;
+  Allocation gathered;  // full weights, if they stay
   std::vector<Allocation> other;
   struct Older {
     Allocation weights;
@@ -78,6 +89,10 @@ struct StageState {
   std::vector<std::unique_ptr<Flight>> spare;
   std::int64_t updates = 0;            // number since the start of the run
   std::vector<std::int64_t> averaged;  // by wave: the cycle in which it last took the mean
+  /// The gradients that updates take.
+  std::vector<Allocation>& to_update() {
+    return host_gradients.empty() ? gradients : host_gradients;
+  }
 };
 
 class DeviceState {
@@ -89,6 +104,8 @@ class DeviceState {
   int peer() const { return peer_; }
   Arena& arena() { return arena_; }
   const Arena& arena() const { return arena_; }
+  HostArena& host() { return host_; }
+  const HostArena& host() const { return host_; }
 
   /// The stage at a place that this device holds.
   StageState& stage(std::size_t place) { return stages_[place]; }
@@ -102,6 +119,13 @@ class DeviceState {
   /// data that has arrived for it is renamed, not copied.
   void take(std::size_t place, std::int32_t microbatch, const Task&, BufferId);
   void give_back(std::size_t place, std::int32_t microbatch, const Task&, BufferId);
+
+  /// Copies to the host what the task is going to release.
+  void copy_to_host(std::size_t place, std::int32_t microbatch, const Task&);
+  /// Copies back from the host into what the task has allocated; leave_host() then ends its copy
+  /// there.
+  void copy_from_host(std::size_t place, std::int32_t microbatch);
+  void leave_host(std::size_t place, std::int32_t microbatch);
 
   /// Gives the place of copies of tokens room for `bytes`, or for what is planned if that is more.
   /// Makes the allocation at least that large; the numbers in it are lost.
@@ -130,6 +154,7 @@ class DeviceState {
   DeviceId device_;
   int peer_;
   Arena arena_;
+  HostArena host_;
   std::vector<StageState> stages_;  // by place; empty if another device holds it
 };
 

@@ -83,7 +83,9 @@ class Driver {
 
 /// A driver that runs as fast as possible: one thread per device (at most `threads` at once; 0 =
 /// all cores), with streams as chains of tasks, timed by the steady clock. link_bytes_per_second >
-/// 0 slows exchanges down to that rate.
-std::unique_ptr<Driver> wall_clock_driver(int threads, double link_bytes_per_second);
+/// 0 slows exchanges between devices down to that rate, and host_bytes_per_second > 0 those of each
+/// device with its host, in each direction.
+std::unique_ptr<Driver> wall_clock_driver(int threads, double link_bytes_per_second,
+                                          double host_bytes_per_second = 0);
 
 }  // namespace trainyard

@@ -11,7 +11,8 @@ namespace {
 std::map<std::int32_t, std::vector<std::uint32_t>> updates_by_step(const Program& p) {
   const auto is_update = [&](std::uint32_t i) {
     const Task& task = p.task(InstructionId{i});
-    return task.kind == TaskKind::Compute && task.phase == Phase::Update;
+    const bool works = task.kind == TaskKind::Compute || task.kind == TaskKind::HostUpdate;
+    return works && task.phase == Phase::Update;
   };
   std::int32_t most = 0;
   const auto count = static_cast<std::uint32_t>(p.instructions.size());

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "backends/stage_place.h"
+#include "core/lowering/host_memory.h"
 #include "core/model/reference.h"
 
 namespace trainyard {
@@ -59,6 +61,7 @@ RunPlan::RunPlan(const Workload& w, const Program& p) : workload(w), program(p) 
   for (const Stream& stream : p.streams)
     std::fill_n(devices_.begin() + stream.first, stream.count, stream.device.value);
   asynchronous = has_updates(order(w, schedule_shape(w)));
+  if (const std::optional<HostMemory> held = host_memory(w)) host = held->device;
   add_places();
   find_shared();
   find_buffers();

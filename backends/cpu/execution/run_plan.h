@@ -100,6 +100,7 @@ class RunPlan {
   bool asynchronous = false;
   std::vector<LayerLayout> layouts;  // by body
   std::vector<StagePlacement> places;
+  Bytes host{};  // the most that the host holds for one device
 
   std::size_t place_of(StageId, DeviceId, std::int16_t wave) const;
   DeviceId device_of(InstructionId id) const { return {devices_[id.value]}; }

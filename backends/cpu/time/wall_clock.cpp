@@ -20,6 +20,7 @@
 #include "backends/cpu/time/slow_links.h"
 #include "backends/cpu/time/strand.h"
 #include "backends/deadlock.h"
+#include "core/program/offloaded.h"
 
 namespace trainyard {
 namespace {
@@ -33,8 +34,11 @@ int cores() { return tbb::this_task_arena::max_concurrency(); }
 // data and hands all of them in again, to end.
 class WallClockDriver final : public Driver {
  public:
-  WallClockDriver(int threads, double link_bytes_per_second)
-      : threads_(threads > 0 ? threads : cores()), links_(link_bytes_per_second) {
+  WallClockDriver(int threads, double link_bytes_per_second, double host_bytes_per_second)
+      : threads_(threads > 0 ? threads : cores()),
+        links_(link_bytes_per_second),
+        to_host_(host_bytes_per_second),
+        from_host_(host_bytes_per_second) {
     if (threads_ > cores())
       more_.emplace(tbb::global_control::max_allowed_parallelism,
                     static_cast<std::size_t>(threads_));
@@ -85,7 +89,7 @@ class WallClockDriver final : public Driver {
       if (workers_ > 1) arena_.emplace(workers_);
       const bool delays = std::any_of(program_->streams.begin(), program_->streams.end(),
                                       [](const Stream& s) { return s.delay.count() > 0; });
-      if (workers_ > 1 && (links_.slow() || delays)) alarms_.start();
+      if (workers_ > 1 && (links_.slow() || to_host_.slow() || delays)) alarms_.start();
       run_start_ = std::chrono::steady_clock::now();
     }
     for (std::uint32_t node = 0, at = 0; node < graph_->instructions(); ++node)
@@ -96,7 +100,7 @@ class WallClockDriver final : public Driver {
         states_[at].here = states_[at].ended = false;
       }
     for (std::size_t g = 0; g < gates_.size(); ++g) gates_[g] = gate_waits_[g];
-    links_.reset(strands_.size());
+    for (SlowLinks* links : {&links_, &to_host_, &from_host_}) links->reset(strands_.size());
     execution_ = &execution;
     stop_ = std::move(stop);
     failed_ = false;
@@ -347,12 +351,21 @@ class WallClockDriver final : public Driver {
                                      hand_in_all(kNobody);
                                    }});
     release_readers(holder);
-    if (!links_.slow()) return hand_in_all(holder);
+    const Task& task = program_->task(group.leader);
+    SlowLinks* const links = links_of(task);
+    if (links == nullptr || !links->slow()) return hand_in_all(holder);
     // The transfer uses the sender's port.
-    const Instant over = links_.reserve(device_of(group.first()), program_->task(group.leader),
+    const Instant over = links->reserve(device_of(group.first()), task,
                                         static_cast<std::int64_t>(group.members.size()), from);
     if (over <= now()) return hand_in_all(holder);
     later(start_ + over, [hand_in_all] { hand_in_all(kNobody); });
+  }
+
+  // The links that an exchange uses; null if none.
+  SlowLinks* links_of(const Task& task) {
+    if (task.kind == TaskKind::HostUpdate) return nullptr;
+    if (task.kind != TaskKind::HostCopy) return &links_;
+    return goes_up(host_cargo(task)) ? &from_host_ : &to_host_;
   }
 
   void later(SteadyTime at, std::function<void()> what) {
@@ -432,7 +445,7 @@ class WallClockDriver final : public Driver {
   std::optional<LiveReport> live_;
   std::stop_token stop_;
   SteadyTime start_{};
-  SlowLinks links_;
+  SlowLinks links_, to_host_, from_host_;
   std::vector<State> states_;
   std::vector<std::uint32_t> work_links_;
   std::vector<Strand> strands_;  // by device and peer
@@ -456,8 +469,9 @@ class WallClockDriver final : public Driver {
 
 }  // namespace
 
-std::unique_ptr<Driver> wall_clock_driver(int threads, double link_bytes_per_second) {
-  return std::make_unique<WallClockDriver>(threads, link_bytes_per_second);
+std::unique_ptr<Driver> wall_clock_driver(int threads, double link_bytes_per_second,
+                                          double host_bytes_per_second) {
+  return std::make_unique<WallClockDriver>(threads, link_bytes_per_second, host_bytes_per_second);
 }
 
 }  // namespace trainyard

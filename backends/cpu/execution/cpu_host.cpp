@@ -1,0 +1,95 @@
+// Implements what devices leave with their hosts: activations between forward and backward, and
+// updates, from gradients that go down to weights that come up.
+#include <cstring>
+
+#include "backends/cpu/execution/updated_parts.h"
+#include "backends/cpu/kernels/flush_subnormals.h"
+#include "core/program/offloaded.h"
+
+namespace trainyard {
+
+void CpuExecution::hold_on_host(DeviceState& device, std::size_t at) {
+  const StagePlacement& place = plan_.places[at];
+  const Precision& precision = plan_.workload.layout.precision;
+  StageState& stage = device.stage(at);
+  const auto hold = [&](int each) {
+    Allocation held{nullptr, Bytes{place.optimizer * each}, {}, -1};
+    if (held.bytes.value == 0) return held;
+    held.data = device.host().take(held.bytes);
+    std::memset(held.data, 0, static_cast<std::size_t>(held.bytes.value));
+    return held;
+  };
+  const bool master = weight_update_ == WeightUpdate::Master;
+  const auto slots = static_cast<int>(rule_->slots().size());
+  stage.optimizer = {hold((master ? 4 : 0) + slots * bytes_of_slot())};
+  stage.host_gradients = {hold(bytes_of(precision.gradient))};
+  if (!master) {
+    stage.host_weights = {hold(bytes_of(precision.parameter))};
+    return;
+  }
+  const Bytes bytes{place.optimizer * bytes_of(precision.parameter)};
+  stage.host_cast.resize(static_cast<std::size_t>(bytes.value));
+  stage.host_weights = {{stage.host_cast.data(), bytes, {}, -1}};
+}
+
+// The host begins with the weights of the device, initial or resumed.
+void CpuExecution::fill_host_weights() {
+  for (std::unique_ptr<DeviceState>& device : devices_)
+    for (std::size_t at = 0; device != nullptr && at < plan_.places.size(); ++at)
+      for (std::size_t l = 0; l < plan_.places[at].layers.size(); ++l)
+        if (plan_.places[at].device == device->device()) copy_weights(*device, at, l, false);
+}
+
+void CpuExecution::work_with_host(const At& a) {
+  if (a.task.kind == TaskKind::HostUpdate) return update_on_host(a);
+  switch (host_cargo(a.task)) {
+    case HostCargo::ActivationsDown:
+      return a.device.copy_to_host(a.place, a.microbatch, a.task);
+    case HostCargo::ActivationsUp:
+      return a.device.copy_from_host(a.place, a.microbatch);
+    case HostCargo::Gradients:
+      return copy_gradients(a);
+    case HostCargo::Weights:
+      return copy_weights(a.device, a.place, plan_.layer_of(a.task.layer), true);
+  }
+}
+
+// The device begins to sum the next step's gradients from 0.
+void CpuExecution::copy_gradients(const At& a) {
+  const PlacedLayer& layer = plan_.places[a.place].layers[plan_.layer_of(a.task.layer)];
+  const Layout& layout = plan_.workload.layout;
+  const auto each = static_cast<std::size_t>(bytes_of(layout.precision.gradient));
+  const PartRange updated = updated_range(layer, a.peer);
+  StageState& stage = a.device.stage(a.place);
+  std::byte* const own = element_at(stage.gradients[0].data, layer.gradients_at, each);
+  if (updated.count > 0)
+    std::memcpy(element_at(stage.host_gradients[0].data, layer.optimizer_at, each),
+                element_at(own, layout.gradient_shards > 1 ? 0 : updated.first, each),
+                static_cast<std::size_t>(updated.count) * each);
+  std::memset(own, 0, static_cast<std::size_t>(layer.gradient_share) * each);
+}
+
+void CpuExecution::copy_weights(DeviceState& device, std::size_t at, std::size_t l, bool up) {
+  const PlacedLayer& layer = plan_.places[at].layers[l];
+  const Layout& layout = plan_.workload.layout;
+  const auto each = static_cast<std::size_t>(bytes_of(layout.precision.parameter));
+  const PartRange updated = updated_range(layer, device.peer());
+  if (updated.count <= 0) return;
+  StageState& stage = device.stage(at);
+  const std::int64_t first = layout.weight_shards > 1 ? 0 : updated.first;
+  std::byte* const here = element_at(stage.weights[0].data, layer.weights_at + first, each);
+  std::byte* const there = element_at(stage.host_weights[0].data, layer.optimizer_at, each);
+  std::memcpy(up ? here : there, up ? there : here, static_cast<std::size_t>(updated.count) * each);
+}
+
+void CpuExecution::update_on_host(const At& a) {
+  const FlushSubnormals flush;
+  prepare_together();
+  if (skip_) return;
+  StepFacts facts = step_facts(a.device.stage(a.place), 0);
+  facts.gradient_scale *= clip_;
+  each_part_of(a.device, a.place, 0, plan_.layer_of(a.task.layer),
+               [&](ParameterPart& part, std::size_t norm) { apply(part, facts, norm); });
+}
+
+}  // namespace trainyard
