@@ -294,7 +294,7 @@ void CpuExecution::end_repetition(int) {
     if (scales_ != nullptr) scales_->see_all(*processes());
   }
   updates_ += plan_.asynchronous ? plan_.program.steps : 1;
-  // Devices that update have counted from 0 since.
+  // A device that updates counts from 0 itself; where its host updates, this is done here.
   for (std::unique_ptr<DeviceState>& device : devices_)
     for (std::size_t at = 0; updates_on_host() && device && at < plan_.places.size(); ++at)
       std::fill(device->stage(at).counts.begin(), device->stage(at).counts.end(), 0);
