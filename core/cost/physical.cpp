@@ -186,12 +186,13 @@ class Physical final : public CostModel {
 
  public:
   Physical(const SettledSoftware& software, const Parameters& p, const Device* device)
-      : software_(software), p_(p) {
+      : software_(software),
+        p_(p),
+        age_(std::exp(-p_[P::RoutedRelease] * software_.years)),
+        host_age_(std::exp(-p_[P::HostRelease] * software_.years)) {
     if (device == nullptr) return;
     device_ = device->id, rates_ = rates_of(*device, software_, p_);
     links_ = link_terms(*device, p_);
-    age_ = std::exp(-p_[P::RoutedRelease] * software_.years);
-    host_age_ = std::exp(-p_[P::HostRelease] * software_.years);
   }
 
   std::string_view name() const override { return "physical"; }
@@ -375,8 +376,8 @@ class Physical final : public CostModel {
 
   SettledSoftware software_;
   Parameters p_;
+  double age_, host_age_;  // what a layer's routing takes, of the usual release's
   std::string device_;
-  double age_ = 1, host_age_ = 1;  // what a layer's routing takes, of the usual release's
   Rates rates_;
   LinkTerms links_;
 };

@@ -58,6 +58,8 @@ std::vector<Open> left_open(const Scenario& s, const Given& given) {
     open.push_back({"kernels", std::string(to_string(settled.kernels)),
                     settled.kernels == KernelClass::Eager ? "compiled" : "eager",
                     plan.software.framework.empty() ? "framework and kernels" : "kernels"});
+  if (plan.software.release.empty() && active_parameters(s.model) < parameters(s.model))
+    open.push_back({"release", std::string(kUsualRelease), "2026-08", "release of the framework"});
   return open;
 }
 

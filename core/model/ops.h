@@ -35,7 +35,7 @@ const Op& convolution();    // inputs x, weight[, bias]; attributes stride, padd
 const Op& batch_norm();
 const Op& pooling();  // attributes kernel, stride, padding, average
 const Op& router();   // inputs x, weight[, bias]: scores of experts; attributes top_k, and groups
-                     // and chosen_groups where a token's experts are in so many groups at most
+                      // and chosen_groups where a token's experts are in so many groups at most
 const Op& routed_matmul();  // inputs copies, weight [experts, in, out]; multiplies each copy by its
                             // expert's weight; attribute top_k
 const Op& dispatch();  // inputs x, scores; makes a copy [.., top_k, width] of each token for each

@@ -83,7 +83,7 @@ double of_aligned(const CostModel& model, const Device& on, Work odd, Work even)
 
 TEST(Physical, WidthsThatAreNoMultipleOfEightAreSlowWhereModulesRunAsWritten) {
   const Device& h100 = device("h100-sxm");
-  const auto eager = physical_cost_model(settle({"fsdp", "eager", ""}, h100));
+  const auto eager = physical_cost_model(settle({"fsdp", "eager", "", "", ""}, h100));
   // 1,000 times as wide as the difference, so that the difference itself is below 0.2 %.
   const Work whole = linear(8192, 16384, 8192);
   EXPECT_NEAR(of_aligned(*eager, h100, linear(8192, 16383, 8192), whole), 6, 0.02);
@@ -99,7 +99,7 @@ TEST(Physical, WidthsThatAreNoMultipleOfEightAreSlowWhereModulesRunAsWritten) {
                          linear(8192, 16384, 8192, DType::F32)),
               1, 0.01);
   for (const char* pads : {"compiled", "fused"}) {
-    const auto model = physical_cost_model(settle({"", pads, ""}, h100));
+    const auto model = physical_cost_model(settle({"", pads, "", "", ""}, h100));
     EXPECT_NEAR(of_aligned(*model, h100, linear(8192, 16383, 8192), whole), 1, 0.01) << pads;
   }
 }
@@ -126,7 +126,7 @@ TEST(Physical, AFormatWithoutAPeakIsRefusedInWords) {
 TEST(Physical, TheHostIsWhatManySmallKernelsWaitFor) {
   const Parameters p;
   Cluster one = parse_cluster("a100-sxm-80:1");
-  const auto model = physical_cost_model(settle({"megatron", "", ""}, one.device), p);
+  const auto model = physical_cost_model(settle({"megatron", "", "", "", ""}, one.device), p);
   const WorkCount small{linear(16, 16, 16), 1000, Pass::Forward, false};
   const double host = 1000 * p[Parameter::HostOp] * 1e-6;
   const Duration time = model->phase({&small, 1}, false, one);
@@ -134,6 +134,57 @@ TEST(Physical, TheHostIsWhatManySmallKernelsWaitFor) {
   const WorkCount large{linear(16384, 16384, 16384), 10, Pass::Forward, false};
   EXPECT_NEAR(to_seconds(model->phase({&large, 1}, false, one)),
               10 * to_seconds(model->compute(large.work, one.device)), 1e-4);
+}
+
+Work grouped(std::int64_t tokens, std::int64_t width, std::int64_t inner, std::int64_t experts) {
+  Work work = linear(tokens, width, inner);
+  work.count = experts;
+  work.flops = work.flops * static_cast<double>(experts);
+  work.kernel = kernel_of(routed_matmul(), Pass::Forward);
+  return work;
+}
+
+// The shortest of tokens, width and inner length decides, and wide experts are nearly as fast as
+// one dense product.
+TEST(Physical, GroupedProductsAreAsFastAsTheirShortestSide) {
+  const Parameters p;
+  const Device& h100 = device("h100-sxm");
+  const auto model = physical_cost_model(settle({}, h100), p);
+  const double half = p[Parameter::GroupedProduct], gap = p[Parameter::KernelGap] * 1e-6;
+  const auto share = [&](std::int64_t tokens, std::int64_t width, std::int64_t inner) {
+    Work dense = grouped(tokens, width, inner, 8);
+    dense.kernel = kernel_of(matmul(), Pass::Forward);
+    return (to_seconds(model->compute(dense, h100)) - gap) /
+           (to_seconds(model->compute(grouped(tokens, width, inner, 8), h100)) - gap);
+  };
+  EXPECT_NEAR(share(4096, 768, 2048), 768 / (768 + half), 1e-4);
+  EXPECT_NEAR(share(512, 4096, 4096), 512 / (512 + half), 1e-4);
+  EXPECT_NEAR(share(8192, 8192, 6144), 6144 / (6144 + half), 1e-4);
+}
+
+TEST(Physical, ALaterReleaseRoutesFasterAndGraphsFreeTheHost) {
+  const Cluster one = parse_cluster("h100-sxm:8");
+  Work tokens;
+  tokens.read = tokens.written = Bytes{1 << 20};
+  tokens.kernel = kernel_of(dispatch(), Pass::Forward);
+  const WorkCount many{tokens, 100, Pass::Forward, false};
+  Software software{"megatron-core", "", "", "", ""};
+  const auto time = [&] {
+    return physical_cost_model(settle(software, one.device))->phase({&many, 1}, false, one);
+  };
+  const Duration usual = time();
+  software.release = "2026-06";
+  const Duration later = time();
+  EXPECT_LT(later, usual);
+  software.release = "2025-04";
+  EXPECT_GT(time(), usual);
+  // The host needs a quarter of a layer's share at each of the hundred, and its own time to issue.
+  const Parameters p;
+  software.release.clear();
+  const double host = 100 * (p[Parameter::HostOp] + p[Parameter::HostRouted] / 4) * 1e-6;
+  EXPECT_NEAR(to_seconds(usual), host, 0.02 * host);
+  software.graphs = "on";
+  EXPECT_NEAR(to_seconds(time()), 100 * p[Parameter::HostRouted] / 4 * 1e-6, 0.02 * host);
 }
 
 TEST(Physical, OnceAStepIsPaidWithTheUpdateAndStragglersByNodes) {

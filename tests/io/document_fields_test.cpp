@@ -60,7 +60,7 @@ TEST(DocumentFields, OfAPlan) {
   plan.split.layers = {16, 8, 8, 16};
   plan.order = "d0/wave 0  0F0 0B0\nd0/wave 1 +5ns  0F1/1 0B1/1\n";
   plan.optimizer = "momentum";
-  plan.software = {"megatron-core", "fused", "cudnn"};
+  plan.software = {"megatron-core", "fused", "cudnn", "on", "2026-02"};
   plan.choices = {{"1f1b", {}}, {"zero", {{"stage", std::int64_t{1}}}}};
   // A plan that names its attention kernel has fused attention, which is the default.
   testing::is_in_all_three(plan_fields(), plan, "flash_attention");

@@ -48,6 +48,8 @@ TEST(PlanJson, AnyPlanRoundTripsToTheSameBytes) {
     plan.split.layers = *rc::gen::container<std::vector<int>>(rc::gen::inRange(0, 100));
     plan.flash_attention = *rc::gen::arbitrary<bool>();
     plan.software.framework = *rc::gen::element<std::string>("", "typical", "megatron-core");
+    plan.software.graphs = *rc::gen::element<std::string>("", "on", "off");
+    plan.software.release = *rc::gen::element<std::string>("", "2024-12", "2026-02");
     plan.software.kernels = *rc::gen::element<std::string>("", "eager", "compiled", "fused");
     if (plan.flash_attention)
       plan.software.attention = *rc::gen::element<std::string>("", "triton", "cudnn");

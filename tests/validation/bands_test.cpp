@@ -169,7 +169,7 @@ TEST(Bands, NearRowsThatWereNotHeldAreSaidAndWiden) {
   EXPECT_FALSE(near.validated);
   EXPECT_GT(near.stretch, 1);
   EXPECT_TRUE(far.validated);
-  EXPECT_EQ(far.stretch, 1);
+  EXPECT_LE(far.stretch, 1 + 1e-9);
 }
 
 // Uses the table that ships, as `validate --cross` does.
@@ -192,10 +192,10 @@ double share_held(RowKind kind) {
 TEST(ShippedBands, SayTheShareOfRowsOfTheirKindThatTheyHeld) {
   for (const RowKind kind : {RowKind::Dense, RowKind::Routed, RowKind::Memory})
     EXPECT_NEAR(validated_rows().check(kind).held, share_held(kind), 1e-9) << to_string(kind);
-  // Dense models and memory hold what they promise and are as wide as their rows ask.
+  // Dense models and memory hold what they promise and are no wider than their rows ask.
   for (const RowKind kind : {RowKind::Dense, RowKind::Memory}) {
     EXPECT_TRUE(validated_rows().check(kind).validated) << to_string(kind);
-    EXPECT_EQ(validated_rows().check(kind).stretch, 1) << to_string(kind);
+    EXPECT_LE(validated_rows().check(kind).stretch, 1 + 1e-9) << to_string(kind);
   }
   EXPECT_FALSE(validated_rows().check(RowKind::Routed).validated);
   EXPECT_GT(validated_rows().check(RowKind::Routed).stretch, 1);
@@ -283,9 +283,9 @@ TEST(Evidence, SaysTheSharesThatTheTableHas) {
   EXPECT_FALSE(outside) << dense;
   EXPECT_TRUE(says(dense, "within the range of measured runs")) << dense;
   EXPECT_TRUE(says(
-      dense, fmt::format("{:.0f} % of 524 rows of dense models", 100 * share_held(RowKind::Dense))))
+      dense, fmt::format("{:.0f} % of 607 rows of dense models", 100 * share_held(RowKind::Dense))))
       << dense;
-  EXPECT_TRUE(says(dense, fmt::format("of peaks {:.0f} % of 127 rows of memory",
+  EXPECT_TRUE(says(dense, fmt::format("of peaks {:.0f} % of 138 rows of memory",
                                       100 * share_held(RowKind::Memory))))
       << dense;
   const std::string routed =
@@ -294,10 +294,10 @@ TEST(Evidence, SaysTheSharesThatTheTableHas) {
                   &outside);
   EXPECT_TRUE(outside) << routed;
   EXPECT_FALSE(says(routed, "within the range")) << routed;
-  EXPECT_TRUE(says(routed, fmt::format("{:.0f} % of 31 rows of routed experts",
+  EXPECT_TRUE(says(routed, fmt::format("{:.0f} % of 61 rows of routed experts",
                                        100 * share_held(RowKind::Routed))))
       << routed;
-  EXPECT_TRUE(says(routed, "all of one source")) << routed;
+  EXPECT_FALSE(says(routed, "all of one source")) << routed;
 }
 
 // The sentence about releases of software, held against the published rows whose settings are alike

@@ -55,8 +55,10 @@ Routing routing_of(const Graph& graph) {
 // Returns how many of the places hold groups that a token has chosen: each place has some groups,
 // or each group some places.
 double open_places(std::int64_t places, const Routing& routing) {
-  if (places >= routing.groups)
-    return static_cast<double>(routing.chosen * (places / routing.groups));
+  if (places >= routing.groups) {
+    const std::int64_t of_a_group = places / routing.groups;
+    return static_cast<double>(routing.chosen * of_a_group);
+  }
   const std::int64_t each = routing.groups / places;
   double none = 1;  // the chance that no group of one place is chosen
   for (std::int64_t i = 0; i < each; ++i)

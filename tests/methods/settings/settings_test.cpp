@@ -50,6 +50,8 @@ const std::vector<Values> kFree = {
      {"typical", "megatron", "megatron-deepspeed", "megatron-core", "deepspeed", "fsdp",
       "torchtitan", "nanotron", "maxtext", "pytorch"}},
     {"kernels", {"eager", "compiled", "fused"}},
+    {"cuda-graphs", {"on", "off"}},
+    {"release", {"2024-12", "2026-02"}},
 };
 const std::vector<Values> kBound = {
     {"attention", {"triton", "flash-2", "cudnn"}},
@@ -80,7 +82,7 @@ TEST(Settings, AnAttentionKernelIsFusedAttention) {
   EXPECT_EQ(setting(plan, "attention"), "");
   apply_setting(plan, "attention-backend", "flash-2");
   EXPECT_TRUE(plan.flash_attention);
-  EXPECT_EQ(plan.software, (Software{"", "", "flash-2"}));
+  EXPECT_EQ(plan.software, (Software{"", "", "flash-2", "", ""}));
 }
 
 TEST(Settings, ReadBackWhatBelongsToAPrecision) {
