@@ -164,6 +164,10 @@ class DeepSpeedWriter {
       limits_.warn("plan#/software/framework",
                    fmt::format("the plan is priced as {} runs it", framework),
                    "framework=deepspeed");
+    if (plan_.software.graphs == "on")
+      limits_.warn("plan#/software/cuda-graphs",
+                   "it records no training, and the plan has its layers recorded",
+                   "cuda-graphs=off");
     limits_.warn(
         "model",
         fmt::format(

@@ -183,7 +183,8 @@ void tensor(const Scenario& s, bool sequence_parallel, MegatronWords& to, Limits
     limits.refuse(kOverlap, "--tp-comm-overlap needs sequence parallel", "sequence-parallel=on");
 }
 
-void software(const Scenario& s, Limits& limits) {
+void software(const Scenario& s, MegatronWords& to, Limits& limits) {
+  if (s.plan.software.graphs == "on") to.emplace_back("--enable-cuda-graph");
   const std::string& framework = s.plan.software.framework;
   const bool own = framework.empty() || framework == "typical" || framework == "megatron" ||
                    framework == "megatron-core";
@@ -312,7 +313,7 @@ MegatronWords megatron_parallelism(const Scenario& s, Limits& limits) {
   context(s, to, limits);
   expert_ranks(s, sequence_parallel, to, limits);
   rank_order(mesh, to, limits);
-  software(s, limits);
+  software(s, to, limits);
   attention_kernel(s, to, limits);
   return to;
 }

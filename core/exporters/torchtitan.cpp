@@ -437,6 +437,10 @@ class TorchtitanWriter {
   void software() {
     table("compile");
     raw("enable", compiled() ? "true" : "false");
+    if (plan_.software.graphs == "on")
+      limits_.warn("plan#/software/cuda-graphs",
+                   "it has no argument that records layers, and the plan has them recorded",
+                   "cuda-graphs=off");
     if (settle(plan_.software, s_.cluster.device).kernels == KernelClass::Fused)
       limits_.warn("plan#/software/kernels",
                    "the plan has kernels fused by hand; there they are eager, or a compiler's",

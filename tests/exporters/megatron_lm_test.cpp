@@ -386,6 +386,8 @@ TEST(MegatronLm, ModelsAreTheirArguments) {
   EXPECT_EQ(qwen.count("--disable-bias-linear") + qwen.count("--add-qkv-bias"), 2u);
   const auto moe = flags_of("deepseek-v3", "h100-sxm:512", {"ep=64", "tp=8"});
   EXPECT_EQ(moe.at("--moe-layer-freq"), "'([0]*3+[1]*58)'");
+  EXPECT_EQ(moe.at("--moe-router-num-groups"), "8");
+  EXPECT_EQ(moe.at("--moe-router-group-topk"), "4");
   EXPECT_EQ(moe.at("--kv-lora-rank"), "512");
   EXPECT_EQ(moe.at("--moe-shared-expert-intermediate-size"), "2048");
   EXPECT_EQ(moe.count("--group-query-attention"), 0u);
@@ -407,6 +409,19 @@ TEST(MegatronLm, WholeExpertsHaveATensorSizeOfOne) {
       flags_of("mixtral-8x7b", "h100-sxm:16",
                {"tp=2", "pp=2", "ep=2", "etp=1", "rank-order=tp-cp-ep-pp-dp", "global-batch=16"});
   EXPECT_EQ(inside.count("--use-tp-pp-dp-mapping"), 1u);
+}
+
+TEST(MegatronLm, ExpertsHaveTheirPlacesAndLayersTheirGraphs) {
+  const auto words = [](const Settings& settings) {
+    return flags_of("mixtral-8x7b", "h100-sxm:64", settings);
+  };
+  const auto plain = words({"ep=8"});
+  EXPECT_EQ(plain.count("--moe-expert-capacity-factor"), 0u);
+  EXPECT_EQ(plain.count("--enable-cuda-graph"), 0u);
+  const auto held = words({"ep=8", "expert-parallel.capacity=1.25", "cuda-graphs=on"});
+  EXPECT_EQ(held.at("--moe-expert-capacity-factor"), "1.25");
+  EXPECT_EQ(held.count("--moe-pad-expert-input-to-capacity"), 1u);
+  EXPECT_EQ(held.count("--enable-cuda-graph"), 1u);
 }
 
 TEST(MegatronLm, WarnsOfWhatIsLeftToBeDone) {

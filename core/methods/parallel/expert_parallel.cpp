@@ -101,7 +101,8 @@ void fill(Body& body, const Graph& graph, double factor) {
       Work& w = op.work;
       const bool product = w.kind == WorkKind::Product;
       std::int64_t& rows = op.pass == Pass::BackwardWeight ? w.k : w.m;
-      if (product) rows = std::llround(static_cast<double>(rows) * factor);
+      if (product)
+        rows = std::max<std::int64_t>(1, std::llround(static_cast<double>(rows) * factor));
       w.flops = w.flops * factor;
       w.read = times(w.read, factor), w.written = times(w.written, factor);
     }

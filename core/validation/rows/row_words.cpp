@@ -69,8 +69,7 @@ std::optional<double> stated(std::string_view list, std::string_view key) {
 }
 
 // Returns the month of a release that a row names as "release 25.09", "[25.09, table]" or
-// "@v25.05";
-// "" where it names none.
+// "@v25.05", and "" where it names none.
 std::string row_release(const MeasuredRow& row) {
   const auto digit = [](char c) { return c >= '0' && c <= '9'; };
   for (const auto& [text, before] :

@@ -69,6 +69,12 @@ TEST(ExpertLoad, ACapacityTakesItsPlaces) {
   EXPECT_LT(step_of(loaded("capacity", 1)), step_of(loaded("imbalance", 1)));
 }
 
+TEST(ExpertLoad, TheSmallestCapacityIsStillAPlace) {
+  const Workload w = loaded("capacity", 1e-6);
+  EXPECT_EQ(load_of(w).m, 1);
+  EXPECT_GT(step_of(w), 0);
+}
+
 RC_GTEST_PROP(ExpertLoadProperty, AFullerRankIsNeverFasterNorSmaller, ()) {
   const double less = 1 + *rc::gen::inRange(0, 300) / 100.0,
                more = less + *rc::gen::inRange(0, 300) / 100.0;
