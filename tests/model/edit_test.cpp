@@ -176,6 +176,13 @@ TEST(ModelEdit, ATableOfAnotherWidthIsSharedNoLonger) {
   EXPECT_EQ(write_model(read_model(write_model(after), "edited")), write_model(after));
 }
 
+// Copies of tokens have as many dimensions as an image, and are none.
+TEST(ModelEdit, AProductOfCopiesOfTokensIsNoConvolution) {
+  const Model after = with_building_block(zoo_model("mixtral-8x7b"), "linear", {1, 11});
+  EXPECT_EQ(write_model(read_model(write_model(after), "edited")), write_model(after));
+  EXPECT_EQ(after.blocks[1].graph.nodes[12].op->name, "matmul");
+}
+
 // After any sequence of edits, each step gives a model that can be written and read, or a sentence.
 TEST(ModelEdit, EveryEditGivesAModelOrASentence) {
   const char* names[] = {"llama-3-8b", "gpt2",      "resnet-18", "mixtral-8x7b",

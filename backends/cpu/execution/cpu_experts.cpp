@@ -164,7 +164,7 @@ void CpuExecution::receive_copies(const At& a) {
   Allocation& held =
       to.where == Operand::Where::Saved ? layer.saved[index] : layer.transients[index];
   a.device.make_room(held, Bytes{static_cast<std::int64_t>(layer.received.size())});
-  std::memcpy(held.data, layer.received.data(), layer.received.size());
+  std::copy(layer.received.begin(), layer.received.end(), held.data);
   layer.received.clear();
   a.device.load = std::max(a.device.load, static_cast<double>(layer.routing.held.size()) /
                                               static_cast<double>(layer.routing.chosen.size()));

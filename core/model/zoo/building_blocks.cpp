@@ -37,7 +37,8 @@ bool is_sequence(const Shape& shape) {
          (shape[0].axis == Axis::SequenceRegion || shape[0].axis == Axis::Sequence) &&
          shape[2].size > 0;
 }
-bool is_image(const Shape& shape) { return shape.size() == 4; }
+// Copies of tokens for experts have four dimensions too, of which the batch is not the first.
+bool is_image(const Shape& shape) { return shape.size() == 4 && shape[0].axis == Axis::Batch; }
 
 // Returns the number of heads for a width, with the largest head of 128, 64, 32 ... elements that
 // divides it into at least two.
