@@ -25,9 +25,9 @@ class CartPole {
   void push(int action);
   const State& state() const { return state_; }
   int steps() const { return steps_; }
-  /// Whether the cart has left the track, or the pole is more than 12 degrees off.
+  /// Returns whether the cart has left the track, or the pole is more than 12 degrees off.
   bool failed() const;
-  /// Whether the episode has ended, by failure or by its length.
+  /// Returns whether the episode has ended, by failure or by its length.
   bool ended() const { return failed() || steps_ >= kMostSteps; }
 
  private:

@@ -252,7 +252,7 @@ Scenario chain_of_sixteen(std::string_view offload, double host_link) {
   return s;
 }
 
-// What a stage in the middle moves and computes for one microbatch.
+// These are the bytes that a stage in the middle moves for one microbatch, and its work.
 struct ChainStage {
   explicit ChainStage(const TimedRun& run) {
     for (std::uint32_t i = 0; i < run.program.instructions.size(); ++i) {

@@ -212,7 +212,7 @@ TEST(WallClock, LinksAreAsSlowAsTheyShallBe) {
   }
 }
 
-// The same of the link to the host, whose two directions are apart; the host's own work uses none.
+// A slow link to the host holds up its two directions apart, and the host's own work not at all.
 TEST(WallClock, HostLinksAreAsSlowAsTheyShallBe) {
   const Program p = op_grain(testing::scenario(
       testing::tiny_mlp(4), 1,

@@ -135,6 +135,9 @@ TEST(PlanJson, SoftwareIsWrittenWhereItIsStated) {
 }
 
 TEST(PlanJson, RefusesAMethodTwice) {
+  const std::string release = plan_refusal(with(R"("software": {"release": "soon"})"));
+  EXPECT_NE(release.find("plan.json#/software/release"), std::string::npos) << release;
+  EXPECT_NE(release.find("nearest: \"2025-09\""), std::string::npos) << release;
   EXPECT_EQ(plan_refusal(with(R"("choices": [{"method": "zero"}, {"method": "zero"}])")),
             "plan.json#/choices/1/method: \"zero\" is chosen twice");
 }

@@ -224,7 +224,7 @@ class CpuExecution final : public Execution {
   void each_part_of(DeviceState&, std::size_t place, std::size_t set, std::size_t layer, F&&);
   void prepare_together();
   void apply(ParameterPart&, const StepFacts&, std::size_t norm) const;
-  // Which of a layer's elements a device updates.
+  // Returns the elements of a layer that a device updates.
   PartRange updated_range(const PlacedLayer&, int peer) const;
   int bytes_of_slot() const { return is_pure_bf16(weight_update_) ? 2 : 4; }
   // Where a layer begins among the gradients that updates take, and how they are divided.

@@ -55,7 +55,7 @@ struct Flight {
   Allocation side;
   int version = 0;  // version of the weights that its forward read
   int held = 0;     // number of allocations
-  // What waits on the host, one buffer behind the other; null: nothing does.
+  // The host keeps these buffers one behind the other; null: it keeps none.
   std::byte* away = nullptr;
   std::vector<std::pair<BufferId, Bytes>> left;
   // Statistics of a loss over a divided vocabulary, on their way to all ranks.

@@ -19,7 +19,7 @@ void CpuExecution::each_part(DeviceState& device, std::size_t at, std::size_t se
     each_part_of(device, at, set, l, f);
 }
 
-// The same of one layer.
+// Calls f for the parts of one layer only.
 template <class F>
 void CpuExecution::each_part_of(DeviceState& device, std::size_t at, std::size_t set, std::size_t l,
                                 F&& f) {
@@ -33,7 +33,7 @@ void CpuExecution::each_part_of(DeviceState& device, std::size_t at, std::size_t
   std::byte* const state = stage.optimizer.empty()
                                ? nullptr
                                : stage.optimizer[std::min(set, stage.optimizer.size() - 1)].data;
-  // What the host has lies as the state does.
+  // The host keeps weights and gradients in the order of the optimizer's state.
   const bool on_host = !stage.host_weights.empty();
   const std::vector<Allocation>& gradient_sets = stage.to_update();
   std::byte* const weights = on_host ? stage.host_weights[0].data

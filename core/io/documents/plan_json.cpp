@@ -175,7 +175,11 @@ Fields<Plan> software_fields() {
   Form<std::string> release = text();
   release.read = [](const JsonCursor& at) {
     std::string month = at.text();
-    if (!month.empty()) release_month(month);
+    if (!month.empty()) try {
+        release_month(month);
+      } catch (const Error& error) {
+        at.refuse(error.what());
+      }
     return month;
   };
   return {of("framework", &Software::framework),
