@@ -232,6 +232,17 @@ constexpr Row kRows[] = {
      .source = "page: glennklockwood garden H100/B200 page (compute = H100); 141 GB/4.8 TB/s on "
                "spec page; memory MiB recalled and unchecked",
      .family = Family::Hopper, .units = 132},
+    {.id = "h20", .name = "H20", .vendor = "NVIDIA", .year = 2024,
+     .memory = 102625181696, .memory_kind = "HBM3", .memory_bandwidth = 4e12,
+     .peaks = {{DType::F64, 1e12}, {DType::F32, 44e12}, {DType::TF32, 74e12},
+               {DType::F16, 148e12}, {DType::BF16, 148e12}, {DType::F8, 296e12},
+               {DType::I8, 296e12}},
+     .scale_up = 450e9, .scale_up_kind = "NVLink4+NVSwitch", .topology = Topology::Switch,
+     .dimensions = 0, .domain = 8, .host_link = 63e9, .network_gbit = 400, .watts = 400,
+     .price_source = "no price noted",
+     .source = "page: willitrunai and zangshuxian, H20 (78 units, 148 TFLOP/s dense in 16 bit, 4 TB/s, "
+               "NVLink 900 GB/s both ways, 400 W); memory as the driver reports of 96 GB, recalled",
+     .family = Family::Hopper, .units = 78},
     {.id = "b100", .name = "B100", .vendor = "NVIDIA", .year = 2024,
      .memory = 192265846784, .memory_kind = "HBM3e", .memory_bandwidth = 8e12,
      .peaks = {{DType::F64, 30e12}, {DType::F32, 60e12}, {DType::TF32, 875e12},

@@ -20,6 +20,7 @@ enum class Parameter : std::uint8_t {
   ProductTpu,
   // These are sustained clocks of a board relative to the rest of its generation.
   ClockH100Capped,
+  ClockH20,
   ClockGb200,
   ClockGb300,
   ClockTpuV6e,

@@ -57,6 +57,15 @@ double alignment_share(const Work& work, const KernelFacts& facts) {
   return widths % 8 == 0 ? 1 : widths % 2 == 0 ? 1.0 / 3 : 1.0 / 6;
 }
 
+bool is_h20(const Device& device) { return device.id == "h20"; }
+
+// A board whose units multiply slower than the chip could is done sooner with filling a tile, which
+// takes its fixed time, than with the tile. Returns its rate per unit over that of the whole chip.
+double unit_pace(Generation g, const Device& device, double dense) {
+  constexpr double kHopper = 989.4e12 / 132;  // H100 SXM5, dense 16 bit
+  return g == Generation::Hopper && device.units > 0 ? dense / device.units / kHopper : 1;
+}
+
 double product_share(Generation g, const Device& device, const Parameters& p) {
   const double capped =
       begins(device.id, "h100") && device.power.value.value > 0 && device.power.value.value <= 500
@@ -71,7 +80,7 @@ double product_share(Generation g, const Device& device, const Parameters& p) {
     case Generation::Ampere:
       return p[P::ProductAmpere];
     case Generation::Hopper:
-      return p[P::ProductHopper] * capped;
+      return p[P::ProductHopper] * capped * (is_h20(device) ? p[P::ClockH20] : 1);
     case Generation::Blackwell:
       return p[P::ProductBlackwell] * board;
     case Generation::Tpu:
@@ -100,6 +109,13 @@ double attention_share(Generation g, AttentionKernel kernel, const Device& devic
       break;
   }
   return device.efficiency.attention.value;
+}
+
+// Beside products, fused attention has exponentials, for which H20's units are as fast as H100's.
+double h20_attention_share(double of_h100, double pace, const Parameters& p) {
+  const double product = p[P::ProductHopper];
+  const double beside = std::max(0.0, 1 / of_h100 - 1 / product) * pace;
+  return 1 / (1 / (product * p[P::ClockH20]) + beside);
 }
 
 // Rates are everything about a device that enters its kernels' times; in seconds, FLOP/s and
@@ -148,9 +164,12 @@ Rates rates_of(const Device& device, const SettledSoftware& software, const Para
     const auto type = static_cast<DType>(t);
     if (!supports(device, type)) continue;
     r.product[t] = peak(device, type).value * share * format_share(type, p);
-    r.pace[t] = peak(device, type).value / dense;
+    r.pace[t] = peak(device, type).value / dense * unit_pace(g, device, dense);
   }
-  r.attention = dense * attention_share(g, software.attention, device, p);
+  const double attention = attention_share(g, software.attention, device, p);
+  r.attention =
+      dense *
+      (is_h20(device) ? h20_attention_share(attention, unit_pace(g, device, dense), p) : attention);
   r.memory = device.memory_bandwidth.value.value *
              (g == Generation::Other ? device.efficiency.memory.value : p[P::MemoryRate]);
   const std::array chains{p[P::ChainEager], p[P::ChainCompiled], p[P::ChainFused]};
@@ -441,7 +460,9 @@ std::vector<Parameter> parameters_of(const Device& device) {
       if (last == kGenerations[i]) reads = static_cast<std::size_t>(g) == i + 1;
     // A core of this machine is priced by core/cost/local_core.h.
     if (is_local_core(device) && is_of_kernels(row.name)) reads = false;
-    if (begins(row.name, "clock.")) reads = begins(device.id, last.substr(0, last.find("-capped")));
+    if (begins(row.name, "clock."))
+      reads = begins(device.id, last.substr(0, last.find("-capped"))) &&
+              (last != "h20" || is_h20(device));
     if (g == Generation::Other && (begins(row.name, "memory.rate") || begins(row.name, "kernel.") ||
                                    begins(row.name, "host.")))
       reads = false;

@@ -15,6 +15,19 @@ namespace {
 
 constexpr TileShape kShape{.inner = 200, .wave = 0.7, .small_tile = 1.08};
 
+// A board that export rules or a cooler narrowed is of its chip's generation all the same.
+TEST(Generations, EveryBoardOfADataCentreHasOne) {
+  int boards = 0;
+  for (const Device& d : testing::non_empty(devices())) {
+    const bool tensor_cores = d.vendor == "NVIDIA" && supports(d, DType::F16) && d.units > 0 &&
+                              d.memory_kind.starts_with("HBM") && d.id != "p100-pcie-16";
+    if (!tensor_cores) continue;
+    ++boards;
+    EXPECT_NE(generation(d), Generation::Other) << d.id;
+  }
+  EXPECT_GE(boards, 20);
+}
+
 TEST(Tiles, WholeTilesInWholeWavesCostOnlyTheirEnds) {
   // 16 x 8 tiles of 128 x 256 on 128 units: one wave.
   EXPECT_DOUBLE_EQ(tile_time(2048, 2048, 4096, 1, 128, kShape), 1 + 200.0 / 4096);

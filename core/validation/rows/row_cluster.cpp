@@ -34,6 +34,7 @@ constexpr Accelerator kAccelerators[] = {
     {"h800", "h800-sxm"},
     {"a800", "a800-sxm-80"},
     {"h200", "h200-sxm"},
+    {"h20", "h20"},
     {"gh200", "gh200-96"},
     {"gb200", "gb200-gpu"},
     {"gb300", "gb300-gpu"},

@@ -33,6 +33,7 @@ class PlanWriter {
     sharding();
     sequence_parallel();
     recompute();
+    offload();
     overlap();
     return std::move(plan_);
   }
@@ -350,6 +351,14 @@ class PlanWriter {
     } else {
       throw Error(Error::Kind::Unsupported, "a recomputation that cannot be planned");
     }
+  }
+
+  void offload() {
+    const std::string word = row_word(row_.offload);
+    if (word.empty() || word == "none") return;
+    if (word != "optimizer-cpu")
+      throw Error(Error::Kind::Unsupported, "an offload that cannot be planned");
+    choice(plan_, "offload").params.set("host", std::string("optimizer"));
   }
 
   // FSDP's selective checkpointing recomputes some layers in full. The source's FLOPs with and
