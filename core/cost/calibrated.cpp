@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -15,28 +16,24 @@
 namespace trainyard {
 namespace {
 
-using KernelShape = std::tuple<std::int16_t, WorkKind, DType, std::int64_t, std::int64_t,
-                               std::int64_t, std::int64_t, double, std::int64_t, std::int64_t>;
-KernelShape shape_of(const Work& w) {
-  return {w.kernel, w.kind,  w.math,        w.m,          w.n,
-          w.k,      w.count, w.flops.value, w.read.value, w.written.value};
-}
-
 using Kernel = std::tuple<std::int16_t, WorkKind, DType>;
 Kernel kernel_of(const Work& w) { return {w.kernel, w.kind, w.math}; }
 
-CoreTime formula(Work work) {
+CoreTime formula_of_core(Work work) {
   static const Device core = device("cpu");
   work.math = DType::F32;  // a curve has one format, which the device may be unable to multiply in
   return local_core_time(work, core);
 }
+
+// Returns what a kernel takes by the formula that its measurements are extrapolated with.
+using KernelFormula = std::function<CoreTime(const Work&)>;
 
 // A Curve gives the time of one kernel as a function of its size, from all its measurements:
 // straight lines between neighbours with both axes logarithmic, never falling. A kernel's size is
 // the time that the formula gives it.
 class Curve {
  public:
-  explicit Curve(const std::vector<const KernelTiming*>& measured) {
+  Curve(const std::vector<const KernelTiming*>& measured, const KernelFormula& formula) {
     for (const KernelTiming* t : measured) {
       const CoreTime parts = formula(t->work);
       points_.push_back(
@@ -48,15 +45,13 @@ class Curve {
     make_rising();
   }
 
-  double seconds_of(const Work& work) const {
-    const CoreTime parts = formula(work);
+  double seconds_of(const CoreTime& parts) const {
     const Neighbours n = neighbours(parts);
     if (n.below == n.above) return carried(*n.below, parts);
     return std::exp(n.below->time + (n.above->time - n.below->time) * n.share);
   }
 
-  double likeness(const Work& work) const {
-    const CoreTime parts = formula(work);
+  double likeness(const CoreTime& parts) const {
     const Neighbours n = neighbours(parts);
     return (1 - n.share) * alike(n.below->parts, parts) + n.share * alike(n.above->parts, parts);
   }
@@ -180,13 +175,15 @@ class ExchangeCurve {
 
 class Calibrated final : public MeasuredCostModel {
  public:
-  explicit Calibrated(Calibration calibration) : c_(std::move(calibration)) {
+  Calibrated(Calibration calibration, std::shared_ptr<const CostModel> base, Device device)
+      : c_(std::move(calibration)), base_(std::move(base)), device_(std::move(device)) {
     std::map<Kernel, std::vector<const KernelTiming*>> measured;
     for (const KernelTiming& t : c_.kernels) {
-      exact_[shape_of(t.work)] = t.time;
+      exact_[kernel_key(t.work)] = t.time;
       measured[kernel_of(t.work)].push_back(&t);
     }
-    for (const auto& [kernel, timings] : measured) curves_.emplace(kernel, Curve(timings));
+    for (const auto& [kernel, timings] : measured)
+      curves_.emplace(kernel, Curve(timings, [this](const Work& work) { return formula(work); }));
     for (const ExchangeTiming& t : c_.exchanges) exchanges_[{t.collective, t.ranks}].add(t);
     basis_ = c_.residual_worst > 0
                  ? fmt::format(
@@ -199,6 +196,14 @@ class Calibrated final : public MeasuredCostModel {
   std::string_view name() const override { return "calibrated"; }
 
   std::vector<std::string> leaves_out() const override {
+    if (base_ != nullptr) {
+      std::vector<std::string> list = base_->leaves_out();
+      list.emplace_back(
+          "kernels and messages that were not recorded take what the cost model says");
+      list.emplace_back(
+          "shapes between those that were recorded lie on a straight line of logarithms");
+      return list;
+    }
     return {"kernels that were not measured take what a formula of the core says",
             "shapes between those that were measured lie on a straight line of logarithms",
             "cache that other work on the same chip takes, and changes of its clock",
@@ -207,34 +212,70 @@ class Calibrated final : public MeasuredCostModel {
   }
 
   Duration compute(const Work& work, const Device& device) const override {
-    if (work.flops.value == 0 && work.read.value == 0 && work.written.value == 0) return {};
+    if (nothing(work)) return {};
     // An update is one instruction that walks over all parameters of a stage, so it has no overhead
     // per kernel.
     const Duration overhead = work.kernel < 0 ? Duration{} : c_.overhead;
-    const auto same = exact_.find(shape_of(work));
+    const auto same = exact_.find(kernel_key(work));
     if (same != exact_.end()) return same->second + overhead;
     const auto curve = curves_.find(kernel_of(work));
-    if (curve == curves_.end()) return seconds(local_core_time(work, device).seconds());
-    return seconds(curve->second.seconds_of(work)) + overhead;
+    if (curve != curves_.end()) return seconds(curve->second.seconds_of(formula(work))) + overhead;
+    return base_ != nullptr ? base_->compute(work, device)
+                            : seconds(local_core_time(work, device).seconds());
+  }
+
+  // Where the host was recorded too, issuing each kernel takes what it took there.
+  PhaseLoad load(std::span<const WorkCount> works, std::span<const Duration> kernels,
+                 const Cluster& cluster) const override {
+    if (base_ == nullptr) return CostModel::load(works, kernels, cluster);
+    PhaseLoad sum = base_->load(works, kernels, cluster);
+    if (c_.issue <= Duration{}) return sum;
+    sum.host = 0;
+    for (const WorkCount& w : works)
+      if (!nothing(w.work)) sum.host += to_seconds(c_.issue) * w.count;
+    return sum;
+  }
+  Duration phase(std::span<const WorkCount> works, std::span<const Duration> kernels, bool update,
+                 const Cluster& cluster) const override {
+    if (base_ == nullptr) return CostModel::phase(works, kernels, update, cluster);
+    return base_->phase(load(works, kernels, cluster), update, cluster);
+  }
+  Duration phase(const PhaseLoad& sum, bool update, const Cluster& cluster) const override {
+    return base_ != nullptr ? base_->phase(sum, update, cluster)
+                            : CostModel::phase(sum, update, cluster);
+  }
+  Duration exposed(const PhaseLoad& sum) const override {
+    return base_ != nullptr ? base_->exposed(sum) : CostModel::exposed(sum);
+  }
+  double contention(const Device& device) const override {
+    return base_ != nullptr ? base_->contention(device) : CostModel::contention(device);
+  }
+  ProcessMemory process_memory(const Device& device) const override {
+    ProcessMemory memory =
+        base_ != nullptr ? base_->process_memory(device) : CostModel::process_memory(device);
+    if (c_.reserve >= 1) memory.fragmentation = c_.reserve;
+    return memory;
   }
 
   PriceBasis priced_by(const Work& work) const override {
-    if (exact_.count(shape_of(work)) > 0) return {PricedBy::Measurement};
+    if (exact_.count(kernel_key(work)) > 0) return {PricedBy::Measurement};
     const auto curve = curves_.find(kernel_of(work));
     if (curve == curves_.end()) return {PricedBy::Formula};
-    return {PricedBy::OtherShapes, curve->second.likeness(work)};
+    return {PricedBy::OtherShapes, curve->second.likeness(formula(work))};
   }
 
-  Duration transfer(Bytes bytes, const Cluster&, std::size_t) const override {
+  Duration transfer(Bytes bytes, const Cluster& cluster, std::size_t level) const override {
     const auto messages = exchanges_.find({std::nullopt, 2});
     if (messages != exchanges_.end())
       return seconds(messages->second.seconds_of(static_cast<double>(bytes.value)));
+    if (base_ != nullptr) return base_->transfer(bytes, cluster, level);
     return c_.copy.start + bytes / c_.copy.rate;
   }
 
   CollectiveTime collective(CollectiveKind kind, Bytes bytes, const GroupShape& shape,
                             const Cluster& cluster) const override {
     if (shape.ranks <= 1 || bytes.value <= 0) return {};
+    if (base_ != nullptr) return scaled(kind, bytes, shape, cluster);
     const auto n = static_cast<double>(bytes.value);
     LinkCost link{to_seconds(c_.copy.start), 1 / c_.copy.rate.value, 1 / c_.reduce.value};
     const std::int64_t extent = shape.stride * (shape.ranks - 1) + 1;
@@ -267,8 +308,43 @@ class Calibrated final : public MeasuredCostModel {
   static constexpr double kUnchecked = 0.15;  // band of a calibration that was not checked against
                                               // a run
 
+  CoreTime formula(const Work& work) const {
+    if (base_ == nullptr) return formula_of_core(work);
+    return {0, to_seconds(base_->compute(work, device_)), 0};
+  }
+
+  // A collective that was recorded takes its recorded time. Groups of other sizes take what the
+  // base says, times what it was off by for the group of the nearest size.
+  CollectiveTime scaled(CollectiveKind kind, Bytes bytes, const GroupShape& shape,
+                        const Cluster& cluster) const {
+    CollectiveTime found = base_->collective(kind, bytes, shape, cluster);
+    const ExchangeCurve* nearest = nullptr;
+    std::int64_t ranks = 0;
+    double distance = 0;
+    for (const auto& [of, curve] : exchanges_) {
+      if (of.first != kind) continue;
+      const double away =
+          std::abs(std::log(static_cast<double>(of.second) / static_cast<double>(shape.ranks)));
+      if (nearest == nullptr || away < distance)
+        nearest = &curve, ranks = of.second, distance = away;
+    }
+    if (nearest == nullptr) return found;
+    const double measured = nearest->seconds_of(static_cast<double>(bytes.value));
+    if (ranks == shape.ranks) {
+      found.time = seconds(measured);
+      return found;
+    }
+    GroupShape theirs = shape;
+    theirs.ranks = ranks, theirs.per_node = std::min(theirs.per_node, ranks);
+    const double base = to_seconds(base_->collective(kind, bytes, theirs, cluster).time);
+    if (base > 0) found.time = seconds(to_seconds(found.time) * measured / base);
+    return found;
+  }
+
   const Calibration c_;
-  std::map<KernelShape, Duration> exact_;
+  const std::shared_ptr<const CostModel> base_;  // null: a core of this machine
+  const Device device_;                          // of the base
+  std::map<KernelKey, Duration> exact_;
   std::map<Kernel, Curve> curves_;
   std::map<std::pair<std::optional<CollectiveKind>, std::int64_t>, ExchangeCurve> exchanges_;
   std::string basis_;
@@ -276,8 +352,19 @@ class Calibrated final : public MeasuredCostModel {
 
 }  // namespace
 
+KernelKey kernel_key(const Work& w) {
+  return {w.kernel, w.kind,  w.math,        w.m,          w.n,
+          w.k,      w.count, w.flops.value, w.read.value, w.written.value};
+}
+
 std::unique_ptr<CostModel> calibrated_cost_model(Calibration calibration) {
-  return std::make_unique<Calibrated>(std::move(calibration));
+  return std::make_unique<Calibrated>(std::move(calibration), nullptr, Device{});
+}
+
+std::unique_ptr<CostModel> calibrated_cost_model(Calibration calibration,
+                                                 std::shared_ptr<const CostModel> base,
+                                                 const Device& device) {
+  return std::make_unique<Calibrated>(std::move(calibration), std::move(base), device);
 }
 
 }  // namespace trainyard

@@ -1,18 +1,24 @@
-// This file has a cost model made of measurements: kernels by shape, copies and collectives of one
-// machine, as `calibrate` writes them. A measured shape costs its measured time. Another shape is
-// interpolated by its arithmetic and traffic between its neighbours of the same kernel, and the
-// error band widens with the distance of the neighbours.
+// This file has a cost model made of measurements: kernels by shape, copies and collectives, as
+// `calibrate` writes them of this machine, or of the device of a recorded run. A measured shape
+// costs its measured time. Another shape is interpolated by its arithmetic and traffic between its
+// neighbours of the same kernel, and the error band widens with the distance of the neighbours.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "core/cost/cost_model.h"
 
 namespace trainyard {
+
+/// Works with equal keys are the same kernel on the same sizes.
+using KernelKey = std::tuple<std::int16_t, WorkKind, DType, std::int64_t, std::int64_t,
+                             std::int64_t, std::int64_t, double, std::int64_t, std::int64_t>;
+KernelKey kernel_key(const Work&);
 
 /// A KernelTiming is one kernel at one shape, alone on a core, with its operands as warm in the
 /// cache as in a real step.
@@ -39,12 +45,16 @@ struct ExchangeTiming {
 };
 
 struct Calibration {
-  std::string machine;  // "AMD EPYC ..., 2 cores, oneDNN 2.6.3"
+  std::string machine;  // "AMD EPYC ..., 2 cores, oneDNN 2.6.3"; where it comes from
+  std::string device;  // of the catalogue, whose recorded run it is; empty = a core of this machine
   std::vector<KernelTiming> kernels;
   Duration overhead{};      // what an executor adds to every kernel: looking up operands, memory,
                             // clocks
   TransferTiming copy;      // between two arenas
   BytesPerSecond reduce{};  // rate of adding up gradients
+  Duration issue{};         // what the host takes to issue a kernel; 0 = not recorded
+  double reserve = 0;  // memory that was reserved over what was allocated at the peak, at least 1;
+                       // 0 = not recorded
   std::vector<ExchangeTiming> exchanges;  // between processes; empty = devices are of one process
   double residual_median = 0, residual_worst = 0;  // errors of the calibration's own check, as
                                                    // shares
@@ -54,5 +64,9 @@ struct Calibration {
 /// The model keeps a copy of the calibration. For a kernel that was never measured it falls back to
 /// core/cost/local_core.h, and leaves_out() says so.
 std::unique_ptr<CostModel> calibrated_cost_model(Calibration);
+/// Prices another device: `base` says what a kernel or a collective takes that was not measured,
+/// and how measured ones are carried to other sizes.
+std::unique_ptr<CostModel> calibrated_cost_model(Calibration, std::shared_ptr<const CostModel> base,
+                                                 const Device&);
 
 }  // namespace trainyard

@@ -21,12 +21,16 @@ double off(Duration predicted, Duration measured) {
 // Predicts one shape from the other shapes of its kernel. Times are those of kernels alone, so no
 // overhead of an executor is added.
 Duration predicted_by_others(const Calibration& c, const std::vector<std::size_t>& family,
-                             std::size_t left_out, const Device& device) {
+                             std::size_t left_out, const std::shared_ptr<const CostModel>& before,
+                             const Device& device) {
   Calibration others;
   others.copy = c.copy, others.reduce = c.reduce;
   for (const std::size_t k : family)
     if (k != left_out) others.kernels.push_back(c.kernels[k]);
-  return calibrated_cost_model(std::move(others))->compute(c.kernels[left_out].work, device);
+  const std::unique_ptr<CostModel> cost =
+      c.device.empty() ? calibrated_cost_model(std::move(others))
+                       : calibrated_cost_model(std::move(others), before, device);
+  return cost->compute(c.kernels[left_out].work, device);
 }
 
 double total(const KernelTiming& t) { return to_seconds(t.time) * t.repeats; }
@@ -45,7 +49,8 @@ ResidualShares residual_shares(std::vector<double> off) {
   return shares;
 }
 
-KernelResiduals kernel_residuals(const Calibration& c, const CostModel& before,
+KernelResiduals kernel_residuals(const Calibration& c,
+                                 const std::shared_ptr<const CostModel>& before,
                                  const Device& device, const std::stop_token& stop) {
   std::map<Kernel, std::vector<std::size_t>> families;
   for (std::size_t k = 0; k < c.kernels.size(); ++k) families[kernel_of(c.kernels[k])].push_back(k);
@@ -55,10 +60,10 @@ KernelResiduals kernel_residuals(const Calibration& c, const CostModel& before,
     for (const std::size_t k : family) {
       if (stop.stop_requested()) throw Error(Error::Kind::Cancelled, "stopped");
       const KernelTiming& timing = c.kernels[k];
-      KernelResidual one{k, timing.time, before.compute(timing.work, device), {}};
+      KernelResidual one{k, timing.time, before->compute(timing.work, device), {}};
       before_off.push_back(off(one.before, one.measured));
       if (family.size() > 1) {
-        one.held_out = predicted_by_others(c, family, k, device);
+        one.held_out = predicted_by_others(c, family, k, before, device);
         held_out_off.push_back(off(*one.held_out, one.measured));
       }
       out.kernels.push_back(one);

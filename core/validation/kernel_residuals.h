@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <stop_token>
 #include <vector>
@@ -35,7 +36,7 @@ struct KernelResiduals {
 };
 /// Takes time quadratic in the shapes of one kernel, summed over the kernels. Throws
 /// Error{Cancelled} when stopped.
-KernelResiduals kernel_residuals(const Calibration&, const CostModel& before, const Device&,
-                                 const std::stop_token& stop = {});
+KernelResiduals kernel_residuals(const Calibration&, const std::shared_ptr<const CostModel>& before,
+                                 const Device&, const std::stop_token& stop = {});
 
 }  // namespace trainyard

@@ -65,24 +65,6 @@ constexpr Sign kSigns[] = {
     {"catarray", KernelFamily::Elementwise},
 };
 
-KernelFamily family_of_work(WorkKind kind) {
-  switch (kind) {
-    case WorkKind::Product:
-      return KernelFamily::Product;
-    case WorkKind::Attention:
-      return KernelFamily::Attention;
-    case WorkKind::Gather:
-      return KernelFamily::Gather;
-    case WorkKind::Loss:
-      return KernelFamily::Loss;
-    case WorkKind::Optimizer:
-      return KernelFamily::Optimizer;
-    case WorkKind::Elementwise:
-      break;
-  }
-  return KernelFamily::Elementwise;
-}
-
 // Returns "mlp.c_fc" for "mlp.c_fc 3" of microbatch 3.
 std::string_view without_number(std::string_view name) {
   const std::size_t blank = name.rfind(' ');
@@ -157,6 +139,24 @@ std::optional<KernelFamily> family_of_kernel(std::string_view name) {
   for (const Sign& sign : kSigns)
     if (lower.find(sign.part) != std::string::npos) return sign.family;
   return std::nullopt;
+}
+
+KernelFamily family_of_work(WorkKind kind) {
+  switch (kind) {
+    case WorkKind::Product:
+      return KernelFamily::Product;
+    case WorkKind::Attention:
+      return KernelFamily::Attention;
+    case WorkKind::Gather:
+      return KernelFamily::Gather;
+    case WorkKind::Loss:
+      return KernelFamily::Loss;
+    case WorkKind::Optimizer:
+      return KernelFamily::Optimizer;
+    case WorkKind::Elementwise:
+      break;
+  }
+  return KernelFamily::Elementwise;
 }
 
 TraceMatch match_trace(const std::vector<RecordedKernel>& recorded, std::int64_t steps,

@@ -33,6 +33,8 @@ const char* to_string(KernelFamily);
 /// NVIDIA's libraries, PyTorch's own kernels, Triton's as Inductor names them, NCCL and RCCL.
 std::optional<KernelFamily> family_of_kernel(std::string_view name);
 
+KernelFamily family_of_work(WorkKind);
+
 /// A RecordedKernel is all spans of one name on the streams of a recording.
 struct RecordedKernel {
   std::string name;

@@ -1,5 +1,6 @@
 // Tests what verbs say about other programs' files, as a user runs them: `calibrate --nccl` and
 // `--snapshot`, imported models, rows.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -32,6 +33,65 @@ TEST(CalibrateVerb, FitsALinkToNcclTests) {
   const Ran text = calibrate("--nccl n.txt", folder);
   EXPECT_NE(text.out.find("all_reduce of 2 ranks"), std::string::npos) << text.out;
   EXPECT_EQ(calibrate("--nccl none.txt", folder).exit, kWrongInput);
+}
+
+TEST(CalibrateVerb, NcclTestsPriceThePlansOfACluster) {
+  const TemporaryFolder folder;
+  const auto table = [&](const char* name, const char* perf, double slower) {
+    std::ofstream(folder.path() / name)
+        << "# Collective test starting: " << perf << "\n#  Rank  0 Group  0\n#  Rank  7 Group  0\n"
+        << fmt::format(" 1024 256 float sum -1 {0} {1:.2f} {2:.2f} 0 {0} {1:.2f} {2:.2f} 0\n",
+                       10 * slower, 0.1024 / slower, 0.1792 / slower)
+        << fmt::format(
+               " 1073741824 268435456 float sum -1 {0} {1:.2f} {2:.2f} 0 {0} {1:.2f} {2:.2f} N/A\n",
+               100000 * slower, 10.737 / slower, 18.79 / slower);
+  };
+  table("n.txt", "all_reduce_perf", 1);
+  table("m.txt", "all_reduce_perf", 2);
+  const auto step = [&](const std::string& more) {
+    const Ran ran =
+        trainyard("simulate --model gpt2 --cluster h100-sxm:8 --json --quiet" + more, folder);
+    EXPECT_EQ(ran.exit, kDone) << ran.err;
+    const Json json = parse_json(ran.out, "r");
+    return JsonCursor(json, "r").at("step_seconds").at("value").number();
+  };
+  for (const char* name : {"n", "m"}) {
+    const Ran ran =
+        calibrate(fmt::format("--nccl {0}.txt --cluster h100-sxm:8 --out {0}.json", name), folder);
+    ASSERT_EQ(ran.exit, kDone) << ran.err;
+  }
+  EXPECT_GT(step(" --calibration n.json"), step(""));
+  EXPECT_GT(step(" --calibration m.json"), step(" --calibration n.json"));
+  EXPECT_EQ(
+      trainyard("simulate --model gpt2 --cluster a100-sxm-80:8 --calibration n.json", folder).exit,
+      kWrongInput);
+  EXPECT_EQ(calibrate("--nccl n.txt --nccl m.txt", folder).exit, kWrongInput);
+}
+
+TEST(CalibrateVerb, MakesPricesOfARecordedRun) {
+  const TemporaryFolder folder;
+  const std::string plan = " --model mlp-small --set precision=fp32 --set micro-batch=8";
+  const Ran run = trainyard(
+      "run --cluster cpu:2 --set pp=2 --set global-batch=16 --data random "
+      "--steps 3 --no-record --trace run.trace.json" +
+          plan,
+      folder);
+  ASSERT_EQ(run.exit, kDone) << run.err;
+  const std::string recorded =
+      " --trace run.trace.json --cluster cpu:2 --set pp=2 --set global-batch=16" + plan;
+  const Ran text = calibrate(recorded + " --out ours.json", folder);
+  ASSERT_EQ(text.exit, kDone) << text.err;
+  EXPECT_NE(text.out.find("matmul backward"), std::string::npos) << text.out;
+  const Ran document = calibrate(recorded + " --json", folder);
+  conforms(parse_json(document.out, "c"), parse_json(json_schema("calibration"), "schema"), "c");
+  // It prices another plan than the one that was recorded.
+  const Ran other = trainyard(
+      "simulate --cluster cpu:4 --set pp=4 --set global-batch=32 --calibration ours.json" + plan,
+      folder);
+  EXPECT_EQ(other.exit, kDone) << other.err;
+  const Ran wrong = calibrate(" --trace run.trace.json --cluster cpu:2", folder);
+  EXPECT_EQ(wrong.exit, kWrongInput);
+  EXPECT_NE(wrong.err.find("--model: expected beside --trace"), std::string::npos) << wrong.err;
 }
 
 TEST(CalibrateVerb, SaysWhatASnapshotDiffersIn) {

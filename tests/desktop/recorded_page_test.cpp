@@ -11,12 +11,14 @@
 #include "app/desktop/analyse/links_page.h"
 #include "app/desktop/analyse/snapshot_page.h"
 #include "app/desktop/calibrate/kernels_page.h"
+#include "app/desktop/calibrate/machine_page.h"
 #include "app/desktop/controls/canvas_widget.h"
 #include "app/desktop/scene/recorded_scene.h"
 #include "app/desktop/tables/view_table.h"
 #include "app/workspace/scenario/run_once.h"
 #include "app/workspace/scenario/setting_words.h"
 #include "app/workspace/scenario/workspace.h"
+#include "core/exporters/trace_event.h"
 #include "tests/desktop/support.h"
 #include "tests/support/kineto_trace.h"
 #include "tests/support/non_empty.h"
@@ -162,6 +164,33 @@ TEST(KernelsPage, HoldsARecordingAgainstThePlan) {
   window->document().set_setting("tp", "4");
   ASSERT_TRUE(happens([&] { return window->settled(); }));
   EXPECT_NE(page->match()->families.front().predicted, before);
+}
+
+TEST(KernelsPage, ARecordingPricesTheProjectOnceAccepted) {
+  const Folder folder;
+  auto window = window_with(small_plan());
+  auto* page = window->findChild<KernelsPage*>();
+  auto* machine = window->findChild<MachinePage*>();
+  page->make_prices();  // of no recording: nothing happens
+  EXPECT_FALSE(machine->measurement().running());
+  auto* recorded = window->findChild<RecordedPage*>();
+  recorded->open(
+      QString::fromStdString(folder.file("t.json", trace_event(*window->session().experiment()))));
+  ASSERT_TRUE(happens([&] { return recorded->settled() && recorded->model() != nullptr; }));
+  page->make_prices();
+  ASSERT_TRUE(happens([&] { return machine->settled() && machine->measurement().found(); }))
+      << machine->measurement().error();
+  EXPECT_TRUE(machine->table().has_value());
+  EXPECT_EQ(window->document().project().calibration, "");
+  const Duration before = window->session().experiment()->result.step.value;
+  machine->accept();
+  ASSERT_TRUE(happens([&] { return window->settled(); }));
+  EXPECT_EQ(window->session().outcome().not_calibrated, "");
+  EXPECT_NE(window->session().outcome().calibrated.find("recorded in"), std::string::npos);
+  window->document().undo_stack().undo();
+  ASSERT_TRUE(happens([&] { return window->settled(); }));
+  EXPECT_EQ(window->session().outcome().calibrated, "");
+  EXPECT_EQ(window->session().experiment()->result.step.value, before);
 }
 
 TEST(SnapshotPage, HoldsASnapshotAgainstThePlan) {

@@ -35,6 +35,7 @@ TEST(DocumentFields, OfAProfile) { testing::is_in_all_three(profile_fields(), fu
 TEST(DocumentFields, OfACalibration) {
   Calibration c;
   c.machine = "a core, oneDNN 2.6.3";
+  c.device = "h100-sxm", c.issue = 11us, c.reserve = 1.25;
   Work product;
   product.kind = WorkKind::Product;
   product.kernel = kernel_of(matmul(), Pass::BackwardWeight);

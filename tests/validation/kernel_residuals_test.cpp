@@ -48,7 +48,8 @@ Calibration example() {
 }
 
 TEST(KernelResiduals, LeavesEachShapeOutOnce) {
-  const KernelResiduals found = kernel_residuals(example(), Fixed(), device("cpu"));
+  const KernelResiduals found =
+      kernel_residuals(example(), std::make_shared<Fixed>(), device("cpu"));
   ASSERT_EQ(found.kernels.size(), 5u);
   // 1 x 100, 5 x 20 (earlier in the list), 2 x 40, 1 x 10, 1 x 5 microseconds.
   EXPECT_EQ(found.kernels[0].kernel, 1u);
@@ -78,7 +79,9 @@ TEST(KernelResiduals, SharesAreOfSortedErrors) {
 TEST(KernelResiduals, CanBeStopped) {
   std::stop_source stop;
   stop.request_stop();
-  EXPECT_THROW(kernel_residuals(example(), Fixed(), device("cpu"), stop.get_token()), Error);
+  EXPECT_THROW(
+      kernel_residuals(example(), std::make_shared<Fixed>(), device("cpu"), stop.get_token()),
+      Error);
 }
 
 }  // namespace

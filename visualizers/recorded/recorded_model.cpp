@@ -96,6 +96,13 @@ std::shared_ptr<const RecordedModel> recorded_model(RecordedTrace trace) {
   return model;
 }
 
+RecordedTrace whole_trace(const RecordedModel& model) {
+  RecordedTrace trace = model.trace;
+  trace.start = model.spans.start, trace.end = model.spans.end;
+  trace.name = model.spans.name, trace.category = model.spans.category;
+  return trace;
+}
+
 Ink ink_of(RecordedKind kind) {
   constexpr Ink kOfKinds[] = {Ink::Forward,   Ink::Backward,      Ink::WeightGradient,
                               Ink::Recompute, Ink::Communication, Ink::Optimizer,

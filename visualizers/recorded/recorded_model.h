@@ -38,6 +38,9 @@ struct RecordedModel {
 /// keeps the laws of check(), which every reader of a file has seen to.
 std::shared_ptr<const RecordedModel> recorded_model(RecordedTrace);
 
+/// The trace as it was before it was taken apart; a copy.
+RecordedTrace whole_trace(const RecordedModel&);
+
 /// What a span of that kind is drawn as.
 Ink ink_of(RecordedKind);
 

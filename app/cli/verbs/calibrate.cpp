@@ -216,16 +216,19 @@ Verb calibrate_verb() {
   for (const Flag& flag : calibrate_file_flags()) flags.push_back(flag);
   for (Flag& flag : flags)
     if (flag.name == "out") flag.doc = "writes that document there";
-  return {.name = "calibrate",
-          .summary =
-              "Measures this machine at a model's kernels, or fits to measured rows, for "
-              "--calibration; reads nccl-tests and memory snapshots.",
-          .flags = std::move(flags),
-          .examples = {"calibrate --seconds 2 --out machine.json",
-                       "calibrate --model gpt-tiny --devices 2 --set tp=2 --set precision=fp32 "
-                       "--seconds 1"},
-          .splits = true,
-          .run = run_calibrate};
+  return {
+      .name = "calibrate",
+      .summary =
+          "Measures this machine at a model's kernels, or reads a recorded run or measured rows, "
+          "for --calibration; reads nccl-tests and memory snapshots.",
+      .flags = std::move(flags),
+      .examples =
+          {"calibrate --seconds 2 --out machine.json",
+           "calibrate --model gpt-tiny --devices 2 --set tp=2 --set precision=fp32 "
+           "--seconds 1",
+           "calibrate --trace example --model llama-3-8b --cluster h100-sxm:8 --out ours.json"},
+      .splits = true,
+      .run = run_calibrate};
 }
 
 }  // namespace trainyard

@@ -11,10 +11,13 @@
 #include "app/cli/text/scenario_words.h"
 #include "app/workspace/comparison/snapshot_diagnosis.h"
 #include "app/workspace/comparison/snapshot_document.h"
+#include "app/workspace/runs/trace_profile.h"
+#include "app/workspace/scenario/open_trace.h"
 #include "core/base/error.h"
 #include "core/base/units_text.h"
 #include "core/io/bytes/file_writer.h"
 #include "core/io/bytes/files.h"
+#include "core/io/documents/calibration_json.h"
 #include "core/io/snapshots/memory_snapshot_import.h"
 #include "core/io/traces/nccl_tests_import.h"
 #include "visualizers/snapshot/snapshot_view.h"
@@ -44,7 +47,35 @@ std::string links_text(const NcclTable& table, const LinkFit& f) {
   return out;
 }
 
+// With a cluster, what collectives reached becomes prices for plans on it.
+int run_nccl_prices(const Words& words, Streams& streams) {
+  const Cluster cluster = open_parts(words).cluster;
+  Calibration c;
+  c.device = cluster.device.id;
+  std::string text;
+  for (const std::string& path : words.texts("nccl")) {
+    const NcclTable table = parse_nccl_tests(read_file(path), path);
+    const std::vector<ExchangeTiming> read = exchanges_of(table);
+    c.exchanges.insert(c.exchanges.end(), read.begin(), read.end());
+    c.machine += (c.machine.empty() ? "nccl-tests " : ", ") + path;
+    text += links_text(table, fit_links(table));
+  }
+  c.machine += " on " + cluster.device.id;
+  c.copy = {Duration{}, {cluster.device.memory_bandwidth.value.value}};
+  c.reduce = c.copy.rate;
+  c.notes = {"kernels and all other collectives take what the cost model says"};
+  const std::string document = write_calibration(c);
+  if (words.has("out")) write_file(words.text("out"), document);
+  streams.out << (words.has("json") ? document : text);
+  return kDone;
+}
+
 int run_nccl(const Words& words, Streams& streams) {
+  if (words.has("cluster")) return run_nccl_prices(words, streams);
+  if (words.texts("nccl").size() > 1)
+    throw Error(Error::Kind::InvalidInput,
+                "expected --cluster beside several tables, which are prices of its collectives",
+                {"--nccl"});
   const std::string path = words.text("nccl");
   const NcclTable table = parse_nccl_tests(read_file(path), path);
   const LinkFit fitted = fit_links(table);
@@ -112,12 +143,65 @@ int run_snapshot(const Words& words, Streams& streams) {
   return kDone;
 }
 
+std::string prices_text(const TraceProfile& profile) {
+  const TracePrices& p = profile.prices;
+  std::string out = fmt::format(
+      "{}\n\nstep          {} recorded (median of {}); {} predicted without the recording, {} with "
+      "it\n",
+      p.calibration.machine, readable(p.step), p.steps, readable(profile.before),
+      readable(profile.after));
+  if (p.calibration.overhead > Duration{})
+    out += fmt::format("gaps          {} a kernel\n", readable(p.calibration.overhead));
+  if (p.calibration.issue > Duration{})
+    out += fmt::format("host          {} to issue a kernel\n", readable(p.calibration.issue));
+  if (p.calibration.reserve > 0)
+    out += fmt::format("reserved      {:.3g} times what is allocated at the peak\n",
+                       p.calibration.reserve);
+  out += fmt::format("\n  {:<28} {:>8} {:>12} {:>12} {:>8}  {}\n", "a step of one device", "calls",
+                     "recorded", "predicted", "factor", "priced by");
+  for (const TracedWork& w : p.works)
+    out += fmt::format("  {:<28} {:>8} {:>12} {:>12} {:>8.3g}  {}\n", w.work, w.calls,
+                       readable(w.measured), readable(w.predicted), w.factor(),
+                       w.by_shape ? "shape" : "factor");
+  if (!p.unseen.empty()) out += "\nnot seen, and priced as without the recording\n";
+  for (const std::string& sentence : p.unseen) out += "  " + sentence + "\n";
+  return out;
+}
+
+int run_recorded(const Words& words, Streams& streams) {
+  for (const char* flag : {"device", "rank", "svg", "png"})
+    if (words.has(flag))
+      throw Error(Error::Kind::InvalidInput, "expected without --trace: it goes with --snapshot",
+                  {"--" + std::string(flag)});
+  for (const char* flag : {"model", "cluster"})
+    if (!words.has(flag))
+      throw Error(
+          Error::Kind::InvalidInput,
+          "expected beside --trace: model, cluster and settings of the run that was recorded",
+          {"--" + std::string(flag)});
+  const InterruptStop interrupt;
+  Scenario scenario = open_scenario(words, streams);
+  const RecordedTrace trace = open_traces(words.texts("trace"), {interrupt.token(), {}});
+  if (!words.has("quiet"))
+    for (const TraceDefect& defect : trace.defects) streams.err << describe(defect) << "\n";
+  const TraceProfile profile = trace_profile(trace, scenario, interrupt.token());
+  const std::string document = write_calibration(profile.prices.calibration);
+  if (words.has("out")) write_file(words.text("out"), document);
+  streams.out << (words.has("json") ? document : prices_text(profile));
+  return kDone;
+}
+
 }  // namespace
 
 std::vector<Flag> calibrate_file_flags() {
-  return {{"nccl", "FILE",
-           "fits start and bandwidth of links to what nccl-tests printed, instead; to be read, "
-           "--calibration does not take it"},
+  return {{"trace", "FILE",
+           "makes prices of what a profiler recorded of a run (Kineto, nsys, Trainyard's own), "
+           "whose model, cluster and settings are given beside it; once for each file of its ranks",
+           true},
+          {"nccl", "FILE",
+           "fits start and bandwidth of links to what nccl-tests printed, instead; with --cluster, "
+           "prices of its collectives for --calibration, once for each table",
+           true},
           {"snapshot", "FILE.pickle",
            "reads a memory snapshot of PyTorch, instead; with --model and --cluster says what "
            "differs from the plan, and why"},
@@ -128,13 +212,21 @@ std::vector<Flag> calibrate_file_flags() {
 }
 
 bool asks_for_calibrate_files(const Words& words) {
-  if (words.has("nccl") && words.has("snapshot"))
-    throw Error(Error::Kind::InvalidInput, "expected one of --nccl and --snapshot, found both",
-                {"calibrate"});
-  return words.has("nccl") || words.has("snapshot");
+  std::string asked;
+  for (const char* flag : {"trace", "nccl", "snapshot"}) {
+    if (!words.has(flag)) continue;
+    if (!asked.empty())
+      throw Error(Error::Kind::InvalidInput,
+                  fmt::format("expected one of --trace, --nccl and --snapshot, found --{} and --{}",
+                              asked, flag),
+                  {"calibrate"});
+    asked = flag;
+  }
+  return !asked.empty();
 }
 
 int calibrate_files(const Words& words, Streams& streams) {
+  if (words.has("trace")) return run_recorded(words, streams);
   return words.has("nccl") ? run_nccl(words, streams) : run_snapshot(words, streams);
 }
 

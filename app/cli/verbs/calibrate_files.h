@@ -1,5 +1,5 @@
-// Implements the part of `calibrate` that reads recordings of other runs: nccl-tests and memory
-// snapshots.
+// Implements the part of `calibrate` that reads recordings of other runs: traces of profilers,
+// nccl-tests and memory snapshots.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace trainyard {
 
-/// The flags --nccl, --snapshot and those that go with them.
+/// The flags --trace, --nccl, --snapshot and those that go with them.
 std::vector<Flag> calibrate_file_flags();
 /// Returns whether one of these flags was given.
 bool asks_for_calibrate_files(const Words&);

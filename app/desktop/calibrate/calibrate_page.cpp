@@ -13,10 +13,11 @@ CalibratePage::CalibratePage(Document& document, Published& published, Session& 
                              QWidget* parent)
     : TabPage("Measurements", parent) {
   add("Published", new GalleryPage(document, published));
-  add("Machine", new MachinePage(document, session));
+  auto* machine = new MachinePage(document, session);
+  add("Machine", machine);
   auto* recorded = new RecordedPage(session);
   add("Recorded", recorded);
-  add("Kernels", new KernelsPage(session, *recorded));
+  add("Kernels", new KernelsPage(document, session, *recorded, machine->measurement()));
   add("Snapshot", new SnapshotPage(session));
   add("Links", new LinksPage);
 }

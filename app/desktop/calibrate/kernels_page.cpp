@@ -1,7 +1,9 @@
 #include "app/desktop/calibrate/kernels_page.h"
 
+#include <QAction>
 #include <QFileInfo>
 #include <QLabel>
+#include <QPushButton>
 #include <QSplitter>
 #include <QTableView>
 #include <QVBoxLayout>
@@ -11,10 +13,13 @@
 #include <utility>
 
 #include "app/desktop/analyse/recorded_page.h"
+#include "app/desktop/controls/actions.h"
 #include "app/desktop/controls/canvas_widget.h"
 #include "app/desktop/controls/text.h"
 #include "app/desktop/controls/widgets.h"
 #include "app/desktop/scene/residuals_scene.h"
+#include "app/desktop/session/document.h"
+#include "app/desktop/session/machine_measurement.h"
 #include "app/desktop/session/session.h"
 #include "app/desktop/tables/view_table.h"
 #include "visualizers/roofline/roofline_view.h"
@@ -60,8 +65,14 @@ QString counted(std::int64_t n, const char* one) {
 
 }  // namespace
 
-KernelsPage::KernelsPage(Session& session, RecordedPage& recorded, QWidget* parent)
-    : Page(parent), session_(session), recorded_(recorded), names_(this) {
+KernelsPage::KernelsPage(Document& document, Session& session, RecordedPage& recorded,
+                         MachineMeasurement& measurement, QWidget* parent)
+    : Page(parent),
+      document_(document),
+      session_(session),
+      recorded_(recorded),
+      measurement_(measurement),
+      names_(this) {
   setObjectName("page");
   setAttribute(Qt::WA_StyledBackground);
   auto scene = std::make_unique<ResidualsScene>(
@@ -75,6 +86,13 @@ KernelsPage::KernelsPage(Session& session, RecordedPage& recorded, QWidget* pare
   auto* bar = new Header("Kernels of the recording");
   state_ = make_label("", 11, QFont::Normal, "second");
   bar->row()->addWidget(state_);
+  prices_ = new QPushButton("Make prices of it");
+  prices_->setToolTip(
+      "Takes the recording for a run of the open plan; what its kernels and collectives took "
+      "prices "
+      "other plans, once you accept it under Machine.");
+  bar->row()->addWidget(prices_);
+  connect(prices_, &QPushButton::clicked, this, &KernelsPage::make_prices);
   auto* tables = new QSplitter(Qt::Horizontal);
   tables->addWidget(rows_);
   tables->addWidget(unmatched_);
@@ -96,6 +114,21 @@ KernelsPage::KernelsPage(Session& session, RecordedPage& recorded, QWidget* pare
   connect(&recorded_, &Page::turned, this, &KernelsPage::refresh);
   connect(&session_, &Session::experiment_changed, this, &KernelsPage::refresh);
   match_again();
+}
+
+void KernelsPage::connect_commands(const Actions& actions) {
+  connect(actions["calibrate.recording"], &QAction::triggered, this, &KernelsPage::make_prices);
+}
+
+void KernelsPage::make_prices() {
+  std::shared_ptr<const RecordedModel> recorded = recorded_.shared_model();
+  const ExperimentPtr experiment = session_.experiment();
+  if (recorded == nullptr || experiment == nullptr) {
+    document_.show_perspective("calibrate", "kernels");
+    return;
+  }
+  document_.show_perspective("calibrate", "machine");
+  measurement_.read(std::move(recorded), experiment->workload.scenario);
 }
 
 void KernelsPage::showEvent(QShowEvent* event) {

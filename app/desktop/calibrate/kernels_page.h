@@ -1,5 +1,6 @@
 // A KernelsPage compares the kernels of the opened recording with the predictions of the open plan,
-// and lists what could not be matched on either side.
+// and lists what could not be matched on either side. The user can have prices made of the
+// recording, which the Machine tab shows for acceptance.
 #pragma once
 
 #include <memory>
@@ -9,9 +10,13 @@
 #include "visualizers/roofline/residuals_view.h"
 
 class QLabel;
+class QPushButton;
 
 namespace trainyard {
 
+class Actions;
+class Document;
+class MachineMeasurement;
 struct RecordedModel;
 class RecordedPage;
 class ResidualsScene;
@@ -22,8 +27,12 @@ class KernelsPage : public Page {
   Q_OBJECT
 
  public:
-  /// Both must outlive the page.
-  KernelsPage(Session&, RecordedPage&, QWidget* parent = nullptr);
+  /// All must outlive the page.
+  KernelsPage(Document&, Session&, RecordedPage&, MachineMeasurement&, QWidget* parent = nullptr);
+  void connect_commands(const Actions&);
+  /// Makes prices of the recording as a run of the open plan, and shows them. Does nothing without
+  /// either.
+  void make_prices();
   /// Null if there is no recording or no plan, or while the recording's kernels are still being
   /// summed.
   const TraceMatch* match() const { return match_.get(); }
@@ -46,8 +55,10 @@ class KernelsPage : public Page {
   void match(const RecordedModel&, const std::vector<NameStatistics>&);
   void show_match();
 
+  Document& document_;
   Session& session_;
   RecordedPage& recorded_;
+  MachineMeasurement& measurement_;
   std::unique_ptr<const TraceMatch> match_;
   ResidualsModel model_;
   QString words_;
@@ -55,6 +66,7 @@ class KernelsPage : public Page {
   ResidualsScene* scene_;  // owned by the canvas
   ViewTable *rows_, *unmatched_;
   QLabel* state_;
+  QPushButton* prices_;
   NameTables names_;  // declared last, so that it is destroyed first
 };
 

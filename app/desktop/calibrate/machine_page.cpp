@@ -13,6 +13,8 @@
 #include <QTableView>
 #include <QVBoxLayout>
 
+#include <fmt/format.h>
+
 #include "app/desktop/controls/actions.h"
 #include "app/desktop/controls/canvas_widget.h"
 #include "app/desktop/controls/complaint.h"
@@ -40,11 +42,20 @@ QPushButton* button(const QString& words, const QString& tip) {
 }
 
 QString facts_of(const Calibration& c) {
-  QStringList lines = {
-      q(format_count(static_cast<std::int64_t>(c.kernels.size()))) + " kernels and shapes",
-      "copies start in " + q(readable(c.copy.start)) + ", then " + q(readable(c.copy.rate)),
-      "sums of gradients " + q(readable(c.reduce)),
-      "an executor adds " + q(readable(c.overhead)) + " to a kernel"};
+  QStringList lines = {q(format_count(static_cast<std::int64_t>(c.kernels.size()))) +
+                       " kernels and shapes"};
+  if (c.device.empty())
+    lines << "copies start in " + q(readable(c.copy.start)) + ", then " + q(readable(c.copy.rate))
+          << "sums of gradients " + q(readable(c.reduce))
+          << "an executor adds " + q(readable(c.overhead)) + " to a kernel";
+  else
+    lines << "for clusters of " + q(c.device);
+  if (!c.exchanges.empty())
+    lines << q(format_count(static_cast<std::int64_t>(c.exchanges.size()))) +
+                 " sizes of collectives and messages";
+  if (c.issue > Duration{}) lines << "the host issues a kernel in " + q(readable(c.issue));
+  if (c.reserve > 0)
+    lines << q(fmt::format("the allocator reserves {:.3g} times what is allocated", c.reserve));
   for (const std::string& note : c.notes) lines << q(note);
   return lines.join("\n");
 }

@@ -7,9 +7,11 @@
 #include <vector>
 
 #include "app/workspace/runs/machine_calibration.h"
+#include "app/workspace/runs/trace_profile.h"
 #include "backends/cpu/calibration/calibrate.h"
 #include "core/base/error.h"
 #include "core/io/json/inline_document.h"
+#include "visualizers/recorded/recorded_model.h"
 
 namespace trainyard {
 namespace {
@@ -90,6 +92,27 @@ void MachineMeasurement::open(const std::string& word) {
         try {
           answer.found = shown(open_measured_prices(word),
                                is_inline_document(word) ? std::string() : word, gone);
+        } catch (const Error& wrong) {
+          answer.error = describe(wrong);
+        }
+        return answer;
+      },
+      [this](Answer answer) { take(std::move(answer)); });
+  Q_EMIT changed();
+}
+
+void MachineMeasurement::read(std::shared_ptr<const RecordedModel> recorded,
+                              const Scenario& scenario) {
+  stop();
+  work_.stop();
+  error_.clear();
+  progress_ = 0;
+  work_.ask(
+      [recorded = std::move(recorded), scenario](const std::stop_token& gone, const auto&) {
+        Answer answer;
+        try {
+          answer.found = shown(
+              trace_profile(whole_trace(*recorded), scenario, gone).prices.calibration, "", gone);
         } catch (const Error& wrong) {
           answer.error = describe(wrong);
         }

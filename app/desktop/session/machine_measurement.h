@@ -16,6 +16,8 @@
 
 namespace trainyard {
 
+struct RecordedModel;
+
 /// Prices together with what is shown of them; immutable.
 struct MeasuredMachine {
   MeasuredPrices prices;
@@ -41,6 +43,8 @@ class MachineMeasurement : public QObject {
   /// Returns at once; stops the current measurement. The earlier result stays until there is a new
   /// one.
   void start(const MeasureWish&);
+  /// Makes prices of a recorded run of the scenario in the background; they become the result.
+  void read(std::shared_ptr<const RecordedModel>, const Scenario&);
   /// Opens a file, or a document on one line, in the background.
   void open(const std::string& word);
   /// Asks the measurement to end; what it measured so far becomes the result.

@@ -124,6 +124,8 @@ constexpr Command kCommands[] = {
      "Ends early and keeps what was measured."},
     {"calibrate.open", "Calibrate", "Open calibration…", "",
      "Shows what was measured before, or parameters fitted to rows."},
+    {"calibrate.recording", "Calibrate", "Make prices of the recording", "",
+     "Takes the opened recording for a run of the open plan, to price other plans by it."},
     {"calibrate.save", "Calibrate", "Save calibration…", "",
      "Writes what was measured as a file, also for --calibration."},
     {"calibrate.accept", "Calibrate", "Accept calibration", "",

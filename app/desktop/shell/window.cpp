@@ -21,6 +21,7 @@
 #include "app/desktop/analyse/analyse_page.h"
 #include "app/desktop/analyse/run_page.h"
 #include "app/desktop/calibrate/calibrate_page.h"
+#include "app/desktop/calibrate/kernels_page.h"
 #include "app/desktop/calibrate/machine_page.h"
 #include "app/desktop/compare/gallery_page.h"
 #include "app/desktop/controls/canvas_widget.h"
@@ -91,6 +92,7 @@ Window::Window(Published::Rows rows) : published_(std::move(rows)), actions_(thi
   centre_->findChild<ComparePerspective*>()->connect_commands(actions_);
   centre_->findChild<LearnPage*>()->connect_commands(actions_);
   centre_->findChild<MachinePage*>()->connect_commands(actions_);
+  centre_->findChild<KernelsPage*>()->connect_commands(actions_);
   analyse_->run().connect_commands(actions_);
   strategy_->connect_commands(actions_);
   connect_shell();

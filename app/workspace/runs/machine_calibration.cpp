@@ -36,9 +36,13 @@ std::vector<Workload> local_workloads(const Request& request) {
 }
 
 KernelResiduals machine_residuals(const Calibration& calibration, const std::stop_token& stop) {
-  Scenario scenario{.model = zoo_model(kStandard[0]), .cluster = local_cluster(1, {}), .plan = {}};
-  apply_setting(scenario.plan, "precision=fp32");
-  return kernel_residuals(calibration, *cost_model(scenario), scenario.cluster.device, stop);
+  const bool local = calibration.device.empty();
+  Scenario scenario{
+      .model = zoo_model(kStandard[0]),
+      .cluster = local ? local_cluster(1, {}) : make_cluster(device(calibration.device), 1),
+      .plan = {}};
+  if (local) apply_setting(scenario.plan, "precision=fp32");
+  return kernel_residuals(calibration, cost_model(scenario), scenario.cluster.device, stop);
 }
 
 }  // namespace trainyard

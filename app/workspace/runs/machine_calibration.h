@@ -17,7 +17,9 @@ std::vector<Workload> standard_workloads();
 /// this machine's own cores, and as open() does.
 std::vector<Workload> local_workloads(const Request&);
 
-/// Compares the calibration with what the workbench predicts for this machine's cores without one.
+/// Compares the calibration with what the workbench predicts without one for this machine's cores,
+/// or for the device of a recorded run. Throws Error{InvalidInput} for a device that the catalogue
+/// does not have.
 KernelResiduals machine_residuals(const Calibration&, const std::stop_token& = {});
 
 }  // namespace trainyard

@@ -5,11 +5,12 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <span>
 #include <utility>
 
 #include "app/workspace/scenario/priced_scenario.h"
 #include "backends/cpu/calibration/calibrate.h"
-#include "backends/cpu/calibration/kernel_times.h"
+#include "core/cost/kernel_times.h"
 
 namespace trainyard {
 namespace {
@@ -46,22 +47,9 @@ Calibration run_calibration(const Experiment& predicted, const Timeline& measure
   KernelTable seen;
   for (std::uint32_t i = 0; i < p.instructions.size(); ++i) {
     const Task& task = p.task(InstructionId{i});
-    const auto took = static_cast<double>(measured.spans[i].length().count());
-    if (task.kind != TaskKind::Compute || took <= 0) continue;
-    std::vector<double> prices;
-    double sum = 0;
-    for (std::uint32_t w = task.first_work; w < task.first_work + task.works; ++w) {
-      prices.push_back(to_seconds(cost.compute(p.works[w].work, device)));
-      sum += prices.back() * p.works[w].count;
-    }
-    if (!(sum > 0)) continue;
-    for (std::uint32_t w = 0; w < task.works; ++w) {
-      if (prices[w] <= 0) continue;
-      const Work& work = p.works[task.first_work + w].work;
-      KernelTimes& one = seen[kernel_key(work)];
-      one.work = work;
-      one.times.push_back(std::llround(took * prices[w] / sum));
-    }
+    const Duration took = measured.spans[i].length();
+    if (task.kind != TaskKind::Compute || took <= Duration{}) continue;
+    add_together(seen, std::span(p.works).subspan(task.first_work, task.works), took, cost, device);
   }
   Calibration c;
   c.machine = machine.name;

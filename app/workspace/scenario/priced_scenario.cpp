@@ -8,7 +8,13 @@
 namespace trainyard {
 
 std::string why_not_priced(const MeasuredPrices& prices, const Cluster& cluster) {
-  if (std::holds_alternative<ParameterProfile>(prices) || cluster.device.id == "cpu") return {};
+  const auto* calibration = std::get_if<Calibration>(&prices);
+  if (calibration == nullptr) return {};
+  const std::string& device = calibration->device;
+  if (cluster.device.id == (device.empty() ? "cpu" : device)) return {};
+  if (!device.empty())
+    return fmt::format("it is of a recorded run on {}, and the cluster is {}", device,
+                       cluster.name);
   return fmt::format("it is of this machine's own cores, as cpu:{}, and the cluster is {}",
                      cluster.count, cluster.name);
 }

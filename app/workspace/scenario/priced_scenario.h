@@ -11,7 +11,7 @@
 namespace trainyard {
 
 /// Why the prices do not apply to the cluster; empty if they do. A profile prices every cluster, a
-/// calibration this machine's own cores.
+/// calibration this machine's own cores, or the device of the run that it was recorded of.
 std::string why_not_priced(const MeasuredPrices&, const Cluster&);
 /// The calibration if it prices the cluster that the words describe, else "". Throws as open()
 /// does.

@@ -23,10 +23,19 @@ std::unique_ptr<CostModel> priced_by(MeasuredPrices prices, Scenario& scenario) 
     return physical_cost_model(scenario, profile->parameters);
   auto& calibration = std::get<Calibration>(prices);
   calibrate_cluster(scenario.cluster, calibration);
-  return calibrated_cost_model(std::move(calibration));
+  if (calibration.device.empty()) return calibrated_cost_model(std::move(calibration));
+  return calibrated_cost_model(std::move(calibration), physical_cost_model(scenario),
+                               scenario.cluster.device);
 }
 
 void calibrate_cluster(Cluster& cluster, const Calibration& calibration) {
+  if (!calibration.device.empty()) {
+    if (cluster.device.id == calibration.device) return;
+    throw Error(Error::Kind::InvalidInput,
+                fmt::format("expected a cluster of {}, whose recorded run it is, found {}",
+                            calibration.device, cluster.name),
+                {"--calibration"});
+  }
   if (cluster.device.id != "cpu")
     throw Error(Error::Kind::InvalidInput,
                 fmt::format("a calibration is of this machine's own devices, as cpu:{}, and the "

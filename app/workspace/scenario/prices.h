@@ -22,8 +22,8 @@ std::unique_ptr<CostModel> open_cost_model(const std::string& word, Scenario&);
 /// Makes the cost model of measured prices, as open_cost_model() does.
 std::unique_ptr<CostModel> priced_by(MeasuredPrices, Scenario&);
 /// A calibration prices this machine's own devices: raises the cluster's peaks to the measured
-/// ones, so that no utilisation exceeds one. Throws Error{InvalidInput} for a cluster of other
-/// devices.
+/// ones, so that no utilisation exceeds one; one of a recorded run leaves the cluster as it is.
+/// Throws Error{InvalidInput} for a cluster of other devices.
 void calibrate_cluster(Cluster&, const Calibration&);
 
 }  // namespace trainyard

@@ -14,10 +14,10 @@
 #include <utility>
 #include <vector>
 
-#include "backends/cpu/calibration/kernel_times.h"
 #include "backends/cpu/calibration/rehearsal.h"
 #include "backends/cpu/time/cpu_clock.h"
 #include "core/base/error.h"
+#include "core/cost/kernel_times.h"
 
 namespace trainyard {
 namespace {

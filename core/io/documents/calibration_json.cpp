@@ -125,8 +125,14 @@ Fields<ExchangeTiming> exchange_fields() {
 Fields<Calibration> calibration_members() {
   return {
       {"machine", &Calibration::machine},
+      {"device", &Calibration::device, kWhereSet,
+       "of the catalogue; absent: a core of the machine itself"},
       {"overhead", &Calibration::overhead, time_text(), kDefaulted,
        "of an executor, a kernel, as 500 ns"},
+      {"issue", &Calibration::issue, time_text(), kWhereSet,
+       "of the host, a kernel; absent: not recorded"},
+      {"reserve", &Calibration::reserve, number({"a factor", 1, 1000}), kWhereSet,
+       "reserved over allocated memory; absent: not recorded"},
       {"copy", &Calibration::copy, object(copy_fields())},
       {"reduce", &Calibration::reduce, rate_text(), "of adding up, as 11 GB/s"},
       {"exchanges", &Calibration::exchanges, list_of(object(exchange_fields())), kDefaulted,

@@ -1,5 +1,7 @@
 #include "core/io/traces/nccl_tests_import.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -282,6 +284,32 @@ Fields<LinkSheet> link_fields() {
 }
 
 }  // namespace
+
+std::vector<ExchangeTiming> exchanges_of(const NcclTable& table) {
+  constexpr std::pair<std::string_view, std::optional<CollectiveKind>> kKinds[] = {
+      {"all_reduce", CollectiveKind::AllReduce},         {"all_gather", CollectiveKind::AllGather},
+      {"reduce_scatter", CollectiveKind::ReduceScatter}, {"alltoall", CollectiveKind::AllToAll},
+      {"broadcast", CollectiveKind::Broadcast},          {"sendrecv", std::nullopt}};
+  const auto* kind = std::find_if(std::begin(kKinds), std::end(kKinds), [&](const auto& known) {
+    return known.first == table.collective;
+  });
+  if (kind == std::end(kKinds) || table.ranks < 2)
+    throw Error(
+        Error::Kind::InvalidInput,
+        fmt::format("expected the output of all_reduce_perf, all_gather_perf, "
+                    "reduce_scatter_perf, alltoall_perf, broadcast_perf or sendrecv_perf on "
+                    "at least two ranks, found {} of {}",
+                    table.collective.empty() ? "a table of no named collective"
+                                             : table.collective + "_perf",
+                    table.ranks),
+        {table.source});
+  std::vector<ExchangeTiming> list;
+  for (const NcclRow& row : table.rows)
+    if (row.bytes.value > 0 && row.out_of_place.time > Duration{})
+      list.push_back(
+          {kind->second, kind->second ? table.ranks : 2, row.bytes, row.out_of_place.time});
+  return list;
+}
 
 Json links_schema() { return link_fields().schema(); }
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/base/units.h"
+#include "core/cost/calibrated.h"
 #include "core/io/json/json.h"
 
 namespace trainyard {
@@ -64,6 +65,11 @@ struct LinkFit {
 /// Throws Error{InvalidInput} for fewer than two different sizes. Where the table does not state
 /// ranks or collective, the factor is taken from the printed bandwidths.
 LinkFit fit_links(const NcclTable&);
+
+/// Returns what the collective took out of place, by size, to price it on the cluster's device.
+/// Throws Error{InvalidInput} where the table does not state collective and ranks, or has one that
+/// no plan uses.
+std::vector<ExchangeTiming> exchanges_of(const NcclTable&);
 
 /// Returns a trainyard/links@1 document.
 Json links_schema();

@@ -23,6 +23,7 @@ std::shared_ptr<const RecordedModel> sample(int steps = 3) {
 TEST(RecordedModel, KeepsEverySpanInLanes) {
   const RecordedTrace trace = parse_chrome_trace(kineto_trace(), "t.json");
   const auto m = recorded_model(trace);
+  EXPECT_EQ(whole_trace(*m), trace);
   ASSERT_EQ(m->spans.start.size(), trace.start.size());
   std::uint32_t rows = 0;
   for (const RecordedLane& lane : m->lanes) rows += lane.rows;

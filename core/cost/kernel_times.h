@@ -1,26 +1,26 @@
-// KernelTimes are the times that each kernel of a step took, run after run; a calibration keeps
+// KernelTimes are the times that each kernel of a step took, step after step; a calibration keeps
 // their median and spread.
 #pragma once
 
 #include <cstdint>
 #include <map>
-#include <tuple>
+#include <span>
 #include <vector>
 
 #include "core/cost/calibrated.h"
 
 namespace trainyard {
 
-/// Works with equal keys are the same kernel on the same sizes.
-using KernelKey = std::tuple<std::int16_t, WorkKind, DType, std::int64_t, std::int64_t,
-                             std::int64_t, std::int64_t, double, std::int64_t, std::int64_t>;
-KernelKey kernel_key(const Work&);
-
 struct KernelTimes {
   Work work;
   std::vector<std::int64_t> times;  // ns
 };
 using KernelTable = std::map<KernelKey, KernelTimes>;
+
+/// Adds what several kernels took together: their time is divided among them as `cost` prices them.
+/// What it prices at nothing has no part, and where that is all of them, nothing is added.
+void add_together(KernelTable&, std::span<const WorkCount>, Duration took, const CostModel& cost,
+                  const Device&);
 
 /// The least time that at least the fraction `share` in [0, 1] of the times do not exceed; `times`
 /// must not be empty.

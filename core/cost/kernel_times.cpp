@@ -1,12 +1,25 @@
-#include "backends/cpu/calibration/kernel_times.h"
+#include "core/cost/kernel_times.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace trainyard {
 
-KernelKey kernel_key(const Work& w) {
-  return {w.kernel, w.kind,  w.math,        w.m,          w.n,
-          w.k,      w.count, w.flops.value, w.read.value, w.written.value};
+void add_together(KernelTable& table, std::span<const WorkCount> works, Duration took,
+                  const CostModel& cost, const Device& device) {
+  std::vector<double> prices;
+  double sum = 0;
+  for (const WorkCount& w : works) {
+    prices.push_back(to_seconds(cost.compute(w.work, device)));
+    sum += prices.back() * w.count;
+  }
+  if (!(sum > 0)) return;
+  for (std::size_t i = 0; i < works.size(); ++i) {
+    if (prices[i] <= 0) continue;
+    KernelTimes& one = table[kernel_key(works[i].work)];
+    one.work = works[i].work;
+    one.times.push_back(std::llround(static_cast<double>(took.count()) * prices[i] / sum));
+  }
 }
 
 std::int64_t quantile(std::vector<std::int64_t> times, double share) {

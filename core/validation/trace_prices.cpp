@@ -1,0 +1,526 @@
+#include "core/validation/trace_prices.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <set>
+#include <span>
+#include <tuple>
+#include <utility>
+
+#include "core/base/error.h"
+#include "core/base/units_text.h"
+#include "core/cost/kernel_times.h"
+#include "core/cost/local_core.h"
+#include "core/model/ops.h"
+#include "core/validation/recorded_units.h"
+#include "core/validation/trace_match.h"
+
+namespace trainyard {
+namespace {
+
+// A PlannedUnit is one instruction of the plan's program, or the two of a node's backward.
+struct PlannedUnit {
+  std::string op, family;
+  StepPart part = StepPart::Forward;
+  std::vector<WorkCount> works;
+  // A collective has these instead of works.
+  CollectiveKind collective{};
+  std::int64_t ranks = 0;
+  Bytes bytes{};
+  Duration predicted{};
+  // Instructions with an equal place are parts of the same node's backward.
+  std::tuple<std::int32_t, std::uint32_t, std::int32_t> place{};
+};
+
+std::string op_of(const Work& work) {
+  if (work.kernel < 0) return to_string(KernelFamily::Optimizer);
+  const std::string name = kernel_name(work.kernel);
+  return name.substr(0, name.find(' '));
+}
+
+class PlanReader {
+ public:
+  PlanReader(const Workload& workload, const Program& program, const CostModel& base)
+      : workload_(workload), program_(program), base_(base) {}
+
+  // Returns what one device does in a step, in order, its communication last.
+  std::vector<PlannedUnit> of(std::uint32_t device) const {
+    std::vector<PlannedUnit> compute, messages;
+    for (const Stream& stream : program_.streams) {
+      if (stream.device.value != device) continue;
+      for (std::uint32_t i = stream.first; i < stream.first + stream.count; ++i) {
+        const Task& task = program_.task(InstructionId{i});
+        if (task.kind == TaskKind::Compute)
+          add_compute(i, task, compute);
+        else if (task.kind == TaskKind::Collective)
+          for (std::int32_t n = 0; n < task.repeats; ++n) add_collective(task, messages);
+      }
+    }
+    compute.insert(compute.end(), messages.begin(), messages.end());
+    return compute;
+  }
+
+ private:
+  void add_compute(std::uint32_t i, const Task& task, std::vector<PlannedUnit>& into) const {
+    PlannedUnit unit;
+    const Device& device = workload_.scenario.cluster.device;
+    for (std::uint32_t w = task.first_work; w < task.first_work + task.works; ++w) {
+      const WorkCount& work = program_.works[w];
+      if (nothing(work.work) || work.count == 0) continue;
+      unit.predicted += base_.compute(work.work, device) * work.count;
+      unit.works.push_back(work);
+    }
+    if (unit.works.empty()) return;
+    unit.op = op_of(unit.works.front().work);
+    unit.family = to_string(family_of_work(unit.works.front().work.kind));
+    unit.part = task.phase == Phase::Forward  ? StepPart::Forward
+                : task.phase == Phase::Update ? StepPart::Update
+                                              : StepPart::Backward;
+    unit.place = {task.layer, task.node.value, program_.instructions[i].microbatch};
+    into.push_back(std::move(unit));
+  }
+
+  void add_collective(const Task& task, std::vector<PlannedUnit>& into) const {
+    const GroupShape& shape = workload_.groups[static_cast<std::size_t>(task.group)];
+    if (shape.ranks <= 1 || task.bytes.value <= 0) return;
+    PlannedUnit unit;
+    unit.family = unit.op = to_string(KernelFamily::Communication);
+    unit.part = StepPart::Communication;
+    unit.collective = task.collective, unit.ranks = shape.ranks, unit.bytes = task.bytes;
+    unit.predicted =
+        base_.collective(task.collective, task.bytes, shape, workload_.scenario.cluster).time;
+    into.push_back(std::move(unit));
+  }
+
+  const Workload& workload_;
+  const Program& program_;
+  const CostModel& base_;
+};
+
+// Autograd computes both gradients of a node in one piece.
+std::vector<PlannedUnit> gradients_joined(const std::vector<PlannedUnit>& units) {
+  std::vector<PlannedUnit> list;
+  for (const PlannedUnit& unit : units) {
+    if (!list.empty() && unit.part == StepPart::Backward && list.back().part == unit.part &&
+        list.back().place == unit.place) {
+      list.back().predicted += unit.predicted;
+      list.back().works.insert(list.back().works.end(), unit.works.begin(), unit.works.end());
+      continue;
+    }
+    list.push_back(unit);
+  }
+  return list;
+}
+
+Duration sum_of(const std::vector<Duration>& times) {
+  Duration sum{};
+  for (const Duration time : times) sum += time;
+  return sum;
+}
+
+Duration median_of(std::vector<std::int64_t> times) {
+  return times.empty() ? Duration{} : Duration{quantile(std::move(times), 0.5)};
+}
+
+using Key = std::pair<StepPart, std::string>;
+using TimesByKey = std::map<Key, std::vector<Duration>>;  // of one step of one process, in order
+
+class TraceReader {
+ public:
+  TraceReader(const RecordedTrace& trace, const Workload& workload, const CostModel& base)
+      : trace_(trace), workload_(workload), base_(base) {}
+
+  TracePrices read() {
+    program_ = lower(
+        workload_,
+        {.grain = Grain::Op, .steps = 1, .times = {}, .price = {}, .framework = {}, .stop = {}});
+    if (!follow_program()) match_units();
+    return finish();
+  }
+
+ private:
+  // Where Trainyard wrote the recording, its spans are the program's instructions. Returns whether
+  // they are.
+  bool follow_program() {
+    std::vector<std::pair<std::uint32_t, std::uint64_t>> spans;  // instruction and span
+    if (trace_.processes.size() != static_cast<std::size_t>(program_.devices)) return false;
+    for (const Stream& stream : program_.streams) {
+      std::vector<std::uint64_t> own;
+      for (const RecordedRow& row : trace_.rows) {
+        const RecordedThread& thread = trace_.threads[row.thread];
+        if (thread.process != stream.device.value || thread.name != stream.name) continue;
+        for (std::uint64_t i = row.first; i < row.first + row.count; ++i) own.push_back(i);
+      }
+      if (own.size() != stream.count) return false;
+      std::stable_sort(own.begin(), own.end(), [this](std::uint64_t a, std::uint64_t b) {
+        return std::pair(trace_.start[a], trace_.end[a]) <
+               std::pair(trace_.start[b], trace_.end[b]);
+      });
+      for (std::uint32_t i = 0; i < stream.count; ++i) {
+        const Instruction& in = program_.instructions[stream.first + i];
+        const std::string name =
+            fmt::format("{} {}", program_.name(program_.task(in).name), in.microbatch);
+        if (trace_.names[trace_.name[own[i]]] != name) return false;
+        spans.emplace_back(stream.first + i, own[i]);
+      }
+    }
+    Instant first{std::numeric_limits<std::int64_t>::max()}, last{};
+    for (const auto& [instruction, span] : spans) {
+      const Task& task = program_.task(InstructionId{instruction});
+      const Duration took{trace_.end[span] - trace_.start[span]};
+      first = std::min(first, Instant{trace_.start[span]});
+      last = std::max(last, Instant{trace_.end[span]});
+      const std::span works = std::span(program_.works).subspan(task.first_work, task.works);
+      if (task.kind == TaskKind::Compute && took > Duration{}) {
+        add_together(kernels_, works, took, base_, device());
+        for (const WorkCount& work : works) {
+          if (nothing(work.work)) continue;
+          TracedWork& row = row_of(op_of(work.work), part_of(task));
+          row.predicted += base_.compute(work.work, device()) * work.count;
+          row.measured += took, ++row.calls, row.by_shape = true;
+          break;
+        }
+      } else if (task.kind == TaskKind::Collective && task.bytes.value > 0) {
+        const GroupShape& shape = workload_.groups[static_cast<std::size_t>(task.group)];
+        if (shape.ranks <= 1) continue;
+        exchange(task.collective, shape.ranks, task.bytes, took / task.repeats);
+        TracedWork& row =
+            row_of(collective_words(task.collective, shape.ranks), StepPart::Communication);
+        row.predicted +=
+            base_.collective(task.collective, task.bytes, shape, workload_.scenario.cluster).time *
+            task.repeats;
+        row.measured += took, row.calls += task.repeats, row.by_shape = true;
+      }
+    }
+    for (auto& [name, row] : rows_) {
+      row.measured = row.measured / program_.devices;
+      row.predicted = row.predicted / program_.devices;
+      row.calls /= program_.devices;
+    }
+    found_.step = last - first, found_.steps = 1;
+    return true;
+  }
+
+  static StepPart part_of(const Task& task) {
+    return task.phase == Phase::Forward  ? StepPart::Forward
+           : task.phase == Phase::Update ? StepPart::Update
+                                         : StepPart::Backward;
+  }
+
+  void match_units() {
+    const std::vector<RecordedStepUnits> steps = recorded_units(trace_);
+    std::vector<std::int64_t> lengths;
+    std::map<std::uint32_t, std::vector<const RecordedStepUnits*>> by_process;
+    for (const RecordedStepUnits& step : steps) {
+      by_process[step.process].push_back(&step);
+      lengths.push_back(step.length.count());
+    }
+    found_.step = median_of(lengths), found_.steps = static_cast<std::int64_t>(steps.size());
+    hold_back(lengths);
+    const PlanReader plan(workload_, program_, base_);
+    // Ranks that do the same are recorded each; the first of the pipeline come first.
+    const auto devices = static_cast<std::uint32_t>(program_.devices);
+    std::map<std::uint32_t, std::vector<const RecordedStepUnits*>> by_device;
+    std::uint32_t at = 0;
+    const auto each =
+        std::max<std::uint32_t>(1, static_cast<std::uint32_t>(by_process.size()) / devices);
+    for (const auto& [process, own] : by_process) {
+      auto& into = by_device[std::min(devices - 1, at++ / each)];
+      into.insert(into.end(), own.begin(), own.end());
+    }
+    for (const auto& [device, own] : by_device) match_device(plan.of(device), own);
+    for (auto& [name, row] : rows_) {
+      const auto n = static_cast<std::int64_t>(by_device.size());
+      row.measured = row.measured / n, row.predicted = row.predicted / n, row.calls /= n;
+    }
+    if (by_device.size() < devices)
+      found_.unseen.push_back(fmt::format(
+          "{} of {} pipeline ranks are in the recording: the others' layers take what theirs take",
+          by_device.size(), devices));
+  }
+
+  void match_device(const std::vector<PlannedUnit>& planned,
+                    const std::vector<const RecordedStepUnits*>& steps) {
+    std::vector<TimesByKey> times;
+    for (const RecordedStepUnits* step : steps) {
+      TimesByKey& one = times.emplace_back();
+      for (const RecordedUnit& unit : step->units)
+        one[{unit.part, std::string(unit.key)}].push_back(unit.time);
+    }
+    std::set<Key> recorded;
+    for (const TimesByKey& one : times)
+      for (const auto& [key, list] : one) recorded.insert(key);
+    // A recording that names no kernels in a part of the step, only that it was busy with it, has
+    // all work of that part under one key.
+    std::set<StepPart> named;
+    for (const Key& key : recorded)
+      if (key.second != kOtherWork) named.insert(key.first);
+    // The plan's units by the key under which the recording has them.
+    std::map<Key, std::vector<PlannedUnit>> targets;
+    std::map<Key, Duration> missing;
+    for (const PlannedUnit& unit : planned) {
+      const Key op{unit.part, unit.op}, family{unit.part, unit.family};
+      if (recorded.count(op) > 0)
+        targets[op].push_back(unit);
+      else if (recorded.count(family) > 0)
+        targets[family].push_back(unit);
+      else if (const Key whole{unit.part, std::string(kOtherWork)};
+               recorded.count(whole) > 0 && named.count(unit.part) == 0)
+        targets[whole].push_back(unit), whole_ = true;
+      else
+        missing[op] += unit.predicted;
+    }
+    const auto leftover = spread_others(times, targets);
+    for (const auto& [key, units] : targets) match_key(key, units, times, leftover);
+    for (const auto& [key, time] : missing)
+      if (time > Duration{})
+        found_.unseen.push_back(fmt::format("{}: the recording has nothing of it, of {} predicted",
+                                            words_of(key), readable(time)));
+    for (const Key& key : recorded)
+      if (targets.count(key) == 0 && key.second != kOtherWork) {
+        std::vector<std::int64_t> sums;
+        for (TimesByKey& one : times) sums.push_back(sum_of(one[key]).count());
+        const Duration time = median_of(sums);
+        if (time > Duration{})
+          found_.unseen.push_back(
+              fmt::format("the plan has no {}, on which the run spent {} a step", words_of(key),
+                          readable(time)));
+        if (key.first != StepPart::Communication) strange_ += time;
+      }
+    read_gaps(planned, steps);
+  }
+
+  // Operators and kernels of no known name are taken for element-wise: they go to the element-wise
+  // work that the plan has in the same part of the step. Returns by how much that work takes longer
+  // for it.
+  std::map<StepPart, double> spread_others(std::vector<TimesByKey>& times,
+                                           const std::map<Key, std::vector<PlannedUnit>>& targets) {
+    std::map<StepPart, double> longer;
+    for (const StepPart part : {StepPart::Forward, StepPart::Backward}) {
+      longer[part] = 1;
+      const Key other{part, std::string(kOtherWork)};
+      if (targets.count(other) > 0) continue;  // these are all element-wise work that there is
+      std::vector<std::int64_t> others, known;
+      for (TimesByKey& one : times) {
+        others.push_back(sum_of(one[other]).count());
+        Duration sum{};
+        for (const auto& [key, units] : targets)
+          if (key.first == part && is_elementwise(units)) sum += sum_of(one[key]);
+        known.push_back(sum.count());
+      }
+      const Duration more = median_of(others), sum = median_of(known);
+      if (sum > Duration{})
+        longer[part] = 1 + to_seconds(more) / to_seconds(sum);
+      else
+        strange_ += more;
+    }
+    return longer;
+  }
+
+  static bool is_elementwise(const std::vector<PlannedUnit>& units) {
+    return units.front().family == to_string(KernelFamily::Elementwise);
+  }
+
+  void match_key(const Key& key, const std::vector<PlannedUnit>& units,
+                 const std::vector<TimesByKey>& times, const std::map<StepPart, double>& longer) {
+    const double more =
+        key.second != kOtherWork && is_elementwise(units) && longer.count(key.first) > 0
+            ? longer.at(key.first)
+            : 1;
+    const auto of = [&key](const TimesByKey& one) -> const std::vector<Duration>& {
+      static const std::vector<Duration> none;
+      const auto found = one.find(key);
+      return found == one.end() ? none : found->second;
+    };
+    std::vector<std::int64_t> sums;
+    for (const TimesByKey& one : times) sums.push_back(sum_of(of(one)).count());
+    const Duration measured = seconds(to_seconds(median_of(sums)) * more);
+    Duration predicted{};
+    for (const PlannedUnit& unit : units) predicted += unit.predicted;
+    if (measured <= Duration{} || predicted <= Duration{}) return;
+
+    const std::vector<PlannedUnit> pairs = gradients_joined(units);
+    const auto fits = [&](const std::vector<PlannedUnit>& list) {
+      return 2 * std::count_if(
+                     times.begin(), times.end(),
+                     [&](const TimesByKey& one) { return of(one).size() == list.size(); }) >
+             static_cast<std::ptrdiff_t>(times.size());
+    };
+    const std::vector<PlannedUnit>* followed = fits(units)   ? &units
+                                               : fits(pairs) ? &pairs
+                                                             : nullptr;
+    if (followed != nullptr) {
+      for (const TimesByKey& one : times) {
+        const std::vector<Duration>& own = of(one);
+        if (own.size() != followed->size()) continue;
+        for (std::size_t i = 0; i < own.size(); ++i)
+          take((*followed)[i], seconds(to_seconds(own[i]) * more));
+      }
+    } else {
+      const double factor = to_seconds(measured) / to_seconds(predicted);
+      for (const PlannedUnit& unit : units)
+        take(unit, seconds(to_seconds(unit.predicted) * factor));
+    }
+    TracedWork& row =
+        key.first == StepPart::Communication
+            ? row_of(collective_words(units.front().collective, units.front().ranks), key.first)
+            : row_of(key.second, key.first);
+    row.measured += measured, row.predicted += predicted;
+    row.calls += static_cast<std::int64_t>(units.size());
+    row.by_shape = followed != nullptr;
+  }
+
+  void take(const PlannedUnit& unit, Duration time) {
+    if (unit.part == StepPart::Communication)
+      exchange(unit.collective, unit.ranks, unit.bytes, time);
+    else
+      add_together(kernels_, unit.works, time, base_, device());
+  }
+
+  // Gaps between operators on a host are what starting each takes. A device waits between kernels
+  // for the host that issues them, and where stages wait for each other this cannot be told apart.
+  void read_gaps(const std::vector<PlannedUnit>& planned,
+                 const std::vector<const RecordedStepUnits*>& steps) {
+    double kernels = 0;
+    for (const PlannedUnit& unit : planned)
+      for (const WorkCount& work : unit.works)
+        if (work.work.kernel >= 0) kernels += work.count;
+    std::vector<std::int64_t> gaps;
+    for (const RecordedStepUnits* step : steps) gaps.push_back(step->gaps.count());
+    const double gap = to_seconds(median_of(gaps)) + to_seconds(strange_);
+    if (kernels <= 0) return;
+    Calibration& c = found_.calibration;
+    if (is_local_core(device())) {
+      c.overhead = seconds(gap / kernels);
+    } else if (whole_) {
+      c.issue = Duration{1};  // parts of the step as a whole include what the host takes
+    } else if (program_.devices > 1) {
+      found_.unseen.emplace_back(
+          "what the host takes to issue a kernel: stages wait for each other, which looks the "
+          "same");
+    } else {
+      const double busy = to_seconds(found_.step) - gap;
+      const double host = std::pow(
+          std::max(0.0, std::pow(to_seconds(found_.step), 4) - std::pow(std::max(0.0, busy), 4)),
+          0.25);
+      c.issue = seconds(host / kernels);
+    }
+  }
+
+  void hold_back(const std::vector<std::int64_t>& lengths) {
+    if (lengths.size() < 3) return;
+    std::vector<double> off;
+    for (std::size_t i = 0; i < lengths.size(); ++i) {
+      std::vector<std::int64_t> others = lengths;
+      others.erase(others.begin() + static_cast<std::ptrdiff_t>(i));
+      const auto middle = static_cast<double>(quantile(std::move(others), 0.5));
+      if (middle > 0) off.push_back(std::abs(static_cast<double>(lengths[i]) / middle - 1));
+    }
+    std::sort(off.begin(), off.end());
+    if (off.empty()) return;
+    found_.calibration.residual_median = off[off.size() / 2];
+    found_.calibration.residual_worst = off.back();
+  }
+
+  void read_reserve() {
+    double reserved = 0, allocated = 0;
+    for (const RecordedCounter& counter : trace_.counters) {
+      if (!counter.bytes || counter.value.empty()) continue;
+      const double most = *std::max_element(counter.value.begin(), counter.value.end());
+      if (counter.name.find("reserved") != std::string::npos) reserved = std::max(reserved, most);
+      if (counter.name.find("allocated") != std::string::npos)
+        allocated = std::max(allocated, most);
+    }
+    if (allocated > 0 && reserved >= allocated)
+      found_.calibration.reserve = reserved / allocated;
+    else if (!is_local_core(device()))
+      found_.unseen.emplace_back(
+          "what the allocator reserves beyond tensors: the recording has no counters of memory");
+  }
+
+  TracePrices finish() {
+    Calibration& c = found_.calibration;
+    if (kernels_.empty())
+      throw Error(Error::Kind::InvalidInput,
+                  "expected the recording of a run of this plan, found no span that is work of it",
+                  {trace_.source});
+    const Scenario& scenario = workload_.scenario;
+    c.machine =
+        fmt::format("{}, recorded in {} of {}", trace_.device.empty() ? device().id : trace_.device,
+                    trace_.source, scenario.model.name);
+    if (!is_local_core(device())) c.device = device().id;
+    for (const auto& [key, times] : kernels_) c.kernels.push_back(timing_of(times));
+    for (const auto& [of, times] : exchanges_)
+      c.exchanges.push_back({std::get<0>(of), std::get<1>(of), Bytes{std::get<2>(of)},
+                             std::max(Duration{1}, median_of(times))});
+    // Copies are priced as without the recording.
+    constexpr Bytes kLong{std::int64_t{1} << 30};
+    const Duration start = base_.transfer(Bytes{1}, scenario.cluster, 0);
+    const Duration whole = base_.transfer(kLong, scenario.cluster, 0);
+    c.copy = {
+        start,
+        {static_cast<double>(kLong.value) / std::max(1e-9, to_seconds(whole) - to_seconds(start))}};
+    c.reduce = c.copy.rate;
+    read_reserve();
+    constexpr double kStrange = 100;  // times what is predicted; the slowest libraries stay below
+                                      // it
+    Duration recorded{}, predicted{};
+    for (const auto& [name, row] : rows_) recorded += row.measured, predicted += row.predicted;
+    if (const double times = to_seconds(recorded) / to_seconds(predicted);
+        times > kStrange || times * kStrange < 1)
+      found_.unseen.insert(found_.unseen.begin(),
+                           fmt::format("the recorded work took {:.3g} times what is predicted: is "
+                                       "this the model, cluster and plan that was recorded?",
+                                       times));
+    if (exchanges_.empty() && scenario.cluster.count > 1)
+      found_.unseen.emplace_back("links: no collective was recorded");
+    for (const std::string& sentence : found_.unseen) c.notes.push_back(sentence);
+    for (auto& [name, row] : rows_) found_.works.push_back(row);
+    std::stable_sort(
+        found_.works.begin(), found_.works.end(),
+        [](const TracedWork& a, const TracedWork& b) { return a.measured > b.measured; });
+    return std::move(found_);
+  }
+
+  static std::string collective_words(CollectiveKind kind, std::int64_t ranks) {
+    return fmt::format("{} of {}", to_string(kind), ranks);
+  }
+  static std::string words_of(const Key& key) {
+    if (key.first == StepPart::Communication || key.first == StepPart::Update) return key.second;
+    return (key.second == kOtherWork ? "" : key.second + " ") + to_string(key.first);
+  }
+  TracedWork& row_of(const std::string& work, StepPart part) {
+    TracedWork& row = rows_[words_of({part, work})];
+    row.work = words_of({part, work});
+    return row;
+  }
+  void exchange(CollectiveKind kind, std::int64_t ranks, Bytes bytes, Duration took) {
+    exchanges_[{kind, ranks, bytes.value}].push_back(took.count());
+  }
+  const Device& device() const { return workload_.scenario.cluster.device; }
+
+  const RecordedTrace& trace_;
+  const Workload& workload_;
+  const CostModel& base_;
+  Program program_;
+  KernelTable kernels_;
+  std::map<std::tuple<CollectiveKind, std::int64_t, std::int64_t>, std::vector<std::int64_t>>
+      exchanges_;
+  std::map<std::string, TracedWork> rows_;
+  bool whole_ = false;  // whether a part of the step is priced as a whole
+  Duration strange_{};  // a step's time of kernels that the plan has no work for
+  TracePrices found_;
+};
+
+}  // namespace
+
+TracePrices prices_of_trace(const RecordedTrace& trace, const Workload& workload,
+                            const CostModel& base) {
+  return TraceReader(trace, workload, base).read();
+}
+
+}  // namespace trainyard

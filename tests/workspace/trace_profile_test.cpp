@@ -1,0 +1,274 @@
+// Tests prices that are made of recordings: what was recorded of one plan prices another.
+#include "app/workspace/runs/trace_profile.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+
+#include "app/workspace/scenario/priced_scenario.h"
+#include "app/workspace/scenario/run_once.h"
+#include "core/base/random.h"
+#include "core/cost/kernel_times.h"
+#include "core/exporters/trace_event.h"
+#include "core/io/traces/chrome_trace_import.h"
+#include "core/model/ops.h"
+#include "tests/support/refusal.h"
+
+namespace trainyard {
+namespace {
+
+using namespace std::chrono_literals;
+
+std::shared_ptr<Experiment> at_op_grain(const Scenario& scenario, const CostModel& cost) {
+  OnceOptions options;
+  options.grain = Grain::Op, options.cost = &cost, options.steps = 1;
+  return run_once(scenario, options);
+}
+
+// A machine on which every kernel of the program takes some time that no formula knows.
+Calibration hidden_machine(const Program& program, std::uint64_t seed) {
+  const Random random(seed);
+  std::uint64_t drawn = 0;
+  Calibration c;
+  c.machine = "a machine", c.copy = {3us, {5e9}}, c.reduce = {7e9};
+  std::map<KernelKey, KernelTiming> kernels;
+  for (const WorkCount& w : program.works)
+    kernels[kernel_key(w.work)] = {
+        .work = w.work, .time = Duration{random.between(drawn++, 1000, 1000000)}, .repeats = 3};
+  for (const auto& [key, timing] : kernels) c.kernels.push_back(timing);
+  return c;
+}
+
+Scenario tiny_plan(const std::string& model, const std::vector<std::string>& settings) {
+  std::vector<std::string> all = {"precision=fp32", "micro-batch=2"};
+  all.insert(all.end(), settings.begin(), settings.end());
+  return open({model, "cpu:4", "", all});
+}
+
+RC_GTEST_PROP(TraceProfile, ARecordedPlanPricesEveryOtherOfTheSameKernels, ()) {
+  const std::string model = *rc::gen::element<std::string>("gpt-tiny", "mlp-small", "mixtral-tiny");
+  const std::string pp = *rc::gen::element<std::string>("pp=1", "pp=2");
+  const Scenario recorded = tiny_plan(
+      model,
+      {pp, "global-batch=16", "schedule=" + *rc::gen::element<std::string>("gpipe", "1f1b")});
+  const auto base = cost_model(recorded);
+  const auto hidden = calibrated_cost_model(
+      hidden_machine(at_op_grain(recorded, *base)->program, *rc::gen::arbitrary<std::uint64_t>()));
+  const auto run = at_op_grain(recorded, *hidden);
+  const RecordedTrace trace = parse_chrome_trace(trace_event(*run), "run.json");
+
+  TraceProfile profile = trace_profile(trace, recorded);
+  RC_ASSERT(profile.prices.step == makespan(run->timeline));
+  Scenario other =
+      tiny_plan(model, {pp, "global-batch=48",
+                        "schedule=" + *rc::gen::element<std::string>("gpipe", "1f1b", "zb-h1")});
+  const auto own = priced_by(profile.prices.calibration, other);
+  const auto expected = at_op_grain(other, *hidden), predicted = at_op_grain(other, *own);
+  RC_ASSERT(expected->timeline.spans.size() == predicted->timeline.spans.size());
+  for (std::uint32_t i = 0; i < expected->timeline.spans.size(); ++i) {
+    const Task& task = expected->program.task(InstructionId{i});
+    // Of several works in one instruction, as an update, only the sum is recorded.
+    if (task.kind == TaskKind::Compute && task.works == 1)
+      RC_ASSERT(expected->timeline.spans[i].length() == predicted->timeline.spans[i].length());
+  }
+}
+
+// The text of a trace as PyTorch's profiler writes one on a processor: two steps, of which the
+// first warms up.
+class HostTrace {
+ public:
+  void add(const std::string& name, std::int64_t us, std::int64_t after = 0) {
+    at_ += after;
+    text_ += fmt::format(
+        R"({}{{"name": "{}", "ph": "X", "ts": {}, "dur": {}, "tid": 1, "pid": "CPU functions", "args": {{}}}})",
+        text_.empty() ? "" : ", ", name, at_, us);
+    at_ += us;
+  }
+  void step(int number, std::int64_t from) {
+    text_ += fmt::format(
+        R"(, {{"name": "ProfilerStep#{}", "ph": "X", "ts": {}, "dur": {}, "tid": 1, "pid": "CPU functions", "args": {{}}}})",
+        number, from, at_ - from);
+  }
+  std::int64_t now() const { return at_; }
+  RecordedTrace trace() const { return parse_chrome_trace("[" + text_ + "]", "host.json"); }
+
+ private:
+  std::string text_;
+  std::int64_t at_ = 0;
+};
+
+constexpr int kLayersOfMlp = 10;  // of mlp-small, each a product and all but the last an activation
+
+// What PyTorch does for mlp-small, with a gap of 3 us before every operator, and with a lookup that
+// is no work of it.
+HostTrace mlp_steps(int steps, std::int64_t lookup = 0) {
+  const auto more = [](int layer) { return layer == 0 ? 0 : layer + 1 == kLayersOfMlp ? 2 : 1; };
+  const auto node = [](const char* name) {
+    return std::string("autograd::engine::evaluate_function: ") + name;
+  };
+  HostTrace t;
+  for (int s = 0; s < steps; ++s) {
+    const std::int64_t from = t.now();
+    if (lookup > 0) t.add("aten::embedding", lookup);
+    for (int layer = 0; layer < kLayersOfMlp; ++layer) {
+      t.add("aten::linear", 100 + more(layer), 3);
+      if (layer + 1 < kLayersOfMlp) t.add("aten::relu", 10, 3);
+    }
+    t.add("aten::cross_entropy_loss", 20, 3);
+    t.add(node("NllLossBackward0"), 5, 3);
+    t.add(node("LogSoftmaxBackward0"), 15, 3);
+    for (int layer = kLayersOfMlp; layer-- > 0;) {
+      if (layer + 1 < kLayersOfMlp) t.add(node("ReluBackward0"), 12, 3);
+      t.add(node("AddmmBackward0"), 200 + 2 * more(layer), 3);
+      t.add(node("torch::autograd::AccumulateGrad"), 1, 3);
+    }
+    t.add("Optimizer.step#AdamW.step", 490, 3);
+    t.step(s, from);
+  }
+  return t;
+}
+
+Scenario recorded_mlp() {
+  return open({"mlp-small",
+               "cpu:1",
+               "",
+               {"precision=fp32", "global-batch=32", "micro-batch=32", "optimizer=adamw"}});
+}
+
+const TracedWork& work_of(const TracePrices& prices, const std::string& name) {
+  for (const TracedWork& work : prices.works)
+    if (work.work == name) return work;
+  ADD_FAILURE() << name;
+  return prices.works.front();
+}
+
+TEST(TraceProfile, OperatorsOfAFrameworkAreTheWorkOfThePlan) {
+  const TracePrices p = trace_profile(mlp_steps(3).trace(), recorded_mlp()).prices;
+  EXPECT_EQ(p.steps, 2);
+  const TracedWork& forward = work_of(p, "matmul forward");
+  EXPECT_EQ(forward.measured, 1010us);
+  EXPECT_EQ(forward.calls, kLayersOfMlp);
+  EXPECT_TRUE(forward.by_shape);
+  EXPECT_EQ(work_of(p, "matmul backward").measured, 2020us);
+  EXPECT_TRUE(work_of(p, "matmul backward").by_shape);
+  EXPECT_EQ(work_of(p, "relu forward").measured, 90us);
+  EXPECT_EQ(work_of(p, "relu backward").measured, 108us);
+  EXPECT_EQ(work_of(p, "softmax_loss forward").measured, 20us);
+  EXPECT_EQ(work_of(p, "softmax_loss backward").measured, 20us);
+  // What adds up gradients grows with the parameters, as the update does.
+  EXPECT_EQ(work_of(p, "optimizer").measured, 500us);
+  EXPECT_TRUE(p.unseen.empty());
+  // Every shape of a product has its own time.
+  for (const KernelTiming& t : p.calibration.kernels)
+    if (t.work.kernel == kernel_of(matmul(), Pass::Forward) && t.work.k == 784) {
+      EXPECT_EQ(t.time, 100us);
+    }
+}
+
+TEST(TraceProfile, TheRecordedPlanTakesWhatWasRecorded) {
+  const TraceProfile profile = trace_profile(mlp_steps(4).trace(), recorded_mlp());
+  EXPECT_NEAR(to_seconds(profile.after), to_seconds(profile.prices.step),
+              0.002 * to_seconds(profile.prices.step));
+  EXPECT_LT(to_seconds(profile.before), 0.5 * to_seconds(profile.prices.step));
+  EXPECT_EQ(profile.prices.calibration.residual_worst, 0);  // all its steps are alike
+}
+
+TEST(TraceProfile, WhatThePlanHasNoWorkForIsSpreadOverItsKernels) {
+  const auto recorded = [](std::int64_t lookup) {
+    return trace_profile(mlp_steps(2, lookup).trace(), recorded_mlp());
+  };
+  const TraceProfile without = recorded(0), with = recorded(490);
+  EXPECT_EQ(with.prices.step - without.prices.step, 490us);
+  EXPECT_NEAR(to_seconds(with.after) - to_seconds(without.after), 490e-6, 1e-6);
+  ASSERT_EQ(with.prices.unseen.size(), 1u);
+  EXPECT_EQ(with.prices.unseen.front(),
+            "the plan has no embedding forward, on which the run spent 490 us a step");
+}
+
+TEST(TraceProfile, ARecordingOfSomethingElseIsRefused) {
+  HostTrace t;
+  t.add("lunch", 1000);
+  EXPECT_EQ(
+      testing::refusal([&] { trace_profile(t.trace(), recorded_mlp()); }),
+      "host.json: expected the recording of a run of this plan, found no span that is work of "
+      "it");
+}
+
+// A recording of phases, as the timeline of a plan at order grain has them, prices each as a whole.
+TEST(TraceProfile, APartOfTheStepWithoutNamesHasOneFactor) {
+  const Scenario scenario = open({"gpt2", "h100-sxm:1", "", {"global-batch=2", "micro-batch=2"}});
+  const auto base = cost_model(scenario);
+  OnceOptions options;
+  options.cost = base.get();
+  const auto run = run_once(scenario, options);
+  const TraceProfile profile =
+      trace_profile(parse_chrome_trace(trace_event(*run), "phases.json"), scenario);
+  for (const char* part : {"forward", "backward"}) {
+    EXPECT_FALSE(work_of(profile.prices, part).by_shape);
+    EXPECT_GE(work_of(profile.prices, part).factor(), 1);  // the host issues kernels in turn
+  }
+  // What the host takes is in the phases, and not added again.
+  EXPECT_NEAR(to_seconds(profile.after), to_seconds(profile.before),
+              0.02 * to_seconds(profile.before));
+}
+
+TEST(TraceProfile, ARecordingOfAnotherPlanIsDoubted) {
+  const TracePrices p =
+      trace_profile(parse_chrome_trace(
+                        trace_event(*at_op_grain(open({"llama-3-8b", "h100-sxm:8", "", {"tp=8"}}),
+                                                 *roofline_cost_model())),
+                        "large.json"),
+                    recorded_mlp())
+          .prices;
+  ASSERT_FALSE(p.unseen.empty());
+  EXPECT_NE(p.unseen.front().find("is this the model, cluster and plan that was recorded?"),
+            std::string::npos)
+      << p.unseen.front();
+}
+
+// Two kernels of each kind on a stream, and what the allocator holds.
+TEST(TraceProfile, KernelsOfADeviceGiveFactorsByFamily) {
+  const Scenario scenario =
+      open({"gpt2", "h100-sxm:8", "", {"dp=8", "global-batch=8", "micro-batch=1"}});
+  std::string text =
+      R"([{"ph": "X", "cat": "kernel", "name": "sm90_xmma_gemm_bf16", "pid": 0, "tid": 7, "ts": 0, "dur": 9000, "args": {"device": 0}},
+ {"ph": "X", "cat": "kernel", "name": "flash_fwd_kernel", "pid": 0, "tid": 7, "ts": 9000, "dur": 2000, "args": {"device": 0}},
+ {"ph": "X", "cat": "kernel", "name": "ncclDevKernel_AllReduce_Sum_bf16_RING_LL", "pid": 0, "tid": 20, "ts": 9000, "dur": 1500, "args": {"device": 0}},
+ {"ph": "i", "name": "[memory]", "pid": 0, "tid": 0, "ts": 9500, "s": "t", "args": {"Device Type": 1, "Device Id": 0, "Total Allocated": 1000000, "Total Reserved": 1250000}}])";
+  const TracePrices p = trace_profile(parse_chrome_trace(text, "gpu.json"), scenario).prices;
+  EXPECT_EQ(p.calibration.device, "h100-sxm");
+  EXPECT_EQ(work_of(p, "products forward").measured, 9ms);
+  EXPECT_FALSE(work_of(p, "products forward").by_shape);
+  EXPECT_EQ(work_of(p, "all-reduce of 8").measured, 1500us);
+  EXPECT_DOUBLE_EQ(p.calibration.reserve, 1.25);
+  // Each shape of a product is slower by the same factor.
+  const auto base = cost_model(scenario);
+  Scenario again = scenario;
+  const auto own = priced_by(p.calibration, again);
+  int products = 0;
+  for (const KernelTiming& t : p.calibration.kernels)
+    if (t.work.kind == WorkKind::Product) {
+      ++products;
+      EXPECT_NEAR(to_seconds(own->compute(t.work, scenario.cluster.device)) /
+                      to_seconds(base->compute(t.work, scenario.cluster.device)),
+                  work_of(p, "products forward").factor(), 0.01);
+    }
+  EXPECT_GT(products, 3);
+  EXPECT_DOUBLE_EQ(own->process_memory(scenario.cluster.device).fragmentation, 1.25);
+  // What was not recorded is said, and keeps its price.
+  EXPECT_TRUE(std::any_of(p.unseen.begin(), p.unseen.end(), [](const std::string& sentence) {
+    return sentence.find("optimizer: the recording has nothing of it") == 0;
+  }));
+  // It prices no other device.
+  const MeasuredPrices prices = p.calibration;
+  EXPECT_EQ(why_not_priced(prices, scenario.cluster), "");
+  EXPECT_EQ(why_not_priced(prices, open({"gpt2", "a100-sxm-80:8", "", {}}).cluster),
+            "it is of a recorded run on h100-sxm, and the cluster is a100-sxm-80:8");
+}
+
+}  // namespace
+}  // namespace trainyard
