@@ -24,6 +24,16 @@ bool has_lanes_that_share_devices(const Workload& w) {
 
 void check_degrees(const Workload& w, Diagnostics& found) {
   const Binding& b = w.layout.binding;
+  for (const Block& block : w.scenario.model.blocks)
+    for (const Node& node : block.graph.nodes)
+      if (b.tp > 1 && (node.op == &rms_norm() || node.op == &layer_norm()) &&
+          block.graph[node.inputs[1]].shape.back().axis != Axis::None) {
+        add_error(found,
+                  "a local run takes a norm over all heads on one rank, found tp=" +
+                      std::to_string(b.tp) + " divide that of " + node.name + " in " + block.name,
+                  "plan#/mesh/tp", "tp=1");
+        return;
+      }
   if (b.ep > 1 && b.tp > 1)
     add_error(found,
               "a local run divides experts by their number (ep) or by their width (tp), found ep=" +
@@ -38,11 +48,11 @@ bool is_sequence(const Dim& d) {
 // Attention has the keys and values of the whole sequence; these ops treat each token by itself.
 bool runs_on_part_of_sequence(const Node& node) {
   static const std::set<const Op*> list = {
-      &attention(),    &matmul(),    &embedding(),    &layer_norm(),    &rms_norm(),
-      &rotary(),       &add(),       &multiply(),     &scale(),         &gelu(),
-      &relu(),         &tanh_op(),   &gated_silu(),   &gated_gelu(),    &dropout(),
-      &softmax_loss(), &split_qkv(), &concat_heads(), &squared_error(), &router(),
-      &dispatch(),     &combine(),   &routed_matmul()};
+      &attention(),    &matmul(),    &embedding(),     &layer_norm(),    &rms_norm(),
+      &rotary(),       &add(),       &multiply(),      &scale(),         &gelu(),
+      &relu(),         &tanh_op(),   &gated_silu(),    &gated_gelu(),    &dropout(),
+      &softmax_loss(), &split_qkv(), &concat_heads(),  &squared_error(), &router(),
+      &dispatch(),     &combine(),   &routed_matmul(), &squared_relu(),  &sigmoid_gate()};
   return list.contains(node.op);
 }
 

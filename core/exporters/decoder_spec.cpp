@@ -126,6 +126,8 @@ void read_attention(const Graph& g, const Node& attend, TransformerSpec& spec) {
       spec.head_norm = spec.head_norm ||
                        (is_norm(node) && spec.latent.kv_rank == 0 &&
                         last(g, node.inputs[1]) == spec.head_dim && spec.head_dim != spec.hidden);
+      spec.wide_head_norm = spec.wide_head_norm ||
+                            (is_norm(node) && g[node.inputs[1]].shape.back().axis == Axis::Heads);
     } else if (node.op == &matmul()) {
       bool& bias = out ? spec.out_bias : spec.mlp_bias;
       bias = bias || has_bias(node);
@@ -136,15 +138,17 @@ void read_attention(const Graph& g, const Node& attend, TransformerSpec& spec) {
 
 void read_feed_forward(const Graph& g, TransformerSpec& spec) {
   for (const Node& node : g.nodes) {
-    if (is_norm(node) && node.op == &layer_norm()) spec.norm = NormKind::Layer;
+    if (is_norm(node) && node.op == &layer_norm())
+      spec.norm = node.inputs.size() == 3 ? NormKind::Layer : NormKind::LayerWithoutBias;
     if (is_norm(node) && node.op == &rms_norm())
       spec.norm = attribute(node, "unit_offset") != 0 ? NormKind::RmsUnitOffset : NormKind::Rms;
     const bool gated = node.op == &gated_silu() || node.op == &gated_gelu();
-    if (!gated && node.op != &gelu() && node.op != &relu()) continue;
+    if (!gated && node.op != &gelu() && node.op != &relu() && node.op != &squared_relu()) continue;
     spec.activation = node.op == &gated_silu()   ? Activation::GatedSilu
                       : node.op == &gated_gelu() ? Activation::GatedGelu
                       : node.op == &gelu()       ? Activation::Gelu
-                                                 : Activation::Relu;
+                      : node.op == &relu()       ? Activation::Relu
+                                                 : Activation::SquaredRelu;
     const Node* from = maker(g, node.inputs[0]);
     const std::int64_t width = last(g, node.inputs[0]);
     if (from != nullptr && from->op == &routed_matmul())
@@ -188,11 +192,12 @@ std::optional<TransformerSpec> read(const Model& model, const std::vector<Block>
 // Returns the ways in which a layer's parts may be connected, because sizes do not distinguish
 // them.
 std::vector<TransformerSpec> arrangements(const TransformerSpec& spec) {
-  std::vector<TransformerSpec> all(5, spec);
+  std::vector<TransformerSpec> all(6, spec);
   all[1].parallel = true;
   all[2].parallel = all[2].one_norm = true;
   all[3].post_norm = true;
   all[4].sandwich_norm = true;
+  all[5].reordered_norm = true;
   return all;
 }
 

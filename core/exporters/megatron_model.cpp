@@ -71,6 +71,7 @@ void routed_layers(const TransformerSpec& spec, const Plan& plan, Arguments& to,
 
 void activation(const TransformerSpec& spec, Arguments& to) {
   if (spec.activation == Activation::GatedSilu) add(to, "--swiglu");
+  if (spec.activation == Activation::SquaredRelu) add(to, "--squared-relu");
 }
 
 // The program can have all biases, none, or only those of queries, keys and values.
@@ -114,6 +115,9 @@ std::vector<std::string_view> parts_by_hand(const TransformerSpec& spec, bool we
       {spec.parallel, spec.one_norm, "attention and feed-forward side by side"},
       {spec.post_norm, false, "norms behind the residual sums"},
       {spec.sandwich_norm, true, "norms on both sides of each part"},
+      {spec.reordered_norm, true, "norms behind the parts only"},
+      {spec.wide_head_norm, true, "a norm over all heads of queries and of keys"},
+      {spec.norm == NormKind::LayerWithoutBias, true, "layer norms without biases"},
       {spec.activation == Activation::Relu, false, "ReLU"},
       {spec.activation == Activation::GatedGelu, true, "a gate of GELU"},
       {spec.out_bias != spec.mlp_bias || (spec.out_bias && !spec.qkv_bias), true,
@@ -159,7 +163,8 @@ std::vector<std::string> megatron_model(const Scenario& s, Limits& limits) {
   attention(spec, to);
   add(to, "--ffn-hidden-size {}", spec.ffn);
   activation(spec, to);
-  add(to, "--normalization {}", spec.norm == NormKind::Layer ? "LayerNorm" : "RMSNorm");
+  const bool layer = spec.norm == NormKind::Layer || spec.norm == NormKind::LayerWithoutBias;
+  add(to, "--normalization {}", layer ? "LayerNorm" : "RMSNorm");
   if (spec.norm == NormKind::RmsUnitOffset) add(to, "--apply-layernorm-1p");
   biases(spec, to);
   positions(spec, std::max(s.model.sequence, s.plan.batch.sequence) + spec.position_offset, to,

@@ -15,11 +15,12 @@ TensorId GraphBuilder::linear(std::string_view name, TensorId x, Dim out, bool b
   return node(name, matmul(), std::move(inputs), std::move(attributes), split);
 }
 
-TensorId GraphBuilder::norm(std::string_view name, TensorId x, NormKind kind, std::int64_t width) {
+TensorId GraphBuilder::norm(std::string_view name, TensorId x, NormKind kind, Dim width) {
   const std::string base(name);
-  const TensorId weight = parameter(base + ".weight", {whole(width)});
+  const TensorId weight = parameter(base + ".weight", {width});
   if (kind == NormKind::Layer)
-    return node(name, layer_norm(), {x, weight, parameter(base + ".bias", {whole(width)})});
+    return node(name, layer_norm(), {x, weight, parameter(base + ".bias", {width})});
+  if (kind == NormKind::LayerWithoutBias) return node(name, layer_norm(), {x, weight});
   if (kind == NormKind::Rms) return node(name, rms_norm(), {x, weight});
   return node(name, rms_norm(), {x, weight}, {{"unit_offset", 1}});
 }

@@ -46,7 +46,10 @@ struct GraphBuilder {
   TensorId linear(std::string_view name, TensorId x, Dim out, bool bias,
                   TensorSplit split = TensorSplit::None, std::string tied_to = {},
                   bool leaf = false);
-  TensorId norm(std::string_view name, TensorId x, NormKind kind, std::int64_t width);
+  TensorId norm(std::string_view name, TensorId x, NormKind kind, std::int64_t width) {
+    return norm(name, x, kind, whole(width));
+  }
+  TensorId norm(std::string_view name, TensorId x, NormKind kind, Dim width);
   TensorId residual(std::string_view name, TensorId x, TensorId branch) {
     return node(name, add(), {branch, x});
   }

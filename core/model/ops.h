@@ -14,10 +14,10 @@
 namespace trainyard {
 
 const Op& matmul();      // inputs x, weight[, bias]; weight [in, out]
-const Op& attention();   // inputs q, k, v[, position biases]; attributes heads, kv_heads, causal,
-                         // window, dropout
+const Op& attention();   // inputs q, k, v[, position biases or sinks]; attributes heads, kv_heads,
+                         // causal, window, chunk, dropout
 const Op& embedding();   // inputs ids, table
-const Op& layer_norm();  // inputs x, weight, bias
+const Op& layer_norm();  // inputs x, weight[, bias]
 const Op& rms_norm();    // inputs x, weight
 const Op& rotary();      // input x; rotates query or key by position
 const Op& add();         // residual sum
@@ -36,8 +36,8 @@ const Op& batch_norm();
 const Op& pooling();  // attributes kernel, stride, padding, average
 const Op& router();   // inputs x, weight[, bias]: scores of experts; attributes top_k, and groups
                       // and chosen_groups where a token's experts are in so many groups at most
-const Op& routed_matmul();  // inputs copies, weight [experts, in, out]; multiplies each copy by its
-                            // expert's weight; attribute top_k
+const Op& routed_matmul();  // inputs copies, weight [experts, in, out][, bias]; multiplies each
+                            // copy by its expert's weight; attribute top_k
 const Op& dispatch();  // inputs x, scores; makes a copy [.., top_k, width] of each token for each
                        // of its experts (all-to-all)
 const Op& combine();   // inputs copies, scores; weighted sum of a token's experts (all-to-all back)
@@ -50,6 +50,8 @@ const Op& patch_tokens();  // inputs patches, class token, positions; makes an i
 const Op& dot_interaction();  // dot products of every pair of vectors (recommenders)
 const Op& lstm();  // inputs gates, weight [hidden, 4 hidden]; the recurrent part over a whole
                    // sequence
+const Op& squared_relu();
+const Op& sigmoid_gate();  // inputs gate, x: sigmoid(gate) * x, with a gate for the row or element
 
 /// Returns the bucket, in [0, buckets), whose learnt bias attention adds at that distance from key
 /// to query (negative: the key comes after): the nearer half are single distances, the farther half

@@ -41,6 +41,8 @@ const Reference& reference(const Op& op) {
       {&patch_tokens(), patch_tokens_reference()},
       {&dot_interaction(), dot_interaction_reference()},
       {&lstm(), lstm_reference()},
+      {&squared_relu(), squared_relu_reference()},
+      {&sigmoid_gate(), sigmoid_gate_reference()},
   };
   const auto found = list.find(&op);
   if (found == list.end())

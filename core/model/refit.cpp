@@ -74,6 +74,7 @@ class Refitting {
       if (node.inputs.size() > 2) set(node, 2, 0, tensor(node.inputs[1]).shape.back());
     } else if (op == &routed_matmul()) {
       set(node, 1, 1, x.back());
+      set(node, 2, 1, tensor(node.inputs[1]).shape.back());
     } else if (op == &layer_norm() || op == &rms_norm()) {
       fit_norm(node, x.back());
     } else if (op == &lstm() && x.back().size % 4 == 0) {
@@ -108,7 +109,9 @@ class Refitting {
     const bool by_head = !was.empty() && was.back().units > 1 && weight.size() == 1 &&
                          weight[0].size == was.back().size / was.back().units;
     const std::int64_t size = by_head && width.units > 0 ? width.size / width.units : width.size;
-    for (std::size_t i = 1; i < node.inputs.size(); ++i) set(node, i, 0, plain(size));
+    const bool divided = weight.size() == 1 && weight[0].axis != Axis::None;  // over all heads
+    for (std::size_t i = 1; i < node.inputs.size(); ++i)
+      set(node, i, 0, divided ? width : plain(size));
   }
 
   void set(const Node& node, std::size_t input, std::size_t at, const Dim& dim) {
@@ -198,7 +201,7 @@ class Refitting {
                         op == &tanh_op() || op == &layer_norm() || op == &rms_norm() ||
                         op == &batch_norm() || op == &pooling() || op == &rotary() ||
                         op == &combine() || op == &gated_silu() || op == &gated_gelu() ||
-                        op == &multiply();
+                        op == &multiply() || op == &squared_relu();
     if (passes) return widen(node->inputs[0], width);
     if (op == &add()) return widen(node->inputs[1], width) || widen(node->inputs[0], width);
     return false;

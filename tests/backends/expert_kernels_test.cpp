@@ -52,6 +52,7 @@ KernelCase routed_case(Draw& d) {
   KernelCase c;
   c.inputs = {activation(sizes({t.sequence, t.batch, t.top_k, in})),
               parameter(sizes({t.experts, in, out}))};
+  if (d.coin()) c.inputs.push_back(parameter(sizes({t.experts, out})));
   c.attributes = {{"top_k", t.top_k}};
   c.copies = t.copies(), c.experts = t.experts;
   return c;

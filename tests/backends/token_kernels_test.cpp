@@ -38,7 +38,7 @@ KernelCase norm_case(Draw& d, std::size_t parameters) {
   c.inputs.resize(1 + parameters, parameter({whole(n)}));
   return c;
 }
-KernelCase layer_norm_case(Draw& d) { return norm_case(d, 2); }
+KernelCase layer_norm_case(Draw& d) { return norm_case(d, d.coin() ? 2 : 1); }
 KernelCase rms_norm_case(Draw& d) {
   KernelCase c = norm_case(d, 1);
   c.attributes["unit_offset"] = d.between(0, 1);
@@ -80,13 +80,22 @@ KernelCase attention_case(Draw& d) {
   c.inputs = {tokens(queries, heads, qk), tokens(keys, kv, qk), tokens(keys, kv, v)};
   if (d.between(0, 3) == 0)
     c.inputs.push_back(parameter({whole(4 * d.between(1, 8)), heads_dim(heads, 1)}));
+  else if (d.coin())
+    c.inputs.push_back(parameter({heads_dim(heads, 1)}));  // sinks
   c.attributes = {{"heads", heads},
                   {"kv_heads", kv},
                   {"causal", causal ? 1 : 0},
                   {"window", d.coin() ? d.between(1, keys) : 0},
+                  {"chunk", d.between(0, 3) == 0 ? d.between(1, keys) : 0},
                   {"dropout", d.between(0, 1)}};
   c.flash_attention = d.coin();
   return c;
+}
+
+KernelCase sigmoid_gate_case(Draw& d) {
+  const std::int64_t sequence = d.between(1, 9), batch = d.between(1, 4), n = d.between(1, 40);
+  return {{activation(sizes({sequence, batch, d.coin() ? 1 : n})),
+           activation(sizes({sequence, batch, n}))}};
 }
 
 KernelCase embedding_case(Draw& d) {
@@ -151,6 +160,8 @@ TEST(TokenKernels, Rotary) { expect_agreement(rotary(), rotary_case); }
 TEST(TokenKernels, Gelu) { expect_agreement(gelu(), unary_case); }
 TEST(TokenKernels, GatedSilu) { expect_agreement(gated_silu(), gated_case); }
 TEST(TokenKernels, GatedGelu) { expect_agreement(gated_gelu(), gated_case); }
+TEST(TokenKernels, SquaredRelu) { expect_agreement(squared_relu(), unary_case); }
+TEST(TokenKernels, SigmoidGate) { expect_agreement(sigmoid_gate(), sigmoid_gate_case); }
 TEST(TokenKernels, Dropout) { expect_agreement(dropout(), unary_case); }
 TEST(TokenKernels, SoftmaxLoss) { expect_agreement(softmax_loss(), loss_case); }
 TEST(TokenKernels, SquaredError) { expect_agreement(squared_error(), squared_error_case); }

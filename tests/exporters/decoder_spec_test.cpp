@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "core/io/json/json.h"
@@ -15,9 +16,16 @@
 namespace trainyard {
 namespace {
 
+// Decoders whose layers differ have no one spec.
+const std::set<std::string_view> kUnlike = {"gpt_oss", "gemma3", "llama"};
 const std::set<std::string_view> kNoDecoders = {"bert",   "vit",         "t5",   "transformer",
                                                 "resnet", "wide_resnet", "vgg",  "mlp",
                                                 "cnn",    "lstm",        "dlrm", "convnet"};
+
+std::ptrdiff_t layer_blocks(const Model& model) {
+  return std::count_if(model.blocks.begin(), model.blocks.end(),
+                       [](const Block& block) { return block.layer; });
+}
 
 TEST(DecoderSpec, EveryDecoderOfTheZooIsBuiltAgain) {
   int decoders = 0;
@@ -25,7 +33,9 @@ TEST(DecoderSpec, EveryDecoderOfTheZooIsBuiltAgain) {
     const Model model = zoo_model(entry.name);
     const std::optional<TransformerSpec> spec = decoder_spec(model);
     if (!spec) {
-      EXPECT_EQ(kNoDecoders.count(entry.family), 1u) << entry.name << " of " << entry.family;
+      EXPECT_TRUE(kNoDecoders.count(entry.family) == 1 ||
+                  (kUnlike.count(entry.family) == 1 && layer_blocks(model) > 1))
+          << entry.name << " of " << entry.family;
       continue;
     }
     ++decoders;
@@ -62,22 +72,21 @@ std::string hf_config(const std::string& type, const TransformerSpec& spec) {
   return write_json(json);
 }
 
-// gpt-oss and the routed Qwen 3 are of the family whose layers theirs are like.
+// The routed Qwen 3 is of the family whose layers its are like.
 std::string hf_type(const ZooEntry& entry) {
-  if (entry.name.starts_with("gpt-oss")) return "gpt_oss";
   if (entry.name == "kimi-k2") return "kimi_k2";
   const bool routed = entry.active_parameters != entry.parameters;
   return std::string(entry.family) + (entry.family == "qwen3" && routed ? "_moe" : "");
 }
 
 TEST(DecoderSpec, KeysOfAConfigGiveBackEveryModelOfTheZoo) {
-  const std::set<std::string> line = {"llama",   "mistral", "mixtral",    "qwen2",
-                                      "qwen3",   "gemma",   "phi3",       "qwen3_moe",
-                                      "gpt_oss", "kimi_k2", "deepseek_v3"};
+  const std::set<std::string> line = {"llama",   "mistral",     "mixtral", "qwen2",
+                                      "qwen3",   "gemma",       "phi3",    "qwen3_moe",
+                                      "kimi_k2", "deepseek_v3", "olmo2"};
   std::set<std::string> met;
   for (const ZooEntry& entry : testing::non_empty(zoo())) {
     const std::string type = hf_type(entry);
-    if (line.count(type) == 0) continue;
+    if (line.count(type) == 0 || entry.name.starts_with("llama-4")) continue;
     met.insert(type);
     const Model model = zoo_model(entry.name);
     const Model again = import_hf_config(hf_config(type, *decoder_spec(model)), "c.json");

@@ -263,8 +263,14 @@ TEST(MegatronLm, RefusesWhatItHasNoWordFor) {
       {"gpt-oss-20b",
        "h100-sxm:8",
        {},
-       "model: Megatron-LM cannot say it: pretrain_gpt.py has no argument for biases in some "
-       "products only, without which it builds other weights than gpt-oss-20b has"},
+       "model: Megatron-LM cannot say it: pretrain_gpt.py builds decoders of equal layers, and "
+       "gpt-oss-20b is none"},
+      {"olmo-2-32b",
+       "h100-sxm:8",
+       {},
+       "model: Megatron-LM cannot say it: pretrain_gpt.py has no argument for norms behind the "
+       "parts only, a norm over all heads of queries and of keys, without which it builds other "
+       "weights than olmo-2-32b has"},
       {"bert-base",
        "h100-sxm:8",
        {},

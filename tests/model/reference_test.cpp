@@ -210,6 +210,14 @@ std::vector<Case> attention_cases() {
          attention(),
          {tokens(12, 2, 2), tokens(12, 2, 2), tokens(12, 2, 2), parameter({whole(8), heads(2, 1)})},
          {{"heads", 2}, {"causal", causal}}});
+  for (bool flash : {true, false})
+    for (std::int64_t chunk : {0, 2})
+      list.push_back({"attention with sinks",
+                      attention(),
+                      {tokens(5, 4, 3), tokens(5, 2, 3), tokens(5, 2, 2), parameter({heads(4, 1)})},
+                      {{"heads", 4}, {"kv_heads", 2}, {"causal", 1}, {"chunk", chunk}},
+                      4,
+                      flash});
   return list;
 }
 
@@ -260,6 +268,7 @@ std::vector<Case> token_cases() {
        {indices(sizes({6})), parameter(sizes({4, 3}))},
        {{"scaled", 1}}},
       {"layer norm", layer_norm(), {x, vector, vector}},
+      {"layer norm without bias", layer_norm(), {x, vector}},
       {"layer norm by head", layer_norm(), {by_head, vector, vector}},
       {"rms norm", rms_norm(), {x, vector}},
       {"rms norm by head", rms_norm(), {by_head, vector}},
@@ -273,6 +282,9 @@ std::vector<Case> token_cases() {
       {"gelu", gelu(), {x}},
       {"relu", relu(), {x}},
       {"tanh", tanh_op(), {x}},
+      {"squared relu", squared_relu(), {x}},
+      {"sigmoid gate", sigmoid_gate(), {x, x}},
+      {"sigmoid gate of rows", sigmoid_gate(), {activation(sizes({3, 2, 1})), x}},
       {"gated silu", gated_silu(), {x, x}},
       {"gated silu of one tensor", gated_silu(), {x}},
       {"gated gelu", gated_gelu(), {x, x}},
@@ -297,6 +309,10 @@ std::vector<Case> token_cases() {
       {"routed matmul",
        routed_matmul(),
        {activation(sizes({3, 2, 4})), parameter(sizes({3, 4, 5}))},
+       {{"top_k", 2}}},
+      {"routed matmul with bias",
+       routed_matmul(),
+       {activation(sizes({3, 2, 4})), parameter(sizes({3, 4, 5})), parameter(sizes({3, 5}))},
        {{"top_k", 2}}},
       {"combine", combine(), {activation(sizes({3, 2, 4})), activation(sizes({3, 2}))}},
   };

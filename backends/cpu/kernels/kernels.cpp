@@ -40,6 +40,8 @@ std::map<const Op*, CpuKernel> fast_kernels() {
       {&dispatch(), dispatch_kernel()},
       {&routed_matmul(), routed_matmul_kernel()},
       {&combine(), combine_kernel()},
+      {&squared_relu(), squared_relu_kernel()},
+      {&sigmoid_gate(), sigmoid_gate_kernel()},
   };
 }
 

@@ -47,5 +47,7 @@ CpuKernel router_kernel();
 CpuKernel dispatch_kernel();
 CpuKernel routed_matmul_kernel();
 CpuKernel combine_kernel();
+CpuKernel squared_relu_kernel();
+CpuKernel sigmoid_gate_kernel();
 
 }  // namespace trainyard

@@ -33,6 +33,12 @@ std::vector<Tensor> infer_attention(const Graph& graph, const Node& node) {
   if (last(q).size / a != last(k).size / kv)
     refuse(node, "expected queries and keys of one head size, found " + to_text(q.shape) + " and " +
                      to_text(k.shape));
+  if (node.inputs.size() == 4) {
+    const Shape& more = input(graph, node, 3).shape;
+    if (more.empty() || more.size() > 2 || more.back().size != a)
+      refuse(node, "expected position biases [buckets, " + std::to_string(a) + "] or sinks [" +
+                       std::to_string(a) + "], found " + to_text(more));
+  }
   Shape shape = q.shape;
   shape.back().size = last(v).size / kv * a;
   return one_output(std::move(shape));
@@ -61,11 +67,13 @@ Sizes sizes(const LocalNode& local) {
 }
 
 // Returns how many keys an average query attends to: half of them when causal, fewer inside a
-// sliding window.
+// sliding window or a chunk.
 double keys_seen(const LocalNode& local, const Sizes& s) {
   const auto keys = static_cast<double>(s.keys);
   if (attribute(local.node, "causal") == 0) return keys;
-  const auto window = static_cast<double>(attribute(local.node, "window"));
+  const auto window = static_cast<double>(attribute(local.node, "window")),
+             chunk = static_cast<double>(attribute(local.node, "chunk"));
+  if (chunk > 0 && chunk < keys) return chunk / 2;
   return window > 0 && window < keys ? window - window * window / (2 * keys) : keys / 2;
 }
 
@@ -149,8 +157,8 @@ std::int64_t distance_bucket(std::int64_t distance, bool causal, std::int64_t bu
 const Op& attention() {
   static const Op op{"attention",
                      "softmax(q k) v by heads; attributes heads, kv_heads, causal, window (0 = "
-                     "all), dropout; a fourth "
-                     "input is a table of position biases",
+                     "all), chunk (0 = all), dropout; a fourth input is a table of position "
+                     "biases, or a sink for each head that takes part in its softmax",
                      infer_attention, attention_work, saved_by_attention};
   return op;
 }

@@ -1,5 +1,5 @@
-// This is softmax over the rows of queries. Fused and unfused attention differ in what they keep,
-// not in what they compute.
+// This is softmax over the rows of queries, of which a sink takes a share that goes nowhere. Fused
+// and unfused attention differ in what they keep, not in what they compute.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -48,7 +48,14 @@ struct Attention {
   bool sees(std::int64_t i, std::int64_t j) const {
     if (attribute(c.node, "causal") == 0) return true;
     const std::int64_t window = attribute(c.node, "window");
-    return j <= i && (window <= 0 || i - j < window);
+    const std::int64_t chunk = attribute(c.node, "chunk");
+    return j <= i && (window <= 0 || i - j < window) && (chunk <= 0 || i / chunk == j / chunk);
+  }
+
+  bool has_biases() const { return more(2); }
+  bool has_sinks() const { return more(1); }
+  bool more(std::size_t rank) const {
+    return c.node.inputs.size() == 4 && c.graph[c.node.inputs[3]].shape.size() == rank;
   }
 
   std::size_t bias_at(std::int64_t i, std::int64_t j, std::int64_t h) const {
@@ -63,7 +70,7 @@ struct Attention {
       for (std::int64_t d = 0; d < qk; ++d)
         sum += q.values[q_at(i, b, h) + at(d)] * k.values[k_at(j, b, h) + at(d)];
       sum *= factor;
-      if (c.node.inputs.size() == 4) sum += c.input(3).values[bias_at(i, j, h)];
+      if (has_biases()) sum += c.input(3).values[bias_at(i, j, h)];
       row_of[at(j)] = sees(i, j) ? sum : kMasked;
     }
   }
@@ -94,8 +101,10 @@ ReferenceResult attention_forward(const ReferenceCall& c) {
   std::vector<double> p(at(a.keys));
   a.each_row([&](std::int64_t b, std::int64_t h, std::int64_t i) {
     a.scores(b, h, i, p);
-    const double most = *std::max_element(p.begin(), p.end());
-    double sum = 0;
+    double most = *std::max_element(p.begin(), p.end());
+    const double sink = a.has_sinks() ? c.input(3).values[at(h)] : kMasked;
+    most = std::max(most, sink);
+    double sum = std::exp(sink - most);
     for (double score : p) sum += std::exp(score - most);
     const std::int64_t row = a.row(b, h, i);
     statistics.values[at(row)] = most + std::log(sum);
@@ -160,7 +169,8 @@ std::vector<HostTensor> attention_backward_input(const ReferenceCall& c) {
     }
     for (std::int64_t j = 0; j < a.keys; ++j) {
       const double ds = p[at(j)] * (dp[at(j)] - mean);
-      if (list.size() == 4) list[3].values[a.bias_at(i, j, h)] += ds;
+      if (a.has_biases()) list[3].values[a.bias_at(i, j, h)] += ds;
+      if (a.has_sinks()) list[3].values[at(h)] -= ds;  // what keys gain in sum, the sink loses
       for (std::int64_t d = 0; d < a.qk; ++d) {
         dq.values[a.q_at(i, b, h) + at(d)] += ds * a.factor * k.values[a.k_at(j, b, h) + at(d)];
         dk.values[a.k_at(j, b, h) + at(d)] += ds * a.factor * q.values[a.q_at(i, b, h) + at(d)];

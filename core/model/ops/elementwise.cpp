@@ -153,6 +153,11 @@ const Op& relu() {
   static const Op op{"relu", "x where positive, else 0", infer_same, work_unary<1>, keep_output};
   return op;
 }
+const Op& squared_relu() {
+  static const Op op{"squared_relu", "x squared where positive, else 0", infer_same, work_unary<2>,
+                     keep_input};
+  return op;
+}
 const Op& tanh_op() {
   static const Op op{"tanh", "hyperbolic tangent", infer_same, work_unary<6>, keep_output};
   return op;

@@ -34,6 +34,8 @@ double gelu_slope(double x) {
 }
 double relu_of(double x) { return x > 0 ? x : 0; }
 double relu_slope(double y) { return y > 0 ? 1 : 0; }
+double squared_relu_of(double x) { return x > 0 ? x * x : 0; }
+double squared_relu_slope(double x) { return x > 0 ? 2 * x : 0; }
 double tanh_of(double x) { return std::tanh(x); }
 double tanh_slope(double y) { return 1 - y * y; }
 
@@ -152,6 +154,9 @@ Reference gelu_reference() {
 }
 Reference relu_reference() {
   return {forward_unary<relu_of>, backward_unary<relu_slope, true>, nullptr};
+}
+Reference squared_relu_reference() {
+  return {forward_unary<squared_relu_of>, backward_unary<squared_relu_slope, false>, nullptr};
 }
 Reference tanh_reference() {
   return {forward_unary<tanh_of>, backward_unary<tanh_slope, true>, nullptr};

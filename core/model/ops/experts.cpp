@@ -91,12 +91,19 @@ std::vector<Saved> saved_dispatch(const LocalNode& local) {
 }
 
 std::vector<Tensor> infer_routed(const Graph& graph, const Node& node) {
-  expect_inputs(node, 2, 2);
+  expect_inputs(node, 2, 3);
   expect_rank(graph, node, 1, 3);
   const Tensor &x = input(graph, node, 0), &weight = input(graph, node, 1);
   if (last(x).size != weight.shape[1].size)
     refuse(node, "expected token copies of width " + std::to_string(weight.shape[1].size) +
                      " (weight " + to_text(weight.shape) + "), found " + to_text(x.shape));
+  if (node.inputs.size() == 3) {
+    const Shape& bias = input(graph, node, 2).shape;
+    if (bias.size() != 2 || bias[0].size != weight.shape[0].size ||
+        bias[1].size != weight.shape[2].size)
+      refuse(node, "expected a bias for each expert of the weight " + to_text(weight.shape) +
+                       ", found " + to_text(bias));
+  }
   Shape shape = x.shape;
   shape.back() = weight.shape[2];
   for (Dim& dim : shape) {
@@ -189,7 +196,8 @@ const Op& dispatch() {
 const Op& routed_matmul() {
   static const Op op{
       "routed_matmul",
-      "each token copy through its expert's product; weight [experts, in, out]; top_k",
+      "each token copy through its expert's product, plus a bias; weight [experts, in, out], bias "
+      "[experts, out]; top_k",
       infer_routed, work_routed, saved_routed};
   return op;
 }

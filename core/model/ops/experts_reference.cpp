@@ -124,6 +124,9 @@ ReferenceResult forward_routed(const ReferenceCall& c) {
       for (std::int64_t j = 0; j < n; ++j)
         y.values[at(r * n + j)] +=
             x.values[at(r * k + i)] * w.values[at((x.experts[at(r)] * k + i) * n + j)];
+  for (std::int64_t r = 0; c.node.inputs.size() == 3 && r < rows(y); ++r)
+    for (std::int64_t j = 0; j < n; ++j)
+      y.values[at(r * n + j)] += c.input(2).values[at(x.experts[at(r)] * n + j)];
   y.experts = x.experts;
   return one(std::move(y));
 }
@@ -149,7 +152,13 @@ std::vector<HostTensor> backward_routed_weight(const ReferenceCall& c) {
       for (std::int64_t j = 0; j < n; ++j)
         dw.values[at((x.experts[at(r)] * k + i) * n + j)] +=
             x.values[at(r * k + i)] * dy.values[at(r * n + j)];
-  return only(c, 1, std::move(dw));
+  std::vector<HostTensor> list = only(c, 1, std::move(dw));
+  if (list.size() < 3) return list;
+  list[2] = zeros_of_input(c, 2);
+  for (std::int64_t r = 0; r < rows(dy); ++r)
+    for (std::int64_t j = 0; j < n; ++j)
+      list[2].values[at(x.experts[at(r)] * n + j)] += dy.values[at(r * n + j)];
+  return list;
 }
 
 ReferenceResult forward_combine(const ReferenceCall& c) {

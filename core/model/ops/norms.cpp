@@ -9,8 +9,8 @@ namespace trainyard {
 namespace {
 
 // This is a norm over the last dimension, or over each head of it when the weight is one head wide.
-std::vector<Tensor> infer_last(const Graph& graph, const Node& node, std::size_t inputs) {
-  expect_inputs(node, inputs, inputs);
+std::vector<Tensor> infer_last(const Graph& graph, const Node& node, std::size_t most) {
+  expect_inputs(node, 2, most);
   const Tensor& x = input(graph, node, 0);
   if (x.shape.empty())
     refuse(node, "expected an input with at least one dimension, found " + to_text(x.shape));
@@ -18,7 +18,7 @@ std::vector<Tensor> infer_last(const Graph& graph, const Node& node, std::size_t
   const Shape& weight = input(graph, node, 1).shape;
   const bool by_head =
       width.units > 0 && weight.size() == 1 && weight[0].size == width.size / width.units;
-  for (std::size_t i = 1; i < inputs; ++i)
+  for (std::size_t i = 1; i < node.inputs.size(); ++i)
     expect_vector(graph, node, i, by_head ? weight[0].size : width.size);
   return one_output(x.shape);
 }
@@ -83,7 +83,8 @@ std::vector<Saved> saved_batch(const LocalNode& local) {
 
 const Op& layer_norm() {
   static const Op op{"layer_norm",
-                     "mean 0 and variance 1 over the last dimension, then weight and bias",
+                     "mean 0 and variance 1 over the last dimension, then weight and, if given, "
+                     "bias",
                      infer_layer, norms_work<7>, saved_layer};
   return op;
 }

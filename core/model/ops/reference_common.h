@@ -74,5 +74,7 @@ Reference first_token_reference();
 Reference patch_tokens_reference();
 Reference dot_interaction_reference();
 Reference lstm_reference();
+Reference squared_relu_reference();
+Reference sigmoid_gate_reference();
 
 }  // namespace trainyard

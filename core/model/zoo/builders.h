@@ -14,9 +14,10 @@ namespace trainyard {
 enum class NormKind : std::uint8_t {
   Layer,
   Rms,
-  RmsUnitOffset
-};  // unit offset: multiplies by 1 + weight (Gemma)
-enum class Activation : std::uint8_t { Gelu, Relu, GatedSilu, GatedGelu };
+  RmsUnitOffset,  // multiplies by 1 + weight (Gemma)
+  LayerWithoutBias
+};
+enum class Activation : std::uint8_t { Gelu, Relu, GatedSilu, GatedGelu, SquaredRelu };
 enum class Positions : std::uint8_t { Rotary, Learned, Alibi, Sinusoidal, Relative };
 
 /// ExpertsSpec describes the mixture of experts in every layer but the first `dense_layers`. count
@@ -29,6 +30,18 @@ struct ExpertsSpec {
   bool router_bias = false;       // a trained balancing bias per expert (DeepSeek-V3)
   std::int64_t groups = 0;  // groups of neighbouring experts, of which a token chooses experts in
   std::int64_t chosen_groups = 0;  // only so many; 0 = in all
+  std::int64_t shared_ffn = 0;     // width of that product, where it is not `shared` times ffn
+  bool shared_gate = false;        // multiplied by a gate in [0, 1] of each token (Qwen 2)
+  bool bias = false;               // of the experts' products (gpt-oss)
+};
+
+/// LayerKind holds what may differ from layer to layer in one model.
+struct LayerKind {
+  bool dense = false;       // an ordinary feed-forward part instead of experts
+  bool rotary = true;       // queries and keys are rotated by their position
+  std::int64_t window = 0;  // sliding attention window, 0 = the whole sequence
+  std::int64_t chunk = 0;   // attention within pieces of so many tokens, 0 = the whole sequence
+  friend bool operator==(const LayerKind&, const LayerKind&) = default;
 };
 
 /// LatentSpec describes multi-head latent attention (DeepSeek-V2/V3). kv_rank 0 = ordinary
@@ -73,15 +86,24 @@ struct TransformerSpec {
   bool final_norm = true;
   bool embedding_norm = false;    // BLOOM, BERT
   bool head_norm = false;         // queries and keys are normalised per head (Qwen3)
+  bool wide_head_norm = false;    // and here over all heads together (OLMo 2)
+  bool reordered_norm = false;    // a norm after each part, before the sum, and none before it
+                                  // (OLMo 2)
+  bool sinks = false;             // a number per head takes part in each softmax (gpt-oss)
   bool scaled_embedding = false;  // multiplied by the square root of hidden (Gemma)
   bool dropout = false, attention_dropout = false;
   ExpertsSpec experts;
   LatentSpec latent;
+  std::int64_t chunk = 0;  // attention within pieces of so many tokens, 0 = the whole sequence
+  /// The kind of each layer, where they differ: it takes the place of experts.dense_layers, window,
+  /// chunk and positions. Empty = all layers are alike behind the dense ones.
+  std::vector<LayerKind> pattern;
 };
 
 /// Returns what all models of a family share: names, norms, biases, positions. The families are
 /// llama, mistral, mixtral, qwen2, qwen3, gemma, gemma2, phi, phi3, gpt2, gpt_neox, opt, bloom,
-/// bert, vit, t5, transformer and deepseek_v3. Throws Error{InvalidInput} with the nearest name.
+/// bert, vit, t5, transformer, deepseek_v3, gpt_oss, gemma3, glm4, glm4_moe, olmo2, falcon,
+/// starcoder2, cohere, nemotron and dbrx. Throws Error{InvalidInput} with the nearest name.
 TransformerSpec family_spec(std::string_view family);
 /// Returns the names that family_spec() accepts, in that order.
 const std::vector<std::string>& transformer_families();

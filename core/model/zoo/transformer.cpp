@@ -54,8 +54,37 @@ TransformerSpec completed(TransformerSpec spec) {
   if (experts.dense_layers > spec.layers)
     refuse_spec(spec, "expected at most " + std::to_string(spec.layers) + " dense layers, found " +
                           std::to_string(experts.dense_layers));
+  if (!spec.pattern.empty() && static_cast<std::int64_t>(spec.pattern.size()) != spec.layers)
+    refuse_spec(spec, "expected the kind of each of " + std::to_string(spec.layers) +
+                          " layers, found " + std::to_string(spec.pattern.size()));
   return spec;
 }
+
+namespace {
+
+Block decoder_layers(const TransformerSpec& spec, std::string name, std::int64_t count,
+                     bool dense) {
+  TransformerLayer layer{spec};
+  layer.causal = true;
+  const TensorId out = layer.whole_layer(layer.builder.hidden_input(spec.hidden), dense);
+  return layer.builder.block(std::move(name), count, true, out);
+}
+
+// Neighbouring layers of one kind are one block, named after the first of them.
+void push_pattern(const TransformerSpec& spec, std::vector<Block>& blocks) {
+  for (std::size_t i = 0, next = 0; i < spec.pattern.size(); i = next) {
+    const LayerKind& kind = spec.pattern[i];
+    while (next < spec.pattern.size() && spec.pattern[next] == kind) ++next;
+    TransformerSpec one = spec;
+    one.window = kind.window;
+    one.chunk = kind.chunk;
+    if (!kind.rotary) one.positions = Positions::Alibi;  // which adds no node
+    blocks.push_back(decoder_layers(one, "layers." + std::to_string(i),
+                                    static_cast<std::int64_t>(next - i), kind.dense));
+  }
+}
+
+}  // namespace
 
 Model empty_model(const TransformerSpec& spec) {
   Model model;
@@ -114,16 +143,14 @@ Model build_decoder(const TransformerSpec& given) {
   GraphBuilder start;
   const TensorId embedded = embed(start, spec, "input_ids");
   model.blocks.push_back(start.block("embedding", 1, false, embedded));
-  const auto push_layers = [&](const char* name, std::int64_t count, bool dense) {
-    if (count == 0) return;
-    TransformerLayer layer{spec};
-    layer.causal = true;
-    const TensorId out = layer.whole_layer(layer.builder.hidden_input(spec.hidden), dense);
-    model.blocks.push_back(layer.builder.block(name, count, true, out));
-  };
   const std::int64_t dense = spec.experts.count > 0 ? spec.experts.dense_layers : 0;
-  push_layers("dense_layers", dense, true);
-  push_layers("layers", spec.layers - dense, false);
+  if (!spec.pattern.empty()) {
+    push_pattern(spec, model.blocks);
+  } else {
+    if (dense > 0) model.blocks.push_back(decoder_layers(spec, "dense_layers", dense, true));
+    if (spec.layers > dense)
+      model.blocks.push_back(decoder_layers(spec, "layers", spec.layers - dense, false));
+  }
   model.blocks.push_back(language_head(spec, head_tie(spec)));
   return model;
 }

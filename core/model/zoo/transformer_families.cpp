@@ -195,6 +195,75 @@ TransformerSpec transformer() {
   return spec;
 }
 
+TransformerSpec gpt_oss() {
+  TransformerSpec spec = llama();
+  spec.qkv_bias = spec.out_bias = spec.sinks = true;
+  spec.experts.router_bias = spec.experts.bias = true;
+  return spec;
+}
+
+TransformerSpec gemma3() {
+  TransformerSpec spec = gemma2();
+  spec.head_norm = true;
+  return spec;
+}
+
+TransformerSpec glm4() {
+  TransformerSpec spec = qwen2();
+  spec.names.mlp_norm = "pre_feedforward_layernorm";
+  spec.sandwich_norm = true;
+  return spec;
+}
+
+TransformerSpec glm4_moe() {
+  TransformerSpec spec = qwen2();
+  spec.experts.router_bias = true;
+  return spec;
+}
+
+TransformerSpec olmo2() {
+  TransformerSpec spec = llama();
+  spec.names.attention_norm = "post_attention_layernorm";
+  spec.names.mlp_norm = "post_feedforward_layernorm";
+  spec.reordered_norm = spec.wide_head_norm = true;
+  return spec;
+}
+
+TransformerSpec falcon() {
+  TransformerSpec spec = bloom();
+  spec.qkv_bias = spec.out_bias = spec.mlp_bias = spec.embedding_norm = spec.fused_qkv = false;
+  spec.positions = Positions::Rotary;
+  return spec;
+}
+
+TransformerSpec starcoder2() {
+  TransformerSpec spec = biased();
+  spec.names = kLlamaNames;
+  spec.names.up = "c_fc", spec.names.down = "c_proj";
+  spec.positions = Positions::Rotary;
+  return spec;
+}
+
+TransformerSpec cohere() {
+  TransformerSpec spec = llama();
+  spec.norm = NormKind::LayerWithoutBias;
+  spec.parallel = spec.one_norm = spec.tied = true;
+  return spec;
+}
+
+TransformerSpec nemotron() {
+  TransformerSpec spec = llama();
+  spec.norm = NormKind::Layer;
+  spec.activation = Activation::SquaredRelu;
+  return spec;
+}
+
+TransformerSpec dbrx() {
+  TransformerSpec spec = llama();
+  spec.norm = NormKind::LayerWithoutBias;
+  return spec;
+}
+
 struct NamedFamily {
   std::string_view name;
   TransformerSpec (*spec)();
@@ -219,6 +288,16 @@ constexpr NamedFamily kFamilies[] = {
     {"t5", t5},
     {"transformer", transformer},
     {"deepseek_v3", deepseek_v3},
+    {"gpt_oss", gpt_oss},
+    {"gemma3", gemma3},
+    {"glm4", glm4},
+    {"glm4_moe", glm4_moe},
+    {"olmo2", olmo2},
+    {"falcon", falcon},
+    {"starcoder2", starcoder2},
+    {"cohere", cohere},
+    {"nemotron", nemotron},
+    {"dbrx", dbrx},
 };
 
 }  // namespace

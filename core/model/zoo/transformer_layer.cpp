@@ -21,19 +21,22 @@ TensorId TransformerLayer::positioned(std::string_view name, TensorId x) {
 }
 
 TensorId TransformerLayer::head_normed(std::string_view name, TensorId x) {
-  return spec.head_norm ? builder.norm(name, x, spec.norm, spec.head_dim) : x;
+  if (spec.head_norm) return builder.norm(name, x, spec.norm, spec.head_dim);
+  return spec.wide_head_norm ? builder.norm(name, x, spec.norm, builder.graph[x].shape.back()) : x;
 }
 
 TensorId TransformerLayer::attend(std::string_view name, TensorId q, TensorId k, TensorId v,
                                   std::int64_t kv_heads, bool is_causal) {
   std::vector<TensorId> inputs = {q, k, v};
   if (position_bias.valid()) inputs.push_back(position_bias);
-  return builder.node(name, attention(), std::move(inputs),
-                      {{"heads", spec.heads},
-                       {"kv_heads", kv_heads},
-                       {"causal", is_causal ? 1 : 0},
-                       {"window", spec.window},
-                       {"dropout", spec.attention_dropout ? 1 : 0}},
+  if (spec.sinks) inputs.push_back(builder.parameter("sinks", {head_dims(spec.heads, 1)}));
+  std::map<std::string, std::int64_t> attributes = {{"heads", spec.heads},
+                                                    {"kv_heads", kv_heads},
+                                                    {"causal", is_causal ? 1 : 0},
+                                                    {"window", spec.window},
+                                                    {"dropout", spec.attention_dropout ? 1 : 0}};
+  if (spec.chunk > 0) attributes["chunk"] = spec.chunk;
+  return builder.node(name, attention(), std::move(inputs), std::move(attributes),
                       TensorSplit::Inside);
 }
 
@@ -125,8 +128,10 @@ TensorId TransformerLayer::dense_feed_forward(TensorId x, std::string_view prefi
   } else {
     const TensorId up =
         builder.linear(base + std::string(names.up), x, inner, spec.mlp_bias, TensorSplit::Column);
-    h = builder.node(act, spec.activation == Activation::Relu ? relu() : gelu(), {up}, {},
-                     TensorSplit::Inside);
+    const Op& op = spec.activation == Activation::SquaredRelu ? squared_relu()
+                   : spec.activation == Activation::Relu      ? relu()
+                                                              : gelu();
+    h = builder.node(act, op, {up}, {}, TensorSplit::Inside);
   }
   return builder.linear(base + std::string(names.down), h, whole(spec.hidden), spec.mlp_bias,
                         TensorSplit::Row);
@@ -146,8 +151,9 @@ TensorId TransformerLayer::experts(TensorId x) {
       builder.node("dispatch", dispatch(), {x, scores}, {}, TensorSplit::Routed);
   const auto product = [&](const std::string& name, TensorId from, Dim in, Dim out,
                            TensorSplit split) {
-    const TensorId weight = builder.parameter(name + ".weight", {count, in, out});
-    return builder.node(name, routed_matmul(), {from, weight}, top_k, split);
+    std::vector<TensorId> inputs = {from, builder.parameter(name + ".weight", {count, in, out})};
+    if (e.bias) inputs.push_back(builder.parameter(name + ".bias", {count, out}));
+    return builder.node(name, routed_matmul(), std::move(inputs), top_k, split);
   };
   const TensorId gate =
       product("experts.gate_proj", copies, whole(spec.hidden), inner, TensorSplit::Column);
@@ -157,9 +163,13 @@ TensorId TransformerLayer::experts(TensorId x) {
   const TensorId down =
       product("experts.down_proj", h, inner, whole(spec.hidden), TensorSplit::Row);
   const TensorId out = builder.node("combine", combine(), {down, scores}, {}, TensorSplit::Routed);
-  if (e.shared == 0) return out;
-  return builder.residual("shared_experts.add", out,
-                          dense_feed_forward(x, "shared_experts.", e.shared * e.ffn));
+  const std::int64_t shared_ffn = e.shared_ffn > 0 ? e.shared_ffn : e.shared * e.ffn;
+  if (shared_ffn == 0) return out;
+  TensorId shared = dense_feed_forward(x, "shared_experts.", shared_ffn);
+  if (e.shared_gate)
+    shared = builder.node("shared_experts.gated", sigmoid_gate(),
+                          {builder.linear("shared_experts.gate", x, whole(1), false), shared});
+  return builder.residual("shared_experts.add", out, shared);
 }
 
 TensorId TransformerLayer::feed_forward(TensorId x) { return dense_feed_forward(x, "", spec.ffn); }
@@ -175,6 +185,10 @@ TensorId TransformerLayer::whole_layer(TensorId x, bool dense) {
   if (spec.post_norm) {
     x = norm(names.attention_norm, builder.residual("attention_add", x, attend_and_drop(x)));
     return norm(names.mlp_norm, builder.residual("mlp_add", x, feed_and_drop(x)));
+  }
+  if (spec.reordered_norm) {
+    x = builder.residual("attention_add", x, norm(names.attention_norm, attend_and_drop(x)));
+    return builder.residual("mlp_add", x, norm(names.mlp_norm, feed_and_drop(x)));
   }
   const TensorId normed = norm(names.attention_norm, x);
   TensorId mixed = attend_and_drop(normed);

@@ -40,6 +40,7 @@ std::span<const ZooEntry> zoo() {
   static const std::vector<ZooEntry> entries = [] {
     std::vector<ZooEntry> list;
     append_transformers(list);
+    append_recent_transformers(list);
     append_networks(list);
     return list;
   }();

@@ -20,7 +20,8 @@ struct ZooEntry {
   bool published_exactly;   // parameters is an exact published count
   std::string_view source;  // in words
   Model (*build)(const ZooEntry&);
-  TransformerSpec (*spec)(const ZooEntry&) = nullptr;  // for a decoder; null for any other model
+  TransformerSpec (*spec)(const ZooEntry&) = nullptr;  // for a decoder with Llama's parts; null for
+                                                       // any other model
 };
 
 }  // namespace trainyard

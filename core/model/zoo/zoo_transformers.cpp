@@ -216,17 +216,6 @@ TransformerSpec qwen3_235b(const ZooEntry& entry) {
   return qwen3_routed(entry, 94, 4096, 64, 1536);
 }
 
-TransformerSpec gpt_oss(const ZooEntry& entry, std::int64_t layers, std::int64_t experts) {
-  TransformerSpec spec = sized(spec_of(entry, "llama"), layers, 2880, 64, 2880, 201088, 131072);
-  spec.kv_heads = 8;
-  spec.head_dim = 64;
-  spec.qkv_bias = spec.out_bias = true;
-  spec.experts = {experts, 4, 2880, 0, 0, true};
-  return spec;
-}
-TransformerSpec gpt_oss_20b(const ZooEntry& entry) { return gpt_oss(entry, 24, 32); }
-TransformerSpec gpt_oss_120b(const ZooEntry& entry) { return gpt_oss(entry, 36, 128); }
-
 Model build_from_spec(const ZooEntry& entry) { return build_decoder(entry.spec(entry)); }
 
 Model bert_base(const ZooEntry& entry) {
@@ -277,10 +266,6 @@ Model vit_h14(const ZooEntry& entry) { return zoo_vit(entry, 32, 1280, 16, 14); 
 constexpr std::string_view kVaswani =
     "Vaswani et al. 2017, table 3 (rounded there; the count is our formula's)";
 
-constexpr std::string_view kGptOss =
-    "config.json of the model card, which counts biases of experts and attention's sinks too (0.03 "
-    "%); every second layer looks at 128 tokens, here all look at all";
-
 constexpr ZooEntry kOthers[] = {
     {"mixtral-8x7b", "mixtral", 46702792704, 12879925248, true, kCard, build_from_spec,
      mixtral_8x7b},
@@ -299,9 +284,6 @@ constexpr ZooEntry kOthers[] = {
     {"qwen3-30b-a3b", "qwen3", 30532122624, 3353032704, true, kCard, build_from_spec, qwen3_30b},
     {"qwen3-235b-a22b", "qwen3", 235093634560, 22190763520, true, kCard, build_from_spec,
      qwen3_235b},
-    {"gpt-oss-20b", "llama", 20908120128, 4186609728, false, kGptOss, build_from_spec, gpt_oss_20b},
-    {"gpt-oss-120b", "llama", 116789341248, 5710736448, false, kGptOss, build_from_spec,
-     gpt_oss_120b},
     {"bert-base", "bert", 109482240, 109482240, true, "published count of encoder and pooler",
      bert_base},
     {"bert-large", "bert", 335141888, 335141888, true, "published count of encoder and pooler",

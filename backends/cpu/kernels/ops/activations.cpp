@@ -25,6 +25,15 @@ TRAINYARD_VECTORISED void relu_slope_loop(std::int64_t n, const float* y, const 
       n, dx, adds, [](Lanes a, Lanes d) TRAINYARD_INLINED { return a > all(0) ? d : all(0); }, y,
       dy);
 }
+TRAINYARD_VECTORISED void squared_relu_loop(std::int64_t n, const float* x, float* y) {
+  each_lane(n, y, false, [](Lanes a) TRAINYARD_INLINED { return a * larger(a, all(0)); }, x);
+}
+TRAINYARD_VECTORISED void squared_relu_slope_loop(std::int64_t n, const float* x, const float* dy,
+                                                  float* dx, bool adds) {
+  each_lane(
+      n, dx, adds, [](Lanes a, Lanes d) TRAINYARD_INLINED { return d * 2 * larger(a, all(0)); }, x,
+      dy);
+}
 TRAINYARD_VECTORISED void tanh_loop(std::int64_t n, const float* x, float* y) {
   each_lane(n, y, false, [](Lanes a) TRAINYARD_INLINED { return hyperbolic_tangent(a); }, x);
 }
@@ -50,6 +59,15 @@ void relu_backward(const KernelCall& call) {
   if (const Target dx = target(call, 0))
     relu_slope_loop(dx.view.elements(), output(call).f32(), output_gradient(call).f32(),
                     dx.view.f32(), dx.add);
+}
+void squared_relu_forward(const KernelCall& call) {
+  const TensorView& x = input(call, 0);
+  squared_relu_loop(x.elements(), x.f32(), output(call).f32());
+}
+void squared_relu_backward(const KernelCall& call) {
+  if (const Target dx = target(call, 0))
+    squared_relu_slope_loop(dx.view.elements(), input(call, 0).f32(), output_gradient(call).f32(),
+                            dx.view.f32(), dx.add);
 }
 void tanh_forward(const KernelCall& call) {
   const TensorView& x = input(call, 0);
@@ -130,6 +148,9 @@ void gated_backward(const KernelCall& call) {
 
 CpuKernel gelu_kernel() { return without_parameters(gelu_forward, gelu_backward); }
 CpuKernel relu_kernel() { return without_parameters(relu_forward, relu_backward); }
+CpuKernel squared_relu_kernel() {
+  return without_parameters(squared_relu_forward, squared_relu_backward);
+}
 CpuKernel tanh_kernel() { return without_parameters(tanh_forward, tanh_backward); }
 CpuKernel gated_silu_kernel() {
   return without_parameters(gated_forward<silu_loop>, gated_backward<silu_slope_loop>);

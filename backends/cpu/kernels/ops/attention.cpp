@@ -167,7 +167,7 @@ class Backward {
         bias_.choose_head(h);
         bias_.clear_gradients();
         s_.each_block([&](const QueryBlock& one) { block(b, h, one); });
-        if (d_bias_) bias_.add_gradients(d_bias_.view.f32(), h);
+        if (d_bias_ && bias_.there()) bias_.add_gradients(d_bias_.view.f32(), h);
       }
       give(b, packed);
     }
@@ -230,7 +230,11 @@ class Backward {
                   gradient_, block.row, false);
     if (s_.dropout) mask_elements(block.rows() * block.row, gradient_, mask_, gradient_);
     softmax_backward(block, softmax_, gradient_);
-    if (d_bias_)
+    if (d_bias_ && bias_.sink() != nullptr)  // what keys gain in sum, the sink loses
+      for (std::int64_t i = 0; i < block.rows(); ++i)
+        for (std::int64_t j = 0; j < block.seen(); ++j)
+          d_bias_.view.f32()[h] -= gradient_[i * block.row + j];
+    else if (d_bias_)
       for (std::int64_t i = 0; i < block.rows(); ++i) {
         float* sums = bias_.gradient_row(block.position + i) + block.low;
         for (std::int64_t j = 0; j < block.seen(); ++j) sums[j] += gradient_[i * block.row + j];

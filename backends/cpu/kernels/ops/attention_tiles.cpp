@@ -29,12 +29,17 @@ AttentionSizes::AttentionSizes(const KernelCall& call, const TensorView& q_view,
   causal = attribute(call.node, "causal") != 0;
   dropout = attribute(call.node, "dropout") != 0;
   window = attribute(call.node, "window");
+  chunk = attribute(call.node, "chunk");
   factor = static_cast<float>(1 / std::sqrt(static_cast<double>(qk)));
 }
 
 PositionBias::PositionBias(const KernelCall& call, const AttentionSizes& s)
     : queries_(s.all_queries), distances_(s.all_queries + s.keys - 1), heads_(s.heads) {
   if (call.node.inputs.size() != 4) return;
+  if (call.graph[call.node.inputs[3]].shape.size() == 1) {
+    sinks_ = input(call, 3).f32();
+    return;
+  }
   table_ = input(call, 3).f32();
   const std::int64_t count = call.graph[call.node.inputs[3]].shape[0].size;
   buckets_ = static_cast<std::int64_t*>(
@@ -46,6 +51,7 @@ PositionBias::PositionBias(const KernelCall& call, const AttentionSizes& s)
 }
 
 void PositionBias::choose_head(std::int64_t head) {
+  head_ = head;
   if (!there()) return;
   for (std::int64_t d = 0; d < distances_; ++d) biases_[d] = table_[buckets_[d] * heads_ + head];
 }
@@ -79,6 +85,13 @@ TRAINYARD_VECTORISED void softmax_rows(const AttentionSizes& s, const QueryBlock
       each_lane(
           n, x, true, [](Lanes b) TRAINYARD_INLINED { return b; }, bias.row(position) + first);
     if (n > 0) statistics[i] = softmax_row(n, x, 1, x);
+    if (const float* sink = bias.sink(); sink != nullptr && n > 0) {
+      const float most = std::max(statistics[i], *sink),
+                  all = most + std::log(std::exp(statistics[i] - most) + std::exp(*sink - most)),
+                  share = std::exp(statistics[i] - all);
+      each_lane(n, x, false, [share](Lanes v) TRAINYARD_INLINED { return v * share; }, x);
+      statistics[i] = all;
+    }
     for (std::int64_t j = block.low; j < first; ++j) scores[j - block.low] = 0;
     for (std::int64_t j = last; j < block.high; ++j) scores[j - block.low] = 0;
   }

@@ -26,7 +26,7 @@ struct AttentionSizes {
   std::int64_t all_heads, first_head;  // in the whole model; index of this device's first head
   std::int64_t group, first_kv;  // query heads per key head; index of this device's first key head
   bool causal, dropout;
-  std::int64_t window;  // 0 = unlimited
+  std::int64_t window, chunk;  // 0 = unlimited
   float factor;
 
   AttentionSizes(const KernelCall&, const TensorView& q, const TensorView& k, const TensorView& v);
@@ -49,7 +49,8 @@ struct AttentionSizes {
   }
   /// The keys that the query at a position sees, half-open.
   std::int64_t first_key(std::int64_t position) const {
-    return causal && window > 0 ? std::clamp<std::int64_t>(position - window + 1, 0, keys) : 0;
+    const std::int64_t first = causal && chunk > 0 ? position / chunk * chunk : 0;
+    return causal && window > 0 ? std::clamp(position - window + 1, first, keys) : first;
   }
   std::int64_t last_key(std::int64_t position) const {
     return causal ? std::min(keys, position + 1) : keys;
@@ -59,13 +60,16 @@ struct AttentionSizes {
   void each_block(F&& f) const;
 };
 
-/// T5's position buckets (Raffel et al. 2020), and a head's biases by distance.
+/// T5's position buckets (Raffel et al. 2020), and a head's biases by distance; or a sink for each
+/// head (gpt-oss).
 class PositionBias {
  public:
   /// Takes memory from the call's scratch. The table is null if the call has none.
   PositionBias(const KernelCall&, const AttentionSizes&);
 
   bool there() const { return table_ != nullptr; }
+  /// The logarithm of what a head's sink adds to the sum of every row; null = it has none.
+  const float* sink() const { return sinks_ == nullptr ? nullptr : sinks_ + head_; }
   void choose_head(std::int64_t head);
   /// row(i)[j] is the bias of the query at position i for key j.
   const float* row(std::int64_t i) const { return biases_ + (queries_ - 1 - i); }
@@ -74,8 +78,8 @@ class PositionBias {
   void add_gradients(float* table, std::int64_t head) const;
 
  private:
-  const float* table_ = nullptr;
-  std::int64_t queries_, distances_, heads_;
+  const float *table_ = nullptr, *sinks_ = nullptr;
+  std::int64_t queries_, distances_, heads_, head_ = 0;
   std::int64_t* buckets_ = nullptr;  // by key - query, ascending
   float *biases_ = nullptr, *gradients_ = nullptr;
 };

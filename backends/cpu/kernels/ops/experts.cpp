@@ -191,9 +191,15 @@ void routed_forward(const KernelCall& call) {
   const ByExpert by(call, rows(y), experts);
   const float* from = by.gathered(x);
   float* into = by.room(y);
+  // If tensor ranks sum their products, only the first adds the bias.
+  const bool biased =
+      call.node.inputs.size() == 3 && (call.tensor_rank == 0 || call.inputs[2].there());
+  const float* bias = biased ? input(call, 2).f32() : nullptr;
   by.each(experts, [&](std::int64_t e, std::int64_t first, std::int64_t count) {
     product_of_floats(count, n, k, {from + first * k}, {w.f32() + e * k * n}, into + first * n,
                       false);
+    for (std::int64_t r = first; biased && r < first + count; ++r)
+      weighted_row(n, 1, bias + e * n, into + r * n, true);
   });
   by.give_back(into, y, false);
 }
@@ -214,10 +220,18 @@ void routed_backward_input(const KernelCall& call) {
 }
 
 void routed_backward_weight(const KernelCall& call) {
+  const TensorView& dy = output_gradient(call);
+  const std::int64_t n = width(dy);
+  if (const Target db = target(call, 2)) {
+    const std::vector<std::int32_t>& expert = routing(call).held;
+    for (std::int64_t r = 0; r < rows(dy); ++r)
+      weighted_row(n, 1, dy.f32() + r * n, db.view.f32() + expert[static_cast<std::size_t>(r)] * n,
+                   true);
+  }
   const Target dw = target(call, 1);
   if (!dw) return;
-  const TensorView &x = input(call, 0), &dy = output_gradient(call);
-  const std::int64_t experts = dw.view.size[0], k = dw.view.size[1], n = dw.view.size[2];
+  const TensorView& x = input(call, 0);
+  const std::int64_t experts = dw.view.size[0], k = dw.view.size[1];
   const ByExpert by(call, rows(dy), experts);
   const float *left = by.gathered(x), *right = by.gathered(dy);
   by.each(experts, [&](std::int64_t e, std::int64_t first, std::int64_t count) {
