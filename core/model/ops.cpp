@@ -10,13 +10,24 @@ namespace trainyard {
 
 std::span<const Op* const> ops() {
   static const std::array list = {
-      &matmul(),       &attention(),     &embedding(),    &layer_norm(),   &rms_norm(),
-      &rotary(),       &add(),           &multiply(),     &scale(),        &gelu(),
-      &relu(),         &tanh_op(),       &gated_silu(),   &gated_gelu(),   &dropout(),
-      &softmax_loss(), &squared_error(), &convolution(),  &batch_norm(),   &pooling(),
-      &router(),       &routed_matmul(), &dispatch(),     &combine(),      &split_qkv(),
-      &concat_heads(), &flatten(),       &first_token(),  &patch_tokens(), &dot_interaction(),
-      &lstm(),         &squared_relu(),  &sigmoid_gate(),
+      &matmul(),        &attention(),
+      &embedding(),     &layer_norm(),
+      &rms_norm(),      &rotary(),
+      &add(),           &multiply(),
+      &scale(),         &gelu(),
+      &relu(),          &tanh_op(),
+      &gated_silu(),    &gated_gelu(),
+      &dropout(),       &softmax_loss(),
+      &squared_error(), &convolution(),
+      &batch_norm(),    &pooling(),
+      &router(),        &routed_matmul(),
+      &dispatch(),      &combine(),
+      &split_qkv(),     &concat_heads(),
+      &flatten(),       &first_token(),
+      &patch_tokens(),  &dot_interaction(),
+      &lstm(),          &squared_relu(),
+      &sigmoid_gate(),  &causal_convolution(),
+      &state_space(),   &gated_delta(),
   };
   return list;
 }

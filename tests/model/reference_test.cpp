@@ -221,6 +221,32 @@ std::vector<Case> attention_cases() {
   return list;
 }
 
+std::vector<Case> recurrence_cases() {
+  const Tensor x = activation(sizes({5, 2, 6})), taps = parameter(sizes({6, 3}));
+  std::vector<Case> list = {
+      {"causal convolution", causal_convolution(), {x, taps}},
+      {"causal convolution with bias", causal_convolution(), {x, taps, parameter(sizes({6}))}}};
+  for (std::int64_t groups : {1, 2}) {
+    const Tensor state = activation({whole(4), whole(2), heads(groups, 3)}),
+                 each = parameter(sizes({4}));
+    list.push_back({"state space",
+                    state_space(),
+                    {activation({whole(4), whole(2), heads(4, 2)}), activation(sizes({4, 2, 4})),
+                     state, state, each, each, each},
+                    {{"heads", 4}, {"groups", groups}}});
+  }
+  for (std::int64_t keys : {1, 2}) {
+    const Tensor key = activation({whole(4), whole(2), heads(keys, 3)}),
+                 each = parameter(sizes({2})), per_token = activation(sizes({4, 2, 2}));
+    list.push_back({"gated delta",
+                    gated_delta(),
+                    {key, key, activation({whole(4), whole(2), heads(2, 2)}), per_token, per_token,
+                     each, each},
+                    {{"heads", 2}, {"key_heads", keys}}});
+  }
+  return list;
+}
+
 std::vector<Case> image_cases() {
   std::vector<Case> list;
   for (std::int64_t stride : {1, 2})
@@ -328,7 +354,7 @@ std::vector<Case> token_cases() {
 
 std::vector<Case> cases() {
   std::vector<Case> list = token_cases();
-  for (const auto& more : {attention_cases(), image_cases()})
+  for (const auto& more : {attention_cases(), image_cases(), recurrence_cases()})
     for (const Case& c : more) list.push_back(c);
   return list;
 }
