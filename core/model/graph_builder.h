@@ -83,7 +83,11 @@ struct TransformerLayer {
   TensorId whole_layer(TensorId x, bool dense);
 
  private:
+  TensorId mix(TensorId x);
   TensorId latent_attention(TensorId x);
+  TensorId state_space_mixer(TensorId x);
+  TensorId gated_delta_mixer(TensorId x);
+  TensorId convolved(const std::string& name, TensorId x, std::int64_t taps, bool bias);
   TensorId experts(TensorId x);
   TensorId attend(std::string_view name, TensorId q, TensorId k, TensorId v, std::int64_t kv_heads,
                   bool is_causal);

@@ -17,7 +17,7 @@ namespace trainyard {
 namespace {
 
 // Decoders whose layers differ have no one spec.
-const std::set<std::string_view> kUnlike = {"gpt_oss", "gemma3", "llama"};
+const std::set<std::string_view> kUnlike = {"gpt_oss", "gemma3", "llama", "qwen3_next"};
 const std::set<std::string_view> kNoDecoders = {"bert",   "vit",         "t5",   "transformer",
                                                 "resnet", "wide_resnet", "vgg",  "mlp",
                                                 "cnn",    "lstm",        "dlrm", "convnet"};

@@ -14,7 +14,8 @@ namespace {
 const std::vector<HfReader>& hf_all_readers() {
   static const std::vector<HfReader> all = [] {
     std::vector<HfReader> list;
-    for (const std::span<const HfReader> group : {hf_established(), hf_dense(), hf_routed()})
+    for (const std::span<const HfReader> group :
+         {hf_established(), hf_dense(), hf_routed(), hf_hybrid()})
       list.insert(list.end(), group.begin(), group.end());
     return list;
   }();
@@ -52,6 +53,11 @@ const HfReader& reader_of(const JsonCursor& config) {
   // suggestion would silently get another model. So a name that extends a known one gets no
   // suggestion.
   const std::string found = type.text();
+  for (const HfRefused& known : hf_refused())
+    if (found == known.type)
+      type.refuse("expected a model_type that we can read (" + list + "), found \"" + found +
+                  "\"; it has " + known.has +
+                  ", which no layer here can express; the nearest is \"" + known.nearest + "\"");
   const bool own = std::any_of(types.begin(), types.end(), [&](const std::string& known) {
     return found.starts_with(known + "_") || found.starts_with(known + "-");
   });
@@ -59,6 +65,26 @@ const HfReader& reader_of(const JsonCursor& config) {
               found.substr(0, 60) + "\"" +
               (own ? "; it is an architecture of its own: write it as a trainyard/model file"
                    : did_you_mean(found, types)));
+}
+
+// Names the towers of a multimodal model, which are left out.
+std::string left_out(const JsonCursor& root) {
+  std::string list;
+  int found = 0;
+  const std::pair<const char*, const char*> towers[] = {
+      {"vision_config", "vision"}, {"audio_config", "audio"}, {"speech_config", "speech"}};
+  for (const auto& [key, what] : towers) {
+    const auto tower = root.find(key);
+    if (!tower || tower->value().as_object() == nullptr) continue;
+    ++found;
+    list += std::string(list.empty() ? ": its " : ", its ") + what + " tower";
+    for (const char* layers : {"num_hidden_layers", "depth", "layers", "encoder_layers"})
+      if (const auto count = tower->find(layers); count && count->value().integer() != nullptr) {
+        list += " of " + std::to_string(*count->value().integer()) + " layers";
+        break;
+      }
+  }
+  return list.empty() ? "" : list + (found > 1 ? " are left out" : " is left out");
 }
 
 ImportReport report_of(const JsonCursor& config) {
@@ -129,7 +155,8 @@ ImportedModel import_hf_config_with_report(std::string_view text, std::string_vi
   if (!result.report.unknown.empty())
     result.model.assumed.push_back(result.report.sentence() + ", which change nothing here");
   if (config.place() != root.place())
-    result.model.assumed.push_back("only the language part of a larger model is read");
+    result.model.assumed.push_back("only the language part of a larger model is read" +
+                                   left_out(root));
   return result;
 }
 

@@ -13,8 +13,16 @@ struct HfReader {
   Model (*read)(HfFields&);
 };
 
+/// A model_type that is known and cannot be built: what it has that no op or layer here is, and the
+/// nearest type that can be read.
+struct HfRefused {
+  const char *type, *has, *nearest;
+};
+std::span<const HfRefused> hf_refused();
+
 std::span<const HfReader> hf_established();
 std::span<const HfReader> hf_dense();
 std::span<const HfReader> hf_routed();
+std::span<const HfReader> hf_hybrid();
 
 }  // namespace trainyard

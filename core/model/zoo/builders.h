@@ -35,12 +35,32 @@ struct ExpertsSpec {
   bool bias = false;               // of the experts' products (gpt-oss)
 };
 
+/// Mixer says how the tokens of a layer meet each other.
+enum class Mixer : std::uint8_t { Attention, StateSpace, GatedDelta, None };
+
+/// StateSpaceSpec describes the layers of Mamba 2 (Dao and Gu 2024).
+struct StateSpaceSpec {
+  std::int64_t heads = 0, width = 0, state = 0;
+  std::int64_t groups = 1;  // heads of a group share what they take in and give out (B and C)
+  std::int64_t taps = 4;    // of the convolution before the scan
+  std::int64_t chunk = 256;
+  bool bias = false, convolution_bias = true;
+};
+
+/// DeltaSpec describes the layers of the gated delta rule (Yang et al. 2024).
+struct DeltaSpec {
+  std::int64_t key_heads = 0, key_width = 0, value_heads = 0, value_width = 0;
+  std::int64_t taps = 4;  // of the convolution before the rule
+};
+
 /// LayerKind holds what may differ from layer to layer in one model.
 struct LayerKind {
   bool dense = false;       // an ordinary feed-forward part instead of experts
   bool rotary = true;       // queries and keys are rotated by their position
   std::int64_t window = 0;  // sliding attention window, 0 = the whole sequence
   std::int64_t chunk = 0;   // attention within pieces of so many tokens, 0 = the whole sequence
+  Mixer mixer = Mixer::Attention;
+  bool feed_forward = true;  // false: the mixer is all of the layer
   friend bool operator==(const LayerKind&, const LayerKind&) = default;
 };
 
@@ -95,15 +115,21 @@ struct TransformerSpec {
   ExpertsSpec experts;
   LatentSpec latent;
   std::int64_t chunk = 0;  // attention within pieces of so many tokens, 0 = the whole sequence
+  Mixer mixer = Mixer::Attention;
+  bool feed_forward = true;
+  bool attention_gate = false;  // what attention gives is multiplied by a gate (Qwen3-Next)
+  StateSpaceSpec state_space;   // of layers with that mixer
+  DeltaSpec delta;
   /// The kind of each layer, where they differ: it takes the place of experts.dense_layers, window,
-  /// chunk and positions. Empty = all layers are alike behind the dense ones.
+  /// chunk, positions, mixer and feed_forward. Empty = all layers are alike behind the dense ones.
   std::vector<LayerKind> pattern;
 };
 
 /// Returns what all models of a family share: names, norms, biases, positions. The families are
 /// llama, mistral, mixtral, qwen2, qwen3, gemma, gemma2, phi, phi3, gpt2, gpt_neox, opt, bloom,
 /// bert, vit, t5, transformer, deepseek_v3, gpt_oss, gemma3, glm4, glm4_moe, olmo2, falcon,
-/// starcoder2, cohere, nemotron and dbrx. Throws Error{InvalidInput} with the nearest name.
+/// starcoder2, cohere, nemotron, dbrx, mamba2, nemotron_h and
+/// qwen3_next. Throws Error{InvalidInput} with the nearest name.
 TransformerSpec family_spec(std::string_view family);
 /// Returns the names that family_spec() accepts, in that order.
 const std::vector<std::string>& transformer_families();

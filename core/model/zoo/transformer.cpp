@@ -78,6 +78,8 @@ void push_pattern(const TransformerSpec& spec, std::vector<Block>& blocks) {
     TransformerSpec one = spec;
     one.window = kind.window;
     one.chunk = kind.chunk;
+    one.mixer = kind.mixer;
+    one.feed_forward = kind.feed_forward;
     if (!kind.rotary) one.positions = Positions::Alibi;  // which adds no node
     blocks.push_back(decoder_layers(one, "layers." + std::to_string(i),
                                     static_cast<std::int64_t>(next - i), kind.dense));

@@ -264,6 +264,30 @@ TransformerSpec dbrx() {
   return spec;
 }
 
+// Layers of one part each, which have one norm.
+TransformerSpec mamba2() {
+  TransformerSpec spec = llama();
+  spec.names.attention_norm = "norm";
+  spec.names.final_norm = "norm_f";
+  spec.mixer = Mixer::StateSpace;
+  spec.feed_forward = false;
+  return spec;
+}
+
+TransformerSpec nemotron_h() {
+  TransformerSpec spec = mamba2();
+  spec.positions = Positions::Alibi;  // none, and no node
+  spec.activation = Activation::SquaredRelu;
+  return spec;
+}
+
+TransformerSpec qwen3_next() {
+  TransformerSpec spec = qwen3();
+  spec.norm = NormKind::RmsUnitOffset;
+  spec.attention_gate = spec.experts.shared_gate = true;
+  return spec;
+}
+
 struct NamedFamily {
   std::string_view name;
   TransformerSpec (*spec)();
@@ -298,6 +322,9 @@ constexpr NamedFamily kFamilies[] = {
     {"cohere", cohere},
     {"nemotron", nemotron},
     {"dbrx", dbrx},
+    {"mamba2", mamba2},
+    {"nemotron_h", nemotron_h},
+    {"qwen3_next", qwen3_next},
 };
 
 }  // namespace

@@ -59,7 +59,12 @@ TensorId TransformerLayer::self_attention(TensorId x) {
   }
   q = positioned("rotary_q", head_normed("q_norm", q));
   k = positioned("rotary_k", head_normed("k_norm", k));
-  const TensorId mixed = attend("attention", q, k, v, spec.kv_heads, causal);
+  TensorId mixed = attend("attention", q, k, v, spec.kv_heads, causal);
+  if (spec.attention_gate) {
+    const TensorId gate =
+        builder.linear("attention_gate_proj", x, q_out, spec.qkv_bias, TensorSplit::Column);
+    mixed = builder.node("attention_gate", sigmoid_gate(), {gate, mixed}, {}, TensorSplit::Inside);
+  }
   return builder.linear(names.out, mixed, whole(spec.hidden), spec.out_bias, TensorSplit::Row);
 }
 
@@ -155,11 +160,15 @@ TensorId TransformerLayer::experts(TensorId x) {
     if (e.bias) inputs.push_back(builder.parameter(name + ".bias", {count, out}));
     return builder.node(name, routed_matmul(), std::move(inputs), top_k, split);
   };
-  const TensorId gate =
-      product("experts.gate_proj", copies, whole(spec.hidden), inner, TensorSplit::Column);
-  const TensorId up =
-      product("experts.up_proj", copies, whole(spec.hidden), inner, TensorSplit::Column);
-  const TensorId h = builder.node("experts.act", gated_silu(), {gate, up}, {}, TensorSplit::Inside);
+  const bool gated = spec.activation != Activation::SquaredRelu;
+  std::vector<TensorId> made;
+  if (gated)
+    made.push_back(
+        product("experts.gate_proj", copies, whole(spec.hidden), inner, TensorSplit::Column));
+  made.push_back(
+      product("experts.up_proj", copies, whole(spec.hidden), inner, TensorSplit::Column));
+  const TensorId h = builder.node("experts.act", gated ? gated_silu() : squared_relu(),
+                                  std::move(made), {}, TensorSplit::Inside);
   const TensorId down =
       product("experts.down_proj", h, inner, whole(spec.hidden), TensorSplit::Row);
   const TensorId out = builder.node("combine", combine(), {down, scores}, {}, TensorSplit::Routed);
@@ -176,9 +185,7 @@ TensorId TransformerLayer::feed_forward(TensorId x) { return dense_feed_forward(
 
 TensorId TransformerLayer::whole_layer(TensorId x, bool dense) {
   const LayerNames& names = spec.names;
-  const auto attend_and_drop = [&](TensorId h) {
-    return drop("attention_dropout", self_attention(h));
-  };
+  const auto attend_and_drop = [&](TensorId h) { return drop("attention_dropout", mix(h)); };
   const auto feed_and_drop = [&](TensorId h) {
     return drop("mlp_dropout", dense || spec.experts.count == 0 ? feed_forward(h) : experts(h));
   };
@@ -191,6 +198,7 @@ TensorId TransformerLayer::whole_layer(TensorId x, bool dense) {
     return builder.residual("mlp_add", x, norm(names.mlp_norm, feed_and_drop(x)));
   }
   const TensorId normed = norm(names.attention_norm, x);
+  if (spec.mixer == Mixer::None) return builder.residual("mlp_add", x, feed_and_drop(normed));
   TensorId mixed = attend_and_drop(normed);
   if (spec.parallel) {
     const TensorId fed = feed_and_drop(spec.one_norm ? normed : norm(names.mlp_norm, x));
@@ -198,6 +206,7 @@ TensorId TransformerLayer::whole_layer(TensorId x, bool dense) {
   }
   if (spec.sandwich_norm) mixed = norm("post_attention_layernorm", mixed);
   x = builder.residual("attention_add", x, mixed);
+  if (!spec.feed_forward) return x;
   TensorId fed = feed_and_drop(norm(names.mlp_norm, x));
   if (spec.sandwich_norm) fed = norm("post_feedforward_layernorm", fed);
   return builder.residual("mlp_add", x, fed);

@@ -32,6 +32,7 @@ constexpr Alias kAliases[] = {
     {"gpt-1t", "megatron-1008b"},
     {"llama-3-405b", "llama-3.1-405b"},
     {"vit-base", "vit-b16"},
+    {"qwen3-next-80b", "qwen3-next-80b-a3b"},
 };
 
 }  // namespace

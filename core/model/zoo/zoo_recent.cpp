@@ -83,6 +83,18 @@ Model olmo_2_32b(const ZooEntry& entry) {
   return build_decoder(recent(entry, 64, 5120, 40, 8, 128, 27648, 100352, 4096));
 }
 
+// Every fourth layer attends; the others have the gated delta rule.
+Model qwen3_next_80b(const ZooEntry& entry) {
+  TransformerSpec spec = recent(entry, 48, 2048, 16, 2, 256, 5120, 151936, 262144);
+  spec.experts.count = 512;
+  spec.experts.top_k = 10;
+  spec.experts.ffn = spec.experts.shared_ffn = 512;
+  spec.delta = {16, 128, 32, 128};
+  spec.pattern =
+      pattern(48, {.mixer = Mixer::GatedDelta}, {}, [](std::int64_t i) { return i % 4 == 3; });
+  return build_decoder(spec);
+}
+
 constexpr ZooEntry kRecent[] = {
     {"gpt-oss-20b", "gpt_oss", 20914757184, 4187440704, true, kCheckpoint, gpt_oss_20b},
     {"gpt-oss-120b", "gpt_oss", 116829156672, 5711982912, true, kCheckpoint, gpt_oss_120b},
@@ -91,6 +103,8 @@ constexpr ZooEntry kRecent[] = {
     {"llama-4-scout", "llama", 107769861120, 17172894720, true, kText, llama_4_scout},
     {"llama-4-maverick", "llama", 400711848960, 17184691200, true, kText, llama_4_maverick},
     {"gemma-3-27b", "gemma3", 27009346304, 27009346304, true, kText, gemma_3_27b},
+    {"qwen3-next-80b-a3b", "qwen3_next", 79674391296, 3874929408, true, kCheckpoint,
+     qwen3_next_80b},
     {"olmo-2-32b", "olmo2", 32234279936, 32234279936, true, kCheckpoint, olmo_2_32b},
 };
 
