@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/units_text.h"
 #include "core/io/json/json.h"
 #include "core/model/zoo/builders.h"
 
