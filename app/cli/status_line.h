@@ -2,6 +2,7 @@
 // nothing with --quiet, or where nobody watches.
 #pragma once
 
+#include <chrono>
 #include <ostream>
 #include <string_view>
 
@@ -24,6 +25,12 @@ class StatusLine {
     if (!is_shown()) return;
     *terminal_ << kClear << printable(text) << std::flush;
     open_ = true;
+    last_ = std::chrono::steady_clock::now();
+  }
+  /// Returns whether it is shown, and was last written a tenth of a second ago or more.
+  bool is_due() const {
+    return is_shown() &&
+           (!open_ || std::chrono::steady_clock::now() - last_ >= std::chrono::milliseconds(100));
   }
   void clear() {
     if (open_) *terminal_ << kClear << std::flush;
@@ -39,6 +46,7 @@ class StatusLine {
   static constexpr std::string_view kClear = "\r\x1b[K";
   std::ostream* terminal_;
   bool open_ = false;
+  std::chrono::steady_clock::time_point last_{};
 };
 
 }  // namespace trainyard

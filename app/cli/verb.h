@@ -89,6 +89,7 @@ Verb validate_verb();
 Verb compare_verb();
 Verb knobs_verb();
 Verb scaling_verb();
+Verb sweep_verb();
 Verb waves_verb();
 Verb tune_verb();
 Verb schedule_verb();

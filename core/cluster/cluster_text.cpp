@@ -7,13 +7,12 @@
 #include "core/base/units_text.h"
 #include "core/cluster/cluster.h"
 #include "core/cluster/cluster_options.h"
+#include "core/cluster/price.h"
 
 namespace trainyard {
 namespace {
 
 using View = std::string_view;
-
-constexpr View kPriceUnit = "USD/h";
 
 std::string quoted(View text) {
   return fmt::format("\"{}{}\"", text.substr(0, 60), text.size() > 60 ? "..." : "");
@@ -29,13 +28,6 @@ T above_zero(View name, View text, T value) {
 BytesPerSecond rate(View name, View text) { return above_zero(name, text, parse_bandwidth(text)); }
 Duration latency(View name, View text) { return above_zero(name, text, parse_duration(text)); }
 Bytes memory(View name, View text) { return above_zero(name, text, parse_bytes(text)); }
-
-double price(View name, View text) {
-  if (!text.ends_with(kPriceUnit))
-    refuse(fmt::format("expected US dollars an hour such as \"2.5{}\", found {}", kPriceUnit,
-                       quoted(text)));
-  return above_zero(name, text, parse_number(text.substr(0, text.size() - kPriceUnit.size())));
-}
 
 double factor(View name, View text) {
   const double value = parse_number(text);
@@ -91,7 +83,7 @@ constexpr Option kOptions[] = {
     {"intra-reduce", true, [](ClusterOptions& o, View, View v) { o.intra_reduce = on_or_off(v); }},
     {"inter-reduce", true, [](ClusterOptions& o, View, View v) { o.inter_reduce = on_or_off(v); }},
     {"memory", true, [](ClusterOptions& o, View name, View v) { o.memory = memory(name, v); }},
-    {"price", true, [](ClusterOptions& o, View name, View v) { o.price = price(name, v); }},
+    {"price", true, [](ClusterOptions& o, View, View v) { o.price = parse_price(v); }},
     {"host-memory", true,
      [](ClusterOptions& o, View name, View v) { o.host_memory = memory(name, v); }},
     {"host-bandwidth", true,
@@ -198,7 +190,7 @@ std::string canonical_name(const Device& device, std::int64_t count,
   if (options.intra_reduce) add("intra-reduce", on_off(*options.intra_reduce));
   if (options.inter_reduce) add("inter-reduce", on_off(*options.inter_reduce));
   if (options.memory) add("memory", compact(*options.memory));
-  if (options.price) add("price", to_text(*options.price) + std::string(kPriceUnit));
+  if (options.price) add("price", price_text(*options.price));
   if (options.host_memory) add("host-memory", compact(*options.host_memory));
   if (options.host_bandwidth) add("host-bandwidth", compact(*options.host_bandwidth));
   return text;

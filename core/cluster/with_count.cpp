@@ -4,9 +4,7 @@
 #include <string>
 
 namespace trainyard {
-namespace {
 
-// Whether the name alone gives this cluster.
 bool says_all(const Cluster& cluster) {
   if (cluster.name.find(':') == std::string::npos) return false;
   try {
@@ -15,8 +13,6 @@ bool says_all(const Cluster& cluster) {
     return false;
   }
 }
-
-}  // namespace
 
 Cluster with_count(const Cluster& cluster, std::int64_t devices) {
   if (devices == cluster.count) return cluster;

@@ -5,6 +5,8 @@
 
 namespace trainyard {
 
+/// Returns whether the name alone gives this cluster, as "h100-sxm:64" does.
+bool says_all(const Cluster&);
 /// A name that says all about the cluster, as "h100-sxm:64" does, is read anew with the new number;
 /// else the levels stay as they are. Throws Error{InvalidInput} where the devices do not fill whole
 /// nodes, where the levels do not join so many, or where the topology fixes their number.

@@ -10,7 +10,6 @@
 #include "core/cluster/with_count.h"
 #include "core/methods/settings/settings.h"
 #include "core/plan/mesh.h"
-#include "core/result/figures.h"
 
 namespace trainyard {
 namespace {
@@ -145,14 +144,6 @@ ScalingStudy scaling(const Scenario& scenario, const ScalingOptions& options,
   return study;
 }
 
-std::optional<Banded<double>> scaling_money(const ScalingStudy& study, const Result& result) {
-  const double work = result.counts_tokens ? result.tokens_per_step : result.samples_per_step;
-  if (!result.money || !(work > 0)) return std::nullopt;
-  const double times = study.per() / work;
-  return Banded<double>{result.money->value * times, result.money->low * times,
-                        result.money->high * times, result.money->basis};
-}
-
 std::string degree_words(const Plan& plan) {
   std::string words =
       fmt::format("tp={} pp={} dp={}", plan.mesh.tp, plan.mesh.pp, plan.mesh.dp.value_or(1));
@@ -194,7 +185,7 @@ std::string pays_sentence(const ScalingCurve& curve) {
 std::string cheapest_sentence(const ScalingStudy& study, const ScalingCurve& curve) {
   if (!curve.cheapest) return "";
   const ScalingPoint& best = curve.points[*curve.cheapest];
-  const Banded<double> money = scaling_money(study, *best.result).value_or(Banded<double>{});
+  const Banded<double> money = money_for_work(*best.result).value_or(Banded<double>{});
   std::string text = fmt::format(
       "Under {} scaling a {} costs least on {}: {} US dollars ({} to {}) for {}",
       to_string(curve.law), study.counts_tokens ? "token" : "sample", devices_words(best.devices),

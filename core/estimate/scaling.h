@@ -16,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/result/figures.h"
 #include "core/result/result.h"
 
 namespace trainyard {
@@ -59,7 +60,7 @@ struct ScalingStudy {
   bool searched = false;      // the degrees of each point were searched; else only dp differs
   bool counts_tokens = true;  // else samples
   ScalingCurve strong, weak;
-  double per() const { return counts_tokens ? 1e9 : 1e6; }  // tokens or samples that money is of
+  double per() const { return priced_work(counts_tokens); }  // tokens or samples that money is of
 };
 
 struct ScalingOptions {
@@ -82,8 +83,6 @@ using ResultOf = std::function<Result(const Scenario&)>;
 /// the degrees of the plan do not divide its devices, and what `result_of` throws beyond the above.
 ScalingStudy scaling(const Scenario&, const ScalingOptions&, const ResultOf& result_of);
 
-/// US dollars for ScalingStudy::per() tokens or samples; empty without a price.
-std::optional<Banded<double>> scaling_money(const ScalingStudy&, const Result&);
 /// The degrees in which plans of a study differ: "tp=8 pp=4 dp=2 micro-batch=1".
 std::string degree_words(const Plan& complete_plan);
 /// Says up to how many devices the curve pays, in a whole sentence. It says so where the bands do

@@ -37,6 +37,19 @@ Banded<double> utilisation(const Result& result) {
   return share;
 }
 
+std::optional<Banded<double>> money_for_work(const Result& result) {
+  const double work = result.counts_tokens ? result.tokens_per_step : result.samples_per_step;
+  if (!result.money || !(work > 0)) return std::nullopt;
+  const double times = priced_work(result.counts_tokens) / work;
+  return Banded<double>{result.money->value * times, result.money->low * times,
+                        result.money->high * times, result.money->basis};
+}
+
+Bytes reserved(const Result& result) {
+  const StageMemory* most = fullest(result);
+  return most == nullptr ? Bytes{} : std::max(most->reserved, most->peak.value);
+}
+
 std::vector<Breakdown> rank_breakdowns(const Experiment& e) {
   std::vector<Breakdown> ranks = breakdowns(e.timeline, e.program, e.prices.recompute_share);
   for (Breakdown& rank : ranks) rank.allocator = e.result.breakdown.allocator;

@@ -2,6 +2,8 @@
 // theirs.
 #pragma once
 
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "core/result/experiment.h"
@@ -29,6 +31,13 @@ Banded<double> utilisation(const Result&);
 /// Returns where the step of each pipeline rank went, in order, including what its allocator loses:
 /// the parts of Result::device_time.
 std::vector<Breakdown> rank_breakdowns(const Experiment&);
+/// Returns the number of tokens, or samples, that money is stated for.
+inline double priced_work(bool counts_tokens) { return counts_tokens ? 1e9 : 1e6; }
+/// Returns US dollars for a billion tokens, or for a million samples of a model without tokens;
+/// empty without a price.
+std::optional<Banded<double>> money_for_work(const Result&);
+/// Returns the memory reserved on the fullest device.
+Bytes reserved(const Result&);
 /// Returns the device with the highest peak; null where no memory is known.
 const StageMemory* fullest(const Result&);
 

@@ -321,6 +321,9 @@ TEST(Program, DocumentsConformToTheirSchemas) {
   conforms(knobs, parse_json(json_schema("knobs"), "schema"), "knobs");
   const Json scaling = parse_json(trainyard("scaling" + kFits + " --json", folder).out, "scaling");
   conforms(scaling, parse_json(json_schema("scaling"), "schema"), "scaling");
+  const std::string varied = "sweep" + kFits + " --vary micro-batch=1,3 --as-given --json";
+  conforms(parse_json(trainyard(varied, folder).out, "sweep"),
+           parse_json(json_schema("sweep"), "schema"), "sweep");
   const Ran waves = trainyard(
       "waves --model resnet-20 --cluster h100-sxm:1 --set schedule=tick-tock --set global-batch=64 "
       "--set micro-batch=16 --json",

@@ -151,7 +151,7 @@ RC_GTEST_PROP(Scaling, RateAndMoneyFollowFromStepAndDevices, ()) {
                         (study.counts_tokens ? static_cast<double>(r.plan.batch.sequence) : 1);
     RC_ASSERT(std::abs(rate(r).value * step / work - 1) < 1e-12);
     RC_ASSERT(r.devices == point->devices);
-    const auto money = scaling_money(study, r);
+    const auto money = money_for_work(r);
     if (!money) continue;
     const Device& device = s.cluster.device;
     const double price = (device.price_low->value + device.price_high->value) / 2;

@@ -27,6 +27,10 @@ std::optional<Banded<double>> mfu_of(const ScalingStudy&, const Result& r) {
   return utilisation(r);
 }
 
+std::optional<Banded<double>> money_of(const ScalingStudy&, const Result& r) {
+  return money_for_work(r);
+}
+
 std::string step_tick(double value) { return format_duration(seconds(value)); }
 std::string rate_tick(double value) { return format_large(value); }
 std::string dollar_tick(double value) { return band_number({value, value, value, {}}, "$").value; }
@@ -51,8 +55,8 @@ std::array<ScalingChart, 4> scaling_charts(const ScalingStudy& study) {
             rate_tick, ideal_rate},
            {"MFU", none, false, mfu_of, format_percent, nullptr},
            {"US dollars for " + priced_units(study),
-            "no price of an hour of " + study.device + " is known", false, scaling_money,
-            dollar_tick, nullptr}}};
+            "no price of an hour of " + study.device + " is known", false, money_of, dollar_tick,
+            nullptr}}};
 }
 
 std::vector<std::string> wrapped(const std::string& words, float width) {
@@ -160,7 +164,7 @@ Hover describe_scaling(const ScalingStudy& study, Item item) {
                         " global-batch=" + std::to_string(point->global_batch));
   hover.lines.push_back(band_number(rate(r), (work_units(study) + "/s").c_str()).text() + ", MFU " +
                         band_percent(utilisation(r)).text());
-  if (const auto money = scaling_money(study, r))
+  if (const auto money = money_for_work(r))
     hover.lines.push_back(band_number(*money, "$").text() + " for " + priced_units(study));
   if (point->efficiency)
     hover.lines.push_back("efficiency " + format_percent(*point->efficiency) +
@@ -191,7 +195,7 @@ DataTable scaling_table(const ScalingStudy& study) {
         row[4] = r.step.value.count(), row[5] = r.step.low.count(), row[6] = r.step.high.count();
         put(7, rate(r));
         put(10, utilisation(r));
-        if (const auto money = scaling_money(study, r)) put(13, *money);
+        if (const auto money = money_for_work(r)) put(13, *money);
         row[16] = degree_words(r.plan);
         row[19] = r.verdict.margin.value;
       }

@@ -8,12 +8,11 @@ namespace trainyard {
 std::vector<Flag> strips_picture_flags() {
   return {{"svg", "FILE", "draws the strips there, beside the text"},
           {"png", "FILE", "the same as pixels, two a logical one"},
-          {"theme", "THEME", "of the picture: dark (default) or light"}};
+          theme_flag()};
 }
 
 void write_strips(const Sensitivity& all, const Words& words, Streams& streams) {
-  const Theme theme =
-      words.choice("theme", {"dark", "light"}, "dark") == "dark" ? Theme::Dark : Theme::Light;
+  const Theme theme = theme_of(words);
   if (!asks_for_picture(words)) return;
   const Drawing drawing = knobs_picture(knobs_model(all));
   write_picture(drawing, theme, words, streams);

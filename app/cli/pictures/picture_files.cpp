@@ -10,6 +10,12 @@
 
 namespace trainyard {
 
+Flag theme_flag() { return {"theme", "THEME", "of the picture: dark (default) or light"}; }
+
+Theme theme_of(const Words& words) {
+  return words.choice("theme", {"dark", "light"}, "dark") == "dark" ? Theme::Dark : Theme::Light;
+}
+
 bool asks_for_picture(const Words& words) { return words.has("svg") || words.has("png"); }
 
 void write_picture(const Drawing& drawing, Theme theme, const Words& words, Streams& streams) {

@@ -7,6 +7,10 @@
 
 namespace trainyard {
 
+/// --theme, which theme_of() reads.
+Flag theme_flag();
+/// Throws Error{InvalidInput} for a theme that there is not.
+Theme theme_of(const Words&);
 /// Returns whether either flag was given.
 bool asks_for_picture(const Words&);
 /// Writes the files that were given, and says so. Throws Error{Io}.

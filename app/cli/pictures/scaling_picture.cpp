@@ -13,12 +13,11 @@ std::vector<Flag> scaling_file_flags() {
   return {{"csv", "FILE", "every point of both curves as a row"},
           {"svg", "FILE", "draws both curves there, beside the text"},
           {"png", "FILE", "the same as pixels, two a logical one"},
-          {"theme", "THEME", "of the picture: dark (default) or light"}};
+          theme_flag()};
 }
 
 void write_scaling_files(const ScalingStudy& study, const Words& words, Streams& streams) {
-  const Theme theme =
-      words.choice("theme", {"dark", "light"}, "dark") == "dark" ? Theme::Dark : Theme::Light;
+  const Theme theme = theme_of(words);
   if (words.has("csv")) {
     write_file(words.text("csv"), to_csv(scaling_table(study)));
     if (!words.has("quiet")) streams.err << "wrote " << words.text("csv") << "\n";

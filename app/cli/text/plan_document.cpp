@@ -1,6 +1,7 @@
 // Writes a search as the document trainyard/search@1.
 #include "app/cli/text/plan_text.h"
 #include "core/io/documents/result_json.h"
+#include "core/result/figures.h"
 
 namespace trainyard {
 namespace {

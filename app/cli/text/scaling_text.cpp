@@ -13,8 +13,8 @@ constexpr const char* kScalingRow =
 
 std::string whole_percent(double share) { return fmt::format("{:.0f} %", 100 * share); }
 
-std::string money_words(const ScalingStudy& study, const Result& result) {
-  const std::optional<Banded<double>> money = scaling_money(study, result);
+std::string money_words(const Result& result) {
+  const std::optional<Banded<double>> money = money_for_work(result);
   if (!money) return "-";
   return money->value < 99.95 ? fmt::format("{:.3g}", money->value)
                               : fmt::format("{:.0f}", money->value);
@@ -36,7 +36,7 @@ void write_point(Out& out, const ScalingStudy& study, const ScalingPoint& point)
        fmt::format("{} to {}", readable(r.step.low), readable(r.step.high)),
        readable_rate(per_second), readable_share(r.mfu),
        point.efficiency ? readable_share(*point.efficiency) : "-",
-       point.added ? whole_percent(point.added->value) : "-", money_words(study, r),
+       point.added ? whole_percent(point.added->value) : "-", money_words(r),
        readable(r.verdict.margin), words);
 }
 
@@ -86,7 +86,7 @@ Fields<StudiedPoint> point_fields() {
     };
   };
   const auto money = [](const StudiedPoint& p) {
-    return p.point->result ? scaling_money(*p.study, *p.point->result) : std::nullopt;
+    return p.point->result ? money_for_work(*p.point->result) : std::nullopt;
   };
   using Study = const ScalingStudy&;
   return {

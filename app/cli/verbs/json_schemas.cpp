@@ -6,6 +6,7 @@
 #include "app/cli/text/lesson_pages.h"
 #include "app/cli/text/plan_text.h"
 #include "app/cli/text/scaling_text.h"
+#include "app/cli/text/sweep_text.h"
 #include "app/cli/text/tune_text.h"
 #include "app/cli/text/waves_text.h"
 #include "app/workspace/comparison/snapshot_document.h"
@@ -47,6 +48,7 @@ constexpr DocumentSchema kDocuments[] = {
     {"recomputation", recomputation_schema},
     {"questions", questions_schema},
     {"scaling", scaling_schema},
+    {"sweep", sweep_schema},
     {"waves", [] { return waves_fields().schema(); }},
     {"tune", tune_schema},
     {"calibration", [] { return calibration_fields().schema(); }},

@@ -4,7 +4,6 @@
 #include <sched.h>
 
 #include <algorithm>
-#include <chrono>
 #include <exception>
 #include <memory>
 #include <ostream>
@@ -15,6 +14,7 @@
 #include "app/cli/text/bound_words.h"
 #include "app/cli/text/plan_text.h"
 #include "app/cli/text/scenario_words.h"
+#include "app/cli/text/search_words.h"
 #include "app/cli/together.h"
 #include "backends/mpi/launch.h"
 #include "core/base/error.h"
@@ -35,23 +35,11 @@ class SearchLine {
   SearchLine(const Words& words, Streams& streams) : line_(words, streams) {}
 
   void update(const SearchProgress& now) {
-    if (!line_.is_shown()) return;
-    const auto at = std::chrono::steady_clock::now();
-    if (line_.is_open() && at - last_ < std::chrono::milliseconds(100)) return;
-    last_ = at;
-    std::string text = fmt::format("tried {}", now.tried);
-    if (now.total > 0) text += fmt::format(" of {}", now.total);
-    text += fmt::format("  fitting {}", now.fitting);
-    if (!now.front.empty())
-      text += fmt::format("  best so far {}  front {}", readable_step(now.front.front().step),
-                          now.front.size());
-    if (now.simulating) text += "  simulating the best";
-    line_.show(text);
+    if (line_.is_due()) line_.show(progress_text(now));
   }
 
  private:
   StatusLine line_;
-  std::chrono::steady_clock::time_point last_{};
 };
 
 PlanQuestion question_of(const Words& words) {
@@ -74,28 +62,10 @@ PlanQuestion question_of(const Words& words) {
 }
 
 SearchOptions options_of(const Words& words, const Clock& clock) {
-  SearchOptions options;
-  const std::string by = words.choice("objective", {"time", "memory", "money"}, "time");
-  options.objective = by == "time"     ? PlanObjective::Time
-                      : by == "memory" ? PlanObjective::Memory
-                                       : PlanObjective::Money;
-  options.top = static_cast<std::size_t>(words.integer("top", 1, 10'000, 10));
-  options.threads = static_cast<int>(words.integer("threads", 0, 4096, 0));
-  options.simulate = static_cast<std::size_t>(words.integer("simulate", 0, 1000, 8));
-  if (words.has("spare")) options.spare = parse_bytes(words.text("spare"), {"--spare"});
+  SearchOptions options = search_options(words);
+  options.top = static_cast<std::size_t>(words.integer("top", 1, 10'000, kListed));
   options.clock = &clock;
   return options;
-}
-
-void expect_priced(const PlanSpace& space, const SearchOptions& options) {
-  const Device& device = space.base().cluster.device;
-  if (options.objective == PlanObjective::Money && (!device.price_low || !device.price_high))
-    refuse_plan_flag(
-        "objective",
-        fmt::format("nobody's price of {} is known; time and memory can be asked", device.id));
-  if (options.spare >= device.memory.value)
-    refuse_plan_flag("spare", fmt::format("expected less than the {} that a device has, found {}",
-                                          readable(device.memory.value), readable(options.spare)));
 }
 
 // As many threads as oneTBB would use: the cores that this process may use.
@@ -178,7 +148,7 @@ struct Study {
       if (words.has(flag) && !words.has("out"))
         refuse_plan_flag(flag, "expected --out FILE beside it, which says where the plan goes");
     if (words.has("why")) expect_words(space, plan_words_of(words.text("why")));
-    expect_priced(space, options);
+    expect_searchable(space, options);
   }
 };
 
@@ -251,41 +221,38 @@ int run_plan(const Words& words, Streams& streams) {
 }  // namespace
 
 Verb plan_verb() {
+  std::vector<Flag> flags = {
+      {"model", "M",
+       "a name of \"trainyard models\", a config.json or its folder, a trainyard/model file, "
+       "or published:ID"},
+      {"cluster", "C",
+       "device:count with options, as h100-sxm:64, a trainyard/cluster file, or published:ID"},
+      {"global-batch", "N", "samples of one step: every plan has this"},
+      {"seq", "N", "tokens of a sample (default: the model's own)"},
+      {"top", "K", "plans of the list (default 10)"},
+      {"set", "KEY=VALUE", "fixes a knob, as tp=8, or any other field of every plan", true},
+      {"bound", "KEY=VALUES", "what a knob may be: 8, 1..8, 1,2,4 or any", true},
+      {"plan", "P", "a trainyard/plan file that gives what no knob changes"},
+      {"refine", "N",
+       "so many plans beyond the grid: layers recomputed just as far as memory asks, layers "
+       "split by cost, waves of one device with --bound schedule=...,tick-tock (default 8)"},
+      {"why", "WORDS", "explains one plan instead, as \"tp=8,pp=2\": the best with these words"},
+      {"all", "FILE", "writes every plan tried with its figures and fate, as CSV"},
+      {"out", "FILE", "writes the winner as a trainyard/plan file"},
+      {"rank", "N", "writes this one of the list instead"},
+      {"refined", "N", "writes this one of those beyond the grid instead"},
+      {"svg", "FILE", "draws every plan there: memory, step time, the front, what does not fit"},
+      {"png", "FILE", "the same as pixels, two a logical one"},
+      calibration_flag(),
+      {"json", "", "one trainyard/search@1 document and nothing else"},
+      {"strict", "", "exit 4 when the winner lies outside the range of measured runs"},
+      {"quiet", "", "no progress and no diagnostics"}};
+  const std::vector<Flag> shared = search_flags();
+  flags.insert(flags.begin() + 4, shared.begin(), shared.end());
   return {
       .name = "plan",
       .summary = "Searches for the best plans, and says why every other one lost.",
-      .flags =
-          {{"model", "M",
-            "a name of \"trainyard models\", a config.json or its folder, a trainyard/model file, "
-            "or published:ID"},
-           {"cluster", "C",
-            "device:count with options, as h100-sxm:64, a trainyard/cluster file, or published:ID"},
-           {"global-batch", "N", "samples of one step: every plan has this"},
-           {"seq", "N", "tokens of a sample (default: the model's own)"},
-           {"objective", "WHAT", "time (the default), memory or money"},
-           {"top", "K", "plans of the list (default 10)"},
-           {"set", "KEY=VALUE", "fixes a knob, as tp=8, or any other field of every plan", true},
-           {"bound", "KEY=VALUES", "what a knob may be: 8, 1..8, 1,2,4 or any", true},
-           {"plan", "P", "a trainyard/plan file that gives what no knob changes"},
-           {"spare", "BYTES", "to be left over on every device, as 4GiB"},
-           {"simulate", "N", "simulates so many of the list, and ranks by that (default 8)"},
-           {"refine", "N",
-            "so many plans beyond the grid: layers recomputed just as far as memory asks, layers "
-            "split by cost, waves of one device with --bound schedule=...,tick-tock (default 8)"},
-           {"why", "WORDS",
-            "explains one plan instead, as \"tp=8,pp=2\": the best with these words"},
-           {"all", "FILE", "writes every plan tried with its figures and fate, as CSV"},
-           {"out", "FILE", "writes the winner as a trainyard/plan file"},
-           {"rank", "N", "writes this one of the list instead"},
-           {"refined", "N", "writes this one of those beyond the grid instead"},
-           {"svg", "FILE",
-            "draws every plan there: memory, step time, the front, what does not fit"},
-           {"png", "FILE", "the same as pixels, two a logical one"},
-           {"threads", "N", "at once (default: one a core)"},
-           calibration_flag(),
-           {"json", "", "one trainyard/search@1 document and nothing else"},
-           {"strict", "", "exit 4 when the winner lies outside the range of measured runs"},
-           {"quiet", "", "no progress and no diagnostics"}},
+      .flags = std::move(flags),
       .examples =
           {"plan --model llama-3-8b --cluster h100-sxm:8 --global-batch 64 --bound "
            "schedule=1f1b,zb-v --bound micro-batch=1..4",

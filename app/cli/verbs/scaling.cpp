@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "app/cli/interrupt.h"
+#include "app/cli/pictures/picture_files.h"
 #include "app/cli/pictures/scaling_picture.h"
 #include "app/cli/text/bound_words.h"
 #include "app/cli/text/scaling_text.h"
@@ -57,7 +58,7 @@ ScalingQuestion scaling_question(const Words& words) {
 
 int run_scaling(const Words& words, Streams& streams) {
   ScalingQuestion question = scaling_question(words);
-  words.choice("theme", {"dark", "light"}, "dark");
+  theme_of(words);  // refused before anything is computed
   Scenario scenario = open_scenario(words, streams);
   open_costs(words, scenario);  // a calibration also raises the cluster's peaks
   const InterruptStop interrupt;

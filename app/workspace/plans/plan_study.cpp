@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "app/workspace/scenario/recompute.h"
+#include "app/workspace/scenario/refuse_flag.h"
 #include "app/workspace/scenario/run_once.h"
 #include "app/workspace/scenario/setting_words.h"
 #include "core/base/error.h"
@@ -22,8 +23,10 @@ namespace trainyard {
 namespace {
 
 std::string identity(const Scenario& scenario) {
-  return fmt::format("{}\n{}\n{}", scenario.cluster.name, scenario.cluster.count,
-                     plan_document(scenario.plan));
+  const Cluster& cluster = scenario.cluster;
+  const std::optional<Sourced<double>>& price = cluster.device.price_low;
+  return fmt::format("{}\n{}\n{}\n{}", cluster.name, cluster.count,
+                     price ? to_text(price->value) : "", plan_document(scenario.plan));
 }
 
 void add_part(Waterfall& fall, std::string_view name, std::int64_t mine, std::int64_t theirs) {
@@ -120,6 +123,33 @@ PlanSpace open_space(const PlanQuestion& question) {
   Scenario base = open(request);
   if (!question.calibration.empty()) open_cost_model(question.calibration, base);
   return PlanSpace(base, setting_keys(request.settings), without_optimal(question.bounds));
+}
+
+void expect_searchable(const PlanSpace& space, const SearchOptions& options) {
+  const Device& device = space.base().cluster.device;
+  if (options.objective == PlanObjective::Money && (!device.price_low || !device.price_high))
+    refuse_flag(
+        "objective",
+        fmt::format("nobody's price of {} is known; time and memory can be asked", device.id));
+  if (options.spare >= device.memory.value)
+    refuse_flag("spare", fmt::format("expected less than the {} that a device has, found {}",
+                                     readable(device.memory.value), readable(options.spare)));
+}
+
+std::vector<std::string> whole_words(const PlanQuestion& question, const PlanSpace& space,
+                                     PlanId id) {
+  std::vector<std::string> words = without_optimal(question.request.settings);
+  const Plan& base = space.base().plan;
+  for (std::size_t k = 0; k < space.knobs().size(); ++k) {
+    const std::string& key = space.knobs()[k].key;
+    const std::string& value = space.value(id, k);
+    if (key != "devices" && !value.empty() && value != setting(base, key))
+      words.push_back(key + "=" + value);
+  }
+  if (base.split.layers.empty())
+    if (const Plan whole = space.plan(id); !whole.split.layers.empty())
+      words.push_back("split=" + setting(whole, "split"));
+  return words;
 }
 
 PlanPrices::PlanPrices(const std::string& calibration) {
@@ -256,11 +286,6 @@ Waterfall bytes_by_cause(const Result& mine, const Result& theirs) {
   add_part(fall, "reserved beyond tensors", beyond(*a).value, beyond(*b).value);
   most_first(fall);
   return fall;
-}
-
-Bytes reserved(const Result& result) {
-  const StageMemory* most = fullest(result);
-  return most == nullptr ? Bytes{} : std::max(most->reserved, most->peak.value);
 }
 
 std::string plans_csv(const PlanSpace& space, const SearchResult& found) {

@@ -27,6 +27,12 @@ struct PlanQuestion {
 
 /// Throws Error{InvalidInput} or Error{Io} as open() and PlanSpace do.
 PlanSpace open_space(const PlanQuestion&);
+/// Throws Error{InvalidInput} where money is the objective and nobody's price of the device is
+/// known, and where more memory is to be spared than a device has.
+void expect_searchable(const PlanSpace&, const SearchOptions&);
+/// The arguments of --set that make a plan of the question's space: the question's settings, and
+/// every knob that they do not fix.
+std::vector<std::string> whole_words(const PlanQuestion&, const PlanSpace&, PlanId);
 /// The keys that settings such as "tp=8 pp=4" name.
 std::vector<std::string> setting_keys(const std::vector<std::string>& settings);
 
@@ -90,8 +96,6 @@ Waterfall time_by_cause(const Result& mine, const Result& theirs);
 /// Goes from mine to theirs, each on its fullest device; memory reserved beyond tensors is a part
 /// of its own.
 Waterfall bytes_by_cause(const Result& mine, const Result& theirs);
-/// The memory reserved on the fullest device.
-Bytes reserved(const Result&);
 
 /// One line for each plan tried: its words, its figures, whether they are exact or bounds, and its
 /// fate.

@@ -1,6 +1,7 @@
 // A Request is a scenario as words, before any of it is opened.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,8 @@ struct Request {
   // A calibration as open_cost_model() reads it. Decisions made while a plan is opened use its
   // prices; empty = the workbench's own.
   std::string calibration = {};
+  // US dollars of a device-hour, in place of the cluster's own.
+  std::optional<double> price = {};
 };
 
 }  // namespace trainyard

@@ -11,6 +11,7 @@
 #include "app/workspace/scenario/refuse_flag.h"
 #include "app/workspace/scenario/setting_words.h"
 #include "core/base/error.h"
+#include "core/cluster/price.h"
 #include "core/io/bytes/files.h"
 #include "core/io/documents/cluster_json.h"
 #include "core/io/documents/plan_json.h"
@@ -98,6 +99,9 @@ Scenario open_named(const Request& request) {
   Scenario scenario;
   if (!request.model.empty()) scenario.model = open_model(request.model);
   if (!request.cluster.empty()) scenario.cluster = open_cluster(request.cluster);
+  if (!request.cluster.empty() && request.price)
+    scenario.cluster =
+        with_place("--price", [&] { return with_price(scenario.cluster, *request.price); });
   if (!request.plan.empty()) scenario.plan = open_plan(request.plan);
   RecomputeWords last;  // what the last words about recomputation say
   for (const std::string& words : request.settings) {

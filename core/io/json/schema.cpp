@@ -35,6 +35,7 @@ constexpr std::array kSchemas = {
     Schema{"trainyard/comparison", "a comparison"},
     Schema{"trainyard/knobs", "strips of a plan's knobs"},
     Schema{"trainyard/scaling", "a study of scaling"},
+    Schema{"trainyard/sweep", "a sweep"},
     Schema{"trainyard/tune", "a tuning"},
     Schema{"trainyard/waves", "waves that share a device"},
     Schema{"trainyard/flip", "what would let another plan win"},

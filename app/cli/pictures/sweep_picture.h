@@ -1,0 +1,15 @@
+// What `trainyard sweep` writes beside its text: the picture, and the rows behind it.
+#pragma once
+
+#include <vector>
+
+#include "app/cli/verb.h"
+#include "core/estimate/sweep.h"
+
+namespace trainyard {
+
+std::vector<Flag> sweep_file_flags();
+/// Writes the files that were given, and says so. Throws Error{Io}.
+void write_sweep_files(const SweepStudy&, SweepFigure, const Words&, Streams&);
+
+}  // namespace trainyard
