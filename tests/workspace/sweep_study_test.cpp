@@ -241,6 +241,19 @@ TEST(SweepStudy, AValueMayBelongToSomeOthersAlone) {
       << refused_sweep(question);
 }
 
+TEST(SweepStudy, SettingsThatGoWithAValueAreNotNamedTwice) {
+  SweepQuestion question{.models = {"gpt2"}, .clusters = {"h100-sxm:8"}};
+  question.vary = {parse_sweep_axis("seq=512 global-batch=32,1024 global-batch=16")};
+  question.as_given = true;
+  const SweepStudy study = sweep(question);
+  EXPECT_EQ(study.rows[0].result->plan.batch.global, 32);
+  EXPECT_EQ(study.rows[1].result->tokens_per_step, study.rows[0].result->tokens_per_step);
+  question.vary.push_back({"train-batch-size", {"8"}});
+  EXPECT_EQ(
+      refused_sweep(question),
+      "--vary: expected global-batch once, found \"global-batch=32\" and \"train-batch-size=8\"");
+}
+
 TEST(SweepStudy, WordsThatAreWrongForAllAreRefusedAtOnce) {
   SweepQuestion question = small_question();
   question.progress = [](const SweepStudy&, const SearchProgress*) { FAIL() << "it began"; };

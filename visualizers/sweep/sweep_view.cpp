@@ -251,6 +251,7 @@ void draw_sweep_bar(Drawing& drawing, const Rect& place, const SweepPicture& p, 
     whisker(drawing, {x(figure->low), middle}, {x(figure->high), middle}, 3, {.ink = Ink::Text2});
   std::string words = sweep_figure_text(p.by, figure->value);
   if (row->fit != FitWord::Fits) words += ", " + std::string(verdict_word(*row));
+  if (p.best == combination) words += ", best";
   write_within(drawing, words, {std::max(bar.right(), x(figure->high)) + 8, middle}, kBarWords - 12,
                10, Weight::Medium, Ink::Text);
   draw_frames(drawing, bar, p, combination);

@@ -97,7 +97,9 @@ Verb sweep_verb() {
        "US dollars of a device-hour, in place of the cluster's own (default: the range that is "
        "known of the device)",
        true},
-      {"vary", "KEY=V,V,...", "a setting with the values that it takes in turn, as seq=4096,8192",
+      {"vary", "KEY=V,V,...",
+       "a setting with the values that it takes in turn, as seq=4096,8192; others may go with a "
+       "value, as \"seq=4096 global-batch=64,8192 global-batch=32\"",
        true},
       {"plan", "P", "a trainyard/plan file that gives what no knob changes"},
       {"set", "KEY=VALUE", "fixes a knob, as tp=8, or any other field of every plan", true},

@@ -15,7 +15,6 @@
 #include "core/cluster/price.h"
 #include "core/estimate/scaling.h"
 #include "core/lowering/lower.h"
-#include "core/methods/settings/settings.h"
 
 namespace trainyard {
 namespace {
@@ -68,6 +67,8 @@ class Sweep {
  private:
   std::size_t count() const { return combinations(study_.axes); }
   std::size_t prices() const { return std::max<std::size_t>(1, question_.prices.size()); }
+  // The number of combinations of the first model on the first cluster, which come first.
+  std::size_t varied() const { return combinations(question_.vary) * prices(); }
   void report(const SearchProgress* now) const {
     if (question_.progress) question_.progress(study_, now);
   }
@@ -103,10 +104,9 @@ class Sweep {
   // belong to some others alone, as a parameter of a schedule does; one that no plan takes is
   // refused.
   void expect_values() const {
-    std::vector<std::string> keys = question_.settings;
-    for (const SweepAxis& axis : question_.vary) keys.push_back(axis.name + "=...");
-    refuse_repeated_keys(keys, {"--vary"});
     const Plan plan = open_named({"", "", question_.plan, question_.settings}).plan;
+    for (std::size_t i = 0; i < varied(); i += prices())
+      refuse_repeated_keys(settings_of(i), {"--vary"});
     // By axis and value: what was wrong with it the last time; null where a plan took it.
     std::vector<std::vector<std::exception_ptr>> wrong(question_.vary.size());
     for (std::size_t a = 0; a < wrong.size(); ++a)
@@ -115,7 +115,7 @@ class Sweep {
         alone.push_back(question_.vary[a].name + "=" + value);
         wrong[a].push_back(opening_error(alone));
       }
-    for (std::size_t i = 0; i < combinations(question_.vary) * prices(); i += prices()) {
+    for (std::size_t i = 0; i < varied(); i += prices()) {
       const std::exception_ptr error = opening_error(settings_of(i));
       for (std::size_t a = 0; a < wrong.size(); ++a)
         if (std::exception_ptr& last = wrong[a][study_.digit(i, kParts + a)]; last) last = error;
@@ -123,9 +123,8 @@ class Sweep {
     for (const std::vector<std::exception_ptr>& axis : wrong)
       for (const std::exception_ptr& error : axis)
         if (error) rethrow_at_vary(error);
-    for (const SweepAxis& axis : question_.vary)
-      if (find_setting(axis.name) == find_setting("global-batch")) return;
-    expect_batch(plan);
+    const std::vector<std::string> keys = setting_keys(settings_of(0));
+    if (std::find(keys.begin(), keys.end(), "global-batch") == keys.end()) expect_batch(plan);
   }
 
   std::exception_ptr opening_error(const std::vector<std::string>& settings) const {

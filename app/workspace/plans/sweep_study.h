@@ -28,7 +28,9 @@ struct SweepQuestion {
   std::function<void(const SweepStudy&, const SearchProgress*)> progress = {};
 };
 
-/// Reads "seq=4096,8192". Throws Error{InvalidInput} where the key or a value is missing.
+/// Reads "seq=4096,8192". A value may bring further settings with it, as in "seq=4096
+/// global-batch=64,8192 global-batch=32". Throws Error{InvalidInput} where the key or a value is
+/// missing.
 SweepAxis parse_sweep_axis(std::string_view text);
 
 /// Blocks. What is wrong with the words themselves is refused at once: throws Error{InvalidInput}
