@@ -30,7 +30,8 @@ struct SweepRow {
   std::optional<Result> result;  // empty where no plan is legal
   std::optional<FitWord> fit;    // empty where no plan is legal
   std::string reason;            // the verdict as a sentence, or why no plan is legal
-  bool fits() const { return fit && *fit != FitWord::DoesNotFit; }
+  /// By the predicted peak, as Verdict::fits; it may not fit all the same.
+  bool fits() const { return fit && *fit != FitWord::DoesNotFit && result->verdict.fits; }
 };
 /// Returns "fits", "may not fit", "does not fit" or "no plan".
 std::string_view verdict_word(const SweepRow&);

@@ -97,6 +97,7 @@ TEST(Sweep, FilesSayWhatTheDocumentSays) {
   ASSERT_EQ(csv.size(), 1 + rows.size());
   for (std::size_t i = 0; i < testing::non_empty(rows).size(); ++i) {
     EXPECT_EQ(csv[i + 1].fields[0], *rows[i].find("model")->text());
+    EXPECT_EQ(std::stod(csv[i + 1].fields[4]), number(*rows[i].find("price")));
     EXPECT_EQ(csv[i + 1].fields[5], *rows[i].find("verdict")->text());
     EXPECT_EQ(csv[i + 1].fields[6], *rows[i].find("reason")->text());
   }

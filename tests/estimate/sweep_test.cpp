@@ -82,6 +82,9 @@ TEST(Sweep, WordsNameWhatVaries) {
   EXPECT_EQ(combination_words(testing::made_sweep({{"model", {"gpt2"}}}), 0), "");
   EXPECT_EQ(verdict_word(SweepRow{}), "no plan");
   EXPECT_EQ(verdict_word(testing::made_row(1, 78)), "may not fit");
+  EXPECT_TRUE(testing::made_row(1, 78).fits());
+  EXPECT_EQ(verdict_word(testing::made_row(1, 82)), "may not fit");
+  EXPECT_FALSE(testing::made_row(1, 82).fits());
 }
 
 }  // namespace

@@ -22,6 +22,7 @@ inline SweepRow made_row(double step, double gib) {
   memory.peak = {bytes(gib), bytes(0.9 * gib), bytes(1.1 * gib), "made"};
   r.memory = {memory};
   r.verdict.margin = r.capacity - memory.peak.value;
+  r.verdict.fits = r.verdict.margin >= Bytes{};
   r.verdict.word = memory.peak.low > r.capacity    ? FitWord::DoesNotFit
                    : memory.peak.high > r.capacity ? FitWord::MayNotFit
                                                    : FitWord::Fits;

@@ -8,7 +8,9 @@
 #include "app/workspace/plans/plan_study.h"
 #include "core/cluster/price.h"
 #include "core/estimate/scaling.h"
+#include "core/io/documents/cluster_json.h"
 #include "core/io/documents/result_json.h"
+#include "core/io/json/inline_document.h"
 #include "tests/support/cases.h"
 #include "tests/support/non_empty.h"
 
@@ -181,6 +183,10 @@ TEST(SweepStudy, WhereNothingFitsItIsThePlanThatNeedsLeast) {
 // Time and memory do not depend on a price, and money is in proportion to it.
 TEST(SweepStudy, APriceChangesMoneyAlone) {
   SweepQuestion question = small_question();
+  // A name that does not say all about the cluster is the same at every price.
+  Cluster own = parse_cluster("a100-sxm-80:8");
+  own.name = "our own";
+  question.clusters.push_back(inline_document(parse_json(write_cluster(own), "own")));
   question.prices = {2, 5};
   for (const PlanObjective by : {PlanObjective::Time, PlanObjective::Money}) {
     question.options.objective = by;
@@ -263,6 +269,9 @@ TEST(SweepStudy, WordsThatAreWrongForAllAreRefusedAtOnce) {
   question.clusters.push_back("h100-sx:8");
   EXPECT_NE(refused_sweep(question).find("did you mean \"h100-sxm\""), std::string::npos);
   question.clusters = {"h100-sxm:8"};
+  question.calibration = "none.json";
+  EXPECT_NE(refused_sweep(question).find("none.json"), std::string::npos);
+  question.calibration = "";
   question.settings = {"tp=2"};
   EXPECT_NE(refused_sweep(question).find("expected a global batch"), std::string::npos);
 }

@@ -1,3 +1,4 @@
+#include "core/cluster/price.h"
 #include "core/result/figures.h"
 #include "visualizers/sweep/sweep_view.h"
 
@@ -5,6 +6,8 @@ namespace trainyard {
 namespace {
 
 using SweepCells = std::vector<DataCell>;
+
+bool is_price(const SweepAxis& axis) { return axis.name == "price"; }
 
 void put_words(SweepCells& cells, const std::vector<std::string>& words) {
   std::string text;
@@ -22,7 +25,11 @@ void put_range(SweepCells& cells, const std::optional<Banded<T>>& figure, Cell c
 SweepCells sweep_cells(const SweepStudy& study, std::size_t i, std::size_t columns) {
   const SweepRow& row = study.rows[i];
   SweepCells cells;
-  for (std::size_t a = 0; a < study.axes.size(); ++a) cells.emplace_back(study.value(i, a));
+  for (std::size_t a = 0; a < study.axes.size(); ++a)
+    if (is_price(study.axes[a]))
+      cells.emplace_back(parse_price(study.value(i, a)));
+    else
+      cells.emplace_back(study.value(i, a));
   cells.emplace_back(std::string(verdict_word(row)));
   cells.emplace_back(row.reason);
   put_words(cells, row.set);
@@ -58,7 +65,8 @@ void add_range(std::vector<DataColumn>& columns, const std::string& name, DataUn
 
 DataTable sweep_table(const SweepStudy& study) {
   std::vector<DataColumn> columns;
-  for (const SweepAxis& axis : study.axes) columns.push_back({axis.name, DataUnit::Words});
+  for (const SweepAxis& axis : study.axes)
+    columns.push_back({axis.name, is_price(axis) ? DataUnit::Money : DataUnit::Words});
   for (const char* name : {"verdict", "reason", "set", "fidelity"})
     columns.push_back({name, DataUnit::Words});
   columns.push_back({"devices", DataUnit::Count});

@@ -244,7 +244,9 @@ std::string sweep_text(const SweepStudy& study, SweepFigure by) {
        fixed);
   if (study.stopped())
     line(out, "STOPPED after {} of them: what follows is what was found so far", study.rows.size());
-  line(out, "$/work: US dollars for 1e9 tokens, or for 1e6 samples of a model without tokens\n");
+  line(out,
+       "$/work: US dollars for 1e9 tokens, or for 1e6 samples of a model without tokens\n"
+       "plan: what tells it from others; --csv and --json have all words of --set\n");
   write_rows(out, study);
   const auto fitting = std::count_if(study.rows.begin(), study.rows.end(),
                                      [](const SweepRow& row) { return row.fits(); });

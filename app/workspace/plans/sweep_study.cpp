@@ -14,6 +14,7 @@
 #include "app/workspace/scenario/workspace.h"
 #include "core/cluster/price.h"
 #include "core/estimate/scaling.h"
+#include "core/io/documents/measured_prices.h"
 #include "core/lowering/lower.h"
 
 namespace trainyard {
@@ -87,7 +88,7 @@ class Sweep {
                                 kMostCombinations, sizes));
   }
 
-  // Opens each model and cluster by itself.
+  // Opens each model, cluster and calibration by itself.
   void expect_parts() {
     for (const std::string& word : question_.models)
       for (const std::string& sentence : open_named({word, "", "", {}}).model.assumed)
@@ -98,6 +99,7 @@ class Sweep {
         if (!question_.prices.empty()) request.price = question_.prices[p];
         open_named(request);
       }
+    if (!question_.calibration.empty()) open_measured_prices(question_.calibration);
   }
 
   // Opens the plan with each varied value alone, and with each combination of them. A value may
