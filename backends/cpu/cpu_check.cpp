@@ -72,6 +72,21 @@ std::string undivided_sequence(const Tensor& t, const Binding& b) {
   return "";
 }
 
+// B and C of the first Mamba are read whole by ranks that have some of the channels.
+void check_scans(const Workload& w, Diagnostics& found) {
+  if (w.layout.binding.tp == 1) return;
+  for (const Block& block : w.scenario.model.blocks)
+    for (const Node& node : block.graph.nodes)
+      if (node.op == &selective_scan()) {
+        add_error(found,
+                  "a local run takes a selective scan over all channels on one rank, found tp=" +
+                      std::to_string(w.layout.binding.tp) + " divide " + node.name + " in " +
+                      block.name,
+                  "plan#/mesh/tp", "tp=1");
+        return;
+      }
+}
+
 void check_contexts(const Workload& w, Diagnostics& found) {
   const Binding& b = w.layout.binding;
   if (b.cp == 1) return;
@@ -395,6 +410,7 @@ Diagnostics CpuBackend::check(const BackendJob& job) {
              ""}};
   const Workload& w = job.workload;
   Diagnostics found = trainyard::check(*job.training);
+  check_scans(w, found);
   check_degrees(w, found);
   check_model(w, found);
   check_contexts(w, found);

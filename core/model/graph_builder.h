@@ -86,6 +86,7 @@ struct TransformerLayer {
   TensorId mix(TensorId x);
   TensorId latent_attention(TensorId x);
   TensorId state_space_mixer(TensorId x);
+  TensorId selective_scan_mixer(TensorId x);
   TensorId gated_delta_mixer(TensorId x);
   TensorId convolved(const std::string& name, TensorId x, std::int64_t taps, bool bias);
   TensorId experts(TensorId x);

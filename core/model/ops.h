@@ -53,10 +53,12 @@ const Op& lstm();  // inputs gates, weight [hidden, 4 hidden]; the recurrent par
 const Op& squared_relu();
 const Op& causal_convolution();  // inputs x, weight [channels, taps][, bias]: silu of each channel
                                  // over the last tokens
-const Op& state_space();   // inputs x, dt, B, C, log -A, D, bias of dt: the recurrence of Mamba 2;
-                           // attributes heads, groups, chunk
-const Op& gated_delta();   // inputs q, k, v, strength, decay, log -A, bias of the decay; attributes
-                           // heads, key_heads
+const Op& state_space();  // inputs x, dt, B, C, log -A, D, bias of dt: the recurrence of Mamba 2;
+                          // attributes heads, groups, chunk
+const Op& gated_delta();  // inputs q, k, v, strength, decay, log -A, bias of the decay; attributes
+                          // heads, key_heads
+const Op& selective_scan();  // inputs x, dt, B, C, log -A [channels, state], D: the recurrence of
+                             // the first Mamba
 const Op& sigmoid_gate();  // inputs gate, x: sigmoid(gate) * x, with a gate for the row or element
 
 /// Returns the bucket, in [0, buckets), whose learnt bias attention adds at that distance from key

@@ -46,6 +46,7 @@ const Reference& reference(const Op& op) {
       {&causal_convolution(), causal_convolution_reference()},
       {&state_space(), state_space_reference()},
       {&gated_delta(), gated_delta_reference()},
+      {&selective_scan(), selective_scan_reference()},
   };
   const auto found = list.find(&op);
   if (found == list.end())

@@ -45,6 +45,15 @@ KernelCase gated_delta_case(Draw& d) {
           {{"heads", heads}, {"key_heads", keys}}};
 }
 
+KernelCase selective_scan_case(Draw& d) {
+  const std::int64_t sequence = d.between(1, 12), batch = d.between(1, 3),
+                     channels = d.between(1, 20), state = d.between(1, 20);
+  const Tensor x = activation(sizes({sequence, batch, channels})),
+               read = activation(sizes({sequence, batch, state}));
+  return {{x, x, read, read, parameter(sizes({channels, state})), parameter(sizes({channels}))}};
+}
+
+TEST(RecurrenceKernels, SelectiveScan) { expect_agreement(selective_scan(), selective_scan_case); }
 TEST(RecurrenceKernels, CausalConvolution) {
   expect_agreement(causal_convolution(), causal_convolution_case);
 }

@@ -20,7 +20,8 @@ Model hybrid(const std::string& type, const std::string& more) {
 std::map<std::string_view, int> layers_with(const Model& model) {
   std::map<std::string_view, int> count;
   for (const Block& block : model.blocks)
-    for (const Op* op : {&attention(), &state_space(), &gated_delta(), &router(), &squared_relu()})
+    for (const Op* op : {&attention(), &state_space(), &gated_delta(), &selective_scan(), &router(),
+                         &squared_relu()})
       for (const Node& node : block.graph.nodes)
         if (node.op == op) {
           count[op->name] += block.count;
@@ -34,6 +35,10 @@ using Counts = std::map<std::string_view, int>;
 TEST(HfHybrid, LayersAreOfTheKindsThatTheConfigSays) {
   EXPECT_EQ(layers_with(hybrid("mamba2", R"(, "num_hidden_layers": 3)")),
             (Counts{{"state_space", 3}}));
+  EXPECT_EQ(layers_with(hybrid("mamba", R"(, "num_hidden_layers": 3)")),
+            (Counts{{"selective_scan", 3}}));
+  EXPECT_EQ(layers_with(hybrid("jamba", "")),
+            (Counts{{"selective_scan", 28}, {"attention", 4}, {"router", 16}}));
   EXPECT_EQ(layers_with(hybrid("bamba", R"(, "attn_layer_indices": [9, 18, 27])")),
             (Counts{{"state_space", 29}, {"attention", 3}}));
   EXPECT_EQ(layers_with(hybrid("nemotron_h", R"(, "num_hidden_layers": 6,
@@ -96,9 +101,9 @@ TEST(HfHybrid, WhatCannotBeBuiltNamesWhatItLacksAndTheNearest) {
     const std::string said = testing::refusal([&] { hybrid(type, ""); });
     return said.substr(std::min(said.size(), said.find("found")));
   };
-  EXPECT_EQ(refusal("jamba"),
-            "found \"jamba\"; it has the scan of the first Mamba, whose state decays by channel, "
-            "which no layer here can express; the nearest is \"bamba\"");
+  EXPECT_EQ(refusal("kimi_linear"),
+            "found \"kimi_linear\"; it has the delta rule with a decay for each channel, which no "
+            "layer here can express; the nearest is \"qwen3_next\"");
   EXPECT_EQ(refusal("minimax_text_01"),
             "found \"minimax_text_01\"; it has lightning attention, which no layer here can "
             "express; the nearest is \"minimax_m2\"");

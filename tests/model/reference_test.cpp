@@ -235,6 +235,11 @@ std::vector<Case> recurrence_cases() {
                      state, state, each, each, each},
                     {{"heads", 4}, {"groups", groups}}});
   }
+  const Tensor channels = activation(sizes({4, 2, 3})), read = activation(sizes({4, 2, 2}));
+  list.push_back(
+      {"selective scan",
+       selective_scan(),
+       {channels, channels, read, read, parameter(sizes({3, 2})), parameter(sizes({3}))}});
   for (std::int64_t keys : {1, 2}) {
     const Tensor key = activation({whole(4), whole(2), heads(keys, 3)}),
                  each = parameter(sizes({2})), per_token = activation(sizes({4, 2, 2}));

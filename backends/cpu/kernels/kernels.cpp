@@ -45,6 +45,7 @@ std::map<const Op*, CpuKernel> fast_kernels() {
       {&causal_convolution(), causal_convolution_kernel()},
       {&state_space(), state_space_kernel()},
       {&gated_delta(), gated_delta_kernel()},
+      {&selective_scan(), selective_scan_kernel()},
   };
 }
 

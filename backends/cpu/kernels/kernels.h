@@ -52,5 +52,6 @@ CpuKernel sigmoid_gate_kernel();
 CpuKernel causal_convolution_kernel();
 CpuKernel state_space_kernel();
 CpuKernel gated_delta_kernel();
+CpuKernel selective_scan_kernel();
 
 }  // namespace trainyard

@@ -180,9 +180,77 @@ Model qwen3_next(HfFields& f) {
   return build_decoder(spec);
 }
 
+SelectiveSpec selective_of(HfFields& f, const char* state, const char* taps, const char* rank,
+                           std::int64_t hidden, std::int64_t inner) {
+  SelectiveSpec s;
+  s.inner = inner;
+  s.state = f.size({state}, 16);
+  s.taps = f.size({taps}, 4, 1, 64);
+  const auto given = f.find({rank});
+  if (given && given->value().text() == nullptr)
+    s.step_rank = given->integer(1, kMostHfSize);
+  else
+    s.step_rank = (hidden + 15) / 16;  // "auto"
+  if (given && given->value().text() != nullptr) given->one_of({"auto"});
+  return s;
+}
+
+Model mamba(HfFields& f) {
+  TransformerSpec spec = family_spec("mamba2");
+  spec.mixer = Mixer::SelectiveScan;
+  spec.layers = f.size({"num_hidden_layers", "n_layer"}, 32, 1, kMostHfLayers);
+  spec.hidden = f.size({"hidden_size", "d_model"}, 768);
+  spec.vocab = f.size({"vocab_size"}, 50280);
+  spec.sequence = f.optional_size({"max_position_embeddings"}, 2048,
+                                  "2048, what the published models were trained with");
+  spec.tied = f.flag("tie_word_embeddings", true);
+  const std::int64_t inner = f.find({"intermediate_size"})
+                                 ? f.size({"intermediate_size"}, 0)
+                                 : f.size({"expand"}, 2, 1, 1024) * spec.hidden;
+  spec.selective =
+      selective_of(f, "state_size", "conv_kernel", "time_step_rank", spec.hidden, inner);
+  spec.selective.bias = f.flag("use_bias", false);
+  spec.selective.convolution_bias = f.flag("use_conv_bias", true);
+  spec.heads = 1, spec.head_dim = spec.hidden;  // no layer attends
+  spec.ffn = spec.hidden;                       // or has a feed-forward part
+  return build_decoder(spec);
+}
+
+// One layer of a period attends, without positions, and one of another has experts.
+Model jamba(HfFields& f) {
+  TransformerSpec spec = hf_decoder(f, "llama", {65536, 4096, 14336, 32, 32, 8, 0, 262144, false});
+  spec.activation = hf_activation(f, {"hidden_act"}, "silu", true);
+  spec.experts.count = f.size({"num_experts"}, 16);
+  spec.experts.top_k = f.size({"num_experts_per_tok"}, 2, 1, spec.experts.count);
+  spec.experts.ffn = spec.ffn;
+  spec.selective = selective_of(f, "mamba_d_state", "mamba_d_conv", "mamba_dt_rank", spec.hidden,
+                                f.size({"mamba_expand"}, 2, 1, 1024) * spec.hidden);
+  spec.selective.bias = f.flag("mamba_proj_bias", false);
+  spec.selective.convolution_bias = f.flag("mamba_conv_bias", true);
+  spec.selective.norms = true;
+  const auto period = [&](const char* every, const char* first, std::int64_t usual,
+                          std::int64_t offset) {
+    const std::int64_t n = f.size({every}, usual, 1, kMostHfLayers),
+                       at = f.size({first}, offset, 0, n - 1);
+    return [n, at](std::int64_t i) { return i % n == at; };
+  };
+  const auto attends = period("attn_layer_period", "attn_layer_offset", 8, 4),
+             routes = period("expert_layer_period", "expert_layer_offset", 2, 1);
+  for (std::int64_t i = 0; i < spec.layers; ++i)
+    spec.pattern.push_back({.dense = spec.experts.count == 1 || !routes(i),
+                            .rotary = false,
+                            .mixer = attends(i) ? Mixer::Attention : Mixer::SelectiveScan});
+  return build_decoder(spec);
+}
+
 constexpr HfReader kHybrid[] = {
-    {"mamba2", mamba2},         {"bamba", bamba},           {"granitemoehybrid", granitemoehybrid},
-    {"nemotron_h", nemotron_h}, {"qwen3_next", qwen3_next},
+    {"mamba", mamba},
+    {"jamba", jamba},
+    {"mamba2", mamba2},
+    {"bamba", bamba},
+    {"granitemoehybrid", granitemoehybrid},
+    {"nemotron_h", nemotron_h},
+    {"qwen3_next", qwen3_next},
 };
 
 }  // namespace

@@ -79,5 +79,6 @@ Reference sigmoid_gate_reference();
 Reference causal_convolution_reference();
 Reference state_space_reference();
 Reference gated_delta_reference();
+Reference selective_scan_reference();
 
 }  // namespace trainyard

@@ -36,7 +36,7 @@ struct ExpertsSpec {
 };
 
 /// Mixer says how the tokens of a layer meet each other.
-enum class Mixer : std::uint8_t { Attention, StateSpace, GatedDelta, None };
+enum class Mixer : std::uint8_t { Attention, StateSpace, SelectiveScan, GatedDelta, None };
 
 /// StateSpaceSpec describes the layers of Mamba 2 (Dao and Gu 2024).
 struct StateSpaceSpec {
@@ -45,6 +45,15 @@ struct StateSpaceSpec {
   std::int64_t taps = 4;    // of the convolution before the scan
   std::int64_t chunk = 256;
   bool bias = false, convolution_bias = true;
+};
+
+/// SelectiveSpec describes the layers of the first Mamba (Gu and Dao 2023).
+struct SelectiveSpec {
+  std::int64_t inner = 0, state = 0;
+  std::int64_t step_rank = 0;  // width from which the steps of all channels are projected
+  std::int64_t taps = 4;       // of the convolution before the scan
+  bool bias = false, convolution_bias = true;
+  bool norms = false;  // of steps, B and C (Jamba)
 };
 
 /// DeltaSpec describes the layers of the gated delta rule (Yang et al. 2024).
@@ -118,7 +127,8 @@ struct TransformerSpec {
   Mixer mixer = Mixer::Attention;
   bool feed_forward = true;
   bool attention_gate = false;  // what attention gives is multiplied by a gate (Qwen3-Next)
-  StateSpaceSpec state_space;   // of layers with that mixer
+  StateSpaceSpec state_space;   // of layers with that mixer, as the next two are
+  SelectiveSpec selective;
   DeltaSpec delta;
   /// The kind of each layer, where they differ: it takes the place of experts.dense_layers, window,
   /// chunk, positions, mixer and feed_forward. Empty = all layers are alike behind the dense ones.

@@ -7,6 +7,7 @@ namespace trainyard {
 
 TensorId TransformerLayer::mix(TensorId x) {
   if (spec.mixer == Mixer::StateSpace) return state_space_mixer(x);
+  if (spec.mixer == Mixer::SelectiveScan) return selective_scan_mixer(x);
   if (spec.mixer == Mixer::GatedDelta) return gated_delta_mixer(x);
   return self_attention(x);
 }
@@ -43,6 +44,30 @@ TensorId TransformerLayer::state_space_mixer(TensorId x) {
                             TensorSplit::Inside);
   y = builder.node("mixer.gate", gated_silu(), {z, y}, {}, TensorSplit::Inside);
   y = builder.norm("mixer.norm", y, NormKind::Rms, inner);
+  return builder.linear("out_proj", y, whole(spec.hidden), s.bias, TensorSplit::Row);
+}
+
+// Steps, B and C are sums over all channels, so that the product that makes them leaves the tensor
+// region and that of the steps enters it again.
+TensorId TransformerLayer::selective_scan_mixer(TensorId x) {
+  const SelectiveSpec& s = spec.selective;
+  const Dim inner{s.inner, Axis::Heads, 0};
+  const TensorId z = builder.linear("z_proj", x, inner, s.bias, TensorSplit::Column);
+  const TensorId xs =
+      convolved("conv1d", builder.linear("x_in_proj", x, inner, s.bias, TensorSplit::Column),
+                s.taps, s.convolution_bias);
+  const auto project = [&](const std::string& name, std::int64_t to) {
+    const TensorId made = builder.linear(name + "_proj", xs, whole(to), false, TensorSplit::Row);
+    return s.norms ? builder.norm(name + "_layernorm", made, NormKind::Rms, to) : made;
+  };
+  const TensorId step = project("step", s.step_rank), b = project("b", s.state),
+                 c = project("c", s.state);
+  const TensorId dt = builder.linear("dt_proj", step, inner, true, TensorSplit::Column);
+  TensorId y = builder.node("selective_scan", selective_scan(),
+                            {xs, dt, b, c, builder.parameter("A_log", {inner, whole(s.state)}),
+                             builder.parameter("D", {inner})},
+                            {}, TensorSplit::Inside);
+  y = builder.node("mixer.gate", gated_silu(), {z, y}, {}, TensorSplit::Inside);
   return builder.linear("out_proj", y, whole(spec.hidden), s.bias, TensorSplit::Row);
 }
 
