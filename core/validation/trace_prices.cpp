@@ -171,7 +171,10 @@ class TraceReader {
     Instant first{std::numeric_limits<std::int64_t>::max()}, last{};
     for (const auto& [instruction, span] : spans) {
       const Task& task = program_.task(InstructionId{instruction});
-      const Duration took{trace_.end[span] - trace_.start[span]};
+      const Duration took =
+          Duration{trace_.end[span] - trace_.start[span]} -
+          (task.phase == Phase::Update && task.kind == TaskKind::Compute ? step_start()
+                                                                         : Duration{});
       first = std::min(first, Instant{trace_.start[span]});
       last = std::max(last, Instant{trace_.end[span]});
       const std::span works = std::span(program_.works).subspan(task.first_work, task.works);
@@ -376,9 +379,16 @@ class TraceReader {
 
   void take(const PlannedUnit& unit, Duration time) {
     if (unit.part == StepPart::Communication)
-      exchange(unit.collective, unit.ranks, unit.bytes, time);
-    else
-      add_together(kernels_, unit.works, time, base_, device());
+      return exchange(unit.collective, unit.ranks, unit.bytes, time);
+    if (unit.part == StepPart::Update && whole_) time = std::max(Duration{1}, time - step_start());
+    add_together(kernels_, unit.works, time, base_, device());
+  }
+
+  // What the base adds to an update once a step is in spans that Trainyard wrote, and in no kernel.
+  Duration step_start() const {
+    constexpr double kAlmostNothing = 1e-9;
+    return base_.phase(PhaseLoad{kAlmostNothing, 0, 0}, true, workload_.scenario.cluster) -
+           seconds(kAlmostNothing);
   }
 
   // Gaps between operators on a host are what starting each takes. A device waits between kernels
