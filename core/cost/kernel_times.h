@@ -18,7 +18,7 @@ struct KernelTimes {
 using KernelTable = std::map<KernelKey, KernelTimes>;
 
 /// Adds what several kernels took together: their time is divided among them as `cost` prices them.
-/// What it prices at nothing has no part, and where that is all of them, nothing is added.
+/// A kernel of no price has no part, and where none has a price, nothing is added.
 void add_together(KernelTable&, std::span<const WorkCount>, Duration took, const CostModel& cost,
                   const Device&);
 

@@ -107,7 +107,7 @@ struct PlacedUnit {
   RecordedUnit unit;
 };
 
-// What a name on the host says, found once for each name.
+// HostMeaning is the meaning of one name on the host, which is found once for each name.
 struct HostMeaning {
   std::string_view op;  // empty: look at what it calls
   StepPart part = StepPart::Forward;

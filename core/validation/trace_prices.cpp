@@ -384,7 +384,8 @@ class TraceReader {
     add_together(kernels_, unit.works, time, base_, device());
   }
 
-  // What the base adds to an update once a step is in spans that Trainyard wrote, and in no kernel.
+  // The base adds a time to an update once a step. Spans that Trainyard wrote include it, and
+  // kernels that a profiler recorded do not.
   Duration step_start() const {
     constexpr double kAlmostNothing = 1e-9;
     return base_.phase(PhaseLoad{kAlmostNothing, 0, 0}, true, workload_.scenario.cluster) -

@@ -81,7 +81,7 @@ TEST(HfImport, EveryFamilyIsCovered) {
   for (const Published& row : kPublished)
     shipped.insert(*parse_json(read_file(asset(row.name)), row.name).find("model_type")->text());
   for (const testing::PublishedConfig& row : testing::kPublishedConfigs) shipped.insert(row.type);
-  // Of these no exact count is published, or they share a reader with another type.
+  // These have no published exact count, or share a reader with another type.
   shipped.insert({"nemotron", "ministral", "ministral3", "granitemoeshared", "bamba"});
   for (const std::string& type : testing::non_empty(hf_model_types()))
     EXPECT_TRUE(shipped.count(type)) << type;

@@ -102,7 +102,7 @@ TEST(RecurrenceWork, TheProductsOfALayerAreSixTimesWeightsAndTokens) {
   EXPECT_EQ(flops, 6 * weights * 2048);
 }
 
-// What is kept is the inputs; states are made again, so that memory does not grow with the state.
+// Only the inputs are kept; states are made again, so that memory does not grow with the state.
 TEST(RecurrenceWork, OnlyInputsAreKept) {
   const Model small = mamba(1);
   for (const Node& node : small.blocks[1].graph.nodes) {

@@ -27,7 +27,7 @@ SweepQuestion small_question() {
   return question;
 }
 
-// What reads back as the same result says the same of it.
+// A result that reads back as the same is described by the same words.
 std::string said(const Result& result) { return result_document(result); }
 
 std::string refused_sweep(const SweepQuestion& question) {

@@ -71,7 +71,7 @@ RC_GTEST_PROP(TraceProfile, ARecordedPlanPricesEveryOtherOfTheSameKernels, ()) {
   RC_ASSERT(expected->timeline.spans.size() == predicted->timeline.spans.size());
   for (std::uint32_t i = 0; i < expected->timeline.spans.size(); ++i) {
     const Task& task = expected->program.task(InstructionId{i});
-    // Of several works in one instruction, as an update, only the sum is recorded.
+    // An instruction of several works, as an update, is recorded only as their sum.
     if (task.kind == TaskKind::Compute && task.works == 1)
       RC_ASSERT(expected->timeline.spans[i].length() == predicted->timeline.spans[i].length());
   }
@@ -103,8 +103,8 @@ class HostTrace {
 
 constexpr int kLayersOfMlp = 10;  // of mlp-small, each a product and all but the last an activation
 
-// What PyTorch does for mlp-small, with a gap of 3 us before every operator, and with a lookup that
-// is no work of it.
+// These are the steps of mlp-small in PyTorch, with a gap of 3 us before every operator, and with a
+// lookup that is no work of it.
 HostTrace mlp_steps(int steps, std::int64_t lookup = 0) {
   const auto more = [](int layer) { return layer == 0 ? 0 : layer + 1 == kLayersOfMlp ? 2 : 1; };
   const auto node = [](const char* name) {
@@ -159,7 +159,7 @@ TEST(TraceProfile, OperatorsOfAFrameworkAreTheWorkOfThePlan) {
   EXPECT_EQ(work_of(p, "relu backward").measured, 108us);
   EXPECT_EQ(work_of(p, "softmax_loss forward").measured, 20us);
   EXPECT_EQ(work_of(p, "softmax_loss backward").measured, 20us);
-  // What adds up gradients grows with the parameters, as the update does.
+  // Adding up gradients grows with the parameters, as the update does.
   EXPECT_EQ(work_of(p, "optimizer").measured, 500us);
   EXPECT_TRUE(p.unseen.empty());
   // Every shape of a product has its own time.
@@ -211,7 +211,7 @@ TEST(TraceProfile, APartOfTheStepWithoutNamesHasOneFactor) {
     EXPECT_FALSE(work_of(profile.prices, part).by_shape);
     EXPECT_GE(work_of(profile.prices, part).factor(), 1);  // the host issues kernels in turn
   }
-  // What the host takes is in the phases, and not added again.
+  // The phases include the time of the host, which is not added again.
   EXPECT_NEAR(to_seconds(profile.after), to_seconds(profile.before),
               0.02 * to_seconds(profile.before));
 }
@@ -259,7 +259,7 @@ TEST(TraceProfile, KernelsOfADeviceGiveFactorsByFamily) {
     }
   EXPECT_GT(products, 3);
   EXPECT_DOUBLE_EQ(own->process_memory(scenario.cluster.device).fragmentation, 1.25);
-  // What was not recorded is said, and keeps its price.
+  // Work that was not recorded is named, and keeps its price.
   EXPECT_TRUE(std::any_of(p.unseen.begin(), p.unseen.end(), [](const std::string& sentence) {
     return sentence.find("optimizer: the recording has nothing of it") == 0;
   }));

@@ -61,7 +61,7 @@ struct SweepPicture {
   std::optional<std::size_t> best = best_row(study, by);
 };
 
-// What stands over the labels of rows and left of those of columns.
+// These words stand over the labels of rows and left of those of columns.
 std::string corner_words(const SweepStudy& study, const SweepGrid& grid) {
   const std::string& rows = study.axes[grid.row_axis()].name;
   return grid.is_bars() ? rows : rows + " \\ " + study.axes[grid.column_axis()].name;

@@ -1,4 +1,4 @@
-// What `trainyard sweep` writes beside its text: the picture, and the rows behind it.
+// `trainyard sweep` writes a picture and the rows behind it beside its text.
 #pragma once
 
 #include <vector>

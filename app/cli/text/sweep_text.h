@@ -1,4 +1,4 @@
-// What `trainyard sweep` prints: a table with a line for each combination, or one trainyard/sweep
+// `trainyard sweep` prints a table with a line for each combination, or one trainyard/sweep
 // document.
 #pragma once
 

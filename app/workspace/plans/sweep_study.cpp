@@ -167,7 +167,7 @@ class Sweep {
           expect_searchable(open_space(plan_question(i)), options_);
         return;
       } catch (const Error& error) {
-        // What is not at a flag is of the combination.
+        // An error that names no flag is one of the combination.
         if (!error.place().text.starts_with("--")) return;
         if (!first) first = std::current_exception();
       }

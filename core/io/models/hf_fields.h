@@ -1,4 +1,4 @@
-// What the readers of Hugging Face configs share: a config's keys under all of their names, and the
+// The readers of Hugging Face configs share this: a config's keys under all of their names, and the
 // parts of a spec that most of them read alike.
 #pragma once
 

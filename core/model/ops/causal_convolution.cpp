@@ -34,7 +34,7 @@ Work causal_convolution_work(const LocalNode& local, Pass pass) {
   return {};
 }
 
-// What silu's slope needs is convolved again from the input.
+// Backward convolves the input again, because silu's slope needs the result.
 std::vector<Saved> saved_by_causal_convolution(const LocalNode& local) {
   return {saved_tensor(local.node.inputs[0], true)};
 }

@@ -68,7 +68,8 @@ struct Delta {
   }
   double rate(std::int64_t h) const { return std::exp(c.input(5).values[at(h)]); }
 
-  /// What the state misses of the token's value, for each element; decayed is the state before it.
+  /// Returns the part of the token's value that the state does not have yet, for each element;
+  /// decayed is the state before it.
   std::vector<double> missing(const double* decayed, const Unit& k, std::size_t v) const {
     std::vector<double> list(at(value));
     for (std::int64_t j = 0; j < value; ++j) {

@@ -43,7 +43,7 @@ Work state_space_work(const LocalNode& local, Pass pass) {
                          1, local_size(last(local.input(2)), local.binding) / state);
   const std::int64_t chunk = std::min(steps, attribute(local.node, "chunk", 256)),
                      chunks = (steps + chunk - 1) / chunk;
-  // Of the products within a chunk only the half is computed that comes before.
+  // Products within a chunk are computed for earlier tokens only, which are half of them.
   const double tokens = static_cast<double>(steps) * static_cast<double>(batch),
                q = static_cast<double>(chunk), n = static_cast<double>(state),
                p = static_cast<double>(width), h = static_cast<double>(heads),

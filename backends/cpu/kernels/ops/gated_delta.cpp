@@ -94,7 +94,7 @@ class GatedDelta {
     for (std::int64_t i = 0; i < key_; ++i) made[i] = from[i] / length;
     return length;
   }
-  // What the state misses of the token's value.
+  // The part of the token's value that the state does not have yet.
   void miss(std::int64_t t, std::int64_t b, std::int64_t h, const float* decayed) const {
     std::copy_n(input(call_, 2).f32() + head(t, b, h) * value_, value_, lacks_);
     for (std::int64_t i = 0; i < key_; ++i) add_row(value_, -k_[i], decayed + i * value_, lacks_);
