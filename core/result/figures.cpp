@@ -33,7 +33,7 @@ Banded<double> rate_per_device(const Result& result) {
 
 Banded<double> utilisation(const Result& result) {
   Banded<double> share = over_step(result.step, result.mfu * to_seconds(result.step.value));
-  share.value = result.mfu;  // to the last bit, as everywhere else
+  if (share.value > 0) share.value = result.mfu;  // to the last bit, as everywhere else
   share.high = std::min(share.high, 1.0);
   return share;
 }
