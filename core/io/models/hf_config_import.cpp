@@ -1,5 +1,7 @@
 #include "core/io/models/hf_config_import.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 
@@ -55,9 +57,10 @@ const HfReader& reader_of(const JsonCursor& config) {
   const std::string found = type.text();
   for (const HfRefused& known : hf_refused())
     if (found == known.type)
-      type.refuse("expected a model_type that we can read (" + list + "), found \"" + found +
-                  "\"; it has " + known.has +
-                  ", which no layer here can express; the nearest is \"" + known.nearest + "\"");
+      type.refuse(
+          fmt::format("expected a model_type that we can read ({}), found \"{}\"; it has "
+                      "{}, which no layer here can express; the nearest is \"{}\"",
+                      list, found, known.has, known.nearest));
   const bool own = std::any_of(types.begin(), types.end(), [&](const std::string& known) {
     return found.starts_with(known + "_") || found.starts_with(known + "-");
   });
