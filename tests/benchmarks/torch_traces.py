@@ -26,7 +26,7 @@ class Layer(nn.Module):
         self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
         self.qkv, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
         self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
-        self.register_buffer("mask", torch.triu(torch.ones(TOKENS, TOKENS, dtype=torch.bool), 1))
+        self.mask = torch.triu(torch.ones(TOKENS, TOKENS, dtype=torch.bool), 1)  # no buffer: gloo sends no bools
 
     def forward(self, x):
         batch, tokens, width = x.shape
