@@ -30,7 +30,7 @@ struct SweepRow {
   std::optional<Result> result;  // empty where no plan is legal
   std::optional<FitWord> fit;    // empty where no plan is legal
   std::string reason;            // the verdict as a sentence, or why no plan is legal
-  /// By the predicted peak, as Verdict::fits; it may not fit all the same.
+  /// Returns whether the predicted peak fits, as Verdict::fits; the plan may not fit all the same.
   bool fits() const { return fit && *fit != FitWord::DoesNotFit && result->verdict.fits; }
 };
 /// Returns "fits", "may not fit", "does not fit" or "no plan".

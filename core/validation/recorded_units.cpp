@@ -53,7 +53,7 @@ constexpr HostName kForwardNames[] = {
     {"aten::mse_loss", "squared_error"},
     {"aten::lstm", "lstm"},
 };
-// By the beginning of what follows kAutograd.
+// A node of autograd is told by how its name, which follows kAutograd, begins.
 constexpr HostName kBackwardNames[] = {
     {"AddmmBackward", "matmul"},
     {"MmBackward", "matmul"},

@@ -42,6 +42,12 @@ std::string op_of(const Work& work) {
   return name.substr(0, name.find(' '));
 }
 
+StepPart part_of(const Task& task) {
+  return task.phase == Phase::Forward  ? StepPart::Forward
+         : task.phase == Phase::Update ? StepPart::Update
+                                       : StepPart::Backward;
+}
+
 class PlanReader {
  public:
   PlanReader(const Workload& workload, const Program& program, const CostModel& base)
@@ -77,9 +83,7 @@ class PlanReader {
     if (unit.works.empty()) return;
     unit.op = op_of(unit.works.front().work);
     unit.family = to_string(family_of_work(unit.works.front().work.kind));
-    unit.part = task.phase == Phase::Forward  ? StepPart::Forward
-                : task.phase == Phase::Update ? StepPart::Update
-                                              : StepPart::Backward;
+    unit.part = part_of(task);
     unit.place = {task.layer, task.node.value, program_.instructions[i].microbatch};
     into.push_back(std::move(unit));
   }
@@ -206,12 +210,6 @@ class TraceReader {
     }
     found_.step = last - first, found_.steps = 1;
     return true;
-  }
-
-  static StepPart part_of(const Task& task) {
-    return task.phase == Phase::Forward  ? StepPart::Forward
-           : task.phase == Phase::Update ? StepPart::Update
-                                         : StepPart::Backward;
   }
 
   void match_units() {

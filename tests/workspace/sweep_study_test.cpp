@@ -96,7 +96,7 @@ void expect_as_searched_alone(const SweepQuestion& question, const SweepStudy& s
   }
 }
 
-// By the words of the row alone, as simulate and estimate take them.
+// Expects that the words of the row alone, given to simulate or estimate, make its figures again.
 void expect_reproduced(const SweepQuestion& question, const SweepStudy& study, std::size_t i) {
   const SweepRow& row = study.rows[i];
   const Scenario scenario = open(request_of_row(question, study, i, row.set));

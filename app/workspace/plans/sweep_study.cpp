@@ -109,7 +109,7 @@ class Sweep {
     const Plan plan = open_named({"", "", question_.plan, question_.settings}).plan;
     for (std::size_t i = 0; i < varied(); i += prices())
       refuse_repeated_keys(settings_of(i), {"--vary"});
-    // By axis and value: what was wrong with it the last time; null where a plan took it.
+    // Holds, by axis and value, the error that the value last had; null where a plan took it.
     std::vector<std::vector<std::exception_ptr>> wrong(question_.vary.size());
     for (std::size_t a = 0; a < wrong.size(); ++a)
       for (const std::string& value : question_.vary[a].values) {
