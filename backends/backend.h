@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -47,7 +48,9 @@ struct DeviceMemory {
   Bytes scratch{};  // of kernels, outside the arena
   double load = 0;  // copies of tokens that came to its experts, at most, over an equal share; 0 =
                     // ranks do not divide experts
-  Bytes host{};     // held at once in the memory of its host
+  double dropped = 0;  // share of the copies of tokens that its routers made for which experts had
+                       // no place
+  Bytes host{};        // held at once in the memory of its host
 };
 
 /// The answer of a backend. Whatever a backend does not find out stays empty: the simulator knows
@@ -77,6 +80,15 @@ class Backend {
   /// All parameters by layer, gathered from their shards: the initial ones before run(), the
   /// trained ones after it. Empty where nothing is trained.
   virtual std::vector<TrainedTensor> parameters() const { return {}; }
+  /// What batch norms remember of the microbatches that they were trained on, for evaluate(): the
+  /// mean and the variance of their channels. Empty where a backend does not keep them.
+  virtual std::vector<TrainedTensor> statistics() const { return {}; }
+  /// parameters() and statistics(): what a trained model is evaluated with.
+  std::vector<TrainedTensor> trained() const {
+    std::vector<TrainedTensor> all = parameters(), also = statistics();
+    std::move(also.begin(), also.end(), std::back_inserter(all));
+    return all;
+  }
   /// Replaces parameters before run(). Every name and shape of parameters() must be there, or it
   /// throws Error{InvalidInput}. Does nothing where nothing is trained.
   virtual void set_parameters(const std::vector<TrainedTensor>&) {}

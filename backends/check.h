@@ -38,6 +38,7 @@ class Check final : public Backend {
   std::string_view name() const override { return checked_.name(); }
   BackendRun run(const RunOptions&) override;
   std::vector<TrainedTensor> parameters() const override { return checked_.parameters(); }
+  std::vector<TrainedTensor> statistics() const override { return checked_.statistics(); }
   void set_parameters(const std::vector<TrainedTensor>& all) override {
     checked_.set_parameters(all);
   }

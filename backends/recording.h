@@ -21,6 +21,7 @@ class Recording final : public Backend {
   /// whole. Throws Error{Io} where the file cannot be written.
   BackendRun run(const RunOptions&) override;
   std::vector<TrainedTensor> parameters() const override { return answers_.parameters(); }
+  std::vector<TrainedTensor> statistics() const override { return answers_.statistics(); }
   void set_parameters(const std::vector<TrainedTensor>& all) override {
     answers_.set_parameters(all);
   }

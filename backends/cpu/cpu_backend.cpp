@@ -155,6 +155,20 @@ struct CpuBackend::Impl {
       }
   }
 
+  // Calls f(name, bytes) for what every batch norm that is held here remembers.
+  template <class F>
+  void each_statistics(F&& f) {
+    for (std::size_t at = 0; at < plan.places.size(); ++at)
+      for (int peer = 0; peer < execution.peers(); ++peer) {
+        const DeviceId device = plan.places[at].device;
+        if (!execution.holds(device, peer)) continue;
+        std::size_t index = 0;
+        for (auto& [norm, statistics] : execution.state(device, peer).stage(at).statistics)
+          f(part_name("running statistics", device, peer, at, index++),
+            std::as_writable_bytes(std::span(statistics.values())));
+      }
+  }
+
   void write_checkpoint() {
     if (options.checkpoint.empty()) return;
     execution.fetch_state();
@@ -172,6 +186,10 @@ struct CpuBackend::Impl {
         c.parts.push_back(
             {std::move(name), std::string(reinterpret_cast<const char*>(held.data),
                                           static_cast<std::size_t>(held.bytes.value))});
+    });
+    each_statistics([&](std::string name, std::span<std::byte> held) {
+      c.parts.push_back(
+          {std::move(name), {reinterpret_cast<const char*>(held.data()), held.size()}});
     });
     if (const OperandScales* scales = execution.scales())
       c.parts.push_back({std::string(kLargestValues), scales->state()});
@@ -197,6 +215,12 @@ struct CpuBackend::Impl {
                                      : std::to_string(part->second->size()) + " bytes of it"),
             {options.checkpoint});
       std::memcpy(held.data, part->second->data(), part->second->size());
+    });
+    // A checkpoint written before there were running statistics goes on from none.
+    each_statistics([&](const std::string& name, std::span<std::byte> held) {
+      const auto part = parts.find(name);
+      if (part != parts.end() && part->second->size() == held.size())
+        std::memcpy(held.data(), part->second->data(), held.size());
     });
     if (OperandScales* const scales = execution.scales()) {
       const auto part = parts.find(kLargestValues);
@@ -355,6 +379,8 @@ BackendRun CpuBackend::run(const RunOptions& options) {
       const DeviceState& state = m.execution.state(DeviceId{d}, peer);
       result.memory.push_back({DeviceId{d}, peer, arena.most(), arena.reach(),
                                arena.most_by_category(), state.scratch, state.load,
+                               static_cast<double>(state.dropped) /
+                                   static_cast<double>(std::max<std::int64_t>(1, state.copies)),
                                state.host().most()});
     }
   if (m.processes != nullptr) gather_run(result, m.program, m.execution);
@@ -380,6 +406,12 @@ std::vector<TrainedTensor> CpuBackend::parameters() const {
   std::stable_sort(list.begin(), list.end(),
                    [](const auto& a, const auto& b) { return a.layer < b.layer; });
   return list;
+}
+
+std::vector<TrainedTensor> CpuBackend::statistics() const {
+  Impl& m = *impl_;
+  m.execution.fetch_state();
+  return m.first_process() ? m.execution.whole_statistics() : std::vector<TrainedTensor>{};
 }
 
 void CpuBackend::set_parameters(const std::vector<TrainedTensor>& tensors) {

@@ -26,6 +26,7 @@ class CpuBackend final : public Backend {
   /// and writes a checkpoint, where one was asked for.
   BackendRun run(const RunOptions& = {}) override;
   std::vector<TrainedTensor> parameters() const override;
+  std::vector<TrainedTensor> statistics() const override;
   void set_parameters(const std::vector<TrainedTensor>&) override;
 
  private:

@@ -34,11 +34,6 @@ void check_degrees(const Workload& w, Diagnostics& found) {
                   "plan#/mesh/tp", "tp=1");
         return;
       }
-  if (b.ep > 1 && b.tp > 1)
-    add_error(found,
-              "a local run divides experts by their number (ep) or by their width (tp), found ep=" +
-                  std::to_string(b.ep) + " with tp=" + std::to_string(b.tp),
-              "plan#/mesh/ep", "ep=1");
 }
 
 bool is_sequence(const Dim& d) {
@@ -158,24 +153,10 @@ void check_experts(const Workload& w, Diagnostics& found) {
   if (!routed) return;
   if (const Choice* chosen = find_choice(w.scenario.plan, "expert-parallel")) {
     const Params& params = chosen->params;
-    if (params.has("capacity") && params.number("capacity") > 0)
-      add_error(found, "a local run keeps all tokens of an expert, found a capacity",
-                "plan#/choices/expert-parallel/capacity", "expert-parallel.capacity=0");
     if (params.has("imbalance") && params.number("imbalance") != 1)
       add_error(found, "a local run has the loads that its router gives, found an imbalance stated",
                 "plan#/choices/expert-parallel/imbalance", "expert-parallel.imbalance=1");
   }
-  if (w.layout.optimizer_shards > 1)
-    add_error(found,
-              "zero divides the state of routed experts over other ranks than that of the rest of "
-              "their layer, and a local run divides a layer as one",
-              "plan#/choices/zero/stage", "zero=0");
-  if (w.layout.binding.whole_experts)
-    add_error(
-        found,
-        "whole experts on each tensor rank take their ranks from tp too, and a local run takes "
-        "them from dp",
-        "plan#/mesh/etp", "etp=tp");
 }
 
 // The sum of two losses, as of masked tokens and next sentences, would take their gradients apart.
@@ -213,12 +194,6 @@ void check_model(const Workload& w, Diagnostics& found) {
   if (tied && !w.layout.tied_copies && w.scenario.plan.virtual_stages > 1)
     add_error(found, "the table that two stages of one device share is not executed locally",
               "plan#/mesh", "virtual-stages=1");
-  if (tied && !w.layout.tied_copies &&
-      std::max(w.layout.gradient_shards, w.layout.weight_shards) > 1)
-    add_error(found,
-              "the table that two layers share would have to be gathered for both at once, which "
-              "zero=2 and zero=3 do layer by layer",
-              "plan#/choices/zero/stage", "zero=1");
 }
 
 // The parameter whose gradient an op makes beside that of its input, because it has no weight pass

@@ -37,12 +37,9 @@ void ReferenceExecution::make_place(const StagePlace& place) {
       options_.rules.size() == 1 ? options_.rules[0] : options_.rules[place.stage.value];
   std::vector<HostTensor> weights;
   for (const StageParameter& p : place.parameters) weights.push_back(initial(place, p));
-  PlaceState state{
-      {},
-      WeightVersions(place.parameters, place.tensors, std::move(weights), rule, place.reads),
-      {},
-      {},
-      {}};
+  PlaceState state;
+  for (const std::vector<std::int32_t>& reads : place.reads)
+    state.weights.emplace_back(place.parameters, place.tensors, weights, rule, reads);
   for (int wave = 0; wave < place.waves; ++wave) {
     Accumulators sums{{}, gradient_sums(place.parameters)};
     sums.replicas.assign(static_cast<std::size_t>(s_.replicas), sums.reduced);
@@ -77,13 +74,16 @@ void ReferenceExecution::collect(ReferenceRun& run) const {
     run.step_losses.push_back(sum / static_cast<double>(per_step));
   }
   for (std::size_t at = 0; at < places_.size(); ++at) {
-    run.versions.push_back(places_[at].weights.most());
+    int versions = 0;
+    for (const WeightVersions& set : places_[at].weights) versions += set.most();
+    run.versions.push_back(versions);
+    // Waves with weights of their own train one model, which is their mean.
     const std::vector<StageParameter>& parameters = s_.places[at].parameters;
     for (std::size_t i = 0; i < parameters.size(); ++i)
       if (parameters[i].shares < 0)
         run.parameters.push_back(
             {parameters[i].model_layer, parameters[i].name,
-             HostTensor{parameters[i].shape, places_[at].weights.state()[i].weights}});
+             HostTensor{parameters[i].shape, mean_weights(places_[at].weights, i)}});
   }
   std::stable_sort(run.parameters.begin(), run.parameters.end(),
                    [](const auto& a, const auto& b) { return a.layer < b.layer; });

@@ -40,8 +40,8 @@ class ReferenceExecution {
   };
   struct PlaceState {
     std::vector<Accumulators> waves;
-    WeightVersions weights;
-    std::vector<std::int32_t> flights;  // by microbatch: index of its first; -1 = none
+    std::vector<WeightVersions> weights;  // by set
+    std::vector<std::int32_t> flights;    // by microbatch: index of its first; -1 = none
     std::vector<std::int32_t> spare;
     std::vector<std::vector<Flight>> pool;  // by index, then replica
   };
@@ -57,6 +57,9 @@ class ReferenceExecution {
   void finish_layer(const Step&, Flight&, int replica);
   void receive(const Step&);
   void update(const Step&);
+  WeightVersions& weights(const Step& step) {
+    return places_[step.place].weights[s_.places[step.place].set_of(step.wave)];
+  }
   void reduce_replicas(const Step&);
   void reduce_shards(const Step&);
   void reduce_copies(const Step&);

@@ -87,8 +87,9 @@ void ReferenceExecution::update(const Step& step) {
       refuse("there are no gradients of " + place.parameters[p].name + " to update it with");
     for (double& g : total.values[p]) g /= static_cast<double>(total.counts[p]);
   }
-  WeightVersions& versions = places_[step.place].weights;
+  WeightVersions& versions = weights(step);
   versions.update(step.weights, total.values);
+  if (s_.average.follows(step.weights)) versions.take_mean(state.weights);
   if (options_.updated) options_.updated(place.stage, step.weights, versions.state());
 }
 

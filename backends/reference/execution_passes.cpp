@@ -41,7 +41,7 @@ ReferenceExecution::Activations ReferenceExecution::take_output(std::int32_t pla
 
 void ReferenceExecution::forward(const Step& step, bool again) {
   const StagePlace& place = s_.places[step.place];
-  WeightVersions& versions = places_[step.place].weights;
+  WeightVersions& versions = weights(step);
   const StageWeights& read = versions.get(step.weights);
   const auto at = static_cast<std::size_t>(step.layer);
   for (int r = 0; r < s_.replicas; ++r) {
@@ -102,7 +102,7 @@ ReferenceExecution::Gradients ReferenceExecution::take_gradient(std::int32_t pla
 
 void ReferenceExecution::backward(const Step& step) {
   const StagePlace& place = s_.places[step.place];
-  WeightVersions& versions = places_[step.place].weights;
+  WeightVersions& versions = weights(step);
   const StageWeights& read = versions.get(step.weights);
   const auto at = static_cast<std::size_t>(step.layer);
   if (!has_flight(step.place, step.microbatch))

@@ -1,5 +1,4 @@
 #include "backends/reference/reference_machine.h"
-#include "backends/executable.h"
 
 #include <map>
 
@@ -18,6 +17,13 @@ void check_divided(const Workload& w, Diagnostics& found) {
                 "the reference executes whole tensors, found " + std::string(name) + "=" +
                     std::to_string(degree),
                 "plan#/mesh/" + std::string(name), std::string(name) + "=1");
+}
+
+void check_capacity(const Workload& w, Diagnostics& found) {
+  const Choice* chosen = find_choice(w.scenario.plan, "expert-parallel");
+  if (chosen != nullptr && chosen->params.has("capacity") && chosen->params.number("capacity") > 0)
+    add_error(found, "the reference keeps all tokens of an expert, found a capacity",
+              "plan#/choices/expert-parallel/capacity", "expert-parallel.capacity=0");
 }
 
 void check_model(const Workload& w, Diagnostics& found) {
@@ -41,25 +47,6 @@ void check_model(const Workload& w, Diagnostics& found) {
   }
 }
 
-// Waves that write the same version hold weights of their own; to train one model they would have
-// to meet, and a program has no instruction for that.
-void check_waves(const Program& p, Diagnostics& found) {
-  std::map<std::pair<std::uint32_t, std::uint32_t>, std::map<int, int>> wrote;  // wave by version
-  for (const Stream& stream : p.streams)
-    for (std::uint32_t i = stream.first; i < stream.first + stream.count; ++i) {
-      const Task& task = p.task(InstructionId{i});
-      if (task.kind != TaskKind::Compute || task.phase != Phase::Update) continue;
-      const Instruction& in = p.instructions[i];
-      auto& by_version = wrote[{task.stage.value, stream.device.value}];
-      if (by_version.try_emplace(in.weights, in.wave).first->second == in.wave) continue;
-      add_error(found,
-                "the waves of stage " + std::to_string(task.stage.value) +
-                    " hold weights of their own, and no instruction averages them",
-                describe(p, {i}));
-      return;
-    }
-}
-
 }  // namespace
 
 Diagnostics ReferenceMachine::check(const Workload& w, const Program& p) {
@@ -75,9 +62,9 @@ Diagnostics ReferenceMachine::check(const Workload& w, const Program& p) {
                   std::string(to_string(w.layout.precision.math)),
               "plan#/choices", "precision=bf16");
   check_divided(w, found);
+  check_capacity(w, found);
   check_model(w, found);
   check_executable(p, found);
-  check_waves(p, found);
   return found;
 }
 

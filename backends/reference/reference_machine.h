@@ -21,8 +21,7 @@ struct ReferenceSchedule;
 class ReferenceMachine {
  public:
   /// Everything that it cannot execute: programs at order grain, tensors divided over ranks (tp,
-  /// cp, ep), ties between stages, waves with weights of their own, models that do not end in a
-  /// loss.
+  /// cp, ep), ties between stages, models that do not end in a loss.
   static Diagnostics check(const Workload&, const Program&);
   /// Both must outlive it. Throws Error{InvalidInput} with all that check() finds wrong.
   ReferenceMachine(const Workload&, const Program&);

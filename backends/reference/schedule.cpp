@@ -30,7 +30,8 @@ ReferenceSchedule::ReferenceSchedule(const Workload& w, const Program& p)
     : workload(w),
       program(p),
       replicas(static_cast<int>(p.replicas)),
-      shard(static_cast<int>(p.shard)) {
+      shard(static_cast<int>(p.shard)),
+      average(wave_average(w.scenario.plan)) {
   for (const Body& body : w.bodies) plans.push_back(layer_plan(w, body));
   add_places();
   count_waves();
@@ -127,7 +128,10 @@ void ReferenceSchedule::count_waves() {
       if (task.kind != TaskKind::Compute || task.phase != Phase::Update) continue;
       lanes[at].insert(s);
     }
-  for (std::size_t at = 0; at < places.size(); ++at) places[at].own_waves = lanes[at].size() > 1;
+  for (std::size_t at = 0; at < places.size(); ++at) {
+    places[at].own_waves = lanes[at].size() > 1;
+    if (average.every > 0) places[at].reads.resize(static_cast<std::size_t>(places[at].waves));
+  }
 }
 
 void ReferenceSchedule::add_step(InstructionId id, DeviceId device) {
@@ -151,8 +155,9 @@ void ReferenceSchedule::add_step(InstructionId id, DeviceId device) {
                   : work.pass == Pass::Forward ? StepKind::Forward
                                                : StepKind::Backward;
       const auto version = static_cast<std::size_t>(std::max<int>(0, in.weights));
-      if (version >= place.reads.size()) place.reads.resize(version + 1, 0);
-      ++place.reads[version];
+      std::vector<std::int32_t>& reads = place.reads[place.set_of(in.wave)];
+      if (version >= reads.size()) reads.resize(version + 1, 0);
+      ++reads[version];
       break;
     }
     case TaskKind::HostUpdate:  // the first of a stage's layers stands for all

@@ -8,6 +8,7 @@
 #include "backends/reference/layer_plan.h"
 #include "backends/reference/weights.h"
 #include "core/lowering/lower.h"
+#include "core/methods/schedules/wave_average.h"
 
 namespace trainyard {
 
@@ -47,8 +48,12 @@ struct StagePlace {
   std::int32_t before = -1, after = -1;  // the neighbouring stages' places on the same device
   bool own_waves = false;                // each wave updates with its own gradients
   int waves = 1;
-  std::vector<std::int32_t> reads;  // by weight version: instructions that read it
-  std::int32_t updated = -1;        // the last step that its host updates
+  // By set of weights, which waves may have one each of, and version: instructions that read it.
+  std::vector<std::vector<std::int32_t>> reads = {{}};
+  std::size_t set_of(std::int16_t wave) const {
+    return reads.size() > 1 ? static_cast<std::size_t>(wave) : 0;
+  }
+  std::int32_t updated = -1;  // the last step that its host updates
 };
 
 struct ReferenceSchedule {
@@ -60,6 +65,7 @@ struct ReferenceSchedule {
   std::vector<StagePlace> places;
   std::vector<Step> steps;
   int replicas = 1, shard = 1;
+  WaveAverage average;  // of waves with weights of their own
 
  private:
   void add_places();

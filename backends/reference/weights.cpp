@@ -116,6 +116,21 @@ void WeightVersions::update(int version, const std::vector<std::vector<double>>&
   add(version);
 }
 
+void WeightVersions::take_mean(const std::vector<WeightVersions>& all) {
+  for (std::size_t i = 0; i < state_.size(); ++i) state_[i].weights = mean_weights(all, i);
+  const int newest = held_.back()->version();
+  held_.pop_back();
+  held_.push_back(std::make_unique<StageWeights>(newest, *parameters_, rule_, state_, *tensors_));
+}
+
+std::vector<double> mean_weights(const std::vector<WeightVersions>& all, std::size_t parameter) {
+  std::vector<double> mean(all.front().state()[parameter].weights.size(), 0.0);
+  for (const WeightVersions& one : all)
+    for (std::size_t e = 0; e < mean.size(); ++e) mean[e] += one.state()[parameter].weights[e];
+  for (double& value : mean) value /= static_cast<double>(all.size());
+  return mean;
+}
+
 void GradientSums::add(std::size_t parameter, const GradientSums& more) {
   for (std::size_t e = 0; e < values[parameter].size(); ++e)
     values[parameter][e] += more.values[parameter][e];

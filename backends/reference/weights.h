@@ -75,6 +75,9 @@ class WeightVersions {
   /// next one.
   void update(int version, const std::vector<std::vector<double>>& gradients);
 
+  /// Replaces the newest version by the mean of the newest ones of all, of which this is one.
+  void take_mean(const std::vector<WeightVersions>& all);
+
   int most() const { return most_; }
   const std::vector<ParameterState>& state() const { return state_; }
 
@@ -90,6 +93,9 @@ class WeightVersions {
   std::deque<std::unique_ptr<StageWeights>> held_;  // oldest first
   int most_ = 0;
 };
+
+/// The mean of the newest versions of a parameter, by element.
+std::vector<double> mean_weights(const std::vector<WeightVersions>&, std::size_t parameter);
 
 /// Sums of gradients and how many microbatches each has taken in.
 struct GradientSums {

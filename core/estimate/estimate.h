@@ -49,6 +49,7 @@ struct StageTime {
   Duration gather_others{}, gather_last{};    // weights after the update
   bool reduce_overlapped = false, gather_overlapped = false;
   Duration update{};
+  Duration averaging{};  // an update that takes the mean of waves' weights too
   HostTime host;
   Duration copies{};  // adding up gradients with the stage's other copy
   double fill = 1;    // share of the device that its forward and backward occupy, in (0, 1]

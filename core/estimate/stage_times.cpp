@@ -51,8 +51,8 @@ class Pricer {
     return one;
   }
 
-  Duration update(const StageWork& stage) {
-    return whole(stage.update, stage.update_kernels, true);
+  Duration update(const std::vector<WorkCount>& works, const std::vector<std::uint32_t>& kernels) {
+    return whole(works, kernels, true);
   }
 
   LayerTime::Part part(const PhaseWork& work) {
@@ -239,7 +239,9 @@ StageTime stage_time(const Workload& w, const StageWork& stage, Pricer& pricer, 
   t.reduce_others = pricer.sum(stage.reduce.others), t.reduce_last = pricer.sum(stage.reduce.last);
   t.gather_others = pricer.sum(stage.gather.others), t.gather_last = pricer.sum(stage.gather.last);
   t.reduce_overlapped = stage.reduce.overlapped, t.gather_overlapped = stage.gather.overlapped;
-  if (!w.layout.host_optimizer) t.update = pricer.update(stage);
+  if (!w.layout.host_optimizer) t.update = pricer.update(stage.update, stage.update_kernels);
+  if (!stage.averaging.empty())
+    t.averaging = pricer.update(stage.averaging, stage.averaging_kernels);
   if (w.layout.host_optimizer || w.layout.host_activations) t.host = host_time(stage, w, pricer);
   if (copied)
     t.copies = pricer.collective(

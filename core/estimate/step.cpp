@@ -12,6 +12,7 @@
 #include "core/methods/catalogue.h"
 #include "core/methods/orders/closed_form.h"
 #include "core/methods/orders/recurrence.h"
+#include "core/methods/schedules/wave_average.h"
 
 namespace trainyard {
 namespace {
@@ -31,6 +32,7 @@ PipelineTimes pipeline_times(const Workload& w, const std::vector<StageTime>& st
   const bool split = splits_backward(w);
   bool reduces = false, arrives = false;
   double fill = 0;
+  times.averages_every = wave_average(w.scenario.plan).every;
   for (const StageTime& s : stages) {
     times.forward.push_back(action_time(s.forward));
     times.backward.push_back(action_time(s.backward));
@@ -40,6 +42,7 @@ PipelineTimes pipeline_times(const Workload& w, const std::vector<StageTime>& st
     }
     if (schedule.settles) {
       times.update.push_back(s.update);
+      times.averaging.push_back(s.averaging);
       times.publish.push_back(s.gather_overlapped ? Duration{} : s.gather_last + s.gather_others);
     }
     times.reduce.push_back({s.reduce_last, s.reduce_others});
@@ -280,7 +283,7 @@ Breakdown break_down(const DeviceShare& share, const PipelineTimes& times,
     // The next action waits for gradients that are reduced after each microbatch.
     if (times.reduce_every && !s->reduce_overlapped)
       reduced_between += (s->reduce_last + s->reduce_others) * (m - 1);
-    b.optimizer += s->update;
+    b.optimizer += times.averages_every == 1 ? s->averaging : s->update;
     copied += s->copies;
   }
   const auto take = [&](Duration& part, Duration wanted) {

@@ -73,9 +73,15 @@ struct Lowering {
   /// What write_actions() and update_weights.h hand each other, by lane and place: the gradients
   /// that an update waits for, and the weights that the next forward waits for.
   std::vector<std::vector<Refs>> reduced, arrived;
-  std::map<std::pair<std::size_t, int>, TaskId> update_tasks;  // by place and change of versions
-  std::map<std::size_t, BufferId> older_weights;               // by place
-  std::vector<TaskId> copies_tasks;                            // by stage
+  struct UpdateKind {
+    std::size_t place;
+    int grows;      // the change of the number of older versions
+    bool averages;  // it takes the mean of the waves' weights
+    auto operator<=>(const UpdateKind&) const = default;
+  };
+  std::map<UpdateKind, TaskId> update_tasks;
+  std::map<std::size_t, BufferId> older_weights;  // by place
+  std::vector<TaskId> copies_tasks;               // by stage
 
   std::vector<WrittenAction>& actions_of(Phase phase) {
     return phase == Phase::Forward          ? forward

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/lowering/held_bytes.h"
+#include "core/methods/schedules/wave_average.h"
 
 namespace trainyard {
 namespace {
@@ -109,6 +110,23 @@ std::vector<WorkCount> make_update_work(const Workload& w, const Runs& runs) {
   return sum;
 }
 
+// An update that goes on to take the mean of the waves' weights reads those of all, in the format
+// in which updates are added up, and writes those of one.
+std::vector<WorkCount> make_averaging_work(const Workload& w, std::vector<WorkCount> update,
+                                           const StateBytes& state) {
+  const WaveAverage mean = wave_average(w.scenario.plan);
+  if (mean.every == 0 || state.weights.value == 0) return {};
+  const Precision& precision = w.layout.precision;
+  const std::int64_t elements = state.weights.value / bytes_of(precision.parameter);
+  const Bytes master{precision.master_weights ? elements * bytes_of(DType::F32) : 0};
+  Work work;
+  work.kind = WorkKind::Optimizer;
+  work.read = (precision.master_weights ? master : state.weights) * mean.waves;
+  work.written = master + state.weights;
+  update.push_back({work, 1});
+  return update;
+}
+
 PhaseBytes make_phase_bytes(const Workload& w, const Runs& runs) {
   PhaseBytes sum;
   std::vector<LayerHeld> layers;
@@ -206,6 +224,8 @@ StageWork make_stage_work(Workload& w, const Runs& runs) {
   made.update_kernels = indices(w.kernels, made.update);
   made.bytes = make_phase_bytes(w, runs);
   made.state = make_stage_state(w, runs);
+  made.averaging = make_averaging_work(w, made.update, made.state.total);
+  made.averaging_kernels = indices(w.kernels, made.averaging);
   if (w.layout.host_optimizer) made.host = make_host_work(w, runs);
   return made;
 }

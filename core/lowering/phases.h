@@ -27,9 +27,6 @@ inline const StepCollectives& reduce_collectives(const Workload& w, StageId stag
 inline const StepCollectives& gather_collectives(const Workload& w, StageId stage) {
   return stage_work(w, stage).gather;
 }
-inline const std::vector<WorkCount>& update_work(const Workload& w, StageId stage) {
-  return stage_work(w, stage).update;
-}
 inline const PhaseBytes& phase_bytes(const Workload& w, StageId stage) {
   return stage_work(w, stage).bytes;
 }

@@ -98,7 +98,9 @@ struct StageWork {
   std::array<PhaseWork, kPhases> phases;  // by Phase
   StepCollectives reduce, gather;
   std::vector<WorkCount> update;
-  std::vector<std::uint32_t> update_kernels;  // as PhaseWork::kernels
+  std::vector<WorkCount> averaging;  // an update that takes the mean of the waves' weights too;
+                                     // empty if none does
+  std::vector<std::uint32_t> update_kernels, averaging_kernels;  // as PhaseWork::kernels
   PhaseBytes bytes;
   StateByBlock state;
   HostWork host;

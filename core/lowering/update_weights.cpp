@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "core/lowering/phases.h"
+#include "core/methods/schedules/wave_average.h"
 
 namespace trainyard {
 namespace {
@@ -21,21 +22,23 @@ BufferId older_weights(Lowering& l, std::size_t place) {
   return entry->second = l.draft.buffer(buffer);
 }
 
-TaskId update_task(Lowering& l, std::size_t place, int grows) {
-  const auto [entry, is_new] = l.update_tasks.try_emplace({place, grows});
+TaskId update_task(Lowering& l, const Lowering::UpdateKind& kind) {
+  const auto [entry, is_new] = l.update_tasks.try_emplace(kind);
   if (!is_new) return entry->second;
-  const StageCopy& at = l.places[place];
+  const StageCopy& at = l.places[kind.place];
   BufferId older;
-  if (grows != 0) older = older_weights(l, place);
+  if (kind.grows != 0) older = older_weights(l, kind.place);
   Task task;
   task.phase = Phase::Update;
   task.stage = at.stage;
-  task.name = l.draft.name("optimizer");
+  task.name = l.draft.name(kind.averages ? "optimizer, mean of the waves" : "optimizer");
   task.pass = l.draft.name("update_weights");
   entry->second = l.draft.task(task);
-  for (const WorkCount& c : update_work(l.workload, at.stage))
+  const StageWork& work = stage_work(l.workload, at.stage);
+  for (const WorkCount& c : kind.averages ? work.averaging : work.update)
     l.draft.work(entry->second, c.work, c.count, c.pass, false);
-  for (int i = 0; i < std::abs(grows); ++i) l.draft.effect(entry->second, older, grows > 0, false);
+  for (int i = 0; i < std::abs(kind.grows); ++i)
+    l.draft.effect(entry->second, older, kind.grows > 0, false);
   return entry->second;
 }
 
@@ -54,7 +57,8 @@ Refs update(Lowering& l, std::size_t lane, std::size_t place, int step, const Re
   LaneState& state = l.lanes[lane];
   if (l.workload.layout.host_optimizer)
     return gather(l, state, place, step, l.host.update(place, step, after, version));
-  const Ref updated = l.draft.add(state.stream, update_task(l, place, 0), step, after, 0, version);
+  const Ref updated =
+      l.draft.add(state.stream, update_task(l, {place, 0, false}), step, after, 0, version);
   state.tail = {};
   return gather(l, state, place, step, updated);
 }
@@ -103,8 +107,9 @@ void update_in_lane(Lowering& l, std::size_t lane, const Action& a, int grows) {
   after.add(state.tail);
   // Ranks still read what the update before wrote, as long as they gather it.
   if (l.workload.layout.optimizer_shards > 1) after.add(l.arrived[lane][place]);
-  const Ref updated = l.draft.add(state.stream, update_task(l, place, grows), a.microbatch, after,
-                                  a.wave, a.weights);
+  const bool averages = wave_average(l.workload.scenario.plan).follows(a.weights);
+  const Ref updated = l.draft.add(state.stream, update_task(l, {place, grows, averages}),
+                                  a.microbatch, after, a.wave, a.weights);
   state.tail = {};
   l.updates.push_back({a.stage.value, a.microbatch, a.weights, lane, updated});
   l.arrived[lane][place] = gather(l, state, place, a.microbatch, updated);

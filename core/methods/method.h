@@ -62,7 +62,9 @@ struct LayerTraffic {
 struct PipelineTimes {
   std::vector<ActionTime> forward, backward;
   std::vector<ActionTime> backward_input, backward_weight;  // for schedules that split backward
-  std::vector<Duration> update;   // for schedules that update weights themselves
+  std::vector<Duration> update;     // for schedules that update weights themselves
+  std::vector<Duration> averaging;  // an update that takes the mean of waves' weights too
+  int averages_every = 0;  // it is each that writes a version which this divides; 0 = none is
   std::vector<Duration> publish;  // gather of weights after such an update, before the next forward
   double fill = 1;                // share of the device that one wave occupies, in (0, 1]
   std::vector<LayerTraffic> reduce;  // gradients: `others` during the backward that makes them,

@@ -5,14 +5,21 @@
 #include <string>
 #include <vector>
 
+#include "core/model/graph.h"
+
 namespace trainyard {
 
-/// A whole parameter tensor in 4-byte floats.
+/// A whole parameter tensor in 4-byte floats, or what a batch norm remembers beside its parameters:
+/// see running_mean_of().
 struct TrainedTensor {
   int layer = 0;  // of the model, counted over all blocks
   std::string name;
   std::vector<std::int64_t> shape;
   std::vector<float> values;
 };
+
+/// The names of the running mean and variance, by channel, of a batch norm.
+inline std::string running_mean_of(const Node& norm) { return norm.name + ".running_mean"; }
+inline std::string running_variance_of(const Node& norm) { return norm.name + ".running_var"; }
 
 }  // namespace trainyard

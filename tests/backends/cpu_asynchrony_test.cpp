@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <map>
+#include <tuple>
 
 #include "backends/cpu/live.h"
 #include "backends/reference/reference_machine.h"
@@ -68,6 +70,12 @@ TEST(CpuAsynchrony, AgreesWithTheReference) {
         "pipelined-backprop.predict=weight", "pipelined-backprop.compensate=on"}},
       {1, {"schedule=tick-tock", "global-batch=4", "micro-batch=1", "tick-tock.sync=async"}},
       {1, {"schedule=tick-tock", "global-batch=4", "micro-batch=1", "tick-tock.sync=accumulate"}},
+      {1,
+       {"schedule=tick-tock", "global-batch=4", "micro-batch=1", "tick-tock.sync=local",
+        "tick-tock.period=2"}},
+      {1,
+       {"schedule=tick-tock", "global-batch=6", "micro-batch=1", "tick-tock.sync=local",
+        "tick-tock.period=1", "tick-tock.waves=3", "tick-tock.policy=exclusive"}},
       {3,
        {"schedule=tick-tock", "pp=3", "global-batch=6", "micro-batch=1", "tick-tock.waves=3",
         "tick-tock.sync=async"}},
@@ -137,6 +145,56 @@ TEST(CpuAsynchrony, DerivedWeightsAreReadInTheirOwnFormat) {
       for (std::size_t i = 0; i < exact.size(); ++i)
         EXPECT_NEAR(rounded[i], exact[i], 0.05) << schedule.front() << ", step " << i;
     }
+  }
+}
+
+// Waves with weights of their own take means of numbers in the format in which these are kept: a
+// master copy where there is one.
+TEST(CpuAsynchrony, WavesMeetInEveryFormat) {
+  Training training;
+  training.rate = 0.05;
+  training.steps = 12;
+  const auto run = [&](const char* precision, const char* period) {
+    return train_on_cpu(tiny_mlp(4), 1,
+                        {"schedule=tick-tock", "tick-tock.sync=local", period, "tick-tock.waves=3",
+                         "global-batch=6", "micro-batch=1", "optimizer=momentum", precision},
+                        training);
+  };
+  const CpuRun exact = run("precision=fp32", "tick-tock.period=2"),
+               apart = run("precision=fp32", "tick-tock.period=1000");
+  EXPECT_NE(exact.run.losses, apart.run.losses);
+  for (const char* precision : {"precision=bf16", "precision=bf16-sr", "precision=bf16-kahan"}) {
+    const CpuRun rounded = run(precision, "tick-tock.period=2");
+    EXPECT_NE(rounded.run.losses, exact.run.losses);
+    for (std::size_t i = 0; i < exact.run.losses.size(); ++i)
+      EXPECT_NEAR(rounded.run.losses[i], exact.run.losses[i], 0.05) << precision << ", step " << i;
+  }
+}
+
+// The mean of all waves reads K sets of weights and writes one, in the update that ends a period.
+TEST(CpuAsynchrony, TheMeanOfTheWavesIsPriced) {
+  for (const auto& [precision, read, written] :
+       {std::tuple{"precision=fp32", 4, 4}, {"precision=bf16", 4, 4 + 2}}) {
+    const Workload w = prepare(
+        testing::scenario(tiny_mlp(4), 1,
+                          {"schedule=tick-tock", "tick-tock.sync=local", "tick-tock.period=2",
+                           "tick-tock.waves=3", "global-batch=6", "micro-batch=1", precision},
+                          "cpu"));
+    const Program p = lower(w, {.grain = Grain::Op, .steps = 4});
+    const std::int64_t n = parameters(w.scenario.model);
+    std::map<int, Bytes> more;  // by weight version that an update writes
+    for (const Instruction& in : p.instructions) {
+      const Task& task = p.task(in);
+      if (task.kind != TaskKind::Compute || task.phase != Phase::Update) continue;
+      Bytes touched{};
+      for (std::uint32_t i = task.first_work; i < task.first_work + task.works; ++i)
+        touched += (p.works[i].work.read + p.works[i].work.written) * p.works[i].count;
+      more[in.weights] = touched;
+    }
+    ASSERT_EQ(more.size(), 4u);
+    EXPECT_EQ(more[1], more[3]);
+    EXPECT_EQ(more[2], more[4]);
+    EXPECT_EQ((more[2] - more[1]).value, n * (3 * read + written)) << precision;
   }
 }
 

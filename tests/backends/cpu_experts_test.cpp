@@ -99,6 +99,12 @@ const Divided kUndividedExperts[] = {
     {2, {"tp=2", "sequence-parallel=off"}},
     {2, {"tp=2", "sequence-parallel=on"}},
     {4, {"tp=2", "dp=2", "recompute=full"}},
+    {2, {"tp=2", "etp=1"}},
+    {4, {"dp=4", "zero=1"}},
+    {4, {"dp=2", "pp=2", "zero=2"}},
+    {4, {"dp=4", "zero=3"}},
+    {4, {"dp=4", "zero=3", "hybrid=2"}},
+    {4, {"dp=2", "tp=2", "zero=3", "zero-reduce=step"}},
 };
 const Divided kDividedExperts[] = {
     {2, {"ep=2"}},
@@ -107,6 +113,26 @@ const Divided kDividedExperts[] = {
     {4, {"ep=4", "dp=4", "recompute=full"}},
     {4, {"ep=2", "pp=2", "schedule=zb-h1"}},
     {4, {"ep=2", "pp=2", "recompute=full"}},
+    {2, {"ep=2", "tp=2", "etp=1"}},
+    {4, {"ep=2", "tp=2", "etp=1", "dp=2"}},
+    {4, {"ep=4", "tp=2", "etp=1", "dp=2", "recompute=full"}},
+    {4, {"ep=2", "tp=2", "etp=1", "pp=2"}},
+    {4, {"ep=2", "tp=2", "etp=1", "dp=2", "rank-order=tp-cp-dp-ep-pp"}},
+    {4, {"ep=2", "tp=2", "dp=2"}},
+    {4, {"ep=2", "tp=2", "dp=2", "sequence-parallel=off"}},
+    {4, {"ep=2", "tp=2", "dp=2", "recompute=full"}},
+    {4, {"ep=2", "tp=2", "dp=2", "recompute=selective", "zero=3"}},
+    // State divided over the replicas of experts, which are others than those of the rest.
+    {4, {"ep=2", "dp=4", "zero=1"}},
+    {4, {"ep=2", "dp=4", "zero=2"}},
+    {4, {"ep=2", "dp=4", "zero=3"}},
+    {4, {"ep=4", "dp=4", "zero=3"}},  // experts have no replicas
+    {4, {"ep=2", "dp=4", "zero=3", "reshard-after-forward=off"}},
+    {4, {"ep=2", "dp=4", "zero=3", "rank-order=tp-cp-dp-ep-pp"}},
+    {4, {"ep=2", "dp=4", "zero=2", "hybrid=2"}},
+    {4, {"ep=2", "dp=2", "pp=2", "zero=1", "schedule=zb-h1"}},
+    {4, {"ep=2", "tp=2", "etp=1", "dp=2", "zero=3"}},
+    {4, {"ep=2", "dp=2", "cp=2", "zero=2"}},
 };
 
 std::vector<Divided> every_division() {
@@ -188,11 +214,85 @@ TEST(CpuExperts, RanksOfUnequalLoadsHoldAllThatComes) {
   }
 }
 
+// An expert has places for some of the tokens of every microbatch, and takes the first ones: ranks
+// that each have whole microbatches drop what one device drops.
+TEST(CpuExperts, OfACapacityDropWhatOneDeviceDrops) {
+  const Model model = routed_model(1);
+  const auto all = train_divided(model, {1, {"optimizer=momentum"}}, training_of_experts());
+  for (const char* capacity : {"expert-parallel.capacity=0.5", "expert-parallel.capacity=1",
+                               "expert-parallel.capacity=4"}) {
+    SCOPED_TRACE(capacity);
+    const CpuRun alone =
+        train_divided(model, {1, {capacity, "optimizer=momentum"}}, training_of_experts());
+    const bool has_room_for_all = capacity == std::string("expert-parallel.capacity=4");
+    EXPECT_EQ(alone.run.losses == all.run.losses, has_room_for_all);
+    EXPECT_EQ(alone.run.memory[0].dropped == 0, has_room_for_all);
+    for (Divided d : std::vector<Divided>{{2, {"ep=2"}},
+                                          {4, {"ep=4", "dp=4"}},
+                                          {4, {"ep=2", "dp=4", "zero=3"}},
+                                          {4, {"ep=2", "pp=2", "recompute=full"}},
+                                          {4, {"ep=2", "tp=2", "dp=2", "sequence-parallel=off"}}}) {
+      SCOPED_TRACE(name_of(d));
+      d.settings.insert(d.settings.end(), {capacity, "optimizer=momentum"});
+      const CpuRun t = train_divided(model, d, training_of_experts());
+      expect_same_losses(t.run.losses, alone.run.losses);
+      expect_same_parameters(t, alone);
+      double dropped = 0;
+      for (const DeviceMemory& m : t.run.memory)
+        dropped += m.dropped / static_cast<double>(t.run.memory.size());
+      EXPECT_NEAR(dropped, alone.run.memory[0].dropped, 1e-12);
+    }
+  }
+}
+
+// The loss of one step of sgd from these parameters (empty: the initial ones), and those after it.
+std::pair<double, std::vector<TrainedTensor>> one_step(const Model& model, double rate,
+                                                       const std::vector<TrainedTensor>& from) {
+  Training training;
+  training.rate = rate;
+  training.steps = 1;
+  const Workload w =
+      prepare(testing::scenario(model, 1,
+                                {"precision=fp32", "optimizer=sgd", "global-batch=2",
+                                 "micro-batch=2", "seq=4", "expert-parallel.capacity=0.75"},
+                                "cpu"));
+  const Program p = lower(w, {.grain = Grain::Op, .steps = 1});
+  const testing::SampleNumbers data;
+  CpuOptions options;
+  options.mode = RunMode::WallClock;
+  const TaskPrices prices;
+  CpuBackend backend({w, p, prices, &training, &data}, options);
+  if (!from.empty()) backend.set_parameters(from);
+  const double loss = backend.run().losses.at(0);
+  return {loss, backend.parameters()};
+}
+
+// What is dropped has no gradient: along the gradient that an update takes, the loss changes as
+// fast as that gradient is long.
+TEST(CpuExperts, OfACapacityHaveTheGradientOfTheirLoss) {
+  const Model model = routed_model();
+  constexpr double kRate = 1, kStep = 1e-3;
+  const std::vector<TrainedTensor> begin = one_step(model, 0, {}).second,
+                                   after = one_step(model, kRate, begin).second;
+  double square = 0;
+  for (std::size_t t = 0; t < begin.size(); ++t)
+    for (std::size_t e = 0; e < begin[t].values.size(); ++e)
+      square += std::pow(static_cast<double>(begin[t].values[e] - after[t].values[e]) / kRate, 2);
+  const double length = std::sqrt(square);
+  const auto loss_at = [&](double along) {
+    std::vector<TrainedTensor> moved = begin;
+    for (std::size_t t = 0; t < begin.size(); ++t)
+      for (std::size_t e = 0; e < begin[t].values.size(); ++e)
+        moved[t].values[e] += static_cast<float>(
+            along / length * static_cast<double>(begin[t].values[e] - after[t].values[e]) / kRate);
+    return one_step(model, 0, moved).first;
+  };
+  EXPECT_NEAR((loss_at(kStep) - loss_at(-kStep)) / (2 * kStep), length, 0.01 * length);
+}
+
 TEST(CpuExperts, WhatIsNotExecutedIsRefused) {
   const std::pair<Settings, const char*> cases[] = {
-      {{"tp=2", "dp=2", "ep=2"}, "by their number (ep) or by their width (tp)"},
-      {{"tp=2", "etp=1"}, "whole experts on each tensor rank"},
-      {{"dp=4", "zero=1"}, "zero divides the state of routed experts over other ranks"},
+      {{"dp=4", "ep=2", "expert-parallel.imbalance=1.5"}, "has the loads that its router gives"},
   };
   for (const auto& [settings, sentence] : cases) {
     try {

@@ -74,6 +74,40 @@ TEST(DividedState, AsynchronousSchedulesLearnWhatTheyLearnWithWholeState) {
   }
 }
 
+// One stage has one table for embedding and head: the ranks gather it for each of them, and each
+// adds its gradient to what the ranks hold of it.
+TEST(DividedState, ATableThatTwoLayersReadIsGatheredForBoth) {
+  const Training training = divided_training(3);
+  const auto trained = [&](const Model& model, std::int64_t devices, const Settings& words) {
+    Settings all = {"global-batch=8", "micro-batch=1", "optimizer=adamw"};
+    all.insert(all.end(), words.begin(), words.end());
+    return testing::train_on_cpu(model, devices, all, training);
+  };
+  for (const Model& model :
+       {tiny_transformer({.layers = 2, .tied = true}), testing::tiny_encoder_decoder("t5", 2)}) {
+    const CpuRun alone = trained(model, 1, {});
+    for (const auto& [devices, words] : {std::pair<std::int64_t, Settings>{2, {"dp=2", "zero=2"}},
+                                         {2, {"dp=2", "zero=2", "overlap=off"}},
+                                         {2, {"dp=2", "zero=3"}},
+                                         {2, {"dp=2", "zero=3", "zero-reduce=step"}},
+                                         {2, {"dp=2", "zero=3", "recompute=full"}},
+                                         {2, {"dp=2", "zero=3", "reshard-after-forward=off"}},
+                                         {4, {"dp=4", "zero=3", "hybrid=2"}},
+                                         {4, {"dp=2", "zero=3", "tp=2", "sequence-parallel=off"}},
+                                         {2, {"dp=2", "zero=2", "offload=optimizer"}}}) {
+      SCOPED_TRACE(model.name + " " + std::string(words[1]) + " " + std::string(words.back()));
+      const CpuRun run = trained(model, devices, words);
+      for (std::size_t i = 0; i < alone.run.losses.size(); ++i)
+        EXPECT_NEAR(run.run.losses[i], alone.run.losses[i], 1e-5 * alone.run.losses[i]) << i;
+      // A gather that waits for the other replica has its buffers from when it is begun.
+      if (words.back() == "overlap=off") continue;
+      const MemoryWave planned = memory_wave(run.run.timeline, run.program, DeviceId{0});
+      EXPECT_LE(run.run.memory[0].most.value,
+                total(planned.samples[planned.peak].bytes).value * 1.02);
+    }
+  }
+}
+
 TEST(DividedState, IsRefusedWhereWeightsAreReadBeforeTheyAreGathered) {
   struct Case {
     Settings words;

@@ -67,6 +67,42 @@ TEST(DriverModes, LearnTheSame) {
   EXPECT_GE(ran, 40);
 }
 
+// What a wave finds of the others' weights when it takes their mean does not depend on who is
+// faster, and neither does what batch norms remember of microbatches of several waves.
+TEST(DriverModes, WavesLearnTheSame) {
+  for (const Model& model : {testing::tiny_mlp(4), testing::tiny_convnet(2)})
+    for (const char* sync :
+         {"tick-tock.sync=accumulate", "tick-tock.sync=async", "tick-tock.sync=local"})
+      for (const char* policy : {"tick-tock.policy=half-cycle", "tick-tock.policy=exclusive",
+                                 "tick-tock.policy=aligned"}) {
+        const testing::Settings settings = {"schedule=tick-tock",
+                                            "global-batch=6",
+                                            "micro-batch=1",
+                                            "tick-tock.waves=3",
+                                            "tick-tock.period=2",
+                                            sync,
+                                            policy};
+        // Aligned waves add to one gradient at one time, in whichever order they come.
+        if (sync == std::string("tick-tock.sync=accumulate") &&
+            policy == std::string("tick-tock.policy=aligned"))
+          continue;
+        SCOPED_TRACE(std::string(sync) + " " + policy);
+        Training training;
+        training.steps = 5;
+        CpuOptions wall;
+        wall.mode = RunMode::WallClock;
+        wall.threads = 3;
+        const auto a = testing::train_on_cpu(model, 1, settings, training);
+        const auto b = testing::train_on_cpu(model, 1, settings, training, wall);
+        EXPECT_EQ(a.run.losses, b.run.losses);
+        for (std::size_t i = 0; i < a.parameters.size(); ++i)
+          EXPECT_EQ(a.parameters[i].values, b.parameters[i].values) << a.parameters[i].name;
+        ASSERT_EQ(a.statistics.size(), b.statistics.size());
+        for (std::size_t i = 0; i < a.statistics.size(); ++i)
+          EXPECT_EQ(a.statistics[i].values, b.statistics[i].values) << a.statistics[i].name;
+      }
+}
+
 // Keys and values pass between ranks beside the attention that reads them.
 TEST(DriverModes, LearnTheSameOverPartsOfASequence) {
   const Model model = testing::tiny_transformer({.family = "gpt2"});  // it has dropout

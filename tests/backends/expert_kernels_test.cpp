@@ -34,6 +34,9 @@ KernelCase router_case(Draw& d) {
               parameter(sizes({width, t.experts}))};
   if (d.coin()) c.inputs.push_back(parameter(sizes({t.experts})));
   c.attributes = {{"top_k", t.top_k}};
+  // Groups of neighbouring experts, of which a token's experts are in some.
+  if (t.experts % 2 == 0 && t.top_k <= t.experts / 2 && d.coin())
+    c.attributes["groups"] = 2, c.attributes["chosen_groups"] = 1;
   return c;
 }
 

@@ -69,7 +69,7 @@ Outcome train(const std::vector<std::string>& settings, const Training& training
   const TaskPrices prices = price(p, w.scenario.plan.mesh, w.scenario.cluster, *cost);
   CpuBackend backend({w, p, prices, &training, &data});
   const BackendRun run = backend.run();
-  const ModelEvaluation e = evaluate(w, backend.parameters(), data, 2000);
+  const ModelEvaluation e = evaluate(w, backend.trained(), data, 2000);
   const std::size_t tail = std::min<std::size_t>(100, run.losses.size());
   double loss = 0;
   for (std::size_t i = run.losses.size() - tail; i < run.losses.size(); ++i)

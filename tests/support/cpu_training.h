@@ -75,7 +75,7 @@ struct CpuRun {
   Workload workload;
   Program program;
   BackendRun run;
-  std::vector<TrainedTensor> initial, parameters;
+  std::vector<TrainedTensor> initial, parameters, statistics;
 };
 
 inline CpuRun train_on_cpu(const Model& model, std::int64_t devices, const Settings& settings,
@@ -99,6 +99,7 @@ inline CpuRun train_on_cpu(const Model& model, std::int64_t devices, const Setti
   made.initial = backend.parameters();
   made.run = backend.run();
   made.parameters = backend.parameters();
+  made.statistics = backend.statistics();
   return made;
 }
 

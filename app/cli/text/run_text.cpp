@@ -94,17 +94,25 @@ void write_memory(Out& out, const TrainingReport& r) {
        "of the work");
   if (r.aligned_peak)
     line(out, "  aligned: predicted without the offset between the waves that share a device");
-  Bytes scratch{};
-  double load = 0;
+  Bytes scratch{}, host{};
+  double load = 0, dropped = 0;
   for (const DeviceMemory& m : r.run.memory) {
     scratch = std::max(scratch, m.scratch);
+    host = std::max(host, m.host);
     load = std::max(load, m.load);
+    dropped += m.dropped / static_cast<double>(r.run.memory.size());
   }
   if (load > 0)
     line(out,
          "  routed experts: up to {:.2f} times an equal share of the copies of tokens came to a "
          "device, which is predicted to have an equal share",
          load);
+  if (dropped > 0)
+    line(out, "  routed experts: {} of the copies of tokens found no place and were dropped",
+         readable_share(dropped));
+  if (host.value > 0)
+    line(out, "  host: up to {} for a device measured, {} predicted", readable(host),
+         r.predicted->result.host ? readable(r.predicted->result.host->device) : "none");
   if (scratch.value > 0)
     line(out, "  kernels took up to {} of a thread's own beside it", readable(scratch));
 }

@@ -33,7 +33,11 @@ Fields<DeviceMemory> device_memory_fields() {
           {"peak_bytes", &DeviceMemory::most},
           {"reach_bytes", &DeviceMemory::reach, kWhereSet},
           {"scratch_bytes", scratch},
+          {"host_bytes", &DeviceMemory::host, kWhereSet,
+           "held at once for this device in the memory of its host"},
           {"load", &DeviceMemory::load, kWhereSet},
+          {"dropped_share", &DeviceMemory::dropped, kWhereSet,
+           "of the copies of tokens that its routers made, those that found no place at an expert"},
           {"categories", &DeviceMemory::most_by_category, object(all_categories())}};
 }
 

@@ -177,7 +177,7 @@ TrainingReport TrainingJob::run(bool evaluate, LiveSink* live) {
   measure(report);
   if (evaluate) {
     // Only the first of several processes has them.
-    const std::vector<TrainedTensor> trained = backend_->parameters();
+    const std::vector<TrainedTensor> trained = backend_->trained();
     if (!trained.empty())
       report.evaluation = trainyard::evaluate(predicted_->workload, trained, *data_, 0);
   }

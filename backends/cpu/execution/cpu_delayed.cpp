@@ -9,6 +9,31 @@
 #include "core/training/delayed_update.h"
 
 namespace trainyard {
+namespace {
+
+// Replaces the numbers with which one set begins by the mean over all sets, a stretch at a time.
+void take_mean(const std::vector<Allocation>& sets, std::size_t own, DType type,
+               std::int64_t elements) {
+  constexpr std::int64_t kStretch = 4096;
+  const auto each = static_cast<std::size_t>(bytes_of(type));
+  std::vector<float> one(kStretch);
+  std::vector<double> sum(kStretch);
+  for (std::int64_t first = 0; first < elements; first += kStretch) {
+    const std::int64_t count = std::min(kStretch, elements - first);
+    const std::size_t at = static_cast<std::size_t>(first) * each;
+    std::fill(sum.begin(), sum.end(), 0.0);
+    for (const Allocation& set : sets) {
+      to_floats(set.data + at, type, one.data(), count);
+      for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i)
+        sum[i] += static_cast<double>(one[i]);
+    }
+    for (std::size_t i = 0; i < one.size(); ++i)
+      one[i] = static_cast<float>(sum[i] / static_cast<double>(sets.size()));
+    from_floats(one.data(), sets[own].data + at, type, count);
+  }
+}
+
+}  // namespace
 
 void CpuExecution::find_rules() {
   if (!plan_.asynchronous) return;
@@ -23,29 +48,23 @@ void CpuExecution::find_rules() {
                                         momentum ? training_.momentum : 0));
         break;
       }
-  if (schedule.name == "tick-tock" && choice->params.text("sync") == "local")
-    average_every_ = choice->params.integer("period");
+  average_ = wave_average(plan_.workload.scenario.plan);
 }
 
-// Local SGD (Stich, ICLR 2019): a wave that begins a period takes the mean of all waves' weights.
+// The master copies are what is averaged, where there are such. What the optimizer remembers stays
+// each wave's own.
 void CpuExecution::average_waves(const At& a) {
   StageState& stage = a.device.stage(a.place);
-  const int cycle = a.instruction.weights;
+  if (!average_.follows(a.instruction.weights) || stage.weights.size() < 2) return;
+  const bool master = weight_update_ == WeightUpdate::Master;
   const auto own = static_cast<std::size_t>(a.instruction.wave);
-  if (average_every_ == 0 || cycle == 0 || cycle % average_every_ != 0) return;
-  const std::int64_t mark = std::int64_t{repetition_} * plan_.program.steps + cycle;
-  if (own >= stage.weights.size() || stage.averaged.size() <= own || stage.averaged[own] == mark)
-    return;
-  stage.averaged[own] = mark;
   const std::int64_t elements = plan_.places[a.place].weights;
-  std::vector<float> mean(static_cast<std::size_t>(elements), 0.0f);
-  for (const Allocation& set : stage.weights) {
-    const auto* w = reinterpret_cast<const float*>(set.data);
-    for (std::int64_t i = 0; i < elements; ++i) mean[static_cast<std::size_t>(i)] += w[i];
-  }
-  auto* const into = reinterpret_cast<float*>(stage.weights[own].data);
-  const auto waves = static_cast<float>(stage.weights.size());
-  for (std::int64_t i = 0; i < elements; ++i) into[i] = mean[static_cast<std::size_t>(i)] / waves;
+  const DType type = plan_.workload.layout.precision.parameter;
+  const std::vector<Allocation>& sets = master ? stage.optimizer : stage.weights;
+  take_mean(sets, own, master ? DType::F32 : type, elements);
+  if (master)
+    from_floats(reinterpret_cast<const float*>(sets[own].data), stage.weights[own].data, type,
+                elements);
 }
 
 // The weights that the rule derives lie after the master copy, and as the optimizer counts them.

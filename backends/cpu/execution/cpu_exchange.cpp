@@ -8,27 +8,6 @@
 #include "core/base/error.h"
 
 namespace trainyard {
-namespace {
-
-std::byte* element(std::byte* base, std::int64_t index, DType type) {
-  return base + static_cast<std::size_t>(index) * static_cast<std::size_t>(bytes_of(type));
-}
-
-// The part of `elements` that one rank of a group holds.
-PartRange part_of(std::int64_t elements, std::size_t rank, std::size_t ranks) {
-  const std::int64_t each =
-      (elements + static_cast<std::int64_t>(ranks) - 1) / static_cast<std::int64_t>(ranks);
-  const std::int64_t first = std::min(elements, each * static_cast<std::int64_t>(rank));
-  return {first, std::min(each, elements - first)};
-}
-
-std::vector<PartRange> parts_of(std::int64_t elements, std::size_t ranks) {
-  std::vector<PartRange> parts;
-  for (std::size_t r = 0; r < ranks; ++r) parts.push_back(part_of(elements, r, ranks));
-  return parts;
-}
-
-}  // namespace
 
 std::span<const int> CpuExecution::members(InstructionId id, int peer) const {
   const Task& task = plan_.program.task(id);
@@ -130,6 +109,17 @@ TravelPtr CpuExecution::send(InstructionId id, int peer) {
 TravelPtr CpuExecution::reduce_tensor(const At& a, std::span<const int> members) {
   const std::size_t l = plan_.layer_of(a.task.layer), ranks = members.size();
   const OpRun& op = op_of(a);
+  const LayerLayout& layout =
+      plan_.layouts[static_cast<std::size_t>(plan_.places[a.place].layers[l].layout)];
+  if (plan_.peers.ep > 1 && layout.at_experts[op.from.tensor.value]) {
+    // Backward may gather the copies again, whose experts are known by then.
+    const bool tells = a.task.collective == CollectiveKind::AllGather && !op.of_gradient &&
+                       a.device.flight(a.place, a.microbatch).layers[l].routing.gathered.empty();
+    return after(tells ? gather_held(a, members) : nullptr,
+                 [this, id = id_of(a), peer = a.peer, members] {
+                   return meet_over_copies(at(id, peer), members);
+                 });
+  }
   const Company company = company_of(a, members);
   std::vector<const std::byte*> from(ranks, nullptr);
   std::vector<std::byte*> to(ranks, nullptr);
@@ -168,135 +158,6 @@ TravelPtr CpuExecution::reduce_tensor(const At& a, std::span<const int> members)
       refuse("no op of a layer has such a collective: " +
              std::string(to_string(a.task.collective)));
   }
-}
-
-// --- gradients and weights ---
-
-TravelPtr CpuExecution::reduce_gradients(const At& a, std::span<const int> members) {
-  const StagePlacement& place = plan_.places[a.place];
-  const PlacedLayer& layer = place.layers[plan_.layer_of(a.task.layer)];
-  const Layout& layout = plan_.workload.layout;
-  const DType type = layout.precision.gradient;
-  const std::size_t ranks = members.size();
-  const Company company = company_of(a, members);
-  // Each rank's gradients of the layer in full, and its own part of them if gradients are sharded.
-  std::vector<std::byte*> full(ranks, nullptr), own(ranks, nullptr);
-  for (std::size_t r = 0; r < ranks; ++r) {
-    if (!company.here(r)) continue;
-    DeviceState& device = state(a.device.device(), members[r]);
-    StageState& stage = device.stage(a.place);
-    const std::size_t set =
-        std::min(static_cast<std::size_t>(a.instruction.wave), stage.gradients.size() - 1);
-    own[r] = element(stage.gradients[set].data, layer.gradients_at, type);
-    full[r] = own[r];
-    if (layout.gradient_shards > 1) {
-      const LayerFlight& f =
-          device.flight(a.place, a.microbatch).layers[plan_.layer_of(a.task.layer)];
-      const Allocation& held = f.scattering ? f.scattering : f.unreduced;
-      if (!held) refuse("gradients are scattered, and they are not there");
-      full[r] = held.data;
-    }
-  }
-  const auto from = [&](const std::vector<std::byte*>& of, std::int64_t first) {
-    std::vector<std::byte*> at(ranks, nullptr);
-    for (std::size_t r = 0; r < ranks; ++r)
-      if (company.here(r)) at[r] = element(of[r], first, type);
-    return at;
-  };
-  const auto const_of = [](const std::vector<std::byte*>& of) {
-    return std::vector<const std::byte*>(of.begin(), of.end());
-  };
-  const auto shards = static_cast<std::size_t>(plan_.peers.shard);
-  if (a.task.collective == CollectiveKind::AllReduce) {
-    if (a.task.group != Group::Replica) {
-      const bool routed = a.task.group == Group::ExpertData;
-      const std::int64_t first = routed ? layer.routed_at : 0,
-                         last = routed ? layer.elements : layer.routed_at;
-      const std::vector<std::byte*> parts = from(own, first);
-      return all_reduce(company, const_of(parts), parts, type, last - first, false);
-    }
-    // Each replica has already reduced its part within its own shard group.
-    const PartRange range =
-        part_of(layer.elements,
-                static_cast<std::size_t>(plan_.peers.data_rank(members[0])) % shards, shards);
-    if (range.count <= 0) return nullptr;
-    const std::vector<std::byte*> parts = from(full, range.first);
-    const bool sharded = layout.gradient_shards > 1;
-    return all_reduce(company, const_of(parts), sharded ? own : parts, type, range.count, sharded);
-  }
-  const bool waits = static_cast<std::size_t>(plan_.peers.dp) > ranks;  // other replicas follow
-  const bool adds = layout.gradient_shards > 1 && !waits;
-  const std::vector<PartRange> ranges = parts_of(layer.elements, ranks);
-  std::vector<std::byte*> to = own;
-  for (std::size_t r = 0; r < ranks && !adds; ++r)
-    if (company.here(r)) to[r] = element(full[r], ranges[r].first, type);
-  return reduce_scatter(company, const_of(full), to, ranges, type, adds);
-}
-
-TravelPtr CpuExecution::gather_weights(const At& a, std::span<const int> members) {
-  // Divided weights are gathered as they are read; whole ones after they are updated.
-  const bool divided = plan_.workload.layout.weight_shards > 1;
-  const Company company = company_of(a, members);
-  std::vector<const std::byte*> weights(members.size(), nullptr);
-  for (std::size_t r = 0; r < members.size(); ++r) {
-    if (!company.here(r)) continue;
-    const StageState& stage = state(a.device.device(), members[r]).stage(a.place);
-    weights[r] = divided ? weights_read(a, stage) : stage.weights[0].data;
-  }
-  return gather_layer(company, a.place, plan_.layer_of(a.task.layer), a.microbatch, members,
-                      std::move(weights));
-}
-
-// Weights that stay gathered are so from the start: a program may gather them only after updates.
-void CpuExecution::gather_all() {
-  for (std::size_t at = 0; at < plan_.places.size(); ++at) {
-    const StagePlacement& place = plan_.places[at];
-    for (int peer = 0; peer < plan_.peers.count() && !place.gathered_sets.empty(); ++peer) {
-      const std::vector<int>& members = plan_.members(state_group(), peer);
-      if (members.front() != peer) continue;
-      const Company company =
-          this->company(plan_.program.streams.size() + place.device.value, state_group(), members);
-      std::vector<const std::byte*> weights(members.size(), nullptr);
-      bool any = false;
-      for (std::size_t r = 0; r < members.size(); ++r)
-        if (here(place.device, members[r])) {
-          weights[r] = state(place.device, members[r]).stage(at).weights[0].data;
-          any = true;
-        }
-      for (std::size_t l = 0; l < place.layers.size() && any; ++l)
-        finish(gather_layer(company, at, l, -1, members, weights), processes());
-    }
-  }
-}
-
-// `weights`: by member, what it holds of the stage's.
-TravelPtr CpuExecution::gather_layer(const Company& company, std::size_t at, std::size_t l,
-                                     std::int32_t microbatch, std::span<const int> members,
-                                     std::vector<const std::byte*> weights) {
-  const StagePlacement& place = plan_.places[at];
-  const PlacedLayer& layer = place.layers[l];
-  const Layout& layout = plan_.workload.layout;
-  const DType type = layout.precision.parameter;
-  const auto each = static_cast<std::size_t>(bytes_of(type));
-  const std::vector<PartRange> ranges = parts_of(layer.elements, members.size());
-  std::vector<std::byte*> into(members.size(), nullptr);
-  for (std::size_t r = 0; r < members.size(); ++r) {
-    if (!company.here(r)) continue;
-    DeviceState& device = state(place.device, members[r]);
-    StageState& stage = device.stage(at);
-    if (stage.gathered) {
-      into[r] = element(stage.gathered.data, layer.gathered_at, type);
-    } else if (layout.weight_shards > 1) {
-      const Allocation& gathered = device.flight(at, microbatch).layers[l].gathered;
-      if (!gathered) refuse("weights are gathered, and there is no place for them");
-      into[r] = gathered.data;
-    } else {
-      into[r] = element(stage.weights[0].data, layer.weights_at, type);
-    }
-    weights[r] += static_cast<std::size_t>(layer.weights_at) * each;
-    if (layout.weight_shards == 1) weights[r] += static_cast<std::size_t>(ranges[r].first) * each;
-  }
-  return all_gather(company, std::move(weights), into, ranges, type);
 }
 
 // --- copies of a stage, and tied tables ---

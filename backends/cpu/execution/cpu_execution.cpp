@@ -24,13 +24,24 @@ std::int64_t count_updates(const RunPlan& plan, const StagePlacement& place) {
   return most;
 }
 
-void store(const std::vector<float>& values, std::byte* into, DType type) {
+void store(std::span<const float> values, std::byte* into, DType type) {
   if (type == DType::BF16)
     to_bf16(values, reinterpret_cast<std::uint16_t*>(into));
   else if (type == DType::F16)
     to_f16(values, reinterpret_cast<std::uint16_t*>(into));
   else
     std::memcpy(into, values.data(), values.size() * sizeof(float));
+}
+
+float number_at(const std::byte* base, DType type, std::int64_t index) {
+  switch (type) {
+    case DType::BF16:
+      return from_bf16(reinterpret_cast<const std::uint16_t*>(base)[index]);
+    case DType::F16:
+      return from_f16(reinterpret_cast<const std::uint16_t*>(base)[index]);
+    default:
+      return reinterpret_cast<const float*>(base)[index];
+  }
 }
 
 }  // namespace
@@ -44,6 +55,8 @@ CpuExecution::CpuExecution(const RunPlan& plan, const Training& training, const 
       weight_update_(weight_update_of(plan.workload.scenario.plan, plan.workload.layout.precision)),
       scaler_(training) {
   rule_ = optimizer_rule(plan.workload.scenario.plan.optimizer, training, weight_update_);
+  if (const Choice* chosen = find_choice(plan.workload.scenario.plan, "expert-parallel"))
+    if (chosen->params.has("capacity")) capacity_ = chosen->params.number("capacity");
   scales_loss_ = plan.workload.layout.precision.activation == DType::F16;
   const bool divided =
       plan.workload.layout.optimizer_shards > 1 || std::max(plan.peers.tp, plan.peers.ep) > 1;
@@ -123,8 +136,9 @@ void CpuExecution::hold_state(DeviceState& device, std::size_t at) {
       stage.other.push_back(held);
   }
   if (updates_on_host()) hold_on_host(device, at);
+  hold_statistics(stage, place);
   stage.counts.assign(stage.gradients.size(), 0);
-  stage.averaged.assign(stage.weights.size(), -1);
+  stage.updates.assign(stage.optimizer.size(), 0);
 }
 
 // Fills the initial weights; tied tensors of another stage start equal to the tensors they are tied
@@ -163,35 +177,30 @@ void CpuExecution::fill_weights(DeviceState& device, std::size_t at) {
 void CpuExecution::set_parameter(DeviceState& device, std::size_t at, std::size_t l,
                                  const PlacedParameter& p, const std::vector<float>& whole) {
   const PlacedLayer& layer = plan_.places[at].layers[l];
-  const Layout& layout = plan_.workload.layout;
-  const DType type = layout.precision.parameter;
+  const DType type = plan_.workload.layout.precision.parameter;
   const auto each = static_cast<std::size_t>(bytes_of(type));
   StageState& stage = device.stage(at);
-  const std::vector<float> own = part_of_tensor(
-      whole,
-      TensorPart(p.whole_shape, p.local_shape, p.divided, plan_.peers.part_of(p, device.peer())));
-  std::int64_t from = 0, to = layer.elements;
-  if (layout.weight_shards > 1) {
-    from = plan_.peers.data_rank(device.peer()) % layout.weight_shards * layer.weight_share;
-    to = std::min(layer.elements, from + layer.weight_share);
-  }
-  const std::int64_t begin = std::max(from, p.offset), end = std::min(to, p.offset + p.elements);
-  if (begin < end) {
-    const std::vector<float> held(own.begin() + (begin - p.offset), own.begin() + (end - p.offset));
+  const std::vector<float> own =
+      part_of_tensor(whole, tensor_part(p, plan_.peers.part_of(p, device.peer())));
+  const StatePart& part = layer.part_of(p);
+  // Calls f(index in what is held of a kind of state, numbers) with what this device has of it.
+  const auto held = [&](const DividedState& of, auto&& f) {
+    const PartRange range = held_range(part, of, device.peer());
+    const std::int64_t begin = std::max(range.first, p.offset),
+                       end = std::min(range.first + range.count, p.offset + p.elements);
+    if (begin < end)
+      f(of.at + begin - range.first,
+        std::span(own).subspan(static_cast<std::size_t>(begin - p.offset),
+                               static_cast<std::size_t>(end - begin)));
+  };
+  held(part.weights, [&](std::int64_t index, std::span<const float> numbers) {
     for (Allocation& set : stage.weights)
-      store(held, set.data + static_cast<std::size_t>(layer.weights_at + begin - from) * each,
-            type);
-  }
-  const std::int64_t shards = layout.optimizer_shards;
-  const std::int64_t first =
-      shards > 1 ? plan_.peers.data_rank(device.peer()) % shards * layer.optimizer_share : 0;
-  const std::int64_t last =
-      shards > 1 ? std::min(layer.elements, first + layer.optimizer_share) : layer.elements;
-  const std::int64_t a = std::max(first, p.offset), b = std::min(last, p.offset + p.elements);
+      store(numbers, set.data + static_cast<std::size_t>(index) * each, type);
+  });
   const auto copy_to = [&](float* slot) {
-    if (a < b)
-      std::memcpy(slot + layer.optimizer_at + a - first, own.data() + (a - p.offset),
-                  static_cast<std::size_t>(b - a) * sizeof(float));
+    held(part.optimizer, [&](std::int64_t index, std::span<const float> numbers) {
+      std::copy(numbers.begin(), numbers.end(), slot + index);
+    });
   };
   for (std::size_t set = 0; set < stage.optimizer.size(); ++set) {
     if (weight_update_ == WeightUpdate::Master)
@@ -202,34 +211,38 @@ void CpuExecution::set_parameter(DeviceState& device, std::size_t at, std::size_
 
 std::vector<float> CpuExecution::whole_parameter(std::size_t at, const PlacedLayer& layer,
                                                  const PlacedParameter& p) const {
-  const Layout& layout = plan_.workload.layout;
-  const DType type = layout.precision.parameter;
+  const DType type = plan_.workload.layout.precision.parameter;
   const bool master = weight_update_ == WeightUpdate::Master;
-  // The rank that updates a part has its newest value; other ranks may still have to gather it.
-  const std::int64_t shards = layout.optimizer_shards, share = layer.optimizer_share;
-  const bool only_own = master || layout.weight_shards > 1;
-  const std::int64_t at_stage = master ? layer.optimizer_at : layer.weights_at;
+  // The rank that updates a share has its newest values; other ranks may still have to gather them.
+  const StatePart& state_part = layer.part_of(p);
+  const std::int64_t shards = state_part.optimizer.shards, share = state_part.optimizer.share;
+  const DividedState& read = master ? state_part.optimizer : state_part.weights;
   std::int64_t elements = 1;
   for (std::int64_t d : p.whole_shape) elements *= d;
   std::vector<float> whole(static_cast<std::size_t>(elements));
-  for (std::int64_t part = 0; part < p.parts; ++part) {
-    int first = 0;  // peer that has it
-    while (plan_.peers.part_of(p, first) != part) ++first;
-    const TensorPart held(p.whole_shape, p.local_shape, p.divided, part);
+  for (std::int64_t part = 0; part < p.parts * p.expert_parts; ++part) {
+    std::vector<const StageState*> by_rank;
+    for (std::int64_t rank = 0; rank < shards; ++rank) {
+      int peer = 0;
+      while (plan_.peers.part_of(p, peer) != part ||
+             plan_.peers.shard_rank(p.routed, shards, peer) != rank)
+        ++peer;
+      by_rank.push_back(&state(plan_.places[at].device, peer).stage(at));
+    }
+    const TensorPart held = tensor_part(p, part);
     for (std::int64_t e = 0; e < p.elements; ++e) {
       const std::int64_t in_whole = held.index(e);
       if (in_whole < 0) continue;
-      const std::int64_t flat = p.offset + e;
-      const std::int64_t rank = shards > 1 ? flat / share : 0;
-      const StageState& stage =
-          state(plan_.places[at].device, static_cast<int>(rank) * plan_.peers.tp + first).stage(at);
-      const std::int64_t index = at_stage + flat - (only_own && shards > 1 ? rank * share : 0);
-      const std::byte* base = master ? stage.optimizer[0].data : stage.weights[0].data;
-      const float value = master || type == DType::F32 ? reinterpret_cast<const float*>(base)[index]
-                          : type == DType::BF16
-                              ? from_bf16(reinterpret_cast<const std::uint16_t*>(base)[index])
-                              : from_f16(reinterpret_cast<const std::uint16_t*>(base)[index]);
-      whole[static_cast<std::size_t>(in_whole)] = value;
+      const std::int64_t in_part = p.offset + e - state_part.first, rank = in_part / share;
+      const StageState& stage = *by_rank[static_cast<std::size_t>(rank)];
+      const std::int64_t index = read.at + in_part - (read.shards > 1 ? rank * share : 0);
+      // Waves with weights of their own train one model, which is their mean.
+      const std::vector<Allocation>& sets = master ? stage.optimizer : stage.weights;
+      double sum = 0;
+      for (const Allocation& set : sets)
+        sum += static_cast<double>(number_at(set.data, master ? DType::F32 : type, index));
+      whole[static_cast<std::size_t>(in_whole)] =
+          static_cast<float>(sum / static_cast<double>(sets.size()));
     }
   }
   return whole;
@@ -294,6 +307,9 @@ void CpuExecution::end_repetition(int) {
     if (scales_ != nullptr) scales_->see_all(*processes());
   }
   updates_ += plan_.asynchronous ? plan_.program.steps : 1;
+  for (std::unique_ptr<DeviceState>& device : devices_)
+    for (std::size_t at = 0; device != nullptr && at < plan_.places.size(); ++at)
+      for (auto& [norm, statistics] : device->stage(at).statistics) statistics.end_repetition();
   // A device that updates counts from 0 itself; where its host updates, this is done here.
   for (std::unique_ptr<DeviceState>& device : devices_)
     for (std::size_t at = 0; updates_on_host() && device && at < plan_.places.size(); ++at)

@@ -17,10 +17,12 @@
 #include "backends/cpu/execution/execution.h"
 #include "backends/cpu/execution/operand_scales.h"
 #include "core/methods/precision/update_rule.h"
+#include "core/methods/schedules/wave_average.h"
 #include "core/training/data_source.h"
 #include "core/training/delayed_update.h"
 #include "core/training/narrow_format.h"
 #include "core/training/optimizer_step.h"
+#include "core/training/trained_tensor.h"
 #include "core/training/training.h"
 
 namespace trainyard {
@@ -84,6 +86,8 @@ class CpuExecution final : public Execution {
   /// one.
   std::vector<float> whole_parameter(std::size_t place, const PlacedLayer&,
                                      const PlacedParameter&) const;
+  /// What batch norms remember of the microbatches that they have been trained on, for evaluate().
+  std::vector<TrainedTensor> whole_statistics() const;
   /// Writes this device's part of a whole tensor into its weights and master copy.
   void set_parameter(DeviceState&, std::size_t place, std::size_t layer, const PlacedParameter&,
                      const std::vector<float>& whole);
@@ -121,11 +125,13 @@ class CpuExecution final : public Execution {
   const OpRun& op_of(const At&) const;
   const Node& node_of(const At&) const;
   const std::byte* weights_read(const At&, const StageState&) const;
-  // A parameter as its layer sees it, and the first element and the layer of what it is stored in.
+  // A parameter as its layer sees it, where its first element is in the part of a layer's state
+  // that it is stored in, and where it is while that is together in full.
   struct Owned {
     TensorView view;
     std::int64_t offset;
-    const PlacedLayer& layer;
+    const StatePart& part;
+    std::int64_t weights_full_at, gradients_full_at;
   };
   Owned owned(const At&, std::size_t layer, TensorId) const;
   TensorView parameter(const At&, std::size_t layer, const LayerFlight&, TensorId, Pass,
@@ -140,6 +146,11 @@ class CpuExecution final : public Execution {
   void deliver_side(const At&, std::size_t layer, Flight&);
   void deliver_side_gradient(const At&, std::size_t layer, Flight&);
 
+  // Defined in cpu_statistics.cpp.
+  void hold_statistics(StageState&, const StagePlacement&) const;
+  bool is_seen_by_statistics(const At&, const Node&, Pass) const;
+  void run_batch_norm(const At&, std::size_t layer, NodeId, const KernelCall&) const;
+
   // Defined in cpu_narrow.cpp.
   void find_narrow();
   bool is_narrow(const LayerLayout&, const Node&) const;
@@ -151,12 +162,6 @@ class CpuExecution final : public Execution {
     return static_cast<int>(send.value) * peers() + peer;
   }
   TravelPtr reduce_tensor(const At&, std::span<const int> members);
-  TravelPtr reduce_gradients(const At&, std::span<const int> members);
-  TravelPtr gather_weights(const At&, std::span<const int> members);
-  TravelPtr gather_layer(const Company&, std::size_t place, std::size_t layer,
-                         std::int32_t microbatch, std::span<const int> members,
-                         std::vector<const std::byte*> weights);
-  void gather_all();
   TravelPtr reduce_copies(InstructionId, int peer);
   TravelPtr exchange_loss(const At&, std::span<const int> members);
 
@@ -172,10 +177,33 @@ class CpuExecution final : public Execution {
                     std::span<TensorView> gradients, std::span<std::uint8_t> adds) const;
   void end_round(const At&, LayerFlight&, Pass, const Scratch&);
 
+  // Defined in cpu_divided_state.cpp.
+  // Elements of a part of a layer's state that a layer gathers and scatters together.
+  struct Stretch {
+    const StatePart& part;
+    std::int64_t first, elements;                     // in the part
+    std::int64_t weights_full_at, gradients_full_at;  // in the layer that gathers and scatters
+    bool own;                                         // the part is that layer's
+  };
+  std::vector<Stretch> stretches(std::size_t place, std::size_t layer, bool routed) const;
+  static std::vector<PartRange> shares_of(const Stretch&, std::size_t ranks);
+  static TravelPtr each_in_turn(std::vector<Stretch>, std::size_t next,
+                                std::function<TravelPtr(const Stretch&)>);
+  TravelPtr reduce_gradients(const At&, std::span<const int> members);
+  TravelPtr reduce_stretch(const At&, const Stretch&, std::span<const int> members);
+  TravelPtr gather_weights(const At&, std::span<const int> members);
+  TravelPtr gather_stretch(const Company&, std::size_t place, std::size_t layer, const Stretch&,
+                           std::int32_t microbatch, std::span<const int> members,
+                           std::vector<const std::byte*> weights);
+  void gather_all();
+
   // Defined in cpu_experts.cpp.
+  void count_dropped(const At&, const Routing&) const;
   TravelPtr exchange_copies(const At&, std::span<const int> members);
   TravelPtr move_copies(const At&, const Company&, std::span<const int> members, bool leaves);
   void receive_copies(const At&);
+  TravelPtr meet_over_copies(const At&, std::span<const int> members);
+  TravelPtr gather_held(const At&, std::span<const int> members);
   TravelPtr gather_routing(const At&, TensorId copies, std::span<const int> members);
 
   // Defined in cpu_processes.cpp.
@@ -224,14 +252,12 @@ class CpuExecution final : public Execution {
   void each_part_of(DeviceState&, std::size_t place, std::size_t set, std::size_t layer, F&&);
   void prepare_together();
   void apply(ParameterPart&, const StepFacts&, std::size_t norm) const;
-  // Returns the elements of a layer that a device updates.
-  PartRange updated_range(const PlacedLayer&, int peer) const;
+  // The elements of a layer that a device holds of a part's weights, gradients or optimizer state;
+  // it updates those of which it has the optimizer state.
+  PartRange held_range(const StatePart&, const DividedState&, int peer) const;
+  // Where the gradients that updates take lie.
+  const DividedState& gradients_to_update(const StatePart&) const;
   int bytes_of_slot() const { return is_pure_bf16(weight_update_) ? 2 : 4; }
-  // Where a layer begins among the gradients that updates take, and how they are divided.
-  struct GradientPlace {
-    std::int64_t at, share, shards;
-  };
-  GradientPlace gradient_place(const PlacedLayer&) const;
 
   // Defined in cpu_host.cpp.
   bool updates_on_host() const { return plan_.workload.layout.host_optimizer; }
@@ -256,7 +282,7 @@ class CpuExecution final : public Execution {
   std::unique_ptr<OptimizerRule> rule_;
   WeightUpdate weight_update_ = WeightUpdate::Direct;
   std::vector<std::int64_t> updates_of_;  // by place: number in one pass through the program
-  std::int64_t average_every_ = 0;        // cycles between averages of the waves' own weights
+  WaveAverage average_;                   // of waves with weights of their own
   std::vector<UpdateRule> rules_;         // by place; empty for synchronous programs
   LossScaler scaler_;
   const NarrowScaling* narrow_ = nullptr;  // of products in 8 or 4 bits
@@ -264,6 +290,7 @@ class CpuExecution final : public Execution {
   std::vector<std::size_t> first_scale_;  // by layer of the model
   bool scales_loss_ = false, together_ = false, has_partial_ = false;
   std::vector<std::vector<TiedTensor>> tied_;  // tensors that stages share: the owner first
+  double capacity_ = 0;                        // of experts: Routing::capacity
   std::int64_t updates_ = 0;                   // done so far
   std::int64_t first_update_ = 0;              // first update of this session
   std::vector<double> part_losses_;            // by microbatch in data order, then context rank

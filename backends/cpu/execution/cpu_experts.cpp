@@ -20,6 +20,7 @@ void route(std::size_t rank, std::size_t experts,
   std::vector<std::vector<Routing::Origin>> of_expert(each);
   for (std::size_t from = 0; from < chosen.size(); ++from)
     for (std::size_t copy = 0; copy < chosen[from].size(); ++copy) {
+      if (chosen[from][copy] < 0) continue;
       const auto expert = static_cast<std::size_t>(chosen[from][copy]);
       if (expert / each == rank)
         of_expert[expert % each].push_back(
@@ -27,6 +28,7 @@ void route(std::size_t rank, std::size_t experts,
     }
   to.held.clear();
   to.origins.clear();
+  to.gathered.clear();
   for (std::size_t e = 0; e < each; ++e) {
     to.origins.insert(to.origins.end(), of_expert[e].begin(), of_expert[e].end());
     to.held.insert(to.held.end(), of_expert[e].size(), static_cast<std::int32_t>(e));
@@ -37,7 +39,8 @@ void route(std::size_t rank, std::size_t experts,
 std::vector<std::size_t> copies_at(std::size_t rank, std::size_t each, const Routing& routing) {
   std::vector<std::size_t> copies;
   for (std::size_t c = 0; c < routing.chosen.size(); ++c)
-    if (static_cast<std::size_t>(routing.chosen[c]) / each == rank) copies.push_back(c);
+    if (routing.chosen[c] >= 0 && static_cast<std::size_t>(routing.chosen[c]) / each == rank)
+      copies.push_back(c);
   std::stable_sort(copies.begin(), copies.end(), [&](std::size_t a, std::size_t b) {
     return routing.chosen[a] < routing.chosen[b];
   });
@@ -53,6 +56,13 @@ std::vector<std::size_t> rows_of(std::size_t rank, const Routing& routing) {
 }
 
 }  // namespace
+
+// A forward that is computed again has been counted before.
+void CpuExecution::count_dropped(const At& a, const Routing& routing) const {
+  if (a.task.list != BodyList::Forward) return;
+  a.device.copies += static_cast<std::int64_t>(routing.chosen.size());
+  a.device.dropped += std::count(routing.chosen.begin(), routing.chosen.end(), -1);
+}
 
 TravelPtr CpuExecution::exchange_copies(const At& a, std::span<const int> members) {
   const std::size_t l = plan_.layer_of(a.task.layer), ranks = members.size();
@@ -114,8 +124,8 @@ TravelPtr CpuExecution::move_copies(const At& a, const Company& company,
     from[r] = static_cast<const std::byte*>(view.data);
     row = static_cast<std::size_t>(layout.local[op.from.tensor.value].bytes().value) /
           own[r]->routing.chosen.size();
-    own[r]->received.resize(row *
-                            (leaves ? own[r]->routing.held.size() : own[r]->routing.chosen.size()));
+    own[r]->received.resize(
+        row * (leaves ? own[r]->routing.origins.size() : own[r]->routing.chosen.size()));
   }
   // These return the rows that a rank gives to another, and those that it takes from it.
   const auto given = [=](std::size_t r, std::size_t to) {
@@ -157,16 +167,107 @@ TravelPtr CpuExecution::move_copies(const At& a, const Company& company,
       });
 }
 
+// Tensor ranks that each have a part of every expert meet around its products: their parts of a sum
+// are added up, or each has tokens of its own, gathers those of the others and scatters the sums.
+TravelPtr CpuExecution::meet_over_copies(const At& a, std::span<const int> members) {
+  const std::size_t l = plan_.layer_of(a.task.layer), ranks = members.size();
+  const OpRun& op = op_of(a);
+  const Company company = company_of(a, members);
+  const bool scatters = a.task.collective == CollectiveKind::ReduceScatter,
+             gathers = a.task.collective == CollectiveKind::AllGather;
+  std::vector<const std::byte*> from(ranks, nullptr);
+  std::vector<std::byte*> to(ranks, nullptr);
+  std::vector<LayerFlight*> own(ranks, nullptr);
+  TensorView one;
+  for (std::size_t r = 0; r < ranks; ++r) {
+    if (!company.here(r)) continue;
+    DeviceState& device = state(a.device.device(), members[r]);
+    Flight& f = device.flight(a.place, a.microbatch);
+    own[r] = &f.layers[l];
+    one = device.view(a.place, l, f, op.from);
+    const TensorView into = device.view(a.place, l, f, op.to);
+    if (!one.there() || !into.there()) refuse("copies of tokens are exchanged, and are not there");
+    from[r] = static_cast<const std::byte*>(one.data);
+    to[r] = static_cast<std::byte*>(into.data);
+  }
+  const LayerFlight& any = **std::find_if(
+      own.begin(), own.end(), [](const LayerFlight* layer) { return layer != nullptr; });
+  const std::int64_t width = one.size[static_cast<std::size_t>(one.rank - 1)];
+  if (!gathers && !scatters)
+    return all_reduce(company, from, to, one.type,
+                      static_cast<std::int64_t>(any.routing.held.size()) * width, op.adds);
+  std::vector<PartRange> parts;
+  std::int64_t rows = 0;
+  for (const std::int32_t count : any.routing.gathered) {
+    parts.push_back({rows * width, count * width});
+    rows += count;
+  }
+  if (scatters && op.adds) return reduce_scatter(company, from, to, parts, one.type, true);
+  // What comes has another size than what is planned: each rank gives it a place when it has come.
+  const auto each = static_cast<std::size_t>(bytes_of(one.type));
+  for (std::size_t r = 0; r < ranks; ++r)
+    if (own[r] != nullptr) {
+      const std::int64_t elements = gathers ? rows * width : parts[r].count;
+      own[r]->received.resize(static_cast<std::size_t>(elements) * each);
+      to[r] = own[r]->received.data();
+    }
+  return gathers ? all_gather(company, from, to, parts, one.type)
+                 : reduce_scatter(company, from, to, parts, one.type, false);
+}
+
+// Ranks tell each other how many copies each has, and of which experts they are.
+TravelPtr CpuExecution::gather_held(const At& a, std::span<const int> members) {
+  const std::size_t l = plan_.layer_of(a.task.layer), ranks = members.size();
+  const Company company = company_of(a, members);
+  std::vector<Routing*> own(ranks, nullptr);
+  const auto counts = std::make_shared<std::vector<std::int32_t>>(ranks, 0);
+  std::vector<const std::byte*> from(ranks, nullptr);
+  for (std::size_t r = 0; r < ranks; ++r) {
+    if (!company.here(r)) continue;
+    own[r] = &state(a.device.device(), members[r]).flight(a.place, a.microbatch).layers[l].routing;
+    (*counts)[r] = static_cast<std::int32_t>(own[r]->held.size());
+    from[r] = reinterpret_cast<const std::byte*>(&(*counts)[r]);
+  }
+  return spread(company, from, std::vector<std::size_t>(ranks, sizeof(std::int32_t)),
+                [company, own, counts, ranks](std::span<const std::byte* const> all) {
+                  std::vector<std::int32_t> found(ranks);
+                  std::vector<std::size_t> sizes(ranks);
+                  for (std::size_t r = 0; r < ranks; ++r) {
+                    std::memcpy(&found[r], all[r], sizeof found[r]);
+                    sizes[r] = static_cast<std::size_t>(found[r]) * sizeof(std::int32_t);
+                  }
+                  std::vector<const std::byte*> held(ranks, nullptr);
+                  for (std::size_t r = 0; r < ranks; ++r)
+                    if (own[r] != nullptr)
+                      held[r] = reinterpret_cast<const std::byte*>(own[r]->held.data());
+                  return spread(company, held, sizes,
+                                [own, found](std::span<const std::byte* const> lists) -> TravelPtr {
+                                  std::vector<std::int32_t> together;
+                                  for (std::size_t r = 0; r < found.size(); ++r) {
+                                    const auto* const first =
+                                        reinterpret_cast<const std::int32_t*>(lists[r]);
+                                    together.insert(together.end(), first, first + found[r]);
+                                  }
+                                  for (Routing* routing : own)
+                                    if (routing != nullptr)
+                                      routing->held = together, routing->gathered = found;
+                                  return nullptr;
+                                });
+                });
+}
+
 void CpuExecution::receive_copies(const At& a) {
   const Operand& to = op_of(a).to;
   LayerFlight& layer = a.device.flight(a.place, a.microbatch).layers[plan_.layer_of(a.task.layer)];
+  if (layer.received.empty() && a.task.group != Group::Expert) return;
   const auto index = static_cast<std::size_t>(to.index);
   Allocation& held =
       to.where == Operand::Where::Saved ? layer.saved[index] : layer.transients[index];
   a.device.make_room(held, Bytes{static_cast<std::int64_t>(layer.received.size())});
   std::copy(layer.received.begin(), layer.received.end(), held.data);
   layer.received.clear();
-  a.device.load = std::max(a.device.load, static_cast<double>(layer.routing.held.size()) /
+  if (a.task.group != Group::Expert) return;
+  a.device.load = std::max(a.device.load, static_cast<double>(layer.routing.origins.size()) /
                                               static_cast<double>(layer.routing.chosen.size()));
 }
 

@@ -59,27 +59,33 @@ void CpuExecution::copy_gradients(const At& a) {
   const PlacedLayer& layer = plan_.places[a.place].layers[plan_.layer_of(a.task.layer)];
   const Layout& layout = plan_.workload.layout;
   const auto each = static_cast<std::size_t>(bytes_of(layout.precision.gradient));
-  const PartRange updated = updated_range(layer, a.peer);
   StageState& stage = a.device.stage(a.place);
-  std::byte* const own = element_at(stage.gradients[0].data, layer.gradients_at, each);
-  if (updated.count > 0)
-    std::memcpy(element_at(stage.host_gradients[0].data, layer.optimizer_at, each),
-                element_at(own, layout.gradient_shards > 1 ? 0 : updated.first, each),
-                static_cast<std::size_t>(updated.count) * each);
-  std::memset(own, 0, static_cast<std::size_t>(layer.gradient_share) * each);
+  for (const StatePart& part : layer.parts) {
+    const PartRange updated = held_range(part, part.optimizer, a.peer);
+    if (part.elements == 0) continue;
+    std::byte* const own = element_at(stage.gradients[0].data, part.gradients.at, each);
+    if (updated.count > 0)
+      std::memcpy(element_at(stage.host_gradients[0].data, part.optimizer.at, each),
+                  element_at(own, part.gradients.shards > 1 ? 0 : updated.first - part.first, each),
+                  static_cast<std::size_t>(updated.count) * each);
+    std::memset(own, 0, static_cast<std::size_t>(part.gradients.share) * each);
+  }
 }
 
 void CpuExecution::copy_weights(DeviceState& device, std::size_t at, std::size_t l, bool up) {
   const PlacedLayer& layer = plan_.places[at].layers[l];
   const Layout& layout = plan_.workload.layout;
   const auto each = static_cast<std::size_t>(bytes_of(layout.precision.parameter));
-  const PartRange updated = updated_range(layer, device.peer());
-  if (updated.count <= 0) return;
   StageState& stage = device.stage(at);
-  const std::int64_t first = layout.weight_shards > 1 ? 0 : updated.first;
-  std::byte* const here = element_at(stage.weights[0].data, layer.weights_at + first, each);
-  std::byte* const there = element_at(stage.host_weights[0].data, layer.optimizer_at, each);
-  std::memcpy(up ? here : there, up ? there : here, static_cast<std::size_t>(updated.count) * each);
+  for (const StatePart& part : layer.parts) {
+    const PartRange updated = held_range(part, part.optimizer, device.peer());
+    if (updated.count <= 0) continue;
+    const std::int64_t first = part.weights.shards > 1 ? 0 : updated.first - part.first;
+    std::byte* const here = element_at(stage.weights[0].data, part.weights.at + first, each);
+    std::byte* const there = element_at(stage.host_weights[0].data, part.optimizer.at, each);
+    std::memcpy(up ? here : there, up ? there : here,
+                static_cast<std::size_t>(updated.count) * each);
+  }
 }
 
 void CpuExecution::update_on_host(const At& a) {

@@ -77,7 +77,9 @@ void CpuExecution::end(InstructionId id, int peer) {
     take_all(a, true);
     if (a.task.kind == TaskKind::HostCopy && host_cargo(a.task) == HostCargo::ActivationsUp)
       a.device.leave_host(a.place, a.microbatch);
-    if (a.task.group == Group::Expert && a.task.kind == TaskKind::Collective) receive_copies(a);
+    if (a.task.kind == TaskKind::Collective && plan_.peers.ep > 1 &&
+        (a.task.group == Group::Expert || (a.task.group == Group::Tensor && a.task.tensor.valid())))
+      receive_copies(a);
     if (a.task.list == BodyList::Forward || a.task.list == BodyList::Backward) {
       const OpRun& op = op_of(a);
       const std::size_t layer = plan_.layer_of(a.task.layer);
@@ -130,7 +132,6 @@ void CpuExecution::compute(const At& a, Scratch& scratch) {
   const bool forward = a.task.list == BodyList::Forward;
   if (forward) {
     f.version = a.instruction.weights;
-    if (op.first && l == 0) average_waves(a);
     read_data(a, layout, l, f);
   }
   for (const KernelRun& one : op.runs) run(a, l, f, one, scratch);
@@ -209,6 +210,7 @@ void CpuExecution::with_call(const At& a, std::size_t l, Flight& f, const Kernel
                   .tensor_rank = rank,
                   .sequence = sequence_part(a.peer),
                   .routing = &layer.routing};
+  layer.routing.capacity = capacity_;
   // The loss is not in the ledger: it takes four bytes, in full precision whatever the format of
   // activations. Backward begins with its scale.
   float loss = scales_loss_ ? static_cast<float>(scaler_.scale()) : 1.0f;
@@ -253,8 +255,12 @@ void CpuExecution::run(const At& a, std::size_t l, Flight& f, const KernelRun& r
     const PlacedLayer& placed = plan_.places[a.place].layers[l];
     if (is_narrow(plan_.layouts[static_cast<std::size_t>(placed.layout)], call.node))
       run_narrow(a, l, f, run, call);
+    else if (is_seen_by_statistics(a, call.node, run.pass))
+      run_batch_norm(a, l, run.node, call);
     else
       run_kernel(call, run.pass);
+    if (call.node.op == &router() && run.pass == Pass::Forward)
+      count_dropped(a, f.layers[l].routing);
     if (run.pass == Pass::Forward && loss != nullptr && a.task.list == BodyList::Forward)
       end_loss(a, *loss);
     if (attends_round(call.node)) end_round(a, f.layers[l], run.pass, scratch);
@@ -319,29 +325,34 @@ CpuExecution::Owned CpuExecution::owned(const At& a, std::size_t l, TensorId ten
       layer.parameters[static_cast<std::size_t>(layer.of_tensor[tensor.value])];
   TensorView view = plan_.layouts[static_cast<std::size_t>(layer.layout)].local[tensor.value];
   view.transposed = own.owner >= 0 && own.transposed;
-  if (own.owner < 0) return {view, own.offset, layer};
-  const PlacedLayer& owner = place.layers[static_cast<std::size_t>(own.owner_layer)];
-  return {view, owner.parameters[static_cast<std::size_t>(own.owner)].offset, owner};
+  const PlacedLayer& owner =
+      own.owner < 0 ? layer : place.layers[static_cast<std::size_t>(own.owner_layer)];
+  const PlacedParameter& stored =
+      own.owner < 0 ? own : owner.parameters[static_cast<std::size_t>(own.owner)];
+  const StatePart& part = owner.part_of(stored);
+  const std::int64_t offset = stored.offset - part.first;
+  if (own.owner >= 0) return {view, offset, part, own.weights_full_at, own.gradients_full_at};
+  return {view, offset, part, part.weights.full_at + offset, part.gradients.full_at + offset};
 }
 
 TensorView CpuExecution::parameter(const At& a, std::size_t l, const LayerFlight& flight,
                                    TensorId tensor, Pass pass, Scratch& scratch) const {
   const StageState& stage = a.device.stage(a.place);
-  auto [view, offset, owner] = owned(a, l, tensor);
+  auto [view, offset, part, weights_full_at, gradients_full_at] = owned(a, l, tensor);
   const std::size_t each = static_cast<std::size_t>(bytes_of(view.type));
-  if (stage.gathered) {
-    view.data = stage.gathered.data + static_cast<std::size_t>(owner.gathered_at + offset) * each;
+  if (stage.gathered && part.weights.shards > 1) {
+    view.data = stage.gathered.data + static_cast<std::size_t>(part.gathered_at + offset) * each;
     return view;
   }
-  if (plan_.workload.layout.weight_shards > 1) {
+  if (part.weights.shards > 1) {
     // A separate weight-gradient pass does not need the weights.
     if (!flight.gathered && pass == Pass::BackwardWeight) return view;
     if (!flight.gathered) refuse("the weights of a layer are read, and they are not gathered");
-    view.data = flight.gathered.data + static_cast<std::size_t>(offset) * each;
+    view.data = flight.gathered.data + static_cast<std::size_t>(weights_full_at) * each;
     return view;
   }
   if (const float* weights = derived_read(a, stage)) {
-    weights += owner.optimizer_at + offset;
+    weights += part.optimizer.at + offset;
     view.data = const_cast<float*>(weights);
     if (view.type == DType::F32) return view;
     view.data = scratch.take(static_cast<std::size_t>(view.bytes().value));
@@ -350,7 +361,7 @@ TensorView CpuExecution::parameter(const At& a, std::size_t l, const LayerFlight
   }
   const std::byte* base = weights_read(a, stage);
   view.data =
-      const_cast<std::byte*>(base) + static_cast<std::size_t>(owner.weights_at + offset) * each;
+      const_cast<std::byte*>(base) + static_cast<std::size_t>(part.weights.at + offset) * each;
   return view;
 }
 
@@ -374,17 +385,17 @@ const std::byte* CpuExecution::weights_read(const At& a, const StageState& stage
 TensorView CpuExecution::parameter_gradient(const At& a, std::size_t l, const LayerFlight& flight,
                                             TensorId tensor) const {
   const StageState& stage = a.device.stage(a.place);
-  auto [view, offset, owner] = owned(a, l, tensor);
+  auto [view, offset, part, weights_full_at, gradients_full_at] = owned(a, l, tensor);
   view.type = plan_.workload.layout.precision.gradient;
   const std::size_t each = static_cast<std::size_t>(bytes_of(view.type));
-  if (flight.unreduced) {
-    view.data = flight.unreduced.data + static_cast<std::size_t>(offset) * each;
+  if (flight.unreduced && part.gradients.shards > 1) {
+    view.data = flight.unreduced.data + static_cast<std::size_t>(gradients_full_at) * each;
     return view;
   }
   const std::size_t set =
       std::min(static_cast<std::size_t>(a.instruction.wave), stage.gradients.size() - 1);
   view.data =
-      stage.gradients[set].data + static_cast<std::size_t>(owner.gradients_at + offset) * each;
+      stage.gradients[set].data + static_cast<std::size_t>(part.gradients.at + offset) * each;
   return view;
 }
 

@@ -81,8 +81,10 @@ void CpuExecution::find_groups() {
         if (members.front() == peer) share(s, task.group, members, {{p.streams[s].device}});
       }
     }
+  std::vector<Group> between = {Group::Tensor, state_group()};  // repetitions
+  if (plan_.workload.layout.expert_weight_shards > 1) between.push_back(Group::ExpertData);
   for (std::uint32_t d = 0; d < static_cast<std::uint32_t>(p.devices); ++d)
-    for (Group group : {Group::Tensor, state_group()})
+    for (Group group : between)
       for (int peer = 0; peer < peers(); ++peer)
         if (plan_.members(group, peer).front() == peer)
           share(p.streams.size() + d, group, plan_.members(group, peer), {{DeviceId{d}}});
@@ -117,14 +119,16 @@ void CpuExecution::fetch_state() {
           if (plan_.places[place].device.value == device.value) hold_state(*held, place);
       }
       StageState& stage = held->stage(at);
+      const auto fetch = [&](std::span<std::byte> bytes) {
+        const TransferPtr transfer = rank == 0 ? processes()->receive(owner, number, bytes)
+                                               : processes()->send(0, number, bytes);
+        processes()->wait(*transfer);
+      };
       for (std::vector<Allocation>* sets : {&stage.weights, &stage.optimizer})
-        for (Allocation& set : *sets) {
-          if (!set) continue;
-          const std::span bytes(set.data, static_cast<std::size_t>(set.bytes.value));
-          const TransferPtr transfer = rank == 0 ? processes()->receive(owner, number, bytes)
-                                                 : processes()->send(0, number, bytes);
-          processes()->wait(*transfer);
-        }
+        for (Allocation& set : *sets)
+          if (set) fetch({set.data, static_cast<std::size_t>(set.bytes.value)});
+      for (auto& [norm, statistics] : stage.statistics)
+        fetch(std::as_writable_bytes(std::span(statistics.values())));
     }
 }
 

@@ -74,14 +74,16 @@ void CpuExecution::each_gradient_part(const TiedTensor& t, int peer, F&& f) {
   const StagePlacement& place = plan_.places[t.place];
   const PlacedLayer& layer = place.layers[t.layer];
   const PlacedParameter& p = layer.parameters[t.parameter];
-  const GradientPlace held = gradient_place(layer);
-  std::int64_t rank = 0;
+  const StatePart& part = layer.part_of(p);
+  const DividedState& held = gradients_to_update(part);
   for (int member : plan_.members(state_group(), peer)) {
-    const std::int64_t first = rank++ * layer.optimizer_share, begin = std::max(p.offset, first),
-                       end = std::min(p.offset + p.elements, first + layer.optimizer_share);
+    const PartRange own = held_range(part, part.optimizer, member);
+    const std::int64_t begin = std::max(p.offset, own.first),
+                       end = std::min(p.offset + p.elements, own.first + own.count);
     if (begin < end && here(place.device, member))
-      f(state(place.device, member).stage(t.place), held.at + begin - (held.shards > 1 ? first : 0),
-        begin - p.offset, end - begin);
+      f(state(place.device, member).stage(t.place),
+        held.at + begin - (held.shards > 1 ? own.first : part.first), begin - p.offset,
+        end - begin);
   }
 }
 

@@ -74,23 +74,20 @@ void CpuExecution::sum_partial_gradients() {
     const StagePlacement& place = plan_.places[at];
     for (int data = 0; data < plan_.peers.dp; ++data)
       for (const PlacedLayer& layer : place.layers) {
-        const GradientPlace held = gradient_place(layer);
         for (const PlacedParameter& p : layer.parameters) {
           if (!p.partial || p.owner >= 0) continue;
-          std::int64_t begin = p.offset, end = p.offset + p.elements, shift = 0;
-          if (held.shards > 1) {
-            const std::int64_t from = data % held.shards * held.share;
-            begin = std::max(begin, from);
-            end = std::min(end, from + held.share);
-            shift = from;
-          }
+          const StatePart& part = layer.part_of(p);
+          const DividedState& held = gradients_to_update(part);
+          const PartRange own = held_range(part, held, data * plan_.peers.tp);
+          const std::int64_t begin = std::max(p.offset, own.first),
+                             end = std::min(p.offset + p.elements, own.first + own.count);
           if (begin >= end) continue;
-          for (std::int64_t own = 0; own < p.parts; ++own) {
+          for (std::int64_t one = 0; one < p.parts; ++one) {
             std::vector<int> members;
             for (int t = 0; t < plan_.peers.tp; ++t)
-              if (part_of_rank(p.parts, t, plan_.peers.tp) == own)
+              if (part_of_rank(p.parts, t, plan_.peers.tp) == one)
                 members.push_back(data * plan_.peers.tp + t);
-            sum_partial_gradient(at, members, held.at + begin - shift, end - begin);
+            sum_partial_gradient(at, members, held.at + begin - own.first, end - begin);
           }
         }
       }
@@ -102,9 +99,11 @@ void CpuExecution::sum_partial_gradients() {
 bool CpuExecution::counts(std::size_t norm, int peer) const {
   const PlacedParameter& p = *parameter_of_[norm];
   const Peers& peers = plan_.peers;
-  const bool first_replica = p.routed
-                                 ? plan_.members(Group::ExpertData, peer).front() == peer
-                                 : peers.data_rank(peer) < plan_.workload.layout.optimizer_shards;
+  const Layout& layout = plan_.workload.layout;
+  const bool first_replica = p.routed ? layout.expert_optimizer_shards > 1 ||
+                                            plan_.members(Group::ExpertData, peer).front() == peer
+                                      : peers.data_rank(peer) < layout.optimizer_shards;
+  if (p.routed && peers.whole_experts) return first_replica;
   return first_replica &&
          (peers.tensor_rank(peer) == 0 || peers.part_of(p, peer) != peers.part_of(p, peer - 1));
 }
@@ -175,19 +174,15 @@ void CpuExecution::prepare_updates() {
       }
 }
 
-PartRange CpuExecution::updated_range(const PlacedLayer& layer, int peer) const {
-  const std::int64_t shards = plan_.workload.layout.optimizer_shards;
-  if (shards == 1) return {0, layer.elements};
-  const std::int64_t first =
-      std::min(layer.elements, plan_.peers.data_rank(peer) % shards * layer.optimizer_share);
-  return {first, std::min(layer.optimizer_share, layer.elements - first)};
+PartRange CpuExecution::held_range(const StatePart& part, const DividedState& state,
+                                   int peer) const {
+  const std::int64_t rank = plan_.peers.shard_rank(part.routed, state.shards, peer),
+                     first = std::min(part.elements, rank * state.share);
+  return {part.first + first, std::min(state.share, part.elements - first)};
 }
 
-CpuExecution::GradientPlace CpuExecution::gradient_place(const PlacedLayer& layer) const {
-  const Layout& layout = plan_.workload.layout;
-  if (updates_on_host())
-    return {layer.optimizer_at, layer.optimizer_share, layout.optimizer_shards};
-  return {layer.gradients_at, layer.gradient_share, layout.gradient_shards};
+const DividedState& CpuExecution::gradients_to_update(const StatePart& part) const {
+  return updates_on_host() ? part.optimizer : part.gradients;
 }
 
 void CpuExecution::prepare_together() {
@@ -222,13 +217,14 @@ void CpuExecution::update(const At& a) {
                   static_cast<std::size_t>(stage.gradients[other].bytes.value));
     }
   }
+  std::int64_t& updates = stage.updates[std::min(set, stage.updates.size() - 1)];
   StageState::Older* const older = room_for_older(stage);
   std::byte* const beside = older != nullptr ? keep_older(a, *older) : nullptr;
   if (!skip_ && place.gradients > 0) {
     StepFacts facts = step_facts(stage, set);
     if (plan_.asynchronous) {
       // Rates are scheduled by step, but a stage may update many times within one.
-      facts.t = stage.updates;
+      facts.t = updates;
       const std::int64_t step = a.microbatch * std::int64_t{plan_.program.steps} /
                                 std::max<std::int64_t>(1, updates_of_[a.place]);
       facts.rate = rate_at(training_, updates_ + step);
@@ -242,12 +238,13 @@ void CpuExecution::update(const At& a) {
     });
   }
   if (beside != nullptr) a.device.exchange(stage.weights[0], older->weights);
+  average_waves(a);
   if (place.gradients > 0)
     std::memset(stage.gradients[set].data, 0,
                 static_cast<std::size_t>(stage.gradients[set].bytes.value));
   stage.counts[set] = 0;
   stage.version = a.instruction.weights;
-  ++stage.updates;
+  ++updates;
 }
 
 }  // namespace trainyard

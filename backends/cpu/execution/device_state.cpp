@@ -202,9 +202,18 @@ Bytes DeviceState::needed(std::size_t place, std::int32_t microbatch, const Task
   const auto item = static_cast<std::size_t>(buffer.item);
   const TensorId id = buffer.holds == Holds::Saved ? layout.body->saved[item].tensor
                                                    : layout.body->transients[item].tensor;
-  if (!id.valid() || !layout.seen_at_experts((*layout.graph)[task.node], id)) return buffer.bytes;
-  TensorView view = layout.local[id.value];
-  return std::max(buffer.bytes, at_experts(view, flight(place, microbatch).layers[l]).bytes());
+  if (!id.valid() || !layout.at_experts[id.value]) return buffer.bytes;
+  // Ranks of little capacity plan less than the copies of their own tokens.
+  if (!layout.seen_at_experts((*layout.graph)[task.node], id))
+    return std::max(buffer.bytes, layout.local[id.value].bytes());
+  const LayerFlight& layer = flight(place, microbatch).layers[l];
+  TensorView view = at_experts(layout.local[id.value], layer);
+  const bool whole = buffer.holds == Holds::Transient &&
+                     layout.body->transients[item].form == Transient::Form::Whole;
+  // Each tensor rank has rows of its own where it does not gather them.
+  if (!whole && layout.gathers_copies(id) && !layer.routing.gathered.empty())
+    view.size[0] = layer.routing.gathered[static_cast<std::size_t>(plan_.peers.tensor_rank(peer_))];
+  return std::max(buffer.bytes, view.bytes());
 }
 
 void DeviceState::make_room(Allocation& held, Bytes bytes) {

@@ -4,12 +4,14 @@
 #pragma once
 
 #include <array>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "backends/cpu/execution/run_plan.h"
+#include "backends/cpu/execution/running_statistics.h"
 #include "backends/cpu/kernels/kernel.h"
 #include "backends/cpu/memory/arena.h"
 #include "backends/cpu/memory/host_arena.h"
@@ -87,8 +89,9 @@ struct StageState {
   std::vector<std::int64_t> counts;              // by gradient set: number of microbatches in it
   std::vector<std::unique_ptr<Flight>> flights;  // by microbatch of the program
   std::vector<std::unique_ptr<Flight>> spare;
-  std::int64_t updates = 0;            // number since the start of the run
-  std::vector<std::int64_t> averaged;  // by wave: the cycle in which it last took the mean
+  std::vector<std::int64_t> updates;  // by set of optimizer state: number since the run's start
+  // Of batch norms, by layer of the stage and node. The ledger has them not: 8 bytes a channel.
+  std::map<std::pair<std::size_t, std::uint32_t>, RunningStatistics> statistics;
   /// The gradients that updates take.
   std::vector<Allocation>& to_update() {
     return host_gradients.empty() ? gradients : host_gradients;
@@ -141,6 +144,8 @@ class DeviceState {
 
   Bytes scratch{};  // the most that its kernels took
   double load = 0;  // the most copies of tokens that came to its experts, over an equal share
+  // Copies that its routers have made, and those of them that found no place at their expert.
+  std::int64_t copies = 0, dropped = 0;
 
  private:
   Allocation& slot(std::size_t place, std::int32_t microbatch, const Task&, const Buffer&,

@@ -1,12 +1,13 @@
 // Evaluates a model on samples it was not trained on: forward only, layer after layer, with whole
-// parameters in 4-byte floats. Dropout is off; batch norms use the statistics of the current batch,
-// because models keep no running ones.
+// parameters in 4-byte floats. Dropout is off; batch norms use their running statistics, where the
+// backend has kept them.
 #include <algorithm>
 #include <cmath>
 
 #include "backends/cpu/execution/cpu_execution.h"
 #include "backends/cpu/execution/evaluation.h"
 #include "backends/cpu/kernels/formats.h"
+#include "core/model/ops.h"
 #include "core/model/reference.h"
 
 namespace trainyard {
@@ -111,7 +112,7 @@ class Evaluator {
         there[out.value] = true;
         outputs.push_back(tensors[out.value].view);
       }
-      compute(graph, node, inputs, outputs, routing);
+      compute(graph, node, layer, inputs, outputs, routing);
       if (node.op->name == "softmax_loss") count_right(inputs[0], inputs[1]);
     }
     Buffer32 out = std::move(tensors[graph.output.value]);
@@ -132,8 +133,25 @@ class Evaluator {
     return b;
   }
 
-  void compute(const Graph& graph, const Node& node, const std::vector<TensorView>& inputs,
-               const std::vector<TensorView>& outputs, Routing& routing) {
+  // Not given where the backend has kept none.
+  ChannelStatistics running_statistics(const Node& node, int layer) const {
+    ChannelStatistics found;
+    const TrainedTensor *const mean = find(layer, running_mean_of(node)), *const variance = find(
+                                                                              layer,
+                                                                              running_variance_of(
+                                                                                  node));
+    if (mean == nullptr || variance == nullptr) return found;
+    for (std::size_t c = 0; c < mean->values.size(); ++c) {
+      found.values.push_back(mean->values[c]);
+      found.values.push_back(variance->values[c]);
+    }
+    found.given = true;
+    return found;
+  }
+
+  void compute(const Graph& graph, const Node& node, int layer,
+               const std::vector<TensorView>& inputs, const std::vector<TensorView>& outputs,
+               Routing& routing) {
     if (node.op->name == "dropout") {
       std::copy_n(inputs[0].f32(), inputs[0].elements(), outputs[0].f32());
       return;
@@ -158,6 +176,9 @@ class Evaluator {
                     .facts = facts,
                     .scratch = scratch_,
                     .routing = &routing};
+    ChannelStatistics statistics;
+    if (node.op == &batch_norm()) statistics = running_statistics(node, layer);
+    if (statistics.given) call.statistics = &statistics;
     Scratch::Frame frame(scratch_);
     run_kernel(call, Pass::Forward);
   }
@@ -195,7 +216,7 @@ ModelEvaluation evaluate(const Workload& w, const std::vector<TrainedTensor>& tr
   binding.sequence = w.layout.binding.sequence;
   std::int64_t samples = source.evaluation_samples();
   if (most_samples > 0) samples = std::min(samples, most_samples);
-  constexpr std::int64_t kBatch = 100;  // large enough for the statistics of batch norms
+  constexpr std::int64_t kBatch = 100;  // large enough for batch norms without running statistics
   binding.micro_batch = std::max<std::int64_t>(1, std::min(kBatch, samples));
   Evaluator evaluator(w.scenario.model, binding, trained, source);
   for (std::int64_t first = 0; first + binding.micro_batch <= samples; first += binding.micro_batch)

@@ -11,10 +11,11 @@
 
 namespace trainyard {
 
-/// Evaluates those parameters on the source's evaluation part, in batches of 100; a last batch that
-/// is not full is left out. most_samples: 0 = all of that part. Where the source acts, the model
-/// plays all of its evaluation episodes.
-ModelEvaluation evaluate(const Workload&, const std::vector<TrainedTensor>&, const DataSource&,
-                         std::int64_t most_samples);
+/// Evaluates what was trained on the source's evaluation part, in batches of 100; a last batch that
+/// is not full is left out. `trained` has the parameters, and what batch norms remember
+/// (Backend::statistics()), else they normalise by the statistics of the batch. most_samples: 0 =
+/// all of that part. Where the source acts, the model plays all of its evaluation episodes.
+ModelEvaluation evaluate(const Workload&, const std::vector<TrainedTensor>& trained,
+                         const DataSource&, std::int64_t most_samples);
 
 }  // namespace trainyard

@@ -52,6 +52,7 @@ RunPlan::RunPlan(const Workload& w, const Program& p) : workload(w), program(p) 
   peers.dp = static_cast<int>(p.replicas) / peers.tp;
   peers.cp = w.layout.binding.cp;
   peers.ep = w.layout.binding.ep;
+  peers.whole_experts = w.layout.binding.whole_experts;
   const std::string& rank_order = w.scenario.plan.mesh.order;
   peers.contexts_side_by_side = rank_order.find("cp") < rank_order.find("dp");
   peers.experts_side_by_side = rank_order.find("ep") < rank_order.find("dp");
@@ -115,9 +116,10 @@ void RunPlan::add_layer(StagePlacement& place, const Workload::Run& run, int ind
     p.whole_shape = local_shape(tensor, whole);
     p.local_shape = local_shape(tensor, layout.binding);
     for (std::size_t d = 0; d < p.local_shape.size(); ++d)
-      if (parts(tensor.shape[d], layout.binding) > 1) {
-        p.divided = static_cast<int>(d);
-        p.parts = parts(tensor.shape[d], layout.binding);
+      if (const std::int64_t count = parts(tensor.shape[d], layout.binding); count > 1) {
+        const bool by_experts = tensor.shape[d].axis == Axis::Experts;
+        (by_experts ? p.divided_by_experts : p.divided) = static_cast<int>(d);
+        (by_experts ? p.expert_parts : p.parts) = count;
       }
     p.elements = product(p.local_shape);
     p.tied_to = tensor.tied_to;
@@ -129,33 +131,50 @@ void RunPlan::add_layer(StagePlacement& place, const Workload::Run& run, int ind
         p.parts < layout.binding.tp && std::any_of(
                                            tensor.shape.begin(), tensor.shape.end(),
                                            [](const Dim& d) { return d.axis == Axis::KvHeads; });
-    p.partial = shares_heads || (layout.binding.sequence_parallel && layout.binding.tp > 1 &&
-                                 p.divided < 0 && sees_own_tokens(graph, {t}));
     p.routed = std::any_of(tensor.shape.begin(), tensor.shape.end(),
                            [](const Dim& d) { return d.axis == Axis::Experts; });
+    // Tensor ranks of whole experts are replicas of theirs.
+    p.partial = shares_heads ||
+                (layout.binding.sequence_parallel && layout.binding.tp > 1 && p.divided < 0 &&
+                 sees_own_tokens(graph, {t}) && !(p.routed && layout.binding.whole_experts));
     layer.of_tensor[t] = static_cast<std::int32_t>(layer.parameters.size());
     layer.parameters.push_back(std::move(p));
   }
-  // Gradients of routed experts are summed over ranks of their own.
+  std::int64_t gathered = 0, unreduced = 0;
   for (const bool routed : {false, true}) {
-    if (routed) layer.routed_at = layer.elements;
+    StatePart& part = layer.parts[routed ? 1 : 0];
+    part.routed = routed;
+    part.first = layer.elements;
     for (PlacedParameter& p : layer.parameters)
       if (p.routed == routed && (p.tied_to.empty() || layout.tied_copies)) {
         p.offset = layer.elements;
         layer.elements += p.elements;
       }
+    part.elements = layer.elements - part.first;
+    const auto divide = [&](std::int64_t shards, std::int64_t& taken) {
+      const DividedState made{shards, ceil_div(part.elements, shards), taken, 0};
+      taken += made.share;
+      return made;
+    };
+    part.weights =
+        divide(routed ? layout.expert_weight_shards : layout.weight_shards, place.weights);
+    part.gradients =
+        divide(routed ? layout.expert_gradient_shards : layout.gradient_shards, place.gradients);
+    part.optimizer =
+        divide(routed ? layout.expert_optimizer_shards : layout.optimizer_shards, place.optimizer);
+    part.weights.full_at = gathered;
+    part.gradients.full_at = unreduced;
+    part.gathered_at = place.gathered;
+    if (part.weights.shards > 1) gathered += part.elements, place.gathered += part.elements;
+    if (part.gradients.shards > 1) unreduced += part.elements;
   }
-  layer.weight_share = ceil_div(layer.elements, layout.weight_shards);
-  layer.gradient_share = ceil_div(layer.elements, layout.gradient_shards);
-  layer.optimizer_share = ceil_div(layer.elements, layout.optimizer_shards);
-  layer.weights_at = place.weights;
-  layer.gradients_at = place.gradients;
-  layer.optimizer_at = place.optimizer;
-  layer.gathered_at = place.gathered;
-  place.weights += layer.weight_share;
-  place.gradients += layer.gradient_share;
-  place.optimizer += layer.optimizer_share;
-  place.gathered += layer.elements;
+  for (PlacedParameter& p : layer.parameters) {
+    if (p.tied_to.empty() || layout.tied_copies) continue;
+    p.weights_full_at = gathered;
+    p.gradients_full_at = unreduced;
+    gathered += p.elements;
+    unreduced += p.elements;
+  }
   if (found.last_weight >= 0 && layer.elements > 0 && place.counting_layer < 0)
     place.counting_layer = static_cast<std::int32_t>(place.layers.size());
   place.layers.push_back(std::move(layer));
@@ -238,6 +257,11 @@ void RunPlan::make_groups() {
   for (int peer = 0; peer < n; ++peer) {
     const int t = peers.tensor_rank(peer), d = peers.data_rank(peer);
     std::vector<int> tensor, context, data, shard, replica, expert, expert_data;
+    for (int other = 0; other < n; ++other) {
+      if (!peers.whole_experts && peers.tensor_rank(other) != t) continue;
+      if (peers.expert_rank(other) == peers.expert_rank(peer)) expert_data.push_back(other);
+      if (peers.expert_replica(other) == peers.expert_replica(peer)) expert.push_back(other);
+    }
     for (int r = 0; r < peers.tp; ++r) tensor.push_back(d * peers.tp + r);
     for (int r = 0; r < peers.dp; ++r) {
       data.push_back(r * peers.tp + t);
@@ -245,10 +269,6 @@ void RunPlan::make_groups() {
       if (r % peers.shard == d % peers.shard) replica.push_back(r * peers.tp + t);
       const int other = r * peers.tp + t;
       if (peers.replica(other) == peers.replica(peer)) context.push_back(other);
-      if (peers.expert_rank(other) == peers.expert_rank(peer)) expert_data.push_back(other);
-      if (peers.experts_side_by_side ? r / peers.ep == d / peers.ep
-                                     : r % (peers.dp / peers.ep) == d % (peers.dp / peers.ep))
-        expert.push_back(other);
     }
     alone_.push_back({peer});
     tensor_.push_back(std::move(tensor));

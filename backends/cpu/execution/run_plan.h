@@ -2,11 +2,13 @@
 // what each task does, and which devices form groups. It is made once and read by all threads.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "backends/cpu/memory/layer_layout.h"
+#include "backends/cpu/memory/tensor_part.h"
 #include "core/training/training.h"
 
 namespace trainyard {
@@ -16,16 +18,40 @@ struct PlacedParameter {
   TensorId tensor;
   std::string name;
   std::vector<std::int64_t> whole_shape, local_shape;  // before and after dividing by ranks
-  int divided = -1;                                    // the dimension divided; -1 = none
-  std::int64_t parts = 1;                              // number of different parts
-  std::int64_t elements = 0;                           // local number
+  int divided = -1;                           // the dimension that tensor ranks divide; -1 = none
+  std::int64_t parts = 1;                     // number of different parts of it
+  int divided_by_experts = -1;                // the dimension that expert ranks divide; -1 = none
+  std::int64_t expert_parts = 1;              // likewise
+  std::int64_t elements = 0;                  // local number
   std::int64_t offset = 0;                    // of its first element among the layer's parameters
   std::int32_t owner_layer = -1, owner = -1;  // parameter whose storage it shares; -1 = own
+  // As DividedState::full_at, where its state is another layer's.
+  std::int64_t weights_full_at = 0, gradients_full_at = 0;
   bool transposed = false;  // stored as the transpose of what it shares or is tied to
   std::string tied_to;      // "BLOCK/TENSOR" of another stage, with equal initial values
   bool matrix = false;      // weight decay, LARS and LAMB apply to it
   bool partial = false;     // each tensor rank has only a share of the gradient
   bool routed = false;      // of routed experts
+};
+
+/// One kind of state of a StatePart: weights, gradients or optimizer state.
+struct DividedState {
+  std::int64_t shards = 1;  // ranks over which it is divided
+  std::int64_t share = 0;   // elements that one of them holds, the last one perhaps fewer
+  std::int64_t at = 0;      // where these begin, in elements of the stage
+  // Where it is together in full while a layer runs: weights that have been gathered, gradients
+  // that are to be scattered. In elements of the layer.
+  std::int64_t full_at = 0;
+};
+
+/// The parameters of a layer whose state is divided over the same ranks: those of routed experts,
+/// and all others.
+struct StatePart {
+  bool routed = false;
+  std::int64_t first = 0, elements = 0;  // among the layer's parameters
+  DividedState weights, gradients, optimizer;
+  std::int64_t gathered_at = 0;  // in elements of the stage, where weights stay gathered
+  std::int64_t end() const { return first + elements; }
 };
 
 struct PlacedLayer {
@@ -34,12 +60,8 @@ struct PlacedLayer {
   std::vector<PlacedParameter> parameters;
   std::vector<std::int32_t> of_tensor;  // by tensor of the graph: index into parameters, or -1
   std::int64_t elements = 0;            // of parameters with storage of their own
-  std::int64_t routed_at = 0;           // the first of those of routed experts, which come last
-  // The number of these elements that one rank holds.
-  std::int64_t weight_share = 0, gradient_share = 0, optimizer_share = 0;
-  // The offset of the layer, in elements of its stage.
-  std::int64_t weights_at = 0, gradients_at = 0, optimizer_at = 0;
-  std::int64_t gathered_at = 0;  // likewise, where weights stay gathered
+  std::array<StatePart, 2> parts;       // others, then those of routed experts; either may be empty
+  const StatePart& part_of(const PlacedParameter& p) const { return parts[p.routed ? 1 : 0]; }
 };
 
 /// One copy of one stage.
@@ -70,6 +92,7 @@ inline std::int64_t part_of_rank(std::int64_t parts, int rank, int ranks) {
 struct Peers {
   int tp = 1, dp = 1, shard = 1, cp = 1, ep = 1;
   bool contexts_side_by_side = true, experts_side_by_side = true;
+  bool whole_experts = false;  // on each tensor rank, which are then among those that divide them
   int count() const { return tp * dp; }
   int tensor_rank(int peer) const { return peer % tp; }
   int data_rank(int peer) const { return peer / tp; }
@@ -80,14 +103,35 @@ struct Peers {
   int replica(int peer) const {
     return contexts_side_by_side ? data_rank(peer) / cp : data_rank(peer) % replicas();
   }
+  /// Experts are divided over ep of these ranks, and so often replicated.
+  int expert_pool() const { return whole_experts ? count() : dp; }
+  int pool_rank(int peer) const { return whole_experts ? peer : data_rank(peer); }
+  int expert_replicas() const { return expert_pool() / ep; }
   int expert_rank(int peer) const {
-    return experts_side_by_side ? data_rank(peer) % ep : data_rank(peer) / (dp / ep);
+    return experts_side_by_side ? pool_rank(peer) % ep : pool_rank(peer) / expert_replicas();
+  }
+  int expert_replica(int peer) const {
+    return experts_side_by_side ? pool_rank(peer) / ep : pool_rank(peer) % expert_replicas();
+  }
+  /// Which of the ranks that divide a part's state a peer is. Experts are divided over all ranks
+  /// that hold the same ones, others over `shards` neighbouring data ranks.
+  std::int64_t shard_rank(bool routed, std::int64_t shards, int peer) const {
+    return (routed ? expert_replica(peer) : data_rank(peer)) % shards;
   }
   /// The index of the part of the parameter that a peer holds.
   std::int64_t part_of(const PlacedParameter& p, int peer) const {
-    return p.routed && ep > 1 ? expert_rank(peer) : part_of_rank(p.parts, tensor_rank(peer), tp);
+    return (p.expert_parts > 1 ? expert_rank(peer) * p.parts : 0) +
+           part_of_rank(p.parts, tensor_rank(peer), tp);
   }
 };
+
+/// What the peers hold whose Peers::part_of() is this part.
+inline TensorPart tensor_part(const PlacedParameter& p, std::int64_t part) {
+  return {p.whole_shape,
+          p.local_shape,
+          {DimensionPart{p.divided, part % p.parts},
+           DimensionPart{p.divided_by_experts, part / p.parts}}};
+}
 
 class RunPlan {
  public:

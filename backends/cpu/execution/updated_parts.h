@@ -43,24 +43,24 @@ void CpuExecution::each_part_of(DeviceState& device, std::size_t at, std::size_t
   float* const derived_weights = derived(stage, at, set);
   std::vector<void*> slot_of(slots);
   const PlacedLayer& layer = place.layers[l];
-  const PartRange updated = updated_range(layer, device.peer());
-  const std::int64_t from = updated.first, to = updated.first + updated.count;
   for (std::size_t i = 0; i < layer.parameters.size(); ++i) {
     const PlacedParameter& p = layer.parameters[i];
     if (p.owner >= 0 || (!p.tied_to.empty() && !layout.tied_copies)) continue;
-    const std::int64_t begin = std::max(from, p.offset), end = std::min(to, p.offset + p.elements);
+    const StatePart& of = layer.part_of(p);
+    const PartRange updated = held_range(of, of.optimizer, device.peer());
+    const std::int64_t from = updated.first, begin = std::max(from, p.offset),
+                       end = std::min(from + updated.count, p.offset + p.elements);
     if (begin >= end) continue;
     ParameterPart part;
     part.elements = end - begin;
     part.weight_type = layout.precision.parameter;
     part.gradient_type = layout.precision.gradient;
-    const std::int64_t in_state = layer.optimizer_at + begin - from;
-    const auto index = [&](std::int64_t first, std::int64_t divided) {
-      return on_host ? in_state : first + begin - (divided > 1 ? from : 0);
+    const std::int64_t in_state = of.optimizer.at + begin - from;
+    const auto index = [&](const DividedState& held) {
+      return on_host ? in_state : held.at + begin - (held.shards > 1 ? from : of.first);
     };
-    part.weights = element_at(weights, index(layer.weights_at, layout.weight_shards), weight_each);
-    part.gradients =
-        element_at(gradients, index(layer.gradients_at, layout.gradient_shards), gradient_each);
+    part.weights = element_at(weights, index(of.weights), weight_each);
+    part.gradients = element_at(gradients, index(of.gradients), gradient_each);
     std::byte* slot = state;
     if (master) {
       part.master = reinterpret_cast<float*>(slot) + in_state;

@@ -51,12 +51,26 @@ struct FactView {
 /// A Routing says to which experts the tokens of a layer go. No tensor of the graph says it: the
 /// router's forward chooses the experts, and the ops after it read the choice here.
 struct Routing {
-  std::vector<std::int32_t> chosen;  // by copy of a token, in the order of the tokens: its expert
-  std::vector<std::int32_t> held;    // by row at this device's experts, counted from the first one
+  // By copy of a token, in the order of the tokens: its expert; -1 where that has no place for it.
+  std::vector<std::int32_t> chosen;
+  std::vector<std::int32_t> held;  // by row at this device's experts, counted from the first one
   struct Origin {
     std::int32_t rank, copy;  // of the expert group, and among what that rank has chosen
   };
-  std::vector<Origin> origins = {};  // by row at this device's experts, if ranks divide them
+  // By row that came to this device's experts, if ranks divide them. Where tensor ranks then gather
+  // what came to each of them, `held` has the rows of all, one rank's behind the other's, and
+  // `gathered` how many are whose.
+  std::vector<Origin> origins = {};
+  std::vector<std::int32_t> gathered = {};
+  // Copies for which an expert has places, of an equal share of those that the router makes; 0: for
+  // all. Copies that come later, in the order of the tokens, are dropped.
+  double capacity = 0;
+};
+
+/// The mean and the variance of each channel of a batch norm.
+struct ChannelStatistics {
+  std::vector<float> values;  // by channel: mean, variance
+  bool given = false;         // forward normalises by them; else it writes those of the microbatch
 };
 
 /// One pass of one op for one microbatch on one device. Spans are indexed by position in the node.
@@ -85,6 +99,7 @@ struct KernelCall {
   SequencePart sequence = {};  // which part of one divided by cp; attention has keys and values of
                                // the whole sequence, in its order, and gives gradients of all
   Routing* routing = nullptr;  // the layer's, for the ops of routed experts
+  ChannelStatistics* statistics = nullptr;  // for a forward of a batch norm; null: nobody asks
 
   /// Such as "fc1 (matmul)", for messages.
   std::string name() const;

@@ -35,6 +35,7 @@ class Finder {
       : graph_(w.scenario.model.blocks[static_cast<std::size_t>(body.block)].graph),
         body_(body),
         sequence_parallel_(w.layout.binding.sequence_parallel && w.layout.binding.tp > 1),
+        whole_experts_(w.layout.binding.whole_experts),
         computes_(graph_.nodes.size(), false),
         producer_(graph_.tensors.size(), -1),
         written_(graph_.tensors.size(), false),
@@ -127,12 +128,17 @@ class Finder {
     return std::any_of(shape.begin(), shape.end(),
                        [](const Dim& d) { return d.axis == Axis::SequenceRegion; });
   }
+  // Tensor ranks of whole experts multiply each their own copies of tokens.
+  bool meets_others(const Node& node) const {
+    return !whole_experts_ || node.op != &routed_matmul();
+  }
   bool reads_whole(const Node& node, std::size_t input) const {
-    return node.split == TensorSplit::Column && input == 0 && divided(node.inputs[0]);
+    return node.split == TensorSplit::Column && input == 0 && meets_others(node) &&
+           divided(node.inputs[0]);
   }
   bool writes_whole(const Node& node) const {
     return (node.split == TensorSplit::Row || node.split == TensorSplit::Vocab) &&
-           divided(node.outputs[0]);
+           meets_others(node) && divided(node.outputs[0]);
   }
 
   bool is_view(std::int32_t node) const {
@@ -328,7 +334,7 @@ class Finder {
 
   const Graph& graph_;
   const Body& body_;
-  bool sequence_parallel_;
+  bool sequence_parallel_, whole_experts_;
   std::vector<bool> computes_;
   std::vector<std::int32_t> producer_;
   std::vector<bool> written_;        // by tensor: whether its gradient has been written
@@ -345,8 +351,9 @@ LayerLayout layer_layout(const Workload& w, const Body& body, bool first_block) 
   layout.at_experts = copies_of_tokens(*layout.graph);
   layout.local = views(*layout.graph, w.layout, false);
   layout.whole = views(*layout.graph, w.layout, true);
+  // Copies of tokens may be planned to be fewer than the router makes.
   for (const SavedTensor& saved : body.saved)
-    layout.kept_narrow.push_back(saved.tensor.valid() &&
+    layout.kept_narrow.push_back(saved.tensor.valid() && !layout.at_experts[saved.tensor.value] &&
                                  saved.bytes < layout.local[saved.tensor.value].bytes());
   return layout;
 }

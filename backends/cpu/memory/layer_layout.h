@@ -68,6 +68,11 @@ struct LayerLayout {
   std::vector<std::uint32_t> data_at;              // op of forward that first reads data[i]
   std::int32_t last_weight = -1;  // op of backward that completes a microbatch's gradients
 
+  /// Returns whether tensor ranks have each their own copies of tokens in it, and gather them for
+  /// products.
+  bool gathers_copies(TensorId tensor) const {
+    return at_experts[tensor.value] && whole[tensor.value].size != local[tensor.value].size;
+  }
   /// Returns whether the node reads the copies of tokens that came to this device's experts.
   /// Dispatch and combine read the copies of the device's own tokens instead.
   bool seen_at_experts(const Node& node, TensorId tensor) const {

@@ -3,19 +3,26 @@
 namespace trainyard {
 
 TensorPart::TensorPart(std::span<const std::int64_t> whole, std::span<const std::int64_t> local,
-                       int divided, std::int64_t part) {
-  if (divided < 0) divided = 0, part = 0;
-  for (int d = 0; d < static_cast<int>(whole.size()); ++d)
-    if (d != divided) (d < divided ? outer_ : inner_) *= whole[static_cast<std::size_t>(d)];
-  const auto at = static_cast<std::size_t>(divided);
-  if (!whole.empty()) whole_ = whole[at], local_ = local[at];
-  first_ = part * local_;
+                       const std::array<DimensionPart, 2>& divided) {
+  for (std::size_t d = 0; d < whole.size(); ++d) {
+    Dimension made{whole[d], local[d], 0};
+    for (const DimensionPart& one : divided)
+      if (one.dimension == static_cast<int>(d)) made.first = one.part * local[d];
+    elements_ *= local[d];
+    dimensions_.push_back(made);
+  }
 }
 
 std::int64_t TensorPart::index(std::int64_t element) const {
-  const std::int64_t row = element / (local_ * inner_), rest = element % (local_ * inner_);
-  const std::int64_t along = first_ + rest / inner_;
-  return along < whole_ ? (row * whole_ + along) * inner_ + rest % inner_ : -1;
+  std::int64_t found = 0, stride = 1;
+  for (auto d = dimensions_.rbegin(); d != dimensions_.rend(); ++d) {
+    const std::int64_t along = d->first + element % d->local;
+    if (along >= d->whole) return -1;
+    found += along * stride;
+    stride *= d->whole;
+    element /= d->local;
+  }
+  return found;
 }
 
 std::vector<float> part_of_tensor(const std::vector<float>& whole, const TensorPart& part) {

@@ -23,8 +23,11 @@ bool is_expert(const Tensor& tensor) {
 LocalParameters local_parameters(const Graph& graph, const Layout& layout) {
   LocalParameters sum;
   for (const Tensor& t : graph.tensors) {
-    if (t.kind != TensorKind::Parameter || (!t.tied_to.empty() && !layout.tied_copies)) continue;
-    (is_expert(t) ? sum.expert : sum.dense) += local_elements(t.shape, layout.binding);
+    if (t.kind != TensorKind::Parameter) continue;
+    const bool shared = !t.tied_to.empty() && !layout.tied_copies;
+    (shared         ? sum.shared
+     : is_expert(t) ? sum.expert
+                    : sum.dense) += local_elements(t.shape, layout.binding);
   }
   return sum;
 }

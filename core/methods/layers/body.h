@@ -91,9 +91,10 @@ struct TransientBytes {
 };
 
 /// LocalParameters counts the parameters of one layer that one device holds before any sharding of
-/// state, in elements.
+/// state, in elements. `shared` are those that are another layer's and that this one reads too, as
+/// a head reads the table of the embedding: they have no state here.
 struct LocalParameters {
-  std::int64_t dense = 0, expert = 0;
+  std::int64_t dense = 0, expert = 0, shared = 0;
 };
 
 struct Body {

@@ -330,7 +330,9 @@ class Recurrence {
 
   void update(FollowedLane& clock, const Action& a) {
     const std::size_t s = a.stage.value, here = place(a.stage, clock.lane->device);
-    const Duration work = times_.update.empty() ? Duration{} : times_.update[s];
+    const bool averages = times_.averages_every > 0 && a.weights % times_.averages_every == 0;
+    const std::vector<Duration>& times = averages ? times_.averaging : times_.update;
+    const Duration work = times.empty() ? Duration{} : times[s];
     clock.free = std::max(clock.free, clock.reducing[s]) + work;
     if (clock.starts) clock.starts->push_back(clock.free - work);
     clock.computed = clock.free;

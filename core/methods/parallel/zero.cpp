@@ -32,9 +32,10 @@ namespace {
 constexpr std::string_view kZeroName = "zero";
 
 // A Part is one kind of parameters: how many there are, over which group they are divided and over
-// which replicated.
+// which replicated. A layer that reads a table of another layer has no state of it, but gathers it
+// and scatters its gradient wherever it does so with its own.
 struct Part {
-  std::int64_t parameters;
+  std::int64_t parameters, shared;
   Group shard, replica;
   std::int64_t replicas;  // number of ranks that hold the same shard; 1 = no replication
   std::string label;
@@ -47,29 +48,35 @@ void rewrite_zero(Body& body, const Layout& layout, const Scenario& scenario,
   const std::int64_t data = ranks(mesh, Group::Data), group = layout.shard_group;
   if (stage == 0 || (data == 1 && ranks(mesh, Group::ExpertData) == 1)) return;
   const bool hybrid = group > 0 && group < data;
-  const Part parts[] = {{body.parameters.dense, hybrid ? Group::Shard : Group::Data, Group::Replica,
-                         hybrid ? data / group : 1, ""},
-                        {body.parameters.expert, Group::ExpertData, Group::Replica, 1, "expert "}};
+  const Part parts[] = {
+      {body.parameters.dense, body.parameters.shared, hybrid ? Group::Shard : Group::Data,
+       Group::Replica, hybrid ? data / group : 1, ""},
+      {body.parameters.expert, 0, Group::ExpertData, Group::Replica, 1, "expert "}};
+  const bool keeps = stage == 3 && !reshards_after_forward(scenario.plan);
+  const bool around_layer = stage == 3 && !(keeps && mesh.pp > 1);
   body.reduce.clear();  // removes the all-reduce that data parallel wrote
-  const auto weight = [&](std::int64_t n) { return gathered_bytes(body, n, layout); };
   for (const Part& part : parts) {
-    if (part.parameters == 0 || (part.replicas == 1 && ranks(mesh, part.shard, group) == 1))
-      continue;
-    const Bytes gradients = gradient_bytes(part.parameters, layout);
-    if (layout.gradient_shards > 1) body.unreduced += gradients;
-    body.reduce.push_back(collective_op(kZeroName, "scatter " + part.label + "gradients", NodeId{},
-                                        Pass::BackwardWeight, CollectiveKind::ReduceScatter,
-                                        part.shard, gradients));
-    if (part.replicas > 1)
-      body.reduce.push_back(collective_op(kZeroName, "reduce " + part.label + "shards", NodeId{},
-                                          Pass::BackwardWeight, CollectiveKind::AllReduce,
-                                          part.replica, share(gradients, group)));
+    if (part.replicas == 1 && ranks(mesh, part.shard, group) == 1) continue;
+    const std::int64_t scattered = part.parameters + (layout.gradient_shards > 1 ? part.shared : 0),
+                       gathered = part.parameters + (around_layer && !keeps ? part.shared : 0);
+    if (scattered > 0) {
+      const Bytes gradients = gradient_bytes(scattered, layout);
+      if (layout.gradient_shards > 1) body.unreduced += gradients;
+      body.reduce.push_back(collective_op(kZeroName, "scatter " + part.label + "gradients",
+                                          NodeId{}, Pass::BackwardWeight,
+                                          CollectiveKind::ReduceScatter, part.shard, gradients));
+      if (part.replicas > 1)
+        body.reduce.push_back(collective_op(kZeroName, "reduce " + part.label + "shards", NodeId{},
+                                            Pass::BackwardWeight, CollectiveKind::AllReduce,
+                                            part.replica, share(gradients, group)));
+    }
+    if (gathered == 0) continue;
+    const Bytes weights = gathered_bytes(body, gathered, layout);
     const BodyOp gather =
         collective_op(kZeroName, "gather " + part.label + "weights", NodeId{}, Pass::Forward,
-                      CollectiveKind::AllGather, part.shard, weight(part.parameters));
-    const bool keeps = stage == 3 && !reshards_after_forward(scenario.plan);
-    if (keeps) body.resident += weight(part.parameters);
-    if (stage < 3 || (keeps && mesh.pp > 1)) {
+                      CollectiveKind::AllGather, part.shard, weights);
+    if (keeps) body.resident += weights;
+    if (!around_layer) {
       body.gather.push_back(gather);
       continue;
     }
@@ -78,7 +85,7 @@ void rewrite_zero(Body& body, const Layout& layout, const Scenario& scenario,
     BodyOp again = gather;
     again.pass = Pass::BackwardInput;
     body.backward.insert(body.backward.begin(), again);
-    body.gathered += weight(part.parameters);
+    body.gathered += weights;
   }
 }
 

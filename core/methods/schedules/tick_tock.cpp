@@ -20,6 +20,7 @@
 
 #include "core/methods/catalogue.h"
 #include "core/methods/orders/asynchronous.h"
+#include "core/methods/schedules/wave_average.h"
 #include "core/methods/schedules/wave_offset.h"
 
 namespace trainyard {
@@ -114,18 +115,25 @@ class Waves {
           {updating((u - 1) % waves_, (u - 1) / waves_), updating(u % waves_, u / waves_)});
   }
 
-  // A wave averages with what the others have finished by its turn, so that no wave waits for one
-  // that is behind it: waves ahead in the cycle have finished this wave's previous cycle, waves
-  // behind it the cycle before that.
+  // The update that ends a period takes the mean of all waves' weights. No wave waits for one that
+  // is behind it: it takes the weights that the waves ahead of it have after the same cycle, and
+  // those behind it after the cycle before. Updates around a mean are in turn, so that each finds
+  // these weights whoever is faster.
   void meet_to_average() {
-    const int period = static_cast<int>(params_.integer("period"));
-    for (int cycle = period; cycle < cycles(); cycle += period)
-      for (int wave = 0; wave < waves_; ++wave)
-        for (int other = 0; other < waves_; ++other) {
-          const int ended = other < wave ? cycle - 1 : cycle - 2;
-          if (other != wave && ended >= 0)
-            order_.precedences.push_back({updating(other, ended), forward(wave, cycle, 0)});
-        }
+    const int period = static_cast<int>(params_.integer("period")), last = waves_ - 1;
+    const auto in_turn = [&](Action before, Action after) {
+      order_.precedences.push_back({before, after});
+    };
+    for (int cycle = period - 1; cycle < cycles(); cycle += period) {
+      if (cycle > 0 && period > 1)
+        for (int other = 1; other < waves_; ++other)
+          in_turn(updating(other, cycle - 1), updating(0, cycle));
+      for (int wave = 1; wave < waves_; ++wave)
+        in_turn(updating(wave - 1, cycle), updating(wave, cycle));
+      if (cycle + 1 < cycles())
+        for (int other = 0; other < last; ++other)
+          in_turn(updating(last, cycle), updating(other, cycle + 1));
+    }
   }
 
   const ScheduleShape& shape_;
@@ -165,8 +173,9 @@ Order order_tick_tock(const ScheduleShape& shape, const Params& params) {
 int settles_tick_tock(const ScheduleShape& shape, const Params& params) {
   if (params.text("sync") == "accumulate") return 0;
   if (shape.stages > 1) return settled_after(shape, shape.stages);
-  return 4;  // two cycles until every wave has averaged with all others, and as many for the last
-             // to end
+  // Two cycles until every wave has met all others, and as many for the last to end. The step in
+  // the middle, the third of five, takes no mean unless every step does.
+  return params.text("sync") == "local" && params.integer("period") == 3 ? 5 : 4;
 }
 
 void check_waves(Diagnostics& found, const Plan& plan, const Params& params) {
@@ -224,6 +233,14 @@ std::optional<double> wave_offset(const Plan& plan) {
   return offset_of(params);
 }
 
+WaveAverage wave_average(const Plan& plan) {
+  const Choice* chosen = find_choice(plan, "tick-tock");
+  if (chosen == nullptr || plan.mesh.pp > 1) return {};
+  const Params params = with_defaults(chosen->params, tick_tock().params);
+  if (params.text("sync") != "local" || waves_of(params) == 1) return {};
+  return {static_cast<int>(params.integer("period")), waves_of(params)};
+}
+
 Method tick_tock() {
   return {
       .name = "tick-tock",
@@ -263,7 +280,8 @@ Method tick_tock() {
                   .values = {"accumulate", "async", "local"}},
                  {.name = "period",
                   .fallback = std::int64_t{4},
-                  .doc = "sync local: cycles from one average to the next",
+                  .doc = "sync local: cycles from one average to the next; a step is timed "
+                         "between two",
                   .low = 1,
                   .high = 1000}},
       .check = check_tick_tock,

@@ -3,6 +3,7 @@
 // 0.
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numeric>
 
 #include "core/model/ops/reference_common.h"
@@ -10,12 +11,38 @@
 namespace trainyard {
 namespace {
 
+// A token goes to experts of a few groups of neighbouring ones, where a router has groups: those
+// whose two best experts have most merit together (DeepSeek-AI, "DeepSeek-V3", arXiv 2024).
+std::vector<bool> open_experts(const ReferenceCall& c, const std::vector<double>& merit) {
+  const std::int64_t groups = attribute(c.node, "groups", 1);
+  const std::size_t each = merit.size() / at(groups);
+  std::vector<double> of_group;
+  for (std::size_t first = 0; first < merit.size(); first += each) {
+    std::vector<double> own(merit.begin() + static_cast<std::ptrdiff_t>(first),
+                            merit.begin() + static_cast<std::ptrdiff_t>(first + each));
+    std::sort(own.begin(), own.end(), std::greater<>());
+    of_group.push_back(own[0] + (own.size() > 1 ? own[1] : 0.0));
+  }
+  std::vector<std::size_t> order(of_group.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return of_group[a] > of_group[b]; });
+  order.resize(at(attribute(c.node, "chosen_groups", 1)));
+  std::vector<bool> open(merit.size(), false);
+  for (std::size_t group : order)
+    for (std::size_t e = group * each; e < (group + 1) * each; ++e) open[e] = true;
+  return open;
+}
+
 std::vector<std::int32_t> best(const ReferenceCall& c, const double* p, std::int64_t experts) {
-  std::vector<std::int32_t> order(at(experts));
-  std::iota(order.begin(), order.end(), 0);
-  const auto merit = [&](std::int32_t e) {
-    return p[e] + (c.node.inputs.size() == 3 ? c.input(2).values[at(e)] : 0.0);
-  };
+  std::vector<double> merits(p, p + experts);
+  for (std::int64_t e = 0; e < experts && c.node.inputs.size() == 3; ++e)
+    merits[at(e)] += c.input(2).values[at(e)];
+  const std::vector<bool> open = open_experts(c, merits);
+  std::vector<std::int32_t> order;
+  for (std::int32_t e = 0; e < static_cast<std::int32_t>(experts); ++e)
+    if (open[at(e)]) order.push_back(e);
+  const auto merit = [&](std::int32_t e) { return merits[at(e)]; };
   std::stable_sort(order.begin(), order.end(),
                    [&](std::int32_t a, std::int32_t b) { return merit(a) > merit(b); });
   order.resize(at(attribute(c.node, "top_k", 1)));

@@ -70,6 +70,41 @@ TEST(Zero, ContextRanksDivideStateToo) {
   EXPECT_EQ(total_state(state_of(n, 16, {"precision=fp16", "zero=3", "tp=4"})), 16 * n / 4);
 }
 
+// A head that reads the embedding's table has no state of it. Where ranks divide weights it gathers
+// the table, and where they divide gradients it scatters the table's; a stage of its own, under a
+// pipeline, has a copy.
+TEST(Zero, AHeadGathersTheTableOfTheEmbedding) {
+  const auto head = [](const testing::Settings& settings) {
+    const Workload w = prepare(scenario(gpt(), 8, settings));
+    return w.bodies.back();
+  };
+  const std::int64_t table = head({"zero=0", "dp=8"}).parameters.shared,
+                     own = head({"zero=0", "dp=8"}).parameters.dense;
+  ASSERT_GT(table, own);
+  const auto bytes = [](const std::vector<BodyOp>& ops, CollectiveKind kind) {
+    Bytes sum{};
+    for (const BodyOp& op : ops)
+      if (op.communication && op.collective == kind) sum += op.bytes;
+    return sum.value;
+  };
+  const Body plain = head({"zero=1", "dp=8", "precision=fp16"}),
+             halved = head({"zero=2", "dp=8", "precision=fp16"}),
+             full = head({"zero=3", "dp=8", "precision=fp16"}),
+             kept = head({"zero=3", "dp=8", "precision=fp16", "reshard-after-forward=off"}),
+             piped = head({"zero=3", "pp=2", "precision=fp16"});
+  EXPECT_EQ(bytes(plain.reduce, CollectiveKind::ReduceScatter), 2 * own);
+  EXPECT_EQ(plain.unreduced.value, 0);
+  EXPECT_EQ(bytes(halved.reduce, CollectiveKind::ReduceScatter), 2 * (own + table));
+  EXPECT_EQ(halved.unreduced.value, 2 * (own + table));
+  EXPECT_EQ(bytes(halved.forward, CollectiveKind::AllGather), 0);
+  EXPECT_EQ(bytes(full.forward, CollectiveKind::AllGather), 2 * (own + table));
+  EXPECT_EQ(bytes(full.backward, CollectiveKind::AllGather), 2 * (own + table));
+  EXPECT_EQ(full.gathered.value, 2 * (own + table));
+  EXPECT_EQ(bytes(kept.forward, CollectiveKind::AllGather), 2 * own);  // the embedding's stays
+  EXPECT_EQ(piped.parameters.shared, 0);
+  EXPECT_EQ(piped.parameters.dense, own + table);
+}
+
 TEST(Zero, TheUpdateTouchesItsShareOnly) {
   const Workload w = prepare(scenario(gpt(), 16, {"zero=1"}));
   const Work& work = layer(w).update.at(0).work;

@@ -107,8 +107,9 @@ TEST(TickTock, LocalWavesHoldTheirOwnWeightsAndMeetToAverage) {
             "d0/wave 0  0F0 0B0 0U0@1 0F2@1 0B2@1 0U2@2 0F4@2 0B4@2 0U4@3\n"
             "d0/wave 1 +0.5 cycles  0F1/1 0B1/1 0U1/1@1 0F3/1@1 0B3/1@1 0U3/1@2 0F5/1@2 0B5/1@2 "
             "0U5/1@3\n"
-            "0U1/1@1 < 0F4@2\n"
-            "0U2@2 < 0F5/1@2\n");
+            "0U1/1@1 < 0U2@2\n"
+            "0U2@2 < 0U3/1@2\n"
+            "0U3/1@2 < 0U4@3\n");
 }
 
 // N waves over N devices: N - i in flight on device i, as many versions, N - 1 - i updates old.

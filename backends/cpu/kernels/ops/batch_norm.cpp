@@ -1,5 +1,7 @@
-// Normalises each channel to mean 0 and variance 1 over all images of the microbatch. A channel of
-// all images fits into a core's second-level cache, so that only the first pass reads from memory.
+// Normalises each channel to mean 0 and variance 1 over all images of the microbatch, or by
+// statistics that it is given. A channel of all images fits into a core's second-level cache, so
+// that only the first pass reads from memory.
+#include <algorithm>
 #include <cmath>
 
 #include "backends/cpu/kernels/kernels.h"
@@ -77,20 +79,44 @@ TRAINYARD_VECTORISED void gradient_loop(std::int64_t n, float mean, float slope,
       x, dy);
 }
 
+struct Measured {
+  float mean;
+  double squares;  // the sum of squared differences from the mean
+};
+Measured measure_channel(const Channels& ch, std::int64_t c, const float* x) {
+  double total = 0, squares = 0;
+  for (std::int64_t b = 0; b < ch.images; ++b)
+    total += static_cast<double>(total_of(ch.plane, x + ch.at(b, c)));
+  const auto mean = static_cast<float>(total / ch.size());
+  for (std::int64_t b = 0; b < ch.images; ++b)
+    squares += static_cast<double>(squares_of(ch.plane, mean, x + ch.at(b, c)));
+  return {mean, squares};
+}
+
 void batch_norm_forward(const KernelCall& call) {
   const TensorView& x = input(call, 0);
   const float *gain = input(call, 1).f32(), *bias = input(call, 2).f32();
   float* y = output(call).f32();
   const FactView* kept = call.fact(kStatistics);
+  ChannelStatistics* const asked = call.statistics;
+  const bool given = asked != nullptr && asked->given;
   const Channels ch(x);
+  if (asked != nullptr && !given) asked->values.resize(2 * static_cast<std::size_t>(ch.channels));
   for (std::int64_t c = 0; c < ch.channels; ++c) {
-    double total = 0, squares = 0;
-    for (std::int64_t b = 0; b < ch.images; ++b)
-      total += static_cast<double>(total_of(ch.plane, x.f32() + ch.at(b, c)));
-    const auto mean = static_cast<float>(total / ch.size());
-    for (std::int64_t b = 0; b < ch.images; ++b)
-      squares += static_cast<double>(squares_of(ch.plane, mean, x.f32() + ch.at(b, c)));
-    const auto scale = static_cast<float>(1 / std::sqrt(squares / ch.size() + kEpsilon));
+    float* const channel =
+        asked != nullptr ? &asked->values[2 * static_cast<std::size_t>(c)] : nullptr;
+    double variance = given ? static_cast<double>(channel[1]) : 0;
+    float mean = given ? channel[0] : 0;
+    if (!given) {
+      const Measured found = measure_channel(ch, c, x.f32());
+      mean = found.mean;
+      variance = found.squares / ch.size();
+      // What a larger batch would have is estimated without bias, as frameworks keep it.
+      if (asked != nullptr)
+        channel[0] = mean,
+        channel[1] = static_cast<float>(found.squares / std::max(1.0, ch.size() - 1));
+    }
+    const auto scale = static_cast<float>(1 / std::sqrt(variance + kEpsilon));
     if (kept != nullptr) {
       auto* statistics = static_cast<float*>(kept->data);
       statistics[2 * c] = mean, statistics[2 * c + 1] = scale;

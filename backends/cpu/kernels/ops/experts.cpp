@@ -2,7 +2,9 @@
 // experts, every copy meets its expert's product, and combine sums the copies weighted by their
 // scores. How many rows an expert has differs from call to call (KernelCall::routing).
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <limits>
 #include <string>
 
 #include "backends/cpu/kernels/kernels.h"
@@ -33,19 +35,68 @@ TRAINYARD_VECTORISED float dot_row(std::int64_t n, const float* x, const float* 
 
 // --- router ---
 
-// Chooses the experts with the highest scores; among equal scores it takes the first, as the
-// reference does.
-void choose(std::int64_t n, const float* probabilities, const float* bias,
-            std::span<std::int32_t> chosen) {
-  const auto merit = [&](std::int32_t e) {
-    return probabilities[e] + (bias != nullptr ? bias[e] : 0.0f);
-  };
-  for (auto next = chosen.begin(); next != chosen.end(); ++next) {
-    *next = -1;
-    for (std::int32_t e = 0; e < static_cast<std::int32_t>(n); ++e)
-      if (std::find(chosen.begin(), next, e) == next && (*next < 0 || merit(e) > merit(*next)))
-        *next = e;
+// Chooses the experts with the highest scores, of the groups whose two best have the highest where
+// there are groups; among equal scores it takes the first, as the reference does.
+class ExpertChoice {
+ public:
+  ExpertChoice(const Node& node, std::int64_t experts, const float* bias)
+      : bias_(bias),
+        merits_(static_cast<std::size_t>(experts)),
+        groups_(static_cast<std::size_t>(attribute(node, "groups", 1))),
+        open_(static_cast<std::size_t>(attribute(node, "chosen_groups", 1))) {}
+
+  void choose(const float* probabilities, std::span<std::int32_t> chosen) {
+    for (std::size_t e = 0; e < merits_.size(); ++e)
+      merits_[e] = probabilities[e] + (bias_ != nullptr ? bias_[e] : 0.0f);
+    if (open_ < groups_) close_groups();
+    for (auto next = chosen.begin(); next != chosen.end(); ++next) {
+      const auto best = std::max_element(merits_.begin(), merits_.end());
+      *next = static_cast<std::int32_t>(best - merits_.begin());
+      *best = kClosed;
+    }
   }
+
+ private:
+  static constexpr float kClosed = -std::numeric_limits<float>::infinity();
+
+  void close_groups() {
+    const std::size_t each = merits_.size() / groups_;
+    std::vector<float> of_group;
+    for (auto first = merits_.begin(); first != merits_.end();
+         first += static_cast<std::ptrdiff_t>(each)) {
+      float best = kClosed, second = each > 1 ? kClosed : 0.0f;
+      for (auto one = first; one != first + static_cast<std::ptrdiff_t>(each); ++one)
+        if (*one > best)
+          second = each > 1 ? best : second, best = *one;
+        else if (*one > second && each > 1)
+          second = *one;
+      of_group.push_back(best + second);
+    }
+    std::vector<bool> open(groups_, false);
+    for (std::size_t i = 0; i < open_; ++i) {
+      const auto best = std::max_element(of_group.begin(), of_group.end());
+      open[static_cast<std::size_t>(best - of_group.begin())] = true;
+      *best = kClosed;
+    }
+    for (std::size_t e = 0; e < merits_.size(); ++e)
+      if (!open[e / each]) merits_[e] = kClosed;
+  }
+
+  const float* bias_;
+  std::vector<float> merits_;
+  std::size_t groups_, open_;
+};
+
+// An expert has as many places for the tokens of each rank that sends it some (Lepikhin et al.,
+// "GShard", ICLR 2021). What a dropped copy would have added to its token is left out.
+void drop(double capacity, std::int64_t experts, std::vector<std::int32_t>& chosen, float* scores) {
+  if (capacity <= 0) return;
+  const auto places = static_cast<std::int64_t>(std::ceil(
+      capacity * static_cast<double>(chosen.size()) / static_cast<double>(experts) - 1e-9));
+  std::vector<std::int64_t> taken(static_cast<std::size_t>(experts), 0);
+  for (std::size_t copy = 0; copy < chosen.size(); ++copy)
+    if (++taken[static_cast<std::size_t>(chosen[copy])] > places)
+      chosen[copy] = -1, scores[copy] = 0;
 }
 
 void router_forward(const KernelCall& call) {
@@ -56,14 +107,16 @@ void router_forward(const KernelCall& call) {
   std::vector<std::int32_t>& chosen = routing(call).chosen;
   chosen.resize(static_cast<std::size_t>(m * top_k));
   product(m, n, width(x), {x.data}, {w.data}, {}, {p}, false, call.scratch);
+  ExpertChoice choice(call.node, n, bias);
   for (std::int64_t r = 0; r < m; ++r, p += n) {
     probabilities_of(n, p);
     const auto own = std::span(chosen).subspan(static_cast<std::size_t>(r * top_k),
                                                static_cast<std::size_t>(top_k));
-    choose(n, p, bias, own);
+    choice.choose(p, own);
     for (std::int64_t i = 0; i < top_k; ++i)
       scores.f32()[r * top_k + i] = p[own[static_cast<std::size_t>(i)]];
   }
+  drop(routing(call).capacity, n, chosen, scores.f32());
 }
 
 // The backward of the softmax: the gradient of a score depends on all probabilities of its row.
@@ -76,9 +129,13 @@ float* logit_gradients(const KernelCall& call) {
   float* const gradients = call.scratch.floats(m * n);
   for (float* d = gradients; d != gradients + m * n; d += n, p += n, g += top_k, chosen += top_k) {
     float mean = 0;
-    for (std::int64_t i = 0; i < top_k; ++i) mean += g[i] * p[chosen[i]];
+    const auto each = [&](auto&& f) {
+      for (std::int64_t i = 0; i < top_k; ++i)
+        if (chosen[i] >= 0) f(g[i] * p[chosen[i]], chosen[i]);
+    };
+    each([&](float part, std::int32_t) { mean += part; });
     for (std::int64_t j = 0; j < n; ++j) d[j] = -mean * p[j];
-    for (std::int64_t i = 0; i < top_k; ++i) d[chosen[i]] += g[i] * p[chosen[i]];
+    each([&](float part, std::int32_t expert) { d[expert] += part; });
   }
   return gradients;
 }
@@ -140,16 +197,23 @@ class ByExpert {
     };
     ends_ = integers(experts);
     std::fill_n(ends_, experts, 0);
-    for (std::int32_t e : expert) ++ends_[e];
+    bool in_order = true;
+    for (std::int32_t e : expert)
+      if (e >= 0)
+        ++ends_[e];
+      else
+        in_order = false;
     std::int64_t before = 0;  // each count becomes the first place of its expert, and then the end
     for (std::int64_t e = 0; e < experts; ++e) before += std::exchange(ends_[e], before);
-    if (std::is_sorted(expert.begin(), expert.end())) {
+    if (in_order && std::is_sorted(expert.begin(), expert.end())) {
       for (std::int32_t e : expert) ++ends_[e];
       return;
     }
     place_ = integers(rows);
-    for (std::int64_t r = 0; r < rows; ++r)
-      place_[r] = ends_[expert[static_cast<std::size_t>(r)]]++;
+    for (std::int64_t r = 0; r < rows; ++r) {
+      const std::int32_t e = expert[static_cast<std::size_t>(r)];
+      place_[r] = e < 0 ? -1 : ends_[e]++;
+    }
   }
 
   /// Calls f(expert, its first row, number of its rows) for every expert that has any.
@@ -163,10 +227,12 @@ class ByExpert {
     if (place_ == nullptr) return v.f32();
     float* made = room(v);
     const std::int64_t n = width(v);
-    for (std::int64_t r = 0; r < rows_; ++r) std::copy_n(v.f32() + r * n, n, made + place_[r] * n);
+    for (std::int64_t r = 0; r < rows_; ++r)
+      if (place_[r] >= 0) std::copy_n(v.f32() + r * n, n, made + place_[r] * n);
     return made;
   }
-  /// Room for results in that order; give_back() writes them to v, or adds them.
+  /// Room for results in that order; give_back() writes them to v, or adds them. A dropped row is
+  /// 0.
   float* room(const TensorView& v) const {
     return place_ == nullptr ? v.f32() : scratch_.floats(rows_ * width(v));
   }
@@ -174,7 +240,10 @@ class ByExpert {
     if (place_ == nullptr) return;
     const std::int64_t n = width(v);
     for (std::int64_t r = 0; r < rows_; ++r)
-      weighted_row(n, 1, made + place_[r] * n, v.f32() + r * n, adds);
+      if (place_[r] >= 0)
+        weighted_row(n, 1, made + place_[r] * n, v.f32() + r * n, adds);
+      else if (!adds)
+        std::fill_n(v.f32() + r * n, n, 0.0f);
   }
   bool in_place() const { return place_ == nullptr; }
 
@@ -182,7 +251,8 @@ class ByExpert {
   Scratch& scratch_;
   std::int64_t rows_;
   std::int64_t* ends_ = nullptr;   // by expert: the place after its last row
-  std::int64_t* place_ = nullptr;  // by row: its place; null if the rows lie in order
+  std::int64_t* place_ = nullptr;  // by row: its place, -1 where it is dropped; null if the rows
+                                   // lie in order
 };
 
 void routed_forward(const KernelCall& call) {
@@ -225,8 +295,8 @@ void routed_backward_weight(const KernelCall& call) {
   if (const Target db = target(call, 2)) {
     const std::vector<std::int32_t>& expert = routing(call).held;
     for (std::int64_t r = 0; r < rows(dy); ++r)
-      weighted_row(n, 1, dy.f32() + r * n, db.view.f32() + expert[static_cast<std::size_t>(r)] * n,
-                   true);
+      if (const std::int32_t e = expert[static_cast<std::size_t>(r)]; e >= 0)
+        weighted_row(n, 1, dy.f32() + r * n, db.view.f32() + e * n, true);
   }
   const Target dw = target(call, 1);
   if (!dw) return;
