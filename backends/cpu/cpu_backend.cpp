@@ -165,7 +165,7 @@ struct CpuBackend::Impl {
         std::size_t index = 0;
         for (auto& [norm, statistics] : execution.state(device, peer).stage(at).statistics)
           f(part_name("running statistics", device, peer, at, index++),
-            std::as_writable_bytes(std::span(statistics.values())));
+            std::as_writable_bytes(statistics.state()));
       }
   }
 

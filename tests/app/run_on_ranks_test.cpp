@@ -44,6 +44,14 @@ TEST_F(RunOnRanks, TrainsAsOneProcessBitForBit) {
        "--model gpt-tiny --devices 4 --set pp=2 --set zero=1 --set offload=optimizer --set "
        "global-batch=8"},
       {4, "--model mixtral-tiny --devices 4 --set ep=4 --set global-batch=8"},
+      {4,
+       "--model mixtral-tiny --devices 4 --set tp=2 --set ep=2 --set zero=3 --set "
+       "expert-parallel.capacity=1.25 --set global-batch=8"},
+      {3,
+       "--model mixtral-tiny --devices 4 --set tp=2 --set etp=1 --set ep=2 --set zero=2 --set "
+       "global-batch=8"},
+      {2, "--model gpt-tiny --devices 4 --set zero=3 --set hybrid=2 --set global-batch=8"},
+      {2, "--model resnet-20 --devices 2 --set global-batch=4 --evaluate"},
       {3, "--model transformer-tiny --devices 4 --set pp=4 --set global-batch=8"},
       {4,
        "--model gpt-tiny --devices 4 --set pp=4 --set schedule=dualpipe --set "
@@ -61,6 +69,7 @@ TEST_F(RunOnRanks, TrainsAsOneProcessBitForBit) {
     ASSERT_EQ(one.exit, kDone) << c.words << one.err;
     ASSERT_EQ(several.exit, kDone) << c.words << several.err;
     EXPECT_EQ(json_member(several.out, "loss"), json_member(one.out, "loss")) << c.words;
+    EXPECT_EQ(json_member(several.out, "evaluation"), json_member(one.out, "evaluation"));
     EXPECT_EQ(json_member(several.out, "backend"), "\"mpi\"") << c.words;
   }
 }

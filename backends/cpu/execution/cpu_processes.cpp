@@ -128,7 +128,7 @@ void CpuExecution::fetch_state() {
         for (Allocation& set : *sets)
           if (set) fetch({set.data, static_cast<std::size_t>(set.bytes.value)});
       for (auto& [norm, statistics] : stage.statistics)
-        fetch(std::as_writable_bytes(std::span(statistics.values())));
+        fetch(std::as_writable_bytes(statistics.state()));
     }
 }
 

@@ -54,7 +54,7 @@ std::vector<TrainedTensor> CpuExecution::whole_statistics() const {
       for (std::size_t copy = at;
            copy < plan_.places.size() && plan_.places[copy].stage == place.stage; ++copy)
         for (int peer = 0; peer < peers(); ++peer) {
-          const std::vector<float>& values =
+          const std::span<const float> values =
               state(plan_.places[copy].device, peer).stage(copy).statistics.at(key).values();
           const TensorPart held = tensor_part(gain, plan_.peers.part_of(gain, peer));
           for (std::size_t c = 0; c < values.size() / 2; ++c) {

@@ -1,22 +1,25 @@
 #include "backends/cpu/execution/running_statistics.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <utility>
 
 namespace trainyard {
 namespace {
 
-constexpr float kNewest = 0.1f;  // the weight of a microbatch beside all before it, as in PyTorch
+constexpr float kRemembered = 10;  // microbatches, as PyTorch's momentum of 0.1
 
 }  // namespace
 
-RunningStatistics::RunningStatistics(std::size_t channels) : values_(2 * channels, 0.0f) {
-  for (std::size_t c = 0; c < channels; ++c) values_[2 * c + 1] = 1;
+RunningStatistics::RunningStatistics(std::size_t channels) : state_(2 * channels + 1, 0.0f) {
+  for (std::size_t c = 0; c < channels; ++c) state_[2 * c + 1] = 1;
 }
 
 void RunningStatistics::take(const std::vector<float>& statistics) {
-  for (std::size_t i = 0; i < values_.size(); ++i)
-    values_[i] += kNewest * (statistics[i] - values_[i]);
+  float& seen = state_.back();
+  seen = std::min(kRemembered, seen + 1);
+  for (std::size_t i = 0; i + 1 < state_.size(); ++i)
+    state_[i] += (statistics[i] - state_[i]) / seen;
 }
 
 void RunningStatistics::see(std::int32_t microbatch, std::vector<float> statistics) {

@@ -5,13 +5,16 @@
 
 #include <cstdint>
 #include <map>
+#include <span>
 #include <vector>
 
 namespace trainyard {
 
 class RunningStatistics {
  public:
-  /// Mean 0 and variance 1 of each channel.
+  /// Mean 0 and variance 1 of each channel, which the first microbatch replaces. The first few
+  /// count equally, so that short runs are not judged by these; from then on the newest counts a
+  /// tenth.
   explicit RunningStatistics(std::size_t channels);
 
   /// Takes in what a microbatch had. Microbatches count by their number and not by when they come:
@@ -22,13 +25,14 @@ class RunningStatistics {
   void end_repetition();
 
   /// By channel: mean, variance.
-  const std::vector<float>& values() const { return values_; }
-  std::vector<float>& values() { return values_; }
+  std::span<const float> values() const { return std::span(state_).first(state_.size() - 1); }
+  /// What a checkpoint keeps and processes exchange; of a fixed size.
+  std::span<float> state() { return state_; }
 
  private:
   void take(const std::vector<float>& statistics);
 
-  std::vector<float> values_;
+  std::vector<float> state_;  // the values, then how many microbatches they are of
   std::map<std::int32_t, std::vector<float>> waiting_;
   std::int32_t next_ = 0;
 };
