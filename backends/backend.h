@@ -80,10 +80,11 @@ class Backend {
   /// All parameters by layer, gathered from their shards: the initial ones before run(), the
   /// trained ones after it. Empty where nothing is trained.
   virtual std::vector<TrainedTensor> parameters() const { return {}; }
-  /// What batch norms remember of the microbatches that they were trained on, for evaluate(): the
-  /// mean and the variance of their channels. Empty where a backend does not keep them.
+  /// Returns what batch norms remember of the microbatches that they were trained on, for
+  /// evaluate(): the mean and the variance of their channels. Empty where a backend does not keep
+  /// them.
   virtual std::vector<TrainedTensor> statistics() const { return {}; }
-  /// parameters() and statistics(): what a trained model is evaluated with.
+  /// Returns parameters() and statistics(), with which a trained model is evaluated.
   std::vector<TrainedTensor> trained() const {
     std::vector<TrainedTensor> all = parameters(), also = statistics();
     std::move(also.begin(), also.end(), std::back_inserter(all));

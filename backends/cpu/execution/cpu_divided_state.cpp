@@ -19,7 +19,7 @@ std::vector<const std::byte*> const_of(const std::vector<std::byte*>& of) {
 
 }  // namespace
 
-// Of a layer's own state, and of the tables of other layers that it reads.
+// Returns a layer's own state and the tables of other layers that it reads.
 std::vector<CpuExecution::Stretch> CpuExecution::stretches(std::size_t at, std::size_t l,
                                                            bool routed) const {
   const StagePlacement& place = plan_.places[at];
@@ -39,8 +39,7 @@ std::vector<CpuExecution::Stretch> CpuExecution::stretches(std::size_t at, std::
   return found;
 }
 
-// By rank: what it has of the stretch where the part that the stretch is of is divided over so
-// many.
+// Returns what each rank has of the stretch where its part of the state is divided over so many.
 std::vector<PartRange> CpuExecution::shares_of(const Stretch& stretch, std::size_t ranks) {
   const auto count = static_cast<std::int64_t>(ranks);
   const std::int64_t share = (stretch.part.elements + count - 1) / count,

@@ -86,7 +86,8 @@ class CpuExecution final : public Execution {
   /// one.
   std::vector<float> whole_parameter(std::size_t place, const PlacedLayer&,
                                      const PlacedParameter&) const;
-  /// What batch norms remember of the microbatches that they have been trained on, for evaluate().
+  /// Returns what batch norms remember of the microbatches that they were trained on, for
+  /// evaluate().
   std::vector<TrainedTensor> whole_statistics() const;
   /// Writes this device's part of a whole tensor into its weights and master copy.
   void set_parameter(DeviceState&, std::size_t place, std::size_t layer, const PlacedParameter&,
@@ -255,7 +256,7 @@ class CpuExecution final : public Execution {
   // The elements of a layer that a device holds of a part's weights, gradients or optimizer state;
   // it updates those of which it has the optimizer state.
   PartRange held_range(const StatePart&, const DividedState&, int peer) const;
-  // Where the gradients that updates take lie.
+  // Returns how the gradients that updates take are divided, and where they lie.
   const DividedState& gradients_to_update(const StatePart&) const;
   int bytes_of_slot() const { return is_pure_bf16(weight_update_) ? 2 : 4; }
 

@@ -113,8 +113,8 @@ struct Peers {
   int expert_replica(int peer) const {
     return experts_side_by_side ? pool_rank(peer) / ep : pool_rank(peer) % expert_replicas();
   }
-  /// Which of the ranks that divide a part's state a peer is. Experts are divided over all ranks
-  /// that hold the same ones, others over `shards` neighbouring data ranks.
+  /// Returns which of the ranks that divide a part's state a peer is. Experts are divided over all
+  /// ranks that hold the same ones, others over `shards` neighbouring data ranks.
   std::int64_t shard_rank(bool routed, std::int64_t shards, int peer) const {
     return (routed ? expert_replica(peer) : data_rank(peer)) % shards;
   }
@@ -125,7 +125,7 @@ struct Peers {
   }
 };
 
-/// What the peers hold whose Peers::part_of() is this part.
+/// Returns what those peers hold whose Peers::part_of() is this part.
 inline TensorPart tensor_part(const PlacedParameter& p, std::int64_t part) {
   return {p.whole_shape,
           p.local_shape,

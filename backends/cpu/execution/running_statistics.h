@@ -24,9 +24,9 @@ class RunningStatistics {
   /// No other microbatch of this repetition of the program comes; numbers then begin at 0 again.
   void end_repetition();
 
-  /// By channel: mean, variance.
+  /// Returns the mean and the variance of each channel, side by side.
   std::span<const float> values() const { return std::span(state_).first(state_.size() - 1); }
-  /// What a checkpoint keeps and processes exchange; of a fixed size.
+  /// Returns what a checkpoint keeps and processes exchange. Its size does not change.
   std::span<float> state() { return state_; }
 
  private:

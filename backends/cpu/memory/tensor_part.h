@@ -15,8 +15,8 @@ struct DimensionPart {
   std::int64_t part = 0;
 };
 
-/// What one rank holds of a tensor, of which tensor ranks divide a dimension and expert ranks
-/// another.
+/// A TensorPart is what one rank holds of a tensor, of which tensor ranks divide one dimension and
+/// expert ranks another.
 class TensorPart {
  public:
   TensorPart(std::span<const std::int64_t> whole, std::span<const std::int64_t> local,
