@@ -3,6 +3,23 @@
 #include "core/result/figures.h"
 
 namespace trainyard {
+namespace {
+
+// "bubble: 34.7 % of device time"
+std::string limit_words(const Result& r) {
+  constexpr std::string_view kLead = "Limited by ";
+  const std::string& words = r.verdict.limit;
+  return words.starts_with(kLead) ? words.substr(kLead.size()) : words;
+}
+
+// Errors of a plan are a line each.
+std::string one_line(std::string text) {
+  for (std::size_t at = 0; (at = text.find('\n', at)) != std::string::npos; at += 2)
+    text.replace(at, 1, "; ");
+  return text;
+}
+
+}  // namespace
 
 std::size_t combinations(const std::vector<SweepAxis>& axes) {
   std::size_t count = 1;
@@ -16,6 +33,16 @@ std::size_t combinations(const std::vector<SweepAxis>& axes) {
 
 std::string_view verdict_word(const SweepRow& row) {
   return row.fit ? to_string(*row.fit) : std::string_view("no plan");
+}
+
+std::string plan_words(const SweepRow& row) {
+  return !row.result ? "" : row.plan.empty() ? "the only plan" : row.plan;
+}
+
+std::string remark(const SweepRow& row) {
+  std::string words = row.result ? limit_words(*row.result) : "";
+  if (row.fits()) return words;
+  return words + (words.empty() ? "" : "; ") + one_line(row.reason);
 }
 
 std::size_t SweepStudy::digit(std::size_t combination, std::size_t axis) const {

@@ -35,6 +35,12 @@ struct SweepRow {
 };
 /// Returns "fits", "may not fit", "does not fit" or "no plan".
 std::string_view verdict_word(const SweepRow&);
+/// Returns the words that tell the plan from others, "the only plan" where nothing else was tried;
+/// "" without a plan.
+std::string plan_words(const SweepRow&);
+/// Returns what limits the plan and, where it does not fit, by how much; without a plan the reason.
+/// In one line.
+std::string remark(const SweepRow&);
 
 struct SweepStudy {
   bool searched = true;              // else the plan is the one given

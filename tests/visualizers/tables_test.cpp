@@ -67,6 +67,7 @@ TEST(Tables, PeopleReadRoundedFiguresWithUnits) {
   EXPECT_EQ(cell_text({"", DataUnit::ByteCount}, std::int64_t{3} << 30), "3.00 GiB");
   EXPECT_EQ(cell_text({"", DataUnit::Time}, std::int64_t{4'000'000}), "4.00 ms");
   EXPECT_EQ(cell_text({"", DataUnit::Share}, 0.347), "34.7 %");
+  EXPECT_EQ(cell_text({"", DataUnit::Rate}, 12345.678), "12346");
   EXPECT_EQ(cell_text({"", DataUnit::Share}, {}), "");
   EXPECT_EQ(cell_text({"", DataUnit::Words}, std::string("words")), "words");
 }

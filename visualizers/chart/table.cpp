@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/base/units_text.h"
+#include "core/result/figures.h"
 #include "visualizers/viewmodel/format.h"
 
 namespace trainyard {
@@ -59,6 +60,7 @@ std::string_view file_unit(DataUnit unit) {
     case DataUnit::Words:
     case DataUnit::Count:
     case DataUnit::Number:
+    case DataUnit::Rate:
     case DataUnit::Share:
       return "";
   }
@@ -103,6 +105,8 @@ std::string cell_text(const DataColumn& column, const DataCell& cell) {
       return format_count(whole_of(cell));
     case DataUnit::Number:
       return to_text(number);
+    case DataUnit::Rate:
+      return readable_rate(number);
     case DataUnit::Share:
       return format_percent(number);
     case DataUnit::Time:

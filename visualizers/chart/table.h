@@ -19,6 +19,7 @@ enum class DataUnit : std::uint8_t {
   Words,
   Count,       // a whole number
   Number,      // a plain one
+  Rate,        // a plain one of each second, which people read to three digits
   Share,       // 1 is all of it
   Time,        // whole nanoseconds; in a file s
   StepTime,    // the same of one step, which people read to the millisecond

@@ -1,3 +1,8 @@
+#include <algorithm>
+#include <functional>
+#include <type_traits>
+#include <utility>
+
 #include "core/cluster/price.h"
 #include "core/result/figures.h"
 #include "visualizers/sweep/sweep_view.h"
@@ -5,91 +10,159 @@
 namespace trainyard {
 namespace {
 
-using SweepCells = std::vector<DataCell>;
+struct SweepColumn {
+  DataColumn head;
+  std::function<DataCell(const SweepStudy&, std::size_t combination)> cell;
+};
+using SweepColumns = std::vector<SweepColumn>;
 
-bool is_price(const SweepAxis& axis) { return axis.name == "price"; }
+DataCell cell_of(double value) { return value; }
+DataCell cell_of(std::int64_t value) { return value; }
+DataCell cell_of(Duration value) { return value.count(); }
+DataCell cell_of(Bytes value) { return value.value; }
+DataCell cell_of(Joules value) { return value.value; }
+DataCell cell_of(std::string value) { return value; }
 
-void put_words(SweepCells& cells, const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
-  cells.emplace_back(std::move(text));
+// What a row has, also without a plan.
+template <class F>
+SweepColumn of_row(const std::string& name, F f) {
+  return {{name, DataUnit::Words}, [f](const SweepStudy& study, std::size_t i) {
+            return DataCell(std::string(f(study.rows[i])));
+          }};
 }
 
-// A figure with its range, each as `cell` makes it; three empty cells where it is not known.
-template <class T, class Cell>
-void put_range(SweepCells& cells, const std::optional<Banded<T>>& figure, Cell cell) {
-  if (!figure) return cells.resize(cells.size() + 3);
-  for (const T& each : {figure->value, figure->low, figure->high}) cells.emplace_back(cell(each));
+// What a result has; empty without one.
+template <class F>
+SweepColumn of_result(const std::string& name, DataUnit unit, F f) {
+  return {{name, unit}, [f](const SweepStudy& study, std::size_t i) {
+            const std::optional<Result>& r = study.rows[i].result;
+            return r ? cell_of(std::invoke(f, *r)) : DataCell();
+          }};
 }
 
-SweepCells sweep_cells(const SweepStudy& study, std::size_t i, std::size_t columns) {
-  const SweepRow& row = study.rows[i];
-  SweepCells cells;
-  for (std::size_t a = 0; a < study.axes.size(); ++a)
-    if (is_price(study.axes[a]))
-      cells.emplace_back(parse_price(study.value(i, a)));
-    else
-      cells.emplace_back(study.value(i, a));
-  cells.emplace_back(std::string(verdict_word(row)));
-  cells.emplace_back(row.reason);
-  put_words(cells, row.set);
-  if (row.result) {
-    const Result& r = *row.result;
-    const auto number = [](double value) { return value; };
-    const auto bytes = [](Bytes value) { return value.value; };
-    const StageMemory* most = fullest(r);
-    cells.emplace_back(r.fidelity);
-    cells.emplace_back(r.devices);
-    put_range(cells, std::optional(r.step), [](Duration d) { return d.count(); });
-    cells.emplace_back(std::string(r.counts_tokens ? "tokens" : "samples"));
-    put_range(cells, std::optional(rate(r)), number);
-    cells.emplace_back(rate_per_device(r).value);
-    put_range(cells, std::optional(utilisation(r)), number);
-    put_range(cells, most == nullptr ? std::nullopt : std::optional(most->peak), bytes);
-    for (const Bytes each : {reserved(r), r.capacity, r.verdict.margin})
-      cells.emplace_back(each.value);
-    put_range(cells, r.money, number);
-    put_range(cells, money_for_work(r), number);
-    put_range(cells, r.energy, [](Joules j) { return j.value; });
-    cells.emplace_back(r.verdict.limit);
+// A figure of a result, and with `range` its low and high end behind it.
+template <class F>
+void add_figure(SweepColumns& columns, const std::string& name, DataUnit unit, F f, bool range) {
+  const auto add = [&](const char* end, auto member) {
+    columns.push_back({{name + end, unit}, [f, member](const SweepStudy& study, std::size_t i) {
+                         const std::optional<Result>& r = study.rows[i].result;
+                         if (!r) return DataCell();
+                         const std::optional figure(std::invoke(f, *r));
+                         return figure ? cell_of((*figure).*member) : DataCell();
+                       }});
+  };
+  using Figure =
+      typename decltype(std::optional(std::invoke(f, std::declval<Result>())))::value_type;
+  add("", &Figure::value);
+  if (range) add(", low", &Figure::low), add(", high", &Figure::high);
+}
+
+std::optional<Banded<Bytes>> fullest_peak(const Result& r) {
+  const StageMemory* most = fullest(r);
+  return most == nullptr ? std::nullopt : std::optional(most->peak);
+}
+
+std::string counted_work(const Result& r) { return r.counts_tokens ? "tokens" : "samples"; }
+
+Bytes spare(const Result& r) { return r.verdict.margin; }
+
+void add_axis(SweepColumns& columns, const SweepStudy& study, std::size_t a) {
+  const bool price = study.axes[a].name == "price";
+  columns.push_back({{study.axes[a].name, price ? DataUnit::Money : DataUnit::Words},
+                     [a, price](const SweepStudy& s, std::size_t i) {
+                       return price ? cell_of(parse_price(s.value(i, a))) : cell_of(s.value(i, a));
+                     }});
+}
+
+// With whole numbers as such, so that they are sorted by size.
+void add_read_axis(SweepColumns& columns, const SweepStudy& study, std::size_t a) {
+  constexpr std::size_t kMostDigits = 15;
+  const std::vector<std::string>& values = study.axes[a].values;
+  const bool whole = std::all_of(values.begin(), values.end(), [](const std::string& value) {
+    return !value.empty() && value.size() <= kMostDigits &&
+           value.find_first_not_of("0123456789") == std::string::npos;
+  });
+  if (!whole) return add_axis(columns, study, a);
+  columns.push_back(
+      {{study.axes[a].name, DataUnit::Count}, [a](const SweepStudy& s, std::size_t i) {
+         return cell_of(std::int64_t{std::stoll(s.value(i, a))});
+       }});
+}
+
+// "tokens"; "tokens or samples" where models count either.
+std::string work_of(const SweepStudy& study) {
+  const auto any = [&](bool tokens) {
+    return std::any_of(study.rows.begin(), study.rows.end(), [&](const SweepRow& row) {
+      return row.result && row.result->counts_tokens == tokens;
+    });
+  };
+  return !any(false) ? "tokens" : any(true) ? "tokens or samples" : "samples";
+}
+
+DataTable table_of(const SweepStudy& study, const SweepColumns& columns) {
+  std::vector<DataColumn> heads;
+  for (const SweepColumn& column : columns) heads.push_back(column.head);
+  std::vector<std::vector<DataCell>> rows(study.rows.size());
+  std::vector<Item> items;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    for (const SweepColumn& column : columns) rows[i].push_back(column.cell(study, i));
+    items.push_back({ItemKind::Cell, i});
   }
-  cells.resize(columns);
-  return cells;
-}
-
-void add_range(std::vector<DataColumn>& columns, const std::string& name, DataUnit unit) {
-  for (const char* end : {"", ", low", ", high"}) columns.push_back({name + end, unit});
+  return listed_table("Sweep", std::move(heads), std::move(rows), std::move(items));
 }
 
 }  // namespace
 
 DataTable sweep_table(const SweepStudy& study) {
-  std::vector<DataColumn> columns;
-  for (const SweepAxis& axis : study.axes)
-    columns.push_back({axis.name, is_price(axis) ? DataUnit::Money : DataUnit::Words});
-  for (const char* name : {"verdict", "reason", "set", "fidelity"})
-    columns.push_back({name, DataUnit::Words});
-  columns.push_back({"devices", DataUnit::Count});
-  add_range(columns, "step", DataUnit::StepTime);
-  columns.push_back({"counts", DataUnit::Words});
-  add_range(columns, "throughput", DataUnit::Number);
-  columns.push_back({"throughput per device", DataUnit::Number});
-  add_range(columns, "MFU", DataUnit::Share);
-  add_range(columns, "peak", DataUnit::ByteCount);
-  for (const char* name : {"reserved", "capacity", "spare"})
-    columns.push_back({name, DataUnit::ByteCount});
-  add_range(columns, "money per step", DataUnit::Money);
-  add_range(columns, "money for 1e9 tokens or 1e6 samples", DataUnit::Money);
-  add_range(columns, "energy per step", DataUnit::Energy);
-  columns.push_back({"limit", DataUnit::Words});
+  SweepColumns columns;
+  for (std::size_t a = 0; a < study.axes.size(); ++a) add_axis(columns, study, a);
+  columns.push_back(of_row("verdict", verdict_word));
+  columns.push_back(of_row("reason", std::mem_fn(&SweepRow::reason)));
+  columns.push_back(of_row("set", [](const SweepRow& row) {
+    std::string text;
+    for (const std::string& word : row.set) text += (text.empty() ? "" : " ") + word;
+    return text;
+  }));
+  columns.push_back(of_result("fidelity", DataUnit::Words, &Result::fidelity));
+  columns.push_back(of_result("devices", DataUnit::Count, &Result::devices));
+  add_figure(columns, "step", DataUnit::StepTime, &Result::step, true);
+  columns.push_back(of_result("counts", DataUnit::Words, counted_work));
+  add_figure(columns, "throughput", DataUnit::Rate, rate, true);
+  add_figure(columns, "throughput per device", DataUnit::Rate, rate_per_device, false);
+  add_figure(columns, "MFU", DataUnit::Share, utilisation, true);
+  add_figure(columns, "peak", DataUnit::ByteCount, fullest_peak, true);
+  columns.push_back(of_result("reserved", DataUnit::ByteCount, reserved));
+  columns.push_back(of_result("capacity", DataUnit::ByteCount, &Result::capacity));
+  columns.push_back(of_result("spare", DataUnit::ByteCount, spare));
+  add_figure(columns, "money per step", DataUnit::Money, &Result::money, true);
+  add_figure(columns, "money for 1e9 tokens or 1e6 samples", DataUnit::Money, money_for_work, true);
+  add_figure(columns, "energy per step", DataUnit::Energy, &Result::energy, true);
+  const auto limit = [](const Result& r) { return r.verdict.limit; };
+  columns.push_back(of_result("limit", DataUnit::Words, limit));
+  return table_of(study, columns);
+}
 
-  std::vector<SweepCells> rows;
-  std::vector<Item> items;
-  for (std::size_t i = 0; i < study.rows.size(); ++i) {
-    rows.push_back(sweep_cells(study, i, columns.size()));
-    items.push_back({ItemKind::Cell, i});
-  }
-  return listed_table("Sweep", std::move(columns), std::move(rows), std::move(items));
+DataTable sweep_summary(const SweepStudy& study) {
+  const std::string work = work_of(study);
+  SweepColumns columns;
+  for (std::size_t a = 0; a < study.axes.size(); ++a)
+    if (study.axes[a].values.size() > 1) add_read_axis(columns, study, a);
+  columns.push_back(of_row("verdict", verdict_word));
+  columns.push_back(of_row("plan", plan_words));
+  add_figure(columns, "step", DataUnit::StepTime, &Result::step, false);
+  add_figure(columns, work + " per second", DataUnit::Rate, rate, false);
+  add_figure(columns, "per device", DataUnit::Rate, rate_per_device, false);
+  add_figure(columns, "MFU", DataUnit::Share, utilisation, false);
+  add_figure(columns, "peak", DataUnit::ByteCount, fullest_peak, false);
+  columns.push_back(of_result("spare", DataUnit::ByteCount, spare));
+  add_figure(columns, "money per step", DataUnit::Money, &Result::money, false);
+  const std::string priced = work == "tokens"    ? "1e9 tokens"
+                             : work == "samples" ? "1e6 samples"
+                                                 : "1e9 tokens or 1e6 samples";
+  add_figure(columns, "money for " + priced, DataUnit::Money, money_for_work, false);
+  add_figure(columns, "energy per step", DataUnit::Energy, &Result::energy, false);
+  columns.push_back(of_row("what limits it, or why there is no plan", remark));
+  return table_of(study, columns);
 }
 
 }  // namespace trainyard

@@ -16,6 +16,9 @@ void draw_sweep(Drawing&, const Rect& area, const SweepStudy&, SweepFigure, cons
 Hover describe_sweep(const SweepStudy&, SweepFigure, Item);
 /// A row for each combination that is finished, in order.
 DataTable sweep_table(const SweepStudy&);
+/// The same rows in the columns that people read: axes with several values, the plan and its
+/// figures, and last what limits it or why there is none.
+DataTable sweep_summary(const SweepStudy&);
 
 /// The figure as people read it: "4.938 s", "37.7 %"; and its name, "Step time".
 std::string sweep_figure_text(SweepFigure, double value);

@@ -13,18 +13,12 @@
 #include "app/cli/text/scenario_words.h"
 #include "app/cli/text/search_words.h"
 #include "app/cli/text/sweep_text.h"
+#include "app/workspace/plans/sweep_document.h"
 #include "app/workspace/plans/sweep_study.h"
 #include "app/workspace/scenario/refuse_flag.h"
-#include "core/cluster/price.h"
 
 namespace trainyard {
 namespace {
-
-// Reads "2.5", or "2.5USD/h" as a cluster's option has it.
-double price_word(const std::string& text) {
-  return with_place("--price",
-                    [&] { return parse_price(text.ends_with("/h") ? text : text + "USD/h"); });
-}
 
 SweepFigure sweep_figure(const Words& words) {
   std::vector<std::string_view> names;
@@ -37,7 +31,8 @@ SweepFigure sweep_figure(const Words& words) {
 
 SweepQuestion sweep_question(const Words& words) {
   SweepQuestion question{.models = words.texts("model"), .clusters = words.texts("cluster")};
-  for (const std::string& text : words.texts("price")) question.prices.push_back(price_word(text));
+  for (const std::string& text : words.texts("price"))
+    question.prices.push_back(parse_sweep_price(text));
   for (const std::string& text : words.texts("vary"))
     question.vary.push_back(parse_sweep_axis(text));
   question.plan = words.text("plan");

@@ -97,7 +97,7 @@ std::string value(const PlanSpace& space, PlanId id, std::string_view key) {
   return k < space.knobs().size() ? space.value(id, k) : "";
 }
 
-std::int64_t number(const PlanSpace& space, PlanId id, std::string_view key) {
+std::int64_t knob_number(const PlanSpace& space, PlanId id, std::string_view key) {
   const std::size_t k = space.knob(key);
   return k < space.knobs().size() ? space.number(k, space.digit(id, k)) : 1;
 }
@@ -127,21 +127,22 @@ ParetoModel plan_points(const PlanSpace& space, const std::vector<Candidate>& fr
 }
 
 std::int64_t data_ranks(const PlanSpace& space, PlanId id) {
-  return number(space, id, "devices") /
-         std::max<std::int64_t>(
-             1, number(space, id, "tp") * number(space, id, "cp") * number(space, id, "pp"));
+  return knob_number(space, id, "devices") /
+         std::max<std::int64_t>(1, knob_number(space, id, "tp") * knob_number(space, id, "cp") *
+                                       knob_number(space, id, "pp"));
 }
 
 std::string plan_name(const PlanSpace& space, PlanId id) {
   std::string name;
   const auto add = [&](const std::string& words) { name += (name.empty() ? "" : ", ") + words; };
-  if (number(space, id, "pp") > 1) {
-    const std::int64_t chunks = number(space, id, "virtual-stages");
+  if (knob_number(space, id, "pp") > 1) {
+    const std::int64_t chunks = knob_number(space, id, "virtual-stages");
     add(value(space, id, "schedule") + (chunks > 1 ? fmt::format(" \u00D7{}", chunks) : ""));
   }
   for (const auto& [word, key] :
        {std::pair("TP", "tp"), std::pair("PP", "pp"), std::pair("CP", "cp"), std::pair("EP", "ep")})
-    if (number(space, id, key) > 1) add(fmt::format("{} {}", word, number(space, id, key)));
+    if (knob_number(space, id, key) > 1)
+      add(fmt::format("{} {}", word, knob_number(space, id, key)));
   if (value(space, id, "etp") == "1") add("ETP 1");
   if (const std::int64_t dp = data_ranks(space, id); dp > 1) add(fmt::format("DP {}", dp));
   return name.empty() ? "one device" : name;

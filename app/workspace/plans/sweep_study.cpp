@@ -23,16 +23,6 @@ namespace {
 // The axes before those of settings: model and cluster.
 constexpr std::size_t kParts = 2;
 
-std::vector<SweepAxis> axes_of(const SweepQuestion& question) {
-  std::vector<SweepAxis> axes = {{"model", question.models}, {"cluster", question.clusters}};
-  axes.insert(axes.end(), question.vary.begin(), question.vary.end());
-  // Prices vary fastest, so that combinations which differ in nothing else share a search.
-  if (question.prices.empty()) return axes;
-  axes.push_back({"price", {}});
-  for (const double price : question.prices) axes.back().values.push_back(price_text(price));
-  return axes;
-}
-
 void expect_each_once(const SweepAxis& axis, bool is_setting) {
   std::vector<std::string> sorted = axis.values;
   std::sort(sorted.begin(), sorted.end());
@@ -47,11 +37,11 @@ class Sweep {
   explicit Sweep(const SweepQuestion& question) : question_(question), options_(question.options) {
     study_.searched = !question.as_given;
     study_.objective = to_string(options_.objective);
-    study_.axes = axes_of(question);
+    study_.axes = sweep_axes(question);
   }
 
   SweepStudy run() {
-    expect_sizes();
+    expect_sweep_size(question_);
     expect_parts();
     expect_values();
     expect_one_opens();
@@ -72,20 +62,6 @@ class Sweep {
   std::size_t varied() const { return combinations(question_.vary) * prices(); }
   void report(const SearchProgress* now) const {
     if (question_.progress) question_.progress(study_, now);
-  }
-
-  void expect_sizes() const {
-    if (question_.models.empty()) open({"", "", "", {}});  // throws: it is the first thing to say
-    if (question_.clusters.empty()) open({question_.models.front(), "", "", {}});
-    for (std::size_t a = 0; a < study_.axes.size(); ++a)
-      expect_each_once(study_.axes[a], a >= kParts && a < kParts + question_.vary.size());
-    if (count() <= kMostCombinations) return;
-    std::string sizes;
-    for (const SweepAxis& axis : study_.axes)
-      sizes += fmt::format("{}{} of {}", sizes.empty() ? "" : ", ", axis.values.size(), axis.name);
-    refuse("sweep", fmt::format("expected at most {} combinations, found more with these values: "
-                                "{}",
-                                kMostCombinations, sizes));
   }
 
   // Opens each model, cluster and calibration by itself.
@@ -310,6 +286,37 @@ SweepAxis parse_sweep_axis(std::string_view text) {
     refuse_flag("vary", fmt::format("expected KEY=VALUE,VALUE as seq=4096,8192, found \"{}\"",
                                     text.substr(0, 80)));
   return axis;
+}
+
+double parse_sweep_price(const std::string& text) {
+  return with_place("--price",
+                    [&] { return parse_price(text.ends_with("/h") ? text : text + "USD/h"); });
+}
+
+std::vector<SweepAxis> sweep_axes(const SweepQuestion& question) {
+  std::vector<SweepAxis> axes = {{"model", question.models}, {"cluster", question.clusters}};
+  axes.insert(axes.end(), question.vary.begin(), question.vary.end());
+  // Prices vary fastest, so that combinations which differ in nothing else share a search.
+  if (question.prices.empty()) return axes;
+  axes.push_back({"price", {}});
+  for (const double price : question.prices) axes.back().values.push_back(price_text(price));
+  return axes;
+}
+
+void expect_sweep_size(const SweepQuestion& question) {
+  // Opening these throws: it is the first thing to say.
+  if (question.models.empty()) open({"", "", "", {}});
+  if (question.clusters.empty()) open({question.models.front(), "", "", {}});
+  const std::vector<SweepAxis> axes = sweep_axes(question);
+  for (std::size_t a = 0; a < axes.size(); ++a)
+    expect_each_once(axes[a], a >= kParts && a < kParts + question.vary.size());
+  if (combinations(axes) <= kMostCombinations) return;
+  std::string sizes;
+  for (const SweepAxis& axis : axes)
+    sizes += fmt::format("{}{} of {}", sizes.empty() ? "" : ", ", axis.values.size(), axis.name);
+  refuse("sweep", fmt::format("expected at most {} combinations, found more with these values: "
+                              "{}",
+                              kMostCombinations, sizes));
 }
 
 SweepStudy sweep(const SweepQuestion& question) { return Sweep(question).run(); }

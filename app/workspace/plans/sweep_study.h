@@ -32,12 +32,20 @@ struct SweepQuestion {
 /// global-batch=64,8192 global-batch=32". Throws Error{InvalidInput} where the key or a value is
 /// missing.
 SweepAxis parse_sweep_axis(std::string_view text);
+/// Reads "2.5", or "2.5USD/h" as a cluster's option has it. Throws Error{InvalidInput}.
+double parse_sweep_price(const std::string& text);
+
+/// The question's axes, as the study has them: model, cluster, settings, price.
+std::vector<SweepAxis> sweep_axes(const SweepQuestion&);
+/// Throws Error{InvalidInput} where no model or cluster is named, a value is named twice, or there
+/// are more than kMostCombinations.
+void expect_sweep_size(const SweepQuestion&);
 
 /// Blocks. What is wrong with the words themselves is refused at once: throws Error{InvalidInput}
-/// for a model or cluster that cannot be opened, a setting or value that no plan takes, a value
-/// that is named twice, more than kMostCombinations, and where no combination can be opened at all.
-/// A combination that has no plan is a row that says why. When stopped, the rows are those that
-/// were finished. The answer is the same for any number of threads.
+/// as expect_sweep_size() does, for a model or cluster that cannot be opened, a setting or value
+/// that no plan takes, and where no combination can be opened at all. A combination that has no
+/// plan is a row that says why. When stopped, the rows are those that were finished. The answer is
+/// the same for any number of threads.
 SweepStudy sweep(const SweepQuestion&);
 
 }  // namespace trainyard

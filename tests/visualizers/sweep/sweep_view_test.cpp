@@ -159,5 +159,40 @@ TEST(SweepView, RowsOfTheTableHaveEveryDigit) {
   }
 }
 
+TEST(SweepView, TheSummaryHasTheSameFiguresAndSaysWhyThereIsNoPlan) {
+  const SweepStudy study = testing::made_maps();
+  const DataTable all = sweep_table(study), brief = sweep_summary(study);
+  ASSERT_EQ(brief.rows, study.rows.size());
+  const auto column = [](const DataTable& table, const std::string& name) {
+    const auto at = std::find_if(table.columns.begin(), table.columns.end(),
+                                 [&](const DataColumn& head) { return head.name == name; });
+    EXPECT_NE(at, table.columns.end()) << name;
+    return static_cast<std::size_t>(at - table.columns.begin());
+  };
+  EXPECT_EQ(brief.columns.front().name, "model");
+  const std::pair<const char*, const char*> same[] = {
+      {"verdict", "verdict"},
+      {"step", "step"},
+      {"tokens per second", "throughput"},
+      {"per device", "throughput per device"},
+      {"MFU", "MFU"},
+      {"peak", "peak"},
+      {"spare", "spare"},
+      {"money for 1e9 tokens", "money for 1e9 tokens or 1e6 samples"}};
+  for (std::size_t i = 0; i < brief.rows; ++i) {
+    EXPECT_EQ(brief.item(i), all.item(i));
+    for (const auto& [mine, theirs] : same)
+      EXPECT_EQ(brief.cell(i, column(brief, mine)), all.cell(i, column(all, theirs))) << mine;
+    EXPECT_EQ(brief.cell(i, column(brief, "seq")),
+              DataCell(std::int64_t{std::stoll(study.value(i, 2))}))
+        << "a whole number is sorted as one";
+    EXPECT_EQ(brief.cell(i, column(brief, "plan")), DataCell(plan_words(study.rows[i])));
+    EXPECT_EQ(brief.cell(i, brief.columns.size() - 1), DataCell(remark(study.rows[i])));
+    if (!study.rows[i].result) {
+      EXPECT_EQ(remark(study.rows[i]), study.rows[i].reason);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace trainyard
