@@ -26,6 +26,8 @@ TEST(CommandLine, ReadsAScenario) {
   EXPECT_EQ(line.theme, Theme::Light);
   EXPECT_EQ(line.renderer, RendererChoice::Software);
   EXPECT_EQ(line.perspective, "analyse");
+  EXPECT_EQ(parse({"--perspective", "planner", "--tab", "sweep"}).perspective, "planner")
+      << "a name of old stands for its tab";
   EXPECT_EQ(line.size, QSize(1440, 900));
 }
 

@@ -17,6 +17,7 @@
 #include "app/desktop/controls/search_bar.h"
 #include "app/desktop/controls/text.h"
 #include "app/desktop/planner/planner_page.h"
+#include "app/desktop/planner/sweep_page.h"
 #include "app/desktop/scene/analyse_scene.h"
 #include "app/desktop/scene/utilisation_scene.h"
 #include "app/desktop/scene/waves_scene.h"
@@ -25,7 +26,7 @@
 namespace trainyard {
 namespace {
 
-constexpr const char* kPagesOfSeveralResults[] = {"Schedules", "Run", "Plans"};
+constexpr const char* kPagesOfSeveralResults[] = {"Schedules", "Run", "Plans", "Sweep"};
 
 }  // namespace
 
@@ -56,10 +57,11 @@ AnalysePage::AnalysePage(Document& document, Session& session, TrainingSession& 
       rows_(new ViewTable),
       schedules_(new SchedulesPage(document, session)),
       run_(new RunPage(document, training)),
-      planner_(new PlannerPage(document)) {
+      planner_(new PlannerPage(document)),
+      sweep_(new SweepPage(document, planner_->space())) {
   for (const View& view : views())
     if (!view.tab.empty()) add(q(view.tab), page_of(view));
-  Page* const several[] = {schedules_, run_, planner_};
+  Page* const several[] = {schedules_, run_, planner_, sweep_};
   for (std::size_t i = 0; i < std::size(several); ++i) add(kPagesOfSeveralResults[i], several[i]);
   auto* splitter = new QSplitter(Qt::Vertical);
   splitter->addWidget(pages());
@@ -75,6 +77,7 @@ AnalysePage::AnalysePage(Document& document, Session& session, TrainingSession& 
   connect(&session_, &Session::experiment_changed, this, &AnalysePage::refresh_rows);
   connect(&session_, &Session::range_changed, this, &AnalysePage::refresh_rows);
   connect(&schedules_->comparison(), &Comparison::changed, this, &AnalysePage::refresh_rows);
+  connect(&sweep_->sweeping(), &Sweeping::changed, this, &AnalysePage::refresh_rows);
   connect(&session_, &Session::selection_changed, this, [this] {
     if (rows_->isVisible() && tab() == "timeline") rows_->choose(session_.state().selected);
   });

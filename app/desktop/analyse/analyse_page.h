@@ -20,6 +20,7 @@ class OrderPage;
 class PlannerPage;
 class RunPage;
 class SearchBar;
+class SweepPage;
 class ViewPage;
 class ViewTable;
 
@@ -36,6 +37,7 @@ class AnalysePage : public TabPage {
   ViewTable& rows() const { return *rows_; }
   OrderPage& order() const { return *order_; }
   PlannerPage& planner() const { return *planner_; }
+  SweepPage& sweep() const { return *sweep_; }
   Exploration& exploration() { return exploration_; }
   SearchBar& search_bar() const { return *search_; }
   SchedulesPage& schedules() const { return *schedules_; }
@@ -56,6 +58,7 @@ class AnalysePage : public TabPage {
   SchedulesPage* schedules_;
   RunPage* run_;
   PlannerPage* planner_;
+  SweepPage* sweep_;
 };
 
 }  // namespace trainyard

@@ -11,7 +11,7 @@
 namespace trainyard {
 namespace {
 
-constexpr int kChip = 20, kGap = 4;
+constexpr int kChip = 20, kGap = 4, kMostTitle = 190;
 
 }  // namespace
 
@@ -32,9 +32,10 @@ void ChipRow::set_values(const QStringList& values, const QStringList& on, const
       auto* chip = new QToolButton(this);
       chip->setObjectName("value");
       chip->setCheckable(true);
-      chip->setText(value);
       chip->setFont(ui_font(11, QFont::Medium));
-      chip->setAccessibleName(name_ + " " + value);
+      const QString title = title_ ? title_(value) : value;
+      chip->setText(chip->fontMetrics().elidedText(title, Qt::ElideMiddle, kMostTitle));
+      chip->setAccessibleName(name_ + " " + title);
       chip->setFocusPolicy(chips_.isEmpty() ? Qt::TabFocus : Qt::ClickFocus);
       chip->installEventFilter(this);
       connect(chip, &QToolButton::clicked, this, &ChipRow::changed);
@@ -42,11 +43,11 @@ void ChipRow::set_values(const QStringList& values, const QStringList& on, const
       chips_ << chip;
     }
   }
-  for (QToolButton* chip : chips_) {
-    chip->setChecked(on.contains(chip->text()));
-    const bool is_own = chip->text() == own;
-    chip->setToolTip(is_own ? name_ + " " + own + ": the open plan has it"
-                            : name_ + " " + chip->text());
+  for (qsizetype i = 0; i < chips_.size(); ++i) {
+    QToolButton* chip = chips_[i];
+    chip->setChecked(on.contains(values_[i]));
+    const bool is_own = values_[i] == own;
+    chip->setToolTip(chip->accessibleName() + (is_own ? ": the open plan has it" : ""));
     if (chip->property("own").toBool() == is_own) continue;
     chip->setProperty("own", is_own);
     chip->style()->unpolish(chip);
@@ -58,8 +59,8 @@ void ChipRow::set_values(const QStringList& values, const QStringList& on, const
 
 QStringList ChipRow::on() const {
   QStringList list;
-  for (const QToolButton* chip : chips_)
-    if (chip->isChecked()) list << chip->text();
+  for (qsizetype i = 0; i < chips_.size(); ++i)
+    if (chips_[i]->isChecked()) list << values_[i];
   return list;
 }
 

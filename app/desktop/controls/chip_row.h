@@ -5,6 +5,9 @@
 #include <QStringList>
 #include <QWidget>
 
+#include <functional>
+#include <utility>
+
 class QToolButton;
 
 namespace trainyard {
@@ -15,6 +18,8 @@ class ChipRow : public QWidget {
  public:
   explicit ChipRow(const QString& accessible_name, QWidget* parent = nullptr);
 
+  /// What a chip shows of its value, from the next set_values() on; without it the value itself.
+  void set_titles(std::function<QString(const QString&)> title) { title_ = std::move(title); }
   /// own: the value of the open plan, which is marked; may be empty.
   void set_values(const QStringList& values, const QStringList& on, const QString& own);
   const QStringList& values() const { return values_; }
@@ -36,6 +41,7 @@ class ChipRow : public QWidget {
   int lay_out(int width, bool move) const;
 
   QString name_;
+  std::function<QString(const QString&)> title_;
   QStringList values_;
   QList<QToolButton*> chips_;
 };

@@ -6,6 +6,7 @@
 #include <QWidget>
 
 #include <optional>
+#include <string>
 
 #include "visualizers/chart/table.h"
 #include "visualizers/drawing/drawing.h"
@@ -55,6 +56,8 @@ class Page : public QWidget {
   virtual bool toggle_rows() { return false; }
   /// The rows behind the picture, for export as CSV.
   virtual std::optional<DataTable> table() const { return std::nullopt; }
+  /// The same as a document, for export as JSON, if there is one.
+  virtual std::optional<std::string> document() const { return std::nullopt; }
   /// Shows what was chosen among those rows.
   virtual void choose_row(Item) {}
 

@@ -161,4 +161,8 @@ std::optional<DataTable> TabPage::table() const {
   return current_page() == nullptr ? std::nullopt : current_page()->table();
 }
 
+std::optional<std::string> TabPage::document() const {
+  return current_page() == nullptr ? std::nullopt : current_page()->document();
+}
+
 }  // namespace trainyard

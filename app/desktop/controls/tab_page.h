@@ -36,6 +36,7 @@ class TabPage : public Page {
   bool toggle_rows() override { return current_page() != nullptr && current_page()->toggle_rows(); }
   std::optional<Drawing> picture() const override;
   std::optional<DataTable> table() const override;
+  std::optional<std::string> document() const override;
 
  protected:
   /// What shows the pages, for a page that lays it out beside something else.

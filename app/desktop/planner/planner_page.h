@@ -27,6 +27,8 @@ class PlannerPage : public Page {
   explicit PlannerPage(Document&, QWidget* parent = nullptr);
 
   Planning& planning() { return planning_; }
+  /// The space that is searched.
+  const SpacePanel& space() const { return *space_; }
   QList<CanvasWidget*> canvases() const override;
   /// Returns whether no search and no pricing is in progress.
   bool settled() const override;

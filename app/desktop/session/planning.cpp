@@ -18,6 +18,8 @@ struct Answer {
   std::string error;
 };
 
+}  // namespace
+
 SearchOptions options_of(const PlanWish& wish) {
   SearchOptions options;
   options.objective = wish.objective;
@@ -26,8 +28,6 @@ SearchOptions options_of(const PlanWish& wish) {
   options.simulate = wish.simulate;
   return options;
 }
-
-}  // namespace
 
 Planning::~Planning() { clear(); }
 

@@ -22,6 +22,9 @@ struct PlanWish {
   friend bool operator==(const PlanWish&, const PlanWish&) = default;
 };
 
+/// The wish as the engine takes it.
+SearchOptions options_of(const PlanWish&);
+
 /// The result of a search; immutable.
 struct PlanFindings {
   std::shared_ptr<const PlanSpace> space;

@@ -7,11 +7,13 @@
 #include <string>
 #include <vector>
 
+#include "app/desktop/controls/text.h"
 #include "app/desktop/shell/commands.h"
 #include "app/desktop/shell/perspective.h"
 #include "app/workspace/scenario/setting_words.h"
 #include "core/base/nearest.h"
 #include "core/io/bytes/file_writer.h"
+#include "core/io/documents/project.h"
 
 namespace trainyard {
 namespace {
@@ -95,7 +97,8 @@ CommandLine parse_command_line(const QStringList& arguments) {
   if (!renderer.isEmpty()) line.renderer = renderer_choice(renderer.toStdString());
   if (parser.isSet("theme")) line.theme = theme_of(parser.value("theme"));
   line.perspective = parser.value("perspective");
-  if (!line.perspective.isEmpty() && find_perspective(line.perspective) == nullptr)
+  if (!line.perspective.isEmpty() &&
+      find_perspective(q(shown_part(line.perspective.toStdString()).perspective)) == nullptr)
     refuse_option("perspective", perspective_names(), line.perspective);
   line.search = parser.isSet("search");
   line.tab = parser.value("tab");

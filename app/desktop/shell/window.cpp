@@ -34,6 +34,7 @@
 #include "app/desktop/design/verdict_bar.h"
 #include "app/desktop/learn/learn_page.h"
 #include "app/desktop/planner/planner_page.h"
+#include "app/desktop/planner/sweep_page.h"
 #include "app/desktop/shell/bottom_panel.h"
 #include "app/desktop/shell/compare_perspective.h"
 #include "app/desktop/shell/inspector.h"
@@ -94,6 +95,7 @@ Window::Window(Published::Rows rows) : published_(std::move(rows)), actions_(thi
   centre_->findChild<MachinePage*>()->connect_commands(actions_);
   centre_->findChild<KernelsPage*>()->connect_commands(actions_);
   analyse_->run().connect_commands(actions_);
+  analyse_->sweep().connect_commands(actions_);
   strategy_->connect_commands(actions_);
   connect_shell();
   lay_out();

@@ -364,8 +364,10 @@ void Window::apply_words(const QString& assignments) {
 void Window::export_view() {
   const std::optional<Drawing> drawing = page() == nullptr ? std::nullopt : page()->picture();
   if (!drawing) return;
-  const QString path = QFileDialog::getSaveFileName(this, "Export view", "view.png",
-                                                    "PNG (*.png);;SVG (*.svg);;CSV (*.csv)");
+  const std::optional<std::string> document = page()->document();
+  const QString path = QFileDialog::getSaveFileName(
+      this, "Export view", "view.png",
+      QString("PNG (*.png);;SVG (*.svg);;CSV (*.csv)") + (document ? ";;JSON (*.json)" : ""));
   if (path.isEmpty()) return;
   const auto bytes = [&] {
     if (path.endsWith(".csv")) {
@@ -374,6 +376,13 @@ void Window::export_view() {
         throw Error(Error::Kind::Unsupported, "this view has no rows; PNG and SVG have its picture",
                     {path.toStdString()});
       return to_csv(*table);
+    }
+    if (path.endsWith(".json")) {
+      if (!document)
+        throw Error(Error::Kind::Unsupported,
+                    "this view has no document; PNG and SVG have its picture, CSV its rows",
+                    {path.toStdString()});
+      return *document;
     }
     return path.endsWith(".svg") ? to_svg(*drawing, current_theme())
                                  : to_png(trainyard::render(*drawing, 2, current_theme()));

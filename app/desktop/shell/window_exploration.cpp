@@ -29,7 +29,7 @@ void Window::connect_exploration() {
   // The bar lies over the timeline, so the timeline is shown first.
   const auto look = [this] {
     document_.show_perspective("analyse");
-    if (analyse_->tab() == "plans") analyse_->show_tab("timeline");
+    if (analyse_->whole()) analyse_->show_tab("timeline");
   };
   const auto note = [this, &way] {
     if (!way.can_mark()) return;

@@ -107,15 +107,15 @@ ViewTable::ViewTable(QWidget* parent) : QWidget(parent) {
   count_ = make_label("", 11, QFont::Normal, "third");
   auto* copy_all = new QPushButton("Copy CSV");
   copy_all->setAccessibleName("Copy the table as CSV");
-  auto* close = new QPushButton("Close");
-  close->setAccessibleName("Close the table");
-  close->setToolTip("Ctrl+T shows it again");
-  for (QPushButton* button : {copy_all, close}) button->setProperty("kind", "small");
+  close_ = new QPushButton("Close");
+  close_->setAccessibleName("Close the table");
+  close_->setToolTip("Ctrl+T shows it again");
+  for (QPushButton* button : {copy_all, close_}) button->setProperty("kind", "small");
   row->addWidget(title_);
   row->addWidget(count_);
   row->addStretch(1);
   row->addWidget(copy_all);
-  row->addWidget(close);
+  row->addWidget(close_);
   model_ = new DataTableModel(this);
   rows_ = new QTableView;
   rows_->setModel(model_);
@@ -140,7 +140,7 @@ ViewTable::ViewTable(QWidget* parent) : QWidget(parent) {
   column->addWidget(rows_, 1);
   setFocusProxy(rows_);
   connect(copy_all, &QPushButton::clicked, this, &ViewTable::copy);
-  connect(close, &QPushButton::clicked, this, &ViewTable::closed);
+  connect(close_, &QPushButton::clicked, this, &ViewTable::closed);
   connect(rows_->selectionModel(), &QItemSelectionModel::currentRowChanged, this,
           [this](const QModelIndex& now) {
             if (telling_ && now.isValid() && model_->table().item)
@@ -148,8 +148,11 @@ ViewTable::ViewTable(QWidget* parent) : QWidget(parent) {
           });
 }
 
+void ViewTable::set_closable(bool on) { close_->setVisible(on); }
+
 void ViewTable::show_table(DataTable table) {
   const DataTable& old = model_->table();
+  const bool measured = old.rows > 0 || table.rows == 0;  // else widths are of the heads alone
   const bool same = std::equal(old.columns.begin(), old.columns.end(), table.columns.begin(),
                                table.columns.end(), [](const DataColumn& a, const DataColumn& b) {
                                  return a.name == b.name && a.unit == b.unit;
@@ -160,12 +163,13 @@ void ViewTable::show_table(DataTable table) {
   telling_ = false;
   model_->set_table(std::move(table));
   QHeaderView* heads = rows_->horizontalHeader();
-  if (!same) {
-    heads->setSortIndicator(-1, Qt::AscendingOrder);
+  if (!same) heads->setSortIndicator(-1, Qt::AscendingOrder);
+  if (!same || !measured) {
     const QFontMetrics metrics(rows_->font());
     for (std::size_t c = 0; c < model_->table().columns.size(); ++c)
       rows_->setColumnWidth(static_cast<int>(c), width_of(model_->table(), c, metrics));
-  } else if (heads->sortIndicatorSection() >= 0) {
+  }
+  if (heads->sortIndicatorSection() >= 0) {
     model_->sort(heads->sortIndicatorSection(), heads->sortIndicatorOrder());
   }
   telling_ = true;

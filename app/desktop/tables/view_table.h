@@ -10,6 +10,7 @@
 #include "visualizers/chart/table.h"
 
 class QLabel;
+class QPushButton;
 class QTableView;
 
 namespace trainyard {
@@ -45,6 +46,8 @@ class ViewTable : public QWidget {
 
  public:
   explicit ViewTable(QWidget* parent = nullptr);
+  /// Whether it has a button that closes it, as at first.
+  void set_closable(bool);
   /// Keeps the sorting if the columns stay the same.
   void show_table(DataTable);
   const DataTable& table() const { return model_->table(); }
@@ -64,6 +67,7 @@ class ViewTable : public QWidget {
 
   DataTableModel* model_;
   QTableView* rows_;
+  QPushButton* close_;
   QLabel *title_, *count_;
   bool telling_ = true;
 };
