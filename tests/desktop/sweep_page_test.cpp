@@ -16,6 +16,7 @@
 #include "app/desktop/scene/sweep_scene.h"
 #include "app/desktop/tables/view_table.h"
 #include "app/workspace/plans/sweep_document.h"
+#include "core/io/documents/model_json.h"
 #include "core/io/json/inline_document.h"
 #include "tests/desktop/support.h"
 #include "tests/support/non_empty.h"
@@ -258,6 +259,28 @@ TEST(SweepPage, TheFigureOfThePictureIsChosen) {
         swept.said("Best combination").startsWith("best " + QString::fromStdString(best) + ":"))
         << swept.said("Best combination").toStdString();
   }
+}
+
+TEST(SweepPage, AModelOfTheProjectsOwnHasItsTitleAndOpensAsItself) {
+  const Swept swept;
+  const std::string own =
+      inline_document(model_to_json(open_named({"cnn:classes=7", "", "", {}}).model));
+  swept.window->document().set_model(QString::fromStdString(own));
+  swept.window->document().set_setting("tp", "1");
+  swept.take_open_plan();
+  swept.add("models", "resnet-20");
+  swept.add("clusters", "a100-sxm-80:8");
+  swept.sweep();
+  ASSERT_EQ(swept.study().rows.size(), 4u);
+  EXPECT_EQ(swept.study().axes[0].values, (std::vector<std::string>{word_title(own), "resnet-20"}));
+  EXPECT_EQ(swept.page->document(),
+            sweep_document(trainyard::sweep(*swept.page->panel().question())));
+  ASSERT_TRUE(swept.study().rows[1].result) << swept.study().rows[1].reason;
+  swept.page->choose(1);
+  swept.page->open_chosen();
+  EXPECT_EQ(swept.window->document().project().model, own);
+  EXPECT_EQ(swept.window->document().project().cluster, "a100-sxm-80:8");
+  happens([&] { return swept.window->settled(); });
 }
 
 TEST(SweepPage, TheQuestionBeginsWithWhatIsOpenAndFollowsItUntilItIsChanged) {

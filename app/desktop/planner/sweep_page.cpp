@@ -134,7 +134,7 @@ void SweepPage::showEvent(QShowEvent* event) {
 }
 
 void SweepPage::start() {
-  if (!panel_->commit()) return;
+  if (sweeping_.running() || !panel_->commit()) return;
   const auto question = panel_->question();
   if (!question) return;
   asked_ = panel_->fingerprint();
@@ -164,8 +164,8 @@ void SweepPage::open_chosen() {
   const SweepQuestion& asked = sweeping_.question();
   const SweepRow& row = study.rows[*chosen_];
   Project after = document_.project();
-  after.model = study.value(*chosen_, 0);
-  after.cluster = study.value(*chosen_, 1);
+  after.model = asked.models[study.digit(*chosen_, 0)];
+  after.cluster = asked.clusters[study.digit(*chosen_, 1)];
   if (!asked.prices.empty())
     after.cluster = priced_word(after.cluster, asked.prices[*chosen_ % asked.prices.size()]);
   if (after.plans.empty()) after.plans.push_back({"A", "", {}});
@@ -185,16 +185,18 @@ std::optional<Drawing> SweepPage::picture() const {
 }
 
 std::optional<DataTable> SweepPage::table() const {
-  return has_rows() ? std::optional(sweep_table(sweeping_.study())) : std::nullopt;
+  return has_rows() ? std::optional(sweep_table(sweeping_.as_asked())) : std::nullopt;
 }
 
 std::optional<std::string> SweepPage::document() const {
-  return has_rows() ? std::optional(sweep_document(sweeping_.study())) : std::nullopt;
+  return has_rows() ? std::optional(sweep_document(sweeping_.as_asked())) : std::nullopt;
 }
 
 void SweepPage::refresh() {
   const SweepStudy& study = sweeping_.study();
+  const bool more = study.rows.size() != rows_->table().rows;
   rows_->show_table(study.axes.empty() ? DataTable{} : sweep_summary(study));
+  if (more) rows_->fit_columns();
   const bool known = chosen_ && *chosen_ < study.rows.size();
   choose(known ? chosen_ : std::nullopt);
 }

@@ -215,11 +215,15 @@ std::optional<SweepQuestion> SweepPanel::question() const {
 }
 
 QString SweepPanel::fingerprint() const {
-  QStringList words = {space_.fingerprint(), QString::number(plans_->current()),
-                       QString::number(objective_->currentIndex())};
-  if (const ProjectPlan* plan = document_.plan(); plan != nullptr && plans_->current() == 1)
-    for (const std::string& word : plan->settings) words << q(word);
+  const auto asked = question();
+  if (!asked) return {};
+  QStringList words = {QString::number(plans_->current()), q(asked->plan), q(asked->calibration),
+                       QString::number(objective_->currentIndex()),
+                       QString::number(asked->options.spare.value)};
   for (const WordList* list : {models_, clusters_, prices_, vary_}) words << "" << list->on();
+  words << "";
+  for (const std::string& word : asked->settings) words << q(word);
+  for (const Bound& bound : asked->bounds) words << q(bound.key + " in " + bound.values);
   return words.join('\n');
 }
 

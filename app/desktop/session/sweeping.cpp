@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/io/json/inline_document.h"
+
 namespace trainyard {
 namespace {
 
@@ -21,6 +23,20 @@ struct SweepAnswer {
 Sweeping::~Sweeping() {
   stop();
   work_.stop();
+}
+
+void Sweeping::take(const SweepQuestion& question, SweepStudy study) {
+  question_ = question;
+  study_ = std::move(study);
+  for (SweepAxis& axis : study_.axes)
+    for (std::string& value : axis.values)
+      if (is_inline_document(value)) value = word_title(value);
+}
+
+SweepStudy Sweeping::as_asked() const {
+  SweepStudy study = study_;
+  study.axes = sweep_axes(question_);
+  return study;
 }
 
 void Sweeping::start(const SweepQuestion& question) {
@@ -39,7 +55,7 @@ void Sweeping::start(const SweepQuestion& question) {
         std::size_t told = 0;
         own.progress = [&](const SweepStudy& now, const SearchProgress* search) {
           if (!since.isValid())
-            tell([this, question, now] { question_ = question, study_ = now; });
+            tell([this, question, now] { take(question, now); });
           else if (since.elapsed() < kBetweenRows)
             return;
           since.start();
@@ -68,7 +84,7 @@ void Sweeping::start(const SweepQuestion& question) {
       },
       [this, question](SweepAnswer answer) {
         error_ = std::move(answer.error);
-        if (answer.study) question_ = question, study_ = *std::move(answer.study);
+        if (answer.study) take(question, *std::move(answer.study));
         Q_EMIT changed();
       });
   Q_EMIT changed();

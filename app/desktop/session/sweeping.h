@@ -27,9 +27,12 @@ class Sweeping : public QObject {
   /// Asks the sweep to end; its rows so far stay.
   void stop() { stop_.request_stop(); }
   bool running() const { return work_.running(); }
-  /// The rows so far, and the question that they answer; no axes before the first sweep.
+  /// The rows so far, and the question that they answer; no axes before the first sweep. In place
+  /// of a model or cluster that is a whole document it has the title of that.
   const SweepStudy& study() const { return study_; }
   const SweepQuestion& question() const { return question_; }
+  /// The study with its axes as they were asked, as sweep() returns it.
+  SweepStudy as_asked() const;
   /// The plans that the search of the combination under way has tried, and how many there are; 0
   /// where that is not known.
   std::uint64_t tried() const { return tried_; }
@@ -41,6 +44,8 @@ class Sweeping : public QObject {
   void changed();
 
  private:
+  void take(const SweepQuestion&, SweepStudy);
+
   SweepStudy study_;
   SweepQuestion question_;
   std::uint64_t tried_ = 0, plans_ = 0;

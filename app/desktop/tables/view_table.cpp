@@ -152,7 +152,6 @@ void ViewTable::set_closable(bool on) { close_->setVisible(on); }
 
 void ViewTable::show_table(DataTable table) {
   const DataTable& old = model_->table();
-  const bool measured = old.rows > 0 || table.rows == 0;  // else widths are of the heads alone
   const bool same = std::equal(old.columns.begin(), old.columns.end(), table.columns.begin(),
                                table.columns.end(), [](const DataColumn& a, const DataColumn& b) {
                                  return a.name == b.name && a.unit == b.unit;
@@ -163,16 +162,19 @@ void ViewTable::show_table(DataTable table) {
   telling_ = false;
   model_->set_table(std::move(table));
   QHeaderView* heads = rows_->horizontalHeader();
-  if (!same) heads->setSortIndicator(-1, Qt::AscendingOrder);
-  if (!same || !measured) {
-    const QFontMetrics metrics(rows_->font());
-    for (std::size_t c = 0; c < model_->table().columns.size(); ++c)
-      rows_->setColumnWidth(static_cast<int>(c), width_of(model_->table(), c, metrics));
-  }
-  if (heads->sortIndicatorSection() >= 0) {
+  if (!same) {
+    heads->setSortIndicator(-1, Qt::AscendingOrder);
+    fit_columns();
+  } else if (heads->sortIndicatorSection() >= 0) {
     model_->sort(heads->sortIndicatorSection(), heads->sortIndicatorOrder());
   }
   telling_ = true;
+}
+
+void ViewTable::fit_columns() {
+  const QFontMetrics metrics(rows_->font());
+  for (std::size_t c = 0; c < model_->table().columns.size(); ++c)
+    rows_->setColumnWidth(static_cast<int>(c), width_of(model_->table(), c, metrics));
 }
 
 void ViewTable::choose(Item item) {

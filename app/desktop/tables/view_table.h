@@ -48,8 +48,10 @@ class ViewTable : public QWidget {
   explicit ViewTable(QWidget* parent = nullptr);
   /// Whether it has a button that closes it, as at first.
   void set_closable(bool);
-  /// Keeps the sorting if the columns stay the same.
+  /// Keeps sorting and widths if the columns stay the same.
   void show_table(DataTable);
+  /// Makes the columns as wide as what they show, within limits.
+  void fit_columns();
   const DataTable& table() const { return model_->table(); }
   QTableView* rows() const { return rows_; }
   /// Selects an item without emitting a signal.
