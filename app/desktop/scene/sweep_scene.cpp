@@ -1,9 +1,8 @@
 #include "app/desktop/scene/sweep_scene.h"
 
-#include <algorithm>
-
 #include "app/desktop/controls/text.h"
 #include "app/desktop/scene/tip.h"
+#include "visualizers/chart/time_plot.h"
 #include "visualizers/sweep/sweep_grid.h"
 
 namespace trainyard {
