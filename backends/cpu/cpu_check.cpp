@@ -82,9 +82,34 @@ void check_scans(const Workload& w, Diagnostics& found) {
       }
 }
 
+// Ranks that exchange heads turn what attention reads in place, so that nothing else may read it.
+void check_heads(const Workload& w, Diagnostics& found) {
+  if (w.layout.binding.ulysses == 1) return;
+  for (const Block& block : w.scenario.model.blocks) {
+    const Graph& graph = block.graph;
+    const auto readers = [&](TensorId id) {
+      std::ptrdiff_t count = id == graph.input || id == graph.side_input ? 1 : 0;
+      for (const Node& node : graph.nodes)
+        count += std::count(node.inputs.begin(), node.inputs.end(), id);
+      return count;
+    };
+    for (const Node& node : graph.nodes)
+      for (std::size_t i = 0; i < 3 && node.op == &attention(); ++i)
+        if (const TensorId in = node.inputs[i]; readers(in) > 1) {
+          add_error(found,
+                    "a local run exchanges the heads of what attention alone reads, found that " +
+                        graph[in].name + " of " + block.name + " has other readers than " +
+                        node.name,
+                    "plan#/choices/context-parallel/kind", "context-parallel.kind=ring");
+          return;
+        }
+  }
+}
+
 void check_contexts(const Workload& w, Diagnostics& found) {
   const Binding& b = w.layout.binding;
   if (b.cp == 1) return;
+  check_heads(w, found);
   const auto refuse_block = [&](const Block& block, std::string sentence) {
     add_error(found, std::move(sentence) + " of " + block.name, "plan#/mesh/cp", "cp=1");
   };

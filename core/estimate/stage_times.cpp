@@ -60,7 +60,7 @@ class Pricer {
     part.load = load(work.works, work.kernels);
     for (const CollectiveRun& run : work.blocking) {
       const bool model =
-          run.group == Group::Tensor || run.group == Group::Context || run.group == Group::Expert;
+          run.group == Group::Tensor || is_context(run.group) || run.group == Group::Expert;
       const Duration one = collective(run);
       if (run.beside.count > 0)
         part.load.exposed += to_seconds(one);
@@ -108,10 +108,10 @@ class Pricer {
     const double share = longer_by(work);
     for (std::size_t i = 0; i < work.blocking.size(); ++i) {
       const CollectiveRun& run = work.blocking[i];
-      Duration& whose = run.group == Group::Tensor    ? time.tensor
-                        : run.group == Group::Context ? time.context
-                        : run.group == Group::Expert  ? time.expert
-                                                      : time.data;
+      Duration& whose = run.group == Group::Tensor   ? time.tensor
+                        : is_context(run.group)      ? time.context
+                        : run.group == Group::Expert ? time.expert
+                                                     : time.data;
       const Duration one = run.beside.count > 0 ? share_of(each_run_[i], share) : each_run_[i];
       whose += one;
       if (shares(run)) time.blocking_shared += one;

@@ -9,6 +9,7 @@
 #include "core/methods/catalogue.h"
 #include "core/methods/memory/layer_policy.h"
 #include "core/methods/settings/resharding.h"
+#include "core/plan/context_degrees.h"
 #include "core/plan/mesh.h"
 #include "core/plan/stages.h"
 
@@ -41,6 +42,7 @@ class DeepSpeedWriter {
     batch();
     tensor();
     pipeline();
+    context();
     others();
     sharding();
     offloading();
@@ -130,14 +132,45 @@ class DeepSpeedWriter {
                              plan_.mesh.pp));
   }
 
+  void context() {
+    const Mesh& mesh = plan_.mesh;
+    if (mesh.cp == 1) return;
+    if (mesh.ulysses != mesh.cp) {
+      limits_.refuse(
+          "plan#/mesh/cp",
+          fmt::format("it divides a sequence by heads (Ulysses) and not round a ring, found cp {}",
+                      mesh.cp),
+          exchanges_heads() ? "context-parallel.kind=ulysses" : "cp=1");
+      return;
+    }
+    config_.set("data_parallel_size", mesh.dp.value_or(1));
+    config_.set("sequence_parallel_size", mesh.cp);
+    if (mesh.tp > 1 || mesh.pp > 1)
+      limits_.refuse("plan#/mesh",
+                     fmt::format("the ranks of a sequence (cp {}) go with data parallel alone, "
+                                 "found tp {} and pp {}",
+                                 mesh.cp, mesh.tp, mesh.pp),
+                     "tp=1 pp=1");
+    if (mesh.order.find("cp") > mesh.order.find("dp"))
+      limits_.refuse("plan#/mesh/order",
+                     fmt::format("the ranks of a sequence lie next to each other there, and the "
+                                 "plan has {}",
+                                 mesh.order),
+                     "rank-order=tp-cp-ep-dp-pp");
+    limits_.warn("plan#/mesh/cp",
+                 "the attention is the program's: deepspeed.sequence.layer.DistributedAttention "
+                 "around it, and a part of each sample for every rank");
+  }
+
+  // Returns whether all cp ranks could exchange heads.
+  bool exchanges_heads() const {
+    const std::vector<std::int64_t> heads = heads_of_attention(s_.model, plan_.mesh.tp);
+    return std::all_of(heads.begin(), heads.end(),
+                       [&](std::int64_t n) { return n % plan_.mesh.cp == 0; });
+  }
+
   void others() {
     const Mesh& mesh = plan_.mesh;
-    if (mesh.cp > 1)
-      limits_.refuse("plan#/mesh/cp",
-                     fmt::format("it divides a sequence by heads (Ulysses) and not round a ring, "
-                                 "found cp {}",
-                                 mesh.cp),
-                     "cp=1");
     if (mesh.ep > 1)
       limits_.warn(
           "plan#/mesh/ep",

@@ -94,7 +94,13 @@ void context(const Scenario& s, MegatronWords& to, Limits& limits) {
   const std::int64_t cp = s.plan.mesh.cp, sequence = s.plan.batch.sequence;
   if (cp == 1) return;
   to.push_back(fmt::format("--context-parallel-size {}", cp));
-  to.emplace_back("--cp-comm-type p2p");
+  // a2a exchanges heads among all cp ranks, p2p is a ring of them all.
+  const std::int64_t ulysses = s.plan.mesh.ulysses, ring = cp / ulysses;
+  to.emplace_back(ulysses == 1 ? "--cp-comm-type p2p"
+                  : ring == 1  ? "--cp-comm-type a2a"
+                               : "--cp-comm-type a2a+p2p");
+  if (ulysses > 1 && ring > 1)
+    to.push_back(fmt::format("--hierarchical-context-parallel-sizes {} {}", ulysses, ring));
   if (sequence % (2 * cp) != 0)
     limits.refuse("plan#/batch/sequence",
                   fmt::format("a rank holds two parts of a causal sequence, so that 2 x cp {} "
@@ -102,7 +108,7 @@ void context(const Scenario& s, MegatronWords& to, Limits& limits) {
                               cp, sequence),
                   fmt::format("seq={}", (sequence / (2 * cp) + 1) * 2 * cp));
   const std::optional<TransformerSpec> spec = decoder_spec(s.model);
-  if (spec && spec->window > 0)
+  if (spec && spec->window > 0 && ring > 1)
     limits.refuse(
         "plan#/mesh/cp",
         fmt::format("its ring of context parallel (cp {}) knows no sliding window, which {} "
@@ -114,7 +120,7 @@ void context(const Scenario& s, MegatronWords& to, Limits& limits) {
         "plan#/flash_attention",
         fmt::format("its context parallel (cp {}) is in the fused attention kernels only", cp),
         "flash-attention=on");
-  if (!params_of(s.plan, "overlap").flag("context"))
+  if (ring > 1 && !params_of(s.plan, "overlap").flag("context"))
     limits.warn(kOverlap, "keys and values travel beside attention there, and the plan waits");
 }
 

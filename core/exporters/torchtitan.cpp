@@ -351,6 +351,12 @@ class TorchtitanWriter {
                      fmt::format("its {} {} has no context parallel, found cp {}", flavor->name,
                                  flavor->flavor, mesh.cp),
                      "cp=1");
+    if (mesh.ulysses > 1)
+      limits_.refuse("plan#/choices/context-parallel/kind",
+                     fmt::format("its ranks pass keys and values round a ring, and {} of the "
+                                 "plan's exchange heads",
+                                 mesh.ulysses),
+                     "context-parallel.kind=ring");
     if (mesh.cp > 1) {
       word("context_parallel_load_balancer", "headtail");
       word("context_parallel_rotate_method", "alltoall");  // keys and values travel round the ranks

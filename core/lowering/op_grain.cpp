@@ -176,7 +176,7 @@ class OpGrain final : public PhaseWriter {
         compute(op.task, walk);
       else if (!op.op->overlapped)
         block(op.task, walk);
-      else if (op.op->group == Group::Context)
+      else if (is_context(op.op->group))
         walk.beside.add(add(walk.to.comm, op.task, ready(walk), walk));
       else
         prefetch({op}, walk);

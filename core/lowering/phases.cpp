@@ -15,7 +15,7 @@ bool belongs(const BodyOp& op, Phase phase) {
 }
 
 bool is_weight_gather(const BodyOp& op) {
-  return op.communication && op.overlapped && op.group != Group::Context;
+  return op.communication && op.overlapped && !is_context(op.group);
 }
 
 // Returns whether the collective and what it runs beside are in the same part of a split backward.

@@ -61,6 +61,10 @@ const Op& selective_scan();  // inputs x, dt, B, C, log -A [channels, state], D:
                              // the first Mamba
 const Op& sigmoid_gate();  // inputs gate, x: sigmoid(gate) * x, with a gate for the row or element
 
+/// What fused attention keeps beside its output where ranks exchange heads for tokens: the kernel's
+/// own output, of some heads of all tokens.
+inline constexpr std::string_view kOutputOfHeads = "output of heads";
+
 /// Returns the bucket, in [0, buckets), whose learnt bias attention adds at that distance from key
 /// to query (negative: the key comes after): the nearer half are single distances, the farther half
 /// grow as the logarithm up to 128 (Raffel et al. 2020). Without a causal mask half of the buckets

@@ -112,6 +112,10 @@ std::string_view to_string(Group group) {
       return "tensor";
     case Group::Context:
       return "context";
+    case Group::ContextHeads:
+      return "context-heads";
+    case Group::ContextRing:
+      return "context-ring";
     case Group::Expert:
       return "expert";
     case Group::Data:
@@ -157,6 +161,10 @@ std::int64_t ranks(const Mesh& mesh, Group group, std::int64_t shard) {
       return mesh.tp;
     case Group::Context:
       return mesh.cp;
+    case Group::ContextHeads:
+      return mesh.ulysses;
+    case Group::ContextRing:
+      return mesh.cp / mesh.ulysses;
     case Group::Expert:
       return mesh.ep;
     case Group::Data:
@@ -180,6 +188,10 @@ MeshAxes group_axes(const Mesh& mesh, Group group, std::int64_t shard) {
       return axes(mesh, {"tp"});
     case Group::Context:
       return axes(mesh, {"cp"});
+    case Group::ContextHeads:
+      return cut(axes(mesh, {"cp"}), mesh.ulysses).fast;
+    case Group::ContextRing:
+      return cut(axes(mesh, {"cp"}), mesh.ulysses).slow;
     case Group::Expert:
       return expert_axes(mesh, false);
     case Group::Data:
@@ -228,7 +240,7 @@ GroupShape group_shape(const Mesh& mesh, Group group, const Cluster& cluster, st
     shape.stride = mean_stride(members, shape.ranks);
   }
   shape.neighbours = std::max<std::int64_t>(1, node / shape.per_node);
-  if (group == Group::Tensor || group == Group::Context || group == Group::Expert ||
+  if (group == Group::Tensor || is_context(group) || group == Group::Expert ||
       group == Group::Pipeline)
     shape.traffic = Traffic::Activations;
   return shape;

@@ -19,20 +19,28 @@ struct Mesh {
   std::string order = "tp-cp-ep-dp-pp";  // which ranks sit next to each other, fastest first
   std::optional<int> etp = {};  // tensor ranks among which an expert is divided: tp or 1; empty =
                                 // tp
+  int ulysses = 1;  // neighbouring cp ranks that exchange heads for tokens; a ring has the other
+                    // direction of cp. complete() derives it from the context-parallel choice
   friend bool operator==(const Mesh&, const Mesh&) = default;
 };
 
 enum class Group : std::uint8_t {
-  Tensor,      // tp ranks
-  Context,     // cp ranks
-  Expert,      // ep ranks, inside those of expert_pool()
-  Data,        // replicas of dense parameters: dp x cp
-  ExpertData,  // replicas of expert parameters: expert_pool() / ep
-  Shard,       // hybrid sharding: the ranks among which state is divided (inside Data)
-  Replica,     // hybrid sharding: ranks that hold the same shard (Data / Shard)
-  Pipeline,    // two neighbouring stages
-  Copies,      // the two copies of a stage under a bidirectional placement
+  Tensor,        // tp ranks
+  Context,       // cp ranks
+  ContextHeads,  // cp ranks that exchange heads for tokens (Mesh::ulysses)
+  ContextRing,   // cp ranks of one ring: one of each group that exchanges heads
+  Expert,        // ep ranks, inside those of expert_pool()
+  Data,          // replicas of dense parameters: dp x cp
+  ExpertData,    // replicas of expert parameters: expert_pool() / ep
+  Shard,         // hybrid sharding: the ranks among which state is divided (inside Data)
+  Replica,       // hybrid sharding: ranks that hold the same shard (Data / Shard)
+  Pipeline,      // two neighbouring stages
+  Copies,        // the two copies of a stage under a bidirectional placement
 };
 std::string_view to_string(Group);  // "tensor", "data" ...
+/// Returns whether the ranks of the group divide a sequence.
+inline bool is_context(Group group) {
+  return group == Group::Context || group == Group::ContextHeads || group == Group::ContextRing;
+}
 
 }  // namespace trainyard

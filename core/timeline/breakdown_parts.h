@@ -16,6 +16,8 @@ inline Duration& transfer_part(Breakdown& b, const Task& task) {
     case Group::Tensor:
       return b.tensor_parallel;
     case Group::Context:
+    case Group::ContextHeads:
+    case Group::ContextRing:
       return b.context_parallel;
     case Group::Expert:
       return b.expert_parallel;

@@ -89,6 +89,9 @@ struct DividedSequence {
   Settings settings;
 };
 
+constexpr const char *kUlysses = "context-parallel.kind=ulysses",
+                     *kHybrid = "context-parallel.kind=hybrid";
+
 const DividedSequence kDividedSequences[] = {
     {2, {"cp=2"}},
     {4, {"cp=4"}},
@@ -107,6 +110,26 @@ const DividedSequence kDividedSequences[] = {
     {4, {"cp=2", "tp=2", "sequence-parallel=off"}},
     {4, {"cp=2", "tp=2", "sequence-parallel=on"}},
     {8, {"cp=2", "tp=2", "pp=2", "sequence-parallel=on", "recompute=full"}},
+    {2, {"cp=2", kUlysses}},
+    {4, {"cp=4", kUlysses}},
+    {2, {"cp=2", kUlysses, "overlap=off"}},
+    {2, {"cp=2", kUlysses, "flash-attention=off"}},
+    {2, {"cp=2", kUlysses, "flash-attention=off", "recompute=selective"}},
+    {2, {"cp=2", kUlysses, "recompute=full"}},
+    {2, {"cp=2", kUlysses, "recompute=op"}},
+    {2, {"cp=2", kUlysses, "recompute=keep=attention"}},
+    {4, {"cp=2", kUlysses, "dp=2", "zero=3"}},
+    {4, {"cp=2", kUlysses, "dp=2", "zero=2", "rank-order=tp-dp-ep-cp-pp"}},
+    {4, {"cp=2", kUlysses, "pp=2", "schedule=zb-h1", "flash-attention=off"}},
+    {4, {"cp=2", kUlysses, "pp=2", "schedule=dualpipe-v", "virtual-stages=2"}},
+    {4, {"cp=2", kUlysses, "tp=2", "sequence-parallel=on"}},
+    {4, {"cp=4", kHybrid}},
+    {4, {"cp=4", kHybrid, "overlap=off", "flash-attention=off"}},
+    {4, {"cp=4", kHybrid, "recompute=full"}},
+    {4, {"cp=4", kHybrid, "recompute=op"}},
+    {8, {"cp=4", kHybrid, "tp=2", "sequence-parallel=on"}},
+    {8, {"cp=4", kHybrid, "pp=2", "schedule=zb-h1"}},
+    {8, {"cp=8", kHybrid, "context-parallel.ulysses=2"}},
 };
 
 std::string name_of(const DividedSequence& d) {
@@ -164,7 +187,7 @@ TEST(CpuContext, TrainsAsOneDevice) {
       ++ran;
     }
   }
-  EXPECT_GE(ran, 12 * count);
+  EXPECT_GE(ran, 24 * count);
 }
 
 TEST(CpuContext, DividesExpertsToo) {

@@ -78,6 +78,7 @@ class DrawnPlan {
     if (devices > 4 || random_.between(at_++, 0, 1) == 0) return;
     devices *= 2;
     words.push_back("cp=2");
+    words.push_back(one_of({"context-parallel.kind=ring", "context-parallel.kind=ulysses"}));
   }
 
   std::size_t model = 0;
@@ -229,9 +230,10 @@ TEST(EveryPlan, ThatIsAcceptedTrainsAsOneDevice) {
   for (const Model& model : testing::non_empty(models()))
     EXPECT_TRUE(met.contains(model.name)) << model.name;
   for (const char* word :
-       {"zero=1", "zero=2", "zero=3", "tp=2", "cp=2", "pp=4", "dp=4", "recompute=full",
-        "recompute=blocks=1", "virtual-stages=2", "seq=4", "reshard-after-forward=off",
-        "offload=optimizer", "offload=activations", "offload=both"})
+       {"zero=1", "zero=2", "zero=3", "tp=2", "cp=2", "context-parallel.kind=ring",
+        "context-parallel.kind=ulysses", "pp=4", "dp=4", "recompute=full", "recompute=blocks=1",
+        "virtual-stages=2", "seq=4", "reshard-after-forward=off", "offload=optimizer",
+        "offload=activations", "offload=both"})
     EXPECT_TRUE(met.contains(word)) << word;
 }
 

@@ -63,6 +63,14 @@ TEST(DeepSpeed, DecaysWeightsWhereTheRuleDecouplesTheDecay) {
   }
 }
 
+TEST(DeepSpeed, RanksOfASequenceExchangeHeads) {
+  const json config = config_of("llama-3-8b", "h100-sxm:16",
+                                {"cp=4", "context-parallel.kind=ulysses", "global-batch=64"});
+  EXPECT_EQ(config.at("sequence_parallel_size"), 4);
+  EXPECT_EQ(config.at("data_parallel_size"), 4);
+  EXPECT_EQ(config.at("gradient_accumulation_steps"), 16);
+}
+
 TEST(DeepSpeed, RefusesWhatItHasNoWordFor) {
   const Refused cases[] = {
       {"llama-3-8b",
@@ -88,7 +96,19 @@ TEST(DeepSpeed, RefusesWhatItHasNoWordFor) {
       {"llama-3-8b",
        {"cp=2"},
        "plan#/mesh/cp: DeepSpeed cannot say it: it divides a sequence by heads (Ulysses) and not "
+       "round a ring, found cp 2; try context-parallel.kind=ulysses"},
+      {"gemma-2b",
+       {"cp=2"},
+       "plan#/mesh/cp: DeepSpeed cannot say it: it divides a sequence by heads (Ulysses) and not "
        "round a ring, found cp 2; try cp=1"},
+      {"llama-3-8b",
+       {"cp=2", "pp=2", "context-parallel.kind=ulysses"},
+       "plan#/mesh: DeepSpeed cannot say it: the ranks of a sequence (cp 2) go with data parallel "
+       "alone, found tp 1 and pp 2; try tp=1 pp=1"},
+      {"llama-3-8b",
+       {"cp=2", "context-parallel.kind=ulysses", "rank-order=tp-dp-ep-cp-pp"},
+       "plan#/mesh/order: DeepSpeed cannot say it: the ranks of a sequence lie next to each other "
+       "there, and the plan has tp-dp-ep-cp-pp; try rank-order=tp-cp-ep-dp-pp"},
       {"llama-3-8b",
        {"tp=2", "sequence-parallel=off", "rank-order=cp-ep-dp-tp-pp"},
        "plan#/mesh/order: DeepSpeed cannot say it: tensor parallel ranks lie next to each other "

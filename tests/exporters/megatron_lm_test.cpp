@@ -242,6 +242,11 @@ TEST(MegatronLm, RefusesWhatItHasNoWordFor) {
        "found 8; try rank-order=tp-cp-ep-dp-pp"},
       {"mistral-7b",
        "h100-sxm:8",
+       {"cp=4", "context-parallel.kind=hybrid", "context-parallel.ulysses=2"},
+       "plan#/mesh/cp: Megatron-LM cannot say it: its ring of context parallel (cp 4) knows no "
+       "sliding window, which mistral-7b has; try cp=1"},
+      {"mistral-7b",
+       "h100-sxm:8",
        {"cp=2"},
        "plan#/mesh/cp: Megatron-LM cannot say it: its ring of context parallel (cp 2) knows no "
        "sliding window, which mistral-7b has; try cp=1"},

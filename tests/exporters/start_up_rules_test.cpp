@@ -153,8 +153,19 @@ class MegatronStart {
   void attention() {
     const std::string backend = text("--attention-backend", "auto");
     r_.hold(cp_ == 1 || backend != "unfused", "unfused attention has no context parallel");
-    r_.hold(cp_ == 1 || !has("--window-size") || text("--cp-comm-type", "p2p") != "p2p",
-            "sliding windows do not go round by p2p");
+    const std::string type = text("--cp-comm-type", "p2p");
+    r_.hold(cp_ == 1 || !has("--window-size") || type == "a2a", "sliding windows do not go round");
+    const std::int64_t inner = number(a_, "--hierarchical-context-parallel-sizes");
+    r_.hold((type == "a2a+p2p") == has("--hierarchical-context-parallel-sizes"),
+            "a hierarchy has sizes");
+    r_.hold(cp_ % inner == 0, "the inner degree divides cp");
+    const std::int64_t exchanged = type == "a2a"       ? cp_
+                                   : type == "a2a+p2p" ? inner
+                                                       : 1,
+                       heads = number(a_, "--num-attention-heads"),
+                       groups = number(a_, "--num-query-groups", heads);
+    r_.hold(heads / tp_ % exchanged == 0 && (exchanged == 1 || groups / tp_ % exchanged == 0),
+            "heads of a tensor rank % ranks that exchange them");
     r_.hold(has("--fp16") || has("--bf16") || backend == "unfused" || backend == "auto",
             "fused attention takes fp16 and bf16");
   }
@@ -337,6 +348,7 @@ const std::string& one_of(std::mt19937& draw, const std::vector<std::string>& va
 const Choices kPlans = {
     {"tp", {"1", "2", "4", "8"}},
     {"cp", {"1", "1", "2", "4"}},
+    {"context-parallel.kind", {"ring", "ring", "ulysses", "hybrid"}},
     {"pp", {"1", "2", "4"}},
     {"ep", {"1", "2", "4", "8"}},
     {"etp", {"tp", "1"}},

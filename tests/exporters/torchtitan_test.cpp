@@ -160,6 +160,10 @@ TEST(Torchtitan, RefusesWhatItHasNoWordFor) {
        {"cp=2", "zero=3"},
        "plan#/mesh/cp: torchtitan cannot say it: its deepseek_v3 671B has no context parallel, "
        "found cp 2; try cp=1"},
+      {"llama-3-8b",
+       {"cp=2", "zero=3", "context-parallel.kind=ulysses"},
+       "plan#/choices/context-parallel/kind: torchtitan cannot say it: its ranks pass keys and "
+       "values round a ring, and 2 of the plan's exchange heads; try context-parallel.kind=ring"},
       {"deepseek-v3",
        {"ep=4", "zero=3", "hybrid=2"},
        "plan#/mesh/ep: torchtitan cannot say it: ep 4 must divide the 2 ranks that divide weights; "

@@ -35,7 +35,8 @@ inline Scenario random_plan(std::uint64_t seed) {
                         "zero=" + one_of({"0", "1", "2", "3"}),
                         "recompute=" + one_of({"none", "full", "selective", "op"}),
                         "flash-attention=" + one_of({"on", "off"}),
-                        "schedule=" + one_of({"1f1b", "1f1b", "gpipe", "zb-h1", "pipedream-2bw"})};
+                        "schedule=" + one_of({"1f1b", "1f1b", "gpipe", "zb-h1", "pipedream-2bw"}),
+                        "context-parallel.kind=" + one_of({"ring", "ring", "ulysses"})};
     try {
       Scenario scenario = open(request);
       if (!has_errors(check(scenario))) return scenario;

@@ -79,6 +79,8 @@ class DrawnScenario {
         p.mesh.ep = 1 << add(0, 3);
         if (add(0, 1) == 0) set(p, "etp", "1");
       }
+      const char* kinds[] = {"ring", "ulysses", "hybrid"};
+      if (p.mesh.cp > 1) set(p, "context-parallel.kind", kinds[add(0, 2)]);
       p.batch.global = p.batch.micro * (s.cluster.count / replicas) * pick(1, 12);
       if (!has_errors(check(s))) return s;
     }

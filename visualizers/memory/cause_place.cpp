@@ -16,6 +16,8 @@ bool communicates(const Task& task, std::string_view cause) {
     case Group::Tensor:
       return cause == "tensor parallel";
     case Group::Context:
+    case Group::ContextHeads:
+    case Group::ContextRing:
       return cause == "context parallel";
     case Group::Expert:
       return cause == "expert parallel";

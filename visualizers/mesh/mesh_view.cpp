@@ -185,6 +185,8 @@ MeshModel mesh_model(const Mesh& mesh, const Cluster& cluster, std::int64_t shar
   model.degrees = {mesh.tp, mesh.cp, mesh.ep, mesh.dp.value_or(1), mesh.pp};
   std::vector<Group> kinds = {Group::Tensor, Group::Context, Group::Expert, Group::Data,
                               Group::Pipeline};
+  if (mesh.ulysses > 1 && mesh.ulysses < mesh.cp)
+    kinds.insert(kinds.end(), {Group::ContextHeads, Group::ContextRing});
   if (mesh.ep > 1 || whole_experts(mesh)) kinds.push_back(Group::ExpertData);
   if (shard > 1 && shard < ranks(mesh, Group::Data))
     kinds.insert(kinds.end(), {Group::Shard, Group::Replica});

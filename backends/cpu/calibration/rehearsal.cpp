@@ -279,15 +279,22 @@ void Rehearsal::run_pass(Kind& kind, Layer& layer, const BodyOp& op, const Took&
     outputs.push_back(seen(id, layer.tensors[id.value]));
     output_gradients.push_back(forward ? TensorView{} : seen(id, kind.gradients[id.value]));
   }
-  const int ranks = workload_.layout.binding.cp;
+  const Binding& binding = workload_.layout.binding;
+  const bool attends = node.op == &attention();
+  const int ranks = attends ? binding.cp / binding.ulysses : binding.cp;
   const Scratch::Frame frame(scratch_);
-  for (std::size_t i = 1; ranks > 1 && node.op == &attention() && i < 3; ++i) {
-    widen(inputs[i], ranks, scratch_);
-    widen(input_gradients[i], ranks, scratch_);
+  if (attends) {
+    for (std::vector<TensorView>* list : {&inputs, &input_gradients, &outputs, &output_gradients})
+      for (std::size_t i = 0; i < std::min<std::size_t>(3, list->size()); ++i)
+        exchange_heads((*list)[i], binding.ulysses);
+    for (std::size_t i = 1; ranks > 1 && i < 3; ++i) {
+      widen(inputs[i], ranks, scratch_);
+      widen(input_gradients[i], ranks, scratch_);
+    }
   }
   KernelCall call{.graph = graph,
                   .node = node,
-                  .binding = workload_.layout.binding,
+                  .binding = binding,
                   .flash_attention = workload_.layout.flash_attention,
                   .random = Random(op.node.value),
                   .scratch = scratch_,

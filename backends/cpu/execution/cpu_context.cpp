@@ -1,6 +1,6 @@
-// Implements what context ranks do together: keys and values travel round their ring, so that each
-// rank attends to the whole sequence, and in backward once more, together with their gradients. All
-// steps round the ring are taken at once, while all its ranks wait for them.
+// Implements what the context ranks of a ring do together: keys and values travel round, so that
+// each rank attends to the whole sequence, and in backward once more, together with their
+// gradients. All steps round the ring are taken at once, while all its ranks wait for them.
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -35,6 +35,10 @@ SequencePart CpuExecution::sequence_part(int peer) const {
   return {plan_.peers.context_rank(peer), plan_.peers.cp};
 }
 
+SequencePart CpuExecution::ring_part(int peer) const {
+  return {plan_.peers.ring_rank(peer), plan_.peers.ring()};
+}
+
 bool CpuExecution::attends_round(const Node& node) const {
   return plan_.peers.cp > 1 && node.op == &attention();
 }
@@ -58,8 +62,8 @@ const KernelRun& CpuExecution::attention_of(const At& a) const {
   refuse("keys and values are passed, and no attention of the layer reads them");
 }
 
-// Keys and values may be parts of one tensor, which nothing has read yet.
-void CpuExecution::make_keys(const At& a, Scratch& scratch) {
+// Queries, keys and values may be parts of one tensor, which nothing has read yet.
+void CpuExecution::make_views(const At& a, Scratch& scratch) {
   Flight& f = a.device.flight(a.place, a.microbatch);
   for (const KernelRun& one : op_of(a).runs) run(a, plan_.layer_of(a.task.layer), f, one, scratch);
 }
@@ -87,7 +91,7 @@ TravelPtr CpuExecution::gather_round(const At& a, std::span<const int> members, 
     if (!company.here(r)) continue;
     DeviceState& device = state(a.device.device(), members[r]);
     Flight& f = device.flight(a.place, a.microbatch);
-    part = device.view(a.place, l, f, operand);
+    part = turned(device.view(a.place, l, f, operand));
     if (!part.there()) refuse("keys and values are passed, and they are not there");
     from[r] = static_cast<const std::byte*>(part.data);
     own[r] = &f.layers[l];
@@ -100,7 +104,7 @@ TravelPtr CpuExecution::gather_round(const At& a, std::span<const int> members, 
                     std::vector<std::byte>& whole = to->round[which];
                     whole.resize(bytes * ranks);
                     for (std::size_t r = 0; r < ranks; ++r)
-                      each_range(part, sequence_part(members[r]),
+                      each_range(part, ring_part(members[r]),
                                  [&](std::int64_t first, std::int64_t at, std::int64_t count) {
                                    std::memcpy(
                                        element_at(whole.data(), at, part.type),
@@ -125,7 +129,7 @@ TravelPtr CpuExecution::sum_round(const At& a, std::span<const int> members, std
     if (!company.here(r)) continue;
     DeviceState& device = state(a.device.device(), members[r]);
     Flight& f = device.flight(a.place, a.microbatch);
-    part = own[r] = device.view(a.place, l, f, operand);
+    part = own[r] = turned(device.view(a.place, l, f, operand));
     flights[r] = &f.layers[l];
     if (own[r].there() && flights[r]->round_gradients[which].empty())
       refuse("gradients of keys and values are passed, and they are not there");
@@ -139,7 +143,7 @@ TravelPtr CpuExecution::sum_round(const At& a, std::span<const int> members, std
       std::vector<std::byte>& message = (*packed)[r * ranks + to];
       message.resize(bytes);
       const std::byte* const made = flights[r]->round_gradients[which].data();
-      each_range(part, sequence_part(members[to]),
+      each_range(part, ring_part(members[to]),
                  [&](std::int64_t into, std::int64_t at, std::int64_t count) {
                    std::memcpy(element_at(message.data(), into, part.type),
                                element_at(made, at, part.type),
@@ -172,12 +176,13 @@ TravelPtr CpuExecution::sum_round(const At& a, std::span<const int> members, std
 
 // Sets keys and values of the call to those of the whole sequence, and their gradients to memory in
 // which they leave.
-void CpuExecution::attend_round(LayerFlight& layer, KernelCall& call, std::span<TensorView> inputs,
+void CpuExecution::attend_round(LayerFlight& layer, std::span<TensorView> inputs,
                                 std::span<TensorView> gradients,
                                 std::span<std::uint8_t> adds) const {
-  for (std::size_t i = 0; i < 2; ++i) {
+  const int ring = plan_.peers.ring();
+  for (std::size_t i = 0; i < 2 && ring > 1; ++i) {
     const auto widen = [&](TensorView& view, std::vector<std::byte>& held) {
-      view.size[0] *= plan_.peers.cp;
+      view.size[0] *= ring;
       view.data = held.data();
     };
     if (layer.round[i].empty()) refuse("keys and values are read before they have been passed");
@@ -186,20 +191,20 @@ void CpuExecution::attend_round(LayerFlight& layer, KernelCall& call, std::span<
     adds[1 + i] = 0;
     if (!gradients[1 + i].there()) continue;
     layer.round_gradients[i].resize(static_cast<std::size_t>(gradients[1 + i].bytes().value) *
-                                    static_cast<std::size_t>(plan_.peers.cp));
+                                    static_cast<std::size_t>(ring));
     widen(gradients[1 + i], layer.round_gradients[i]);
   }
-  call.adds = adds;
 }
 
 // What has travelled counts as memory of the kernel that read it. Backward reads once more what a
 // forward that is done again has read.
 void CpuExecution::end_round(const At& a, LayerFlight& layer, Pass pass, const Scratch& scratch) {
-  std::int64_t bytes = 0;
+  auto bytes = static_cast<std::int64_t>(layer.output_of_heads.size());
   for (const auto* const both : {&layer.round, &layer.round_gradients})
     for (const std::vector<std::byte>& one : *both) bytes += static_cast<std::int64_t>(one.size());
   a.device.scratch = std::max(a.device.scratch, scratch.most() + Bytes{bytes});
   if (pass != Pass::Forward || a.task.list == BodyList::Forward) layer.round = {};
+  if (pass != Pass::Forward) layer.output_of_heads = {};
 }
 
 }  // namespace trainyard

@@ -28,7 +28,9 @@ TravelPtr CpuExecution::exchange(InstructionId id, std::span<const int> members)
     const auto own = std::find_if(members.begin(), members.end(),
                                   [&](int peer) { return here(plan_.device_of(id), peer); });
     const At a = at(id, *own);
-    if (task.group == Group::Context) return pass_round(a, members);
+    if (is_context(task.group))
+      return task.collective == CollectiveKind::AllToAll ? exchange_heads(a, members)
+                                                         : pass_round(a, members);
     if (task.group == Group::Expert) return exchange_copies(a, members);
     if (task.node.valid() && loses_over_ranks(node_of(a))) return exchange_loss(a, members);
     if (task.tensor.valid()) return reduce_tensor(a, members);

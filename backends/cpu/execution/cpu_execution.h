@@ -168,14 +168,16 @@ class CpuExecution final : public Execution {
 
   // Defined in cpu_context.cpp.
   SequencePart sequence_part(int peer) const;
+  // The tokens of all ranks with which the peer has exchanged heads, which are two stretches again.
+  SequencePart ring_part(int peer) const;
   bool attends_round(const Node&) const;
   const KernelRun& attention_of(const At&) const;
-  void make_keys(const At&, Scratch&);
+  void make_views(const At&, Scratch&);
   TravelPtr pass_round(const At&, std::span<const int> members);
   TravelPtr gather_round(const At&, std::span<const int> members, std::size_t which);
   TravelPtr sum_round(const At&, std::span<const int> members, std::size_t which);
-  void attend_round(LayerFlight&, KernelCall&, std::span<TensorView> inputs,
-                    std::span<TensorView> gradients, std::span<std::uint8_t> adds) const;
+  void attend_round(LayerFlight&, std::span<TensorView> inputs, std::span<TensorView> gradients,
+                    std::span<std::uint8_t> adds) const;
   void end_round(const At&, LayerFlight&, Pass, const Scratch&);
 
   // Defined in cpu_divided_state.cpp.
@@ -197,6 +199,14 @@ class CpuExecution final : public Execution {
                            std::int32_t microbatch, std::span<const int> members,
                            std::vector<const std::byte*> weights);
   void gather_all();
+
+  // Defined in cpu_heads.cpp.
+  struct Attended {
+    std::span<TensorView> inputs, outputs, gradients, output_gradients;
+  };
+  TravelPtr exchange_heads(const At&, std::span<const int> members);
+  TensorView turned(TensorView) const;
+  void turn_to_heads(int peer, LayerFlight&, KernelCall&, const Attended&) const;
 
   // Defined in cpu_experts.cpp.
   void count_dropped(const At&, const Routing&) const;

@@ -60,8 +60,8 @@ void CpuExecution::begin(InstructionId id, int peer, Scratch& scratch) {
         update(a);
       else
         compute(a, scratch);
-    } else if (a.task.kind == TaskKind::Collective && a.task.group == Group::Context) {
-      make_keys(a, scratch);
+    } else if (a.task.kind == TaskKind::Collective && is_context(a.task.group)) {
+      make_views(a, scratch);
     }
     a.device.scratch = std::max(a.device.scratch, scratch.most());
     release_all(a, false);
@@ -179,6 +179,7 @@ void CpuExecution::with_call(const At& a, std::size_t l, Flight& f, const Kernel
     const SavedTensor& saved = layout.body->saved[static_cast<std::size_t>(s)];
     const Allocation& held = layer.saved[static_cast<std::size_t>(s)];
     if (fact_count == facts.size()) break;
+    if (saved.fact == kOutputOfHeads) continue;  // this backend's backward does not read it
     if (!held && run.pass != Pass::Forward) continue;
     const DType type = fact_type(saved.fact, plan_.workload.layout.precision);
     // A forward that will be recomputed still writes its facts, even if they are not kept.
@@ -220,9 +221,9 @@ void CpuExecution::with_call(const At& a, std::size_t l, Flight& f, const Kernel
   scalar.data = &loss;
   if (is_loss && run.pass == Pass::Forward) outputs[0] = scalar;
   Views weights;
-  std::span<TensorView> into;
+  std::span<TensorView> into, from;
   if (run.pass != Pass::Forward) {
-    const std::span<TensorView> from = find(storage[2], run.output_gradients);
+    from = find(storage[2], run.output_gradients);
     if (is_loss) from[0] = scalar;
     call.output_gradients = from;
     into = find(storage[3], run.input_gradients);
@@ -238,7 +239,9 @@ void CpuExecution::with_call(const At& a, std::size_t l, Flight& f, const Kernel
   std::array<std::uint8_t, 4> adds{};
   if (attends_round(node)) {
     std::copy(run.adds.begin(), run.adds.end(), adds.begin());
-    attend_round(layer, call, inputs, into, adds);
+    call.adds = adds;
+    turn_to_heads(a.peer, layer, call, {inputs, outputs, into, from});
+    attend_round(layer, inputs, into, adds);
   }
   call_kernel(call, is_loss ? &loss : nullptr);
 }

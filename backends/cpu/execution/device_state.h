@@ -45,6 +45,9 @@ struct LayerFlight {
   // Keys and values of the whole sequence while attention reads them, and what it makes of their
   // gradients; the ledger has this rank's own, because a ring holds no more for long.
   std::array<std::vector<std::byte>, 2> round, round_gradients;
+  // What attention makes for some heads of all tokens, until ranks exchange it for all heads of
+  // some tokens.
+  std::vector<std::byte> output_of_heads;
 };
 
 /// What one stage holds for a microbatch in flight.

@@ -124,7 +124,8 @@ void InstanceGraph::find_rings() {
                task.list};
   };
   const auto passes = [&](const Task& task) {
-    return task.kind == TaskKind::Collective && task.group == Group::Context && task.node.valid();
+    return task.kind == TaskKind::Collective && is_context(task.group) && task.node.valid() &&
+           task.collective != CollectiveKind::AllToAll;
   };
   std::vector<std::uint32_t> collectives;
   for (std::uint32_t i = 0; i < instructions_; ++i)

@@ -51,6 +51,7 @@ RunPlan::RunPlan(const Workload& w, const Program& p) : workload(w), program(p) 
   peers.tp = w.layout.binding.tp;
   peers.dp = static_cast<int>(p.replicas) / peers.tp;
   peers.cp = w.layout.binding.cp;
+  peers.ulysses = w.layout.binding.ulysses;
   peers.ep = w.layout.binding.ep;
   peers.whole_experts = w.layout.binding.whole_experts;
   const std::string& rank_order = w.scenario.plan.mesh.order;
@@ -256,7 +257,8 @@ void RunPlan::make_groups() {
   const int n = peers.count();
   for (int peer = 0; peer < n; ++peer) {
     const int t = peers.tensor_rank(peer), d = peers.data_rank(peer);
-    std::vector<int> tensor, context, data, shard, replica, expert, expert_data;
+    std::vector<int> tensor, context, context_heads, context_ring, data, shard, replica, expert,
+        expert_data;
     for (int other = 0; other < n; ++other) {
       if (!peers.whole_experts && peers.tensor_rank(other) != t) continue;
       if (peers.expert_rank(other) == peers.expert_rank(peer)) expert_data.push_back(other);
@@ -268,11 +270,16 @@ void RunPlan::make_groups() {
       if (r / peers.shard == d / peers.shard) shard.push_back(r * peers.tp + t);
       if (r % peers.shard == d % peers.shard) replica.push_back(r * peers.tp + t);
       const int other = r * peers.tp + t;
-      if (peers.replica(other) == peers.replica(peer)) context.push_back(other);
+      if (peers.replica(other) != peers.replica(peer)) continue;
+      context.push_back(other);
+      if (peers.ring_rank(other) == peers.ring_rank(peer)) context_heads.push_back(other);
+      if (peers.heads_rank(other) == peers.heads_rank(peer)) context_ring.push_back(other);
     }
     alone_.push_back({peer});
     tensor_.push_back(std::move(tensor));
     context_.push_back(std::move(context));
+    context_heads_.push_back(std::move(context_heads));
+    context_ring_.push_back(std::move(context_ring));
     data_.push_back(std::move(data));
     shard_.push_back(std::move(shard));
     replica_.push_back(std::move(replica));
@@ -288,6 +295,10 @@ const std::vector<int>& RunPlan::members(Group group, int peer) const {
       return tensor_[at];
     case Group::Context:
       return context_[at];
+    case Group::ContextHeads:
+      return context_heads_[at];
+    case Group::ContextRing:
+      return context_ring_[at];
     case Group::Data:
       return data_[at];
     case Group::Expert:

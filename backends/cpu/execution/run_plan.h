@@ -91,6 +91,7 @@ inline std::int64_t part_of_rank(std::int64_t parts, int rank, int ranks) {
 /// is all that divide one sequence.
 struct Peers {
   int tp = 1, dp = 1, shard = 1, cp = 1, ep = 1;
+  int ulysses = 1;  // neighbours of cp that divide the heads of attention
   bool contexts_side_by_side = true, experts_side_by_side = true;
   bool whole_experts = false;  // on each tensor rank, which are then among those that divide them
   int count() const { return tp * dp; }
@@ -100,6 +101,9 @@ struct Peers {
   int context_rank(int peer) const {
     return contexts_side_by_side ? data_rank(peer) % cp : data_rank(peer) / replicas();
   }
+  int ring() const { return cp / ulysses; }
+  int ring_rank(int peer) const { return context_rank(peer) / ulysses; }
+  int heads_rank(int peer) const { return context_rank(peer) % ulysses; }
   int replica(int peer) const {
     return contexts_side_by_side ? data_rank(peer) / cp : data_rank(peer) % replicas();
   }
@@ -167,8 +171,8 @@ class RunPlan {
 
   std::vector<std::int32_t> layer_of_;
   std::vector<std::uint32_t> devices_;  // by instruction
-  std::vector<std::vector<int>> alone_, tensor_, context_, data_, shard_, replica_, expert_,
-      expert_data_;  // by peer
+  std::vector<std::vector<int>> alone_, tensor_, context_, context_heads_, context_ring_, data_,
+      shard_, replica_, expert_, expert_data_;  // by peer
 };
 
 }  // namespace trainyard

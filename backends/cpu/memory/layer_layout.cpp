@@ -191,7 +191,9 @@ class Finder {
       made.from = made.to =
           made.of_gradient ? gradient(copies, at, false) : value(copies, at, backward, false);
     }
-    if (op.group == Group::Context && op.collective == CollectiveKind::AllGather)
+    if (is_context(op.group) && op.collective == CollectiveKind::AllToAll)
+      return exchange_heads(op, at, backward, made);
+    if (is_context(op.group) && op.collective == CollectiveKind::AllGather)
       for (std::size_t i : {1u, 2u})
         if (const TensorId in = graph_[op.node].inputs[i];
             !backward || op.recomputed || saved(in, true).there())
@@ -210,6 +212,17 @@ class Finder {
     if (!made.from.whole) return;
     made.adds = written_[op.tensor.value];
     written_[op.tensor.value] = true;
+  }
+
+  // Views that make what is exchanged run before.
+  void exchange_heads(const BodyOp& op, std::size_t at, bool backward, OpRun& made) {
+    made.of_gradient = op.of_gradient;
+    if (!op.of_gradient)
+      make_value(op.tensor, at, backward, made.runs);
+    else if (graph_[op.node].outputs[0] == op.tensor)
+      make_gradient(op.tensor, at, made.runs);
+    made.from = made.to =
+        op.of_gradient ? gradient(op.tensor, at, false) : value(op.tensor, at, backward, false);
   }
 
   // --- backward ---

@@ -9,8 +9,7 @@ namespace {
 bool is_weight(const BodyOp& op) { return op.pass == Pass::BackwardWeight; }
 // Context ranks pass the keys and values of an attention to each other before it reads them.
 bool passes_keys(const BodyOp& op) {
-  return op.communication && op.group == Group::Context &&
-         op.collective == CollectiveKind::AllGather;
+  return op.communication && is_context(op.group) && op.collective == CollectiveKind::AllGather;
 }
 bool takes_data(const BodyOp& op) { return !op.communication || op.tensor.valid(); }
 
@@ -174,7 +173,8 @@ class Backward {
       : l_(layer),
         ops_(layer.body.backward),
         lives_(l_.graph.tensors.size()),
-        nodes_(l_.view.size()) {
+        nodes_(l_.view.size()),
+        exchanged_(l_.view.size(), kNoOp) {
     for (std::uint32_t i = 0; i < ops_.size(); ++i) note(ops_[i], i);
     const std::uint32_t entry = first_op(ops_);
     if (entry == kNoOp) return;
@@ -220,6 +220,9 @@ class Backward {
     if (op.recomputed) return;
     if (!op.communication) {
       (is_weight(op) ? nodes_[op.node.value].weight : nodes_[op.node.value].input) = at;
+    } else if (is_context(op.group)) {
+      // Gradients of inputs stay where attention makes them; that of its output is read first here.
+      if (op.of_gradient && l_.producer[op.tensor.value] == op.node) exchanged_[op.node.value] = at;
     } else if (op.tensor.valid() && op.of_gradient) {
       Life& life = lives_[op.tensor.value];
       (op.collective == CollectiveKind::AllGather ? life.gather : life.reduce) = at;
@@ -244,6 +247,7 @@ class Backward {
     const NodeId from = l_.producer[id.value];
     if (!from.valid()) return l_.crosses(id) ? last_input_ : kNoOp;
     if (lives_[id.value].gather != kNoOp) return lives_[id.value].gather;
+    if (exchanged_[from.value] != kNoOp) return exchanged_[from.value];
     if (!l_.view[from.value]) return std::min(nodes_[from.value].input, nodes_[from.value].weight);
     return needed(l_.graph[from].inputs[0]);
   }
@@ -334,7 +338,8 @@ class Backward {
   const std::vector<BodyOp>& ops_;
   std::vector<Life> lives_;
   std::vector<Ops> nodes_;
-  std::uint32_t last_input_ = kNoOp;  // last op of the input pass
+  std::vector<std::uint32_t> exchanged_;  // by node: the op that exchanges its output's gradient
+  std::uint32_t last_input_ = kNoOp;      // last op of the input pass
   std::vector<Transient> wholes_;
 };
 

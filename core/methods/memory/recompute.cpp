@@ -60,6 +60,18 @@ void drop(Body& body, const Graph& graph, const Layout& layout, Kept kept) {
   }
 }
 
+// Returns whether the op turns an input of attention in place to other heads and tokens. It runs
+// again if that tensor does, whatever becomes of attention: what is kept stays turned.
+bool turns_input(const Graph& graph, const BodyOp& op) {
+  if (!op.communication || !is_context(op.group) || !op.tensor.valid()) return false;
+  const std::vector<TensorId>& inputs = graph[op.node].inputs;
+  return std::find(inputs.begin(), inputs.end(), op.tensor) != inputs.end();
+}
+bool is_made_again(const Body& body, TensorId tensor) {
+  return std::any_of(body.saved.begin(), body.saved.end(),
+                     [&](const SavedTensor& s) { return s.tensor == tensor && s.recomputed; });
+}
+
 void recompute_layer(Body& body, const Graph& graph, const Layout& layout) {
   drop(body, graph, layout, [](NodeId) { return false; });
   std::vector<BodyOp> backward;
@@ -119,7 +131,9 @@ void recompute_ops(Body& body, const Graph& graph, const Layout& layout, bool co
     // is kept.
     const bool reduces = op.communication && op.tensor.valid() && kept[op.node.value] &&
                          op.collective != CollectiveKind::AllGather;
-    if (reduces || (!op.communication && kept[op.node.value])) continue;
+    if (turns_input(graph, op) ? !is_made_again(body, op.tensor)
+                               : reduces || (!op.communication && kept[op.node.value]))
+      continue;
     backward.push_back(again(op, Pass::BackwardInput));
   }
   backward.insert(backward.end(), body.backward.begin(), body.backward.end());
@@ -204,6 +218,7 @@ class KeptNodes {
 
   // Column-cut products that read the same tensor gather it once.
   bool runs_again(const BodyOp& op) const {
+    if (turns_input(graph_, op)) return is_made_again(body_, op.tensor);
     if (!op.communication || op.collective != CollectiveKind::AllGather || !op.tensor.valid())
       return op.node.valid() && again_[op.node.value];
     for (std::size_t n = 0; n < again_.size(); ++n)

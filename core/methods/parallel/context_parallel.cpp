@@ -1,57 +1,148 @@
-// Context parallel by ring attention divides the sequence over the ranks. Keys and values travel
-// round a ring while each rank attends to the part that has just arrived. Backward sends them round
-// again, together with their gradients.
+// Context parallel divides the sequence over the ranks, which attention needs whole. There are
+// three ways to it.
+//
+// Ring: keys and values travel round a ring while each rank attends to the part that has just
+// arrived. Backward sends them round again, together with their gradients.
 //
 //  rank 0   attend(kv0)  attend(kv3)  attend(kv2)  attend(kv1)    each kv moves one rank at a time
 //
-// Liu et al., "Ring Attention with Blockwise Transformers for Near-Infinite Context", ICLR 2024.
+// Ulysses: an all-to-all each turns queries, keys and values from some tokens of all heads to all
+// tokens of some heads, and one turns the output back. Backward is its mirror. Nothing hides them,
+// but each rank moves 1 / cp of what a ring does.
+//
+//  tokens/cp, heads   ── q, k, v ──▶   tokens, heads/cp: attend   ── output ──▶   tokens/cp, heads
+//
+// Hybrid (USP): neighbouring ranks exchange heads, and each rank's part of them travels round a
+// ring of the others.
+//
+// Liu et al., "Ring Attention with Blockwise Transformers for Near-Infinite Context", ICLR 2024;
+// Jacobs et al., "DeepSpeed Ulysses", arXiv 2309.14509, 2023; Fang and Zhao, "USP: A Unified
+// Sequence Parallelism Approach for Long Context Generative AI", arXiv 2405.07719, 2024.
+#include <algorithm>
+#include <numeric>
+
 #include "core/methods/catalogue.h"
 #include "core/methods/parallel/communication.h"
 #include "core/methods/parallel/sequence_length.h"
+#include "core/plan/context_degrees.h"
 
 namespace trainyard {
 namespace {
 
 constexpr std::string_view kContextParallelName = "context-parallel";
 
+bool is_attention(const Node& node) { return node.op == &attention(); }
+
+// ContextTraffic writes what ranks send around one attention.
+class ContextTraffic {
+ public:
+  ContextTraffic(const Graph& graph, const Layout& layout)
+      : graph_(graph),
+        layout_(layout),
+        ring_(layout.binding.cp / layout.binding.ulysses),
+        ring_group_(layout.binding.ulysses > 1 ? Group::ContextRing : Group::Context) {}
+
+  // Adds the attention `op` with what travels before and after it.
+  void forward(const BodyOp& op, std::vector<BodyOp>& into) const {
+    const Node& node = graph_[op.node];
+    for (std::size_t i = 0; i < 3; ++i) turn(op, node.inputs[i], false, kInputs[i], into);
+    pass(op, "pass keys and values", CollectiveKind::AllGather, into);
+    into.push_back(op);
+    turn(op, node.outputs[0], false, "turn output to tokens", into);
+  }
+  void backward(const BodyOp& op, std::vector<BodyOp>& into) const {
+    const Node& node = graph_[op.node];
+    turn(op, node.outputs[0], true, "turn output gradient to heads", into);
+    pass(op, "pass keys and values", CollectiveKind::AllGather, into);
+    into.push_back(op);
+    pass(op, "pass their gradients", CollectiveKind::ReduceScatter, into);
+    for (std::size_t i = 0; i < 3; ++i) turn(op, node.inputs[i], true, kGradients[i], into);
+  }
+
+ private:
+  static constexpr const char *kInputs[] = {"turn queries to heads", "turn keys to heads",
+                                            "turn values to heads"},
+                              *kGradients[] = {"turn query gradients to tokens",
+                                               "turn key gradients to tokens",
+                                               "turn value gradients to tokens"};
+
+  Bytes bytes(TensorId id) const {
+    return local_bytes(graph_[id], layout_.binding, layout_.precision);
+  }
+  void turn(const BodyOp& op, TensorId tensor, bool gradient, const char* name,
+            std::vector<BodyOp>& into) const {
+    if (layout_.binding.ulysses == 1) return;
+    BodyOp made = collective_op(kContextParallelName, name, op.node, op.pass,
+                                CollectiveKind::AllToAll, Group::ContextHeads, bytes(tensor));
+    made.tensor = tensor;
+    made.of_gradient = gradient;
+    into.push_back(std::move(made));
+  }
+  void pass(const BodyOp& op, const char* name, CollectiveKind kind,
+            std::vector<BodyOp>& into) const {
+    if (ring_ == 1) return;
+    const Node& node = graph_[op.node];
+    into.push_back(collective_op(kContextParallelName, name, op.node, op.pass, kind, ring_group_,
+                                 (bytes(node.inputs[1]) + bytes(node.inputs[2])) * ring_));
+  }
+
+  const Graph& graph_;
+  const Layout& layout_;
+  int ring_;  // ranks of one
+  Group ring_group_;
+};
+
 void rewrite_context_parallel(Body& body, const Layout& layout, const Scenario& scenario,
                               const Params&) {
   if (layout.binding.cp == 1) return;
   const Graph& graph = scenario.model.blocks[static_cast<std::size_t>(body.block)].graph;
-  const auto is_attention = [&](const BodyOp& op) {
-    return !op.communication && op.node.valid() && graph[op.node].op->name == "attention";
-  };
-  const auto keys_and_values = [&](NodeId id) {
-    const Node& node = graph[id];
-    const Bytes local = local_bytes(graph[node.inputs[1]], layout.binding, layout.precision) +
-                        local_bytes(graph[node.inputs[2]], layout.binding, layout.precision);
-    return local * layout.binding.cp;
+  const ContextTraffic traffic(graph, layout);
+  const auto attends = [&](const BodyOp& op) {
+    return !op.communication && op.node.valid() && is_attention(graph[op.node]);
   };
   std::vector<BodyOp> forward, backward;
-  for (const BodyOp& op : body.forward) {
-    if (is_attention(op))
-      forward.push_back(collective_op(kContextParallelName, "pass keys and values", op.node,
-                                      Pass::Forward, CollectiveKind::AllGather, Group::Context,
-                                      keys_and_values(op.node)));
-    forward.push_back(op);
-  }
-  for (const BodyOp& op : body.backward) {
-    if (!is_attention(op)) {
-      backward.push_back(op);
-      continue;
-    }
-    const Bytes bytes = keys_and_values(op.node);
-    backward.push_back(collective_op(kContextParallelName, "pass keys and values", op.node, op.pass,
-                                     CollectiveKind::AllGather, Group::Context, bytes));
-    backward.push_back(op);
-    backward.push_back(collective_op(kContextParallelName, "pass their gradients", op.node, op.pass,
-                                     CollectiveKind::ReduceScatter, Group::Context, bytes));
-  }
+  for (const BodyOp& op : body.forward)
+    attends(op) ? traffic.forward(op, forward) : forward.push_back(op);
+  for (const BodyOp& op : body.backward)
+    attends(op) ? traffic.backward(op, backward) : backward.push_back(op);
   body.forward = std::move(forward);
   body.backward = std::move(backward);
 }
 
-Diagnostics check_context_parallel(const Scenario& scenario, const Params&) {
+// Checks the ranks that exchange heads; the mesh of a complete plan has their number.
+Diagnostics check_heads(const Scenario& scenario, const Params& params) {
+  const Mesh& mesh = scenario.plan.mesh;
+  const std::string& kind = params.text("kind");
+  const std::int64_t stated = params.integer("ulysses");
+  const auto refuse = [](std::string sentence, std::string_view param, std::string fix) {
+    return Diagnostics{{Diagnostic::Severity::Error,
+                        std::move(sentence),
+                        {"plan#/choices/context-parallel/" + std::string(param)},
+                        "context-parallel." + std::move(fix)}};
+  };
+  const std::string cp = "cp=" + std::to_string(mesh.cp);
+  const int most = most_by_heads(scenario.model, mesh);
+  if (kind != "hybrid" && stated != 0 && stated != mesh.ulysses)
+    return refuse("ulysses=" + std::to_string(stated) + " is a part of " + cp +
+                      ", which only kind=hybrid has, found kind=" + kind,
+                  "ulysses", "kind=hybrid");
+  if (kind == "hybrid" && stated != 0 && mesh.cp % stated != 0)
+    return refuse("ulysses=" + std::to_string(stated) + " does not divide " + cp, "ulysses",
+                  "ulysses=" + std::to_string(std::gcd(stated, std::int64_t{mesh.cp})));
+  for (const std::int64_t heads : heads_of_attention(scenario.model, mesh.tp))
+    if (heads % mesh.ulysses != 0)
+      return refuse(std::to_string(mesh.ulysses) +
+                        " ranks exchange heads for tokens, and must divide those of queries and "
+                        "of keys that a tensor rank has, found " +
+                        std::to_string(heads),
+                    "ulysses",
+                    most == 1          ? "kind=ring"
+                    : kind == "hybrid" ? "ulysses=" + std::to_string(most)
+                                       : "kind=hybrid");
+  return {};
+}
+
+Diagnostics check_context_parallel(const Scenario& scenario, const Params& params) {
   const int cp = scenario.plan.mesh.cp;
   if (cp == 1) return {};
   const auto refuse = [](std::string sentence, std::string fix) {
@@ -69,7 +160,7 @@ Diagnostics check_context_parallel(const Scenario& scenario, const Params&) {
   // With causal attention, rank i has the pieces i and 2 cp - 1 - i, so that all ranks do the same
   // work.
   const std::int64_t pieces = 2 * std::int64_t{cp};
-  if (sequence.tokens % pieces == 0) return {};
+  if (sequence.tokens % pieces == 0) return check_heads(scenario, params);
   return refuse(
       degree + " cuts the sequence into " + std::to_string(pieces) + " pieces, and " +
           std::to_string(sequence.tokens) + " tokens leave a remainder of " +
@@ -83,17 +174,36 @@ Method context_parallel() {
   return {
       .name = kContextParallelName,
       .axis = MethodAxis::Sharding,
-      .summary = "Divides the sequence over cp ranks and passes keys and values round a ring.",
+      .summary =
+          "Divides the sequence over cp ranks, which attend by a ring of keys and values, by "
+          "exchanging heads (Ulysses), or both.",
       .paper = {"Ring Attention with Blockwise Transformers for Near-Infinite Context",
                 "Liu et al.", "ICLR", 2024},
       .card = {.gains = "activations divided by cp: sequences that no single device could hold",
-               .costs = "keys and values of the whole sequence pass every rank, hidden while "
-                        "attention is longer",
-               .legal_when = "the sequence divides into 2 cp pieces"},
+               .costs = "ring: keys and values of the whole sequence pass every rank, hidden while "
+                        "attention is longer; Ulysses: four all-to-alls of a rank's own part, "
+                        "hidden by nothing, and the output is kept twice",
+               .legal_when = "the sequence divides into 2 cp pieces; Ulysses: the ranks divide the "
+                             "heads of queries and of keys that a tensor rank has"},
       .file = "core/methods/parallel/context_parallel.cpp",
+      .params = {{.name = "kind",
+                  .fallback = std::string("ring"),
+                  .doc = "how ranks attend to the whole sequence: keys and values travel round a "
+                         "ring, ranks exchange tokens for heads (ulysses), or neighbours exchange "
+                         "heads and the others form rings (hybrid)",
+                  .values = {"ring", "ulysses", "hybrid"}},
+                 {.name = "ulysses",
+                  .fallback = std::int64_t{0},
+                  .doc = "hybrid: neighbouring cp ranks that exchange heads; 0 = the most that "
+                         "divide cp and the heads of a tensor rank",
+                  .low = 0,
+                  .high = 1e6}},
       .check = check_context_parallel,
-      .arrange = [](Layout& layout, const Scenario& s,
-                    const Params&) { layout.binding.cp = s.plan.mesh.cp; },
+      .arrange =
+          [](Layout& layout, const Scenario& s, const Params&) {
+            layout.binding.cp = s.plan.mesh.cp;
+            layout.binding.ulysses = s.plan.mesh.ulysses;
+          },
       .rewrite = rewrite_context_parallel,
   };
 }

@@ -34,7 +34,8 @@ void mark(std::vector<BodyOp>& ops, bool data, bool context) {
         op.overlapped = data;
         break;
       case Group::Context:
-        op.overlapped = context;
+      case Group::ContextRing:
+        op.overlapped = context && op.collective != CollectiveKind::AllToAll;
         break;
       default:
         break;
@@ -45,7 +46,7 @@ void mark(std::vector<BodyOp>& ops, bool data, bool context) {
 // Gradients of keys and values leave while attention makes them: they begin when it does.
 void begin_with_attention(std::vector<BodyOp>& ops) {
   for (std::size_t i = 1; i < ops.size(); ++i)
-    if (ops[i].overlapped && ops[i].group == Group::Context &&
+    if (ops[i].overlapped && is_context(ops[i].group) &&
         ops[i].collective == CollectiveKind::ReduceScatter)
       std::swap(ops[i - 1], ops[i]);
 }

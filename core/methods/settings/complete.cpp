@@ -3,6 +3,7 @@
 
 #include "core/methods/catalogue.h"
 #include "core/methods/settings/settings.h"
+#include "core/plan/context_degrees.h"
 
 namespace trainyard {
 
@@ -31,6 +32,9 @@ Plan complete(const Scenario& scenario) {
     throw_if_errors(check_params(c.params, m.params, {"plan#/choices/" + c.method}));
     c.params = with_defaults(c.params, m.params);
   }
+  const Choice* const context = find_choice(plan, "context-parallel");
+  plan.mesh.ulysses =
+      context != nullptr ? ulysses_degree(scenario.model, plan.mesh, context->params) : 1;
   // Choices are sorted in the catalogue's order, so that equal plans are equal text however they
   // were put together.
   const auto rank = [](const Choice& c) { return find_method(c.method) - methods().data(); };

@@ -45,7 +45,8 @@ std::vector<Tensor> infer_attention(const Graph& graph, const Node& node) {
 }
 
 // Sizes are those of one device: it has its own queries, while its keys are the whole sequence
-// (under cp they arrive through the ring).
+// (under cp they arrive through the ring). Ranks that exchange heads for tokens have the queries of
+// all of them, and fewer heads.
 struct Sizes {
   std::int64_t batch, queries, keys, heads, qk_width, v_width;
   std::int64_t rows() const { return product({batch, queries, heads}); }
@@ -59,9 +60,9 @@ Sizes sizes(const LocalNode& local) {
   const std::int64_t a = heads(local.node), kv = kv_heads(local.node);
   const Dim head_dim{a, Axis::Heads, a};
   return {local_size(q.shape[1], local.binding),
-          local_size(q.shape[0], local.binding),
+          local_size(q.shape[0], local.binding) * local.binding.ulysses,
           local_size(k.shape[0], whole),
-          local_size(head_dim, local.binding),
+          local_size(head_dim, local.binding) / local.binding.ulysses,
           last(q).size / a,
           last(v).size / kv};
 }
@@ -77,11 +78,17 @@ double keys_seen(const LocalNode& local, const Sizes& s) {
   return window > 0 && window < keys ? window - window * window / (2 * keys) : keys / 2;
 }
 
+// Returns the bytes of the keys and values that the device's heads read.
+Bytes keys_and_values(const LocalNode& local) {
+  return (local.bytes(local.input(1)) + local.bytes(local.input(2))) *
+         (local.binding.cp / local.binding.ulysses);
+}
+
 Work fused(const LocalNode& local, const Sizes& s, Pass pass) {
   const double forward = 2.0 * static_cast<double>(s.rows()) * keys_seen(local, s) *
                          static_cast<double>(s.qk_width + s.v_width);
   const Bytes q = local.bytes(local.input(0)), out = local.bytes(local.output(0));
-  const Bytes kv = (local.bytes(local.input(1)) + local.bytes(local.input(2))) * local.binding.cp;
+  const Bytes kv = keys_and_values(local);
   const Bytes statistics{4 * s.rows()};
   const bool is_forward = pass == Pass::Forward;
   Work work = is_forward ? memory_work(forward, q + kv, out + statistics, WorkKind::Attention)
@@ -99,7 +106,7 @@ Work unfused(const LocalNode& local, const Sizes& s, Pass pass) {
   const bool is_forward = pass == Pass::Forward, dropout = attribute(local.node, "dropout") != 0;
   const Bytes scores = Bytes{bytes_of(local.precision.activation)} * s.scores(), mask{s.scores()};
   const Bytes q = local.bytes(local.input(0)), out = local.bytes(local.output(0));
-  const Bytes kv = (local.bytes(local.input(1)) + local.bytes(local.input(2))) * local.binding.cp;
+  const Bytes kv = keys_and_values(local);
   // Forward writes scores, applies softmax and dropout, and reads the result for the values.
   // Backward runs the same chain with gradients.
   Bytes read = scores * (dropout ? 3 : 2), written = scores * (dropout ? 3 : 2);
@@ -124,6 +131,9 @@ std::vector<Saved> saved_by_attention(const LocalNode& local) {
   if (local.flash_attention) {
     list.push_back(saved_tensor(local.node.outputs[0]));
     list.push_back(saved_bytes(kStatistics, Bytes{4 * s.rows()}));
+    // What the kernel makes is not the tensor that goes on, which has all heads.
+    if (local.binding.ulysses > 1)
+      list.push_back(saved_bytes(kOutputOfHeads, local.bytes(local.output(0))));
     return list;
   }
   const Bytes scores = Bytes{bytes_of(local.precision.activation)} * s.scores();

@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
 
 #include "core/model/zoo/zoo.h"
+#include "core/plan/mesh.h"
+#include "core/plan/mesh_axes.h"
 #include "tests/support/layers.h"
 
 namespace trainyard {
@@ -42,6 +44,117 @@ TEST(ContextParallel, GroupedQueriesPassFewerAndTensorRanksDivideThem) {
   EXPECT_EQ(first(prepare(two)), bytes / 2);
 }
 
+std::string turn(std::int64_t bytes) {
+  return testing::words(CollectiveKind::AllToAll, Group::ContextHeads, bytes);
+}
+std::string inner_ring(CollectiveKind kind, std::int64_t bytes) {
+  return testing::words(kind, Group::ContextRing, bytes);
+}
+
+// Queries, keys, values and output of a rank's own tokens, 2sbh / cp bytes each.
+TEST(ContextParallel, UlyssesTurnsWhatARankHas) {
+  const std::int64_t own = 2 * kTokens * 1024 / 4;
+  const Workload w =
+      prepare(scenario(gpt(), 4, {"cp=4", "context-parallel.kind=ulysses", "micro-batch=2"}));
+  const Words four(4, turn(own));
+  EXPECT_EQ(collectives(layer(w).forward), four);
+  EXPECT_EQ(collectives(layer(w).backward), four);
+  EXPECT_EQ(ranks(w.scenario.plan.mesh, Group::ContextHeads), 4);
+  for (const BodyOp& op : layer(w).forward) EXPECT_FALSE(op.overlapped) << op.name;
+}
+
+TEST(ContextParallel, HybridPassesRoundARingWhatNeighboursHaveTurned) {
+  const std::int64_t own = 2 * kTokens * 1024 / 8, passed = 2 * own * 4;
+  const Workload w = prepare(scenario(
+      gpt(), 8,
+      {"cp=8", "context-parallel.kind=hybrid", "context-parallel.ulysses=2", "micro-batch=2"}));
+  const std::string gather = inner_ring(CollectiveKind::AllGather, passed);
+  EXPECT_EQ(collectives(layer(w).forward),
+            (Words{turn(own), turn(own), turn(own), gather, turn(own)}));
+  const std::string scatter = inner_ring(CollectiveKind::ReduceScatter, passed);
+  EXPECT_EQ(collectives(layer(w).backward),
+            (Words{turn(own), gather, scatter, turn(own), turn(own), turn(own)}));
+  const Mesh& mesh = w.scenario.plan.mesh;
+  EXPECT_EQ(ranks(mesh, Group::ContextHeads), 2);
+  EXPECT_EQ(ranks(mesh, Group::ContextRing), 4);
+  EXPECT_EQ(group_axes(mesh, Group::ContextHeads), (MeshAxes{{2, 1}}));
+  EXPECT_EQ(group_axes(mesh, Group::ContextRing), (MeshAxes{{4, 2}}));
+}
+
+// The bytes of a microbatch's forward that a rank has of the tensors of one attention.
+struct ContextBytes {
+  std::int64_t turned = 0, passed = 0;
+  friend bool operator==(const ContextBytes&, const ContextBytes&) = default;
+};
+ContextBytes bytes_forward(const Workload& w) {
+  ContextBytes sum;
+  for (const BodyOp& op : layer(w).forward)
+    if (op.communication && is_context(op.group))
+      (op.collective == CollectiveKind::AllToAll ? sum.turned : sum.passed) += op.bytes.value;
+  return sum;
+}
+
+// With a heads of which kv have keys: turned are (2 a + 2 kv) / cp of each token's heads, and each
+// rank of a ring passes the keys and values of all in it, 2 kv / ulysses.
+TEST(ContextParallel, EveryKindMovesItsFormula) {
+  const std::int64_t head = 32, heads = 16, kv = 4;
+  for (const int cp : {2, 4, 8, 16})
+    for (const int ulysses : {1, 2, 4}) {
+      if (cp % ulysses != 0) continue;
+      for (const int tp : {1, 2}) {
+        if (kv / tp % ulysses != 0) continue;
+        const std::string degree = "cp=" + std::to_string(cp), tensor = "tp=" + std::to_string(tp),
+                          kind = std::string("context-parallel.kind=") +
+                                 (ulysses == 1 ? "ring" : "hybrid"),
+                          stated = "context-parallel.ulysses=" + std::to_string(ulysses);
+        SCOPED_TRACE(degree + " " + tensor + " " + stated);
+        const Workload w = prepare(scenario(testing::mixture(), std::int64_t{cp} * tp,
+                                            {degree, tensor, kind, stated, "micro-batch=2"}));
+        const std::int64_t token = 2 * kTokens * head / tp, ring = cp / ulysses;
+        EXPECT_EQ(bytes_forward(w),
+                  (ContextBytes{ulysses == 1 ? 0 : token * (2 * heads + 2 * kv) / cp,
+                                ring == 1 ? 0 : token * 2 * kv / ulysses}));
+      }
+    }
+}
+
+// All ranks attend to as many pairs of tokens, whatever they exchange. What they keep of them is as
+// much too, beside the kernel's own output.
+TEST(ContextParallel, EveryKindDoesTheSameWork) {
+  const auto made = [](const char* kind) {
+    return prepare(scenario(gpt(), 8, {"cp=8", kind, "micro-batch=2"}));
+  };
+  const auto attends = [](const Workload& w) {
+    Flops sum{};
+    for (const BodyOp& op : layer(w).forward)
+      if (op.work.kind == WorkKind::Attention) sum += op.work.flops;
+    return sum.value;
+  };
+  const Workload ring = made("context-parallel.kind=ring");
+  for (const char* kind : {"context-parallel.kind=ulysses", "context-parallel.kind=hybrid"}) {
+    const Workload other = made(kind);
+    EXPECT_EQ(attends(other), attends(ring)) << kind;
+    EXPECT_EQ(saved_bytes(layer(other)).value,
+              saved_bytes(layer(ring)).value + 2 * kTokens * 1024 / 8)
+        << kind;
+  }
+}
+
+// What is kept stays turned; what is made again is turned again.
+TEST(ContextParallel, TurnsAgainWhatIsMadeAgain) {
+  const auto again = [](const char* policy, const char* flash = "flash-attention=on") {
+    const Workload w =
+        prepare(scenario(gpt(), 4, {"cp=4", "context-parallel.kind=ulysses", flash, policy}));
+    int count = 0;
+    for (const BodyOp& op : layer(w).backward)
+      count += op.recomputed && op.collective == CollectiveKind::AllToAll && op.communication;
+    return count;
+  };
+  EXPECT_EQ(again("recompute=selective", "flash-attention=off"), 0);
+  EXPECT_EQ(again("recompute=op"), 3);
+  EXPECT_EQ(again("recompute=full"), 4);
+}
+
 TEST(ContextParallel, DividesActivations) {
   const Workload whole = prepare(scenario(gpt(), 1, {"micro-batch=2"})),
                  cut = prepare(scenario(gpt(), 4, {"cp=4", "micro-batch=2"})),
@@ -69,6 +182,47 @@ TEST(ContextParallel, CutsTheSequenceIntoTwicePieces) {
   EXPECT_EQ(found[0].place.text, "plan#/mesh/cp");
   EXPECT_EQ(found[0].fix, "seq=512");
   EXPECT_TRUE(check_of("context-parallel", scenario(gpt(), 8, {"cp=8", "seq=512"})).empty());
+}
+
+TEST(ContextParallel, RefusesHeadsThatRanksDoNotDivide) {
+  struct Case {
+    testing::Settings settings;
+    const char *message, *fix;
+  };
+  const Case cases[] = {
+      {{"cp=8", "context-parallel.kind=ulysses"},
+       "8 ranks exchange heads for tokens, and must divide those of queries and of keys that a "
+       "tensor rank has, found 4",
+       "context-parallel.kind=hybrid"},
+      {{"cp=8", "context-parallel.kind=hybrid", "context-parallel.ulysses=8"},
+       "8 ranks exchange heads for tokens, and must divide those of queries and of keys that a "
+       "tensor rank has, found 4",
+       "context-parallel.ulysses=4"},
+      {{"cp=2", "tp=4", "context-parallel.kind=ulysses"},
+       "2 ranks exchange heads for tokens, and must divide those of queries and of keys that a "
+       "tensor rank has, found 1",
+       "context-parallel.kind=ring"},
+      {{"cp=8", "context-parallel.kind=hybrid", "context-parallel.ulysses=3"},
+       "ulysses=3 does not divide cp=8",
+       "context-parallel.ulysses=1"},
+      {{"cp=8", "context-parallel.ulysses=2"},
+       "ulysses=2 is a part of cp=8, which only kind=hybrid has, found kind=ring",
+       "context-parallel.kind=hybrid"},
+  };
+  for (const Case& c : cases) {
+    const Diagnostics found =
+        check_of("context-parallel", scenario(testing::mixture(), 8, c.settings));
+    ASSERT_EQ(found.size(), 1u) << c.message;
+    EXPECT_EQ(found[0].message, c.message);
+    EXPECT_EQ(found[0].fix, c.fix);
+    testing::Settings fixed = c.settings;
+    fixed.emplace_back(found[0].fix);
+    EXPECT_TRUE(check_of("context-parallel", scenario(testing::mixture(), 8, fixed)).empty())
+        << c.message;
+  }
+  EXPECT_TRUE(check_of("context-parallel",
+                       scenario(testing::mixture(), 8, {"cp=8", "context-parallel.kind=hybrid"}))
+                  .empty());
 }
 
 TEST(ContextParallel, NeedsASequence) {

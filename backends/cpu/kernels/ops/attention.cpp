@@ -233,7 +233,7 @@ class Backward {
     if (d_bias_ && bias_.sink() != nullptr)  // what keys gain in sum, the sink loses
       for (std::int64_t i = 0; i < block.rows(); ++i)
         for (std::int64_t j = 0; j < block.seen(); ++j)
-          d_bias_.view.f32()[h] -= gradient_[i * block.row + j];
+          bias_.sink_gradient(d_bias_.view.f32()) -= gradient_[i * block.row + j];
     else if (d_bias_)
       for (std::int64_t i = 0; i < block.rows(); ++i) {
         float* sums = bias_.gradient_row(block.position + i) + block.low;

@@ -34,8 +34,11 @@ AttentionSizes::AttentionSizes(const KernelCall& call, const TensorView& q_view,
 }
 
 PositionBias::PositionBias(const KernelCall& call, const AttentionSizes& s)
-    : queries_(s.all_queries), distances_(s.all_queries + s.keys - 1), heads_(s.heads) {
+    : queries_(s.all_queries), distances_(s.all_queries + s.keys - 1) {
   if (call.node.inputs.size() != 4) return;
+  const TensorView& more = input(call, 3);
+  heads_ = more.size[static_cast<std::size_t>(more.rank - 1)];
+  first_ = s.first_head % heads_;
   if (call.graph[call.node.inputs[3]].shape.size() == 1) {
     sinks_ = input(call, 3).f32();
     return;
@@ -53,13 +56,15 @@ PositionBias::PositionBias(const KernelCall& call, const AttentionSizes& s)
 void PositionBias::choose_head(std::int64_t head) {
   head_ = head;
   if (!there()) return;
-  for (std::int64_t d = 0; d < distances_; ++d) biases_[d] = table_[buckets_[d] * heads_ + head];
+  for (std::int64_t d = 0; d < distances_; ++d)
+    biases_[d] = table_[buckets_[d] * heads_ + first_ + head];
 }
 void PositionBias::clear_gradients() {
   if (there()) std::fill_n(gradients_, distances_, 0.0f);
 }
 void PositionBias::add_gradients(float* table, std::int64_t head) const {
-  for (std::int64_t d = 0; d < distances_; ++d) table[buckets_[d] * heads_ + head] += gradients_[d];
+  for (std::int64_t d = 0; d < distances_; ++d)
+    table[buckets_[d] * heads_ + first_ + head] += gradients_[d];
 }
 
 QueryBlock query_block(const AttentionSizes& s, std::int64_t first, std::int64_t last,

@@ -69,7 +69,9 @@ class PositionBias {
 
   bool there() const { return table_ != nullptr; }
   /// The logarithm of what a head's sink adds to the sum of every row; null = it has none.
-  const float* sink() const { return sinks_ == nullptr ? nullptr : sinks_ + head_; }
+  const float* sink() const { return sinks_ == nullptr ? nullptr : sinks_ + first_ + head_; }
+  /// Where the gradient of the head's sink is among the gradients of all.
+  float& sink_gradient(float* gradients) const { return gradients[first_ + head_]; }
   void choose_head(std::int64_t head);
   /// row(i)[j] is the bias of the query at position i for key j.
   const float* row(std::int64_t i) const { return biases_ + (queries_ - 1 - i); }
@@ -79,7 +81,9 @@ class PositionBias {
 
  private:
   const float *table_ = nullptr, *sinks_ = nullptr;
-  std::int64_t queries_, distances_, heads_, head_ = 0;
+  std::int64_t queries_, distances_, head_ = 0;
+  // Heads of the table, of which ranks that exchange heads have some each; index of the first.
+  std::int64_t heads_ = 1, first_ = 0;
   std::int64_t* buckets_ = nullptr;  // by key - query, ascending
   float *biases_ = nullptr, *gradients_ = nullptr;
 };
