@@ -99,11 +99,6 @@ TEST(DividedState, ATableThatTwoLayersReadIsGatheredForBoth) {
       const CpuRun run = trained(model, devices, words);
       for (std::size_t i = 0; i < alone.run.losses.size(); ++i)
         EXPECT_NEAR(run.run.losses[i], alone.run.losses[i], 1e-5 * alone.run.losses[i]) << i;
-      // A gather that waits for the other replica has its buffers from when it is begun.
-      if (words.back() == "overlap=off") continue;
-      const MemoryWave planned = memory_wave(run.run.timeline, run.program, DeviceId{0});
-      EXPECT_LE(run.run.memory[0].most.value,
-                total(planned.samples[planned.peak].bytes).value * 1.02);
     }
   }
 }
