@@ -6,7 +6,7 @@
 #include <cstring>
 #include <utility>
 
-#include "backends/cpu/memory/tensor_part.h"
+#include "backends/cpu/kernels/convert.h"
 #include "backends/initial_weights.h"
 #include "core/base/error.h"
 
@@ -22,26 +22,6 @@ std::int64_t count_updates(const RunPlan& plan, const StagePlacement& place) {
       most = std::max<std::int64_t>(most, std::int64_t{in.microbatch} + 1);
   }
   return most;
-}
-
-void store(std::span<const float> values, std::byte* into, DType type) {
-  if (type == DType::BF16)
-    to_bf16(values, reinterpret_cast<std::uint16_t*>(into));
-  else if (type == DType::F16)
-    to_f16(values, reinterpret_cast<std::uint16_t*>(into));
-  else
-    std::memcpy(into, values.data(), values.size() * sizeof(float));
-}
-
-float number_at(const std::byte* base, DType type, std::int64_t index) {
-  switch (type) {
-    case DType::BF16:
-      return from_bf16(reinterpret_cast<const std::uint16_t*>(base)[index]);
-    case DType::F16:
-      return from_f16(reinterpret_cast<const std::uint16_t*>(base)[index]);
-    default:
-      return reinterpret_cast<const float*>(base)[index];
-  }
 }
 
 }  // namespace
@@ -172,80 +152,6 @@ void CpuExecution::fill_weights(DeviceState& device, std::size_t at) {
       set_parameter(device, at, l, p, whole);
     }
   }
-}
-
-void CpuExecution::set_parameter(DeviceState& device, std::size_t at, std::size_t l,
-                                 const PlacedParameter& p, const std::vector<float>& whole) {
-  const PlacedLayer& layer = plan_.places[at].layers[l];
-  const DType type = plan_.workload.layout.precision.parameter;
-  const auto each = static_cast<std::size_t>(bytes_of(type));
-  StageState& stage = device.stage(at);
-  const std::vector<float> own =
-      part_of_tensor(whole, tensor_part(p, plan_.peers.part_of(p, device.peer())));
-  const StatePart& part = layer.part_of(p);
-  // Calls f(index in what is held of a kind of state, numbers) with what this device has of it.
-  const auto held = [&](const DividedState& of, auto&& f) {
-    const PartRange range = held_range(part, of, device.peer());
-    const std::int64_t begin = std::max(range.first, p.offset),
-                       end = std::min(range.first + range.count, p.offset + p.elements);
-    if (begin < end)
-      f(of.at + begin - range.first,
-        std::span(own).subspan(static_cast<std::size_t>(begin - p.offset),
-                               static_cast<std::size_t>(end - begin)));
-  };
-  held(part.weights, [&](std::int64_t index, std::span<const float> numbers) {
-    for (Allocation& set : stage.weights)
-      store(numbers, set.data + static_cast<std::size_t>(index) * each, type);
-  });
-  const auto copy_to = [&](float* slot) {
-    held(part.optimizer, [&](std::int64_t index, std::span<const float> numbers) {
-      std::copy(numbers.begin(), numbers.end(), slot + index);
-    });
-  };
-  for (std::size_t set = 0; set < stage.optimizer.size(); ++set) {
-    if (weight_update_ == WeightUpdate::Master)
-      copy_to(reinterpret_cast<float*>(stage.optimizer[set].data));
-    if (float* const weights = derived(stage, at, set)) copy_to(weights);
-  }
-}
-
-std::vector<float> CpuExecution::whole_parameter(std::size_t at, const PlacedLayer& layer,
-                                                 const PlacedParameter& p) const {
-  const DType type = plan_.workload.layout.precision.parameter;
-  const bool master = weight_update_ == WeightUpdate::Master;
-  // The rank that updates a share has its newest values; other ranks may still have to gather them.
-  const StatePart& state_part = layer.part_of(p);
-  const std::int64_t shards = state_part.optimizer.shards, share = state_part.optimizer.share;
-  const DividedState& read = master ? state_part.optimizer : state_part.weights;
-  std::int64_t elements = 1;
-  for (std::int64_t d : p.whole_shape) elements *= d;
-  std::vector<float> whole(static_cast<std::size_t>(elements));
-  for (std::int64_t part = 0; part < p.parts * p.expert_parts; ++part) {
-    std::vector<const StageState*> by_rank;
-    for (std::int64_t rank = 0; rank < shards; ++rank) {
-      int peer = 0;
-      while (plan_.peers.part_of(p, peer) != part ||
-             plan_.peers.shard_rank(p.routed, shards, peer) != rank)
-        ++peer;
-      by_rank.push_back(&state(plan_.places[at].device, peer).stage(at));
-    }
-    const TensorPart held = tensor_part(p, part);
-    for (std::int64_t e = 0; e < p.elements; ++e) {
-      const std::int64_t in_whole = held.index(e);
-      if (in_whole < 0) continue;
-      const std::int64_t in_part = p.offset + e - state_part.first, rank = in_part / share;
-      const StageState& stage = *by_rank[static_cast<std::size_t>(rank)];
-      const std::int64_t index = read.at + in_part - (read.shards > 1 ? rank * share : 0);
-      // Waves with weights of their own train one model, which is their mean.
-      const std::vector<Allocation>& sets = master ? stage.optimizer : stage.weights;
-      double sum = 0;
-      for (const Allocation& set : sets)
-        sum += static_cast<double>(number_at(set.data, master ? DType::F32 : type, index));
-      whole[static_cast<std::size_t>(in_whole)] =
-          static_cast<float>(sum / static_cast<double>(sets.size()));
-    }
-  }
-  return whole;
 }
 
 // --- between repetitions ---
@@ -386,7 +292,7 @@ void CpuExecution::fill(const LayerLayout& layout, std::size_t operand, std::int
     } else {
       std::vector<float> numbers(n);
       source_.fill(request, std::span(numbers));
-      store(numbers, to, view.type);
+      from_floats(numbers.data(), to, view.type, elements);
     }
   };
   auto* const first = static_cast<std::byte*>(into);

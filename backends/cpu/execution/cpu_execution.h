@@ -125,6 +125,10 @@ class CpuExecution final : public Execution {
   void read_data(const At&, const LayerLayout&, std::size_t layer, Flight&);
   const OpRun& op_of(const At&) const;
   const Node& node_of(const At&) const;
+  std::int64_t sample(std::int32_t microbatch, int replica) const;
+  std::int64_t samples_before() const;  // in microbatches of all replicas, before this repetition
+
+  // Defined in cpu_parameters.cpp.
   const std::byte* weights_read(const At&, const StageState&) const;
   // A parameter as its layer sees it, where its first element is in the part of a layer's state
   // that it is stored in, and where it is while that is together in full.
@@ -138,8 +142,6 @@ class CpuExecution final : public Execution {
   TensorView parameter(const At&, std::size_t layer, const LayerFlight&, TensorId, Pass,
                        Scratch&) const;
   TensorView parameter_gradient(const At&, std::size_t layer, const LayerFlight&, TensorId) const;
-  std::int64_t sample(std::int32_t microbatch, int replica) const;
-  std::int64_t samples_before() const;  // in microbatches of all replicas, before this repetition
 
   // Defined in cpu_hand_on.cpp.
   void deliver_output(const At&, std::size_t layer, Flight&);

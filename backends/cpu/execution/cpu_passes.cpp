@@ -3,7 +3,6 @@
 #include <cstring>
 
 #include "backends/cpu/execution/cpu_execution.h"
-#include "backends/cpu/kernels/convert.h"
 #include "backends/cpu/kernels/formats.h"
 #include "backends/cpu/kernels/ops/vocab_loss.h"
 #include "core/base/error.h"
@@ -317,89 +316,6 @@ TravelPtr CpuExecution::exchange_loss(const At& a, std::span<const int> members)
   };
   return spread(company, std::move(from),
                 std::vector<std::size_t>(members.size(), size * sizeof(float)), combine);
-}
-
-// --- parameters ---
-
-CpuExecution::Owned CpuExecution::owned(const At& a, std::size_t l, TensorId tensor) const {
-  const StagePlacement& place = plan_.places[a.place];
-  const PlacedLayer& layer = place.layers[l];
-  const PlacedParameter& own =
-      layer.parameters[static_cast<std::size_t>(layer.of_tensor[tensor.value])];
-  TensorView view = plan_.layouts[static_cast<std::size_t>(layer.layout)].local[tensor.value];
-  view.transposed = own.owner >= 0 && own.transposed;
-  const PlacedLayer& owner =
-      own.owner < 0 ? layer : place.layers[static_cast<std::size_t>(own.owner_layer)];
-  const PlacedParameter& stored =
-      own.owner < 0 ? own : owner.parameters[static_cast<std::size_t>(own.owner)];
-  const StatePart& part = owner.part_of(stored);
-  const std::int64_t offset = stored.offset - part.first;
-  if (own.owner >= 0) return {view, offset, part, own.weights_full_at, own.gradients_full_at};
-  return {view, offset, part, part.weights.full_at + offset, part.gradients.full_at + offset};
-}
-
-TensorView CpuExecution::parameter(const At& a, std::size_t l, const LayerFlight& flight,
-                                   TensorId tensor, Pass pass, Scratch& scratch) const {
-  const StageState& stage = a.device.stage(a.place);
-  auto [view, offset, part, weights_full_at, gradients_full_at] = owned(a, l, tensor);
-  const std::size_t each = static_cast<std::size_t>(bytes_of(view.type));
-  if (stage.gathered && part.weights.shards > 1) {
-    view.data = stage.gathered.data + static_cast<std::size_t>(part.gathered_at + offset) * each;
-    return view;
-  }
-  if (part.weights.shards > 1) {
-    // A separate weight-gradient pass does not need the weights.
-    if (!flight.gathered && pass == Pass::BackwardWeight) return view;
-    if (!flight.gathered) refuse("the weights of a layer are read, and they are not gathered");
-    view.data = flight.gathered.data + static_cast<std::size_t>(weights_full_at) * each;
-    return view;
-  }
-  if (const float* weights = derived_read(a, stage)) {
-    weights += part.optimizer.at + offset;
-    view.data = const_cast<float*>(weights);
-    if (view.type == DType::F32) return view;
-    view.data = scratch.take(static_cast<std::size_t>(view.bytes().value));
-    from_floats(weights, view.data, view.type, view.elements());
-    return view;
-  }
-  const std::byte* base = weights_read(a, stage);
-  view.data =
-      const_cast<std::byte*>(base) + static_cast<std::size_t>(part.weights.at + offset) * each;
-  return view;
-}
-
-// The weights of the version that the instruction names, unless it reads derived ones.
-const std::byte* CpuExecution::weights_read(const At& a, const StageState& stage) const {
-  const std::size_t set =
-      std::min(static_cast<std::size_t>(a.instruction.wave), stage.weights.size() - 1);
-  if (!plan_.asynchronous) return stage.weights[set].data;
-  const int version = a.instruction.weights;
-  const bool own = stage.weights.size() > 1;  // a wave with its own weights reads the newest
-  if (version != stage.version && !own) {
-    for (const StageState::Older& older : stage.older)
-      if (older.version == version) return older.weights.data;
-    refuse("weight version " + std::to_string(version) + " is read, and the newest is " +
-           std::to_string(stage.version) +
-           "; older ones that are held: " + std::to_string(stage.older.size()));
-  }
-  return stage.weights[set].data;
-}
-
-TensorView CpuExecution::parameter_gradient(const At& a, std::size_t l, const LayerFlight& flight,
-                                            TensorId tensor) const {
-  const StageState& stage = a.device.stage(a.place);
-  auto [view, offset, part, weights_full_at, gradients_full_at] = owned(a, l, tensor);
-  view.type = plan_.workload.layout.precision.gradient;
-  const std::size_t each = static_cast<std::size_t>(bytes_of(view.type));
-  if (flight.unreduced && part.gradients.shards > 1) {
-    view.data = flight.unreduced.data + static_cast<std::size_t>(gradients_full_at) * each;
-    return view;
-  }
-  const std::size_t set =
-      std::min(static_cast<std::size_t>(a.instruction.wave), stage.gradients.size() - 1);
-  view.data =
-      stage.gradients[set].data + static_cast<std::size_t>(part.gradients.at + offset) * each;
-  return view;
 }
 
 // --- data ---

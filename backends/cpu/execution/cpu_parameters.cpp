@@ -1,0 +1,183 @@
+// Implements where a device's parameters and their gradients lie: as an op reads them, and of a
+// whole tensor the part that is given to the device or asked of it.
+#include <algorithm>
+#include <cstring>
+
+#include "backends/cpu/execution/cpu_execution.h"
+#include "backends/cpu/kernels/convert.h"
+#include "backends/cpu/memory/tensor_part.h"
+#include "core/base/error.h"
+
+namespace trainyard {
+namespace {
+
+float number_at(const std::byte* base, DType type, std::int64_t index) {
+  switch (type) {
+    case DType::BF16:
+      return from_bf16(reinterpret_cast<const std::uint16_t*>(base)[index]);
+    case DType::F16:
+      return from_f16(reinterpret_cast<const std::uint16_t*>(base)[index]);
+    default:
+      return reinterpret_cast<const float*>(base)[index];
+  }
+}
+
+}  // namespace
+
+CpuExecution::Owned CpuExecution::owned(const At& a, std::size_t l, TensorId tensor) const {
+  const StagePlacement& place = plan_.places[a.place];
+  const PlacedLayer& layer = place.layers[l];
+  const PlacedParameter& own =
+      layer.parameters[static_cast<std::size_t>(layer.of_tensor[tensor.value])];
+  TensorView view = plan_.layouts[static_cast<std::size_t>(layer.layout)].local[tensor.value];
+  view.transposed = own.owner >= 0 && own.transposed;
+  const PlacedLayer& owner =
+      own.owner < 0 ? layer : place.layers[static_cast<std::size_t>(own.owner_layer)];
+  const PlacedParameter& stored =
+      own.owner < 0 ? own : owner.parameters[static_cast<std::size_t>(own.owner)];
+  const StatePart& part = owner.part_of(stored);
+  const std::int64_t offset = stored.offset - part.first;
+  if (own.owner >= 0) return {view, offset, part, own.weights_full_at, own.gradients_full_at};
+  return {view, offset, part, part.weights.full_at + offset, part.gradients.full_at + offset};
+}
+
+TensorView CpuExecution::parameter(const At& a, std::size_t l, const LayerFlight& flight,
+                                   TensorId tensor, Pass pass, Scratch& scratch) const {
+  const StageState& stage = a.device.stage(a.place);
+  auto [view, offset, part, weights_full_at, gradients_full_at] = owned(a, l, tensor);
+  const std::size_t each = static_cast<std::size_t>(bytes_of(view.type));
+  if (stage.gathered && part.weights.shards > 1) {
+    view.data = stage.gathered.data + static_cast<std::size_t>(part.gathered_at + offset) * each;
+    return view;
+  }
+  if (part.weights.shards > 1) {
+    // A separate weight-gradient pass does not need the weights.
+    if (!flight.gathered && pass == Pass::BackwardWeight) return view;
+    if (!flight.gathered) refuse("the weights of a layer are read, and they are not gathered");
+    view.data = flight.gathered.data + static_cast<std::size_t>(weights_full_at) * each;
+    return view;
+  }
+  if (const float* weights = derived_read(a, stage)) {
+    weights += part.optimizer.at + offset;
+    view.data = const_cast<float*>(weights);
+    if (view.type == DType::F32) return view;
+    view.data = scratch.take(static_cast<std::size_t>(view.bytes().value));
+    from_floats(weights, view.data, view.type, view.elements());
+    return view;
+  }
+  const std::byte* base = weights_read(a, stage);
+  view.data =
+      const_cast<std::byte*>(base) + static_cast<std::size_t>(part.weights.at + offset) * each;
+  return view;
+}
+
+// The weights of the version that the instruction names, unless it reads derived ones.
+const std::byte* CpuExecution::weights_read(const At& a, const StageState& stage) const {
+  const std::size_t set =
+      std::min(static_cast<std::size_t>(a.instruction.wave), stage.weights.size() - 1);
+  if (!plan_.asynchronous) return stage.weights[set].data;
+  const int version = a.instruction.weights;
+  const bool own = stage.weights.size() > 1;  // a wave with its own weights reads the newest
+  if (version != stage.version && !own) {
+    for (const StageState::Older& older : stage.older)
+      if (older.version == version) return older.weights.data;
+    refuse("weight version " + std::to_string(version) + " is read, and the newest is " +
+           std::to_string(stage.version) +
+           "; older ones that are held: " + std::to_string(stage.older.size()));
+  }
+  return stage.weights[set].data;
+}
+
+TensorView CpuExecution::parameter_gradient(const At& a, std::size_t l, const LayerFlight& flight,
+                                            TensorId tensor) const {
+  const StageState& stage = a.device.stage(a.place);
+  auto [view, offset, part, weights_full_at, gradients_full_at] = owned(a, l, tensor);
+  view.type = plan_.workload.layout.precision.gradient;
+  const std::size_t each = static_cast<std::size_t>(bytes_of(view.type));
+  if (flight.unreduced && part.gradients.shards > 1) {
+    view.data = flight.unreduced.data + static_cast<std::size_t>(gradients_full_at) * each;
+    return view;
+  }
+  const std::size_t set =
+      std::min(static_cast<std::size_t>(a.instruction.wave), stage.gradients.size() - 1);
+  view.data =
+      stage.gradients[set].data + static_cast<std::size_t>(part.gradients.at + offset) * each;
+  return view;
+}
+
+void CpuExecution::set_parameter(DeviceState& device, std::size_t at, std::size_t l,
+                                 const PlacedParameter& p, const std::vector<float>& whole) {
+  const PlacedLayer& layer = plan_.places[at].layers[l];
+  const DType type = plan_.workload.layout.precision.parameter;
+  const auto each = static_cast<std::size_t>(bytes_of(type));
+  StageState& stage = device.stage(at);
+  const std::vector<float> own =
+      part_of_tensor(whole, tensor_part(p, plan_.peers.part_of(p, device.peer())));
+  const StatePart& part = layer.part_of(p);
+  // Calls f(index in what is held of a kind of state, numbers) with what this device has of it.
+  const auto held = [&](const DividedState& of, auto&& f) {
+    const PartRange range = held_range(part, of, device.peer());
+    const std::int64_t begin = std::max(range.first, p.offset),
+                       end = std::min(range.first + range.count, p.offset + p.elements);
+    if (begin < end)
+      f(of.at + begin - range.first,
+        std::span(own).subspan(static_cast<std::size_t>(begin - p.offset),
+                               static_cast<std::size_t>(end - begin)));
+  };
+  held(part.weights, [&](std::int64_t index, std::span<const float> numbers) {
+    for (Allocation& set : stage.weights)
+      from_floats(numbers.data(), set.data + static_cast<std::size_t>(index) * each, type,
+                  static_cast<std::int64_t>(numbers.size()));
+  });
+  const auto copy_to = [&](float* slot) {
+    held(part.optimizer, [&](std::int64_t index, std::span<const float> numbers) {
+      std::copy(numbers.begin(), numbers.end(), slot + index);
+    });
+  };
+  for (std::size_t set = 0; set < stage.optimizer.size(); ++set) {
+    if (weight_update_ == WeightUpdate::Master)
+      copy_to(reinterpret_cast<float*>(stage.optimizer[set].data));
+    if (float* const weights = derived(stage, at, set)) copy_to(weights);
+  }
+}
+
+std::vector<float> CpuExecution::whole_parameter(std::size_t at, const PlacedLayer& layer,
+                                                 const PlacedParameter& p) const {
+  const DType type = plan_.workload.layout.precision.parameter;
+  const bool master = weight_update_ == WeightUpdate::Master;
+  // The rank that updates a share has its newest values; other ranks may still have to gather them.
+  const StatePart& state_part = layer.part_of(p);
+  const std::int64_t shards = state_part.optimizer.shards, share = state_part.optimizer.share;
+  const DividedState& read = master ? state_part.optimizer : state_part.weights;
+  std::int64_t elements = 1;
+  for (std::int64_t d : p.whole_shape) elements *= d;
+  std::vector<float> whole(static_cast<std::size_t>(elements));
+  for (std::int64_t part = 0; part < p.parts * p.expert_parts; ++part) {
+    std::vector<const StageState*> by_rank;
+    for (std::int64_t rank = 0; rank < shards; ++rank) {
+      int peer = 0;
+      while (plan_.peers.part_of(p, peer) != part ||
+             plan_.peers.shard_rank(p.routed, shards, peer) != rank)
+        ++peer;
+      by_rank.push_back(&state(plan_.places[at].device, peer).stage(at));
+    }
+    const TensorPart held = tensor_part(p, part);
+    for (std::int64_t e = 0; e < p.elements; ++e) {
+      const std::int64_t in_whole = held.index(e);
+      if (in_whole < 0) continue;
+      const std::int64_t in_part = p.offset + e - state_part.first, rank = in_part / share;
+      const StageState& stage = *by_rank[static_cast<std::size_t>(rank)];
+      const std::int64_t index = read.at + in_part - (read.shards > 1 ? rank * share : 0);
+      // Waves with weights of their own train one model, which is their mean.
+      const std::vector<Allocation>& sets = master ? stage.optimizer : stage.weights;
+      double sum = 0;
+      for (const Allocation& set : sets)
+        sum += static_cast<double>(number_at(set.data, master ? DType::F32 : type, index));
+      whole[static_cast<std::size_t>(in_whole)] =
+          static_cast<float>(sum / static_cast<double>(sets.size()));
+    }
+  }
+  return whole;
+}
+
+}  // namespace trainyard
