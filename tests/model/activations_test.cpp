@@ -57,7 +57,7 @@ class Korthikanti : public ::testing::TestWithParam<Sizes> {
   }
   Binding binding(bool tensor, bool sequence) const {
     const Sizes& z = GetParam();
-    return {z.b, z.s, tensor ? static_cast<int>(z.t) : 1, 1, 1, sequence};
+    return {z.b, z.s, tensor ? static_cast<int>(z.t) : 1, 1, 1, 1, sequence};
   }
   Kept unfused(bool tensor, bool sequence) const {
     const Model m = model();
