@@ -18,7 +18,8 @@ class ChipRow : public QWidget {
  public:
   explicit ChipRow(const QString& accessible_name, QWidget* parent = nullptr);
 
-  /// What a chip shows of its value, from the next set_values() on; without it the value itself.
+  /// Sets how a chip names its value, from the next set_values() on; without it the chip shows the
+  /// value.
   void set_titles(std::function<QString(const QString&)> title) { title_ = std::move(title); }
   /// own: the value of the open plan, which is marked; may be empty.
   void set_values(const QStringList& values, const QStringList& on, const QString& own);

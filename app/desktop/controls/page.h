@@ -56,7 +56,7 @@ class Page : public QWidget {
   virtual bool toggle_rows() { return false; }
   /// The rows behind the picture, for export as CSV.
   virtual std::optional<DataTable> table() const { return std::nullopt; }
-  /// The same as a document, for export as JSON, if there is one.
+  /// Returns the document that the page exports as JSON, if it has one.
   virtual std::optional<std::string> document() const { return std::nullopt; }
   /// Shows what was chosen among those rows.
   virtual void choose_row(Item) {}

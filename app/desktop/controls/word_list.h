@@ -22,7 +22,7 @@ class WordList : public QWidget {
     QString title, hint;  // of the field
     /// Throws Error for what is no such word; its message is shown under the field.
     std::function<void(const std::string&)> check;
-    /// What a chip shows of its word; empty: the word.
+    /// Returns the title that a chip shows of its word; without it the chip shows the word.
     std::function<QString(const QString&)> chip = {};
     QStringList offered = {};  // completes what is typed
     QString files = {};        // filter of the dialog that adds files; empty: none

@@ -227,7 +227,7 @@ QString SweepPanel::fingerprint() const {
   return words.join('\n');
 }
 
-// What the question lacks, before anything is opened; empty: nothing.
+// Returns what the question lacks, found without opening anything; empty if it is complete.
 QString SweepPanel::missing() const {
   const auto asked = question();
   if (!asked) return "Open a model and a plan first.";

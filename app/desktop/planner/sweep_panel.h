@@ -28,7 +28,7 @@ class SweepPanel : public QWidget {
   /// space: what each search goes through.
   SweepPanel(Document&, const SpacePanel& space, const Sweeping&, QWidget* parent = nullptr);
 
-  /// What is asked for; empty without a model and a plan.
+  /// Returns the question that the fields ask; empty without a model and a plan.
   std::optional<SweepQuestion> question() const;
   /// Everything on which the rows depend, as text: different texts are different sweeps.
   QString fingerprint() const;

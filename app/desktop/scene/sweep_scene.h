@@ -43,7 +43,7 @@ class SweepScene : public Scene {
   Drawing last_{Size{}};
 };
 
-/// What there is to say while there are no rows.
+/// Returns the words that stand in place of the picture while there are no rows.
 QString words_of(const Sweeping&);
 
 }  // namespace trainyard

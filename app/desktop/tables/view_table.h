@@ -46,7 +46,7 @@ class ViewTable : public QWidget {
 
  public:
   explicit ViewTable(QWidget* parent = nullptr);
-  /// Whether it has a button that closes it, as at first.
+  /// Shows or hides the button that closes it; it is shown at first.
   void set_closable(bool);
   /// Keeps sorting and widths if the columns stay the same.
   void show_table(DataTable);

@@ -203,7 +203,8 @@ TravelPtr CpuExecution::meet_over_copies(const At& a, std::span<const int> membe
     rows += count;
   }
   if (scatters && op.adds) return reduce_scatter(company, from, to, parts, one.type, true);
-  // What comes has another size than what is planned: each rank gives it a place when it has come.
+  // The copies that come are more or fewer than planned: each rank gives them a place when they
+  // have come.
   const auto each = static_cast<std::size_t>(bytes_of(one.type));
   for (std::size_t r = 0; r < ranks; ++r)
     if (own[r] != nullptr) {

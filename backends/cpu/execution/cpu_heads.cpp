@@ -34,7 +34,8 @@ struct HeadExchange {
     for (std::size_t i = 0; i < static_cast<std::size_t>(tokens * batch); ++i)
       copy(i * part, i * row + rank * part, part);
   }
-  // The same in a tensor of all tokens and some heads: the tokens of `rank`.
+  // Copies between one rank's message and where it lies in a tensor of all tokens and some heads:
+  // the tokens of `rank`.
   template <class Copy>
   void each_of_tokens(std::size_t rank, Copy&& copy) const {
     const std::size_t row = static_cast<std::size_t>(batch) * part;
@@ -55,7 +56,8 @@ struct HeadExchange {
 TravelPtr CpuExecution::exchange_heads(const At& a, std::span<const int> members) {
   const std::size_t l = plan_.layer_of(a.task.layer), ranks = members.size();
   const Operand& operand = op_of(a).from;
-  // What attention reads turns to some heads of all tokens, what it makes to all heads of some.
+  // Attention reads some heads of all tokens, so that its inputs turn to these, and its output
+  // turns to all heads of some tokens.
   const bool is_output = node_of(a).outputs[0] == a.task.tensor,
              to_heads = is_output == a.task.of_gradient,
              makes_output = is_output && !a.task.of_gradient;

@@ -45,8 +45,8 @@ struct LayerFlight {
   // Keys and values of the whole sequence while attention reads them, and what it makes of their
   // gradients; the ledger has this rank's own, because a ring holds no more for long.
   std::array<std::vector<std::byte>, 2> round, round_gradients;
-  // What attention makes for some heads of all tokens, until ranks exchange it for all heads of
-  // some tokens.
+  // Holds the output of attention for some heads of all tokens, until ranks exchange it for all
+  // heads of some tokens.
   std::vector<std::byte> output_of_heads;
 };
 
@@ -93,7 +93,8 @@ struct StageState {
   std::vector<std::unique_ptr<Flight>> flights;  // by microbatch of the program
   std::vector<std::unique_ptr<Flight>> spare;
   std::vector<std::int64_t> updates;  // by set of optimizer state: number since the run's start
-  // Of batch norms, by layer of the stage and node. The ledger has them not: 8 bytes a channel.
+  // Batch norms remember these, by layer of the stage and node. The ledger leaves out their 8 bytes
+  // a channel.
   std::map<std::pair<std::size_t, std::uint32_t>, RunningStatistics> statistics;
   /// The gradients that updates take.
   std::vector<Allocation>& to_update() {
