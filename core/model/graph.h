@@ -106,9 +106,9 @@ struct Graph {
 struct Binding {
   std::int64_t micro_batch = 1, sequence = 1;
   int tp = 1, cp = 1, ep = 1;
-  int ulysses = 1;  // ranks of cp that divide the heads of attention instead of its tokens
   bool sequence_parallel = false;
   bool whole_experts = false;  // each tensor rank holds whole experts (sequence parallel only)
+  int ulysses = 1;  // ranks of cp that divide the heads of attention instead of its tokens
 };
 
 /// Returns into how many parts the binding divides the dimension (1 = undivided).

@@ -26,7 +26,7 @@ TEST(ModelJson, EveryZooModelReadsBackTheSame) {
 TEST(ModelJson, ExpertsAreReadAsExperts) {
   const std::string text = write_model(zoo_model("mixtral-8x7b"));
   EXPECT_EQ(text.find("expert-"), std::string::npos);
-  Binding whole{1, 4096, 4, 1, 8, 1, true};
+  Binding whole{1, 4096, 4, 1, 8, true};
   whole.whole_experts = true;
   const auto local = [&](const Model& model) {
     std::vector<std::int64_t> elements;

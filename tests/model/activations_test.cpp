@@ -57,7 +57,7 @@ class Korthikanti : public ::testing::TestWithParam<Sizes> {
   }
   Binding binding(bool tensor, bool sequence) const {
     const Sizes& z = GetParam();
-    return {z.b, z.s, tensor ? static_cast<int>(z.t) : 1, 1, 1, 1, sequence};
+    return {z.b, z.s, tensor ? static_cast<int>(z.t) : 1, 1, 1, sequence};
   }
   Kept unfused(bool tensor, bool sequence) const {
     const Model m = model();
@@ -113,7 +113,7 @@ INSTANTIATE_TEST_SUITE_P(Paper, Korthikanti,
 
 TEST(Activations, AttentionIsSeventyPercentOfAGpt3Layer) {
   const Model gpt3 = zoo_model("gpt3-175b");
-  const Kept k = kept(layer_of(gpt3).graph, Binding{1, 2048, 1, 1, 1, 1, false}, false);
+  const Kept k = kept(layer_of(gpt3).graph, Binding{1, 2048, 1, 1, 1, false}, false);
   // 5as/h = 80 against 34: the paper's "70 %" is the share of the core.
   EXPECT_EQ(k.core * 114, k.bytes * 80);
   EXPECT_NEAR(static_cast<double>(k.core) / static_cast<double>(k.bytes), 0.70, 0.005);
@@ -122,7 +122,7 @@ TEST(Activations, AttentionIsSeventyPercentOfAGpt3Layer) {
 TEST(Activations, LlamaLayerByHand) {
   const Model llama = zoo_model("llama-3-8b");
   const std::int64_t s = 8192, h = 4096, kv = 1024, f = 14336;
-  const Kept k = kept(llama.blocks[1].graph, Binding{1, s, 1, 1, 1, 1, false}, true);
+  const Kept k = kept(llama.blocks[1].graph, Binding{1, s, 1, 1, 1, false}, true);
   // Two norms' inputs and outputs, q, k, v, attention's output, gate, up and their product.
   EXPECT_EQ(k.bytes, 2 * s * (4 * h + 2 * h + 2 * kv + 3 * f));
   EXPECT_EQ(k.statistics, s * (2 * 4 + 32 * 4));
@@ -130,9 +130,9 @@ TEST(Activations, LlamaLayerByHand) {
 
 TEST(Activations, KeyValueHeadsAreDividedIntoNoMorePartsThanThereAre) {
   const Dim kv{1024, Axis::KvHeads, 8};
-  EXPECT_EQ(local_size(kv, Binding{1, 1, 8, 1, 1, 1, false}), 128);
-  EXPECT_EQ(local_size(kv, Binding{1, 1, 32, 1, 1, 1, false}), 128);
-  EXPECT_EQ(local_size(kv, Binding{1, 1, 3, 1, 1, 1, false}), 3 * 128);
+  EXPECT_EQ(local_size(kv, Binding{1, 1, 8, 1, 1, false}), 128);
+  EXPECT_EQ(local_size(kv, Binding{1, 1, 32, 1, 1, false}), 128);
+  EXPECT_EQ(local_size(kv, Binding{1, 1, 3, 1, 1, false}), 3 * 128);
 }
 
 // Low-memory training report: inputs of batch norms and outputs of ReLUs, one sample. Its count is
@@ -151,7 +151,7 @@ TEST(Activations, WideResidualNetworkAsCountedInTheLowMemoryReport) {
 TEST(Activations, LogitsAreFourBytesWhateverThePrecision) {
   const Model gpt = zoo_model("gpt2");
   const std::int64_t s = 1024, h = 768, v = 50257;
-  const Kept k = kept(gpt.blocks.back().graph, Binding{1, s, 1, 1, 1, 1, false}, false);
+  const Kept k = kept(gpt.blocks.back().graph, Binding{1, s, 1, 1, 1, false}, false);
   EXPECT_EQ(k.bytes, 4 * s * h + 4 * s * v + 8 * s);  // norm's input and output, softmax, labels
 }
 

@@ -90,9 +90,8 @@ TEST(Graph, PartsNeverHoldLessThanTheWhole) {
     const auto between = [&](std::uint64_t i, int low, int high) {
       return static_cast<int>(random.between(i, low, high));
     };
-    const Binding binding{between(0, 1, 8),     between(1, 1, 5000), between(2, 1, 64),
-                          between(3, 1, 64),    between(4, 1, 64),   1,
-                          between(5, 0, 1) == 1};
+    const Binding binding{between(0, 1, 8),  between(1, 1, 5000), between(2, 1, 64),
+                          between(3, 1, 64), between(4, 1, 64),   between(5, 0, 1) == 1};
     const auto axis = static_cast<Axis>(between(6, 0, 8));
     const std::int64_t units = between(7, 0, 20);
     const std::int64_t size = units > 0 ? units * between(8, 1, 100) : between(9, 1, 5000);

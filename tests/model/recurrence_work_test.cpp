@@ -36,7 +36,7 @@ Work work_of(const Model& model, const Op& op, const Binding& binding, Pass pass
 }
 
 TEST(RecurrenceWork, AStateSpaceDoesTheProductsOfItsChunks) {
-  const Binding binding{2, 4096, 1, 1, 1, 1, false};
+  const Binding binding{2, 4096, 1, 1, 1, false};
   const double tokens = 2 * 4096, q = 256, n = 128, p = 64, heads = 80;
   const double forward = tokens * (q * n + heads * (q * p + 4 * n * p));
   EXPECT_EQ(work_of(mamba(), state_space(), binding, Pass::Forward).flops.value, forward);
@@ -46,7 +46,7 @@ TEST(RecurrenceWork, AStateSpaceDoesTheProductsOfItsChunks) {
 }
 
 TEST(RecurrenceWork, TheDeltaRuleDoesTheProductsOfItsChunks) {
-  const Binding binding{1, 8192, 1, 1, 1, 1, false};
+  const Binding binding{1, 8192, 1, 1, 1, false};
   const double tokens = 8192, c = 64, d = 128, heads = 32;
   const double forward = tokens * heads * (5 * c * d + c * c / 3 + 6 * d * d);
   const Model model = zoo_model("qwen3-next-80b");
@@ -71,9 +71,9 @@ TEST(RecurrenceWork, TwiceTheSequenceIsTwiceTheWork) {
 
 TEST(RecurrenceWork, TensorRanksDivideHeadsAndGroups) {
   const Model eight = mamba(8), next = zoo_model("qwen3-next-80b");
-  const Binding whole{1, 2048, 1, 1, 1, 1, false};
+  const Binding whole{1, 2048, 1, 1, 1, false};
   for (int tp : {2, 4, 8}) {
-    const Binding part{1, 2048, tp, 1, 1, 1, false};
+    const Binding part{1, 2048, tp, 1, 1, false};
     for (Pass pass : {Pass::Forward, Pass::BackwardInput}) {
       EXPECT_EQ(work_of(eight, state_space(), part, pass).flops.value,
                 work_of(eight, state_space(), whole, pass).flops.value / tp);
@@ -82,7 +82,7 @@ TEST(RecurrenceWork, TensorRanksDivideHeadsAndGroups) {
     }
   }
   // One group is needed whole on every rank, and only the heads are divided.
-  const Binding two{1, 2048, 2, 1, 1, 1, false};
+  const Binding two{1, 2048, 2, 1, 1, false};
   EXPECT_GT(2 * work_of(mamba(), state_space(), two, Pass::Forward).flops.value,
             work_of(mamba(), state_space(), whole, Pass::Forward).flops.value);
 }
@@ -90,7 +90,7 @@ TEST(RecurrenceWork, TensorRanksDivideHeadsAndGroups) {
 TEST(RecurrenceWork, TheProductsOfALayerAreSixTimesWeightsAndTokens) {
   const Model model = mamba();
   const Graph& layer = model.blocks[1].graph;
-  const Binding binding{1, 2048, 1, 1, 1, 1, false};
+  const Binding binding{1, 2048, 1, 1, 1, false};
   double flops = 0, weights = 0;
   for (const Node& node : testing::non_empty(layer.nodes)) {
     if (node.op != &matmul()) continue;

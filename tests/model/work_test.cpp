@@ -31,7 +31,7 @@ TEST(Work, GptLayerMatchesTheFormulaOfMegatron) {
   const Graph& layer = gpt3.blocks[1].graph;
   const double b = 2, s = 2048, h = 12288, forward = 24 * b * s * h * h + 4 * b * s * s * h;
   for (int tp : {1, 2, 4, 8}) {
-    const Binding binding{2, 2048, tp, 1, 1, 1, tp > 1};
+    const Binding binding{2, 2048, tp, 1, 1, tp > 1};
     EXPECT_EQ(products(layer, binding, Pass::Forward, false), forward / tp);
     EXPECT_EQ(products(layer, binding, Pass::BackwardInput, false) +
                   products(layer, binding, Pass::BackwardWeight, false),
@@ -42,7 +42,7 @@ TEST(Work, GptLayerMatchesTheFormulaOfMegatron) {
 TEST(Work, CausalFusedAttentionDoesHalfAndTwoAndAHalfTimesThatBackward) {
   const Model gpt3 = zoo_model("gpt3-175b");
   const Graph& layer = gpt3.blocks[1].graph;
-  const Binding binding{1, 2048, 1, 1, 1, 1, false};
+  const Binding binding{1, 2048, 1, 1, 1, false};
   for (const Node& node : testing::non_empty(layer.nodes)) {
     if (node.op != &attention()) continue;
     const LocalNode local{layer, node, binding, kHalf, true};
@@ -59,7 +59,7 @@ TEST(Work, ASlidingWindowBoundsTheKeysThatAreSeen) {
   for (const Node& node : testing::non_empty(layer.nodes)) {
     if (node.op != &attention()) continue;
     const auto flops = [&](std::int64_t s) {
-      const Binding binding{1, s, 1, 1, 1, 1, false};
+      const Binding binding{1, s, 1, 1, 1, false};
       return node.op->work({layer, node, binding, kHalf, true}, Pass::Forward).flops.value;
     };
     EXPECT_EQ(flops(4096), 4.0 * 4096 * 4096 * 4096 / 2);
@@ -73,7 +73,7 @@ TEST(Work, RoutedExpertsDoTheWorkOfTopK) {
   const Graph& layer = mixtral.blocks[1].graph;
   const double tokens = 4096, h = 4096, f = 14336;
   for (int ep : {1, 2, 4, 8}) {
-    const Binding binding{1, 4096, 1, 1, ep, 1, false};
+    const Binding binding{1, 4096, 1, 1, ep, false};
     double flops = 0;
     for (const Node& node : testing::non_empty(layer.nodes))
       if (node.op == &routed_matmul()) {
@@ -90,7 +90,7 @@ TEST(Work, RoutedExpertsDoTheWorkOfTopK) {
 TEST(Work, TheSumsOfAllPassesAreSixTimesParametersAndTokens) {
   const Model llama = zoo_model("llama-3-8b");
   const Graph& layer = llama.blocks[1].graph;
-  const Binding binding{1, 8192, 1, 1, 1, 1, false};
+  const Binding binding{1, 8192, 1, 1, 1, false};
   double flops = 0;
   for (const Node& node : layer.nodes)
     if (node.op == &matmul())
@@ -117,7 +117,7 @@ TEST(Work, ConvolutionalNetworksHaveTheirPublishedMultiplyAdds) {
 TEST(Work, EveryOpOfEveryModelHasFiniteWorkInEachPass) {
   for (const ZooEntry& entry : testing::non_empty(zoo())) {
     const Model model = zoo_model(entry.name);
-    const Binding binding{2, std::max<std::int64_t>(16, model.sequence / 4), 2, 2, 2, 1, true};
+    const Binding binding{2, std::max<std::int64_t>(16, model.sequence / 4), 2, 2, 2, true};
     for (const Block& block : testing::non_empty(model.blocks))
       for (const Node& node : testing::non_empty(block.graph.nodes))
         for (Pass pass : {Pass::Forward, Pass::BackwardInput, Pass::BackwardWeight}) {
@@ -134,7 +134,7 @@ TEST(Work, WeightWorkExistsWhereThereAreWeights) {
   for (const char* name :
        {"llama-3-8b", "gpt2", "mixtral-8x7b", "resnet-50", "t5-small", "deepseek-v3", "vit-b16"}) {
     const Model model = zoo_model(name);
-    const Binding binding{1, 128, 1, 1, 1, 1, false};
+    const Binding binding{1, 128, 1, 1, 1, false};
     for (const Block& block : testing::non_empty(model.blocks))
       for (const Node& node : testing::non_empty(block.graph.nodes)) {
         bool trained = false;
