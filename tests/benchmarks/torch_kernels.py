@@ -1,12 +1,15 @@
 """Measures what single kernels cost in PyTorch on one device: op, shape, format, microseconds, bytes, FLOPs.
 
     torch_kernels.py --out kernels.csv
+    torch_kernels.py --drawn 2000 --out drawn.csv   products of that many drawn shapes, and grouped products
 
 Every kernel is recorded several times in a graph and replayed, so that the host's launches are not in its time; the
 calls go around copies of their operands that together exceed the level-2 cache.  bytes are what must be read and
 written at least.  Rows "host ..." are the other side: what issuing one op costs the host."""
 import argparse
 import csv
+import functools
+import random
 import statistics
 import time
 
@@ -263,6 +266,46 @@ def grouped(table):
                          lambda: (normal(m, k), normal(8, k, n)), lambda a, b: call(a, b, offs=ends))
 
 
+def uneven(table):
+    """Grouped products of many narrow experts and of few wide ones. Of the skewed ones every second expert has three
+    times the tokens of its neighbour."""
+    call = getattr(F, "grouped_mm", None) or torch._grouped_mm
+    for count, n, k in ((64, 1408, 2048), (64, 2048, 1408), (128, 768, 2048), (128, 2048, 768), (16, 8192, 5120),
+                        (16, 5120, 8192), (8, 14336, 4096), (8, 4096, 14336), (8, 32768, 6144), (32, 2048, 7168)):
+        for each in (16, 64, 128, 256, 512, 1024, 2048):
+            m = count * each
+            if m > 65536:
+                continue
+            for skewed in (False, True):
+                loads = torch.tensor([each] * count if not skewed else [each // 2, each + each // 2] * (count // 2))
+                ends = loads.cumsum(0).to(device=DEVICE, dtype=torch.int32)
+                table.device(f"grouped product of {count}{' skewed' if skewed else ''}", (m, n, k), "bf16",
+                             2 * (m * k + count * n * k + m * n), 2 * m * n * k,
+                             lambda: (normal(m, k), normal(count, k, n)), lambda a, b: call(a, b, offs=ends))
+
+
+def drawn(table, count):
+    """Sizes are drawn evenly by their logarithm from 16 to 32,768. Two of three are multiples of 64, as layers are;
+    the others are multiples of 8."""
+    draw = random.Random(1)
+
+    def size():
+        raw = 2 ** draw.uniform(4, 15)
+        step = 64 if draw.random() < 2 / 3 and raw >= 64 else 8
+        return step * max(1, round(raw / step))
+
+    made = 0
+    while made < count:
+        m, n, k = size(), size(), size()
+        if m * n * k > 2**39 or m * n + n * k + m * k > 2**31:
+            continue
+        form = draw.choice(("bf16", "bf16", "bf16", "tf32", "fp32"))
+        if form == "fp32" and m * n * k > 2**35:
+            continue
+        product(table, m, n, k, form, draw.choice(("product", "product nn", "product tn")))
+        made += 1
+
+
 def hosts(table):
     x, w = normal(8, 64), normal(64, 64)
     parameter, g = normal(64, 64, grad=True), normal(8, 64)
@@ -292,17 +335,21 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", default="kernels.csv")
     parser.add_argument("--seconds", type=float, default=110, help="begins no kernel after so long")
+    parser.add_argument("--drawn", type=int, default=0)
     options = parser.parse_args()
     torch.manual_seed(1)
     table = Table(options.out, options.seconds)
-    for part in (hosts, attention, grouped, updates, products, elementwise):
+    parts = (hosts, attention, grouped, updates, products, elementwise)
+    if options.drawn:
+        parts = (uneven, functools.partial(drawn, count=options.drawn))
+    for part in parts:
         began = time.perf_counter()
         try:
             part(table)
         except Exception as error:  # what this release does not have leaves the other parts
-            print(f"{part.__name__}: {type(error).__name__}: {str(error).splitlines()[0][:200]}", flush=True)
+            print(f"{getattr(part, '__name__', 'drawn')}: {type(error).__name__}: {str(error).splitlines()[0][:200]}", flush=True)
         torch.cuda.empty_cache()
-        print(f"{part.__name__}: {time.perf_counter() - began:.1f} s", flush=True)
+        print(f"{getattr(part, '__name__', 'drawn')}: {time.perf_counter() - began:.1f} s", flush=True)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Measures training steps of many plans in PyTorch on one device, for `trainyard validate FILE`.
 
     torch_steps.py --out steps.csv             every plan, each a row of its step and one of its memory
-    torch_steps.py --only gpt2-124m --out f    the plans whose line contains these words
+    torch_steps.py --only gpt2-124m --out f    the plans whose line contains these words, or one of several: a,b
     torch_steps.py --device cpu --out f        a dry run: the same plans of tiny models
     torch_steps.py --count                     parameters of every model
     torch_steps.py --trace DIR                 Kineto traces and a memory snapshot
@@ -11,6 +11,7 @@ import argparse
 import contextlib
 import csv
 import gc
+import inspect
 import os
 import statistics
 import sys
@@ -35,6 +36,12 @@ DECODERS = {
     "gpt2-xl": dict(family="GPT", layers=48, hidden=1600, heads=25, vocab=50304),
     "llama-tiny": dict(family="Llama", layers=22, hidden=2048, heads=32, kv_heads=4, ffn=5632,
                        vocab=32000, tied=False),
+    "llama-8b": dict(family="Llama-3.1-8B", layers=32, hidden=4096, heads=32, kv_heads=8, ffn=14336,
+                     vocab=128256, tied=False),
+    "moe-fine": dict(family="Mixtral", layers=6, hidden=2048, heads=16, kv_heads=4, ffn=768,
+                     vocab=32000, tied=False, experts=64, top_k=8),
+    "moe-coarse": dict(family="Mixtral", layers=2, hidden=4096, heads=32, kv_heads=8, ffn=14336,
+                       vocab=32000, tied=False, experts=8, top_k=2),
     "moe": dict(family="Mixtral", layers=12, hidden=1024, heads=16, kv_heads=4, ffn=3584,
                 vocab=32000, tied=False, experts=8, top_k=2),
 }
@@ -51,7 +58,8 @@ OTHERS = {
 MODELS = {**DECODERS, **OTHERS}
 
 # model, micro-batch, sequence, precision, kernels, and words: full (recomputation), accum=N, cudnn or unfused
-# attention, loop (experts one after another).  The most telling plans come first, because time may run out.
+# attention, loop (experts one after another), lora=RANK (of every linear layer but the head), frozen=N (the table and
+# the first N layers are not trained), documents=N (each sequence is packed of documents of N tokens).  The most telling plans come first, because time may run out.
 PLANS = """
 gpt2-124m 16 1024 bf16 eager
 gpt2-350m 8 1024 bf16 eager
@@ -155,6 +163,44 @@ gpt2-124m 64 512 bf16 eager
 moe 8 1024 pure eager
 vit-l 32 197 pure eager
 bert-large 4 512 bf16 eager
+llama-1b 2 2048 pure eager lora=16
+llama-3b 2 2048 pure eager lora=16
+llama-8b 1 2048 pure eager lora=16
+llama-8b 4 2048 pure eager full lora=16
+gpt2-350m 8 1024 bf16 eager lora=8
+gpt2-350m 2 4096 bf16 eager documents=512
+llama-1b 1 8192 bf16 eager documents=1024
+moe-fine 4 2048 pure eager
+moe-coarse 4 2048 pure eager
+llama-1b 8 2048 pure eager full lora=16
+llama-1b 2 2048 bf16 eager lora=16
+llama-3b 4 2048 pure eager full lora=16
+llama-3b 2 2048 pure compiled lora=16
+gpt2-xl 4 1024 pure eager lora=16
+gpt2-xl 8 1024 pure eager full lora=64
+gpt2-350m 8 1024 pure compiled lora=8
+llama-tiny 4 2048 pure eager lora=64
+llama-tiny 1 2048 pure eager lora=8
+llama-8b 2 2048 pure eager lora=64
+gpt2-350m 8 1024 bf16 eager frozen=12
+gpt2-350m 8 1024 pure eager frozen=23
+llama-1b 2 2048 bf16 eager frozen=8
+llama-3b 2 2048 pure eager frozen=24
+gpt2-350m 1 8192 bf16 eager documents=8192
+gpt2-350m 1 8192 bf16 eager documents=1024
+gpt2-350m 1 8192 bf16 eager documents=128
+llama-1b 1 8192 pure eager documents=256
+llama-1b 1 16384 pure eager full documents=2048
+llama-1b 1 16384 pure eager full documents=16384
+moe-fine 1 2048 pure eager
+moe-fine 8 2048 pure eager full
+moe-fine 2 2048 bf16 eager
+moe-fine 4 2048 pure eager loop
+moe-fine 4 2048 pure compiled
+moe-coarse 1 2048 pure eager
+moe-coarse 8 2048 pure eager full
+moe-coarse 2 2048 bf16 eager
+moe-coarse 16 2048 pure eager
 """
 
 
@@ -172,8 +218,16 @@ def rotate(x, cos, sin):
     return (x * cos + torch.cat((-second, first), -1) * sin).to(x.dtype)
 
 
+try:
+    from torch.nn.attention.varlen import varlen_attn
+    TAKEN = inspect.signature(varlen_attn).parameters
+    CAUSAL = dict(is_causal=True) if "is_causal" in TAKEN else dict(window_size=(-1, 0))
+except ImportError:  # releases before 2.10
+    varlen_attn = None
+
+
 class Attention(nn.Module):
-    """kind: flash, cudnn or unfused.  Keys and values come from `memory` where there is one."""
+    """kind: flash, cudnn, unfused, or packed (documents of `longest` tokens that see nothing of each other).  Keys and values come from `memory` where there is one."""
 
     def __init__(self, width, heads, kv_heads, bias, kind, causal, fused, rotary=False, dropout=0.0):
         super().__init__()
@@ -198,7 +252,16 @@ class Attention(nn.Module):
         v = v.view(batch, source.shape[1], self.kv_heads, self.size).transpose(1, 2)
         if self.rotary:
             q, k = rotate(q, *table), rotate(k, *table)
-        if self.kind == "unfused":
+        if self.kind == "packed":
+            flat = lambda t: t.transpose(1, 2).reshape(batch * tokens, -1, self.size)
+            more = dict(CAUSAL)
+            if self.heads != self.kv_heads and "enable_gqa" in TAKEN:
+                more["enable_gqa"] = True
+            elif self.heads != self.kv_heads:  # this release's kernel wants a key head for each query head
+                k, v = (t.repeat_interleave(self.heads // self.kv_heads, 1) for t in (k, v))
+            mixed = varlen_attn(flat(q), flat(k), flat(v), self.ends, self.ends, self.longest, self.longest,
+                                **more).view(batch, tokens, self.heads, -1).transpose(1, 2)
+        elif self.kind == "unfused":
             scores = q @ k.transpose(-1, -2) * self.size**-0.5
             hidden = torch.ones(tokens, tokens, dtype=torch.bool, device=x.device).triu(1)
             mixed = torch.softmax(scores.masked_fill(hidden, -torch.inf), -1).to(v.dtype) @ v
@@ -208,6 +271,29 @@ class Attention(nn.Module):
                 q, k, v, is_causal=self.causal and memory is None,
                 dropout_p=self.dropout if self.training else 0.0, **more)
         return self.out(mixed.transpose(1, 2).reshape(batch, tokens, width))
+
+
+class Adapted(nn.Module):
+    """A linear layer that is not trained, beside two thin ones that are (Hu et al. 2021)."""
+
+    def __init__(self, base, rank):
+        super().__init__()
+        self.base = base
+        self.down = nn.Linear(base.in_features, rank, bias=False)
+        self.up = nn.Linear(rank, base.out_features, bias=False)
+        nn.init.zeros_(self.up.weight)
+
+    def forward(self, x):
+        return self.base(x) + self.up(self.down(x)) * 2
+
+
+def adapted(model, rank):
+    model.requires_grad_(False)
+    for layer in model.stack.layers:
+        for name, part in list(layer.named_modules()):
+            if isinstance(part, nn.Linear):
+                owner, _, last = name.rpartition(".")
+                setattr(layer.get_submodule(owner), last, Adapted(part, rank))
 
 
 class Mlp(nn.Module):
@@ -486,13 +572,17 @@ class Plan:
         self.micro, self.seq = int(micro), int(seq)
         self.full, self.loop = "full" in words, "loop" in words
         self.attention = next((w for w in words if w in ("cudnn", "unfused")), "flash")
+        number = lambda word: next((int(w.partition("=")[2]) for w in words if w.startswith(word + "=")), 0)
+        self.lora, self.frozen, self.documents = number("lora"), number("frozen"), number("documents")
+        if self.documents:
+            self.attention = "packed"
         self.accum = next((int(w[6:]) for w in words if w.startswith("accum=")), 1)
 
     def shape(self, tiny):
         m = dict(MODELS[self.model])
         if tiny:
             self.micro, self.seq = min(self.micro, 2), min(self.seq, 32) if self.model != "vit-l" else self.seq
-            small = dict(layers=2, hidden=64, heads=4, kv_heads=2, ffn=128, vocab=256, experts=4)
+            small = dict(layers=2, hidden=64, heads=4, kv_heads=2, ffn=128, vocab=256, experts=4, top_k=2)
             m.update({k: v for k, v in small.items() if k in m})
             m["tiny"] = True
         return m
@@ -515,12 +605,23 @@ class Step:
         torch.manual_seed(1)
         with torch.device(device) if cuda else contextlib.nullcontext():
             self.model = build(m, p)
+            self.parameters = trained(self.model)  # before some are frozen: a model's size does not change by that
+            if p.documents:
+                ends = torch.arange(0, p.micro * p.seq + 1, p.documents, dtype=torch.int32)
+                for part in self.model.modules():
+                    if isinstance(part, Attention):
+                        part.ends, part.longest = ends, p.documents
+            if p.lora:
+                adapted(self.model, p.lora)
+            if p.frozen:
+                for part in (self.model.tokens, self.model.places, *self.model.stack.layers[:p.frozen]):
+                    if part is not None:
+                        part.requires_grad_(False)
             self.inputs = build_inputs = CLASSES.get(p.model, Decoder).batch(m, p)
         if p.precision == "pure":
             self.model.to(torch.bfloat16)
             self.inputs = [x.bfloat16() if x.is_floating_point() else x for x in build_inputs]
         self.model.train()
-        self.parameters = trained(self.model)
         if p.kernels == "compiled":
             torch._dynamo.reset()
             for name in ("stack", "encoder", "decoder"):
@@ -585,7 +686,7 @@ COLUMNS = ("id group source framework model_family layers hidden heads kv_heads 
 
 
 def row(m, p, number, where, parameters):
-    fused = {"flash": "v2", "cudnn": "yes (cudnn)", "unfused": "no"}[p.attention]
+    fused = {"flash": "v2", "packed": "v2", "cudnn": "yes (cudnn)", "unfused": "no"}[p.attention]
     if p.precision in ("fp32", "tf32") and p.attention == "flash":
         # Flash attention is for 16 bits; the memory-efficient kernel of the same idea runs, but not for heads in groups.
         fused = "yes" if m.get("kv_heads", m.get("heads")) == m.get("heads") else "no"
@@ -636,9 +737,10 @@ def measure(p, number, where, options, write):
 
 
 def traces(folder, where, options, write):
-    """Two plans by Kineto and one by the allocator's history, each beside its step without them."""
+    """Plans by Kineto and one by the allocator's history, each beside its step without them."""
     from torch.profiler import ProfilerActivity, profile, schedule
-    for number, line in enumerate(("gpt2-124m 1 512 bf16 eager", "gpt2-124m 16 1024 bf16 eager")):
+    for number, line in enumerate(("gpt2-124m 1 512 bf16 eager", "gpt2-124m 16 1024 bf16 eager",
+                                   "gpt2-350m 8 1024 bf16 eager", "llama-1b 2 2048 bf16 eager")):
         p = Plan(line)
         m = p.shape(False)
         measure(p, 900 + number, where, options, write)
@@ -646,7 +748,7 @@ def traces(folder, where, options, write):
         for _ in range(3):
             step()
         torch.cuda.synchronize()
-        path = os.path.join(folder, f"trace-{p.micro}x{p.seq}.json.gz")
+        path = os.path.join(folder, f"{p.model}-{p.micro}x{p.seq}.json.gz")
         with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA],
                      schedule=schedule(wait=0, warmup=1, active=1),
                      on_trace_ready=lambda prof: prof.export_chrome_trace(path)) as prof:
@@ -658,7 +760,7 @@ def traces(folder, where, options, write):
     gc.collect()
     torch.cuda.empty_cache()
     p = Plan("gpt2-124m 4 1024 bf16 eager")
-    measure(p, 902, where, options, write)
+    measure(p, 904, where, options, write)
     gc.collect()
     torch.cuda.empty_cache()
     torch.cuda.memory._record_memory_history(max_entries=60000, stacks="python", context=None)
@@ -695,7 +797,7 @@ def main():
         if options.trace:
             return traces(options.trace, where, options, write)
         for number, line in enumerate(PLANS.split("\n")[1:-1]):
-            if options.only not in line:
+            if not any(words in line for words in options.only.split(",")):
                 continue
             if time.perf_counter() - began > options.seconds:
                 print(f"{line:44} not begun: time is up", flush=True)
