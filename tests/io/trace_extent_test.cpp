@@ -122,6 +122,22 @@ TEST(TraceExtent, OnlyEventsThemselvesCount) {
   EXPECT_THROW(extent("[1, 2"), Error);
 }
 
+// PyTorch marks a step on the device until the last kernel that the marking thread launched, which
+// the kernels of backward, launched by a thread of their own, outlast.
+TEST(TraceExtent, AStepOnADeviceLastsUntilTheNextOrAsLongAsOnTheHost) {
+  const std::string text = R"({"traceEvents": [
+    {"ph":"X","cat":"user_annotation","name":"ProfilerStep#1","pid":9,"tid":9,"ts":0,"dur":100},
+    {"ph":"X","cat":"user_annotation","name":"ProfilerStep#2","pid":9,"tid":9,"ts":100,"dur":110},
+    {"ph":"X","cat":"gpu_user_annotation","name":"ProfilerStep#1","pid":0,"tid":7,"ts":5,"dur":35},
+    {"ph":"X","cat":"gpu_user_annotation","name":"ProfilerStep#2","pid":0,"tid":7,"ts":104,"dur":46},
+    {"ph":"X","cat":"kernel","name":"backward","pid":0,"tid":7,"ts":45,"dur":50},
+    {"ph":"X","cat":"kernel","name":"backward","pid":0,"tid":7,"ts":150,"dur":55}]})";
+  const std::vector<ExtentStep> whole = {{1, Instant{5'000}, Instant{104'000}},
+                                         {2, Instant{104'000}, Instant{210'000}}};
+  EXPECT_EQ(extent(text).steps, whole);
+  EXPECT_EQ(extent_of(parse_chrome_trace(text, "t.json")).steps, whole);
+}
+
 // Kernels take the pass of their launch, also where the launch lies before the range.
 TEST(TraceExtentProperty, APartIsThatPartOfTheWhole) {
   const std::string text = kineto_trace({.steps = 4});

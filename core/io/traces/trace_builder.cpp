@@ -399,27 +399,43 @@ bool TraceBuilder::lies_within(const RecordedStep& step) const {
 }
 
 void TraceBuilder::find_steps() {
-  // The host and its streams mark the same steps of a rank; the streams' marks are closer to the
-  // work.
   if (std::none_of(steps_of_names_.begin(), steps_of_names_.end(),
                    [](const auto& number) { return number.has_value(); }))
     return;
-  std::map<std::pair<std::uint32_t, std::int64_t>, RecordedStep> of_streams, of_host;
+  struct Marks {
+    MarkedSteps of_streams, of_host;
+  };
+  std::map<std::uint32_t, Marks> marks;  // by process
   for (const RecordedRow& row : trace_.rows) {
     const std::uint32_t process = trace_.threads[row.thread].process;
     for (std::uint64_t i = row.first; i < row.first + row.count; ++i) {
       const auto& number = steps_of_names_[trace_.name[i]];
       if (!number) continue;
-      auto& steps = threads_[row.thread].annotations ? of_streams : of_host;
-      const RecordedStep step{process, *number, Instant{trace_.start[i]}, Instant{trace_.end[i]}};
-      const auto [found, fresh] = steps.emplace(std::pair(process, *number), step);
+      Marks& of = marks[process];
+      auto& steps = threads_[row.thread].annotations ? of.of_streams : of.of_host;
+      const std::pair<std::int64_t, std::int64_t> step{trace_.start[i], trace_.end[i]};
+      const auto [found, fresh] = steps.emplace(*number, step);
       if (fresh) continue;
-      found->second.from = std::min(found->second.from, step.from);
-      found->second.to = std::max(found->second.to, step.to);
+      found->second.first = std::min(found->second.first, step.first);
+      found->second.second = std::max(found->second.second, step.second);
     }
   }
-  for (const auto& [key, step] : of_streams.empty() ? of_host : of_streams)
-    if (lies_within(step)) trace_.steps.push_back(step);
+  // Kineto writes a device as a process of its own, so its host is another one.
+  MarkedSteps host;
+  int hosts = 0;
+  bool streams = false;
+  for (const auto& [process, of] : marks) {
+    if (!of.of_host.empty()) host = of.of_host, ++hosts;
+    streams |= !of.of_streams.empty();
+  }
+  for (auto& [process, of] : marks) {
+    if (streams && of.of_streams.empty()) continue;
+    if (of.of_host.empty() && hosts == 1) of.of_host = host;
+    for (const auto& [number, bounds] : whole_steps(std::move(of.of_streams), of.of_host)) {
+      const RecordedStep step{process, number, Instant{bounds.first}, Instant{bounds.second}};
+      if (lies_within(step)) trace_.steps.push_back(step);
+    }
+  }
   std::stable_sort(trace_.steps.begin(), trace_.steps.end(),
                    [](const RecordedStep& a, const RecordedStep& b) {
                      return std::pair(a.process, a.from) < std::pair(b.process, b.from);

@@ -22,6 +22,20 @@ std::optional<std::int64_t> step_number(std::string_view name) {
   return value;
 }
 
+MarkedSteps whole_steps(MarkedSteps of_streams, const MarkedSteps& of_host) {
+  if (of_streams.empty()) return of_host;
+  for (auto step = of_streams.begin(); step != of_streams.end(); ++step) {
+    std::int64_t& to = step->second.second;
+    const auto next = std::next(step);
+    const auto host = of_host.find(step->first);
+    if (next != of_streams.end() && next->first == step->first + 1)
+      to = std::max(to, next->second.first);
+    else if (host != of_host.end())
+      to = std::max(to, host->second.second);
+  }
+  return of_streams;
+}
+
 void TraceMeasure::time(std::int64_t from, std::int64_t to) {
   Stretch& stretch = stretches_[from >> kStretchBits];
   ++stretch.count;
@@ -60,7 +74,7 @@ TraceExtent TraceMeasure::extent(std::uint64_t events, Bytes text) const {
   last = std::min(last, first + kFarthestRecorded.count());
   found.base = first;
   found.end = Instant{std::max<std::int64_t>(1, last - first)};
-  for (const auto& [number, step] : steps_of_streams_.empty() ? steps_of_host_ : steps_of_streams_)
+  for (const auto& [number, step] : whole_steps(steps_of_streams_, steps_of_host_))
     found.steps.push_back({number, Instant{step.first - first}, Instant{step.second - first}});
   std::stable_sort(found.steps.begin(), found.steps.end(),
                    [](const ExtentStep& a, const ExtentStep& b) { return a.from < b.from; });
