@@ -110,7 +110,7 @@ class DrawnPlan {
 
 Training three_steps() {
   Training t;
-  t.rate = 0.1;
+  t.rate = 0.05;  // at twice that a row of T5's table passes 0, where its norm magnifies rounding
   t.momentum = 0.5;
   t.steps = 3;
   t.epsilon = 1;  // a gradient that is 0 except for rounding has no effect, and small ones no large
@@ -224,7 +224,7 @@ TEST(EveryPlan, ThatIsAcceptedTrainsAsOneDevice) {
       EXPECT_NEAR(run.run.losses[i], one->second.run.losses[i],
                   1e-5 * std::abs(one->second.run.losses[i]))
           << "step " << i;
-    EXPECT_LT(difference(run.parameters, one->second.parameters), 1e-4);
+    EXPECT_LT(difference(run.parameters, one->second.parameters), 3e-5);
   }
   EXPECT_EQ(pairs, wanted);
   for (const Model& model : testing::non_empty(models()))
