@@ -202,9 +202,8 @@ void check_model(const Workload& w, Diagnostics& found) {
   const Model& model = w.scenario.model;
   check_executable(model, "a local run", found);
   check_one_loss(model, found);
-  bool tied = false;
-  for (const Block& block : model.blocks) {
-    for (const Node& node : block.graph.nodes) {
+  for (const Block& block : model.blocks)
+    for (const Node& node : block.graph.nodes)
       if (is_frozen(node) || share_of_positions(node) < 1) {
         add_error(found,
                   "a local run trains all weights on all positions, found " + node.name + " of " +
@@ -212,13 +211,6 @@ void check_model(const Workload& w, Diagnostics& found) {
                   "model#/blocks/" + block.name);
         break;
       }
-    }
-    tied |= std::any_of(block.graph.tensors.begin(), block.graph.tensors.end(),
-                        [](const Tensor& t) { return !t.tied_to.empty(); });
-  }
-  if (tied && !w.layout.tied_copies && w.scenario.plan.virtual_stages > 1)
-    add_error(found, "the table that two stages of one device share is not executed locally",
-              "plan#/mesh", "virtual-stages=1");
 }
 
 // The parameter whose gradient an op makes beside that of its input, because it has no weight pass
@@ -266,18 +258,14 @@ void check_narrow(const Workload& w, Diagnostics& found) {
       add_error(found, "a local run gathers weights in bf16 and casts them for each product",
                 place + gathers, chosen->method + "." + gathers + "=off");
   }
-  if (w.layout.binding.sequence_parallel && w.layout.binding.tp > 1)
-    add_error(found,
-              "under sequence parallel a rank keeps its own tokens in " + math +
-                  " and gathers those of others, and a local run gathers what is in 16 or 32 bits",
-              "plan#/choices/tensor-parallel", "sequence-parallel=off");
   for (const Block& block : w.scenario.model.blocks)
     for (const Node& node : block.graph.nodes)
-      if (block.layer && node.op == &routed_matmul()) {
+      if (block.layer && node.op == &routed_matmul() && w.layout.binding.tp > 1) {
         add_error(found,
-                  "a local run multiplies routed experts in fp32, bf16 or fp16, found " +
+                  "a local run divides the products of routed experts by tensor ranks in fp32, "
+                  "bf16 or fp16, found " +
                       node.name + " of " + block.name + " in " + math,
-                  "plan#/choices", "precision=bf16");
+                  "plan#/mesh/tp", "tp=1");
         return;
       }
 }

@@ -94,7 +94,7 @@ Layout arrange(const Scenario& s) {
   layout.binding.micro_batch = s.plan.batch.micro;
   layout.binding.sequence = s.plan.batch.sequence;
   layout.flash_attention = s.plan.flash_attention;
-  layout.tied_copies = s.plan.mesh.pp > 1;
+  layout.tied_copies = s.plan.mesh.pp * s.plan.virtual_stages > 1;
   const FrameworkProfile& software = framework(s.plan.software.framework);
   layout.blocking_sends = software.blocking_sends;
   layout.framework = framework_memory(s.plan.software.framework);

@@ -158,6 +158,7 @@ class CpuExecution final : public Execution {
   void find_narrow();
   bool is_narrow(const LayerLayout&, const Node&) const;
   void run_narrow(const At&, std::size_t layer, Flight&, const KernelRun&, const KernelCall&);
+  void widen(const At&, std::size_t layer, Flight&, const Operand&) const;
 
   // Defined in cpu_exchange.cpp.
   TravelPtr send(InstructionId, int peer);

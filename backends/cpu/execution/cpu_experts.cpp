@@ -261,12 +261,8 @@ void CpuExecution::receive_copies(const At& a) {
   const Operand& to = op_of(a).to;
   LayerFlight& layer = a.device.flight(a.place, a.microbatch).layers[plan_.layer_of(a.task.layer)];
   if (layer.received.empty() && a.task.group != Group::Expert) return;
-  const auto index = static_cast<std::size_t>(to.index);
-  Allocation& held =
-      to.where == Operand::Where::Saved ? layer.saved[index] : layer.transients[index];
-  a.device.make_room(held, Bytes{static_cast<std::int64_t>(layer.received.size())});
-  std::copy(layer.received.begin(), layer.received.end(), held.data);
-  layer.received.clear();
+  const PlacedLayer& placed = plan_.places[a.place].layers[plan_.layer_of(a.task.layer)];
+  a.device.receive(to, layer, plan_.layouts[static_cast<std::size_t>(placed.layout)]);
   if (a.task.group != Group::Expert) return;
   a.device.load = std::max(a.device.load, static_cast<double>(layer.routing.origins.size()) /
                                               static_cast<double>(layer.routing.chosen.size()));

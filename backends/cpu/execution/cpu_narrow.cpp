@@ -1,6 +1,9 @@
 // Implements products whose operands are cast to 8 or 4 bits.
+#include <algorithm>
+
 #include "backends/cpu/execution/cpu_execution.h"
 #include "backends/cpu/kernels/narrow_product.h"
+#include "backends/cpu/kernels/operands.h"
 #include "core/methods/catalogue.h"
 #include "core/methods/precision/narrow_products.h"
 
@@ -21,6 +24,21 @@ const NarrowScaling* narrow_scaling(const Workload& w) {
     default:
       return nullptr;
   }
+}
+
+// Returns the saved tensor that holds the codes of the run's input, or -1. Under sequence parallel
+// forward reads a gathered input, of which the rank keeps its own rows; they are gathered again for
+// the weight gradient, which casts what came.
+std::int32_t kept_for(const LayerLayout& layout, const KernelRun& run) {
+  const Operand& x = run.inputs[0];
+  const std::vector<SavedTensor>& saved = layout.body->saved;
+  if (x.where == Operand::Where::Saved)
+    return saved[static_cast<std::size_t>(x.index)].narrow ? x.index : -1;
+  if (!x.whole || run.pass != Pass::Forward) return -1;
+  const auto found = std::find_if(saved.begin(), saved.end(), [&](const SavedTensor& s) {
+    return s.narrow && s.tensor == x.tensor;
+  });
+  return found == saved.end() ? -1 : static_cast<std::int32_t>(found - saved.begin());
 }
 
 }  // namespace
@@ -49,11 +67,15 @@ void CpuExecution::run_narrow(const At& a, std::size_t l, Flight& f, const Kerne
   const PlacedLayer& placed = plan_.places[a.place].layers[l];
   NarrowOperands how{*narrow_};
   const Operand& x = run.inputs[0];
-  const auto index = static_cast<std::size_t>(x.index);
   const LayerLayout& layout = plan_.layouts[static_cast<std::size_t>(placed.layout)];
-  if (x.where == Operand::Where::Saved && layout.kept_narrow[index]) {
+  if (const std::int32_t item = kept_for(layout, run); item >= 0) {
+    const auto index = static_cast<std::size_t>(item);
     how.codes = reinterpret_cast<std::uint8_t*>(f.layers[l].saved[index].data);
     how.scales = &f.layers[l].narrow[index].scales;
+    if (x.where != Operand::Where::Saved) {
+      how.kept_rows = rows(layout.local[x.tensor.value]);
+      how.first_kept_row = how.kept_rows * plan_.peers.tensor_rank(a.peer);
+    }
   }
   // The weights of two products are never one tensor, but inputs and gradients may be.
   const std::array<std::size_t, 3> scale = {2 * std::size_t{call.node.inputs[0].value},
@@ -65,6 +87,22 @@ void CpuExecution::run_narrow(const At& a, std::size_t l, Flight& f, const Kerne
   trainyard::run_narrow(call, run.pass, how);
   if (narrow_->whole_tensor)
     for (std::size_t i = 0; i < scale.size(); ++i) scales_->see(first + scale[i], how.seen[i]);
+}
+
+// Backward gathers what the ranks of sequence parallel keep narrow: each writes its own part as it
+// was before the cast, for as long as the gather takes.
+void CpuExecution::widen(const At& a, std::size_t l, Flight& f, const Operand& from) const {
+  const PlacedLayer& placed = plan_.places[a.place].layers[l];
+  const LayerLayout& layout = plan_.layouts[static_cast<std::size_t>(placed.layout)];
+  const auto index = static_cast<std::size_t>(from.index);
+  if (from.where != Operand::Where::Saved || !layout.body->saved[index].narrow) return;
+  NarrowCopy& copy = f.layers[l].narrow[index];
+  if (!copy.wide.empty() || copy.scales.empty()) return;
+  TensorView part = layout.local[from.tensor.value];
+  copy.wide.resize(static_cast<std::size_t>(part.bytes().value));
+  part.data = copy.wide.data();
+  widen_kept(*narrow_, part, reinterpret_cast<const std::uint8_t*>(f.layers[l].saved[index].data),
+             copy.scales);
 }
 
 }  // namespace trainyard

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/methods/precision/narrow_products.h"
 
 namespace trainyard {
 namespace {
@@ -200,12 +201,16 @@ Bytes DeviceState::needed(std::size_t place, std::int32_t microbatch, const Task
   const LayerLayout& layout =
       plan_.layouts[static_cast<std::size_t>(plan_.places[place].layers[l].layout)];
   const auto item = static_cast<std::size_t>(buffer.item);
-  const TensorId id = buffer.holds == Holds::Saved ? layout.body->saved[item].tensor
-                                                   : layout.body->transients[item].tensor;
+  const bool saved = buffer.holds == Holds::Saved;
+  const TensorId id =
+      saved ? layout.body->saved[item].tensor : layout.body->transients[item].tensor;
   if (!id.valid() || !layout.at_experts[id.value]) return buffer.bytes;
+  const auto room = [&](const TensorView& view) {
+    const bool narrow = saved && layout.body->saved[item].narrow;
+    return std::max(buffer.bytes, narrow ? kept_narrow(view) : view.bytes());
+  };
   // Ranks of little capacity plan less than the copies of their own tokens.
-  if (!layout.seen_at_experts((*layout.graph)[task.node], id))
-    return std::max(buffer.bytes, layout.local[id.value].bytes());
+  if (!layout.seen_at_experts((*layout.graph)[task.node], id)) return room(layout.local[id.value]);
   const LayerFlight& layer = flight(place, microbatch).layers[l];
   TensorView view = at_experts(layout.local[id.value], layer);
   const bool whole = buffer.holds == Holds::Transient &&
@@ -213,7 +218,29 @@ Bytes DeviceState::needed(std::size_t place, std::int32_t microbatch, const Task
   // Each tensor rank has rows of its own where it does not gather them.
   if (!whole && layout.gathers_copies(id) && !layer.routing.gathered.empty())
     view.size[0] = layer.routing.gathered[static_cast<std::size_t>(plan_.peers.tensor_rank(peer_))];
-  return std::max(buffer.bytes, view.bytes());
+  return room(view);
+}
+
+Bytes DeviceState::kept_narrow(const TensorView& view) const {
+  return narrow_bytes(plan_.workload.layout.precision.math, view.elements());
+}
+
+void DeviceState::receive(const Operand& to, LayerFlight& layer, const LayerLayout& layout) {
+  const auto index = static_cast<std::size_t>(to.index);
+  const bool saved = to.where == Operand::Where::Saved;
+  Allocation& held = saved ? layer.saved[index] : layer.transients[index];
+  std::vector<std::byte>& received = layer.received;
+  if (saved && layout.body->saved[index].narrow) {
+    TensorView all = layout.local[to.tensor.value];
+    all.rank = 1;
+    all.size[0] = static_cast<std::int64_t>(received.size()) / bytes_of(all.type);
+    make_room(held, kept_narrow(all));
+    layer.narrow[index].wide = std::move(received);
+  } else {
+    make_room(held, Bytes{static_cast<std::int64_t>(received.size())});
+    std::copy(received.begin(), received.end(), held.data);
+  }
+  received.clear();
 }
 
 void DeviceState::make_room(Allocation& held, Bytes bytes) {
@@ -251,12 +278,13 @@ void DeviceState::take(std::size_t place, std::int32_t microbatch, const Task& t
     const auto item = static_cast<std::size_t>(buffer.item);
     const LayerLayout& layout =
         plan_.layouts[static_cast<std::size_t>(plan_.places[place].layers[l].layout)];
-    if (layout.kept_narrow[item])
-      flight(place, microbatch)
-          .layers[l]
-          .narrow[item]
-          .wide.resize(static_cast<std::size_t>(
-              layout.local[layout.body->saved[item].tensor.value].bytes().value));
+    if (const SavedTensor& saved = layout.body->saved[item]; saved.narrow) {
+      LayerFlight& layer = flight(place, microbatch).layers[l];
+      TensorView wide = layout.local[saved.tensor.value];
+      if (layout.seen_at_experts((*layout.graph)[task.node], saved.tensor))
+        wide = at_experts(wide, layer);
+      layer.narrow[item].wide.resize(static_cast<std::size_t>(wide.bytes().value));
+    }
   }
   ++flight(place, microbatch).held;
   if (buffer.holds == Holds::Unreduced)
@@ -367,7 +395,7 @@ TensorView DeviceState::view(std::size_t place, std::size_t l, Flight& f,
   const auto index = static_cast<std::size_t>(operand.index);
   if (operand.where == Operand::Where::Saved) {
     view.data = layer.saved[index].data;
-    if (layout.kept_narrow[index]) {
+    if (layout.body->saved[index].narrow) {
       std::vector<std::byte>& wide = layer.narrow[index].wide;
       view.data = wide.empty() ? nullptr : wide.data();
     }

@@ -134,9 +134,9 @@ class DeviceState {
   void copy_from_host(std::size_t place, std::int32_t microbatch);
   void leave_host(std::size_t place, std::int32_t microbatch);
 
-  /// Gives the place of copies of tokens room for `bytes`, or for what is planned if that is more.
-  /// Makes the allocation at least that large; the numbers in it are lost.
-  void make_room(Allocation&, Bytes bytes);
+  /// Moves the copies of tokens that came to this device's experts to their place, which has room
+  /// for them from then on, or for as many as are planned if that is more.
+  void receive(const Operand& to, LayerFlight&, const LayerLayout&);
   /// The tensor, as many rows of it as there are at this device's experts.
   TensorView at_experts(TensorView, const LayerFlight&) const;
 
@@ -152,6 +152,10 @@ class DeviceState {
   std::int64_t copies = 0, dropped = 0;
 
  private:
+  /// Makes the allocation at least that large; the numbers in it are lost.
+  void make_room(Allocation&, Bytes bytes);
+  /// What the tensor takes in the format in which products read it.
+  Bytes kept_narrow(const TensorView&) const;
   Allocation& slot(std::size_t place, std::int32_t microbatch, const Task&, const Buffer&,
                    bool takes);
   Bytes needed(std::size_t place, std::int32_t microbatch, const Task&, const Buffer&);

@@ -2,9 +2,17 @@
 
 #include "backends/cpu/kernels/convert.h"
 #include "backends/cpu/kernels/operands.h"
+#include "backends/cpu/kernels/ops/by_expert.h"
+#include "core/model/ops.h"
 
 namespace trainyard {
 namespace {
+
+// Elements that are cast together, side by side from the first one on.
+struct Part {
+  std::int64_t first = 0;
+  Lines lines;
+};
 
 TensorView as_floats(TensorView view, float* floats) {
   view.data = floats;
@@ -14,46 +22,73 @@ TensorView as_floats(TensorView view, float* floats) {
 
 class NarrowRun {
  public:
-  NarrowRun(const KernelCall& call, NarrowOperands& how) : call_(call), how_(how) {}
+  NarrowRun(const KernelCall& call, NarrowOperands& how)
+      : call_(call), how_(how), routed_(call.node.op == &routed_matmul()) {}
 
-  TensorView narrowed(const TensorView& view, NarrowOperands::Which which, const Lines& lines) {
-    const std::int64_t count = view.elements();
-    float* floats = call_.scratch.floats(count);
-    to_floats(view.data, view.type, floats, count);
-    auto* codes = static_cast<std::uint8_t*>(
-        call_.scratch.take(static_cast<std::size_t>(code_bytes(format(which), count))));
-    float* scales = call_.scratch.floats(scale_count(how_.scaling, lines));
-    to_narrow(how_.scaling, format(which), lines, largest(floats, which, count), floats, codes,
-              scales);
-    from_narrow(how_.scaling, format(which), lines, codes, scales, floats);
+  TensorView weight(bool along_outputs) {
+    const TensorView& w = input(call_, 1);
+    const std::int64_t outer = w.rank == 3 ? w.size[0] : 1, first = w.size[w.rank - 2],
+                       second = w.size[w.rank - 1];
+    const Lines lines = along_outputs != w.transposed ? Lines{outer * first, second, 1}
+                                                      : Lines{outer, first, second};
+    float* floats = floats_of(w);
+    cast(floats, {{0, lines}}, NarrowOperands::Weight, w.elements());
+    return as_floats(w, floats);
+  }
+  TensorView along_width(const TensorView& view, NarrowOperands::Which which) {
+    float* floats = floats_of(view);
+    cast(floats, {{0, {rows(view), width(view), 1}}}, which, view.elements());
     return as_floats(view, floats);
+  }
+  // A product over the rows of routed copies is one for each expert, of that expert's rows.
+  TensorView along_rows(const TensorView& view, NarrowOperands::Which which) {
+    return by_rows(view, floats_of(view), [&](float* floats, const std::vector<Part>& parts) {
+      cast(floats, parts, which, view.elements());
+    });
   }
 
   // The input's codes for the weight gradient, along the rows.
-  void keep(const TensorView& view) {
-    const Lines lines = along_rows(view);
+  void keep(TensorView view) {
+    if (how_.kept_rows >= 0) {
+      const std::int64_t before = how_.first_kept_row * width(view);
+      view.data = static_cast<std::byte*>(view.data) + before * bytes_of(view.type);
+      view.size = {how_.kept_rows, width(view)};
+      view.rank = 2;
+    }
     const Scratch::Frame frame(call_.scratch);
-    float* floats = call_.scratch.floats(view.elements());
-    to_floats(view.data, view.type, floats, view.elements());
-    how_.scales->resize(static_cast<std::size_t>(scale_count(how_.scaling, lines)));
-    to_narrow(how_.scaling, how_.scaling.element, lines,
-              largest(floats, NarrowOperands::Input, view.elements()), floats, how_.codes,
-              how_.scales->data());
+    by_rows(view, floats_of(view), [&](float* floats, const std::vector<Part>& parts) {
+      std::int64_t scales = 0;
+      for (const Part& part : parts) scales += scale_count(how_.scaling, part.lines);
+      // A rank may have no copies for its experts, and keeps nothing of them.
+      how_.scales->assign(static_cast<std::size_t>(std::max<std::int64_t>(1, scales)), 1);
+      const float most = largest(floats, NarrowOperands::Input, view.elements());
+      each(parts, how_.scaling.element, how_.codes, how_.scales->data(),
+           [&](const Part& part, std::uint8_t* codes, float* own) {
+             to_narrow(how_.scaling, how_.scaling.element, part.lines, most, floats + part.first,
+                       codes, own);
+           });
+    });
   }
-  TensorView kept(const TensorView& view) const {
-    float* floats = call_.scratch.floats(view.elements());
-    from_narrow(how_.scaling, how_.scaling.element, along_rows(view), how_.codes,
-                how_.scales->data(), floats);
-    return as_floats(view, floats);
+  TensorView kept(const TensorView& view) {
+    return by_rows(view, call_.scratch.floats(view.elements()),
+                   [&](float* floats, const std::vector<Part>& parts) {
+                     each(parts, how_.scaling.element, how_.codes, how_.scales->data(),
+                          [&](const Part& part, std::uint8_t* codes, float* own) {
+                            from_narrow(how_.scaling, how_.scaling.element, part.lines, codes, own,
+                                        floats + part.first);
+                          });
+                   });
   }
   bool has_kept() const { return how_.codes != nullptr && !how_.scales->empty(); }
-
-  static Lines along_rows(const TensorView& v) { return {1, rows(v), width(v)}; }
-  static Lines along_width(const TensorView& v) { return {rows(v), width(v), 1}; }
 
  private:
   const SmallFloat& format(NarrowOperands::Which which) const {
     return which == NarrowOperands::Gradient ? how_.scaling.gradient : how_.scaling.element;
+  }
+  float* floats_of(const TensorView& view) const {
+    float* floats = call_.scratch.floats(view.elements());
+    to_floats(view.data, view.type, floats, view.elements());
+    return floats;
   }
   float largest(const float* floats, NarrowOperands::Which which, std::int64_t count) {
     const bool of_tensor =
@@ -62,9 +97,58 @@ class NarrowRun {
     how_.seen[which] = largest_size(floats, count);
     return how_.known[which] > 0 ? how_.known[which] : how_.seen[which];
   }
+  // Calls f(part, its codes, its scales) for parts whose codes and scales follow one another.
+  template <class F>
+  void each(const std::vector<Part>& parts, const SmallFloat& format, std::uint8_t* codes,
+            float* scales, F&& f) const {
+    for (const Part& part : parts) {
+      f(part, codes, scales);
+      codes += code_bytes(format, part.lines.elements());
+      scales += scale_count(how_.scaling, part.lines);
+    }
+  }
+  // Replaces floats by the numbers that their codes stand for.
+  void cast(float* floats, const std::vector<Part>& parts, NarrowOperands::Which which,
+            std::int64_t count) {
+    const float most = largest(floats, which, count);
+    for (const Part& part : parts) {
+      const Scratch::Frame frame(call_.scratch);
+      float* const own = floats + part.first;
+      auto* codes = static_cast<std::uint8_t*>(call_.scratch.take(
+          static_cast<std::size_t>(code_bytes(format(which), part.lines.elements()))));
+      float* scales = call_.scratch.floats(scale_count(how_.scaling, part.lines));
+      to_narrow(how_.scaling, format(which), part.lines, most, own, codes, scales);
+      from_narrow(how_.scaling, format(which), part.lines, codes, scales, own);
+    }
+  }
+  // Calls f(floats, parts) with the rows in the order in which a product sums over them, and
+  // returns the view of the floats in their own order.
+  template <class F>
+  TensorView by_rows(const TensorView& view, float* floats, F&& f) {
+    const TensorView wide = as_floats(view, floats);
+    if (!routed_) {
+      f(floats, std::vector<Part>{{0, {1, rows(view), width(view)}}});
+      return wide;
+    }
+    const std::int64_t experts = input_shape(1)[0];
+    const ByExpert by(call_, rows(view), experts);
+    float* const ordered = by.gathered(wide);
+    std::vector<Part> parts;
+    by.each(experts, [&](std::int64_t, std::int64_t first, std::int64_t count) {
+      parts.push_back({first * width(view), {1, count, width(view)}});
+    });
+    f(ordered, parts);
+    by.give_back(ordered, wide, false);
+    return wide;
+  }
+  // A weight gradient is called without weights.
+  const std::array<std::int64_t, kMostDims>& input_shape(std::size_t i) const {
+    return call_.inputs[i].there() ? call_.inputs[i].size : call_.weight_gradients[i].size;
+  }
 
   const KernelCall& call_;
   NarrowOperands& how_;
+  bool routed_;
 };
 
 }  // namespace
@@ -77,24 +161,15 @@ void run_narrow(const KernelCall& call, Pass pass, NarrowOperands& how) {
       gradients(call.output_gradients.begin(), call.output_gradients.end()),
       weight_gradients(call.weight_gradients.begin(), call.weight_gradients.end());
   inner.inputs = inputs, inner.output_gradients = gradients;
-  const auto weight = [&](bool along_outputs) {
-    const TensorView& w = input(call, 1);
-    return run.narrowed(
-        w, NarrowOperands::Weight,
-        along_outputs != w.transposed
-            ? Lines{w.size[along_outputs ? 0 : 1], w.size[along_outputs ? 1 : 0], 1}
-            : Lines{1, w.size[along_outputs ? 1 : 0], w.size[along_outputs ? 0 : 1]});
-  };
   if (pass == Pass::Forward) {
     const TensorView& x = input(call, 0);
     if (how.codes != nullptr) run.keep(x);
-    inputs[0] = run.narrowed(x, NarrowOperands::Input, NarrowRun::along_width(x));
-    inputs[1] = weight(false);
+    inputs[0] = run.along_width(x, NarrowOperands::Input);
+    inputs[1] = run.weight(false);
   } else if (pass == Pass::BackwardInput) {
     if (!target(call, 0)) return;
-    const TensorView& dy = output_gradient(call);
-    gradients[0] = run.narrowed(dy, NarrowOperands::Gradient, NarrowRun::along_width(dy));
-    inputs[1] = weight(true);
+    gradients[0] = run.along_width(output_gradient(call), NarrowOperands::Gradient);
+    inputs[1] = run.weight(true);
   } else {
     // The gradient of a bias is a sum and no product.
     if (weight_gradients.size() > 2 && weight_gradients[2].there()) {
@@ -108,13 +183,19 @@ void run_narrow(const KernelCall& call, Pass pass, NarrowOperands& how) {
     inner.weight_gradients = weight_gradients;
     inner.output_gradients = gradients;
     if (!target(inner, 1)) return;
-    const TensorView& dy = output_gradient(call);
-    gradients[0] = run.narrowed(dy, NarrowOperands::Gradient, NarrowRun::along_rows(dy));
+    gradients[0] = run.along_rows(output_gradient(call), NarrowOperands::Gradient);
     inputs[0] = run.has_kept() ? run.kept(call.inputs[0])
-                               : run.narrowed(input(call, 0), NarrowOperands::Input,
-                                              NarrowRun::along_rows(input(call, 0)));
+                               : run.along_rows(input(call, 0), NarrowOperands::Input);
   }
   run_kernel(inner, pass);
+}
+
+void widen_kept(const NarrowScaling& scaling, const TensorView& into, const std::uint8_t* codes,
+                std::span<const float> scales) {
+  std::vector<float> floats(static_cast<std::size_t>(into.elements()));
+  from_narrow(scaling, scaling.element, {1, rows(into), width(into)}, codes, scales.data(),
+              floats.data());
+  from_floats(floats.data(), into.data, into.type, into.elements());
 }
 
 }  // namespace trainyard

@@ -3,6 +3,7 @@
 // floats. Results, and the gradient of a bias, are those of the product without casts.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "backends/cpu/kernels/kernel.h"
@@ -21,9 +22,17 @@ struct NarrowOperands {
   /// them. Null: the weight gradient casts the input itself.
   std::uint8_t* codes = nullptr;
   std::vector<float>* scales = nullptr;
+  // Under sequence parallel the input has been gathered, and a rank keeps these rows of it alone;
+  // -1: it keeps all.
+  std::int64_t first_kept_row = 0, kept_rows = -1;
 };
 
-/// As run_kernel(), of a matmul.
+/// As run_kernel(), of a matmul or a routed matmul. The weights of all experts share what a tensor
+/// shares.
 void run_narrow(const KernelCall&, Pass, NarrowOperands&);
+/// Writes an input that forward has kept as codes in the view's own format: what a rank of sequence
+/// parallel has kept is gathered again for the weight gradient. Not for copies of routed tokens.
+void widen_kept(const NarrowScaling&, const TensorView& into, const std::uint8_t* codes,
+                std::span<const float> scales);
 
 }  // namespace trainyard

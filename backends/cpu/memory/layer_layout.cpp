@@ -364,10 +364,6 @@ LayerLayout layer_layout(const Workload& w, const Body& body, bool first_block) 
   layout.at_experts = copies_of_tokens(*layout.graph);
   layout.local = views(*layout.graph, w.layout, false);
   layout.whole = views(*layout.graph, w.layout, true);
-  // Copies of tokens may be planned to be fewer than the router makes.
-  for (const SavedTensor& saved : body.saved)
-    layout.kept_narrow.push_back(saved.tensor.valid() && !layout.at_experts[saved.tensor.value] &&
-                                 saved.bytes < layout.local[saved.tensor.value].bytes());
   return layout;
 }
 

@@ -56,7 +56,6 @@ struct LayerLayout {
   const Body* body = nullptr;
   // By tensor, without data: size and format on one device, and gathered over the tensor ranks.
   std::vector<TensorView> local, whole;
-  std::vector<bool> kept_narrow;            // by saved tensor: only in 8 or 4 bits
   std::vector<bool> at_experts;             // by tensor: whether it is of copies of tokens
   std::vector<OpRun> forward, backward;     // by op of the body
   Operand input, output;                    // at the first op of forward, and after the last

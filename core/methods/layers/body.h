@@ -50,6 +50,7 @@ struct SavedTensor {
   // backward op where it is recomputed) and freed at the end of the backward op `to`, or `split_to`
   // under a split backward.
   std::uint32_t from = 0, to = 0, split_to = 0;
+  bool narrow = false;  // kept in 8 or 4 bits only, because products alone read it and cast it
 };
 
 /// A Transient is a tensor that is alive only while its layer runs: an output that is not kept, or

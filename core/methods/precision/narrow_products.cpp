@@ -101,7 +101,8 @@ class Rewriter {
     for (SavedTensor& saved : body_.saved) {
       if (!saved.tensor.valid() || !products.contains(saved.tensor)) continue;
       const Bytes copy = narrowed(how_.format, saved.bytes);
-      saved.bytes = others.contains(saved.tensor) ? saved.bytes + copy : copy;
+      saved.narrow = !others.contains(saved.tensor);
+      saved.bytes = saved.narrow ? copy : saved.bytes + copy;
     }
   }
 

@@ -10,6 +10,7 @@
 #include "backends/cpu/kernels/kernels.h"
 #include "backends/cpu/kernels/lanes.h"
 #include "backends/cpu/kernels/operands.h"
+#include "backends/cpu/kernels/ops/by_expert.h"
 #include "backends/cpu/kernels/ops/softmax.h"
 #include "backends/cpu/kernels/product.h"
 #include "backends/cpu/kernels/vectorised.h"
@@ -17,12 +18,6 @@
 
 namespace trainyard {
 namespace {
-
-Routing& routing(const KernelCall& call) {
-  if (call.routing == nullptr)
-    throw Error(Error::Kind::Internal, call.name() + ": which experts tokens go to is not given");
-  return *call.routing;
-}
 
 TRAINYARD_VECTORISED void probabilities_of(std::int64_t n, float* x) { softmax_row(n, x, 1, x); }
 TRAINYARD_VECTORISED void weighted_row(std::int64_t n, float factor, const float* x, float* y,
@@ -180,80 +175,6 @@ void dispatch_backward(const KernelCall& call) {
 }
 
 // --- each copy through its expert's product ---
-
-// The rows of a call in the order of their experts, so that an expert has one product.
-class ByExpert {
- public:
-  ByExpert(const KernelCall& call, std::int64_t rows, std::int64_t experts)
-      : scratch_(call.scratch), rows_(rows) {
-    const std::vector<std::int32_t>& expert = routing(call).held;
-    if (static_cast<std::int64_t>(expert.size()) != rows)
-      throw Error(Error::Kind::Internal, call.name() + ": has " + std::to_string(rows) +
-                                             " copies of tokens, and " +
-                                             std::to_string(expert.size()) + " have an expert");
-    const auto integers = [&](std::int64_t count) {
-      return static_cast<std::int64_t*>(
-          scratch_.take(static_cast<std::size_t>(count) * sizeof(std::int64_t)));
-    };
-    ends_ = integers(experts);
-    std::fill_n(ends_, experts, 0);
-    bool in_order = true;
-    for (std::int32_t e : expert)
-      if (e >= 0)
-        ++ends_[e];
-      else
-        in_order = false;
-    std::int64_t before = 0;  // each count becomes the first place of its expert, and then the end
-    for (std::int64_t e = 0; e < experts; ++e) before += std::exchange(ends_[e], before);
-    if (in_order && std::is_sorted(expert.begin(), expert.end())) {
-      for (std::int32_t e : expert) ++ends_[e];
-      return;
-    }
-    place_ = integers(rows);
-    for (std::int64_t r = 0; r < rows; ++r) {
-      const std::int32_t e = expert[static_cast<std::size_t>(r)];
-      place_[r] = e < 0 ? -1 : ends_[e]++;
-    }
-  }
-
-  /// Calls f(expert, its first row, number of its rows) for every expert that has any.
-  template <class F>
-  void each(std::int64_t experts, F&& f) const {
-    for (std::int64_t e = 0, first = 0; e < experts; first = ends_[e++])
-      if (ends_[e] > first) f(e, first, ends_[e] - first);
-  }
-  /// The rows in that order: in place where they lie so.
-  float* gathered(const TensorView& v) const {
-    if (place_ == nullptr) return v.f32();
-    float* made = room(v);
-    const std::int64_t n = width(v);
-    for (std::int64_t r = 0; r < rows_; ++r)
-      if (place_[r] >= 0) std::copy_n(v.f32() + r * n, n, made + place_[r] * n);
-    return made;
-  }
-  /// Room for results in that order; give_back() writes them to v, or adds them. A dropped row is
-  /// 0.
-  float* room(const TensorView& v) const {
-    return place_ == nullptr ? v.f32() : scratch_.floats(rows_ * width(v));
-  }
-  void give_back(const float* made, const TensorView& v, bool adds) const {
-    if (place_ == nullptr) return;
-    const std::int64_t n = width(v);
-    for (std::int64_t r = 0; r < rows_; ++r)
-      if (place_[r] >= 0)
-        weighted_row(n, 1, made + place_[r] * n, v.f32() + r * n, adds);
-      else if (!adds)
-        std::fill_n(v.f32() + r * n, n, 0.0f);
-  }
-  bool in_place() const { return place_ == nullptr; }
-
- private:
-  Scratch& scratch_;
-  std::int64_t rows_;
-  std::int64_t* ends_ = nullptr;   // by expert: the place after its last row
-  std::int64_t* place_ = nullptr;  // by row: its place, -1 where it is dropped; null if the rows
-                                   // lie in order
-};
 
 void routed_forward(const KernelCall& call) {
   const TensorView &x = input(call, 0), &w = input(call, 1), &y = output(call);
