@@ -52,7 +52,8 @@ struct Calibration {
                             // clocks
   TransferTiming copy;      // between two arenas
   BytesPerSecond reduce{};  // rate of adding up gradients
-  Duration issue{};         // what the host takes to issue a kernel; 0 = not recorded
+  Duration issue{};  // what the host takes to issue a kernel, with its share of all other time that
+                     // a device waits for it in a step; 0 = not recorded
   double reserve = 0;  // memory that was reserved over what was allocated at the peak, at least 1;
                        // 0 = not recorded
   std::vector<ExchangeTiming> exchanges;  // between processes; empty = devices are of one process

@@ -239,9 +239,9 @@ std::string_view op_of_host(std::string_view name) {
 }
 
 std::vector<RecordedStepUnits> recorded_units(const RecordedTrace& trace) {
-  std::vector<bool> has_streams(trace.processes.size());
-  for (const RecordedThread& thread : trace.threads)
-    if (thread.device) has_streams[thread.process] = true;
+  // Kineto writes a device as a process of its own, beside the one that issues its kernels.
+  const bool on_devices = std::any_of(trace.threads.begin(), trace.threads.end(),
+                                      [](const RecordedThread& thread) { return thread.device; });
   std::vector<std::vector<PlacedUnit>> placed(trace.processes.size());
   const HostReader host(trace);
   for (std::uint32_t t = 0; t < trace.threads.size(); ++t) {
@@ -249,7 +249,7 @@ std::vector<RecordedStepUnits> recorded_units(const RecordedTrace& trace) {
     std::vector<PlacedUnit>& into = placed[thread.process];
     if (thread.device)
       read_streams(trace, t, into);
-    else if (!has_streams[thread.process])
+    else if (!on_devices)
       host.read(t, into);
   }
   std::vector<RecordedStepUnits> found;

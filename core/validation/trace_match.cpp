@@ -136,6 +136,10 @@ std::optional<KernelFamily> family_of_kernel(std::string_view name) {
   std::string lower(name);
   std::transform(lower.begin(), lower.end(), lower.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  // PyTorch's element-wise kernels are templates of C++ lambdas, which are not the optimizer LAMB.
+  constexpr std::string_view kLambda = "lambda";
+  for (std::size_t at = lower.find(kLambda); at != std::string::npos; at = lower.find(kLambda, at))
+    lower.erase(at, kLambda.size());
   for (const Sign& sign : kSigns)
     if (lower.find(sign.part) != std::string::npos) return sign.family;
   return std::nullopt;

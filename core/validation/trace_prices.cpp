@@ -378,12 +378,10 @@ class TraceReader {
   void take(const PlannedUnit& unit, Duration time) {
     if (unit.part == StepPart::Communication)
       return exchange(unit.collective, unit.ranks, unit.bytes, time);
-    if (unit.part == StepPart::Update && whole_) time = std::max(Duration{1}, time - step_start());
     add_together(kernels_, unit.works, time, base_, device());
   }
 
-  // The base adds a time to an update once a step. Spans that Trainyard wrote include it, and
-  // kernels that a profiler recorded do not.
+  // The base adds a time to an update once a step, which spans that Trainyard wrote include.
   Duration step_start() const {
     constexpr double kAlmostNothing = 1e-9;
     return base_.phase(PhaseLoad{kAlmostNothing, 0, 0}, true, workload_.scenario.cluster) -

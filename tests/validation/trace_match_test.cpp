@@ -20,6 +20,10 @@ TEST(KernelFamily, IsToldByNamesOfRealLibraries) {
       {"fmha_cutlassF_bf16_aligned_64x64_rf_sm80", F::Attention},
       {"void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add>",
        F::Elementwise},
+      {"void at::native::unrolled_elementwise_kernel<at::native::direct_copy_kernel_cuda(at::"
+       "TensorIteratorBase&)::{lambda()#3}::operator()() const::{lambda(float)#1}>",
+       F::Elementwise},
+      {"void LAMBStage1Kernel<float>", F::Optimizer},
       {"triton_red_fused__to_copy_add_mean_mul_pow_rsqrt_3", F::Elementwise},
       {"void at::native::(anonymous namespace)::indexSelectLargeIndex", F::Gather},
       {"void at::native::(anonymous namespace)::multi_tensor_apply_kernel", F::Optimizer},

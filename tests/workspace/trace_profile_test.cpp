@@ -101,6 +101,81 @@ class HostTrace {
   std::int64_t at_ = 0;
 };
 
+// The text of a trace as PyTorch's profiler writes one of a device: a process of the host, whose
+// operators issue kernels, and one of the device. The device's mark of the step ends with the last
+// kernel of forward, because backward has a thread of its own.
+class DeviceTrace {
+ public:
+  void kernel(const std::string& name, std::int64_t us, bool backward) {
+    ++correlation_;
+    const std::string op =
+        backward ? "autograd::engine::evaluate_function: MmBackward0" : "aten::linear";
+    span("cpu_op", op, 42, backward ? 2 : 1, host_, 9, "");
+    const std::string args = fmt::format("\"correlation\": {}", correlation_);
+    span("cuda_runtime", "cudaLaunchKernel", 42, backward ? 2 : 1, host_ + 2, 5, args);
+    device_ = std::max(device_ + gap_, host_ + 7);
+    span("kernel", name, 0, 7, device_, us, args + ", \"stream\": 7");
+    device_ += us, busy_ += us, host_ += 10;
+    if (!backward) forward_ = device_;
+  }
+  RecordedTrace trace() {
+    span("gpu_user_annotation", "ProfilerStep#3", 0, 7, 7, forward_ - 7, "");
+    span("user_annotation", "ProfilerStep#3", 42, 1, 0, device_, "");
+    return parse_chrome_trace("[" + text_ + "]", "device.json");
+  }
+  Duration step() const { return std::chrono::microseconds(device_ - 7); }
+  Duration busy() const { return std::chrono::microseconds(busy_); }
+
+ private:
+  void span(const std::string& category, const std::string& name, int process, int thread,
+            std::int64_t from, std::int64_t us, const std::string& args) {
+    text_ += fmt::format(
+        R"({}{{"ph": "X", "cat": "{}", "name": "{}", "pid": {}, "tid": {}, "ts": {}, "dur": {}, "args": {{{}}}}})",
+        text_.empty() ? "" : ", ", category, name, process, thread, from, us, args);
+  }
+
+  std::string text_;
+  std::int64_t host_ = 0, device_ = 0, busy_ = 0, forward_ = 0, correlation_ = 0;
+  std::int64_t gap_ = 2;  // in which a device waits between kernels
+};
+
+// What was recorded of a step is what the step is predicted to take with it: all kernels find work
+// of the plan, none counts twice because the host is a process too, and nothing is added for a host
+// whose waits have been recorded.
+TEST(TraceProfile, ADevicesStepIsPredictedAsItWasRecorded) {
+  const char* const elementwise =
+      "void at::native::vectorized_elementwise_kernel<4, at::native::threshold_kernel_impl<float>("
+      "at::TensorIteratorBase&)::{lambda(float, float)#1}>";
+  DeviceTrace t;
+  for (int layer = 0; layer < 10; ++layer) {
+    t.kernel("nvjet_sm90_tst_256x128_64x4_1x2_h_bz_coopA_NNT", 300 + layer, false);
+    if (layer + 1 < 10) t.kernel(elementwise, 40, false);
+  }
+  t.kernel("void cunn_SoftMaxForward<LogSoftMaxForwardEpilogue>", 60, false);
+  t.kernel("void cunn_SoftMaxBackward<LogSoftMaxBackwardEpilogue>", 70, true);
+  for (int layer = 10; layer-- > 0;) {
+    if (layer + 1 < 10) t.kernel(elementwise, 50, true);
+    for (int gradient = 0; gradient < (layer > 0 ? 2 : 1); ++gradient)
+      t.kernel("nvjet_sm90_tst_256x128_64x4_1x2_h_bz_coopA_NTT", 310, true);
+  }
+  t.kernel("void at::native::(anonymous namespace)::multi_tensor_apply_kernel", 900, true);
+  const Scenario scenario =
+      open({"mlp-small",
+            "h100-sxm:1",
+            "",
+            {"precision=fp32", "framework=pytorch", "global-batch=32", "micro-batch=32"}});
+  const RecordedTrace trace = t.trace();
+  const TraceProfile profile = trace_profile(trace, scenario);
+  EXPECT_EQ(profile.prices.steps, 1);
+  EXPECT_EQ(profile.prices.step, t.step());
+  Duration measured{};
+  for (const TracedWork& work : profile.prices.works) measured += work.measured;
+  EXPECT_NEAR(to_seconds(measured), to_seconds(t.busy()), 1e-3 * to_seconds(t.busy()));
+  for (const std::string& sentence : profile.prices.unseen)
+    EXPECT_EQ(sentence.find("the plan has no"), std::string::npos) << sentence;
+  EXPECT_NEAR(to_seconds(profile.after), to_seconds(t.step()), 0.02 * to_seconds(t.step()));
+}
+
 constexpr int kLayersOfMlp = 10;  // of mlp-small, each a product and all but the last an activation
 
 // These are the steps of mlp-small in PyTorch, with a gap of 3 us before every operator, and with a
