@@ -14,6 +14,7 @@
 #include "backends/cpu/execution/gather_run.h"
 #include "backends/cpu/time/cpu_clock.h"
 #include "backends/cpu/time/virtual_time.h"
+#include "backends/documents.h"
 #include "core/base/error.h"
 #include "core/base/median.h"
 #include "core/cluster/host.h"
@@ -102,7 +103,10 @@ struct CpuBackend::Impl {
         program(job.program),
         training(with_loss_scale(*job.training, job.workload.scenario.plan)),
         acting(job.data->acting()),
-        data(acting ? *acting : *job.data),
+        documents(documents_of(job)),
+        data(acting      ? *acting
+             : documents ? *documents
+                         : *job.data),
         options(o),
         plan(workload, program),
         execution(plan, training, options, data),
@@ -125,7 +129,8 @@ struct CpuBackend::Impl {
   const Workload& workload;
   const Program& program;
   Training training;
-  std::unique_ptr<ActingSource> acting;  // null: samples do not depend on this training
+  std::unique_ptr<ActingSource> acting;   // null: samples do not depend on this training
+  std::unique_ptr<DataSource> documents;  // null: samples are those of the job's data
   const DataSource& data;
   CpuOptions options;
   RunPlan plan;

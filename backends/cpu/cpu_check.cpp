@@ -5,6 +5,7 @@
 
 #include "backends/cpu/cpu_backend.h"
 #include "backends/cpu/execution/run_plan.h"
+#include "backends/documents.h"
 #include "backends/executable.h"
 #include "core/methods/catalogue.h"
 #include "core/model/edit.h"
@@ -415,7 +416,9 @@ Diagnostics CpuBackend::check(const BackendJob& job) {
                   " acts with the newest parameters before each update, which an asynchronous "
                   "schedule never has all at one moment",
               "plan#/choices", "schedule=1f1b");
-  if (job.data != nullptr)
+  if (w.layout.binding.documents != nullptr)
+    check_documents(job, "a local run", found);
+  else if (job.data != nullptr)
     for (Diagnostic& d : job.data->check(w.scenario.model)) found.push_back(std::move(d));
   return found;
 }

@@ -1,4 +1,5 @@
 // Forward and backward of one op, and the messages between stages.
+#include "backends/documents.h"
 #include "backends/reference/execution.h"
 #include "core/base/error.h"
 
@@ -17,12 +18,15 @@ void ReferenceExecution::with_context_of(const Step& step, int replica,
   const std::function<Value(TensorId)> from_outside = [&](TensorId id) {
     return data(layer, id, number);
   };
+  DocumentBounds bounds;
+  const bool bounded = options_.documents && reads_documents((*layer.graph)[step.node]);
+  if (bounded) bounds = options_.documents(number);
   const int model_layer = s_.places[step.place].model_layers[static_cast<std::size_t>(step.layer)];
   f(LayerContext{
       layer, s_.workload.layout.binding, s_.workload.layout.flash_attention, parameters,
       options_.seed,
       (static_cast<std::uint64_t>(number) << 20) + static_cast<std::uint64_t>(model_layer),
-      from_outside});
+      from_outside, bounded ? &bounds : nullptr});
 }
 
 // --- forward ---

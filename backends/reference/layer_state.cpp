@@ -57,8 +57,8 @@ Value LayerState::side(const LayerPlan& plan) const {
 
 ReferenceCall LayerState::call(const LayerContext& c, NodeId node) const {
   const auto stream = c.stream * c.plan.graph->nodes.size() + node.value;
-  return {*c.plan.graph,      (*c.plan.graph)[node], c.binding, Random(c.seed, stream), {}, {}, {},
-          facts_[node.value], c.flash_attention};
+  return {*c.plan.graph,      (*c.plan.graph)[node], c.binding,  Random(c.seed, stream), {}, {}, {},
+          facts_[node.value], c.flash_attention,     c.documents};
 }
 
 const HostTensor& LayerState::value(const LayerContext& c, TensorId id, bool again) {

@@ -23,6 +23,7 @@ struct LayerContext {
   std::span<const HostTensor* const> parameters;  // by tensor; null where it is none
   std::uint64_t seed = 1, stream = 0;             // of dropout: stream tells microbatch and layer
   const std::function<Value(TensorId)>& data;     // tensors that come from outside the model
+  const DocumentBounds* documents = nullptr;      // of the microbatch; null: a sample is one text
 };
 
 /// A parameter's tensor and its gradient.

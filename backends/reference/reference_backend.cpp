@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "backends/documents.h"
 #include "backends/initial_weights.h"
 #include "backends/reference/schedule.h"
 #include "core/methods/catalogue.h"
@@ -137,13 +138,16 @@ Diagnostics ReferenceBackend::check(const BackendJob& job) {
                          std::string(job.data->name()) + " acts between two of them",
                      {"--data"},
                      "--backend cpu"});
-  if (job.data != nullptr)
+  if (job.workload.layout.binding.documents != nullptr)
+    check_documents(job, "the reference", found);
+  else if (job.data != nullptr)
     for (Diagnostic& d : job.data->check(job.workload.scenario.model))
       found.push_back(std::move(d));
   return found;
 }
 
-ReferenceBackend::ReferenceBackend(const BackendJob& job) : job_(job) {
+ReferenceBackend::ReferenceBackend(const BackendJob& job)
+    : job_(job), documents_(documents_of(job)) {
   throw_if_errors(check(job));
   const bool repeated = !is_asynchronous(job.workload) && job.training->steps != job.program.steps;
   if (repeated)
@@ -160,7 +164,13 @@ ReferenceOptions ReferenceBackend::options_of(const RunOptions& options) const {
   made.seed = job_.training->seed;
   made.rules = rules_of(job_.workload, program, *job_.training);
   made.stop = options.stop;
-  made.data = [this](const ReferenceInput& in) { return fetch(job_.workload, *job_.data, in); };
+  const DataSource& data = documents_ ? *documents_ : *job_.data;
+  made.data = [this, &data](const ReferenceInput& in) { return fetch(job_.workload, data, in); };
+  if (auto stream = document_stream(job_.workload, job_.training->seed))
+    made.documents = [stream = *std::move(stream),
+                      micro = job_.workload.scenario.plan.batch.micro](std::int64_t microbatch) {
+      return stream.bounds(microbatch * micro, micro);
+    };
   made.weights = [this](ReferenceParameter& p) {
     const auto found = find_parameter(parameters_, p.layer, p.name);
     std::copy(found->values.begin(), found->values.end(), p.weights.values.begin());

@@ -31,6 +31,7 @@ class ReferenceBackend final : public Backend {
   ReferenceOptions options_of(const RunOptions&) const;
 
   BackendJob job_;
+  std::unique_ptr<DataSource> documents_;  // null: samples are those of the job's data
   Program whole_;  // all steps: the machine keeps nothing from one run to the next
   std::unique_ptr<const ReferenceMachine> machine_;
   std::vector<TrainedTensor> parameters_;

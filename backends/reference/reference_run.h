@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/methods/precision/update_rule.h"
+#include "core/model/document_bounds.h"
 #include "core/model/reference.h"
 #include "core/program/program.h"
 
@@ -32,6 +33,9 @@ struct ReferenceParameter {
 struct ReferenceOptions {
   std::uint64_t seed = 1;  // of data and weights that are not given, and of dropout
   std::function<HostTensor(const ReferenceInput&)> data = {};  // empty: random
+  /// Bounds of the documents of a microbatch, as ReferenceInput counts it. Empty: samples are one
+  /// text each.
+  std::function<DocumentBounds(std::int64_t microbatch)> documents = {};
   /// Initial weights; the given tensor has the right shape. Empty: random, in the size of its
   /// inputs.
   std::function<void(ReferenceParameter&)> weights = {};

@@ -76,6 +76,7 @@ class DeepSpeedWriter {
                                  batch.micro, plan_.mesh.dp.value_or(1), of_one, batch.global),
                      fmt::format("global-batch={}", (batch.global / of_one + 1) * of_one));
     config_.set("gradient_accumulation_steps", batch.global / of_one);
+    warn_of_documents(plan_, limits_);
   }
 
   // With a pipeline, the training program divides layers over tensor ranks itself.

@@ -100,4 +100,12 @@ Params params_of(const Plan& plan, std::string_view name) {
   return with_defaults(chosen == nullptr ? Params{} : chosen->params, method(name).params);
 }
 
+void warn_of_documents(const Plan& plan, Limits& limits) {
+  if (params_of(plan, "packing").text("samples") == "none") return;
+  limits.warn("plan#/choices/packing",
+              "which documents a sample has is a matter of data there: what is written reads "
+              "samples of one text each, and attention goes across all of it",
+              "packing=none");
+}
+
 }  // namespace trainyard

@@ -64,4 +64,7 @@ std::string one_stage_a_device(const Plan&);
 /// Returns a chosen method's settings with its defaults; only the defaults where it is not chosen.
 Params params_of(const Plan&, std::string_view method);
 
+/// Warns where the plan packs or pads documents, which no target has a word for: they are its data.
+void warn_of_documents(const Plan&, Limits&);
+
 }  // namespace trainyard

@@ -335,6 +335,7 @@ MegatronWords megatron_batch(const Scenario& s, Limits& limits) {
   limits.warn("plan",
               "a plan says nothing of data, learning rate and length: a trial of 20 steps on mock "
               "data is written, to be replaced by your own");
+  warn_of_documents(s.plan, limits);
   return {fmt::format("--micro-batch-size {}", batch.micro),
           fmt::format("--global-batch-size {}", batch.global),
           fmt::format("--seq-length {}", batch.sequence),

@@ -21,6 +21,8 @@ std::string_view to_string(MethodAxis axis) {
       return "precision";
     case MethodAxis::Communication:
       return "communication";
+    case MethodAxis::Data:
+      return "data";
   }
   return "";
 }
@@ -58,6 +60,7 @@ std::span<const Method> methods() {
       tensor_parallel(),
       context_parallel(),
       expert_parallel(),  //
+      packing(),          //
       recompute(),        //
       offload(),          //
       data_parallel_method(),

@@ -48,6 +48,7 @@ Method gradient_accumulation();
 // Memory
 Method recompute();
 Method offload();
+Method packing();
 // Communication
 Method overlap();
 

@@ -22,7 +22,8 @@ enum class MethodAxis : std::uint8_t {
   Reduction,
   Memory,
   Precision,
-  Communication
+  Communication,
+  Data
 };
 std::string_view to_string(MethodAxis);
 

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,7 +17,8 @@
 
 namespace trainyard {
 
-struct Op;  // core/model/op.h
+struct Op;             // core/model/op.h
+struct PackedSamples;  // core/model/packed_samples.h
 
 /// Axis says what a dimension means, which decides the degree of the mesh that divides it.
 enum class Axis : std::uint8_t {
@@ -109,6 +111,8 @@ struct Binding {
   bool sequence_parallel = false;
   bool whole_experts = false;  // each tensor rank holds whole experts (sequence parallel only)
   int ulysses = 1;  // ranks of cp that divide the heads of attention instead of its tokens
+  std::shared_ptr<const PackedSamples> documents = nullptr;  // of samples that are not one text
+                                                             // each; null = all are
 };
 
 /// Returns into how many parts the binding divides the dimension (1 = undivided).

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/base/random.h"
+#include "core/model/document_bounds.h"
 #include "core/model/graph.h"
 
 namespace trainyard {
@@ -51,6 +52,7 @@ struct ReferenceCall {
   std::span<const HostTensor* const> gradients = {};  // for backward: gradients of the outputs
   std::span<const KeptFact> kept = {};                // for backward
   bool flash_attention = true;
+  const DocumentBounds* documents = nullptr;  // of the microbatch; null: a sample is one text
 
   /// Each throws Error{Internal} naming op and tensor when the value is not given.
   const HostTensor& input(std::size_t) const;

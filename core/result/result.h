@@ -92,6 +92,12 @@ struct StageMemory {
   std::optional<AllocatorReplay> replay{};  // for the fullest device, where every tensor is known
 };
 
+/// SampleDocuments say what the samples of a plan that packs or pads consist of.
+struct SampleDocuments {
+  double a_sample = 1;    // mean number of documents
+  double efficiency = 1;  // share of tokens that are no padding, in (0, 1]
+};
+
 struct Result {
   std::string fidelity;      // "estimate", "simulate: order grain", "simulate: op grain"
   std::uint64_t digest = 0;  // of the canonical text of the scenario
@@ -104,10 +110,11 @@ struct Result {
   Banded<Duration> step;
   double tokens_per_step = 0, samples_per_step = 0;
   bool counts_tokens = true;
-  Flops model_flops{}, hardware_flops{};  // of one step on all devices; hardware_flops count
-                                          // recomputation
-  FlopsPerSecond peak_flops{};            // dense, of one device, in the plan's format
-  double mfu = 0, hfu = 0;                // shares <= 1 of the peak
+  std::optional<SampleDocuments> documents;  // empty where a sample is one text
+  Flops model_flops{}, hardware_flops{};     // of one step on all devices; hardware_flops count
+                                             // recomputation
+  FlopsPerSecond peak_flops{};               // dense, of one device, in the plan's format
+  double mfu = 0, hfu = 0;                   // shares <= 1 of the peak
   // What other programs would print for the same step: shares by each definition that counts model
   // FLOPs.
   std::vector<std::pair<FlopsDefinition, double>> stated_mfu;
@@ -130,6 +137,8 @@ struct Result {
 };
 
 double tokens_per_second(const Result&);
+/// Returns the tokens a second that are no padding.
+double useful_tokens_per_second(const Result&);
 /// Returns what one device draws, as mean over the step and all devices; 0 where no energy is
 /// known.
 Watts mean_draw(const Result&);

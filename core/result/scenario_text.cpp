@@ -30,6 +30,7 @@ bool unsaid(std::string_view key, const Plan& plan) {
          (key == "cuda-graphs" && plan.software.graphs.empty()) ||
          (key == "release" && plan.software.release.empty()) ||
          (key == "offload" && find_choice(plan, "offload") == nullptr) ||
+         ((key == "packing" || key == "lengths") && find_choice(plan, "packing") == nullptr) ||
          (key == "reshard-after-forward" && reshards_after_forward(plan)) ||
          (key == "zero-reduce" && setting(plan, key) == "framework");
 }

@@ -7,6 +7,7 @@
 #include "core/lowering/host_memory.h"
 #include "core/memory/process_bytes.h"
 #include "core/methods/settings/settings.h"
+#include "core/model/packed_samples.h"
 #include "core/result/scenario_text.h"
 #include "core/result/verdict.h"
 
@@ -112,6 +113,8 @@ void state_who(Result& result, const Workload& workload) {
       result.counts_tokens
           ? result.samples_per_step * static_cast<double>(scenario.plan.batch.sequence)
           : 0.0;
+  if (const PackedSamples* const documents = workload.layout.binding.documents.get())
+    result.documents = {documents->documents_a_sample(), documents->efficiency()};
   result.capacity = scenario.cluster.device.memory.value;
 }
 
@@ -227,6 +230,10 @@ Result summarize(const Workload& workload, Grain grain, const Program& program,
 double tokens_per_second(const Result& result) {
   const double s = to_seconds(result.step.value);
   return s > 0 ? result.tokens_per_step / s : 0.0;
+}
+
+double useful_tokens_per_second(const Result& result) {
+  return tokens_per_second(result) * (result.documents ? result.documents->efficiency : 1.0);
 }
 
 Watts mean_draw(const Result& result) {

@@ -180,6 +180,8 @@ KnobValues knob_values(std::string_view key, const Scenario& complete) {
   KnobValues values;
   const Setting* found = find_setting(key);
   if (found == nullptr || found->key == "order" || found->key == "loss-scale") return values;
+  // Without lengths of documents there is nothing to pack.
+  if (found->key == "packing" && find_choice(complete.plan, "packing") == nullptr) return values;
   values.now = found->read(complete.plan);
   // Without tensor ranks an expert is not divided in either case.
   if (found->key == "etp" && complete.plan.mesh.tp == 1) return values;

@@ -256,7 +256,10 @@ std::string maths_between(const Plan& plan, const Plan& other) {
   say(precision != nullptr && others != nullptr && !(*precision == *others), "other rounding");
   say(plan.optimizer != other.optimizer, "another update rule");
   say(plan.batch.global != other.batch.global, "another batch");
-  say(plan.batch.sequence != other.batch.sequence, "other samples");
+  const Choice *packing = find_choice(plan, "packing"), *another = find_choice(other, "packing");
+  say(plan.batch.sequence != other.batch.sequence || (packing == nullptr) != (another == nullptr) ||
+          (packing != nullptr && !(*packing == *another)),
+      "other samples");
   return why;
 }
 

@@ -43,6 +43,8 @@ struct KernelCase {
   bool flash_attention = true;
   bool transposed_weights = false;       // parameters of two dimensions and their gradients lie so
   std::int64_t copies = 0, experts = 0;  // of tokens, each of which goes to an expert
+  // Where samples are documents: their bounds. Labels of padding are kPaddingLabel.
+  DocumentBounds documents = {};
 };
 
 inline Shape sizes(std::initializer_list<std::int64_t> list) {

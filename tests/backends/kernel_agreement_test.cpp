@@ -86,7 +86,8 @@ class Subject {
       : random_(seed),
         tolerance_(tolerance),
         flash_(c.flash_attention),
-        transposed_weights_(c.transposed_weights) {
+        transposed_weights_(c.transposed_weights),
+        documents_(c.documents) {
     precision_.parameter = precision_.activation = type;
     precision_.gradient = type == DType::BF16 && random_.between(0, 0, 1) == 1 ? type : DType::F32;
     std::vector<TensorId> ids;
@@ -101,7 +102,10 @@ class Subject {
       std::vector<double> values = random_values(inputs_[i].view, Random(seed, i + 1));
       if (graph_[ids[i]].kind == TensorKind::Index)
         for (std::size_t e = 0; e < values.size(); ++e)
-          values[e] = static_cast<double>(Random(seed, i + 1).between(e, 0, c.index_below - 1));
+          values[e] =
+              is_padding(e)
+                  ? static_cast<double>(kPaddingLabel)
+                  : static_cast<double>(Random(seed, i + 1).between(e, 0, c.index_below - 1));
       put(values, inputs_[i].view.data, inputs_[i].view.type);
       expected_inputs_.push_back(get(inputs_[i].view));
     }
@@ -209,6 +213,13 @@ class Subject {
 
  private:
   const Node& node() const { return graph_.nodes[0]; }
+  // Whether an element of [sequence, batch] is in no document.
+  bool is_padding(std::size_t element) const {
+    if (documents_.sequence == 0) return false;
+    const auto samples = static_cast<std::int64_t>(documents_.begins.size()) / documents_.sequence;
+    const auto e = static_cast<std::int64_t>(element);
+    return documents_.begin(e % samples, e / samples) == documents_.end(e % samples, e / samples);
+  }
   std::vector<Saved> saved() const {
     return node().op->saved({graph_, node(), binding_, precision_, flash_});
   }
@@ -254,12 +265,14 @@ class Subject {
     call.flash_attention = flash_;
     call.random = Random(random_.bits(0), 3);
     call.routing = &routing_;
+    if (documents_.sequence > 0) call.documents = &documents_;
     return call;
   }
   ReferenceCall reference_call() const {
     ReferenceCall call{.graph = graph_, .node = node(), .binding = binding_};
     call.flash_attention = flash_;
     call.random = Random(random_.bits(0), 3);
+    if (documents_.sequence > 0) call.documents = &documents_;
     return call;
   }
 
@@ -280,6 +293,7 @@ class Subject {
   Random random_;
   double tolerance_;
   bool flash_, transposed_weights_;
+  DocumentBounds documents_;
   std::uint64_t next_ = 100;
   Scratch scratch_;
   std::vector<Held> inputs_, outputs_, gradients_;

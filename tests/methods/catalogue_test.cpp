@@ -35,7 +35,7 @@ TEST(Catalogue, HasEveryFileOnce) {
   for (const Method& m : testing::non_empty(methods()))
     EXPECT_TRUE(listed.emplace(m.file).second) << m.file << " is listed twice";
   EXPECT_EQ(listed, method_files());
-  EXPECT_EQ(listed.size(), 35u);
+  EXPECT_EQ(listed.size(), 36u);
 }
 
 TEST(Catalogue, EveryMethodHasItsTestAndItsSmallestPlan) {
@@ -102,6 +102,7 @@ TEST(Catalogue, AxesHaveNames) {
   EXPECT_EQ(to_string(MethodAxis::Memory), "memory");
   EXPECT_EQ(to_string(MethodAxis::Precision), "precision");
   EXPECT_EQ(to_string(MethodAxis::Communication), "communication");
+  EXPECT_EQ(to_string(MethodAxis::Data), "data");
 }
 
 }  // namespace

@@ -55,6 +55,10 @@ void write_speed(Out& out, const Result& r) {
   if (s > 0 && !r.counts_tokens)
     line(out, "throughput    {} samples/s, {} samples/s a device",
          readable_rate(r.samples_per_step / s), readable_rate(rate_per_device(r).value));
+  if (s > 0 && r.documents)
+    line(out, "documents     {:.3g} a sample, {} of the tokens: {} useful tokens/s",
+         r.documents->a_sample, readable_share(r.documents->efficiency),
+         readable_rate(useful_tokens_per_second(r)));
   if (r.asynchrony) write_asynchrony(out, r, *r.asynchrony);
   line(out, "utilisation   MFU {}, HFU {} of {} dense", readable_share(r.mfu),
        readable_share(r.hfu), readable(r.peak_flops));

@@ -51,6 +51,7 @@ Measure measure_of(const Session& session, const Model& model) {
   measure.binding.cp = plan.mesh.cp;
   measure.binding.ep = plan.mesh.ep;
   measure.binding.whole_experts = whole_experts(plan.mesh);
+  measure.binding.documents = workload.layout.binding.documents;
   return measure;
 }
 

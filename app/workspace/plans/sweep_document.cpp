@@ -97,6 +97,10 @@ Fields<Numbered> row_fields() {
               {"step_seconds", of_result(&Result::step), band<Duration>(nearest_seconds())},
               {"tokens_per_second", rate_of(true, rate), range, "on all devices"},
               {"tokens_per_second_per_device", rate_of(true, rate_per_device), range},
+              {"useful_tokens_per_second", known([](const Result& r) {
+                 return r.documents ? std::optional(useful_tokens_per_second(r)) : std::nullopt;
+               }),
+               number(kAmount), "that are no padding, where a plan packs or pads documents"},
               {"samples_per_second", rate_of(false, rate), range, "of a model without tokens"},
               {"samples_per_second_per_device", rate_of(false, rate_per_device), range},
               {"mfu", of_result(utilisation), range, "share of the peak"},

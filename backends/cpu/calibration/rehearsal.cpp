@@ -12,6 +12,7 @@
 #include "backends/cpu/kernels/operands.h"
 #include "backends/cpu/kernels/ops/vocab_loss.h"
 #include "backends/cpu/time/cpu_clock.h"
+#include "backends/documents.h"
 #include "backends/executable.h"
 #include "core/base/random.h"
 #include "core/methods/precision/narrow_products.h"
@@ -217,7 +218,8 @@ Rehearsal::Rehearsal(const Workload& workload, Bytes most)
           workload.scenario.cluster.count / std::max(1, workload.scenario.plan.mesh.pp), 1, 64))),
       rule_(optimizer_rule(workload.scenario.plan.optimizer, {},
                            weight_update_of(workload.scenario.plan, workload.layout.precision))),
-      delayed_(late_rule(workload.scenario.plan)) {
+      delayed_(late_rule(workload.scenario.plan)),
+      documents_(document_stream(workload, 1)) {
   const std::vector<int> older = older_versions(workload);
   std::vector<std::vector<int>> older_of(workload.bodies.size());  // by layer of the body
   for (std::size_t stage = 0; stage < workload.runs.size(); ++stage)
@@ -243,6 +245,8 @@ Rehearsal::Layer& Rehearsal::replica(Kind& kind, int layer, int replica) const {
 }
 
 void Rehearsal::run(const Took& took) {
+  const std::int64_t micro = workload_.layout.binding.micro_batch;
+  if (documents_) bounds_ = documents_->bounds_alone(updates_ * micro, micro);
   for (const auto& [k, l] : layers_) {
     Kind& kind = *kinds_[static_cast<std::size_t>(k)];
     for (const BodyOp& op : kind.body->forward)
@@ -305,6 +309,7 @@ void Rehearsal::run_pass(Kind& kind, Layer& layer, const BodyOp& op, const Took&
   call.input_gradients = input_gradients, call.adds = adds;
   call.weight_gradients = weight_gradients;
   call.facts = layer.facts[op.node.value];
+  if (documents_ && reads_documents(node)) call.documents = &bounds_;
   const Duration before = thread_processor_time();
   trainyard::run(call, op.pass);
   took(op.work, thread_processor_time() - before);

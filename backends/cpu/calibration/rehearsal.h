@@ -7,12 +7,14 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "backends/cpu/kernels/kernel.h"
 #include "core/lowering/lower.h"
 #include "core/methods/precision/update_rule.h"
+#include "core/training/document_stream.h"
 #include "core/training/optimizer_step.h"
 
 namespace trainyard {
@@ -48,6 +50,8 @@ class Rehearsal {
   std::unique_ptr<OptimizerRule> rule_;
   UpdateRule delayed_;  // of an asynchronous schedule; its numbers are some that change every
                         // weight
+  std::optional<DocumentStream> documents_;  // where samples are documents
+  DocumentBounds bounds_;                    // of the microbatch that is run
   Scratch scratch_;
   std::int64_t updates_ = 0;
 };

@@ -1,6 +1,8 @@
 // Implements the start of a run and the work between its repetitions.
 #include "backends/cpu/execution/cpu_execution.h"
 
+#include "backends/documents.h"
+
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -32,6 +34,7 @@ CpuExecution::CpuExecution(const RunPlan& plan, const Training& training, const 
       training_(training),
       options_(options),
       source_(source),
+      documents_(document_stream(plan.workload, training.seed)),
       weight_update_(weight_update_of(plan.workload.scenario.plan, plan.workload.layout.precision)),
       scaler_(training) {
   rule_ = optimizer_rule(plan.workload.scenario.plan.optimizer, training, weight_update_);
@@ -268,22 +271,20 @@ std::int64_t CpuExecution::samples_before() const {
   return steps * plan_.program.microbatches * plan_.peers.replicas();
 }
 
+std::int64_t CpuExecution::first_sample(std::int32_t microbatch, int peer) const {
+  return (samples_before() + sample(microbatch, plan_.peers.replica(peer))) *
+         plan_.workload.scenario.plan.batch.micro;
+}
+
 // A device that has a part of the sequence asks for each stretch of it.
 void CpuExecution::fill(const LayerLayout& layout, std::size_t operand, std::int32_t microbatch,
                         int peer, void* into) const {
   const TensorId tensor = layout.data[operand].first;
   const TensorView& view = layout.local[tensor.value];
-  const std::int64_t micro = plan_.workload.scenario.plan.batch.micro;
   const auto ask = [&](std::span<const std::int64_t> shape, std::int64_t first_token,
                        std::int64_t elements, std::byte* to) {
-    const DataRequest request{
-        plan_.workload.scenario.model,
-        *layout.graph,
-        tensor,
-        shape,
-        (samples_before() + sample(microbatch, plan_.peers.replica(peer))) * micro,
-        false,
-        first_token};
+    const DataRequest request{plan_.workload.scenario.model,  *layout.graph, tensor,     shape,
+                              first_sample(microbatch, peer), false,         first_token};
     const auto n = static_cast<std::size_t>(elements);
     if (view.type == DType::I64) {
       source_.fill(request, std::span(reinterpret_cast<std::int64_t*>(to), n));

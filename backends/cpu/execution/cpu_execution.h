@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -20,6 +21,7 @@
 #include "core/methods/schedules/wave_average.h"
 #include "core/training/data_source.h"
 #include "core/training/delayed_update.h"
+#include "core/training/document_stream.h"
 #include "core/training/narrow_format.h"
 #include "core/training/optimizer_step.h"
 #include "core/training/trained_tensor.h"
@@ -126,6 +128,7 @@ class CpuExecution final : public Execution {
   const OpRun& op_of(const At&) const;
   const Node& node_of(const At&) const;
   std::int64_t sample(std::int32_t microbatch, int replica) const;
+  std::int64_t first_sample(std::int32_t microbatch, int peer) const;  // in the stream of data
   std::int64_t samples_before() const;  // in microbatches of all replicas, before this repetition
 
   // Defined in cpu_parameters.cpp.
@@ -291,6 +294,7 @@ class CpuExecution final : public Execution {
   const Training& training_;
   const CpuOptions& options_;
   const DataSource& source_;
+  std::optional<DocumentStream> documents_;            // where samples are documents
   std::vector<std::unique_ptr<DeviceState>> devices_;  // by pipeline rank, then peer; null
                                                        // where it is of another process
   std::unique_ptr<OptimizerRule> rule_;

@@ -5,6 +5,7 @@
 #include "backends/cpu/execution/cpu_execution.h"
 #include "backends/cpu/kernels/formats.h"
 #include "backends/cpu/kernels/ops/vocab_loss.h"
+#include "backends/documents.h"
 #include "core/base/error.h"
 #include "core/model/ops.h"
 #include "core/program/offloaded.h"
@@ -213,6 +214,12 @@ void CpuExecution::with_call(const At& a, std::size_t l, Flight& f, const Kernel
                   .sequence = sequence_part(a.peer),
                   .routing = &layer.routing};
   layer.routing.capacity = capacity_;
+  DocumentBounds bounds;
+  if (documents_ && reads_documents(node)) {
+    bounds = documents_->bounds(first_sample(a.microbatch, a.peer),
+                                plan_.workload.scenario.plan.batch.micro);
+    call.documents = &bounds;
+  }
   // The loss is not in the ledger: it takes four bytes, in full precision whatever the format of
   // activations. Backward begins with its scale.
   float loss = scales_loss_ ? static_cast<float>(scaler_.scale()) : 1.0f;

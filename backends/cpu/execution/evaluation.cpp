@@ -7,8 +7,10 @@
 #include "backends/cpu/execution/cpu_execution.h"
 #include "backends/cpu/execution/evaluation.h"
 #include "backends/cpu/kernels/formats.h"
+#include "backends/documents.h"
 #include "core/model/ops.h"
 #include "core/model/reference.h"
+#include "core/training/document_data.h"
 
 namespace trainyard {
 namespace {
@@ -22,20 +24,27 @@ struct Buffer32 {
 class Evaluator {
  public:
   Evaluator(const Model& model, const Binding& binding, const std::vector<TrainedTensor>& trained,
-            const DataSource& source)
-      : model_(model), binding_(binding), trained_(trained), source_(source) {}
+            const DataSource& source, const std::optional<DocumentStream>& documents)
+      : model_(model),
+        binding_(binding),
+        trained_(trained),
+        source_(source),
+        documents_(documents) {}
 
   // Evaluates one batch that begins with the given sample.
   void add(std::int64_t first) {
     int layer = 0;
     Buffer32 flowing, side;
+    if (documents_) bounds_ = documents_->bounds_alone(first, binding_.micro_batch);
     for (const Block& block : model_.blocks)
       for (int i = 0; i < block.count; ++i)
         flowing = run(block, layer++, first, std::move(flowing), side);
-    loss_ += flowing.numbers[0];
+    const double weight = documents_ ? bounds_.counted : 1;
+    loss_ += weight * flowing.numbers[0];
+    weight_ += weight;
     ++batches_;
   }
-  double loss() const { return loss_ / static_cast<double>(batches_); }
+  double loss() const { return loss_ / weight_; }
   double accuracy() const {
     return rows_ > 0 ? static_cast<double>(right_) / static_cast<double>(rows_) : -1;
   }
@@ -179,6 +188,7 @@ class Evaluator {
     ChannelStatistics statistics;
     if (node.op == &batch_norm()) statistics = running_statistics(node, layer);
     if (statistics.given) call.statistics = &statistics;
+    if (documents_) call.documents = &bounds_;
     Scratch::Frame frame(scratch_);
     run_kernel(call, Pass::Forward);
   }
@@ -186,39 +196,48 @@ class Evaluator {
   void count_right(const TensorView& logits, const TensorView& labels) {
     const std::int64_t rows = labels.elements(), classes = logits.elements() / rows;
     for (std::int64_t r = 0; r < rows; ++r) {
+      if (documents_ && labels.i64()[r] == kPaddingLabel) continue;
+      ++rows_;
       const float* row = logits.f32() + r * classes;
       // A single logit is the log odds of the second of two classes.
       const std::int64_t likely =
           classes == 1 ? row[0] > 0 : std::max_element(row, row + classes) - row;
       right_ += likely == labels.i64()[r] ? 1 : 0;
     }
-    rows_ += rows;
   }
 
   const Model& model_;
   Binding binding_;
   const std::vector<TrainedTensor>& trained_;
   const DataSource& source_;
+  const std::optional<DocumentStream>& documents_;
+  DocumentBounds bounds_;  // of the batch that is evaluated
   Scratch scratch_;
-  double loss_ = 0;
+  double loss_ = 0, weight_ = 0;  // sum of means, and what they were multiplied by
   std::int64_t batches_ = 0, right_ = 0, rows_ = 0;
 };
 
 }  // namespace
 
 ModelEvaluation evaluate(const Workload& w, const std::vector<TrainedTensor>& trained,
-                         const DataSource& source, std::int64_t most_samples) {
-  if (const auto acting = source.acting())
+                         const DataSource& given, std::int64_t most_samples) {
+  if (const auto acting = given.acting())
     return {.loss = std::nan(""),
             .samples = acting->evaluation_samples(),
             .mean_return = acting->mean_return(w.scenario.model, trained)};
+  const std::optional<DocumentStream> documents = document_stream(w, 0);
+  std::unique_ptr<DataSource> packed;
+  if (documents) packed = document_data(given, *documents);
+  const DataSource& source = packed ? *packed : given;
   Binding binding;
   binding.sequence = w.layout.binding.sequence;
   std::int64_t samples = source.evaluation_samples();
   if (most_samples > 0) samples = std::min(samples, most_samples);
   constexpr std::int64_t kBatch = 100;  // large enough for batch norms without running statistics
   binding.micro_batch = std::max<std::int64_t>(1, std::min(kBatch, samples));
-  Evaluator evaluator(w.scenario.model, binding, trained, source);
+  // Positions from a table are one list for all samples, and those of packed documents differ.
+  if (documents && documents->plan().packed) binding.micro_batch = 1;
+  Evaluator evaluator(w.scenario.model, binding, trained, source, documents);
   for (std::int64_t first = 0; first + binding.micro_batch <= samples; first += binding.micro_batch)
     evaluator.add(first);
   if (evaluator.samples() == 0) return {};

@@ -89,7 +89,7 @@ struct Converted {
   ReferenceCall call;
 
   explicit Converted(const KernelCall& c, bool backward)
-      : call{c.graph, c.node, c.binding, c.random, {}, {}, {}, {}, c.flash_attention} {
+      : call{c.graph, c.node, c.binding, c.random, {}, {}, {}, {}, c.flash_attention, c.documents} {
     convert(c.inputs, inputs, input_list);
     if (backward) convert(c.outputs, outputs, output_list);
     convert(c.output_gradients, gradients, gradient_list);

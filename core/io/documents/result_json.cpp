@@ -146,6 +146,22 @@ std::optional<double> of_a_device(std::optional<double> rate, const Result& r) {
   return rate;
 }
 
+// Of a result that has documents.
+Fields<Result> documents_fields() {
+  const auto of = [](auto member) {
+    return in([](const Result& r) -> const auto& { return *r.documents; }, member);
+  };
+  return {{"a_sample", of(&SampleDocuments::a_sample), number(kAmount), "mean number"},
+          {"packing_efficiency", of(&SampleDocuments::efficiency), number(kShare),
+           "share of tokens that are no padding"},
+          {"useful_tokens_per_second",
+           [](const Result& r) -> std::optional<double> {
+             if (!tokens_rate(r)) return std::nullopt;
+             return useful_tokens_per_second(r);
+           },
+           number(kAmount)}};
+}
+
 std::optional<double> samples_rate(const Result& r) {
   if (r.step.value <= Duration{}) return std::nullopt;
   return r.samples_per_step / to_seconds(r.step.value);
@@ -260,6 +276,8 @@ Fields<Result> speed_fields() {
           {"tokens_per_second", tokens_rate, amount},
           {"tokens_per_second_per_device",
            [](const Result& r) { return of_a_device(tokens_rate(r), r); }, amount},
+          {"documents", [](const Result& r) { return r.documents ? &r : nullptr; },
+           object(documents_fields()), "of a plan that packs or pads"},
           {"samples_per_second", samples_rate, amount},
           {"model_flops_per_step", &Result::model_flops, amount},
           {"hardware_flops_per_step", &Result::hardware_flops, amount},

@@ -219,6 +219,8 @@ std::string read_recompute(const Plan& plan) {
   return policy == "blocks" ? "blocks=" + read_param(plan, "recompute", "blocks") : policy;
 }
 
+constexpr std::string_view kNoPacking = "none";
+
 // A plan that keeps everything on its devices does not mention the host.
 void set_offload(Plan& plan, std::string_view value, const Place& place) {
   set_param(plan, "offload", "host", value, place);
@@ -228,6 +230,24 @@ void set_offload(Plan& plan, std::string_view value, const Place& place) {
 std::string read_offload(const Plan& plan) {
   const std::string kept = read_param(plan, "offload", "host");
   return kept.empty() ? "none" : kept;
+}
+
+// A plan whose samples are whole texts does not mention documents, unless it states their lengths.
+void set_packing(Plan& plan, std::string_view value, const Place& place) {
+  const std::vector<std::string_view> words = {kNoPacking, "pad", "packed"};
+  if (std::find(words.begin(), words.end(), value) == words.end())
+    throw Error(Error::Kind::InvalidInput,
+                "expected " + list(words) + ", found \"" + std::string(value.substr(0, 80)) + "\"" +
+                    did_you_mean(value.substr(0, 80), words),
+                place);
+  if (value == kNoPacking && read_param(plan, "packing", "lengths").empty())
+    return remove_choice(plan, "packing");
+  set_param(plan, "packing", "samples", value, place);
+}
+
+std::string read_packing(const Plan& plan) {
+  const std::string samples = read_param(plan, "packing", "samples");
+  return samples.empty() ? std::string(kNoPacking) : samples;
 }
 
 void set_overlap(Plan& plan, std::string_view value, const Place& place) {
@@ -387,6 +407,20 @@ std::vector<Setting> make_settings() {
        {},
        [](P& p, V v, L& l) { p.batch.sequence = whole_number(v, 1, 1'000'000'000, l); },
        [](const P& p) { return given(p.batch.sequence); }},
+      {"packing",
+       {"sequence-packing", "packed-sequence", "packed-sequences"},
+       "documents in samples: none (a sample is one text), pad (one and padding), or packed "
+       "(several, attention inside each)",
+       {kNoPacking, "pad", "packed"},
+       set_packing,
+       read_packing},
+      {"lengths",
+       {"document-lengths"},
+       "tokens of documents to pack or pad: fixed:512, uniform:64-1024, lognormal:600,1.1 (median, "
+       "deviation of the logarithm) or histogram:128*3,512*1",
+       {},
+       [](P& p, V v, L& l) { set_param(p, "packing", "lengths", v, l); },
+       [](const P& p) { return read_param(p, "packing", "lengths"); }},
       {"split",
        {"stage-split", "layers-per-stage"},
        "layers of each virtual stage in order, even, or balanced (what makes the step shortest)",

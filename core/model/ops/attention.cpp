@@ -7,6 +7,7 @@
 
 #include "core/model/ops.h"
 #include "core/model/ops/common.h"
+#include "core/model/packed_samples.h"
 
 namespace trainyard {
 namespace {
@@ -67,15 +68,23 @@ Sizes sizes(const LocalNode& local) {
           last(v).size / kv};
 }
 
-// Returns how many keys an average query attends to: half of them when causal, fewer inside a
-// sliding window or a chunk.
-double keys_seen(const LocalNode& local, const Sizes& s) {
-  const auto keys = static_cast<double>(s.keys);
-  if (attribute(local.node, "causal") == 0) return keys;
-  const auto window = static_cast<double>(attribute(local.node, "window")),
-             chunk = static_cast<double>(attribute(local.node, "chunk"));
+// Returns how many keys an average query of one text attends to: half of them when causal, fewer
+// inside a sliding window or a chunk.
+double keys_of_text(const Node& node, std::int64_t tokens) {
+  const auto keys = static_cast<double>(tokens);
+  if (attribute(node, "causal") == 0) return keys;
+  const auto window = static_cast<double>(attribute(node, "window")),
+             chunk = static_cast<double>(attribute(node, "chunk"));
   if (chunk > 0 && chunk < keys) return chunk / 2;
   return window > 0 && window < keys ? window - window * window / (2 * keys) : keys / 2;
+}
+
+// Padding attends to nothing where documents share samples, because its queries are in none.
+double keys_seen(const LocalNode& local, const Sizes& s) {
+  const PackedSamples* const documents = local.binding.documents.get();
+  if (documents == nullptr || !documents->packed) return keys_of_text(local.node, s.keys);
+  return documents->mean_over_tokens(
+      [&](std::int64_t length) { return keys_of_text(local.node, length); });
 }
 
 // Returns the bytes of the keys and values that the device's heads read.

@@ -45,11 +45,18 @@ struct Attention {
     return (b * heads + h) * queries + i;
   }
 
-  bool sees(std::int64_t i, std::int64_t j) const {
-    if (attribute(c.node, "causal") == 0) return true;
+  bool sees(std::int64_t b, std::int64_t i, std::int64_t j) const {
+    const bool causal = attribute(c.node, "causal") != 0;
+    std::int64_t begin = 0;
+    if (c.documents != nullptr && c.documents->divide_attention(causal)) {
+      begin = c.documents->begin(b, i);
+      if (j < begin || j >= c.documents->end(b, i)) return false;
+    }
+    if (!causal) return true;
     const std::int64_t window = attribute(c.node, "window");
     const std::int64_t chunk = attribute(c.node, "chunk");
-    return j <= i && (window <= 0 || i - j < window) && (chunk <= 0 || i / chunk == j / chunk);
+    return j <= i && (window <= 0 || i - j < window) &&
+           (chunk <= 0 || (i - begin) / chunk == (j - begin) / chunk);
   }
 
   bool has_biases() const { return more(2); }
@@ -71,7 +78,7 @@ struct Attention {
         sum += q.values[q_at(i, b, h) + at(d)] * k.values[k_at(j, b, h) + at(d)];
       sum *= factor;
       if (has_biases()) sum += c.input(3).values[bias_at(i, j, h)];
-      row_of[at(j)] = sees(i, j) ? sum : kMasked;
+      row_of[at(j)] = sees(b, i, j) ? sum : kMasked;
     }
   }
 
@@ -102,6 +109,7 @@ ReferenceResult attention_forward(const ReferenceCall& c) {
   a.each_row([&](std::int64_t b, std::int64_t h, std::int64_t i) {
     a.scores(b, h, i, p);
     double most = *std::max_element(p.begin(), p.end());
+    if (most == kMasked) return;  // padding, whose output is 0
     const double sink = a.has_sinks() ? c.input(3).values[at(h)] : kMasked;
     most = std::max(most, sink);
     double sum = std::exp(sink - most);

@@ -127,9 +127,11 @@ HostTensor rotated(const ReferenceCall& c, HostTensor x, double direction) {
                      half = size / 2, a_position = rows(x) / x.shape[0];
   for (std::int64_t r = 0; r < rows(x) * heads; ++r)
     for (std::int64_t i = 0; i < half; ++i) {
-      const std::int64_t position = r / heads / a_position;
+      const std::int64_t position = r / heads / a_position, sample = r / heads % a_position;
+      const double turns = static_cast<double>(
+          c.documents != nullptr ? c.documents->in_document(sample, position) : position);
       const double angle =
-          direction * static_cast<double>(position) *
+          direction * turns *
           std::pow(kBase, -2.0 * static_cast<double>(i) / static_cast<double>(size));
       double &low = x.values[at(r * size + i)], &high = x.values[at(r * size + half + i)];
       const double turned = low * std::cos(angle) - high * std::sin(angle);

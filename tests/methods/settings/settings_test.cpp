@@ -29,6 +29,8 @@ const std::vector<Values> kFree = {
     {"micro-batch", {"1", "4", "100000000"}},
     {"global-batch", {"64", "10000000000"}},
     {"seq", {"512", "1000000000"}},
+    {"packing", {"none", "pad", "packed"}},
+    {"lengths", {"fixed:512", "uniform:64-1024", "lognormal:600,1.1", "histogram:128*3,512*1"}},
     {"schedule", {"gpipe", "1f1b", "interleaved"}},
     {"zero", {"0", "1", "2", "3"}},
     {"hybrid", {"0", "2", "8"}},

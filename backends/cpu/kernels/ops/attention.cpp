@@ -68,7 +68,7 @@ class Forward {
       for (std::int64_t h = 0; h < s_.heads; ++h) {
         if (s_.kv_of(h) != packed) pack(b, packed = s_.kv_of(h));
         bias_.choose_head(h);
-        s_.each_block([&](const QueryBlock& one) { block(b, h, one); });
+        s_.each_block(b, [&](const QueryBlock& one) { block(b, h, one); });
       }
     }
   }
@@ -166,7 +166,7 @@ class Backward {
         }
         bias_.choose_head(h);
         bias_.clear_gradients();
-        s_.each_block([&](const QueryBlock& one) { block(b, h, one); });
+        s_.each_block(b, [&](const QueryBlock& one) { block(b, h, one); });
         if (d_bias_ && bias_.there()) bias_.add_gradients(d_bias_.view.f32(), h);
       }
       give(b, packed);

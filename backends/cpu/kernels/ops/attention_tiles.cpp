@@ -31,6 +31,8 @@ AttentionSizes::AttentionSizes(const KernelCall& call, const TensorView& q_view,
   window = attribute(call.node, "window");
   chunk = attribute(call.node, "chunk");
   factor = static_cast<float>(1 / std::sqrt(static_cast<double>(qk)));
+  const bool divides = call.documents != nullptr && call.documents->divide_attention(causal);
+  documents = divides ? call.documents : nullptr;
 }
 
 PositionBias::PositionBias(const KernelCall& call, const AttentionSizes& s)
@@ -67,15 +69,16 @@ void PositionBias::add_gradients(float* table, std::int64_t head) const {
     table[buckets_[d] * heads_ + first_ + head] += gradients_[d];
 }
 
-QueryBlock query_block(const AttentionSizes& s, std::int64_t first, std::int64_t last,
-                       std::int64_t position) {
+QueryBlock query_block(const AttentionSizes& s, std::int64_t sample, std::int64_t first,
+                       std::int64_t last, std::int64_t position) {
   QueryBlock block{};
+  block.sample = sample;
   block.first = first;
   block.last = last;
   block.position = position;
   // Begins at whole lanes, so that reads of a packed transposed tile are aligned to its rows.
-  block.low = s.first_key(position) / kLanes * kLanes;
-  block.high = std::max(block.low, s.last_key(position + block.rows() - 1));
+  block.low = s.first_key(sample, position) / kLanes * kLanes;
+  block.high = std::max(block.low, s.last_key(sample, position + block.rows() - 1));
   block.row = padded(block.high - block.low);
   return block;
 }
@@ -83,8 +86,8 @@ QueryBlock query_block(const AttentionSizes& s, std::int64_t first, std::int64_t
 TRAINYARD_VECTORISED void softmax_rows(const AttentionSizes& s, const QueryBlock& block,
                                        const PositionBias& bias, float* scores, float* statistics) {
   for (std::int64_t i = 0; i < block.rows(); ++i, scores += block.row) {
-    const std::int64_t position = block.position + i, first = s.first_key(position),
-                       last = s.last_key(position), n = last - first;
+    const std::int64_t position = block.position + i, first = s.first_key(block.sample, position),
+                       last = s.last_key(block.sample, position), n = last - first;
     float* x = scores + (first - block.low);
     if (bias.there())
       each_lane(
@@ -106,8 +109,8 @@ TRAINYARD_VECTORISED void softmax_again(const AttentionSizes& s, const QueryBloc
                                         const PositionBias& bias, float* scores,
                                         const float* statistics) {
   for (std::int64_t i = 0; i < block.rows(); ++i, scores += block.row) {
-    const std::int64_t position = block.position + i, first = s.first_key(position),
-                       last = s.last_key(position), n = last - first;
+    const std::int64_t position = block.position + i, first = s.first_key(block.sample, position),
+                       last = s.last_key(block.sample, position), n = last - first;
     float* x = scores + (first - block.low);
     if (bias.there())
       each_lane(

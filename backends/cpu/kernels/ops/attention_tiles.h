@@ -18,7 +18,7 @@ struct QueryBlock;
 
 /// The sizes of this device's part, in [sequence, batch, heads x width]; several query heads may
 /// share a key head. Queries are addressed by their index here; what they see depends on their
-/// position in the whole sequence.
+/// position in the whole sequence and, where documents share a sample, on its document.
 struct AttentionSizes {
   SequencePart part;
   std::int64_t queries, keys, batch, heads, kv_heads, qk, v;
@@ -28,6 +28,7 @@ struct AttentionSizes {
   bool causal, dropout;
   std::int64_t window, chunk;  // 0 = unlimited
   float factor;
+  const DocumentBounds* documents;  // null: a sample is one text
 
   AttentionSizes(const KernelCall&, const TensorView& q, const TensorView& k, const TensorView& v);
 
@@ -47,17 +48,21 @@ struct AttentionSizes {
                   std::int64_t width) const {
     return (b * head_count + head) * width;
   }
-  /// The keys that the query at a position sees, half-open.
-  std::int64_t first_key(std::int64_t position) const {
-    const std::int64_t first = causal && chunk > 0 ? position / chunk * chunk : 0;
+  /// The keys that the query at a position of a sample sees, half-open; both bounds grow with the
+  /// position. Padding sees none.
+  std::int64_t first_key(std::int64_t b, std::int64_t position) const {
+    const std::int64_t begin = documents != nullptr ? documents->begin(b, position) : 0;
+    const std::int64_t first =
+        begin + (causal && chunk > 0 ? (position - begin) / chunk * chunk : 0);
     return causal && window > 0 ? std::clamp(position - window + 1, first, keys) : first;
   }
-  std::int64_t last_key(std::int64_t position) const {
-    return causal ? std::min(keys, position + 1) : keys;
+  std::int64_t last_key(std::int64_t b, std::int64_t position) const {
+    const std::int64_t end = documents != nullptr ? documents->end(b, position) : keys;
+    return causal ? std::min(end, position + 1) : end;
   }
-  /// Calls f(QueryBlock) for all queries of this device.
+  /// Calls f(QueryBlock) for all queries of this device in a sample.
   template <class F>
-  void each_block(F&& f) const;
+  void each_block(std::int64_t b, F&& f) const;
 };
 
 /// T5's position buckets (Raffel et al. 2020), and a head's biases by distance; or a sink for each
@@ -88,23 +93,24 @@ class PositionBias {
   float *biases_ = nullptr, *gradients_ = nullptr;
 };
 
-/// Queries [first, last), of neighbouring positions, against keys [low, high), the keys that any of
-/// them sees. Rows of a tile are `row` elements apart and begin at key `low`.
+/// Queries [first, last) of one sample, of neighbouring positions, against keys [low, high), the
+/// keys that any of them sees. Rows of a tile are `row` elements apart and begin at key `low`.
 struct QueryBlock {
-  std::int64_t first, last, position, low, high, row;  // position: of the first query
+  std::int64_t sample, first, last, position, low, high, row;  // position: of the first query
   std::int64_t rows() const { return last - first; }
   std::int64_t seen() const { return high - low; }
 };
-QueryBlock query_block(const AttentionSizes&, std::int64_t first, std::int64_t last,
-                       std::int64_t position);
+QueryBlock query_block(const AttentionSizes&, std::int64_t sample, std::int64_t first,
+                       std::int64_t last, std::int64_t position);
 
 template <class F>
-void AttentionSizes::each_block(F&& f) const {
-  part.each_stretch(
-      queries, 0, queries, [&](std::int64_t first, std::int64_t count, std::int64_t position) {
-        for (std::int64_t i = 0; i < count; i += kQueryBlock)
-          f(query_block(*this, first + i, first + std::min(count, i + kQueryBlock), position + i));
-      });
+void AttentionSizes::each_block(std::int64_t b, F&& f) const {
+  part.each_stretch(queries, 0, queries,
+                    [&](std::int64_t first, std::int64_t count, std::int64_t position) {
+                      for (std::int64_t i = 0; i < count; i += kQueryBlock)
+                        f(query_block(*this, b, first + i, first + std::min(count, i + kQueryBlock),
+                                      position + i));
+                    });
 }
 
 /// Replaces each row of scores by its softmax (0 where a query does not see the key) and writes the

@@ -14,12 +14,14 @@
 namespace trainyard {
 namespace {
 
-// The label of row r among this device's columns; -1 if another device has it.
+// The label of row r among this device's columns; -1 if another device has it, or the row is
+// padding.
 std::int64_t label(const KernelCall& call, const TensorView& labels, std::int64_t r,
                    const VocabRange& range) {
   const std::int64_t found = labels.i64()[r],
                      classes = std::max<std::int64_t>(
                          2, call.graph[call.node.inputs[0]].shape.back().size);
+  if (is_padding(call, found)) return -1;
   if (found < 0 || found >= classes)
     throw Error(Error::Kind::InvalidInput,
                 call.node.name + " (softmax_loss): expected labels from 0 to " +
@@ -56,10 +58,14 @@ void loss_forward(const KernelCall& call) {
   for (std::int64_t r = 0; r < count; ++r) {
     const float* x = logits.f32() + r * n;
     const std::int64_t chosen = label(call, labels, r, range);
+    if (chosen < 0) {  // padding: backward finds nothing here
+      std::fill(softmax + r * n, softmax + (r + 1) * n, 0.0f);
+      continue;
+    }
     total +=
         n == 1 ? one_logit(*x, chosen, softmax[r]) : softmax_of(n, x, softmax + r * n) - x[chosen];
   }
-  *output(call).f32() = static_cast<float>(total / static_cast<double>(count));
+  *output(call).f32() = static_cast<float>(total / loss_divisor(call, count));
 }
 
 void loss_backward(const KernelCall& call) {
@@ -70,12 +76,12 @@ void loss_backward(const KernelCall& call) {
   const VocabRange range = vocab_range(call, n);
   const bool one = n == 1 && !range.divided;
   const auto* softmax = static_cast<const float*>(needed_fact(call, "softmax").data);
-  const float share = *output_gradient(call).f32() / static_cast<float>(count);
+  const float share = *output_gradient(call).f32() / static_cast<float>(loss_divisor(call, count));
   scaled(count * n, share, softmax, dx.view.f32(), dx.add);
   for (std::int64_t r = 0; r < count; ++r) {
     const std::int64_t chosen = label(call, labels, r, range);
     if (one) {
-      if (chosen != 0) dx.view.f32()[r] -= share;
+      if (chosen > 0) dx.view.f32()[r] -= share;
     } else if (chosen >= 0) {
       dx.view.f32()[r * n + chosen] -= share;
     }

@@ -52,11 +52,34 @@ TRAINYARD_VECTORISED void turn_heads(std::int64_t heads, std::int64_t size, std:
   }
 }
 
+// A token turns by its position in its document, which differs between samples.
+void turn_documents(const KernelCall& call, const TensorView& x, float* y, bool adds,
+                    double direction) {
+  const Dim& last = call.graph[call.node.inputs[0]].shape.back();
+  const DocumentBounds& documents = *call.documents;
+  const std::int64_t size = last.units > 0 ? last.size / last.units : last.size, half = size / 2,
+                     heads = width(x) / size, samples = rows(x) / x.size[0];
+  float *cosines = call.scratch.floats(documents.sequence * half),
+        *sines = call.scratch.floats(documents.sequence * half);
+  fill_turns(0, documents.sequence, size, direction, cosines, sines);
+  each_stretch(call, call.node.inputs[0], x.size[0],
+               [&](std::int64_t first, std::int64_t count, std::int64_t position) {
+                 for (std::int64_t i = 0; i < count; ++i)
+                   for (std::int64_t b = 0; b < samples; ++b) {
+                     const std::int64_t at = ((first + i) * samples + b) * width(x),
+                                        turns = documents.in_document(b, position + i) * half;
+                     turn_heads(heads, size, half, cosines + turns, sines + turns, x.f32() + at,
+                                y + at, adds);
+                   }
+               });
+}
+
 void turn(const KernelCall& call, const TensorView& x, float* y, bool adds, double direction) {
   const Dim& last = call.graph[call.node.inputs[0]].shape.back();
   const std::int64_t size = last.units > 0 ? last.size / last.units : last.size, half = size / 2,
                      heads = width(x) / size, positions = x.size[0],
                      a_position = rows(x) / positions;
+  if (call.documents != nullptr) return turn_documents(call, x, y, adds, direction);
   float *cosines = call.scratch.floats(positions * half),
         *sines = call.scratch.floats(positions * half);
   each_stretch(call, call.node.inputs[0], positions,

@@ -39,6 +39,11 @@ VocabRange vocab_range(const KernelCall& call, std::int64_t columns) {
   return {first, std::min(all, first + columns), true};
 }
 
+double loss_divisor(const KernelCall& call, std::int64_t rows) {
+  return call.documents != nullptr ? call.documents->counted / call.sequence.ranks
+                                   : static_cast<double>(rows);
+}
+
 void vocab_statistics(const KernelCall& call, float* statistics) {
   const Scratch::Frame frame(call.scratch);
   const TensorView &logits = input(call, 0), &labels = input(call, 1);
@@ -70,7 +75,7 @@ void combine_vocab_statistics(std::span<const float* const> by_rank, std::int64_
 
 void vocab_loss(const KernelCall& call, const float* combined) {
   const Scratch::Frame frame(call.scratch);
-  const TensorView& logits = input(call, 0);
+  const TensorView &logits = input(call, 0), &labels = input(call, 1);
   const std::int64_t columns = width(logits), count = rows(logits);
   const VocabRange range = vocab_range(call, columns);
   const std::int64_t n = range.last - range.first;
@@ -78,12 +83,16 @@ void vocab_loss(const KernelCall& call, const float* combined) {
   auto* softmax = static_cast<float*>(needed_fact(call, "softmax").data);
   double total = 0;
   for (std::int64_t r = 0; r < count; ++r, x += columns, softmax += columns) {
+    if (is_padding(call, labels.i64()[r])) {
+      std::fill(softmax, softmax + columns, 0.0f);
+      continue;
+    }
     const float* s = combined + r * kVocabStatistics;
     if (n > 0) relative(n, x, s[0], 1 / s[1], softmax);
     std::fill(softmax + n, softmax + columns, 0.0f);
     total += s[0] + std::log(s[1]) - s[2];
   }
-  *output(call).f32() = static_cast<float>(total / static_cast<double>(count));
+  *output(call).f32() = static_cast<float>(total / loss_divisor(call, count));
 }
 
 }  // namespace trainyard

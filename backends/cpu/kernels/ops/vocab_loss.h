@@ -43,4 +43,12 @@ void combine_vocab_statistics(std::span<const float* const> by_rank, std::int64_
 /// on every device. It reads the logits again.
 void vocab_loss(const KernelCall&, const float* combined);
 
+/// Returns by what a loss divides the sum over its rows: their number or, where samples are
+/// documents, this device's part of what their bounds count.
+double loss_divisor(const KernelCall&, std::int64_t rows);
+/// Returns whether a row is padding, which has no loss.
+inline bool is_padding(const KernelCall& call, std::int64_t label) {
+  return call.documents != nullptr && label == kPaddingLabel;
+}
+
 }  // namespace trainyard

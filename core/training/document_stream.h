@@ -1,0 +1,45 @@
+// A DocumentStream is the endless stream of samples of packed or padded documents that a run trains
+// on: each of the plan's samples once an epoch, in an order that the seed decides, with new
+// documents in every epoch.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "core/model/document_bounds.h"
+#include "core/model/packed_samples.h"
+#include "core/plan/plan.h"
+
+namespace trainyard {
+
+class DocumentStream {
+ public:
+  /// The batch says which samples are one step's; the samples are those of a complete plan.
+  DocumentStream(std::shared_ptr<const PackedSamples>, const Batch&, std::uint64_t seed);
+
+  struct Document {
+    std::int64_t number = 0;  // in the endless stream of documents
+    std::int64_t first = 0;   // position of its first token in the sample
+    std::int64_t length = 0;
+  };
+  /// Returns the documents of the sample at that position of the stream, >= 0, in order; what they
+  /// leave at its end is padding. Each number of a document is in one sample only.
+  std::vector<Document> documents(std::int64_t sample) const;
+  /// Returns the bounds in the samples of a microbatch that begins with that sample. A loss divides
+  /// by the tokens of an average microbatch of the step, as DocumentBounds says.
+  DocumentBounds bounds(std::int64_t first_sample, std::int64_t samples) const;
+  /// The same for samples that are no step's, which are counted by themselves.
+  DocumentBounds bounds_alone(std::int64_t first_sample, std::int64_t samples) const;
+  const PackedSamples& plan() const { return *plan_; }
+
+ private:
+  std::size_t at(std::int64_t sample) const;
+  double tokens(std::int64_t first, std::int64_t samples) const;
+
+  std::shared_ptr<const PackedSamples> plan_;
+  Batch batch_;
+  std::uint64_t seed_;
+};
+
+}  // namespace trainyard

@@ -1,0 +1,137 @@
+// Tests what packing changes of the prices of attention, what it leaves as it is, and its refusals.
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include "core/lowering/lower.h"
+#include "core/model/ops.h"
+#include "core/model/packed_samples.h"
+#include "core/model/zoo/zoo.h"
+#include "tests/support/layers.h"
+
+namespace trainyard {
+namespace {
+
+using testing::check_of;
+using testing::gpt;
+using testing::Settings;
+
+Workload opened(Settings settings, const Model& model = gpt()) {
+  settings.insert(settings.begin(), "flash-attention=on");
+  return prepare(testing::scenario(model, 1, settings));
+}
+
+double attention_flops(const Workload& w, Pass pass = Pass::Forward) {
+  const Body& body = testing::layer(w);
+  const Graph& graph = w.scenario.model.blocks[static_cast<std::size_t>(body.block)].graph;
+  double sum = 0;
+  for (const BodyOp& op : pass == Pass::Forward ? body.forward : body.backward)
+    if (op.node.valid() && graph[op.node].op == &attention()) sum += op.work.flops.value;
+  return sum;
+}
+
+TEST(Packing, FusedAttentionWorksOnTheSumOfSquaredLengths) {
+  const double whole = attention_flops(opened({}));
+  EXPECT_GT(whole, 0);
+  // Four documents of 128 tokens fill a sequence of 512: 4 x 128^2 of 512^2.
+  EXPECT_DOUBLE_EQ(attention_flops(opened({"packing=packed", "lengths=fixed:128"})), whole / 4);
+  EXPECT_DOUBLE_EQ(attention_flops(opened({"packing=packed", "lengths=fixed:512"})), whole);
+  // 300 and 200 tokens, and 12 of padding.
+  const Workload two = opened({"packing=packed", "lengths=histogram:300*1,200*1"});
+  EXPECT_DOUBLE_EQ(attention_flops(two), whole * (300.0 * 300 + 200 * 200) / (512.0 * 512));
+  EXPECT_DOUBLE_EQ(two.layout.binding.documents->efficiency(), 500.0 / 512);
+  EXPECT_DOUBLE_EQ(attention_flops(two, Pass::BackwardInput), 2.5 * attention_flops(two));
+}
+
+// A window of 100 tokens: 100^2 / 2 pairs in its first tokens, 100 keys for each of the others.
+TEST(Packing, AWindowIsOneOfTheDocument) {
+  TransformerSpec spec = family_spec("llama");
+  spec.name = "window", spec.layers = 2, spec.hidden = 64, spec.heads = spec.kv_heads = 4;
+  spec.ffn = 64, spec.vocab = 100, spec.sequence = 512, spec.window = 100;
+  const Model model = build_decoder(spec);
+  const double seen = (100.0 - 100.0 * 100 / (2 * 256)), all = (100.0 - 100.0 * 100 / (2 * 512));
+  EXPECT_NEAR(attention_flops(opened({"packing=packed", "lengths=fixed:256"}, model)) /
+                  attention_flops(opened({}, model)),
+              seen / all, 1e-12);
+  EXPECT_NEAR(attention_flops(opened({"packing=packed", "lengths=fixed:64"}, model)) /
+                  attention_flops(opened({}, model)),
+              32 / all, 1e-12);
+}
+
+TEST(Packing, NothingElseChanges) {
+  const Workload whole = opened({}), packed = opened({"packing=packed", "lengths=lognormal:100,1"}),
+                 padded = opened({"packing=packed", "lengths=lognormal:100,1", "packing=pad"}),
+                 unfused = opened({"packing=packed", "lengths=lognormal:100,1"}),
+                 off = opened({"packing=packed", "lengths=lognormal:100,1", "packing=none"});
+  EXPECT_EQ(off.kernels, whole.kernels);
+  EXPECT_EQ(padded.kernels, whole.kernels);
+  EXPECT_EQ(off.layout.binding.documents, nullptr);
+  ASSERT_EQ(packed.kernels.size(), whole.kernels.size());
+  for (std::size_t i = 0; i < whole.kernels.size(); ++i) {
+    Work as_whole = packed.kernels[i];
+    if (as_whole.kind == WorkKind::Attention) {
+      EXPECT_LT(as_whole.flops.value, whole.kernels[i].flops.value);
+      as_whole.flops = whole.kernels[i].flops;
+    }
+    EXPECT_EQ(as_whole, whole.kernels[i]);
+  }
+  EXPECT_LT(padded.layout.binding.documents->efficiency(), 0.35);
+  EXPECT_GT(packed.layout.binding.documents->efficiency(), 0.97);
+}
+
+TEST(Packing, UnfusedAttentionMasksAndWorksOnAll) {
+  const auto scores = [](Settings settings) {
+    settings.push_back("flash-attention=off");
+    return prepare(testing::scenario(gpt(), 1, settings)).kernels;
+  };
+  EXPECT_EQ(scores({"packing=packed", "lengths=fixed:128"}), scores({}));
+}
+
+TEST(Packing, AttentionNeverHasMoreWorkThanThatOfTheWhole) {
+  const double whole = attention_flops(opened({}));
+  EXPECT_TRUE(rc::check([whole] {
+    const auto low = *rc::gen::inRange(1, 700), high = *rc::gen::inRange(low, 900);
+    const std::string lengths =
+        "lengths=uniform:" + std::to_string(low) + "-" + std::to_string(high);
+    const Workload w = opened({"packing=packed", lengths});
+    const double efficiency = w.layout.binding.documents->efficiency();
+    RC_ASSERT(efficiency > 0 && efficiency <= 1);
+    RC_ASSERT(attention_flops(w) <= whole * efficiency * (1 + 1e-12));
+  }));
+}
+
+std::string first_of(const Diagnostics& found) {
+  return found.empty() ? "" : found.front().message + " -> " + found.front().fix;
+}
+
+TEST(Packing, Refusals) {
+  const auto with = [](const Settings& settings, const Model& model, std::int64_t devices = 1) {
+    return first_of(check_of("packing", testing::scenario(model, devices, settings)));
+  };
+  EXPECT_EQ(with({"packing=packed"}, gpt()),
+            "packing follows from the lengths of documents, and none are given -> "
+            "lengths=lognormal:600,1.1");
+  EXPECT_EQ(
+      with({"packing=packed", "lengths=fixed:64", "cp=2", "context-parallel.kind=ring"}, gpt(), 2),
+      "ranks of a ring have equal work where they divide one causal sequence, and documents "
+      "of other lengths lie in the pieces of each (cp 2); ranks that exchange heads have all "
+      "tokens -> context-parallel.kind=ulysses");
+  EXPECT_EQ(with({"packing=packed", "lengths=fixed:64", "cp=2", "context-parallel.kind=ulysses"},
+                 gpt(), 2),
+            "");
+  EXPECT_EQ(with({"packing=packed", "lengths=fixed:64", "packing=pad", "cp=2"}, gpt(), 2), "");
+  EXPECT_EQ(with({"packing=packed", "lengths=fixed:1024"}, gpt()),
+            "100.0 % of the documents are longer than the sequence of 512 tokens and are cut at "
+            "its end -> seq=1024");
+  EXPECT_NE(with({"packing=packed", "lengths=fixed:64"}, zoo_model("lstm-tiny"))
+                .find("documents share samples where only attention mixes tokens"),
+            std::string::npos);
+  EXPECT_NE(with({"packing=packed", "lengths=fixed:64"}, zoo_model("t5-base"))
+                .find("packing takes models of one stack"),
+            std::string::npos);
+  EXPECT_NE(with({"packing=packed", "lengths=fixed:64"}, zoo_model("resnet-50"))
+                .find("documents are of tokens"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace trainyard
