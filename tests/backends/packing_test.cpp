@@ -60,8 +60,8 @@ Training training_of(std::int64_t steps) {
   return t;
 }
 
-CpuRun trained(const Model& model, std::string_view packing, std::int64_t devices,
-               const Settings& more, std::int64_t samples, std::int64_t steps = 1) {
+CpuRun trained_documents(const Model& model, std::string_view packing, std::int64_t devices,
+                         const Settings& more, std::int64_t samples, std::int64_t steps = 1) {
   const std::string batch = "global-batch=" + std::to_string(samples);
   Settings all = {packing, kLengths, batch, "optimizer=sgd"};
   all.insert(all.end(), more.begin(), more.end());
@@ -91,8 +91,8 @@ TEST(PackedTraining, PackedDocumentsTrainAsPaddedOnes) {
   // Positions of a table, and rotary ones with a window.
   for (const Model& model : {model_of_documents("gpt2"), model_of_documents("llama", 4)}) {
     SCOPED_TRACE(model.name);
-    expect_equal_training(trained(model, "packing=packed", 1, {}, packed),
-                          trained(model, "packing=pad", 1, {}, padded));
+    expect_equal_training(trained_documents(model, "packing=packed", 1, {}, packed),
+                          trained_documents(model, "packing=pad", 1, {}, padded));
   }
 }
 
@@ -125,8 +125,8 @@ TEST(PackedTraining, PackedDocumentsTrainAsEachAloneInASequenceOfItsLength) {
   for (const char* family : {"gpt2", "llama"}) {
     SCOPED_TRACE(family);
     const Model model = model_of_documents(family);
-    const CpuRun packed =
-        trained(model, "packing=packed", 1, {"micro-batch=1"}, samples_of("packing=packed"));
+    const CpuRun packed = trained_documents(model, "packing=packed", 1, {"micro-batch=1"},
+                                            samples_of("packing=packed"));
     std::map<std::int64_t, std::vector<std::int64_t>> numbers;  // of documents, by length
     const PackedSamples& plan = *packed.workload.layout.binding.documents;
     for (std::size_t d = 0; d < plan.lengths.size(); ++d)
@@ -191,8 +191,8 @@ TEST(PackedTraining, EveryLayoutTrainsAsOneDevice) {
   for (const DividedDocuments& one : layouts) {
     SCOPED_TRACE(std::string(one.packing) + " with " + std::string(one.settings[0]) + " on " +
                  std::to_string(one.devices));
-    expect_equal_training(trained(model, one.packing, one.devices, one.settings, 16, 3),
-                          trained(model, one.packing, 1, {}, 16, 3));
+    expect_equal_training(trained_documents(model, one.packing, one.devices, one.settings, 16, 3),
+                          trained_documents(model, one.packing, 1, {}, 16, 3));
   }
 }
 
@@ -200,7 +200,7 @@ TEST(PackedTraining, TheReferenceLearnsTheSame) {
   for (const char* packing : {"packing=packed", "packing=pad"})
     for (const char* family : {"gpt2", "llama"}) {
       SCOPED_TRACE(std::string(packing) + " of " + family);
-      const CpuRun run = trained(model_of_documents(family), packing, 2, {"dp=2"}, 8, 3);
+      const CpuRun run = trained_documents(model_of_documents(family), packing, 2, {"dp=2"}, 8, 3);
       const Training training = training_of(3);
       const SampleNumbers source;
       const auto cost = roofline_cost_model();

@@ -15,7 +15,7 @@ using testing::check_of;
 using testing::gpt;
 using testing::Settings;
 
-Workload opened(Settings settings, const Model& model = gpt()) {
+Workload workload_with(Settings settings, const Model& model = gpt()) {
   settings.insert(settings.begin(), "flash-attention=on");
   return prepare(testing::scenario(model, 1, settings));
 }
@@ -30,13 +30,14 @@ double attention_flops(const Workload& w, Pass pass = Pass::Forward) {
 }
 
 TEST(Packing, FusedAttentionWorksOnTheSumOfSquaredLengths) {
-  const double whole = attention_flops(opened({}));
+  const double whole = attention_flops(workload_with({}));
   EXPECT_GT(whole, 0);
   // Four documents of 128 tokens fill a sequence of 512: 4 x 128^2 of 512^2.
-  EXPECT_DOUBLE_EQ(attention_flops(opened({"packing=packed", "lengths=fixed:128"})), whole / 4);
-  EXPECT_DOUBLE_EQ(attention_flops(opened({"packing=packed", "lengths=fixed:512"})), whole);
+  EXPECT_DOUBLE_EQ(attention_flops(workload_with({"packing=packed", "lengths=fixed:128"})),
+                   whole / 4);
+  EXPECT_DOUBLE_EQ(attention_flops(workload_with({"packing=packed", "lengths=fixed:512"})), whole);
   // 300 and 200 tokens, and 12 of padding.
-  const Workload two = opened({"packing=packed", "lengths=histogram:300*1,200*1"});
+  const Workload two = workload_with({"packing=packed", "lengths=histogram:300*1,200*1"});
   EXPECT_DOUBLE_EQ(attention_flops(two), whole * (300.0 * 300 + 200 * 200) / (512.0 * 512));
   EXPECT_DOUBLE_EQ(two.layout.binding.documents->efficiency(), 500.0 / 512);
   EXPECT_DOUBLE_EQ(attention_flops(two, Pass::BackwardInput), 2.5 * attention_flops(two));
@@ -49,19 +50,21 @@ TEST(Packing, AWindowIsOneOfTheDocument) {
   spec.ffn = 64, spec.vocab = 100, spec.sequence = 512, spec.window = 100;
   const Model model = build_decoder(spec);
   const double seen = (100.0 - 100.0 * 100 / (2 * 256)), all = (100.0 - 100.0 * 100 / (2 * 512));
-  EXPECT_NEAR(attention_flops(opened({"packing=packed", "lengths=fixed:256"}, model)) /
-                  attention_flops(opened({}, model)),
+  EXPECT_NEAR(attention_flops(workload_with({"packing=packed", "lengths=fixed:256"}, model)) /
+                  attention_flops(workload_with({}, model)),
               seen / all, 1e-12);
-  EXPECT_NEAR(attention_flops(opened({"packing=packed", "lengths=fixed:64"}, model)) /
-                  attention_flops(opened({}, model)),
+  EXPECT_NEAR(attention_flops(workload_with({"packing=packed", "lengths=fixed:64"}, model)) /
+                  attention_flops(workload_with({}, model)),
               32 / all, 1e-12);
 }
 
 TEST(Packing, NothingElseChanges) {
-  const Workload whole = opened({}), packed = opened({"packing=packed", "lengths=lognormal:100,1"}),
-                 padded = opened({"packing=packed", "lengths=lognormal:100,1", "packing=pad"}),
-                 unfused = opened({"packing=packed", "lengths=lognormal:100,1"}),
-                 off = opened({"packing=packed", "lengths=lognormal:100,1", "packing=none"});
+  const Workload whole = workload_with({}),
+                 packed = workload_with({"packing=packed", "lengths=lognormal:100,1"}),
+                 padded =
+                     workload_with({"packing=packed", "lengths=lognormal:100,1", "packing=pad"}),
+                 unfused = workload_with({"packing=packed", "lengths=lognormal:100,1"}),
+                 off = workload_with({"packing=packed", "lengths=lognormal:100,1", "packing=none"});
   EXPECT_EQ(off.kernels, whole.kernels);
   EXPECT_EQ(padded.kernels, whole.kernels);
   EXPECT_EQ(off.layout.binding.documents, nullptr);
@@ -87,25 +90,25 @@ TEST(Packing, UnfusedAttentionMasksAndWorksOnAll) {
 }
 
 TEST(Packing, AttentionNeverHasMoreWorkThanThatOfTheWhole) {
-  const double whole = attention_flops(opened({}));
+  const double whole = attention_flops(workload_with({}));
   EXPECT_TRUE(rc::check([whole] {
     const auto low = *rc::gen::inRange(1, 700), high = *rc::gen::inRange(low, 900);
     const std::string lengths =
         "lengths=uniform:" + std::to_string(low) + "-" + std::to_string(high);
-    const Workload w = opened({"packing=packed", lengths});
+    const Workload w = workload_with({"packing=packed", lengths});
     const double efficiency = w.layout.binding.documents->efficiency();
     RC_ASSERT(efficiency > 0 && efficiency <= 1);
     RC_ASSERT(attention_flops(w) <= whole * efficiency * (1 + 1e-12));
   }));
 }
 
-std::string first_of(const Diagnostics& found) {
+std::string first_refusal(const Diagnostics& found) {
   return found.empty() ? "" : found.front().message + " -> " + found.front().fix;
 }
 
 TEST(Packing, Refusals) {
   const auto with = [](const Settings& settings, const Model& model, std::int64_t devices = 1) {
-    return first_of(check_of("packing", testing::scenario(model, devices, settings)));
+    return first_refusal(check_of("packing", testing::scenario(model, devices, settings)));
   };
   EXPECT_EQ(with({"packing=packed"}, gpt()),
             "packing follows from the lengths of documents, and none are given -> "
