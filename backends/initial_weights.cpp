@@ -5,12 +5,13 @@
 
 #include "core/base/random.h"
 #include "core/model/ops.h"
+#include "core/model/trained_parts.h"
 
 namespace trainyard {
 namespace {
 
 /// Returns whether a ReLU reads the product or convolution with that parameter, at once or after a
-/// norm.
+/// norm or the sum with an adapter.
 bool is_before_relu(const Graph& graph, TensorId parameter) {
   const auto reads = [](const Node& node, TensorId tensor) {
     return std::find(node.inputs.begin(), node.inputs.end(), tensor) != node.inputs.end();
@@ -21,7 +22,8 @@ bool is_before_relu(const Graph& graph, TensorId parameter) {
     for (const Node& node : graph.nodes) {  // in the order in which they run
       if (!reads(node, made)) continue;
       if (node.op == &relu()) return true;
-      if (node.op == &batch_norm() && node.inputs[0] == made) made = node.outputs[0];
+      const bool adapted = node.op == &add() && is_adapter(node);
+      if ((node.op == &batch_norm() || adapted) && node.inputs[0] == made) made = node.outputs[0];
     }
   }
   return false;
@@ -35,6 +37,7 @@ std::vector<float> initial_weights(const Graph& graph, TensorId tensor,
   std::int64_t elements = 1;
   for (std::int64_t d : shape) elements *= d;
   std::vector<float> values(static_cast<std::size_t>(elements));
+  if (begins_at_zero(graph, tensor)) return values;
   if (shape.size() < 2) {
     const bool bias = graph[tensor].name.ends_with("bias");
     std::fill(values.begin(), values.end(), bias ? 0.0f : 1.0f);

@@ -10,6 +10,7 @@
 #include "core/methods/catalogue.h"
 #include "core/model/edit.h"
 #include "core/model/ops.h"
+#include "core/model/trained_parts.h"
 #include "core/program/facts.h"
 #include "core/training/delayed_update.h"
 
@@ -205,10 +206,10 @@ void check_model(const Workload& w, Diagnostics& found) {
   check_one_loss(model, found);
   for (const Block& block : model.blocks)
     for (const Node& node : block.graph.nodes)
-      if (is_frozen(node) || share_of_positions(node) < 1) {
+      if (share_of_positions(node) < 1) {
         add_error(found,
-                  "a local run trains all weights on all positions, found " + node.name + " of " +
-                      block.name + (is_frozen(node) ? " frozen" : " on a share of the positions"),
+                  "a local run trains on all positions, found " + node.name + " of " + block.name +
+                      " on a share of them",
                   "model#/blocks/" + block.name);
         break;
       }
@@ -220,6 +221,7 @@ const Tensor* gradient_of_input_pass(const Workload& w, const Body& body) {
   const Graph& graph = w.scenario.model.blocks[static_cast<std::size_t>(body.block)].graph;
   for (const BodyOp& op : body.backward) {
     if (op.communication || op.recomputed || op.pass != Pass::BackwardInput) continue;
+    if (is_frozen(graph[op.node])) continue;
     const bool apart =
         std::any_of(body.backward.begin(), body.backward.end(), [&](const BodyOp& other) {
           return other.node == op.node && other.pass == Pass::BackwardWeight;

@@ -83,6 +83,7 @@ void ReferenceExecution::update(const Step& step) {
     }
   }
   for (std::size_t p = 0; p < place.parameters.size(); ++p) {
+    if (place.parameters[p].frozen) continue;
     if (total.counts[p] == 0)
       refuse("there are no gradients of " + place.parameters[p].name + " to update it with");
     for (double& g : total.values[p]) g /= static_cast<double>(total.counts[p]);

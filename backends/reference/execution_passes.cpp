@@ -86,6 +86,9 @@ void ReferenceExecution::end_forward(const Step& step, Flight& f, int replica,
     f.output = std::move(output);
   }
   f.layers[at].end_forward(c.plan);
+  if (c.plan.has_backward()) return;
+  f.layers[at].clear();
+  --f.layers_left;
 }
 
 // --- backward ---
@@ -137,7 +140,8 @@ void ReferenceExecution::backward(const Step& step) {
                              .replicas[static_cast<std::size_t>(r)];
     for (const auto& [tensor, gradient] : found)
       for (std::uint32_t p : place.of_layer[at])
-        if (place.parameters[p].tensor == tensor) accumulate(sums, place.parameters, p, gradient);
+        if (place.parameters[p].tensor == tensor && !place.parameters[p].frozen)
+          accumulate(sums, place.parameters, p, gradient);
     if (step.pass == Pass::BackwardWeight && step.node == plan(step).last_weight)
       layer.weight_done = true;
     finish_layer(step, f, r);
@@ -153,8 +157,10 @@ void ReferenceExecution::pass_gradient(const Step& step, Flight& f, const LayerC
   LayerState& layer = f.layers[at];
   if (at > 0) {
     const LayerPlan& before = s_.plans[static_cast<std::size_t>(place.plans[at - 1])];
-    f.layers[at - 1].set_output_gradient(before, layer.input_gradient(c));
-    f.layers[at - 1].set_side_gradient(before, layer.side_gradient(c));
+    if (before.has_backward()) {
+      f.layers[at - 1].set_output_gradient(before, layer.input_gradient(c));
+      f.layers[at - 1].set_side_gradient(before, layer.side_gradient(c));
+    }
   } else if (place.stage.value > 0) {
     f.passed = {layer.input_gradient(c), layer.side_gradient(c)};
     f.gradient_ready = true;
@@ -170,7 +176,9 @@ void ReferenceExecution::finish_layer(const Step& step, Flight& f, int replica) 
   GradientSums& sums = places_[step.place]
                            .waves[static_cast<std::size_t>(step.wave)]
                            .replicas[static_cast<std::size_t>(replica)];
-  for (std::uint32_t p : s_.places[step.place].of_layer[at]) ++sums.counts[p];
+  const StagePlace& place = s_.places[step.place];
+  for (std::uint32_t p : place.of_layer[at])
+    if (!place.parameters[p].frozen) ++sums.counts[p];
   layer.clear();
   --f.layers_left;
 }

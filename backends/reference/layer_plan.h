@@ -31,6 +31,8 @@ struct LayerPlan {
 
   // The nodes whose computation ends forward, and each part of backward; invalid = no such part.
   NodeId last_forward, last_input, last_weight;
+  /// Returns whether it has a backward: below all trained weights there is none.
+  bool has_backward() const { return last_input.valid() || last_weight.valid(); }
 };
 
 /// The workload must outlive it.

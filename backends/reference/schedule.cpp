@@ -7,6 +7,7 @@
 
 #include "backends/reference/execution_order.h"
 #include "backends/stage_place.h"
+#include "core/model/trained_parts.h"
 
 namespace trainyard {
 namespace {
@@ -99,6 +100,7 @@ void ReferenceSchedule::add_parameters(StagePlace& place) {
       made.name = tensor.name;
       made.shape = local_shape(tensor, workload.layout.binding);
       made.expert = is_expert(tensor);
+      made.frozen = is_frozen(*plan.graph, {t});
       if (const auto owner = by_name.find(tensor.tied_to); owner != by_name.end()) {
         made.shares = owner->second;
         made.transposed = reads_transposed(*plan.graph, {t});

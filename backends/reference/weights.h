@@ -22,6 +22,7 @@ struct StageParameter {
   std::string name;
   std::vector<std::int64_t> shape;
   bool expert = false;
+  bool frozen = false;      // it has no gradient and is not updated
   int shares = -1;          // index of the parameter whose storage it shares; -1 = it has its own
   bool transposed = false;  // as [columns, rows] of what it shares
 };

@@ -4,6 +4,7 @@
 
 #include "core/base/error.h"
 #include "core/model/ops.h"
+#include "core/model/trained_parts.h"
 
 namespace trainyard {
 namespace {
@@ -204,6 +205,10 @@ std::vector<TransformerSpec> arrangements(const TransformerSpec& spec) {
 }  // namespace
 
 std::optional<TransformerSpec> decoder_spec(const Model& model) {
+  if (any_frozen(model)) {
+    const Model given = as_given(model);
+    return any_frozen(given) ? std::nullopt : decoder_spec(given);
+  }
   const std::vector<Block> blocks = joined(model.blocks);
   const std::optional<TransformerSpec> read_back = read(model, blocks);
   if (!read_back) return std::nullopt;

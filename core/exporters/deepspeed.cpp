@@ -39,6 +39,7 @@ class DeepSpeedWriter {
   void fill() {
     const World world = world_of(s_, limits_);
     about(world);
+    trained();
     batch();
     tensor();
     pipeline();
@@ -77,6 +78,22 @@ class DeepSpeedWriter {
                      fmt::format("global-batch={}", (batch.global / of_one + 1) * of_one));
     config_.set("gradient_accumulation_steps", batch.global / of_one);
     warn_of_documents(plan_, limits_);
+  }
+
+  // DeepSpeed trains whatever parameters of the model it is given want gradients.
+  void trained() {
+    if (const Choice* chosen = find_choice(plan_, "lora")) {
+      const Params params = params_of(plan_, "lora");
+      const std::int64_t rank = params.integer("rank"), alpha = params.integer("alpha");
+      limits_.warn("plan#/choices/" + chosen->method,
+                   fmt::format("the training program adds the adapters, as with PEFT's "
+                               "LoraConfig(r={}, lora_alpha={}) and its target_modules for {}",
+                               rank, alpha > 0 ? alpha : rank, params.text("targets")));
+    }
+    if (find_choice(plan_, "frozen") != nullptr)
+      limits_.warn("plan#/choices/frozen",
+                   fmt::format("the training program freezes {}, with requires_grad_(False)",
+                               params_of(plan_, "frozen").text("parts")));
   }
 
   // With a pipeline, the training program divides layers over tensor ranks itself.

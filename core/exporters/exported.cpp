@@ -48,6 +48,14 @@ Diagnostics Limits::of(Diagnostic::Severity severity) const {
   return some;
 }
 
+void refuse_frozen(const Scenario& s, Limits& limits, std::string_view instead) {
+  for (const char* method : {"lora", "frozen"})
+    if (find_choice(s.plan, method) != nullptr)
+      limits.refuse(fmt::format("plan#/choices/{}", method),
+                    fmt::format("it trains all weights of a model; {}", instead),
+                    method == std::string_view("lora") ? "lora=off" : "frozen=none");
+}
+
 World world_of(const Scenario& s, Limits& limits) {
   World world{s.cluster.count, 1, std::min(devices_per_node(s.cluster), s.cluster.count)};
   world.nodes = (world.devices + world.per_node - 1) / world.per_node;

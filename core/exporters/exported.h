@@ -49,6 +49,10 @@ struct World {
 /// Takes a legal scenario. Refuses a partly filled node, which launchers cannot describe.
 World world_of(const Scenario&, Limits&);
 
+/// Refuses adapters and frozen parts for a target that trains all weights of its models. `instead`
+/// says who has them: "Megatron-Bridge has adapters".
+void refuse_frozen(const Scenario&, Limits&, std::string_view instead);
+
 /// Returns what every exported file says of itself: the program, model and cluster for which it is,
 /// and the whole plan as settings, in lines of at most 96 characters. Characters that do not print
 /// are written as "?", so that no name can end a comment.

@@ -38,6 +38,7 @@ std::string launch_array(const World& world) {
 MegatronCommand command_of(const Scenario& s, Limits& limits) {
   MegatronCommand command;
   command.world = world_of(s, limits);
+  refuse_frozen(s, limits, "Megatron-Bridge has adapters (its group peft)");
   command.groups.push_back({"MODEL", megatron_model(s, limits)});
   command.groups.push_back({"PARALLELISM", megatron_parallelism(s, limits)});
   command.groups.push_back({"BATCH", megatron_batch(s, limits)});

@@ -69,6 +69,7 @@ class TorchtitanWriter {
  private:
   void fill() {
     const World world = world_of(s_, limits_);
+    refuse_frozen(s_, limits_, "its configuration names no adapters and no frozen parts");
     about(world);
     model();
     training();

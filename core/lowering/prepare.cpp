@@ -12,6 +12,7 @@
 #include "core/methods/layers/transients.h"
 #include "core/methods/settings/settings.h"
 #include "core/model/edit.h"
+#include "core/model/trained_parts.h"
 
 namespace trainyard {
 namespace {
@@ -131,17 +132,27 @@ void take_shares(Body& body, const Graph& graph, const Layout& layout) {
     }
 }
 
-// Frozen weights have no gradient products, and nothing to reduce or update.
-void leave_frozen(Body& body, const Graph& graph, const Layout& layout) {
-  if (graph.nodes.empty() || !std::all_of(graph.nodes.begin(), graph.nodes.end(), is_frozen))
-    return;
-  for (BodyOp& op : body.backward) {
-    if (op.pass == Pass::BackwardWeight && !op.communication) op.work = {};
-    if (op.beside.pass == Pass::BackwardWeight) op.beside = {.count = 0};
-  }
-  for (BodyOp& op : body.update) op.work = {};
-  body.reduce.clear();
-  if (layout.weight_shards <= 1) body.gather.clear();
+// A pipeline sends a gradient to every stage but the last, and a stage below all trained weights
+// would get none: its schedule would wait for ever. Nothing at all to train is no training.
+Diagnostics check_trained(const Scenario& s) {
+  if (trained_parameters(s.model) == 0)
+    return {error(
+        "expected weights that are trained, found that all of " + s.model.name + " are frozen",
+        "plan#/choices")};
+  if (!any_frozen(s.model)) return {};
+  const Method& schedule = schedule_of(s.plan);
+  if (schedule.settles != nullptr)
+    return {error("frozen weights are modelled for schedules that update once a step, and " +
+                      std::string(schedule.name) + " updates while microbatches are under way",
+                  "plan#/choices/" + std::string(schedule.name), "schedule=1f1b")};
+  if (s.plan.mesh.pp == 1) return {};
+  const std::vector<Stage> table = stages(s.model, s.plan, schedule.placement);
+  for (const LayerRun& run : table.front().runs)
+    if (trains(s.model.blocks[static_cast<std::size_t>(run.block)])) return {};
+  return {error("pp=" + std::to_string(s.plan.mesh.pp) +
+                    " sends gradients to the first stage, and none are made for it: all its "
+                    "weights are frozen",
+                "plan#/mesh/pp", "pp=1")};
 }
 
 // Finds the runs of equal layers of each stage. A kind of layer has one body for each of its
@@ -247,12 +258,14 @@ Diagnostics complete_and_check(Scenario& scenario) {
   if (has_errors(found)) return found;
   try {
     scenario.plan = complete(scenario);
+    scenario.model = trained_model(scenario);
   } catch (const Error& e) {
     found.push_back({Diagnostic::Severity::Error, e.what(), e.place(), {}});
     return found;
   }
   append(found, check_sizes(scenario));
   append(found, check_split(scenario.model, scenario.plan));
+  if (!has_errors(found)) append(found, check_trained(scenario));
   if (!has_errors(found)) append(found, check_actions(scenario.plan));
   if (!has_errors(found)) append(found, check_choices(scenario));
   if (!has_errors(found)) append(found, check_edited_order(scenario));
@@ -273,7 +286,6 @@ Body layer_body(const Workload& w, int block, const LayerPolicy& policy) {
   });
   const Graph& graph = s.model.blocks[static_cast<std::size_t>(block)].graph;
   take_shares(body, graph, w.layout);
-  leave_frozen(body, graph, w.layout);
   find_lifetimes(body, graph, w.layout);
   return body;
 }

@@ -57,6 +57,8 @@ std::span<const Method> methods() {
       fp8(),
       mxfp8(),
       nvfp4(),
+      frozen_parts(),
+      lora(),  //
       tensor_parallel(),
       context_parallel(),
       expert_parallel(),  //

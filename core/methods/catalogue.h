@@ -37,6 +37,9 @@ Method bf16_kahan();
 Method fp8();
 Method mxfp8();
 Method nvfp4();
+// What is trained
+Method frozen_parts();
+Method lora();
 // Sharding
 Method tensor_parallel();
 Method context_parallel();

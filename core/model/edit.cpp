@@ -255,17 +255,9 @@ Model renamed_block(const Model& given, int at, const std::string& name) {
 
 namespace {
 
-constexpr const char *kFrozen = "frozen", *kShare = "percent_of_positions";
+constexpr const char* kShare = "percent_of_positions";
 
 }  // namespace
-
-Model frozen(Model model) {
-  for (Block& block : model.blocks)
-    for (Node& node : block.graph.nodes) node.attributes[kFrozen] = 1;
-  return model;
-}
-
-bool is_frozen(const Node& node) { return attribute(node, kFrozen) != 0; }
 
 Model with_share_of_positions(Model model, std::string_view name, std::int64_t percent) {
   for (Block& block : model.blocks)

@@ -51,16 +51,9 @@ Model split_block(const Model&, int block, int first);
 /// Renames the block and the ties of other blocks to it; the name must be new and not empty.
 Model renamed_block(const Model&, int block, const std::string& name);
 
-// Two attributes, which nodes of any op may have, say how much of a node is trained. A model file
-// keeps them.
-
-/// Freezes a model's weights, as low-rank adaptation and similar methods do (Hu et al. 2021):
-/// frozen weights have no gradients, so nothing is reduced or updated. The adapters themselves are
-/// left out, because they are only some thousandths of the work.
-Model frozen(Model);
-bool is_frozen(const Node&);
 /// Lets the blocks of that name work on only this percentage of the positions, 1 to 100. BERT's
-/// head works on the masked positions only, and no op of a graph selects those.
+/// head works on the masked positions only, and no op of a graph selects those. An attribute of
+/// nodes, which a model file keeps.
 Model with_share_of_positions(Model, std::string_view block, std::int64_t percent);
 double share_of_positions(const Node&);
 

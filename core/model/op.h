@@ -77,6 +77,8 @@ struct Saved {
                             // freed after BackwardInput
   bool attention_core = false;  // whether it is part of the 5as^2b term that selective recompute
                                 // drops (Korthikanti et al. 2022)
+  bool for_input = true;        // whether BackwardInput needs it; a product needs its input for its
+                                // weights alone, and does not keep it where these are frozen
 };
 
 struct Op {

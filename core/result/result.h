@@ -103,6 +103,7 @@ struct Result {
   std::uint64_t digest = 0;  // of the canonical text of the scenario
   std::string model_name;
   std::int64_t parameters = 0, active_parameters = 0;
+  std::optional<std::int64_t> trained_parameters;  // where the plan freezes some
   std::string cluster_name, device_name;
   std::int64_t devices = 1, devices_per_node = 1;
   Plan plan;  // complete
@@ -111,10 +112,12 @@ struct Result {
   double tokens_per_step = 0, samples_per_step = 0;
   bool counts_tokens = true;
   std::optional<SampleDocuments> documents;  // empty where a sample is one text
-  Flops model_flops{}, hardware_flops{};     // of one step on all devices; hardware_flops count
-                                             // recomputation
-  FlopsPerSecond peak_flops{};               // dense, of one device, in the plan's format
-  double mfu = 0, hfu = 0;                   // shares <= 1 of the peak
+  // Of one step on all devices: a forward, and a backward of what is trained. Model FLOPs are what
+  // the step needs, without gradients of frozen weights, and hardware FLOPs count recomputation
+  // too.
+  Flops model_flops{}, hardware_flops{};
+  FlopsPerSecond peak_flops{};  // dense, of one device, in the plan's format
+  double mfu = 0, hfu = 0;      // shares <= 1 of the peak
   // What other programs would print for the same step: shares by each definition that counts model
   // FLOPs.
   std::vector<std::pair<FlopsDefinition, double>> stated_mfu;

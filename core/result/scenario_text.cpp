@@ -29,8 +29,9 @@ bool unsaid(std::string_view key, const Plan& plan) {
          (key == "attention" && plan.software.attention.empty()) ||
          (key == "cuda-graphs" && plan.software.graphs.empty()) ||
          (key == "release" && plan.software.release.empty()) ||
-         (key == "offload" && find_choice(plan, "offload") == nullptr) ||
+         ((key == "offload" || key == "frozen") && find_choice(plan, key) == nullptr) ||
          ((key == "packing" || key == "lengths") && find_choice(plan, "packing") == nullptr) ||
+         (key.starts_with("lora") && find_choice(plan, "lora") == nullptr) ||
          (key == "reshard-after-forward" && reshards_after_forward(plan)) ||
          (key == "zero-reduce" && setting(plan, key) == "framework");
 }

@@ -8,6 +8,7 @@
 #include "core/memory/process_bytes.h"
 #include "core/methods/settings/settings.h"
 #include "core/model/packed_samples.h"
+#include "core/model/trained_parts.h"
 #include "core/result/scenario_text.h"
 #include "core/result/verdict.h"
 
@@ -102,6 +103,7 @@ void state_who(Result& result, const Workload& workload) {
   result.model_name = scenario.model.name;
   result.parameters = parameters(scenario.model);
   result.active_parameters = active_parameters(scenario.model);
+  if (any_frozen(scenario.model)) result.trained_parameters = trained_parameters(scenario.model);
   result.cluster_name = scenario.cluster.name;
   result.device_name = scenario.cluster.device.name;
   result.devices = scenario.cluster.count;
@@ -132,7 +134,8 @@ void state_utilisation(Result& result, const Workload& workload) {
         fmt::format("{} would do {:.1f} % of its dense peak in {}, more than there is: the cost "
                     "model is wrong here, and no utilisation is printed",
                     device.name, 100 * result.hfu, to_string(workload.layout.precision.math)));
-  if (!result.counts_tokens) return;
+  // The formulas count weight gradients of all parameters, which nobody computes for frozen ones.
+  if (!result.counts_tokens || result.trained_parameters) return;
   const FlopsFacts facts = flops_facts(workload.scenario.model);
   if (!(facts.width > 0)) return;
   const auto sequence = static_cast<double>(workload.scenario.plan.batch.sequence);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/methods/layers/saved_tensors.h"
 #include "planners/index.h"
 #include "planners/recompute/graph_stages.h"
 #include "planners/recompute/recompute_layer.h"
@@ -50,7 +51,7 @@ class LayerGraphWriter {
     for (std::size_t user = n + 1; user < nodes_.nodes.size(); ++user)
       if (backward_[user] >= 0 && reads(nodes_.nodes[user], node.outputs))
         op.inputs.push_back(backward_[user]);
-    for (const Saved& saved : node.op->saved(local)) {
+    for (const Saved& saved : saved_for_backward(local, body_.wanted)) {
       const int from = saved.tensor.valid() ? producer_[saved.tensor.value] : static_cast<int>(n);
       if (from >= 0) op.inputs.push_back(from);
     }

@@ -71,6 +71,13 @@ class DrawnPlan {
                             "flash-attention=off", "zero-reduce=step"})
       if (random_.between(at_++, 0, 3) == 0) words.push_back(one);
     if (random_.between(at_++, 0, 3) == 0) words.push_back("reshard-after-forward=off");
+    // What is trained, which both train.
+    const char* const parts[] = {"lora=2", "lora=3", "frozen=layers", "frozen=head"};
+    const Random trained(13, seed);
+    if (trained.between(0, 0, 2) == 0) {
+      alone.emplace_back(parts[trained.between(1, 0, 3)]);
+      words.push_back(alone.back());
+    }
     // A sequence that tensor and context ranks divide, where there is one.
     if (random_.between(at_++, 0, 1) != 0) return;
     alone.push_back("seq=4");
@@ -229,11 +236,26 @@ TEST(EveryPlan, ThatIsAcceptedTrainsAsOneDevice) {
   EXPECT_EQ(pairs, wanted);
   for (const Model& model : testing::non_empty(models()))
     EXPECT_TRUE(met.contains(model.name)) << model.name;
-  for (const char* word :
-       {"zero=1", "zero=2", "zero=3", "tp=2", "cp=2", "context-parallel.kind=ring",
-        "context-parallel.kind=ulysses", "pp=4", "dp=4", "recompute=full", "recompute=blocks=1",
-        "virtual-stages=2", "seq=4", "reshard-after-forward=off", "offload=optimizer",
-        "offload=activations", "offload=both"})
+  for (const char* word : {"zero=1",
+                           "zero=2",
+                           "zero=3",
+                           "tp=2",
+                           "cp=2",
+                           "context-parallel.kind=ring",
+                           "context-parallel.kind=ulysses",
+                           "pp=4",
+                           "dp=4",
+                           "recompute=full",
+                           "recompute=blocks=1",
+                           "virtual-stages=2",
+                           "seq=4",
+                           "reshard-after-forward=off",
+                           "offload=optimizer",
+                           "offload=activations",
+                           "offload=both",
+                           "lora=2",
+                           "frozen=layers",
+                           "frozen=head"})
     EXPECT_TRUE(met.contains(word)) << word;
 }
 

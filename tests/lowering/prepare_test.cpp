@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include "core/estimate/estimate.h"
-#include "core/io/documents/model_json.h"
 #include "core/lowering/phases.h"
 #include "core/lowering/split_again.h"
 #include "core/model/edit.h"
@@ -188,25 +187,6 @@ TEST(Prepare, GradientsBeforeTheyAreScattered) {
   // While the embedding's gradients are made, only its own weights are gathered.
   EXPECT_EQ(phase_bytes(both, {0}).backward_communication,
             embedding + one + both.bodies.front().gathered);
-}
-
-// Frozen weights have no gradients: no product, nothing to reduce, nothing to update. Gradients
-// still flow through the layer, and a model file states it.
-TEST(Prepare, FrozenWeightsHaveNoGradients) {
-  Scenario s = scenario(gpt(), 8, {"zero=0"});
-  const Workload trained = prepare(s);
-  s.model = read_model(write_model(frozen(std::move(s.model))), "model");
-  const Workload w = prepare(s);
-  const Body &before = layer(trained), &after = layer(w);
-  ASSERT_EQ(after.backward.size(), before.backward.size());
-  for (std::size_t i = 0; i < after.backward.size(); ++i) {
-    const bool weight = after.backward[i].pass == Pass::BackwardWeight;
-    EXPECT_EQ(after.backward[i].work.flops.value, weight ? 0 : before.backward[i].work.flops.value)
-        << after.backward[i].name;
-  }
-  EXPECT_FALSE(before.reduce.empty());
-  EXPECT_TRUE(after.reduce.empty());
-  for (const BodyOp& op : testing::non_empty(after.update)) EXPECT_EQ(op.work.written, Bytes{});
 }
 
 // A head that works on 15 of 100 positions: so much less of every op of it, and of no other.

@@ -84,11 +84,24 @@ class DrawnScenario {
       p.batch.global = p.batch.micro * (s.cluster.count / replicas) * pick(1, 12);
       // Heads that the ranks do not divide go round a ring.
       if (p.mesh.cp > 1 && has_errors(check(s))) set(p, "context-parallel.kind", kinds[0]);
-      if (!has_errors(check(s))) return s;
+      if (!has_errors(check(s))) return with_trained_parts(std::move(s));
     }
   }
 
  private:
+  // One in six trains a part of the model, where that is legal too.
+  Scenario with_trained_parts(Scenario s) const {
+    constexpr std::uint64_t kParts = 2 * kAdded;
+    const char* what[] = {"lora=16", "lora=1", "lora=64", "frozen=layers"};
+    if (random_.between(kParts, 0, 5) != 0) return s;
+    Scenario part = s;
+    apply_setting(part.plan, what[random_.between(kParts + 1, 0, 3)]);
+    const char* targets[] = {"all-linear", "attention", "mlp"};
+    if (find_choice(part.plan, "lora") != nullptr)
+      set(part.plan, "lora.targets", targets[random_.between(kParts + 2, 0, 2)]);
+    return has_errors(check(part)) ? s : part;
+  }
+
   static const Model& model(std::int64_t i) {
     static const Model list[] = {zoo_model("gpt2"),       zoo_model("bert-large"),
                                  zoo_model("llama-3-8b"), zoo_model("megatron-1.7b"),

@@ -173,10 +173,13 @@ void write_changes(Out& out, const Result& r) {
 std::string result_text(const Result& r) {
   Out out;
   line(out, "{}\n", r.verdict.sentence);
-  line(out, "{}, {} parameters{}, on {} ({})", r.model_name,
+  line(out, "{}, {} parameters{}{}, on {} ({})", r.model_name,
        large(static_cast<double>(r.parameters)),
        r.active_parameters < r.parameters
            ? ", " + large(static_cast<double>(r.active_parameters)) + " of them active"
+           : "",
+       r.trained_parameters
+           ? ", " + large(static_cast<double>(*r.trained_parameters)) + " of them trained"
            : "",
        r.cluster_name, r.fidelity);
   line(out, "{}\n", plan_words(r.plan));

@@ -135,6 +135,11 @@ void DesignPage::refresh() {
       text += ", " +
               QString::fromStdString(format_large(static_cast<double>(result.active_parameters))) +
               " active";
+    if (result.trained_parameters)
+      text +=
+          ", " +
+          QString::fromStdString(format_large(static_cast<double>(*result.trained_parameters))) +
+          " trained";
     parameters_->setText(text);
   }
   split_->refresh();

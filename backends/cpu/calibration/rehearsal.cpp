@@ -17,6 +17,7 @@
 #include "core/base/random.h"
 #include "core/methods/precision/narrow_products.h"
 #include "core/model/ops.h"
+#include "core/model/trained_parts.h"
 #include "core/training/delayed_update.h"
 
 namespace trainyard {
@@ -170,7 +171,8 @@ void Rehearsal::add_layer(Kind& kind, std::uint64_t stream, int older_versions) 
       fill_tensor(workload_, graph, t, view, Random(stream, t));
     }
     layer.tensors.push_back(view);
-    if (graph.tensors[t].kind == TensorKind::Parameter)
+    if (graph.tensors[t].kind == TensorKind::Parameter &&
+        !is_frozen(graph, {static_cast<std::uint32_t>(t)}))
       add_parameter(layer, t, view, older_versions);
   }
   for (const Node& node : graph.nodes) {

@@ -24,10 +24,10 @@ std::vector<CpuExecution::Stretch> CpuExecution::stretches(std::size_t at, std::
                                                            bool routed) const {
   const StagePlacement& place = plan_.places[at];
   const PlacedLayer& layer = place.layers[l];
-  const StatePart& own = layer.parts[routed ? 1 : 0];
   std::vector<Stretch> found;
-  if (own.elements > 0)
-    found.push_back({own, 0, own.elements, own.weights.full_at, own.gradients.full_at, true});
+  for (const bool frozen : {false, true})
+    if (const StatePart& own = layer.parts[StatePart::index(routed, frozen)]; own.elements > 0)
+      found.push_back({own, 0, own.elements, own.weights.full_at, own.gradients.full_at, true});
   for (const PlacedParameter& p : layer.parameters) {
     if (p.owner < 0 || routed) continue;
     const PlacedLayer& owner = place.layers[static_cast<std::size_t>(p.owner_layer)];
@@ -57,7 +57,7 @@ TravelPtr CpuExecution::reduce_gradients(const At& a, std::span<const int> membe
   const bool routed = a.task.group == Group::ExpertData;
   const std::vector<Stretch> all = stretches(a.place, plan_.layer_of(a.task.layer), routed);
   return each_in_turn(all, 0, [this, id = id_of(a), peer = a.peer, members](const Stretch& one) {
-    const bool scattered_here = one.own || one.part.gradients.shards > 1;
+    const bool scattered_here = !one.part.frozen && (one.own || one.part.gradients.shards > 1);
     return scattered_here ? reduce_stretch(at(id, peer), one, members) : nullptr;
   });
 }
@@ -133,7 +133,7 @@ TravelPtr CpuExecution::gather_weights(const At& a, std::span<const int> members
         // layer that updates them, and so are weights that stay gathered.
         const bool divided = one.part.weights.shards > 1;
         const bool stays = !plan_.places[now.place].gathered_sets.empty();
-        if (!one.own && (!divided || stays)) return nullptr;
+        if ((!one.own && (!divided || stays)) || (one.part.frozen && !divided)) return nullptr;
         const Company company = company_of(now, members);
         std::vector<const std::byte*> weights(members.size(), nullptr);
         for (std::size_t r = 0; r < members.size(); ++r) {

@@ -58,7 +58,7 @@ CpuExecution::CpuExecution(const RunPlan& plan, const Training& training, const 
       norms += layer.parameters.size();
       for (const PlacedParameter& p : layer.parameters) {
         parameter_of_.push_back(&p);
-        has_partial_ |= p.partial;
+        has_partial_ |= p.partial && !p.frozen;
       }
       first_operand_.back().push_back(operands);
       operands += plan.layouts[static_cast<std::size_t>(layer.layout)].data.size();

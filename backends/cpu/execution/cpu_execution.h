@@ -123,6 +123,9 @@ class CpuExecution final : public Execution {
   void run(const At&, std::size_t layer, Flight&, const KernelRun&, Scratch&);
   template <class F>
   void with_call(const At&, std::size_t layer, Flight&, const KernelRun&, Scratch&, F&&);
+  void take_unwanted(const LayerLayout&, const KernelRun&, Scratch&, std::span<TensorView> inputs,
+                     std::span<TensorView> weights) const;
+  LocalNode local_node(const LayerLayout&, const Node&) const;
   bool loses_over_ranks(const Node&) const;
   void read_data(const At&, const LayerLayout&, std::size_t layer, Flight&);
   const OpRun& op_of(const At&) const;

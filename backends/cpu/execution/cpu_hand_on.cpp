@@ -54,6 +54,11 @@ void CpuExecution::deliver_gradient(const At& a, std::size_t l, Flight& f) {
   if (!layer.transients[index]) return;
   Flight& next = l == 0 ? a.device.flight(static_cast<std::size_t>(place.before), a.microbatch) : f;
   LayerFlight& to = l == 0 ? next.layers.back() : f.layers[l - 1];
+  const StagePlacement& below =
+      l == 0 ? plan_.places[static_cast<std::size_t>(place.before)] : place;
+  const PlacedLayer& taker = l == 0 ? below.layers.back() : place.layers[l - 1];
+  const LayerLayout& takes = plan_.layouts[static_cast<std::size_t>(taker.layout)];
+  if (takes.backward.empty()) return;  // nothing below is trained
   to.output_gradient.held = layer.transients[index];
   layer.transients[index] = {};
   --f.held, ++next.held;

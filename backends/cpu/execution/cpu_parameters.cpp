@@ -144,10 +144,12 @@ void CpuExecution::set_parameter(DeviceState& device, std::size_t at, std::size_
 std::vector<float> CpuExecution::whole_parameter(std::size_t at, const PlacedLayer& layer,
                                                  const PlacedParameter& p) const {
   const DType type = plan_.workload.layout.precision.parameter;
-  const bool master = weight_update_ == WeightUpdate::Master;
   // The rank that updates a share has its newest values; other ranks may still have to gather them.
+  // Of frozen weights every rank has what it holds.
   const StatePart& state_part = layer.part_of(p);
-  const std::int64_t shards = state_part.optimizer.shards, share = state_part.optimizer.share;
+  const bool master = weight_update_ == WeightUpdate::Master && !p.frozen;
+  const DividedState& newest = p.frozen ? state_part.weights : state_part.optimizer;
+  const std::int64_t shards = newest.shards, share = newest.share;
   const DividedState& read = master ? state_part.optimizer : state_part.weights;
   std::int64_t elements = 1;
   for (std::int64_t d : p.whole_shape) elements *= d;

@@ -8,6 +8,7 @@
 #include "backends/documents.h"
 #include "core/base/error.h"
 #include "core/model/ops.h"
+#include "core/model/trained_parts.h"
 #include "core/program/offloaded.h"
 
 namespace trainyard {
@@ -188,6 +189,16 @@ void CpuExecution::with_call(const At& a, std::size_t l, Flight& f, const Kernel
     void* const data = held ? held.data : scratch.take(static_cast<std::size_t>(saved.bytes.value));
     facts[fact_count++] = {saved.fact, data, type, saved.bytes};
   }
+  // Nor is there a place for facts of an op below all that is trained, which its forward writes
+  // too.
+  if (run.pass == Pass::Forward && !layout.body->wanted.empty())
+    for (const Saved& saved : node.op->saved(local_node(layout, node))) {
+      const bool known = std::any_of(facts.begin(), facts.begin() + fact_count,
+                                     [&](const FactView& one) { return one.what == saved.what; });
+      if (saved.tensor.valid() || known || fact_count == facts.size()) continue;
+      facts[fact_count++] = {saved.what, scratch.take(static_cast<std::size_t>(saved.bytes.value)),
+                             fact_type(saved.what, plan_.workload.layout.precision), saved.bytes};
+    }
   // An output is also written to scratch if the recomputed op is only run for its facts.
   if (run.pass == Pass::Forward && a.task.list == BodyList::Backward)
     for (std::size_t i = 0; i < outputs.size(); ++i)
@@ -239,10 +250,10 @@ void CpuExecution::with_call(const At& a, std::size_t l, Flight& f, const Kernel
     call.adds = run.adds;
     const std::span<TensorView> list = weights.of(run.inputs.size());
     for (std::size_t i = 0; i < list.size(); ++i)
-      list[i] = run.inputs[i].where == Operand::Where::Parameter
-                    ? parameter_gradient(a, l, layer, run.inputs[i].tensor)
-                    : TensorView{};
+      if (run.inputs[i].where == Operand::Where::Parameter && !is_frozen(node))
+        list[i] = parameter_gradient(a, l, layer, run.inputs[i].tensor);
     call.weight_gradients = list;
+    if (!layout.body->wanted.empty()) take_unwanted(layout, run, scratch, into, list);
   }
   std::array<std::uint8_t, 4> adds{};
   if (attends_round(node)) {
@@ -252,6 +263,36 @@ void CpuExecution::with_call(const At& a, std::size_t l, Flight& f, const Kernel
     attend_round(layer, inputs, into, adds);
   }
   call_kernel(call, is_loss ? &loss : nullptr);
+}
+
+// A kernel makes all gradients of its inputs at once. Those that nobody needs are not in the
+// ledger: they go to scratch memory, as do gradients of frozen weights that a kernel makes beside
+// these.
+void CpuExecution::take_unwanted(const LayerLayout& layout, const KernelRun& run, Scratch& scratch,
+                                 std::span<TensorView> inputs,
+                                 std::span<TensorView> weights) const {
+  if (run.pass != Pass::BackwardInput) return;
+  const Layout& settled = plan_.workload.layout;
+  const Node& node = (*layout.graph)[run.node];
+  const Work of_weights = node.op->work(local_node(layout, node), Pass::BackwardWeight);
+  const bool beside = is_frozen(node) && of_weights.kernel < 0 && of_weights.flops.value == 0 &&
+                      of_weights.read.value == 0;
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    const TensorId in = node.inputs[i];
+    const TensorKind kind = (*layout.graph)[in].kind;
+    const bool weight = kind == TensorKind::Parameter;
+    if (weight ? !beside : kind != TensorKind::Activation || inputs[i].there()) continue;
+    if (!weight && layout.body->wanted[in.value]) continue;
+    TensorView& view = weight ? weights[i] : inputs[i];
+    view = layout.local[in.value];
+    if (weight) view.type = settled.precision.gradient;
+    view.data = scratch.take(static_cast<std::size_t>(view.bytes().value));
+  }
+}
+
+LocalNode CpuExecution::local_node(const LayerLayout& layout, const Node& node) const {
+  const Layout& settled = plan_.workload.layout;
+  return {*layout.graph, node, settled.binding, settled.precision, settled.flash_attention};
 }
 
 void CpuExecution::run(const At& a, std::size_t l, Flight& f, const KernelRun& run,

@@ -51,6 +51,7 @@ void CpuExecution::find_tied() {
       const int block = plan_.layouts[static_cast<std::size_t>(layer.layout)].body->block;
       for (std::size_t p = 0; p < layer.parameters.size(); ++p) {
         const PlacedParameter& parameter = layer.parameters[p];
+        if (parameter.frozen) continue;
         if (!parameter.tied_to.empty())
           others[parameter.tied_to].push_back({at, l, p});
         else

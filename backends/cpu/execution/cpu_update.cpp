@@ -75,7 +75,7 @@ void CpuExecution::sum_partial_gradients() {
     for (int data = 0; data < plan_.peers.dp; ++data)
       for (const PlacedLayer& layer : place.layers) {
         for (const PlacedParameter& p : layer.parameters) {
-          if (!p.partial || p.owner >= 0) continue;
+          if (!p.partial || p.owner >= 0 || p.frozen) continue;
           const StatePart& part = layer.part_of(p);
           const DividedState& held = gradients_to_update(part);
           const PartRange own = held_range(part, held, data * plan_.peers.tp);
@@ -127,7 +127,7 @@ void CpuExecution::prepare_updates() {
       for (int peer = 0; peer < plan_.peers.count(); ++peer) {
         const std::size_t first = terms.size();
         terms.resize(first + 2 * parameters_of(at));
-        if (parameters_of(at) > 0 && here(plan_.places[at].device, peer))
+        if (plan_.places[at].gradients > 0 && here(plan_.places[at].device, peer))
           f(at, peer, std::span(terms).subspan(first));
       }
     sum_over_processes(terms);

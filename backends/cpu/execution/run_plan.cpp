@@ -8,6 +8,7 @@
 #include "backends/stage_place.h"
 #include "core/lowering/host_memory.h"
 #include "core/model/reference.h"
+#include "core/model/trained_parts.h"
 
 namespace trainyard {
 namespace {
@@ -134,6 +135,7 @@ void RunPlan::add_layer(StagePlacement& place, const Workload::Run& run, int ind
                                            [](const Dim& d) { return d.axis == Axis::KvHeads; });
     p.routed = std::any_of(tensor.shape.begin(), tensor.shape.end(),
                            [](const Dim& d) { return d.axis == Axis::Experts; });
+    p.frozen = is_frozen(graph, {t});
     // Tensor ranks of whole experts are replicas of theirs.
     p.partial = shares_heads ||
                 (layout.binding.sequence_parallel && layout.binding.tp > 1 && p.divided < 0 &&
@@ -142,39 +144,42 @@ void RunPlan::add_layer(StagePlacement& place, const Workload::Run& run, int ind
     layer.parameters.push_back(std::move(p));
   }
   std::int64_t gathered = 0, unreduced = 0;
-  for (const bool routed : {false, true}) {
-    StatePart& part = layer.parts[routed ? 1 : 0];
-    part.routed = routed;
+  for (const auto& [routed, frozen] :
+       {std::pair{false, false}, {true, false}, {false, true}, {true, true}}) {
+    StatePart& part = layer.parts[StatePart::index(routed, frozen)];
+    part.routed = routed, part.frozen = frozen;
     part.first = layer.elements;
     for (PlacedParameter& p : layer.parameters)
-      if (p.routed == routed && (p.tied_to.empty() || layout.tied_copies)) {
+      if (p.routed == routed && p.frozen == frozen && (p.tied_to.empty() || layout.tied_copies)) {
         p.offset = layer.elements;
         layer.elements += p.elements;
       }
     part.elements = layer.elements - part.first;
-    const auto divide = [&](std::int64_t shards, std::int64_t& taken) {
-      const DividedState made{shards, ceil_div(part.elements, shards), taken, 0};
+    const auto divide = [](std::int64_t elements, std::int64_t shards, std::int64_t& taken) {
+      const DividedState made{shards, ceil_div(elements, shards), taken, 0};
       taken += made.share;
       return made;
     };
-    part.weights =
-        divide(routed ? layout.expert_weight_shards : layout.weight_shards, place.weights);
-    part.gradients =
-        divide(routed ? layout.expert_gradient_shards : layout.gradient_shards, place.gradients);
+    const std::int64_t trained = frozen ? 0 : part.elements;
+    part.weights = divide(
+        part.elements, routed ? layout.expert_weight_shards : layout.weight_shards, place.weights);
+    part.gradients = divide(
+        trained, routed ? layout.expert_gradient_shards : layout.gradient_shards, place.gradients);
     part.optimizer =
-        divide(routed ? layout.expert_optimizer_shards : layout.optimizer_shards, place.optimizer);
+        divide(trained, routed ? layout.expert_optimizer_shards : layout.optimizer_shards,
+               place.optimizer);
     part.weights.full_at = gathered;
     part.gradients.full_at = unreduced;
     part.gathered_at = place.gathered;
     if (part.weights.shards > 1) gathered += part.elements, place.gathered += part.elements;
-    if (part.gradients.shards > 1) unreduced += part.elements;
+    if (part.gradients.shards > 1) unreduced += trained;
   }
   for (PlacedParameter& p : layer.parameters) {
     if (p.tied_to.empty() || layout.tied_copies) continue;
     p.weights_full_at = gathered;
     p.gradients_full_at = unreduced;
     gathered += p.elements;
-    unreduced += p.elements;
+    unreduced += p.frozen ? 0 : p.elements;
   }
   if (found.last_weight >= 0 && layer.elements > 0 && place.counting_layer < 0)
     place.counting_layer = static_cast<std::int32_t>(place.layers.size());

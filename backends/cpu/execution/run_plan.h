@@ -32,6 +32,7 @@ struct PlacedParameter {
   bool matrix = false;      // weight decay, LARS and LAMB apply to it
   bool partial = false;     // each tensor rank has only a share of the gradient
   bool routed = false;      // of routed experts
+  bool frozen = false;      // it has weights and no other state
 };
 
 /// One kind of state of a StatePart: weights, gradients or optimizer state.
@@ -45,13 +46,15 @@ struct DividedState {
 };
 
 /// The parameters of a layer whose state is divided over the same ranks: those of routed experts,
-/// and all others.
+/// and all others, each trained or frozen. Of frozen ones there are no gradients and no optimizer
+/// state, whose shares are 0.
 struct StatePart {
-  bool routed = false;
+  bool routed = false, frozen = false;
   std::int64_t first = 0, elements = 0;  // among the layer's parameters
   DividedState weights, gradients, optimizer;
   std::int64_t gathered_at = 0;  // in elements of the stage, where weights stay gathered
   std::int64_t end() const { return first + elements; }
+  static std::size_t index(bool routed, bool frozen) { return (frozen ? 2 : 0) + (routed ? 1 : 0); }
 };
 
 struct PlacedLayer {
@@ -60,8 +63,10 @@ struct PlacedLayer {
   std::vector<PlacedParameter> parameters;
   std::vector<std::int32_t> of_tensor;  // by tensor of the graph: index into parameters, or -1
   std::int64_t elements = 0;            // of parameters with storage of their own
-  std::array<StatePart, 2> parts;       // others, then those of routed experts; either may be empty
-  const StatePart& part_of(const PlacedParameter& p) const { return parts[p.routed ? 1 : 0]; }
+  std::array<StatePart, 4> parts;       // by StatePart::index(); any may be empty
+  const StatePart& part_of(const PlacedParameter& p) const {
+    return parts[StatePart::index(p.routed, p.frozen)];
+  }
 };
 
 /// One copy of one stage.

@@ -9,7 +9,8 @@ namespace {
 Fields<Result> model_part_fields() {
   return {{"name", &Result::model_name},
           {"parameters", &Result::parameters},
-          {"active_parameters", &Result::active_parameters}};
+          {"active_parameters", &Result::active_parameters},
+          {"trained_parameters", &Result::trained_parameters, kWhereSet, "absent where all are"}};
 }
 
 Fields<Result> cluster_part_fields() {

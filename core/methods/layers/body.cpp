@@ -4,7 +4,9 @@
 #include <cmath>
 #include <map>
 
+#include "core/methods/layers/saved_tensors.h"
 #include "core/model/ops.h"
+#include "core/model/trained_parts.h"
 
 namespace trainyard {
 namespace {
@@ -22,12 +24,17 @@ bool is_expert(const Tensor& tensor) {
 
 LocalParameters local_parameters(const Graph& graph, const Layout& layout) {
   LocalParameters sum;
-  for (const Tensor& t : graph.tensors) {
+  for (std::uint32_t i = 0; i < graph.tensors.size(); ++i) {
+    const Tensor& t = graph.tensors[i];
     if (t.kind != TensorKind::Parameter) continue;
-    const bool shared = !t.tied_to.empty() && !layout.tied_copies;
-    (shared         ? sum.shared
-     : is_expert(t) ? sum.expert
-                    : sum.dense) += local_elements(t.shape, layout.binding);
+    const bool shared = !t.tied_to.empty() && !layout.tied_copies, frozen = is_frozen(graph, {i});
+    const std::int64_t elements = local_elements(t.shape, layout.binding);
+    if (shared)
+      (frozen ? sum.frozen_shared : sum.shared) += elements;
+    else if (is_expert(t))
+      (frozen ? sum.frozen_expert : sum.expert) += elements;
+    else
+      (frozen ? sum.frozen_dense : sum.dense) += elements;
   }
   return sum;
 }
@@ -93,6 +100,36 @@ class SavedList {
   std::vector<SavedTensor> list_;
 };
 
+// Returns by tensor whether its gradient is needed.
+std::vector<bool> wanted_gradients(const Model& model, int block) {
+  if (!any_frozen(model)) return {};
+  const Graph& graph = model.blocks[static_cast<std::size_t>(block)].graph;
+  std::vector<bool> wanted(graph.tensors.size());
+  const bool below = wants_input_gradient(model, block);
+  for (TensorId id : {graph.input, graph.side_input})
+    if (id.valid()) wanted[id.value] = below;
+  for (const Node& node : graph.nodes) {
+    bool any = false;
+    for (TensorId in : node.inputs)
+      any |= graph[in].kind == TensorKind::Parameter ? !is_frozen(node) : wanted[in.value];
+    for (TensorId out : node.outputs) wanted[out.value] = any;
+  }
+  return wanted;
+}
+
+// Returns whether an op runs in that pass of backward: it has one, and what it makes is needed. An
+// op without a pass for its weights makes their gradients beside those of its inputs.
+bool runs_backward(const LocalNode& local, Pass pass, const std::vector<bool>& wanted) {
+  const Node& node = local.node;
+  if (empty(node.op->work(local, pass))) return false;
+  if (wanted.empty()) return true;
+  if (pass == Pass::BackwardWeight) return !is_frozen(node);
+  const bool makes_weights = !is_frozen(node) && empty(node.op->work(local, Pass::BackwardWeight));
+  return std::any_of(node.inputs.begin(), node.inputs.end(), [&](TensorId in) {
+    return local.graph[in].kind == TensorKind::Parameter ? makes_weights : wanted[in.value];
+  });
+}
+
 BodyOp compute_op(const LocalNode& local, std::size_t i, Pass pass, Work work) {
   BodyOp op;
   op.name = local.node.name;
@@ -112,6 +149,16 @@ Bytes times(std::int64_t weights, double each, const Layout& layout) {
 
 }  // namespace
 
+std::vector<Saved> saved_for_backward(const LocalNode& local, const std::vector<bool>& wanted) {
+  std::vector<Saved> list = local.node.op->saved(local);
+  if (wanted.empty()) return list;
+  const bool input = runs_backward(local, Pass::BackwardInput, wanted),
+             weight = runs_backward(local, Pass::BackwardWeight, wanted);
+  for (Saved& saved : list) saved.for_weight = saved.for_weight && weight;
+  std::erase_if(list, [&](const Saved& s) { return !s.for_weight && !(s.for_input && input); });
+  return list;
+}
+
 Body write_body(const Model& model, int block, const Layout& layout) {
   const Graph& graph = model.blocks[static_cast<std::size_t>(block)].graph;
   Body body;
@@ -121,8 +168,9 @@ Body write_body(const Model& model, int block, const Layout& layout) {
     return LocalNode{graph, graph.nodes[i], layout.binding, layout.precision,
                      layout.flash_attention};
   };
+  body.wanted = wanted_gradients(model, block);
   for (std::size_t i = 0; i < graph.nodes.size(); ++i)
-    for (const Saved& s : graph.nodes[i].op->saved(local(i))) saved.add(i, s);
+    for (const Saved& s : saved_for_backward(local(i), body.wanted)) saved.add(i, s);
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     const LocalNode node = local(i);
     if (const Work work = node.node.op->work(node, Pass::Forward); !empty(work))
@@ -131,8 +179,8 @@ Body write_body(const Model& model, int block, const Layout& layout) {
   for (std::size_t i = graph.nodes.size(); i-- > 0;) {
     const LocalNode node = local(i);
     for (Pass pass : {Pass::BackwardInput, Pass::BackwardWeight})
-      if (const Work work = node.node.op->work(node, pass); !empty(work))
-        body.backward.push_back(compute_op(node, i, pass, work));
+      if (runs_backward(node, pass, body.wanted))
+        body.backward.push_back(compute_op(node, i, pass, node.node.op->work(node, pass)));
   }
   body.parameters = local_parameters(graph, layout);
   const auto boundary = [&](TensorId id) {
@@ -189,17 +237,22 @@ StateBytes state_bytes(const Body& body, const Layout& layout) {
   };
   const FrameworkMemory& framework = layout.framework;
   const bool mixed = layout.precision.master_weights;
-  const auto weights = [&](std::int64_t elements, std::int64_t shards) {
+  const auto weights = [&](std::int64_t elements, std::int64_t shards, bool frozen) {
     const bool master =
         framework.shards_are_master && mixed && shards > 1 && !layout.host_optimizer;
-    return master ? Bytes{} : times(share(Bytes{elements}, shards).value, body.kept_weight, layout);
+    const std::int64_t held = share(Bytes{elements}, shards).value;
+    if (master) return frozen ? Bytes{held * bytes_of(DType::F32)} : Bytes{};
+    return times(held, body.kept_weight, layout);
   };
   const auto gradients = [&](std::int64_t elements, std::int64_t shards, std::int64_t parts) {
     return part(elements, bytes_of(layout.precision.gradient), shards) +
            part(elements, mixed ? framework.gradient_bytes : 0, shards) +
            part(elements, mixed ? framework.gradient_part_bytes : 0, parts);
   };
-  return {weights(p.dense, layout.weight_shards) + weights(p.expert, layout.expert_weight_shards),
+  return {weights(p.dense, layout.weight_shards, false) +
+              weights(p.expert, layout.expert_weight_shards, false) +
+              weights(p.frozen_dense, layout.weight_shards, true) +
+              weights(p.frozen_expert, layout.expert_weight_shards, true),
           gradients(p.dense, layout.gradient_shards, layout.optimizer_shards) +
               gradients(p.expert, layout.expert_gradient_shards, layout.expert_optimizer_shards),
           layout.host_optimizer ? Bytes{}

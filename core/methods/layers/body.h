@@ -93,9 +93,11 @@ struct TransientBytes {
 
 /// LocalParameters counts the parameters of one layer that one device holds before any sharding of
 /// state, in elements. `shared` are those that are another layer's and that this one reads too, as
-/// a head reads the table of the embedding: they have no state here.
+/// a head reads the table of the embedding: they have no state here. Frozen ones are not among the
+/// others: they have weights and no other state.
 struct LocalParameters {
   std::int64_t dense = 0, expert = 0, shared = 0;
+  std::int64_t frozen_dense = 0, frozen_expert = 0, frozen_shared = 0;
 };
 
 struct Body {
@@ -112,6 +114,9 @@ struct Body {
                                       // (core/methods/layers/transients.h)
   TransientBytes held;                // peak of what the transients hold at once
   LocalParameters parameters;
+  /// By tensor of the graph: whether its gradient is needed, because weights at it or below it are
+  /// trained. Empty where nothing of the model is frozen: all that ops can give are.
+  std::vector<bool> wanted;
   /// Bytes per weight as it is kept, including casts that live as long, and as it is gathered; 0 =
   /// as in the layout's format.
   double kept_weight = 0, gathered_weight = 0;

@@ -212,6 +212,7 @@ class Backward {
 
   bool wanted(TensorId id) const {
     return l_.graph[id].kind == TensorKind::Activation &&
+           (l_.body.wanted.empty() || l_.body.wanted[id.value]) &&
            (l_.producer[id.value].valid() || l_.crosses(id));
   }
 

@@ -238,7 +238,7 @@ class KeptNodes {
 void rewrite_recompute(Body& body, const Layout& layout, const Scenario& scenario,
                        const Params& params) {
   const Block& block = scenario.model.blocks[static_cast<std::size_t>(body.block)];
-  if (!block.layer) return;
+  if (!block.layer || body.backward.empty()) return;
   const LayerPolicy policy =
       parse_layer_policy(params.text("policy"), {"plan#/choices/recompute/policy"});
   const auto compiled = [&] {

@@ -28,18 +28,16 @@ struct Around {
 
 class Inserter {
  public:
-  Inserter(const Graph& graph, const Layout& layout)
-      : graph_(graph), layout_(layout), around_(graph.nodes.size()) {
+  Inserter(const Graph& graph, const Layout& layout, const Body& body)
+      : graph_(graph), layout_(layout), body_(body), around_(graph.nodes.size()) {
     whole_ = layout.binding;
     whole_.sequence_parallel = false;
-    std::map<TensorId, std::pair<std::size_t, std::size_t>> entering;  // first and last Column that
-                                                                       // read the tensor
+    std::map<TensorId, std::vector<std::size_t>> entering;  // the Columns that read the tensor
     for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
       const Node& node = graph.nodes[i];
       if (!cut(node)) continue;
       if (node.split == TensorSplit::Column) {
-        const auto [entry, is_new] = entering.try_emplace(node.inputs[0], i, i);
-        entry->second.second = i;
+        entering[node.inputs[0]].push_back(i);
       } else if (node.split == TensorSplit::Row ||
                  (node.split == TensorSplit::Vocab && !is_loss(node))) {
         leave(i, node);
@@ -47,7 +45,7 @@ class Inserter {
         loss(i, node);
       }
     }
-    for (const auto& [tensor, columns] : entering) enter(tensor, columns.first, columns.second);
+    for (const auto& [tensor, columns] : entering) enter(tensor, columns);
   }
 
   std::vector<Around> take() { return std::move(around_); }
@@ -91,22 +89,35 @@ class Inserter {
     return op;
   }
 
+  // Returns whether the node runs in that pass of a backward that frozen weights have shortened.
+  bool runs(std::size_t node, Pass pass) const {
+    return body_.wanted.empty() ||
+           std::any_of(body_.backward.begin(), body_.backward.end(),
+                       [&](const BodyOp& op) { return op.node.value == node && op.pass == pass; });
+  }
+
   // This handles the input of column-cut products: every rank needs all of it, and its gradient is
   // the sum over the ranks.
-  void enter(TensorId tensor, std::size_t first, std::size_t last) {
+  void enter(TensorId tensor, const std::vector<std::size_t>& columns) {
     const Bytes bytes = whole(tensor);
+    const auto gives = [&](std::size_t node) { return runs(node, Pass::BackwardInput); };
+    const auto learns = [&](std::size_t node) { return runs(node, Pass::BackwardWeight); };
+    const std::size_t first = columns.front();
     if (divided(tensor)) {
       around_[first].before_forward.push_back(op("gather " + graph_[tensor].name, tensor, false,
                                                  first, Pass::Forward, CollectiveKind::AllGather,
                                                  bytes));
       // Only a rank's own part was kept, so weight gradients gather the whole again.
-      if (!layout_.framework.keeps_gathered_inputs)
-        around_[last].before_weight.push_back(op("gather " + graph_[tensor].name + " again", tensor,
-                                                 false, last, Pass::BackwardWeight,
-                                                 CollectiveKind::AllGather, bytes));
+      const auto last = std::find_if(columns.rbegin(), columns.rend(), learns);
+      if (!layout_.framework.keeps_gathered_inputs && last != columns.rend())
+        around_[*last].before_weight.push_back(op("gather " + graph_[tensor].name + " again",
+                                                  tensor, false, *last, Pass::BackwardWeight,
+                                                  CollectiveKind::AllGather, bytes));
     }
-    around_[first].after_backward.push_back(
-        op("reduce gradient of " + graph_[tensor].name, tensor, true, first, Pass::BackwardInput,
+    const auto giver = std::find_if(columns.begin(), columns.end(), gives);
+    if (giver == columns.end()) return;
+    around_[*giver].after_backward.push_back(
+        op("reduce gradient of " + graph_[tensor].name, tensor, true, *giver, Pass::BackwardInput,
            divided(tensor) ? CollectiveKind::ReduceScatter : CollectiveKind::AllReduce, bytes));
   }
 
@@ -136,6 +147,7 @@ class Inserter {
 
   const Graph& graph_;
   const Layout& layout_;
+  const Body& body_;
   Binding whole_;
   std::vector<Around> around_;
 };
@@ -176,7 +188,7 @@ void rewrite_tensor_parallel(Body& body, const Layout& layout, const Scenario& s
                              const Params&) {
   if (layout.binding.tp == 1) return;
   const Graph& graph = scenario.model.blocks[static_cast<std::size_t>(body.block)].graph;
-  Inserter inserter(graph, layout);
+  Inserter inserter(graph, layout, body);
   if (layout.framework.keeps_gathered_inputs) inserter.keep_gathered(body.saved);
   const std::vector<Around> around = inserter.take();
   body.forward = weave_forward(body.forward, around);

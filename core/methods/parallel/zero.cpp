@@ -33,9 +33,10 @@ constexpr std::string_view kZeroName = "zero";
 
 // A Part is one kind of parameters: how many there are, over which group they are divided and over
 // which replicated. A layer that reads a table of another layer has no state of it, but gathers it
-// and scatters its gradient wherever it does so with its own.
+// and scatters its gradient wherever it does so with its own. Frozen weights are gathered where
+// weights are divided, and have no gradients.
 struct Part {
-  std::int64_t parameters, shared;
+  std::int64_t parameters, shared, frozen, frozen_shared;
   Group shard, replica;
   std::int64_t replicas;  // number of ranks that hold the same shard; 1 = no replication
   std::string label;
@@ -48,17 +49,19 @@ void rewrite_zero(Body& body, const Layout& layout, const Scenario& scenario,
   const std::int64_t data = ranks(mesh, Group::Data), group = layout.shard_group;
   if (stage == 0 || (data == 1 && ranks(mesh, Group::ExpertData) == 1)) return;
   const bool hybrid = group > 0 && group < data;
+  const LocalParameters& p = body.parameters;
   const Part parts[] = {
-      {body.parameters.dense, body.parameters.shared, hybrid ? Group::Shard : Group::Data,
+      {p.dense, p.shared, p.frozen_dense, p.frozen_shared, hybrid ? Group::Shard : Group::Data,
        Group::Replica, hybrid ? data / group : 1, ""},
-      {body.parameters.expert, 0, Group::ExpertData, Group::Replica, 1, "expert "}};
+      {p.expert, 0, p.frozen_expert, 0, Group::ExpertData, Group::Replica, 1, "expert "}};
   const bool keeps = stage == 3 && !reshards_after_forward(scenario.plan);
   const bool around_layer = stage == 3 && !(keeps && mesh.pp > 1);
   body.reduce.clear();  // removes the all-reduce that data parallel wrote
   for (const Part& part : parts) {
     if (part.replicas == 1 && ranks(mesh, part.shard, group) == 1) continue;
     const std::int64_t scattered = part.parameters + (layout.gradient_shards > 1 ? part.shared : 0),
-                       gathered = part.parameters + (around_layer && !keeps ? part.shared : 0);
+                       gathered = part.parameters + (stage == 3 ? part.frozen : 0) +
+                                  (around_layer && !keeps ? part.shared + part.frozen_shared : 0);
     if (scattered > 0) {
       const Bytes gradients = gradient_bytes(scattered, layout);
       if (layout.gradient_shards > 1) body.unreduced += gradients;
@@ -81,11 +84,11 @@ void rewrite_zero(Body& body, const Layout& layout, const Scenario& scenario,
       continue;
     }
     body.forward.insert(body.forward.begin(), gather);
-    if (keeps) continue;
+    body.gathered += keeps ? Bytes{} : weights;
+    if (keeps || body.backward.empty()) continue;
     BodyOp again = gather;
     again.pass = Pass::BackwardInput;
     body.backward.insert(body.backward.begin(), again);
-    body.gathered += weights;
   }
 }
 

@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "core/methods/layers/saved_tensors.h"
 #include "core/methods/precision/precision_check.h"
 
 namespace trainyard {
@@ -94,8 +95,9 @@ class Rewriter {
     if (!how_.kept) return;
     std::set<TensorId> products, others{graph_.input, graph_.side_input};
     for (const Node& node : graph_.nodes)
-      for (const Saved& saved : node.op->saved(
-               {graph_, node, layout_.binding, layout_.precision, layout_.flash_attention}))
+      for (const Saved& saved : saved_for_backward(
+               {graph_, node, layout_.binding, layout_.precision, layout_.flash_attention},
+               body_.wanted))
         if (saved.tensor.valid())
           (multiplies_narrow(node) ? products : others).insert(saved.tensor);
     for (SavedTensor& saved : body_.saved) {
@@ -108,7 +110,8 @@ class Rewriter {
 
   void store() {
     const std::int64_t parameters = body_.parameters.dense + body_.parameters.expert;
-    if (parameters == 0) return;
+    const LocalParameters& held = body_.parameters;
+    if (parameters + held.frozen_dense + held.frozen_expert == 0) return;
     const double copy = static_cast<double>(narrow_bytes(how_.format, 1024).value) / 1024;
     const std::int64_t copies = gathered() ? 1 : kCopies;
     const bool beside = !gathered();  // the narrow copies live as long as the weights
@@ -116,8 +119,8 @@ class Rewriter {
                                      : kBf16 + (beside ? copy * static_cast<double>(copies) : 0.0);
     body_.gathered_weight = how_.weights || (gathered() && how_.gather) ? copy : kBf16;
     if (how_.weights || (gathered() && !how_.gather)) return;
-    // The weights are cast once per step: replicated weights after they are gathered, shards
-    // before.
+    // The weights that change are cast once per step: replicated weights after they are gathered,
+    // shards before.
     const std::int64_t cast =
         gathered() ? share(Bytes{body_.parameters.dense}, layout_.weight_shards).value +
                          share(Bytes{body_.parameters.expert}, layout_.expert_weight_shards).value

@@ -1,8 +1,11 @@
-// This file writes out every default of a plan in one order, so that equal plans become equal text.
+// This file writes out every default of a plan in one order, so that equal plans become equal text,
+// and derives the model that a plan trains from the one that the user gave.
 #include <algorithm>
+#include <utility>
 
 #include "core/methods/catalogue.h"
 #include "core/methods/settings/settings.h"
+#include "core/model/trained_parts.h"
 #include "core/plan/context_degrees.h"
 
 namespace trainyard {
@@ -41,6 +44,14 @@ Plan complete(const Scenario& scenario) {
   std::stable_sort(plan.choices.begin(), plan.choices.end(),
                    [&](const Choice& a, const Choice& b) { return rank(a) < rank(b); });
   return plan;
+}
+
+Model trained_model(const Scenario& scenario) {
+  Model model = as_given(scenario.model);
+  for (const Choice& c : scenario.plan.choices)
+    if (const Method& m = method(c.method); m.derive != nullptr)
+      model = m.derive(std::move(model), c.params);
+  return model;
 }
 
 }  // namespace trainyard

@@ -7,6 +7,7 @@
 #include "core/methods/catalogue.h"
 #include "core/methods/memory/layer_policy.h"
 #include "core/methods/settings/software_settings.h"
+#include "core/methods/settings/trained_settings.h"
 #include "core/plan/balanced.h"
 #include "core/plan/plan_limits.h"
 #include "core/program/order.h"
@@ -574,6 +575,7 @@ std::string normal(std::string_view key) {
 std::span<const Setting> settings() {
   static const std::vector<Setting> list = [] {
     std::vector<Setting> all = make_settings();
+    for (Setting& one : trained_settings()) all.push_back(std::move(one));
     for (Setting& one : software_settings()) all.push_back(std::move(one));
     return all;
   }();

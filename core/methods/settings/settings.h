@@ -36,4 +36,10 @@ std::string setting(const Plan&, std::string_view key);
 /// with all its parameters. Throws Error{InvalidInput} when the degrees do not divide the devices.
 Plan complete(const Scenario&);
 
+/// Returns the model as the scenario's plan, which must be complete, trains it: with the adapters
+/// and the frozen parts that its methods derive. The scenario's model may be as the user gave it or
+/// derived before, by this plan or by another. Throws Error{InvalidInput} where the model cannot be
+/// trained so.
+Model trained_model(const Scenario&);
+
 }  // namespace trainyard

@@ -104,6 +104,8 @@ inline Bytes gradient_bytes(const LocalNode& local, const Tensor& parameter) {
 inline Saved saved_tensor(TensorId id, bool for_weight = false) {
   return {id, {}, {}, for_weight, false};
 }
+/// Returns what only the gradient of the weights needs: the input of a product.
+inline Saved saved_for_weights(TensorId id) { return {id, {}, {}, true, false, false}; }
 inline Saved saved_bytes(std::string_view what, Bytes bytes, bool for_weight = false,
                          bool attention_core = false) {
   return {TensorId{}, what, bytes, for_weight, attention_core};

@@ -52,7 +52,7 @@ Work convolution_work(const LocalNode& local, Pass pass) {
 }
 
 std::vector<Saved> saved_by_convolution(const LocalNode& local) {
-  return {saved_tensor(local.node.inputs[0], true)};
+  return {saved_for_weights(local.node.inputs[0])};
 }
 
 }  // namespace

@@ -144,6 +144,8 @@ Work work_routed(const LocalNode& local, Pass pass) {
   return work;
 }
 
+// Copies of tokens are kept where experts are frozen too: grouped products save their input, which
+// says whose copies they are.
 std::vector<Saved> saved_routed(const LocalNode& local) {
   return {saved_tensor(local.node.inputs[0], true)};
 }

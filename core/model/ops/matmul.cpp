@@ -55,7 +55,7 @@ Work matmul_work(const LocalNode& local, Pass pass) {
 }
 
 std::vector<Saved> saved_by_matmul(const LocalNode& local) {
-  return {saved_tensor(local.node.inputs[0], true)};
+  return {saved_for_weights(local.node.inputs[0])};
 }
 
 }  // namespace

@@ -419,8 +419,7 @@ Model row_model(const MeasuredRow& row, std::vector<Assumption>& assumptions) {
     if (!word.starts_with(kByName) && mentions(word, other.phrase))
       throw Error(Error::Kind::Unsupported, std::string(other.reason));
   try {
-    Model model = model_of(row, assumptions);
-    return mentions(row.notes, "LoRA") ? frozen(std::move(model)) : model;
+    return model_of(row, assumptions);
   } catch (const Error& error) {
     if (error.kind() == Error::Kind::Unsupported) throw;
     throw Error(Error::Kind::Unsupported, fmt::format("a shape that cannot be: {}", error.what()));

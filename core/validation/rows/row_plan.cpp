@@ -34,6 +34,7 @@ class PlanWriter {
     sequence_parallel();
     recompute();
     offload();
+    adapters();
     overlap();
     return std::move(plan_);
   }
@@ -359,6 +360,15 @@ class PlanWriter {
     if (word != "optimizer-cpu")
       throw Error(Error::Kind::Unsupported, "an offload that cannot be planned");
     choice(plan_, "offload").params.set("host", std::string("optimizer"));
+  }
+
+  // Sources say that they adapted a model and not by which rank: the ranks are those of AutoModel's
+  // benchmarks and of Megatron-Bridge, which both adapt all linear layers.
+  void adapters() {
+    if (!mentions(row_.notes, "LoRA")) return;
+    const bool automodel = mentions(row_.framework, "AutoModel");
+    choice(plan_, "lora").params.set("rank", std::int64_t{automodel ? 16 : 32});
+    assume("lora", automodel ? "16" : "32", "not stated; the framework's own");
   }
 
   // FSDP's selective checkpointing recomputes some layers in full. The source's FLOPs with and

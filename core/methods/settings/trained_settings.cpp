@@ -1,0 +1,74 @@
+#include "core/methods/settings/trained_settings.h"
+
+#include "core/methods/catalogue.h"
+#include "core/methods/settings/settings.h"
+
+namespace trainyard {
+namespace {
+
+// A plan that trains all weights does not mention these methods.
+void set_rank(Plan& plan, std::string_view value, const Place& place) {
+  if (value == "off" || value == "0") return remove_choice(plan, "lora");
+  const ParamValue rank = parse_param(method("lora").params.front(), value, place);
+  choice(plan, "lora").params.set("rank", rank);
+}
+
+std::string read_lora(const Plan& plan, std::string_view param, std::string_view otherwise) {
+  const Choice* const chosen = find_choice(plan, "lora");
+  if (chosen == nullptr) return std::string(otherwise);
+  const Params params = with_defaults(chosen->params, method("lora").params);
+  return to_text(params.values().find(param)->second);
+}
+
+void set_frozen(Plan& plan, std::string_view value, const Place& place) {
+  if (value == "none") return remove_choice(plan, "frozen");
+  if (value.empty())
+    throw Error(Error::Kind::InvalidInput,
+                "expected none, or parts of the model such as embedding,layers, found nothing",
+                place);
+  choice(plan, "frozen").params.set("parts", std::string(value));
+}
+
+std::string read_frozen(const Plan& plan) {
+  const Choice* const chosen = find_choice(plan, "frozen");
+  return chosen == nullptr ? "none"
+                           : with_defaults(chosen->params, method("frozen").params).text("parts");
+}
+
+}  // namespace
+
+std::vector<Setting> trained_settings() {
+  return {{"lora",
+           {"lora-rank", "lora-dim", "peft.dim"},
+           "rank of low-rank adapters, which are then all that is trained; off = all weights are "
+           "trained",
+           {},
+           set_rank,
+           [](const Plan& p) { return read_lora(p, "rank", "off"); }},
+          {"lora-alpha",
+           {"peft.alpha"},
+           "adapters are scaled by alpha / rank; 0 = as the rank",
+           {},
+           [](Plan& p, std::string_view v, const Place& l) {
+             apply_choice_param(p, "lora.alpha", v, l);
+           },
+           [](const Plan& p) { return read_lora(p, "alpha", ""); }},
+          {"lora-targets",
+           {"lora-target-modules", "target-modules"},
+           "linear layers that get an adapter: attention, mlp, all-linear, or names such as "
+           "q_proj,v_proj",
+           {"all-linear", "attention", "mlp"},
+           [](Plan& p, std::string_view v, const Place& l) {
+             apply_choice_param(p, "lora.targets", v, l);
+           },
+           [](const Plan& p) { return read_lora(p, "targets", ""); }},
+          {"frozen",
+           {"freeze"},
+           "parts whose weights stay as they are: none, or embedding, layers, head, all-but-head "
+           "and names of blocks, as in embedding,layers",
+           {},
+           set_frozen,
+           read_frozen}};
+}
+
+}  // namespace trainyard

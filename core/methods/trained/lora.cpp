@@ -1,0 +1,72 @@
+// Low-rank adaptation trains two narrow matrices beside each targeted linear layer, and freezes all
+// the weights that were there.
+//
+//            ┌── W [in, out], frozen ─────────────────────┐
+//   x [in] ──┤                                            + ── y [out]
+//            └── A [in, r] ── B [r, out] ── alpha / r ────┘
+//
+// B begins as zero, so that the model begins as it was. Frozen weights have no gradients, optimizer
+// state or master copy; gradients pass through them. Where tensor ranks cut W by columns, A is
+// whole and B is cut by columns; where they cut it by rows, A is cut by rows, its r-wide sums are
+// reduced as W's output is, and B is whole.
+//
+// Hu et al., "LoRA: Low-Rank Adaptation of Large Language Models", ICLR 2022 (arXiv 2106.09685).
+#include "core/methods/catalogue.h"
+#include "core/model/trained_parts.h"
+
+namespace trainyard {
+namespace {
+
+constexpr std::string_view kLoraPlace = "plan#/choices/lora";
+
+// Alpha may be left to the rank, which leaves the adapter's output as it is.
+Model adapt(Model model, const Params& params) {
+  const std::int64_t rank = params.integer("rank"), alpha = params.integer("alpha");
+  return with_adapters(std::move(model), {rank, alpha > 0 ? alpha : rank, params.text("targets")},
+                       {std::string(kLoraPlace) + "/targets"});
+}
+
+Diagnostics check_lora(const Scenario& scenario, const Params&) {
+  if (find_choice(scenario.plan, "frozen") == nullptr) return {};
+  return {{Diagnostic::Severity::Error,
+           "lora freezes all weights but its adapters, and the plan freezes parts beside it",
+           {std::string(kLoraPlace)},
+           "frozen=none"}};
+}
+
+}  // namespace
+
+Method lora() {
+  return {
+      .name = "lora",
+      .axis = MethodAxis::Memory,
+      .summary = "Freezes all weights and trains a narrow pair of matrices beside linear layers.",
+      .paper = {"LoRA: Low-Rank Adaptation of Large Language Models", "Hu et al.", "ICLR", 2022},
+      .card = {.gains = "no gradients, master copies or optimizer state of frozen weights: 2 bytes "
+                        "a parameter instead of 16; no weight-gradient products, a third of the "
+                        "FLOPs; r (in + out) parameters to reduce",
+               .costs = "two narrow products, a scale and a sum per target; activations are kept "
+                        "as before but for inputs of frozen products",
+               .legal_when = "schedules that update once a step; the first pipeline stage has a "
+                             "target"},
+      .file = "core/methods/trained/lora.cpp",
+      .params = {{.name = "rank",
+                  .fallback = std::int64_t{8},
+                  .doc = "r: columns of A [in, r] and rows of B [r, out]",
+                  .low = 1,
+                  .high = 65536},
+                 {.name = "alpha",
+                  .fallback = std::int64_t{0},
+                  .doc = "the adapter's output is scaled by alpha / rank; 0 = as the rank",
+                  .low = 0,
+                  .high = 1e6},
+                 {.name = "targets",
+                  .fallback = std::string("all-linear"),
+                  .doc = "linear layers that get an adapter: attention, mlp, all-linear (all in "
+                         "layers, none in the head) or names such as q_proj,v_proj"}},
+      .check = check_lora,
+      .derive = adapt,
+  };
+}
+
+}  // namespace trainyard

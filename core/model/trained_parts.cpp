@@ -1,0 +1,308 @@
+#include "core/model/trained_parts.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "core/base/nearest.h"
+#include "core/base/saturating.h"
+#include "core/model/ops.h"
+#include "core/model/refit.h"
+
+namespace trainyard {
+namespace {
+
+// The attribute says who has frozen a node.
+constexpr const char *kFrozenNode = "frozen", *kAdapter = "lora";
+constexpr std::int64_t kByPlan = 2;
+
+bool is_parameter(const Graph& graph, TensorId id) {
+  return graph[id].kind == TensorKind::Parameter;
+}
+
+bool reads_parameters(const Graph& graph, const Node& node) {
+  return std::any_of(node.inputs.begin(), node.inputs.end(),
+                     [&](TensorId in) { return is_parameter(graph, in); });
+}
+
+bool freezes(const Block& block) {
+  return std::any_of(block.graph.nodes.begin(), block.graph.nodes.end(), [&](const Node& node) {
+    return is_frozen(node) && reads_parameters(block.graph, node);
+  });
+}
+
+void freeze(Block& block) {
+  for (Node& node : block.graph.nodes)
+    if (!is_frozen(node) && reads_parameters(block.graph, node))
+      node.attributes[kFrozenNode] = kByPlan;
+}
+
+std::vector<std::string_view> words_of(std::string_view text) {
+  std::vector<std::string_view> words;
+  for (;;) {
+    const std::size_t comma = text.find(',');
+    words.push_back(text.substr(0, comma));
+    if (comma == std::string_view::npos) return words;
+    text.remove_prefix(comma + 1);
+  }
+}
+
+[[noreturn]] void refuse_word(std::string_view expected, std::string_view found,
+                              const std::vector<std::string_view>& names, const Place& place) {
+  const std::string word(found.substr(0, 80));
+  throw Error(
+      Error::Kind::InvalidInput,
+      "expected " + std::string(expected) + ", found \"" + word + "\"" + did_you_mean(word, names),
+      place);
+}
+
+// Says of each node of a layer whether it is on a way between the residual stream and an op that
+// mixes tokens.
+class MixingNodes {
+ public:
+  explicit MixingNodes(const Graph& graph) : graph_(graph), found_(graph.nodes.size()) {
+    for (std::size_t n = 0; n < graph.nodes.size(); ++n)
+      if (mixes(graph.nodes[n])) go(n, true), go(n, false);
+  }
+  bool contains(std::size_t node) const { return found_[node]; }
+
+ private:
+  static bool mixes(const Node& node) {
+    return node.op == &attention() || node.op == &gated_delta() || node.op == &state_space() ||
+           node.op == &selective_scan();
+  }
+  static bool shares(const std::vector<TensorId>& made, const std::vector<TensorId>& read) {
+    return std::any_of(made.begin(), made.end(), [&](TensorId id) {
+      return std::find(read.begin(), read.end(), id) != read.end();
+    });
+  }
+
+  void go(std::size_t from, bool down) {
+    found_[from] = true;
+    for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
+      const Node &here = graph_.nodes[from], &there = graph_.nodes[n];
+      const bool joined =
+          down ? shares(here.outputs, there.inputs) : shares(there.outputs, here.inputs);
+      if (joined && there.op != &add() && !found_[n]) go(n, down);
+    }
+  }
+
+  const Graph& graph_;
+  std::vector<bool> found_;
+};
+
+constexpr std::string_view kAttention = "attention", kMlp = "mlp", kAllLinear = "all-linear";
+
+bool is_linear(const Node& node) { return node.op == &matmul() && node.inputs.size() >= 2; }
+
+std::vector<bool> targets_of(const Graph& graph, const std::vector<std::string_view>& words) {
+  const MixingNodes mixing(graph);
+  const auto is_target = [&](std::size_t n) {
+    const Node& node = graph.nodes[n];
+    return is_linear(node) && std::any_of(words.begin(), words.end(), [&](std::string_view word) {
+             return word == kAllLinear || word == (mixing.contains(n) ? kAttention : kMlp) ||
+                    word == node.name;
+           });
+  };
+  std::vector<bool> found;
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n) found.push_back(is_target(n));
+  return found;
+}
+
+// Adds the adapter of a product behind it, and returns the sum of both.
+TensorId add_adapter(Graph& graph, const Node& product, const LoraSpec& lora) {
+  const Shape weight = graph[product.inputs[1]].shape;
+  const Dim rank{lora.rank, Axis::None, 0};
+  const bool column = product.split == TensorSplit::Column, row = product.split == TensorSplit::Row;
+  const std::map<std::string, std::int64_t> marked = {{kAdapter, 1}};
+  const auto multiply = [&](const char* which, TensorId x, Dim in, Dim out, TensorSplit split) {
+    const std::string name = product.name + which;
+    Tensor made;
+    made.name = name + ".weight";
+    made.shape = {in, out};
+    made.kind = TensorKind::Parameter;
+    const TensorId own = graph.add(std::move(made));
+    return graph.add(name, matmul(), {x, own}, marked, split);
+  };
+  const TensorId narrow = multiply(".lora_A", product.inputs[0], weight[0], rank,
+                                   row ? TensorSplit::Row : TensorSplit::None);
+  const TensorId wide = multiply(".lora_B", narrow, rank, weight[1],
+                                 column ? TensorSplit::Column : TensorSplit::None);
+  const TensorSplit beside = column ? TensorSplit::Inside : TensorSplit::None;
+  const TensorId scaled =
+      graph.add(product.name + ".lora_scale", scale(), {wide},
+                {{kAdapter, 1}, {"numerator", lora.alpha}, {"denominator", lora.rank}}, beside);
+  return graph.add(product.name + ".lora_add", add(), {product.outputs[0], scaled}, marked, beside);
+}
+
+Graph adapted(const Graph& given, const std::vector<bool>& targets, const LoraSpec& lora) {
+  Graph graph = given;
+  graph.nodes.clear();
+  std::vector<TensorId> now;  // by tensor: what readers of it read
+  for (std::uint32_t t = 0; t < given.tensors.size(); ++t) now.push_back({t});
+  for (std::size_t n = 0; n < given.nodes.size(); ++n) {
+    Node node = given.nodes[n];
+    for (TensorId& in : node.inputs) in = now[in.value];
+    graph.nodes.push_back(node);
+    if (targets[n]) now[node.outputs[0].value] = add_adapter(graph, node, lora);
+  }
+  if (graph.output.valid()) graph.output = now[graph.output.value];
+  return graph;
+}
+
+// Adapters are taken out, and what read their sums reads the products again.
+Graph without_adapters(const Graph& given) {
+  Graph graph = given;
+  std::vector<TensorId> now;
+  for (std::uint32_t t = 0; t < given.tensors.size(); ++t) now.push_back({t});
+  graph.nodes.clear();
+  for (Node node : given.nodes) {
+    for (TensorId& in : node.inputs) in = now[in.value];
+    if (!is_adapter(node))
+      graph.nodes.push_back(std::move(node));
+    else if (node.op == &add())
+      now[node.outputs[0].value] = node.inputs[0];
+  }
+  if (graph.output.valid()) graph.output = now[graph.output.value];
+  return without_unused_tensors(graph);
+}
+
+std::string quoted_name(std::string_view name) { return "\"" + std::string(name) + "\""; }
+
+void expect_same_fate(const Model& model, const Place& place) {
+  for (const Block& block : model.blocks)
+    for (std::uint32_t t = 0; t < block.graph.tensors.size(); ++t) {
+      const std::string& tied = block.graph.tensors[t].tied_to;
+      if (tied.empty()) continue;
+      for (const Block& owner : model.blocks)
+        for (std::uint32_t o = 0; o < owner.graph.tensors.size(); ++o)
+          if (owner.name + "/" + owner.graph.tensors[o].name == tied &&
+              is_frozen(owner.graph, {o}) != is_frozen(block.graph, {t}))
+            throw Error(Error::Kind::InvalidInput,
+                        "expected " + quoted_name(owner.name) + " and " + quoted_name(block.name) +
+                            " both frozen or both trained, because they share one table, found " +
+                            quoted_name(is_frozen(block.graph, {t}) ? block.name : owner.name) +
+                            " frozen alone",
+                        place);
+    }
+}
+
+}  // namespace
+
+bool is_frozen(const Node& node) { return attribute(node, kFrozenNode) != 0; }
+
+bool is_frozen(const Graph& graph, TensorId parameter) {
+  return std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const Node& node) {
+    return is_frozen(node) &&
+           std::find(node.inputs.begin(), node.inputs.end(), parameter) != node.inputs.end();
+  });
+}
+
+bool is_adapter(const Node& node) { return attribute(node, kAdapter) != 0; }
+
+bool begins_at_zero(const Graph& graph, TensorId parameter) {
+  return graph[parameter].name.ends_with(".lora_B.weight") &&
+         std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const Node& node) {
+           return is_adapter(node) && node.inputs.size() > 1 && node.inputs[1] == parameter;
+         });
+}
+
+bool trains(const Block& block) {
+  return std::any_of(block.graph.nodes.begin(), block.graph.nodes.end(), [&](const Node& node) {
+    return !is_frozen(node) && reads_parameters(block.graph, node);
+  });
+}
+
+bool any_frozen(const Model& model) {
+  return std::any_of(model.blocks.begin(), model.blocks.end(), freezes);
+}
+
+bool wants_input_gradient(const Model& model, int block) {
+  const auto here = model.blocks.begin() + block;
+  return std::any_of(model.blocks.begin(), here, trains) || (here->layer && trains(*here));
+}
+
+std::int64_t trained_parameters(const Model& model) {
+  std::int64_t total = 0;
+  for (const Block& block : model.blocks) {
+    std::int64_t once = 0;
+    for (std::uint32_t t = 0; t < block.graph.tensors.size(); ++t) {
+      const Tensor& tensor = block.graph.tensors[t];
+      if (tensor.kind == TensorKind::Parameter && tensor.tied_to.empty() &&
+          !is_frozen(block.graph, {t}))
+        once = saturating_sum(once, local_elements(tensor.shape, Binding{}));
+    }
+    total = saturating_sum(total, saturating_product(once, block.count));
+  }
+  return total;
+}
+
+Model with_adapters(Model model, const LoraSpec& lora, const Place& place) {
+  const std::vector<std::string_view> words = words_of(lora.targets);
+  std::vector<std::string_view> names = {kAttention, kMlp, kAllLinear};
+  for (const Block& block : model.blocks)
+    for (const Node& node : block.graph.nodes)
+      if (block.layer && is_linear(node)) names.push_back(node.name);
+  for (std::string_view word : words)
+    if (std::find(names.begin(), names.end(), word) == names.end())
+      refuse_word("attention, mlp, all-linear or a linear layer of the model", word, names, place);
+  for (Block& block : model.blocks) freeze(block);
+  bool any = false;
+  for (Block& block : model.blocks) {
+    if (!block.layer) continue;
+    const std::vector<bool> targets = targets_of(block.graph, words);
+    if (std::find(targets.begin(), targets.end(), true) == targets.end()) continue;
+    block.graph = adapted(block.graph, targets, lora);
+    any = true;
+  }
+  if (!any)
+    throw Error(Error::Kind::InvalidInput,
+                "expected a linear layer to adapt, found that no layer of " + model.name +
+                    " has one of " + std::string(lora.targets),
+                place);
+  return model;
+}
+
+Model with_frozen(Model model, std::string_view parts, const Place& place) {
+  int first = static_cast<int>(model.blocks.size()), last = -1;
+  for (int b = 0; b < static_cast<int>(model.blocks.size()); ++b)
+    if (model.blocks[static_cast<std::size_t>(b)].layer) first = std::min(first, b), last = b;
+  std::vector<std::string_view> names = {"embedding", "layers", "head", "all-but-head"};
+  std::vector<bool> chosen(model.blocks.size());
+  for (std::size_t b = 0; b < model.blocks.size(); ++b) names.push_back(model.blocks[b].name);
+  for (std::string_view word : words_of(parts)) {
+    const auto own = std::find(names.begin() + 4, names.end(), word);
+    if (own != names.end()) {
+      chosen[static_cast<std::size_t>(own - names.begin()) - 4] = true;
+      continue;
+    }
+    if (std::find(names.begin(), names.end(), word) == names.end())
+      refuse_word("embedding, layers, head, all-but-head or a block of the model", word, names,
+                  place);
+    for (int b = 0; b < static_cast<int>(model.blocks.size()); ++b) {
+      const bool head = b > last, embedding = b < first;
+      if (word == "head"           ? head
+          : word == "embedding"    ? embedding
+          : word == "all-but-head" ? !head
+                                   : !head && !embedding)
+        chosen[static_cast<std::size_t>(b)] = true;
+    }
+  }
+  for (std::size_t b = 0; b < model.blocks.size(); ++b)
+    if (chosen[b]) freeze(model.blocks[b]);
+  expect_same_fate(model, place);
+  return model;
+}
+
+Model as_given(Model model) {
+  for (Block& block : model.blocks) {
+    std::vector<Node>& nodes = block.graph.nodes;
+    if (std::any_of(nodes.begin(), nodes.end(), is_adapter))
+      block.graph = without_adapters(block.graph);
+    for (Node& node : block.graph.nodes)
+      if (attribute(node, kFrozenNode) == kByPlan) node.attributes.erase(kFrozenNode);
+  }
+  return model;
+}
+
+}  // namespace trainyard
