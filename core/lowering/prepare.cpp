@@ -258,7 +258,7 @@ Diagnostics complete_and_check(Scenario& scenario) {
   if (has_errors(found)) return found;
   try {
     scenario.plan = complete(scenario);
-    scenario.model = trained_model(scenario);
+    if (derives_model(scenario)) scenario.model = trained_model(scenario);
   } catch (const Error& e) {
     found.push_back({Diagnostic::Severity::Error, e.what(), e.place(), {}});
     return found;

@@ -198,6 +198,14 @@ bool is_frozen(const Graph& graph, TensorId parameter) {
   });
 }
 
+std::vector<bool> frozen_parameters(const Graph& graph) {
+  std::vector<bool> found(graph.tensors.size());
+  for (const Node& node : graph.nodes)
+    if (is_frozen(node))
+      for (TensorId in : node.inputs) found[in.value] = is_parameter(graph, in);
+  return found;
+}
+
 bool is_adapter(const Node& node) { return attribute(node, kAdapter) != 0; }
 
 bool begins_at_zero(const Graph& graph, TensorId parameter) {
@@ -226,10 +234,10 @@ std::int64_t trained_parameters(const Model& model) {
   std::int64_t total = 0;
   for (const Block& block : model.blocks) {
     std::int64_t once = 0;
-    for (std::uint32_t t = 0; t < block.graph.tensors.size(); ++t) {
+    const std::vector<bool> is_frozen = frozen_parameters(block.graph);
+    for (std::size_t t = 0; t < block.graph.tensors.size(); ++t) {
       const Tensor& tensor = block.graph.tensors[t];
-      if (tensor.kind == TensorKind::Parameter && tensor.tied_to.empty() &&
-          !is_frozen(block.graph, {t}))
+      if (tensor.kind == TensorKind::Parameter && tensor.tied_to.empty() && !is_frozen[t])
         once = saturating_sum(once, local_elements(tensor.shape, Binding{}));
     }
     total = saturating_sum(total, saturating_product(once, block.count));
@@ -292,6 +300,14 @@ Model with_frozen(Model model, std::string_view parts, const Place& place) {
     if (chosen[b]) freeze(model.blocks[b]);
   expect_same_fate(model, place);
   return model;
+}
+
+bool is_as_given(const Model& model) {
+  return std::none_of(model.blocks.begin(), model.blocks.end(), [](const Block& block) {
+    return std::any_of(block.graph.nodes.begin(), block.graph.nodes.end(), [](const Node& node) {
+      return is_adapter(node) || attribute(node, kFrozenNode) == kByPlan;
+    });
+  });
 }
 
 Model as_given(Model model) {

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 #include "core/base/error.h"
 #include "core/model/model.h"
@@ -18,6 +19,8 @@ namespace trainyard {
 bool is_frozen(const Node&);
 /// Returns whether a node that is frozen reads the parameter.
 bool is_frozen(const Graph&, TensorId parameter);
+/// Returns the same by tensor of the graph, in one walk over it.
+std::vector<bool> frozen_parameters(const Graph&);
 /// Returns whether the node is part of an adapter that a plan has added.
 bool is_adapter(const Node&);
 /// Returns whether an adapter begins as zero because of this parameter, which then is zero: B.
@@ -54,7 +57,9 @@ Model with_adapters(Model, const LoraSpec&, const Place&);
 /// shares a table with one that is trained.
 Model with_frozen(Model, std::string_view parts, const Place&);
 
-/// Returns the model without what a plan has added or frozen.
+/// Returns the model without what a plan has added or frozen; is_as_given() whether that is the
+/// model itself.
 Model as_given(Model);
+bool is_as_given(const Model&);
 
 }  // namespace trainyard

@@ -74,9 +74,9 @@ TEST(MeasuredRow, SoftwareAndExpertsHaveTheirWords) {
   const std::string head =
       "id,measured_metric,measured_value,dispatcher,cuda_graphs,release,shared_experts,dense_"
       "layers,"
-      "routed_every,zero_group,capacity_factor\n";
+      "routed_every,zero_group,capacity_factor,lora_rank,document_tokens\n";
   const MeasuredRow row =
-      read_rows(head + "x,step_s,1,fused,on,2026-02,0,3,2,8,1.25\n", "own.csv").at(0);
+      read_rows(head + "x,step_s,1,fused,on,2026-02,0,3,2,8,1.25,16,512\n", "own.csv").at(0);
   EXPECT_EQ(row.dispatcher, "fused");
   EXPECT_EQ(row.graphs, "on");
   EXPECT_EQ(row.release, "2026-02");
@@ -85,12 +85,14 @@ TEST(MeasuredRow, SoftwareAndExpertsHaveTheirWords) {
   EXPECT_EQ(row.routed_every, 2);
   EXPECT_EQ(row.zero_group, 8);
   EXPECT_EQ(row.capacity_factor, 1.25);
-  EXPECT_EQ(refusal(head + "x,step_s,1,fuse,,,,,,,\n"),
+  EXPECT_EQ(row.lora_rank, 16);
+  EXPECT_EQ(row.document_tokens, 512);
+  EXPECT_EQ(refusal(head + "x,step_s,1,fuse,,,,,,,,,\n"),
             "own.csv:2: dispatcher: expected all-to-all or fused, found \"fuse\"; did you mean "
             "\"fused\"?");
-  EXPECT_EQ(refusal(head + "x,step_s,1,,yes,,,,,,\n").substr(0, 48),
+  EXPECT_EQ(refusal(head + "x,step_s,1,,yes,,,,,,,,\n").substr(0, 48),
             "own.csv:2: cuda_graphs: expected on or off, foun");
-  EXPECT_EQ(refusal(head + "x,step_s,1,,,26.02,,,,,\n").substr(0, 61),
+  EXPECT_EQ(refusal(head + "x,step_s,1,,,26.02,,,,,,,\n").substr(0, 61),
             "own.csv:2: release: expected the year and month of a release,");
   EXPECT_EQ(refusal(head + "x,step_s,1,,,,,,3,,\n"),
             "own.csv:2: routed_every: expected 1 (all layers) or 2 (every second), found 3");

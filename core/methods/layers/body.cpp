@@ -24,10 +24,11 @@ bool is_expert(const Tensor& tensor) {
 
 LocalParameters local_parameters(const Graph& graph, const Layout& layout) {
   LocalParameters sum;
-  for (std::uint32_t i = 0; i < graph.tensors.size(); ++i) {
+  const std::vector<bool> is_frozen = frozen_parameters(graph);
+  for (std::size_t i = 0; i < graph.tensors.size(); ++i) {
     const Tensor& t = graph.tensors[i];
     if (t.kind != TensorKind::Parameter) continue;
-    const bool shared = !t.tied_to.empty() && !layout.tied_copies, frozen = is_frozen(graph, {i});
+    const bool shared = !t.tied_to.empty() && !layout.tied_copies, frozen = is_frozen[i];
     const std::int64_t elements = local_elements(t.shape, layout.binding);
     if (shared)
       (frozen ? sum.frozen_shared : sum.shared) += elements;

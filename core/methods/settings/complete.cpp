@@ -46,6 +46,13 @@ Plan complete(const Scenario& scenario) {
   return plan;
 }
 
+bool derives_model(const Scenario& scenario) {
+  const std::vector<Choice>& choices = scenario.plan.choices;
+  return !is_as_given(scenario.model) ||
+         std::any_of(choices.begin(), choices.end(),
+                     [](const Choice& c) { return method(c.method).derive != nullptr; });
+}
+
 Model trained_model(const Scenario& scenario) {
   Model model = as_given(scenario.model);
   for (const Choice& c : scenario.plan.choices)

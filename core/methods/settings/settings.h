@@ -41,5 +41,8 @@ Plan complete(const Scenario&);
 /// derived before, by this plan or by another. Throws Error{InvalidInput} where the model cannot be
 /// trained so.
 Model trained_model(const Scenario&);
+/// Returns whether trained_model() is another model than the scenario's, so that a search need not
+/// copy that for every plan.
+bool derives_model(const Scenario&);
 
 }  // namespace trainyard

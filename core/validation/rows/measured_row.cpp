@@ -80,6 +80,8 @@ constexpr Column<Whole> kWholes[] = {
     {"etp", &MeasuredRow::etp},
     {"micro_batch", &MeasuredRow::micro_batch},
     {"global_batch", &MeasuredRow::global_batch},
+    {"lora_rank", &MeasuredRow::lora_rank},
+    {"document_tokens", &MeasuredRow::document_tokens},
 };
 
 constexpr Column<Number> kNumbers[] = {

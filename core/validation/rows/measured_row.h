@@ -32,7 +32,7 @@ struct MeasuredRow {
       flops_def;
   std::optional<std::int64_t> layers, hidden, heads, kv_heads, ffn, vocab, sequence, experts, top_k,
       expert_ffn, shared_experts, dense_layers, routed_every, zero_group, gpus, gpus_per_node, dp,
-      tp, pp, vpp, cp, ep, etp, micro_batch, global_batch;
+      tp, pp, vpp, cp, ep, etp, micro_batch, global_batch, lora_rank, document_tokens;
   std::optional<double> parameters_billion, capacity_factor;
   std::string metric;                                             // "step_s", "mem_gb" ...
   double value = 0;                                               // in the metric's own unit

@@ -35,6 +35,7 @@ class PlanWriter {
     recompute();
     offload();
     adapters();
+    documents();
     overlap();
     return std::move(plan_);
   }
@@ -362,13 +363,21 @@ class PlanWriter {
     choice(plan_, "offload").params.set("host", std::string("optimizer"));
   }
 
-  // Sources say that they adapted a model and not by which rank: the ranks are those of AutoModel's
-  // benchmarks and of Megatron-Bridge, which both adapt all linear layers.
+  // Published sources say that they adapted a model and not by which rank: the ranks are those of
+  // AutoModel's benchmarks and of Megatron-Bridge, which both adapt all linear layers.
   void adapters() {
-    if (!mentions(row_.notes, "LoRA")) return;
+    if (row_.lora_rank) choice(plan_, "lora").params.set("rank", *row_.lora_rank);
+    if (row_.lora_rank || !mentions(row_.notes, "LoRA")) return;
     const bool automodel = mentions(row_.framework, "AutoModel");
     choice(plan_, "lora").params.set("rank", std::int64_t{automodel ? 16 : 32});
     assume("lora", automodel ? "16" : "32", "not stated; the framework's own");
+  }
+
+  void documents() {
+    if (!row_.document_tokens) return;
+    Params& packing = choice(plan_, "packing").params;
+    packing.set("samples", std::string("packed"));
+    packing.set("lengths", fmt::format("fixed:{}", *row_.document_tokens));
   }
 
   // FSDP's selective checkpointing recomputes some layers in full. The source's FLOPs with and
