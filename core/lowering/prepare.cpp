@@ -145,6 +145,13 @@ Diagnostics check_trained(const Scenario& s) {
     return {error("frozen weights are modelled for schedules that update once a step, and " +
                       std::string(schedule.name) + " updates while microbatches are under way",
                   "plan#/choices/" + std::string(schedule.name), "schedule=1f1b")};
+  for (const Block& block : s.model.blocks)
+    if (block.graph.side_input.valid())
+      return {
+          error("frozen weights are modelled for layers that read the layer before them alone, "
+                "and " +
+                    block.name + " reads the output of an encoder too",
+                "plan#/choices")};
   if (s.plan.mesh.pp == 1) return {};
   const std::vector<Stage> table = stages(s.model, s.plan, schedule.placement);
   for (const LayerRun& run : table.front().runs)

@@ -39,6 +39,15 @@ void drop(Body& body, const Graph& graph, const Layout& layout, Kept kept) {
   std::vector<TensorId> inputs = {graph.input};
   if (graph.side_input.valid() && graph.side_input != graph.input)
     inputs.push_back(graph.side_input);
+  // So does other data from outside that a layer reads, where frozen weights do not ask for it.
+  std::vector<bool> made(graph.tensors.size());
+  for (const Node& node : graph.nodes) {
+    for (TensorId in : node.inputs)
+      if (!made[in.value] && graph[in].kind != TensorKind::Parameter &&
+          std::find(inputs.begin(), inputs.end(), in) == inputs.end())
+        inputs.push_back(in);
+    for (TensorId out : node.outputs) made[out.value] = true;
+  }
   for (SavedTensor& saved : body.saved) {
     if (saved.producer.valid())
       saved.recomputed = !kept(saved.producer);
@@ -238,7 +247,8 @@ class KeptNodes {
 void rewrite_recompute(Body& body, const Layout& layout, const Scenario& scenario,
                        const Params& params) {
   const Block& block = scenario.model.blocks[static_cast<std::size_t>(body.block)];
-  if (!block.layer || body.backward.empty()) return;
+  const bool below_trained = !body.wanted.empty() && body.backward.empty();
+  if (!block.layer || below_trained) return;
   const LayerPolicy policy =
       parse_layer_policy(params.text("policy"), {"plan#/choices/recompute/policy"});
   const auto compiled = [&] {

@@ -39,8 +39,6 @@ const std::vector<Values> kFree = {
     {"zero-reduce", {"framework", "microbatch", "step"}},
     {"sequence-parallel", {"on", "off"}},
     {"lora", {"off", "1", "16", "65536"}},
-    {"lora-alpha", {"0", "32"}},
-    {"lora-targets", {"all-linear", "attention", "mlp", "q_proj,v_proj"}},
     {"frozen", {"none", "embedding", "embedding,layers", "all-but-head"}},
     {"recompute",
      {"none", "selective", "op", "full", "blocks=1", "keep=act", "full*4,none", "full*4,none/op"}},
@@ -60,6 +58,8 @@ const std::vector<Values> kFree = {
     {"release", {"2024-12", "2026-02"}},
 };
 const std::vector<Values> kBound = {
+    {"lora-alpha", {"0", "32"}},
+    {"lora-targets", {"all-linear", "attention", "mlp", "q_proj,v_proj"}},
     {"attention", {"triton", "flash-2", "cudnn"}},
     {"dp", {"1", "8", "rest"}},
     {"ep", {"1", "2"}},

@@ -9,6 +9,7 @@
 #include "core/model/trained_parts.h"
 #include "tests/support/layers.h"
 #include "tests/support/non_empty.h"
+#include "tests/support/tiny_models.h"
 
 namespace trainyard {
 namespace {
@@ -196,6 +197,8 @@ TEST(Lora, WhatNoRunCouldTrainIsRefused) {
             "expected weights that are trained, found that all of gpt are frozen | ");
   EXPECT_EQ(first(scenario(gpt(), 8, {"lora=16", "lora.targets=o_projj"})).substr(0, 60),
             "expected attention, mlp, all-linear or a linear layer of the");
+  EXPECT_EQ(first(scenario(testing::tiny_encoder_decoder("t5", 2), 1, {"lora=2"})).substr(0, 66),
+            "frozen weights are modelled for layers that read the layer before ");
   TransformerSpec untied = family_spec("llama");
   untied.layers = 4, untied.hidden = 64, untied.heads = 4, untied.ffn = 128, untied.vocab = 1000,
   untied.sequence = 64;
