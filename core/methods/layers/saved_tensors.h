@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "core/methods/layers/body.h"
+#include "core/model/op.h"
 
 namespace trainyard {
 

@@ -1,16 +1,24 @@
 #include "core/methods/settings/trained_settings.h"
 
+#include <utility>
+
 #include "core/methods/catalogue.h"
-#include "core/methods/settings/settings.h"
 
 namespace trainyard {
 namespace {
 
+void set_lora(Plan& plan, std::string_view param, std::string_view value, const Place& place) {
+  for (const ParamSpec& spec : method("lora").params) {
+    if (spec.name != param) continue;
+    ParamValue given = parse_param(spec, value, place);
+    choice(plan, "lora").params.set(std::string(param), std::move(given));
+  }
+}
+
 // A plan that trains all weights does not mention these methods.
 void set_rank(Plan& plan, std::string_view value, const Place& place) {
   if (value == "off" || value == "0") return remove_choice(plan, "lora");
-  const ParamValue rank = parse_param(method("lora").params.front(), value, place);
-  choice(plan, "lora").params.set("rank", rank);
+  set_lora(plan, "rank", value, place);
 }
 
 std::string read_lora(const Plan& plan, std::string_view param, std::string_view otherwise) {
@@ -49,18 +57,14 @@ std::vector<Setting> trained_settings() {
            {"peft.alpha"},
            "adapters are scaled by alpha / rank; 0 = as the rank",
            {},
-           [](Plan& p, std::string_view v, const Place& l) {
-             apply_choice_param(p, "lora.alpha", v, l);
-           },
+           [](Plan& p, std::string_view v, const Place& l) { set_lora(p, "alpha", v, l); },
            [](const Plan& p) { return read_lora(p, "alpha", ""); }},
           {"lora-targets",
            {"lora-target-modules", "target-modules"},
            "linear layers that get an adapter: attention, mlp, all-linear, or names such as "
            "q_proj,v_proj",
            {"all-linear", "attention", "mlp"},
-           [](Plan& p, std::string_view v, const Place& l) {
-             apply_choice_param(p, "lora.targets", v, l);
-           },
+           [](Plan& p, std::string_view v, const Place& l) { set_lora(p, "targets", v, l); },
            [](const Plan& p) { return read_lora(p, "targets", ""); }},
           {"frozen",
            {"freeze"},
