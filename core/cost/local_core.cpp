@@ -23,8 +23,6 @@ bool is_convolution(const Work& work) {
 
 }  // namespace
 
-bool is_local_core(const Device& device) { return device.id == "cpu"; }
-
 CoreTime local_core_time(const Work& work, const Device& device) {
   return {to_seconds(device.launch.value) + (is_convolution(work) ? kConvolutionCall : 0),
           arithmetic_seconds(work, device, device.efficiency, 0),

@@ -8,9 +8,6 @@
 
 namespace trainyard {
 
-/// True for the catalogue's device "cpu", a core of this machine that the CPU backend runs on.
-bool is_local_core(const Device&);
-
 /// CoreTime has the three parts of a kernel's time, in seconds. They add up, because a core packs
 /// the operands of a product before it multiplies them.
 struct CoreTime {

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "core/base/saturating.h"
+#include "core/cluster/local_device.h"
 #include "core/cost/local_core.h"
 #include "core/cost/physical_links.h"
 #include "core/model/ops.h"
@@ -247,6 +248,7 @@ class Physical final : public CostModel {
       const WorkCount& w = works[i];
       if (nothing(w.work)) continue;
       sum.device += to_seconds(kernels[i]) * w.count;
+      if (w.work.kernel < 0) continue;  // issued with another
       sum.host += (host_op + (has_host && facts_of(w.work).routing ? host_routed() : 0)) * w.count;
     }
     return sum;

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/cost/local_core.h"
+#include "core/cluster/local_device.h"
 #include "core/estimate/estimate.h"
 #include "core/validation/local_band.h"
 

@@ -13,8 +13,8 @@
 
 #include "core/base/error.h"
 #include "core/base/units_text.h"
+#include "core/cluster/local_device.h"
 #include "core/cost/kernel_times.h"
-#include "core/cost/local_core.h"
 #include "core/model/ops.h"
 #include "core/validation/recorded_units.h"
 #include "core/validation/trace_match.h"

@@ -1,5 +1,6 @@
 // Tests the price of a kernel on a core of this machine if nothing was measured.
 #include "core/cost/local_core.h"
+#include "core/cluster/local_device.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>

@@ -11,7 +11,9 @@
 // reduced as W's output is, and B is whole.
 //
 // Hu et al., "LoRA: Low-Rank Adaptation of Large Language Models", ICLR 2022 (arXiv 2106.09685).
+#include "core/cluster/local_device.h"
 #include "core/methods/catalogue.h"
+#include "core/model/ops.h"
 #include "core/model/trained_parts.h"
 
 namespace trainyard {
@@ -32,6 +34,26 @@ Diagnostics check_lora(const Scenario& scenario, const Params&) {
            "lora freezes all weights but its adapters, and the plan freezes parts beside it",
            {std::string(kLoraPlace)},
            "frozen=none"}};
+}
+
+// On devices of clusters an adapter is priced as fused kernels execute it: the product by B scales
+// its result and adds it to what it reads, and both products are issued with the layer that they
+// adapt. Published runs take about as long as their base model would without gradients of its
+// weights. A local run has a kernel for each op, and is priced by it.
+void fuse_adapters(Body& body, const Layout&, const Scenario& scenario, const Params&) {
+  if (is_local_core(scenario.cluster.device)) return;
+  const Graph& graph = scenario.model.blocks[static_cast<std::size_t>(body.block)].graph;
+  for (std::vector<BodyOp>* ops : {&body.forward, &body.backward})
+    for (BodyOp& op : *ops) {
+      if (op.communication || !is_adapter(graph[op.node])) continue;
+      if (graph[op.node].op != &matmul()) {
+        op.work = {};
+        continue;
+      }
+      op.work.kernel = -1;
+      if (op.pass == Pass::Forward && begins_at_zero(graph, graph[op.node].inputs[1]))
+        op.work.read += op.work.written;
+    }
 }
 
 }  // namespace
@@ -66,6 +88,7 @@ Method lora() {
                          "layers, none in the head) or names such as q_proj,v_proj"}},
       .check = check_lora,
       .derive = adapt,
+      .rewrite = fuse_adapters,
   };
 }
 

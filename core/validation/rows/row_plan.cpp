@@ -363,14 +363,18 @@ class PlanWriter {
     choice(plan_, "offload").params.set("host", std::string("optimizer"));
   }
 
-  // Published sources say that they adapted a model and not by which rank: the ranks are those of
-  // AutoModel's benchmarks and of Megatron-Bridge, which both adapt all linear layers.
+  // Published sources say that they adapted a model and not how: what is taken is of AutoModel's
+  // benchmarks, which adapt all linear layers, and of Megatron-Bridge's, which adapt queries, keys
+  // and values alone. "kv_lora" in lower case is a width of latent attention.
   void adapters() {
     if (row_.lora_rank) choice(plan_, "lora").params.set("rank", *row_.lora_rank);
-    if (row_.lora_rank || !mentions(row_.notes, "LoRA")) return;
+    if (row_.lora_rank || row_.notes.find("LoRA") == std::string::npos) return;
     const bool automodel = mentions(row_.framework, "AutoModel");
-    choice(plan_, "lora").params.set("rank", std::int64_t{automodel ? 16 : 32});
-    assume("lora", automodel ? "16" : "32", "not stated; the framework's own");
+    Params& lora = choice(plan_, "lora").params;
+    lora.set("rank", std::int64_t{automodel ? 16 : 32});
+    if (!automodel) lora.set("targets", std::string("q_proj,k_proj,v_proj"));
+    assume("lora", automodel ? "16 of all linear layers" : "32 of queries, keys and values",
+           "not stated; the framework's benchmarks");
   }
 
   void documents() {
