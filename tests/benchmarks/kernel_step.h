@@ -50,13 +50,13 @@ class KernelStep {
  private:
   struct Layer {
     const Graph* graph = nullptr;
-    std::vector<View> values, gradients;
+    std::vector<TensorView> values, gradients;
     std::vector<std::vector<FactView>> facts;  // by node
   };
   struct Call {
     Layer* layer;
     const Node* node;
-    std::vector<View> inputs, outputs, output_gradients, input_gradients, weight_gradients;
+    std::vector<TensorView> inputs, outputs, output_gradients, input_gradients, weight_gradients;
     std::vector<std::uint8_t> adds;
     std::span<const FactView> facts;
   };
@@ -76,8 +76,8 @@ class KernelStep {
     return memory_.back().get();
   }
 
-  View view(const Tensor& tensor) {
-    View v;
+  TensorView view(const Tensor& tensor) {
+    TensorView v;
     const std::vector<std::int64_t> shape = local_shape(tensor, binding_);
     v.rank = static_cast<int>(shape.size());
     std::copy(shape.begin(), shape.end(), v.size.begin());
@@ -86,7 +86,7 @@ class KernelStep {
     return v;
   }
 
-  void fill(const Tensor& tensor, const View& v) {
+  void fill(const Tensor& tensor, const TensorView& v) {
     const Random random(7, ++streams_);
     const double size = tensor.kind == TensorKind::Parameter ? 0.05 : 0.5;
     for (std::int64_t i = 0; i < v.elements(); ++i) {
@@ -111,7 +111,7 @@ class KernelStep {
       }
       layer.values.push_back(view(tensor));
       fill(tensor, layer.values.back());
-      layer.gradients.push_back(tensor.kind == TensorKind::Index ? View{} : view(tensor));
+      layer.gradients.push_back(tensor.kind == TensorKind::Index ? TensorView{} : view(tensor));
       if (tensor.kind == TensorKind::Parameter)
         add_trained(layer.values.back(), layer.gradients.back());
     }
@@ -128,7 +128,7 @@ class KernelStep {
     layers_.push_back(std::move(layer));
   }
 
-  void add_trained(const View& weights, const View& gradients) {
+  void add_trained(const TensorView& weights, const TensorView& gradients) {
     Trained& t = trained_.emplace_back();
     t.part.elements = weights.elements();
     t.part.weights = weights.data;
@@ -148,8 +148,8 @@ class KernelStep {
         const bool parameter = graph[in].kind == TensorKind::Parameter;
         const bool wanted = !parameter && attribute(node, "leaf") == 0;
         c.inputs.push_back(layer.values[in.value]);
-        c.input_gradients.push_back(wanted ? layer.gradients[in.value] : View{});
-        c.weight_gradients.push_back(parameter ? layer.gradients[in.value] : View{});
+        c.input_gradients.push_back(wanted ? layer.gradients[in.value] : TensorView{});
+        c.weight_gradients.push_back(parameter ? layer.gradients[in.value] : TensorView{});
         const auto reads = [in](const Node& later) {
           return std::find(later.inputs.begin(), later.inputs.end(), in) != later.inputs.end();
         };

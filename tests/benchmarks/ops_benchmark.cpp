@@ -37,8 +37,8 @@ class Call {
       const bool weight = graph_[id].kind == TensorKind::Parameter,
                  index = graph_[id].kind == TensorKind::Index;
       in_.push_back(view(id));
-      d_in_.push_back(weight || index ? View{} : view(id));
-      d_weight_.push_back(weight ? view(id) : View{});
+      d_in_.push_back(weight || index ? TensorView{} : view(id));
+      d_weight_.push_back(weight ? view(id) : TensorView{});
     }
     for (TensorId id : node().outputs) out_.push_back(view(id)), d_out_.push_back(view(id));
     for (const Saved& s : op.saved({graph_, node(), binding_, precision_}))
@@ -61,8 +61,8 @@ class Call {
     memory_.emplace_back(static_cast<std::size_t>(bytes / 8 + 1));
     return memory_.back().data();
   }
-  View view(TensorId id) {
-    View v;
+  TensorView view(TensorId id) {
+    TensorView v;
     for (std::int64_t n : local_shape(graph_[id], binding_))
       v.size[static_cast<std::size_t>(v.rank++)] = n;
     v.type = graph_[id].kind == TensorKind::Index ? DType::I64 : DType::F32;
@@ -83,7 +83,7 @@ class Call {
   Precision precision_;
   Scratch scratch_;
   std::vector<std::vector<std::int64_t>> memory_;
-  std::vector<View> in_, out_, d_in_, d_out_, d_weight_;
+  std::vector<TensorView> in_, out_, d_in_, d_out_, d_weight_;
   std::vector<FactView> facts_;
 };
 

@@ -94,7 +94,7 @@ TEST(MeasuredRow, SoftwareAndExpertsHaveTheirWords) {
             "own.csv:2: cuda_graphs: expected on or off, foun");
   EXPECT_EQ(refusal(head + "x,step_s,1,,,26.02,,,,,,,\n").substr(0, 61),
             "own.csv:2: release: expected the year and month of a release,");
-  EXPECT_EQ(refusal(head + "x,step_s,1,,,,,,3,,\n"),
+  EXPECT_EQ(refusal(head + "x,step_s,1,,,,,,3,,,,\n"),
             "own.csv:2: routed_every: expected 1 (all layers) or 2 (every second), found 3");
 }
 

@@ -155,6 +155,7 @@ bool TraceBuilder::is_kept(std::int64_t from, std::int64_t to) const {
 void TraceBuilder::leave_out(std::uint32_t thread, const TraceSpan& span) {
   if (span.launches) launches_.push_back({span.correlation, thread, span.start});
   if (text(span.name).starts_with(kUpdates)) updates_.emplace_back(thread, span.start, span.end);
+  if (steps_of_names_[span.name]) marks_left_out_.emplace_back(thread, span);
 }
 
 void TraceBuilder::add(std::uint32_t thread, const TraceSpan& span) {
@@ -406,20 +407,22 @@ void TraceBuilder::find_steps() {
     MarkedSteps of_streams, of_host;
   };
   std::map<std::uint32_t, Marks> marks;  // by process
-  for (const RecordedRow& row : trace_.rows) {
-    const std::uint32_t process = trace_.threads[row.thread].process;
-    for (std::uint64_t i = row.first; i < row.first + row.count; ++i) {
-      const auto& number = steps_of_names_[trace_.name[i]];
-      if (!number) continue;
-      Marks& of = marks[process];
-      auto& steps = threads_[row.thread].annotations ? of.of_streams : of.of_host;
-      const std::pair<std::int64_t, std::int64_t> step{trace_.start[i], trace_.end[i]};
-      const auto [found, fresh] = steps.emplace(*number, step);
-      if (fresh) continue;
-      found->second.first = std::min(found->second.first, step.first);
-      found->second.second = std::max(found->second.second, step.second);
-    }
-  }
+  const auto mark = [&](std::uint32_t thread, std::uint32_t name, std::int64_t from,
+                        std::int64_t to) {
+    const auto& number = steps_of_names_[name];
+    if (!number) return;
+    Marks& of = marks[trace_.threads[thread].process];
+    auto& steps = threads_[thread].annotations ? of.of_streams : of.of_host;
+    const auto [found, fresh] = steps.emplace(*number, std::pair(from, to));
+    if (fresh) return;
+    found->second.first = std::min(found->second.first, from);
+    found->second.second = std::max(found->second.second, to);
+  };
+  for (const RecordedRow& row : trace_.rows)
+    for (std::uint64_t i = row.first; i < row.first + row.count; ++i)
+      mark(row.thread, trace_.name[i], trace_.start[i], trace_.end[i]);
+  for (const auto& [thread, span] : marks_left_out_)
+    mark(thread, span.name, span.start - first_, span.end - first_);
   // Kineto writes a device as a process of its own, so its host is another one.
   MarkedSteps host;
   int hosts = 0;

@@ -128,6 +128,8 @@ class TraceBuilder {
   // may be before it.
   std::vector<Launch> launches_;
   std::vector<std::tuple<std::uint32_t, std::int64_t, std::int64_t>> updates_;
+  // Marks of steps that are not kept, because a step that is may end where the next one begins.
+  std::vector<std::pair<std::uint32_t, TraceSpan>> marks_left_out_;  // by thread
   std::optional<TraceMeasure> measure_;  // empty: everything that is added is kept
   std::string key_;
   std::uint32_t last_thread_ = 0;

@@ -25,7 +25,7 @@ Method frozen_parts() {
                              "trained weights; tables that are shared are frozen together"},
       .file = "core/methods/trained/frozen.cpp",
       .params = {{.name = "parts",
-                  .fallback = std::string("embedding"),
+                  .fallback = std::string("layers"),
                   .doc = "embedding (all before the first layer), layers, head (all after the last "
                          "layer), all-but-head, or names of blocks, as in embedding,layers"}},
       .derive =
