@@ -1,5 +1,5 @@
-// What backends that execute do where a workload's samples are documents: the data they read, and
-// the bounds that attention, rotary positions and losses are given.
+// This file has what backends that execute need where samples are documents: the data they read,
+// and the bounds that attention, rotary positions and losses are given.
 #pragma once
 
 #include <cstdint>

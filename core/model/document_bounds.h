@@ -12,8 +12,8 @@ namespace trainyard {
 struct DocumentBounds {
   std::int64_t sequence = 0;  // tokens of a sample
   bool packed = false;        // attention stays inside documents
-  // By sample and position in it: the tokens of the document that the position is in, half-open.
-  // Padding is in none: both are the position itself.
+  // For each position of each sample, the tokens of the document that the position is in,
+  // half-open. Padding is in none: both are the position itself.
   std::vector<std::int32_t> begins, ends;
   // The divisor of a loss: tokens that are no padding, of an average microbatch of the step. A sum
   // over all tokens of a step divided so is the mean over them, however they are divided over

@@ -148,8 +148,10 @@ std::int64_t DocumentLengths::quantile(double share) const {
                      static_cast<double>(kLongest)));
     case Kind::Histogram: {
       double left = share * static_cast<double>(documents_of(*this));
-      for (const auto& [tokens, count] : counts)
-        if ((left -= static_cast<double>(count)) < 0) return tokens;
+      for (const auto& [tokens, count] : counts) {
+        left -= static_cast<double>(count);
+        if (left < 0) return tokens;
+      }
       return counts.back().first;
     }
   }

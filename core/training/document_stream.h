@@ -29,7 +29,7 @@ class DocumentStream {
   /// Returns the bounds in the samples of a microbatch that begins with that sample. A loss divides
   /// by the tokens of an average microbatch of the step, as DocumentBounds says.
   DocumentBounds bounds(std::int64_t first_sample, std::int64_t samples) const;
-  /// The same for samples that are no step's, which are counted by themselves.
+  /// Returns these bounds for samples that are no step's, which are counted by themselves.
   DocumentBounds bounds_alone(std::int64_t first_sample, std::int64_t samples) const;
   const PackedSamples& plan() const { return *plan_; }
 

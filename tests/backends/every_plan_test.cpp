@@ -89,7 +89,7 @@ class DrawnPlan {
   std::vector<std::string> words, alone;
   std::string_view offload, part;  // not among the words: the part that is trained, or empty
 
-  /// The same plan, which trains that part only.
+  /// Returns this plan, but training that part only.
   DrawnPlan of_part() const {
     DrawnPlan made = *this;
     made.words.emplace_back(part);

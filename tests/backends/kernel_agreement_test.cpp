@@ -213,7 +213,7 @@ class Subject {
 
  private:
   const Node& node() const { return graph_.nodes[0]; }
-  // Whether an element of [sequence, batch] is in no document.
+  // Returns whether an element of [sequence, batch] is in no document.
   bool is_padding(std::size_t element) const {
     if (documents_.sequence == 0) return false;
     const auto samples = static_cast<std::int64_t>(documents_.begins.size()) / documents_.sequence;

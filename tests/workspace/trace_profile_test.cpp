@@ -139,9 +139,9 @@ class DeviceTrace {
   std::int64_t gap_ = 2;  // in which a device waits between kernels
 };
 
-// What was recorded of a step is what the step is predicted to take with it: all kernels find work
-// of the plan, none counts twice because the host is a process too, and nothing is added for a host
-// whose waits have been recorded.
+// A step is predicted to take what was recorded of it: all kernels find work of the plan, none
+// counts twice because the host is a process too, and nothing is added for a host whose waits have
+// been recorded.
 TEST(TraceProfile, ADevicesStepIsPredictedAsItWasRecorded) {
   const char* const elementwise =
       "void at::native::vectorized_elementwise_kernel<4, at::native::threshold_kernel_impl<float>("

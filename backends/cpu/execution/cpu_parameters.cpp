@@ -145,7 +145,7 @@ std::vector<float> CpuExecution::whole_parameter(std::size_t at, const PlacedLay
                                                  const PlacedParameter& p) const {
   const DType type = plan_.workload.layout.precision.parameter;
   // The rank that updates a share has its newest values; other ranks may still have to gather them.
-  // Of frozen weights every rank has what it holds.
+  // Frozen weights have no master copy: each rank gives the part that it holds.
   const StatePart& state_part = layer.part_of(p);
   const bool master = weight_update_ == WeightUpdate::Master && !p.frozen;
   const DividedState& newest = p.frozen ? state_part.weights : state_part.optimizer;

@@ -154,7 +154,7 @@ class DeviceState {
  private:
   /// Makes the allocation at least that large; the numbers in it are lost.
   void make_room(Allocation&, Bytes bytes);
-  /// What the tensor takes in the format in which products read it.
+  /// Returns the bytes of the tensor in the format in which products read it.
   Bytes kept_narrow(const TensorView&) const;
   Allocation& slot(std::size_t place, std::int32_t microbatch, const Task&, const Buffer&,
                    bool takes);

@@ -101,7 +101,8 @@ struct KernelCall {
                                // the whole sequence, in its order, and gives gradients of all
   Routing* routing = nullptr;  // the layer's, for the ops of routed experts
   ChannelStatistics* statistics = nullptr;  // for a forward of a batch norm; null: nobody asks
-  // Of the whole sequence, for attention, rotary positions and losses; null: a sample is one text.
+  // Bounds in the whole sequence, for attention, rotary positions and losses; null: a sample is one
+  // text.
   const DocumentBounds* documents = nullptr;
 
   /// Such as "fc1 (matmul)", for messages.

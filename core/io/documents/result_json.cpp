@@ -147,7 +147,7 @@ std::optional<double> of_a_device(std::optional<double> rate, const Result& r) {
   return rate;
 }
 
-// Of a result that has documents.
+// These fields stand in a result whose samples are documents.
 Fields<Result> documents_fields() {
   const auto of = [](auto member) {
     return in([](const Result& r) -> const auto& { return *r.documents; }, member);

@@ -63,7 +63,7 @@ TEST(Lora, FrozenProductsHaveNoWeightGradientsAndKeepNoInput) {
   for (const BodyOp& op : adapted.backward)
     if (op.pass == Pass::BackwardInput && !belongs_to_adapter(op)) after.push_back(op.name);
   EXPECT_EQ(after, before);
-  // What the MLP's second product multiplies is kept for its weights alone, or for its adapter's.
+  // The input of the MLP's second product is kept for its weights alone, or for its adapter's.
   const auto keeps_its_input = [](const Body& body, const Model& model) {
     const Graph& graph = model.blocks[static_cast<std::size_t>(body.block)].graph;
     TensorId input;
@@ -134,7 +134,7 @@ TEST(Lora, TheEmbeddingHasNoBackward) {
   EXPECT_FALSE(embedding.forward.empty());
 }
 
-// Of a product, 2 of 6 FLOPs a parameter and token are its weight gradient's.
+// A third of a product's FLOPs, 2 of 6 a parameter and token, are its weight gradient's.
 TEST(Lora, FlopsOfFrozenWeightsFallByAThird) {
   const auto flops = [](const Workload& w, bool of_adapters) {
     double sum = 0;
