@@ -135,11 +135,11 @@ void take_shares(Body& body, const Graph& graph, const Layout& layout) {
 // A pipeline sends a gradient to every stage but the last, and a stage below all trained weights
 // would get none: its schedule would wait for ever. Nothing at all to train is no training.
 Diagnostics check_trained(const Scenario& s) {
+  if (!any_frozen(s.model)) return {};
   if (trained_parameters(s.model) == 0)
     return {error(
         "expected weights that are trained, found that all of " + s.model.name + " are frozen",
         "plan#/choices")};
-  if (!any_frozen(s.model)) return {};
   const Method& schedule = schedule_of(s.plan);
   if (schedule.settles != nullptr)
     return {error("frozen weights are modelled for schedules that update once a step, and " +

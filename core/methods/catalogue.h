@@ -37,7 +37,7 @@ Method bf16_kahan();
 Method fp8();
 Method mxfp8();
 Method nvfp4();
-// What is trained
+// Trained parts
 Method frozen_parts();
 Method lora();
 // Sharding
@@ -51,6 +51,7 @@ Method gradient_accumulation();
 // Memory
 Method recompute();
 Method offload();
+// Data
 Method packing();
 // Communication
 Method overlap();

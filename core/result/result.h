@@ -112,9 +112,9 @@ struct Result {
   double tokens_per_step = 0, samples_per_step = 0;
   bool counts_tokens = true;
   std::optional<SampleDocuments> documents;  // empty where a sample is one text
-  // Of one step on all devices: a forward, and a backward of what is trained. Model FLOPs are what
-  // the step needs, without gradients of frozen weights, and hardware FLOPs count recomputation
-  // too.
+  // Both count one step on all devices: a forward, and a backward of what is trained. Model FLOPs
+  // are what the step needs, without gradients of frozen weights; hardware FLOPs count
+  // recomputation too.
   Flops model_flops{}, hardware_flops{};
   FlopsPerSecond peak_flops{};  // dense, of one device, in the plan's format
   double mfu = 0, hfu = 0;      // shares <= 1 of the peak

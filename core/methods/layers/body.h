@@ -114,8 +114,8 @@ struct Body {
                                       // (core/methods/layers/transients.h)
   TransientBytes held;                // peak of what the transients hold at once
   LocalParameters parameters;
-  /// By tensor of the graph: whether its gradient is needed, because weights at it or below it are
-  /// trained. Empty where nothing of the model is frozen: all that ops can give are.
+  /// Says of each tensor of the graph whether backward needs its gradient, because weights at it or
+  /// below it are trained. It is empty where nothing of the model is frozen: then all are needed.
   std::vector<bool> wanted;
   /// Bytes per weight as it is kept, including casts that live as long, and as it is gathered; 0 =
   /// as in the layout's format.
