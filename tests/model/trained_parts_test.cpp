@@ -56,7 +56,7 @@ TEST(TrainedParts, AnAdapterHasRTimesInAndOut) {
   const auto count = [&](std::string_view targets) {
     return trained_parameters(with_adapters(model, {16, 32, targets}, kAdaptPlace));
   };
-  // By hand: of each of 32 layers, 4096 in and 4096, 1024, 1024 and 4096 out.
+  // Counted by hand: each of 32 layers has 4096 in and 4096, 1024, 1024 and 4096 out.
   EXPECT_EQ(count("attention"), 32 * 16 * (2 * (4096 + 4096) + 2 * (4096 + 1024)));
   EXPECT_EQ(count("mlp"), 32 * 16 * 3 * (4096 + 14336));
   EXPECT_EQ(count("attention"), adapter_count(model, 16, attention));
