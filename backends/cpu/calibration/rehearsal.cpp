@@ -11,6 +11,7 @@
 #include "backends/cpu/kernels/formats.h"
 #include "backends/cpu/kernels/operands.h"
 #include "backends/cpu/kernels/ops/vocab_loss.h"
+#include "backends/cpu/memory/layer_layout.h"
 #include "backends/cpu/time/cpu_clock.h"
 #include "backends/documents.h"
 #include "backends/executable.h"
@@ -274,9 +275,12 @@ void Rehearsal::run_pass(Kind& kind, Layer& layer, const BodyOp& op, const Took&
   const auto seen = [&](TensorId id, const TensorView& view) {
     return seen_by(workload_, node, graph[id], view);
   };
-  for (const TensorId id : node.inputs) {
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    const TensorId id = node.inputs[i];
     inputs.push_back(seen(id, layer.tensors[id.value]));
-    const bool wanted = op.pass == Pass::BackwardInput && kind.gradients[id.value].there();
+    const bool wanted = kind.gradients[id.value].there() &&
+                        (op.pass == Pass::BackwardInput ||
+                         (!forward && weight_pass_reads_gradient(graph, node, i)));
     input_gradients.push_back(wanted ? seen(id, kind.gradients[id.value]) : TensorView{});
     adds.push_back(wanted && !kind.written.insert({&layer, id.value}).second);
     weight_gradients.push_back(forward ? TensorView{} : layer.weight_gradients[id.value]);
@@ -312,11 +316,11 @@ void Rehearsal::run_pass(Kind& kind, Layer& layer, const BodyOp& op, const Took&
   call.weight_gradients = weight_gradients;
   call.facts = layer.facts[op.node.value];
   if (documents_ && reads_documents(node)) call.documents = &bounds_;
+  if (node.op == &routed_matmul())
+    share_copies(workload_, graph, rows(inputs[0]), layer.routing);
   const Duration before = thread_processor_time();
   trainyard::run(call, op.pass);
   took(op.work, thread_processor_time() - before);
-  if (node.op == &dispatch() && forward)
-    share_copies(workload_, graph, rows(outputs[0]), layer.routing);
 }
 
 void Rehearsal::update(Kind& kind, const Took& took) {

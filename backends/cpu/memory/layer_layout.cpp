@@ -279,24 +279,13 @@ class Finder {
     }
   }
 
-  // A weight pass may read the gradient that its input pass wrote, if no other op adds to that
-  // gradient and it is not handed to the layer before.
-  bool reads_input_gradient(const Node& node, std::size_t i) const {
-    const TensorId in = node.inputs[i];
-    if (!cpu_kernel(*node.op).reads_input_gradients || in == graph_.input) return false;
-    std::ptrdiff_t readers = 0;
-    for (const Node& other : graph_.nodes)
-      readers += std::count(other.inputs.begin(), other.inputs.end(), in);
-    return readers == 1;
-  }
-
   KernelRun run_backward(std::uint32_t n, Pass pass, std::size_t at) {
     const Node& node = graph_.nodes[n];
     KernelRun run{{n}, pass, {}, {}, {}, {}, {}, fact_of_[n]};
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       const bool whole = reads_whole(node, i);
       run.inputs.push_back(value(node.inputs[i], at, true, whole));
-      const bool wanted = pass == Pass::BackwardInput || reads_input_gradient(node, i);
+      const bool wanted = pass == Pass::BackwardInput || weight_pass_reads_gradient(graph_, node, i);
       const Operand into = wanted ? gradient_for(node, i, at) : Operand{};
       std::vector<bool>& written = into.whole ? written_whole_ : written_;
       const TensorId in = node.inputs[i];
@@ -358,6 +347,15 @@ class Finder {
 };
 
 }  // namespace
+
+bool weight_pass_reads_gradient(const Graph& graph, const Node& node, std::size_t input) {
+  const TensorId in = node.inputs[input];
+  if (!cpu_kernel(*node.op).reads_input_gradients || in == graph.input) return false;
+  std::ptrdiff_t readers = 0;
+  for (const Node& other : graph.nodes)
+    readers += std::count(other.inputs.begin(), other.inputs.end(), in);
+  return readers == 1;
+}
 
 LayerLayout layer_layout(const Workload& w, const Body& body, bool first_block) {
   LayerLayout layout = Finder(w, body).find(first_block);
