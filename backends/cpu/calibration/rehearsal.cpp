@@ -316,8 +316,7 @@ void Rehearsal::run_pass(Kind& kind, Layer& layer, const BodyOp& op, const Took&
   call.weight_gradients = weight_gradients;
   call.facts = layer.facts[op.node.value];
   if (documents_ && reads_documents(node)) call.documents = &bounds_;
-  if (node.op == &routed_matmul())
-    share_copies(workload_, graph, rows(inputs[0]), layer.routing);
+  if (node.op == &routed_matmul()) share_copies(workload_, graph, rows(inputs[0]), layer.routing);
   const Duration before = thread_processor_time();
   trainyard::run(call, op.pass);
   took(op.work, thread_processor_time() - before);

@@ -39,7 +39,28 @@ TRAINYARD_INLINE void store(float* p, Lanes x, std::int64_t count) {
   std::memcpy(p, values, static_cast<std::size_t>(count) * sizeof(float));
 }
 
-TRAINYARD_INLINE Lanes larger(Lanes a, Lanes b) { return a > b ? a : b; }
+/// a where the sign bit of x is set, else b. Where a register is narrower than Lanes, GCC compares
+/// element by element, but takes sign bits and masks by whole registers: that is four times as
+/// fast.
+TRAINYARD_INLINE Lanes where_negative(Lanes x, Lanes a, Lanes b) {
+  const IntLanes mask = std::bit_cast<IntLanes>(x) >> 31;
+  return std::bit_cast<Lanes>((std::bit_cast<IntLanes>(a) & mask) |
+                              (std::bit_cast<IntLanes>(b) & ~mask));
+}
+TRAINYARD_INLINE Lanes larger(Lanes a, Lanes b) { return where_negative(b - a, a, b); }
+/// The limit where `beyond` = -`within` is negative, else x. Both are differences from x, and that
+/// of a NaN has the same sign whichever way it is taken: NaN stays NaN.
+TRAINYARD_INLINE Lanes limited(Lanes x, Lanes limit, Lanes beyond, Lanes within) {
+  return where_negative(
+      std::bit_cast<Lanes>(std::bit_cast<IntLanes>(beyond) & ~std::bit_cast<IntLanes>(within)),
+      limit, x);
+}
+TRAINYARD_INLINE Lanes at_least(Lanes x, Lanes limit) {
+  return limited(x, limit, x - limit, limit - x);
+}
+TRAINYARD_INLINE Lanes at_most(Lanes x, Lanes limit) {
+  return limited(x, limit, limit - x, x - limit);
+}
 TRAINYARD_INLINE float sum(Lanes x) {
   float v[kLanes];
   store(v, x);
@@ -60,7 +81,7 @@ TRAINYARD_INLINE float largest(Lanes x) {
 /// to r^6, which leaves 1.2e-7.
 TRAINYARD_INLINE Lanes falling_exponential(Lanes x) {
   constexpr float kRound = 12582912;  // 1.5 * 2^23: adding it rounds to an integer
-  x = x < all(-87) ? all(-87) : x;
+  x = at_least(x, all(-87));
   const Lanes shifted = x * 1.44269504f + kRound;
   const Lanes n = shifted - kRound;
   const Lanes r = (x - n * 0.693359375f) + n * 2.12194440e-4f;  // ln 2 in two parts
@@ -75,9 +96,7 @@ TRAINYARD_INLINE Lanes falling_exponential(Lanes x) {
 }
 
 /// The same for any x; larger x give the value at 88 (never infinite).
-TRAINYARD_INLINE Lanes exponential(Lanes x) {
-  return falling_exponential(x > all(88) ? all(88) : x);
-}
+TRAINYARD_INLINE Lanes exponential(Lanes x) { return falling_exponential(at_most(x, all(88))); }
 
 TRAINYARD_INLINE Lanes hyperbolic_tangent(Lanes x) {
   const Lanes square = x * x;
@@ -85,7 +104,7 @@ TRAINYARD_INLINE Lanes hyperbolic_tangent(Lanes x) {
       x * (1 + square * (-1.0f / 3 +
                          square * (2.0f / 15 + square * (-17.0f / 315 + square * (62.0f / 2835)))));
   const Lanes far = 1 - 2 / (exponential(2 * x) + 1);
-  return square < all(0.0625f) ? near : far;
+  return where_negative(square - 0.0625f, near, far);
 }
 
 TRAINYARD_INLINE Lanes logistic(Lanes x) { return 1 / (1 + exponential(-x)); }
@@ -109,7 +128,7 @@ TRAINYARD_INLINE CurveLanes gelu_lanes(Lanes x) {
       t * (0.254829592f +
            t * (-0.284496736f + t * (1.421413741f + t * (-1.453152027f + t * 1.061405429f))));
   const Lanes beyond = 0.5f * series * bell;
-  const Lanes share = x < all(0) ? beyond : 1 - beyond;
+  const Lanes share = where_negative(x, beyond, 1 - beyond);
   return {x * share, share + x * bell * 0.39894228f};
 }
 

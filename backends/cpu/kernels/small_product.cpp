@@ -1,5 +1,6 @@
 #include "backends/cpu/kernels/small_product.h"
 
+#include <cstring>
 #include <utility>
 
 #include "backends/cpu/kernels/lanes.h"
@@ -18,6 +19,9 @@ TRAINYARD_INLINE void each(F f) {
   each_of(f, std::make_integer_sequence<int, kCount>{});
 }
 
+using FourLanes = float __attribute__((vector_size(4 * sizeof(float))));
+using EightLanes = float __attribute__((vector_size(8 * sizeof(float))));
+
 struct Operands {
   const float* a;
   std::int64_t a_row, a_column;
@@ -27,40 +31,61 @@ struct Operands {
   std::int64_t c_row;
 };
 
-// kRows x kColumns lanes of C stay in registers for the whole loop over k.
-template <int kRows, int kColumns>
+template <class Vector>
+TRAINYARD_INLINE Vector load_vector(const float* p) {
+  Vector x;
+  std::memcpy(&x, p, sizeof x);
+  return x;
+}
+
+// kRows rows of kColumns vectors of C stay in registers for the whole loop over k.
+template <class Vector, int kRows, int kColumns>
 TRAINYARD_INLINE void tile(std::int64_t k, const Operands& p, bool adds) {
-  Lanes sums[kRows][kColumns];
+  constexpr std::int64_t kWidth = sizeof(Vector) / sizeof(float);
+  Vector sums[kRows][kColumns];
   each<kRows>([&](auto i) TRAINYARD_INLINED {
     each<kColumns>([&](auto j) TRAINYARD_INLINED {
-      sums[i][j] = adds ? load(p.c + i * p.c_row + j * kLanes) : Lanes{};
+      sums[i][j] = adds ? load_vector<Vector>(p.c + i * p.c_row + j * kWidth) : Vector{};
     });
   });
   const float *a = p.a, *b = p.b;
   for (std::int64_t step = 0; step < k; ++step, a += p.a_column, b += p.b_row) {
-    Lanes row[kColumns];
-    each<kColumns>([&](auto j) TRAINYARD_INLINED { row[j] = load(b + j * kLanes); });
+    Vector row[kColumns];
+    each<kColumns>([&](auto j) TRAINYARD_INLINED { row[j] = load_vector<Vector>(b + j * kWidth); });
     each<kRows>([&](auto i) TRAINYARD_INLINED {
       const float x = a[i * p.a_row];
       each<kColumns>([&](auto j) TRAINYARD_INLINED { sums[i][j] += x * row[j]; });
     });
   }
   each<kRows>([&](auto i) TRAINYARD_INLINED {
-    each<kColumns>([&](auto j)
-                       TRAINYARD_INLINED { store(p.c + i * p.c_row + j * kLanes, sums[i][j]); });
+    each<kColumns>([&](auto j) TRAINYARD_INLINED {
+      std::memcpy(p.c + i * p.c_row + j * kWidth, &sums[i][j], sizeof(Vector));
+    });
   });
 }
 
-template <int kColumns>
+template <class Vector, int kRows, int kColumns>
 TRAINYARD_INLINE void panel(std::int64_t m, std::int64_t k, Operands p, bool adds) {
-  const auto down = [&p](std::int64_t rows) TRAINYARD_INLINED {
+  const auto down = [&](auto rows) TRAINYARD_INLINED {
+    tile<Vector, rows, kColumns>(k, p, adds);
+    m -= rows;
     p.a += rows * p.a_row;
     p.c += rows * p.c_row;
   };
-  for (; m >= 8; m -= 8, down(8)) tile<8, kColumns>(k, p, adds);
-  if (m >= 4) tile<4, kColumns>(k, p, adds), m -= 4, down(4);
-  if (m >= 2) tile<2, kColumns>(k, p, adds), m -= 2, down(2);
-  if (m >= 1) tile<1, kColumns>(k, p, adds);
+  while (m >= kRows) down(std::integral_constant<int, kRows>{});
+  if (kRows > 4 && m >= 4) down(std::integral_constant<int, 4>{});
+  if (m >= 2) down(std::integral_constant<int, 2>{});
+  if (m >= 1) down(std::integral_constant<int, 1>{});
+}
+
+// Tiles of kRows x kColumns vectors, and of kRows vectors where fewer columns are left.
+template <class Vector, int kRows, int kColumns>
+TRAINYARD_INLINE void product(std::int64_t m, std::int64_t n, std::int64_t k, Operands p,
+                              bool adds) {
+  constexpr std::int64_t kWidth = sizeof(Vector) / sizeof(float) * kColumns;
+  for (; n >= kWidth; n -= kWidth, p.b += kWidth, p.c += kWidth)
+    panel<Vector, kRows, kColumns>(m, k, p, adds);
+  if (n > 0) panel<Vector, kRows, 1>(m, k, p, adds);
 }
 
 // Transposes sixteen rows of sixteen: row i and row i + 8 are interleaved, four times.
@@ -83,14 +108,31 @@ TRAINYARD_INLINE void transpose_block(const float* x, std::int64_t x_row, float*
 
 }  // namespace
 
-TRAINYARD_VECTORISED void small_product(std::int64_t m, std::int64_t n, std::int64_t k,
-                                        const float* a, std::int64_t a_row, std::int64_t a_column,
-                                        const float* b, std::int64_t b_row, float* c,
-                                        std::int64_t c_row, bool adds) {
-  Operands p{a, a_row, a_column, b, b_row, c, c_row};
-  for (; n >= 2 * kLanes; n -= 2 * kLanes, p.b += 2 * kLanes, p.c += 2 * kLanes)
-    panel<2>(m, k, p, adds);
-  if (n > 0) panel<1>(m, k, p, adds);
+// A tile has as many sums as there are registers for them: 16 of 32 with sixteen floats each, or 12
+// of 16 with eight. Larger ones would go through memory with every step.
+#ifdef TRAINYARD_VERSIONS
+__attribute__((target("arch=x86-64-v4"))) void small_product(std::int64_t m, std::int64_t n,
+                                                             std::int64_t k, const float* a,
+                                                             std::int64_t a_row,
+                                                             std::int64_t a_column, const float* b,
+                                                             std::int64_t b_row, float* c,
+                                                             std::int64_t c_row, bool adds) {
+  product<Lanes, 8, 2>(m, n, k, {a, a_row, a_column, b, b_row, c, c_row}, adds);
+}
+__attribute__((target("arch=x86-64-v3"))) void small_product(std::int64_t m, std::int64_t n,
+                                                             std::int64_t k, const float* a,
+                                                             std::int64_t a_row,
+                                                             std::int64_t a_column, const float* b,
+                                                             std::int64_t b_row, float* c,
+                                                             std::int64_t c_row, bool adds) {
+  product<EightLanes, 6, 2>(m, n, k, {a, a_row, a_column, b, b_row, c, c_row}, adds);
+}
+__attribute__((target("default")))
+#endif
+void small_product(std::int64_t m, std::int64_t n, std::int64_t k, const float* a,
+                   std::int64_t a_row, std::int64_t a_column, const float* b, std::int64_t b_row,
+                   float* c, std::int64_t c_row, bool adds) {
+  product<FourLanes, 3, 4>(m, n, k, {a, a_row, a_column, b, b_row, c, c_row}, adds);
 }
 
 TRAINYARD_VECTORISED void transpose(std::int64_t rows, std::int64_t columns, const float* x,

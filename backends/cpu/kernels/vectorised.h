@@ -7,6 +7,7 @@
 // selection runs.
 #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && \
     !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define TRAINYARD_VERSIONS  // a function may be written once for each instruction set, by target
 #define TRAINYARD_VECTORISED \
   __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #else

@@ -285,7 +285,8 @@ class Finder {
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       const bool whole = reads_whole(node, i);
       run.inputs.push_back(value(node.inputs[i], at, true, whole));
-      const bool wanted = pass == Pass::BackwardInput || weight_pass_reads_gradient(graph_, node, i);
+      const bool wanted =
+          pass == Pass::BackwardInput || weight_pass_reads_gradient(graph_, node, i);
       const Operand into = wanted ? gradient_for(node, i, at) : Operand{};
       std::vector<bool>& written = into.whole ? written_whole_ : written_;
       const TensorId in = node.inputs[i];

@@ -17,13 +17,13 @@ TRAINYARD_VECTORISED void gelu_slope_loop(std::int64_t n, const float* x, const 
       dy);
 }
 TRAINYARD_VECTORISED void relu_loop(std::int64_t n, const float* x, float* y) {
-  each_lane(n, y, false, [](Lanes a) TRAINYARD_INLINED { return a > all(0) ? a : all(0); }, x);
+  each_lane(n, y, false, [](Lanes a) TRAINYARD_INLINED { return where_negative(a, all(0), a); }, x);
 }
 TRAINYARD_VECTORISED void relu_slope_loop(std::int64_t n, const float* y, const float* dy,
                                           float* dx, bool adds) {
   each_lane(
-      n, dx, adds, [](Lanes a, Lanes d) TRAINYARD_INLINED { return a > all(0) ? d : all(0); }, y,
-      dy);
+      n, dx, adds,
+      [](Lanes a, Lanes d) TRAINYARD_INLINED { return where_negative(0 - a, d, all(0)); }, y, dy);
 }
 TRAINYARD_VECTORISED void squared_relu_loop(std::int64_t n, const float* x, float* y) {
   each_lane(n, y, false, [](Lanes a) TRAINYARD_INLINED { return a * larger(a, all(0)); }, x);
