@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/base/stop.h"
+#include "core/lowering/layer_strategies.h"
 #include "core/lowering/workload.h"
 #include "core/methods/memory/layer_policy.h"
 #include "core/program/program.h"
@@ -22,9 +23,9 @@ Workload prepare(const Scenario&);
 /// The same without a copy and without throwing: `found` receives what check() finds, and if that
 /// includes an error, the workload holds only the scenario.
 Workload prepare(Scenario&&, Diagnostics& found);
-/// The body of a block's layers in that workload under another recomputation policy; for a block
-/// that is no layer, its unchanged body.
-Body layer_body(const Workload&, int block, const LayerPolicy&);
+/// The body of a block's layers in that workload under another recomputation policy and strategy;
+/// for a block that is no layer, its unchanged body.
+Body layer_body(const Workload&, int block, const LayerPolicy&, const LayerStrategy& = {});
 
 struct LowerOptions {
   Grain grain = Grain::Order;

@@ -5,6 +5,7 @@
 
 #include "core/lowering/edited_order.h"
 #include "core/lowering/host_memory.h"
+#include "core/lowering/layer_strategies.h"
 #include "core/lowering/lower.h"
 #include "core/lowering/phases.h"
 #include "core/lowering/split_again.h"
@@ -163,10 +164,17 @@ Diagnostics check_trained(const Scenario& s) {
 }
 
 // Finds the runs of equal layers of each stage. A kind of layer has one body for each of its
-// recomputation policies.
+// recomputation policies and strategies.
 class Bodies {
  public:
-  explicit Bodies(Workload& w) : w_(w), policies_(policies_of(w.scenario.plan)) {}
+  explicit Bodies(Workload& w)
+      : w_(w), policies_(policies_of(w.scenario.plan)), strategies_(layer_strategies(w.scenario)) {
+    int layers = 0;
+    for (const Block& block : w.scenario.model.blocks) {
+      first_strategy_.push_back(layers);
+      if (block.layer) layers += block.count;
+    }
+  }
 
   void lay_out() {
     std::vector<int> first_layer;  // by block, as an index over all layers of the model
@@ -176,9 +184,9 @@ class Bodies {
     w_.runs.clear();
     for (std::size_t stage = 0; stage < w_.table.size(); ++stage) {
       std::vector<Workload::Run> runs;
-      each_part(stage, [&](int block, const LayerPolicy& policy, int count, int first) {
-        runs.push_back(
-            {body(block, policy), count, first_layer[static_cast<std::size_t>(block)] + first});
+      each_part(stage, [&](const Part& part) {
+        runs.push_back({body(part), part.count,
+                        first_layer[static_cast<std::size_t>(part.block)] + part.first});
       });
       w_.runs.push_back(std::move(runs));
     }
@@ -188,9 +196,7 @@ class Bodies {
   void find_bodies() {
     for (std::size_t stage = 0; stage < w_.table.size(); ++stage) {
       auto run = w_.runs[stage].begin();
-      each_part(stage, [&](int block, const LayerPolicy& policy, int, int) {
-        made_[{block, to_text(policy)}] = run++->body;
-      });
+      each_part(stage, [&](const Part& part) { made_[key(part)] = run++->body; });
     }
   }
 
@@ -204,20 +210,37 @@ class Bodies {
     return sum;
   }
 
-  // Calls use(block, policy, layers, index of the first of them within the block).
+  // Layers of a block that are treated alike; `first` is the index of the first within the block.
+  struct Part {
+    int block, count, first;
+    LayerPolicy policy;
+    LayerStrategy strategy;
+  };
+  using Key = std::tuple<int, std::string, LayerStrategy>;
+  static Key key(const Part& part) { return {part.block, to_text(part.policy), part.strategy}; }
+
+  LayerStrategy strategy(int block, int layer) const {
+    const int first = first_strategy_[static_cast<std::size_t>(block)];
+    return strategies_[static_cast<std::size_t>(first + layer)];
+  }
+
+  // Calls use(Part) for each part of the stage, in order.
   template <class Use>
   void each_part(std::size_t stage, const Use& use) const {
     StagePolicies left = policies_of(policies_, stage, layers_of(w_.table[stage]));
     auto policy = left.begin();
     for (const LayerRun& r : w_.table[stage].runs) {
       if (!is_layer(r)) {
-        use(r.block, LayerPolicy{}, r.count, r.first);
+        use(Part{r.block, r.count, r.first, {}, {}});
         continue;
       }
       int first = r.first;
       for (int count = r.count; count > 0;) {
-        const int some = std::min(count, policy->layers);
-        use(r.block, policy->policy, some, first);
+        const int most = std::min(count, policy->layers);
+        const LayerStrategy own = strategy(r.block, first);
+        int some = 1;
+        while (some < most && strategy(r.block, first + some) == own) ++some;
+        use(Part{r.block, some, first, policy->policy, own});
         first += some, count -= some;
         policy->layers -= some;
         if (policy->layers == 0) ++policy;
@@ -225,16 +248,17 @@ class Bodies {
     }
   }
 
-  int body(int block, const LayerPolicy& policy) {
-    const auto [entry, is_new] =
-        made_.try_emplace({block, to_text(policy)}, static_cast<int>(w_.bodies.size()));
-    if (is_new) w_.bodies.push_back(layer_body(w_, block, policy));
+  int body(const Part& part) {
+    const auto [entry, is_new] = made_.try_emplace(key(part), static_cast<int>(w_.bodies.size()));
+    if (is_new) w_.bodies.push_back(layer_body(w_, part.block, part.policy, part.strategy));
     return entry->second;
   }
 
   Workload& w_;
   RecomputePolicies policies_;
-  std::map<std::pair<int, std::string>, int> made_;
+  std::vector<LayerStrategy> strategies_;  // by layer of the model
+  std::vector<int> first_strategy_;        // by block: index into strategies_
+  std::map<Key, int> made_;
 };
 
 // Sets the shapes of the groups of ranks that communicate.
@@ -281,13 +305,16 @@ Diagnostics complete_and_check(Scenario& scenario) {
 
 }  // namespace
 
-Body layer_body(const Workload& w, int block, const LayerPolicy& policy) {
+Body layer_body(const Workload& w, int block, const LayerPolicy& policy,
+                const LayerStrategy& strategy) {
   const Scenario& s = w.scenario;
   Body body = write_body(s.model, block, w.layout);
   each_choice(s.plan, [&](const Method& m, const Params& params) {
     if (!m.rewrite) return;
-    if (m.name != "recompute") return m.rewrite(body, w.layout, s, params);
-    Params own = params;
+    Params own;
+    if (m.name != "recompute")
+      return m.rewrite(body, w.layout, s, params_of_layer(params, strategy, own));
+    own = params;
     own.set("policy", to_text(policy));
     m.rewrite(body, w.layout, s, own);
   });

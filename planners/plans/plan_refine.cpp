@@ -130,7 +130,8 @@ class Refiner {
 
   void mix_recomputation(Scenario& s, const CostModel& cost, Bytes limit, RefinedPlan& made) const {
     const std::string kept = setting(s.plan, "offload");
-    if (kept == "activations" || kept == "both") return;  // optimal_recompute() refuses these
+    // optimal_recompute() refuses these.
+    if (kept == "activations" || kept == "both" || !treats_layers_alike(s)) return;
     RecomputeOptions by;
     by.limit = limit, by.stop = options_.stop;
     const RecomputeChoice choice = optimal_recompute(s, cost, by);

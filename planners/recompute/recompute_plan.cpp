@@ -118,7 +118,7 @@ class RecomputeSearch {
 
   void add(std::vector<PolicyCandidate>& list, int block, LayerPolicy policy) {
     PolicyCandidate one;
-    Body body = layer_body(w_, block, policy);
+    Body body = layer_body(w_, block, policy, layer_strategies(w_.scenario).front());
     const LayerHeld held = layer_held(body);
     one.until_input = held.until_input, one.until_weight = held.until_weight;
     if (splits_backward(w_)) one.rebuilt_for_weight = held.recomputed_for_weight;
@@ -492,6 +492,11 @@ class RecomputeSearch {
 RecomputeChoice optimal_recompute(const Scenario& scenario, const CostModel& cost,
                                   const RecomputeOptions& options) {
   const std::string kept = setting(scenario.plan, "offload");
+  if (!treats_layers_alike(scenario))
+    throw Error(Error::Kind::InvalidInput,
+                "recompute=optimal chooses among layers that are alike, found some that keep bf16 "
+                "products or gathered weights and some that do not",
+                {"plan#/choices"});
   if (kept == "activations" || kept == "both")
     throw Error(Error::Kind::InvalidInput,
                 "recompute=optimal weighs what the device itself keeps of every microbatch, and "

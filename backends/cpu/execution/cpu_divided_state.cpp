@@ -132,8 +132,8 @@ TravelPtr CpuExecution::gather_weights(const At& a, std::span<const int> members
         // Divided weights are gathered as they are read; whole ones after they are updated, by the
         // layer that updates them, and so are weights that stay gathered.
         const bool divided = one.part.weights.shards > 1;
-        const bool stays = !plan_.places[now.place].gathered_sets.empty();
-        if ((!one.own && (!divided || stays)) || (one.part.frozen && !divided)) return nullptr;
+        if ((!one.own && (!divided || one.part.stays)) || (one.part.frozen && !divided))
+          return nullptr;
         const Company company = company_of(now, members);
         std::vector<const std::byte*> weights(members.size(), nullptr);
         for (std::size_t r = 0; r < members.size(); ++r) {
@@ -165,7 +165,7 @@ void CpuExecution::gather_all() {
           }
         for (std::size_t l = 0; l < place.layers.size() && any; ++l)
           for (const Stretch& one : stretches(at, l, group == Group::ExpertData))
-            if (one.own && one.part.weights.shards > 1)
+            if (one.own && one.part.stays)
               finish(gather_stretch(company, at, l, one, -1, members, weights), processes());
       }
     }
@@ -188,7 +188,7 @@ TravelPtr CpuExecution::gather_stretch(const Company& company, std::size_t at, s
     StageState& stage = device.stage(at);
     if (!divided) {
       into[r] = number(stage.weights[0].data, part.weights.at, type);
-    } else if (stage.gathered) {
+    } else if (part.stays) {
       into[r] = number(stage.gathered.data, part.gathered_at, type);
     } else {
       const Allocation& gathered = device.flight(at, microbatch).layers[l].gathered;

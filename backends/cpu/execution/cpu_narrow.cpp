@@ -57,9 +57,7 @@ void CpuExecution::find_narrow() {
 }
 
 bool CpuExecution::is_narrow(const LayerLayout& layout, const Node& node) const {
-  const std::vector<Block>& blocks = plan_.workload.scenario.model.blocks;
-  return narrow_ != nullptr && blocks[static_cast<std::size_t>(layout.body->block)].layer &&
-         multiplies_narrow(node);
+  return narrow_ != nullptr && layout.narrow && multiplies_narrow(node);
 }
 
 void CpuExecution::run_narrow(const At& a, std::size_t l, Flight& f, const KernelRun& run,

@@ -46,7 +46,7 @@ TensorView CpuExecution::parameter(const At& a, std::size_t l, const LayerFlight
   const StageState& stage = a.device.stage(a.place);
   auto [view, offset, part, weights_full_at, gradients_full_at] = owned(a, l, tensor);
   const std::size_t each = static_cast<std::size_t>(bytes_of(view.type));
-  if (stage.gathered && part.weights.shards > 1) {
+  if (part.stays) {
     view.data = stage.gathered.data + static_cast<std::size_t>(part.gathered_at + offset) * each;
     return view;
   }

@@ -171,7 +171,9 @@ void RunPlan::add_layer(StagePlacement& place, const Workload::Run& run, int ind
     part.weights.full_at = gathered;
     part.gradients.full_at = unreduced;
     part.gathered_at = place.gathered;
-    if (part.weights.shards > 1) gathered += part.elements, place.gathered += part.elements;
+    part.stays = part.weights.shards > 1 && found.body->resident.value > 0;
+    if (part.weights.shards > 1) gathered += part.elements;
+    if (part.stays) place.gathered += part.elements;
     if (part.gradients.shards > 1) unreduced += trained;
   }
   for (PlacedParameter& p : layer.parameters) {

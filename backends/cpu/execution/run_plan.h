@@ -53,6 +53,7 @@ struct StatePart {
   std::int64_t first = 0, elements = 0;  // among the layer's parameters
   DividedState weights, gradients, optimizer;
   std::int64_t gathered_at = 0;  // in elements of the stage, where weights stay gathered
+  bool stays = false;            // they do: from forward to backward
   std::int64_t end() const { return first + elements; }
   static std::size_t index(bool routed, bool frozen) { return (frozen ? 2 : 0) + (routed ? 1 : 0); }
 };

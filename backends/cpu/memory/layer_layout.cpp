@@ -363,6 +363,9 @@ LayerLayout layer_layout(const Workload& w, const Body& body, bool first_block) 
   layout.at_experts = copies_of_tokens(*layout.graph);
   layout.local = views(*layout.graph, w.layout, false);
   layout.whole = views(*layout.graph, w.layout, true);
+  layout.narrow = std::any_of(body.forward.begin(), body.forward.end(), [](const BodyOp& op) {
+    return !op.communication && narrow(op.work.math);
+  });
   return layout;
 }
 

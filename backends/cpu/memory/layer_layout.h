@@ -66,6 +66,7 @@ struct LayerLayout {
   std::vector<std::pair<TensorId, Operand>> data;  // external tensors, at their first reader
   std::vector<std::uint32_t> data_at;              // op of forward that first reads data[i]
   std::int32_t last_weight = -1;  // op of backward that completes a microbatch's gradients
+  bool narrow = false;            // its products read operands of 8 or 4 bits
 
   /// Returns whether tensor ranks have each their own copies of tokens in it, and gather them for
   /// products.

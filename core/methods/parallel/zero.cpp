@@ -25,6 +25,7 @@
 #include "core/methods/catalogue.h"
 #include "core/methods/parallel/communication.h"
 #include "core/methods/settings/resharding.h"
+#include "core/plan/layer_ranges.h"
 
 namespace trainyard {
 namespace {
@@ -54,7 +55,8 @@ void rewrite_zero(Body& body, const Layout& layout, const Scenario& scenario,
       {p.dense, p.shared, p.frozen_dense, p.frozen_shared, hybrid ? Group::Shard : Group::Data,
        Group::Replica, hybrid ? data / group : 1, ""},
       {p.expert, 0, p.frozen_expert, 0, Group::ExpertData, Group::Replica, 1, "expert "}};
-  const bool keeps = stage == 3 && !reshards_after_forward(scenario.plan);
+  const bool keeps = stage == 3 && (!reshards_after_forward(scenario.plan) ||
+                                    params.text(kGatheredLayers) == "all");
   const bool around_layer = stage == 3 && !(keeps && mesh.pp > 1);
   body.reduce.clear();  // removes the all-reduce that data parallel wrote
   for (const Part& part : parts) {
@@ -137,6 +139,18 @@ Diagnostics check_zero(const Scenario& scenario, const Params& params) {
                          name + " divides none: nothing changes",
                      {"plan#/choices/zero/reshard"},
                      "zero=3"});
+  check_layer_ranges(parse_layer_ranges(params.text(kGatheredLayers)), layer_count(scenario.model),
+                     {"plan#/choices/zero/" + std::string(kGatheredLayers)}, found);
+  if (params.text(kGatheredLayers) != "none" &&
+      (stage < 3 || !reshards_after_forward(scenario.plan)))
+    found.push_back(
+        {Diagnostic::Severity::Warning,
+         "gathered-layers names layers that keep the weights which zero=3 gathers, and " +
+             (stage < 3 ? name + " divides none"
+                        : std::string("without resharding all layers keep them")) +
+             ": nothing changes",
+         {"plan#/choices/zero/" + std::string(kGatheredLayers)},
+         "zero.gathered-layers=none"});
   if (stage < 2 && params.text("reduce") == "microbatch")
     found.push_back({Diagnostic::Severity::Warning,
                      "zero-reduce=microbatch is for gradients that zero=2 and zero=3 divide, and " +
@@ -185,6 +199,12 @@ Method zero() {
                          "backward, one gather less, as frameworks do that gather once a step "
                          "under a pipeline",
                   .values = {"framework", "on", "off"}},
+                 {.name = kGatheredLayers,
+                  .fallback = std::string("none"),
+                  .doc = "stage 3: layers that keep their gathered weights for backward while "
+                         "others let go of them: none, all, or such as last:1 or 0-3, counted "
+                         "from 0",
+                  .refusal = layer_ranges_refusal},
                  {.name = "reduce",
                   .fallback = std::string("framework"),
                   .doc = "stages 2 and 3: gradients are scattered with every microbatch, or added "

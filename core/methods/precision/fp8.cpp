@@ -15,7 +15,8 @@ NarrowProducts fp8_products(const Params& params) {
                                          : DType::F8,
           .weights = params.text("weights") == "fp8",
           .gather = params.flag("gather-fp8"),
-          .kept = params.text("keeps") == "fp8"};
+          .kept = params.text("keeps") == "fp8",
+          .wide = is_wide(params)};
 }
 
 }  // namespace
@@ -48,9 +49,14 @@ Method fp8() {
                   .doc = "what products keep for backward: their 8-bit operand, or bf16 to cast "
                          "again (torchao)",
                   .values = {"fp8", "bf16"}},
+                 wide_layers_param(),
                  gradient_param()},
-      .check = [](const Scenario& s,
-                  const Params&) { return check_peak(s.cluster.device, DType::F8, "fp8"); },
+      .check =
+          [](const Scenario& s, const Params& p) {
+            Diagnostics found = check_peak(s.cluster.device, DType::F8, "fp8");
+            check_wide_layers(s, p, "fp8", found);
+            return found;
+          },
       .arrange =
           [](Layout& layout, const Scenario&, const Params& p) {
             arrange_narrow(layout, fp8_products(p).format, gradient(p));

@@ -11,7 +11,8 @@ NarrowProducts mxfp8_products(const Params& params) {
   return {.format = DType::F8Block,
           .weights = params.text("weights") == "mxfp8",
           .gather = params.flag("gather-mxfp8"),
-          .kept = true};
+          .kept = true,
+          .wide = is_wide(params)};
 }
 
 }  // namespace
@@ -39,9 +40,14 @@ Method mxfp8() {
                  {.name = "gather-mxfp8",
                   .fallback = false,
                   .doc = "zero=3 casts shards and gathers 8-bit weights"},
+                 wide_layers_param(),
                  gradient_param()},
-      .check = [](const Scenario& s,
-                  const Params&) { return check_block_scales(s.cluster.device, "mxfp8"); },
+      .check =
+          [](const Scenario& s, const Params& p) {
+            Diagnostics found = check_block_scales(s.cluster.device, "mxfp8");
+            check_wide_layers(s, p, "mxfp8", found);
+            return found;
+          },
       .arrange = [](Layout& layout, const Scenario&,
                     const Params& p) { arrange_narrow(layout, DType::F8Block, gradient(p)); },
       .rewrite = [](Body& body, const Layout& layout, const Scenario& s,

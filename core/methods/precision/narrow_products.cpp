@@ -6,6 +6,7 @@
 
 #include "core/methods/layers/saved_tensors.h"
 #include "core/methods/precision/precision_check.h"
+#include "core/plan/layer_ranges.h"
 
 namespace trainyard {
 namespace {
@@ -161,6 +162,24 @@ ParamSpec gradient_param() {
           .values = {"fp32", "bf16"}};
 }
 
+ParamSpec wide_layers_param() {
+  return {.name = kWideLayers,
+          .fallback = std::string("none"),
+          .doc =
+              "layers whose products stay in bf16: none, all, or such as first:2,last:8 or "
+              "0-1,30, counted from 0",
+          .refusal = layer_ranges_refusal};
+}
+
+bool is_wide(const Params& params) { return params.text(kWideLayers) == "all"; }
+
+void check_wide_layers(const Scenario& scenario, const Params& params, std::string_view method,
+                       Diagnostics& found) {
+  check_layer_ranges(parse_layer_ranges(params.text(kWideLayers)), layer_count(scenario.model),
+                     {"plan#/choices/" + std::string(method) + "/" + std::string(kWideLayers)},
+                     found);
+}
+
 std::string gradient(const Params& params) { return params.text("gradient-dtype"); }
 
 Diagnostics check_block_scales(const Device& device, std::string_view method) {
@@ -182,7 +201,7 @@ void rewrite_narrow(Body& body, const Layout& layout, const Scenario& scenario,
   compute_in_bf16(body.forward);
   compute_in_bf16(body.backward);
   const Block& block = scenario.model.blocks[static_cast<std::size_t>(body.block)];
-  if (block.layer) Rewriter(body, layout, block.graph, how).run();
+  if (block.layer && !how.wide) Rewriter(body, layout, block.graph, how).run();
 }
 
 }  // namespace trainyard

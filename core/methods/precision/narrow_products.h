@@ -26,6 +26,7 @@ struct NarrowProducts {
                          // between the master copy and them
   bool gather = false;   // ZeRO 3 gathers layers in the narrow format (or they are kept in it)
   bool kept = true;      // backward reads the cast copy that forward kept, not the bf16 tensor
+  bool wide = false;     // this layer's products stay in bf16
 };
 
 /// Returns the bytes of n elements with their scales. A scale per tensor or row counts as nothing;
@@ -35,6 +36,13 @@ Bytes narrow_bytes(DType format, std::int64_t elements);
 /// These are the parameter "gradient-dtype" and its value.
 ParamSpec gradient_param();
 std::string gradient(const Params&);
+/// The parameter kWideLayers names the layers whose products stay in bf16, as the first and the
+/// last ones do in recipes for 4 bits. A rewrite is given "all" or "none": whether its layer is
+/// one.
+inline constexpr std::string_view kWideLayers = "bf16-layers";
+ParamSpec wide_layers_param();
+bool is_wide(const Params&);
+void check_wide_layers(const Scenario&, const Params&, std::string_view method, Diagnostics& found);
 /// Checks for products that read blocks with scales; a device has those if it has a 4-bit peak.
 Diagnostics check_block_scales(const Device&, std::string_view method);
 /// Sets bf16, with products and the device's peak in the narrow format.

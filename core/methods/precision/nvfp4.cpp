@@ -19,13 +19,19 @@ Method nvfp4() {
                    "stochastic rounding to train as well as 8 bits, priced as part of the cast",
                .legal_when = "the device has an nvfp4 peak"},
       .file = "core/methods/precision/nvfp4.cpp",
-      .params = {gradient_param()},
-      .check = [](const Scenario& s,
-                  const Params&) { return check_peak(s.cluster.device, DType::F4, "nvfp4"); },
+      .params = {wide_layers_param(), gradient_param()},
+      .check =
+          [](const Scenario& s, const Params& p) {
+            Diagnostics found = check_peak(s.cluster.device, DType::F4, "nvfp4");
+            check_wide_layers(s, p, "nvfp4", found);
+            return found;
+          },
       .arrange = [](Layout& layout, const Scenario&,
                     const Params& p) { arrange_narrow(layout, DType::F4, gradient(p)); },
-      .rewrite = [](Body& body, const Layout& layout, const Scenario& s,
-                    const Params&) { rewrite_narrow(body, layout, s, {.format = DType::F4}); },
+      .rewrite =
+          [](Body& body, const Layout& layout, const Scenario& s, const Params& p) {
+            rewrite_narrow(body, layout, s, {.format = DType::F4, .wide = is_wide(p)});
+          },
   };
 }
 

@@ -1,0 +1,53 @@
+#include "core/lowering/layer_strategies.h"
+
+#include <algorithm>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "core/methods/precision/narrow_products.h"
+#include "core/methods/settings/resharding.h"
+#include "core/plan/layer_ranges.h"
+
+namespace trainyard {
+namespace {
+
+struct ByLayer {
+  std::string_view param;
+  bool LayerStrategy::* has;
+};
+constexpr ByLayer kByLayer[] = {{kWideLayers, &LayerStrategy::wide},
+                                {kGatheredLayers, &LayerStrategy::stays}};
+
+}  // namespace
+
+std::vector<LayerStrategy> layer_strategies(const Scenario& scenario) {
+  const int layers = layer_count(scenario.model);
+  std::vector<LayerStrategy> strategies(static_cast<std::size_t>(layers));
+  for (const Choice& chosen : scenario.plan.choices)
+    for (const ByLayer& one : kByLayer) {
+      if (!chosen.params.has(one.param)) continue;
+      const std::vector<bool> in =
+          in_ranges(parse_layer_ranges(chosen.params.text(one.param)), layers);
+      for (std::size_t l = 0; l < in.size(); ++l)
+        if (in[l]) strategies[l].*one.has = true;
+    }
+  return strategies;
+}
+
+bool treats_layers_alike(const Scenario& scenario) {
+  const std::vector<LayerStrategy> all = layer_strategies(scenario);
+  return std::adjacent_find(all.begin(), all.end(), std::not_equal_to<>()) == all.end();
+}
+
+const Params& params_of_layer(const Params& plan, const LayerStrategy& strategy, Params& own) {
+  const Params* given = &plan;
+  for (const ByLayer& one : kByLayer) {
+    if (!plan.has(one.param) || plan.text(one.param) == "none") continue;
+    if (given == &plan) own = plan, given = &own;
+    own.set(std::string(one.param), std::string(strategy.*one.has ? "all" : "none"));
+  }
+  return *given;
+}
+
+}  // namespace trainyard

@@ -1,0 +1,26 @@
+// What a plan does to one layer and not to others, apart from what each layer recomputes.
+#pragma once
+
+#include <vector>
+
+#include "core/plan/plan.h"
+
+namespace trainyard {
+
+struct LayerStrategy {
+  bool wide = false;   // its products stay in bf16 (core/methods/precision/narrow_products.h)
+  bool stays = false;  // its gathered weights stay for backward (core/methods/parallel/zero.cpp)
+  auto operator<=>(const LayerStrategy&) const = default;
+};
+
+/// By layer of the model. The plan's choices are complete and legal.
+std::vector<LayerStrategy> layer_strategies(const Scenario&);
+
+/// Returns whether all layers have one strategy.
+bool treats_layers_alike(const Scenario&);
+
+/// Returns the parameters that a method's rewrite of such a layer is given; `own` is where they are
+/// kept if they are not the plan's.
+const Params& params_of_layer(const Params& plan, const LayerStrategy&, Params& own);
+
+}  // namespace trainyard
