@@ -168,7 +168,9 @@ void ReferenceSchedule::add_step(InstructionId id, DeviceId device) {
       step.layer = -1;
       break;
     case TaskKind::HostCopy:  // of what stays where it is
-    case TaskKind::Send:      // its receive moves the message
+    case TaskKind::NvmeRead:
+    case TaskKind::NvmeWrite:
+    case TaskKind::Send:  // its receive moves the message
       return;
     case TaskKind::Receive: {
       step.kind = StepKind::Receive;

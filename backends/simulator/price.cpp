@@ -8,6 +8,7 @@
 #include "backends/simulator/simulator.h"
 #include "core/base/saturating.h"
 #include "core/cluster/host.h"
+#include "core/cluster/nvme.h"
 #include "core/cost/overlap.h"
 #include "core/plan/mesh.h"
 
@@ -101,6 +102,19 @@ void repeat(std::vector<T>& list, std::size_t at) {
   list.push_back(T(list[at]));
 }
 
+Duration host_task_time(const Task& task, const Cluster& cluster) {
+  switch (task.kind) {
+    case TaskKind::HostCopy:
+      return host_copy_time(task.bytes, cluster);
+    case TaskKind::NvmeRead:
+      return nvme_read_time(task.bytes, cluster);
+    case TaskKind::NvmeWrite:
+      return nvme_write_time(task.bytes, cluster);
+    default:
+      return host_update_time(task.bytes, cluster);
+  }
+}
+
 }  // namespace
 
 TaskPrices price(const Program& program, const Mesh& mesh, const Cluster& cluster,
@@ -128,8 +142,7 @@ TaskPrices price(const Program& program, const Mesh& mesh, const Cluster& cluste
     Duration time{};
     std::size_t level = pipeline;
     if (is_host(task.kind)) {
-      time = task.kind == TaskKind::HostCopy ? host_copy_time(task.bytes, cluster)
-                                             : host_update_time(task.bytes, cluster);
+      time = host_task_time(task, cluster);
       level = cluster.levels.size();  // beyond all that join devices
     } else if (task.kind == TaskKind::Collective) {
       std::optional<GroupShape>& group = groups[static_cast<std::size_t>(task.group)];
@@ -147,8 +160,8 @@ TaskPrices price(const Program& program, const Mesh& mesh, const Cluster& cluste
       time = cost.transfer(task.bytes, cluster, pipeline);
     }
     prices.time.push_back(time);
-    // Down, up and update take nothing from each other.
-    prices.fill.push_back(is_host(task.kind) ? 0.25 : 1.0);
+    // Down, up, update, reads and writes take nothing from each other.
+    prices.fill.push_back(is_nvme(task.kind) ? 0.125 : is_host(task.kind) ? 0.25 : 1.0);
     prices.resource.push_back(static_cast<std::uint8_t>(std::min<std::size_t>(level, 254) + 1));
     prices.recompute_share.push_back(0);
     prices.flops.push_back({});

@@ -239,6 +239,9 @@ Cluster make_cluster(const Device& device, std::int64_t count, ClusterOptions op
                   .levels = {}};
   if (options.host_memory) cluster.host_memory = {*options.host_memory, "given"};
   if (options.host_bandwidth) cluster.host_bandwidth = {*options.host_bandwidth, "given"};
+  if (options.nvme) cluster.nvme = {*options.nvme, "given"};
+  if (options.nvme_read) cluster.nvme_read = {*options.nvme_read, "given"};
+  if (options.nvme_write) cluster.nvme_write = {*options.nvme_write, "given"};
   cluster.device.memory = given_or(options.memory, device.memory);
   if (options.price)
     cluster.device.price_low = cluster.device.price_high = {*options.price, "given"};

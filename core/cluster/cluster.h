@@ -41,6 +41,9 @@ struct Cluster {
   // These two describe a node's host; 0 = not stated (host.h says what is assumed then).
   Sourced<Bytes> host_memory{};
   Sourced<BytesPerSecond> host_bandwidth{};  // of the host's memory
+  // These describe a node's NVMe drives together; 0 = not stated (nvme.h says what then holds).
+  Sourced<Bytes> nvme{};
+  Sourced<BytesPerSecond> nvme_read{}, nvme_write{};
   friend bool operator==(const Cluster&, const Cluster&) = default;
 };
 

@@ -215,6 +215,26 @@ void visit_device(FieldVisitor& visitor, Device& d) {
   visit_share(visitor, "share.all-to-all", "All-to-all", "of either link's rate", e.all_to_all);
 }
 
+// A figure that is 0 is not stated, and has no source.
+template <class T>
+void visit_stated(FieldVisitor& visitor, View key, View group, View title, View doc,
+                  Sourced<T>& number) {
+  visit_figure(visitor, key, group, title, doc, number);
+  if (!(number.value > T{})) number = {};
+}
+
+void visit_host(FieldVisitor& visitor, Cluster& cluster) {
+  const View group = "Host of a node";
+  visit_stated(visitor, "host-memory", group, "Memory", "0 = not stated", cluster.host_memory);
+  visit_stated(visitor, "host-bandwidth", group, "Memory bandwidth",
+               "0 = assumed from the accelerator's year", cluster.host_bandwidth);
+  visit_stated(visitor, "nvme", group, "NVMe", "all drives together; 0 = not stated", cluster.nvme);
+  visit_stated(visitor, "nvme-read", group, "NVMe reads", "all drives together; 0 = not stated",
+               cluster.nvme_read);
+  visit_stated(visitor, "nvme-write", group, "NVMe writes", "all drives together; 0 = not stated",
+               cluster.nvme_write);
+}
+
 void visit_all(FieldVisitor& visitor, Cluster& cluster) {
   visit_counts(visitor, cluster);
   Level& inside = cluster.levels.front();
@@ -233,6 +253,7 @@ void visit_all(FieldVisitor& visitor, Cluster& cluster) {
     }
     visit_reduces(visitor, "network.reduces", "Between nodes", between);
   }
+  visit_host(visitor, cluster);
   visit_device(visitor, cluster.device);
 }
 

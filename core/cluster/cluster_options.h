@@ -24,6 +24,8 @@ struct ClusterOptions {
   std::optional<double> price;                   // US dollars per device hour
   std::optional<Bytes> host_memory;              // of a node's host
   std::optional<BytesPerSecond> host_bandwidth;  // of the host's memory
+  std::optional<Bytes> nvme;                     // of a node
+  std::optional<BytesPerSecond> nvme_read, nvme_write;
 };
 
 /// Returns the shortest text that parse_cluster() reads as these options, for example

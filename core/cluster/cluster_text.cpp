@@ -88,6 +88,10 @@ constexpr Option kOptions[] = {
      [](ClusterOptions& o, View name, View v) { o.host_memory = memory(name, v); }},
     {"host-bandwidth", true,
      [](ClusterOptions& o, View name, View v) { o.host_bandwidth = rate(name, v); }},
+    {"nvme", true, [](ClusterOptions& o, View name, View v) { o.nvme = memory(name, v); }},
+    {"nvme-read", true, [](ClusterOptions& o, View name, View v) { o.nvme_read = rate(name, v); }},
+    {"nvme-write", true,
+     [](ClusterOptions& o, View name, View v) { o.nvme_write = rate(name, v); }},
 };
 
 std::size_t find_option(View name) {
@@ -170,7 +174,10 @@ const std::string_view kClusterOptions =
     "memory=SIZE           of one device, as memory=80GiB\n"
     "price=USD/h           of one device, as price=2.50USD/h\n"
     "host-memory=SIZE      of a node's host, as host-memory=2TiB: what offload may put there\n"
-    "host-bandwidth=RATE   of that memory, as host-bandwidth=614GB/s\n";
+    "host-bandwidth=RATE   of that memory, as host-bandwidth=614GB/s\n"
+    "nvme=SIZE             of a node's NVMe drives together, as nvme=28TiB\n"
+    "nvme-read=RATE        at which a node reads from all of them, as nvme-read=25GB/s\n"
+    "nvme-write=RATE       at which it writes to them\n";
 
 std::string canonical_name(const Device& device, std::int64_t count,
                            const ClusterOptions& options) {
@@ -193,6 +200,9 @@ std::string canonical_name(const Device& device, std::int64_t count,
   if (options.price) add("price", price_text(*options.price));
   if (options.host_memory) add("host-memory", compact(*options.host_memory));
   if (options.host_bandwidth) add("host-bandwidth", compact(*options.host_bandwidth));
+  if (options.nvme) add("nvme", compact(*options.nvme));
+  if (options.nvme_read) add("nvme-read", compact(*options.nvme_read));
+  if (options.nvme_write) add("nvme-write", compact(*options.nvme_write));
   return text;
 }
 

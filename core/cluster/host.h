@@ -14,12 +14,15 @@ struct Host {
   double link_share = 1, bandwidth_share = 1;  // shares that copies and updates reach, in (0, 1]
 };
 
-/// HostMemory is what the host holds for a plan that offloads.
+/// HostMemory is what the host, and the node's NVMe, hold for a plan that offloads.
 struct HostMemory {
   Bytes device{};             // for the device that needs most of it
   Bytes node{};               // for all devices of a node, if each needed as much
   Sourced<Bytes> capacity{};  // of a node's host; 0 = not stated
-  std::string basis;          // which figures of the host were used, and their source
+  // The same of the node's NVMe; all 0 where the plan leaves nothing there.
+  Bytes nvme_device{}, nvme_node{};
+  Sourced<Bytes> nvme_capacity{};
+  std::string basis;  // which figures of host and NVMe were used, and their source
 };
 
 Host host_of(const Cluster&);

@@ -30,6 +30,13 @@ struct PhaseTime {
   double filled = 0;  // nanoseconds of compute times the share of the device that it occupies
 };
 
+/// NvmeTime is the update of one layer whose state is on NVMe, each part as if alone, for `layers`
+/// equal ones in a row.
+struct NvmeTime {
+  int layers = 0;
+  Duration read{}, update{}, write{}, up{};  // up: its weights, to the device
+};
+
 /// HostTime is a stage's work with its host, each part as if alone: one microbatch's activations in
 /// one direction and, per step, its gradients, the update and its weights.
 struct HostTime {
@@ -38,6 +45,7 @@ struct HostTime {
                                         // last
   Duration update_first{}, update_others{};
   Duration up_others{}, up_last{};  // weights
+  std::vector<NvmeTime> nvme;       // update and weights layer by layer, where NVMe has the state
   bool overlapped = false;          // gradients of the other layers are sent during backward
 };
 

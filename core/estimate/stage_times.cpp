@@ -4,6 +4,7 @@
 
 #include "core/base/saturating.h"
 #include "core/cluster/host.h"
+#include "core/cluster/nvme.h"
 #include "core/cost/overlap.h"
 #include "core/estimate/estimate.h"
 #include "core/lowering/phases.h"
@@ -219,6 +220,10 @@ HostTime host_time(const StageWork& stage, const Workload& w, Pricer& pricer) {
   t.up_others = copy(host.all.weights - host.last.weights);
   t.up_last = copy(host.last.weights);
   t.overlapped = host.overlapped;
+  for (const auto& [layer, count] : host.layers)
+    t.nvme.push_back({count, pricer.host(nvme_read_time(layer.nvme, cluster)),
+                      update(layer.touched), pricer.host(nvme_write_time(layer.nvme, cluster)),
+                      copy(layer.weights)});
   return t;
 }
 

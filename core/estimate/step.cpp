@@ -1,5 +1,6 @@
 // This file computes one step from stage times: weights that arrive at its beginning, the
 // schedule's closed form in the middle, gradients and the update at its end.
+#include <array>
 #include <numeric>
 #include <utility>
 
@@ -116,7 +117,9 @@ Duration last_backward(const StageTime& stage) {
 
 // HostClock has one device's lanes with its host at the end of a step.
 struct HostClock {
-  Duration down{}, host{}, up{};
+  Duration down{}, host{}, up{}, read{}, write{};
+  std::array<Duration, kStateBuffers> buffers{};  // when each is free again
+  std::size_t layers = 0;                         // updated so far, of those with state on NVMe
 
   // Returns when all gradients of a stage are on the host: those of the layer that is ready last
   // are sent once `reduced`, the others from `begins` on.
@@ -126,10 +129,25 @@ struct HostClock {
   }
   // Returns when the stage's last weights are back on the device.
   Duration update(const HostTime& t, Duration sent, Duration computed) {
+    if (!t.nvme.empty()) return update_layers(t, std::max(computed, sent));
     const Duration first = std::max({host, computed, sent}) + t.update_first;
     host = first + t.update_others;
     up = std::max(up, first) + t.up_others;
     return up = std::max(up, host) + t.up_last;
+  }
+
+ private:
+  Duration update_layers(const HostTime& t, Duration ready) {
+    for (const NvmeTime& one : t.nvme)
+      for (int layer = 0; layer < one.layers; ++layer) {
+        Duration& buffer = buffers[layers++ % kStateBuffers];
+        read = std::max({read, ready, buffer}) + one.read;
+        host = std::max(host, read) + one.update;
+        write = std::max(write, host) + one.write;
+        up = std::max(up, host) + one.up;
+        buffer = std::max(write, up);
+      }
+    return up;
   }
 };
 
@@ -181,7 +199,7 @@ Duration step_end(const std::vector<StageTime>& stages, const PipelineEstimate& 
       Duration& wire = sent[place.device.value];
       end = wire = std::max(wire, end) + stage.gather_last + stage.gather_others;
     }
-    step = std::max(step, end);
+    step = std::max({step, end, hosts[place.device.value].write});
   }
   return step;
 }

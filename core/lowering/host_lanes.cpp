@@ -6,7 +6,9 @@ namespace trainyard {
 namespace {
 
 constexpr std::string_view kGradientsDown = "gradients to host",
-                           kOnTheHost = "optimizer on the host", kWeightsUp = "weights from host";
+                           kOnTheHost = "optimizer on the host", kWeightsUp = "weights from host",
+                           kStateRead = "optimizer state from NVMe",
+                           kStateWritten = "optimizer state to NVMe";
 
 }  // namespace
 
@@ -16,9 +18,12 @@ HostLanes::HostLanes(const Workload& w, const StageCopies& places, const Order& 
   if (!w.layout.host_optimizer && !w.layout.host_activations) return;
   streams_.resize(static_cast<std::size_t>(w.scenario.plan.mesh.pp));
   list_.resize(places.size());
-  if (w.layout.host_optimizer)
-    for (std::size_t place = 0; place < places.size(); ++place)
-      grain == Grain::Order ? make_update(place) : make_layer_updates(place);
+  buffers_.resize(streams_.size());
+  layers_on_nvme_.resize(streams_.size());
+  for (std::size_t place = 0; w.layout.host_optimizer && place < places.size(); ++place) {
+    if (grain == Grain::Order) make_update(place);
+    if (grain == Grain::Op || w.layout.nvme_optimizer) make_layer_updates(place, grain);
+  }
   if (!w.layout.host_activations) return;
   for (const Lane& lane : order.lanes) moves_.push_back(offloaded(lane));
   moving_.resize(order.lanes.size());
@@ -26,7 +31,8 @@ HostLanes::HostLanes(const Workload& w, const StageCopies& places, const Order& 
 
 void HostLanes::add_streams(DeviceId id) {
   streams_[id.value] = {draft_.stream(id, "to host", false), draft_.stream(id, "from host", false),
-                        draft_.stream(id, "host", false)};
+                        draft_.stream(id, "host", false), draft_.stream(id, "from NVMe", false),
+                        draft_.stream(id, "to NVMe", false)};
 }
 
 TaskId HostLanes::task(std::size_t place, TaskKind kind, Phase phase, std::string_view name,
@@ -55,22 +61,34 @@ void HostLanes::make_update(std::size_t place) {
   made.gradients = {
       copy(Phase::Backward, kGradientsDown, work.all.gradients - work.first.gradients),
       copy(Phase::Backward, kGradientsDown, work.first.gradients)};
+  if (w_.layout.nvme_optimizer) return;  // layers update one by one
   made.updates = {update(work.first.touched), update(work.all.touched - work.first.touched)};
   made.weights = {copy(Phase::Update, kWeightsUp, work.all.weights - work.last.weights),
                   copy(Phase::Update, kWeightsUp, work.last.weights)};
 }
 
-void HostLanes::make_layer_updates(std::size_t place) {
+// An order-grain program has no layers of its own, and its gradients leave by parts of the stage.
+void HostLanes::make_layer_updates(std::size_t place, Grain grain) {
   Place& made = list_[place];
+  std::size_t& on_nvme = layers_on_nvme_[places_[place].device.value];
+  made.first_layer = on_nvme;
   for (const Workload::Run& run : w_.runs[stage(place).value]) {
     const HostShare one = host_share(w_.bodies[static_cast<std::size_t>(run.body)], w_.layout);
     for (int layer = run.first_layer; layer < run.first_layer + run.count; ++layer) {
-      made.gradients.push_back(
-          task(place, TaskKind::HostCopy, Phase::Backward, kGradientsDown, one.gradients, layer));
+      const int written = grain == Grain::Op ? layer : -1;
+      const auto of_layer = [&](TaskKind kind, Phase phase, std::string_view name, Bytes bytes) {
+        return task(place, kind, phase, name, bytes, written);
+      };
+      if (grain == Grain::Op)
+        made.gradients.push_back(
+            of_layer(TaskKind::HostCopy, Phase::Backward, kGradientsDown, one.gradients));
       made.updates.push_back(
-          task(place, TaskKind::HostUpdate, Phase::Update, kOnTheHost, one.touched, layer));
-      made.weights.push_back(
-          task(place, TaskKind::HostCopy, Phase::Update, kWeightsUp, one.weights, layer));
+          of_layer(TaskKind::HostUpdate, Phase::Update, kOnTheHost, one.touched));
+      made.weights.push_back(of_layer(TaskKind::HostCopy, Phase::Update, kWeightsUp, one.weights));
+      if (!w_.layout.nvme_optimizer) continue;
+      made.reads.push_back(of_layer(TaskKind::NvmeRead, Phase::Update, kStateRead, one.nvme));
+      made.writes.push_back(of_layer(TaskKind::NvmeWrite, Phase::Update, kStateWritten, one.nvme));
+      on_nvme += one.nvme.value > 0 ? 1 : 0;
     }
   }
 }
@@ -134,13 +152,28 @@ Ref HostLanes::update(std::size_t place, std::int32_t step, const Refs& after,
   };
   Refs ready = after;
   ready.add(tasks.sent);
+  Refs read = ready;  // what the next read waits for; the others follow in its stream
+  std::size_t layer = tasks.first_layer;
   Ref weights;
   for (std::size_t i = 0; i < tasks.updates.size(); ++i) {
+    const bool on_nvme = !tasks.reads.empty() && tasks.reads[i].valid();
+    Refs* const buffer =
+        on_nvme ? &buffers_[places_[place].device.value][layer++ % kStateBuffers] : nullptr;
+    if (on_nvme) {
+      read.add(*buffer);
+      ready.add(add(streams(place).read, tasks.reads[i], read));
+      read = {};
+      *buffer = {};
+    }
     if (const Ref updated = add(streams(place).host, tasks.updates[i], ready); updated.valid()) {
       ready = {};
       ready.add(updated);
     }
-    if (const Ref up = add(streams(place).up, tasks.weights[i], ready); up.valid()) weights = up;
+    if (on_nvme) buffer->add(add(streams(place).write, tasks.writes[i], ready));
+    if (const Ref up = add(streams(place).up, tasks.weights[i], ready); up.valid()) {
+      weights = up;
+      if (on_nvme) buffer->add(up);
+    }
   }
   return weights;
 }

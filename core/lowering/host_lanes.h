@@ -1,7 +1,7 @@
 // HostLanes write the traffic between a device and its host: activations that wait there for their
 // backward, gradients that go down, the host's update and the weights that come up
 // (core/methods/memory/offload.cpp has the rules). Each device has a lane down, a lane up and a
-// lane for the host's own work.
+// lane for the host's own work, and lanes for what the host reads from NVMe and writes there.
 #pragma once
 
 #include <array>
@@ -10,6 +10,7 @@
 
 #include "core/lowering/draft.h"
 #include "core/lowering/stage_copies.h"
+#include "core/methods/memory/offload.h"
 #include "core/program/offloaded.h"
 
 namespace trainyard {
@@ -45,16 +46,19 @@ class HostLanes {
   /// brings the last weights. Invalid if the place has no parameters. At op grain the host updates
   /// layer by layer, and each layer's weights go up once they are new; at order grain the first
   /// layer's update is apart, beside whose successors the weights of all but the last layer go up.
+  /// Where NVMe has the state, both grains read, update and write layer by layer.
   Ref update(std::size_t place, std::int32_t step, const Refs& after, std::int16_t version);
 
  private:
   struct Streams {
-    std::uint32_t down = 0, up = 0, host = 0;
+    std::uint32_t down = 0, up = 0, host = 0, read = 0, write = 0;
   };
   struct Place {
     TaskId down, up;  // for activations
     std::vector<TaskId> gradients;
     std::vector<TaskId> updates, weights;  // in the order in which the host works
+    std::vector<TaskId> reads, writes;     // by update, where NVMe has the state; else empty
+    std::size_t first_layer = 0;           // of the device's, among those with state on NVMe
     Refs sent;                             // the newest copy of gradients
   };
   /// The copies in progress of one lane.
@@ -68,14 +72,17 @@ class HostLanes {
 
   TaskId task(std::size_t place, TaskKind, Phase, std::string_view name, Bytes, int layer = -1);
   void make_update(std::size_t place);
-  void make_layer_updates(std::size_t place);
+  void make_layer_updates(std::size_t place, Grain);
   const Streams& streams(std::size_t place) const { return streams_[places_[place].device.value]; }
 
   const Workload& w_;
   const StageCopies& places_;
   Draft& draft_;
   std::vector<Streams> streams_;  // by device
-  std::vector<Place> list_;       // by place
+  // By device and buffer: what the state that used it last still does there.
+  std::vector<std::array<Refs, kStateBuffers>> buffers_;
+  std::vector<std::size_t> layers_on_nvme_;  // by device
+  std::vector<Place> list_;                  // by place
   std::vector<std::vector<bool>> moves_;
   std::vector<Moving> moving_;  // by lane
 };

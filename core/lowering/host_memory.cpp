@@ -6,6 +6,7 @@
 
 #include "core/base/units_text.h"
 #include "core/cluster/host.h"
+#include "core/cluster/nvme.h"
 #include "core/lowering/phases.h"
 #include "core/lowering/stage_copies.h"
 #include "core/program/offloaded.h"
@@ -17,6 +18,8 @@ std::vector<Bytes> by_device(const Workload& w) {
   std::vector<Bytes> held(static_cast<std::size_t>(w.scenario.plan.mesh.pp));
   for (const StageCopy& place : StageCopies(w))
     held[place.device.value] += host_work(w, place.stage).all.state;
+  const std::vector<StateBuffers> buffers = state_buffers(w);
+  for (std::size_t d = 0; d < buffers.size(); ++d) held[d] += buffers[d].all();
   if (!w.layout.host_activations) return held;
   const Order followed = order(w, schedule_shape(w));
   for (const Lane& lane : followed.lanes) {
@@ -29,6 +32,13 @@ std::vector<Bytes> by_device(const Workload& w) {
   return held;
 }
 
+Bytes most_on_nvme(const Workload& w) {
+  std::vector<Bytes> held(static_cast<std::size_t>(w.scenario.plan.mesh.pp));
+  for (const StageCopy& place : StageCopies(w))
+    held[place.device.value] += host_work(w, place.stage).all.nvme;
+  return *std::max_element(held.begin(), held.end());
+}
+
 std::string basis(const Workload& w) {
   const Host host = host_of(w.scenario.cluster);
   std::string text = fmt::format("copies at {:.0f} % (assumed) of the host link's {}",
@@ -37,7 +47,27 @@ std::string basis(const Workload& w) {
     text += fmt::format("; updates at {:.0f} % (assumed) of {} of host memory a device ({})",
                         100 * host.bandwidth_share, readable(host.bandwidth.value),
                         host.bandwidth.source);
+  if (w.layout.nvme_optimizer) {
+    const Nvme nvme = nvme_of(w.scenario.cluster);
+    text += fmt::format("; {} read ({}) and {} written ({}) by the NVMe of a node",
+                        readable(nvme.read.value), nvme.read.source, readable(nvme.write.value),
+                        nvme.write.source);
+  }
   return text;
+}
+
+// Returns whether the plan would fit if the optimizer state that host memory has no room for were
+// on NVMe.
+bool fits_with_nvme(Workload w) {
+  const Nvme nvme = nvme_of(w.scenario.cluster);
+  if (!w.layout.host_optimizer || w.layout.nvme_optimizer || !(nvme.read.value.value > 0) ||
+      !(nvme.write.value.value > 0))
+    return false;
+  w.layout.nvme_optimizer = true;
+  sum_stages(w);
+  const HostMemory held = *host_memory(w);
+  return held.node <= held.capacity.value &&
+         (nvme.capacity.value.value == 0 || held.nvme_node <= nvme.capacity.value);
 }
 
 }  // namespace
@@ -49,23 +79,44 @@ std::optional<HostMemory> host_memory(const Workload& w) {
   host.device = *std::max_element(held.begin(), held.end());
   host.node = host.device * devices_per_node(w.scenario.cluster);
   host.capacity = w.scenario.cluster.host_memory;
+  if (w.layout.nvme_optimizer) {
+    host.nvme_device = most_on_nvme(w);
+    host.nvme_node = host.nvme_device * devices_per_node(w.scenario.cluster);
+    host.nvme_capacity = nvme_of(w.scenario.cluster).capacity;
+  }
   host.basis = basis(w);
   return host;
 }
 
+std::vector<StateBuffers> state_buffers(const Workload& w) {
+  std::vector<StateBuffers> found(static_cast<std::size_t>(w.scenario.plan.mesh.pp));
+  for (const StageCopy& place : StageCopies(w))
+    for (const auto& [layer, count] : host_work(w, place.stage).layers)
+      found[place.device.value].add(layer.nvme, count);
+  return found;
+}
+
 Diagnostics check_host_memory(const Workload& w) {
-  const Sourced<Bytes>& capacity = w.scenario.cluster.host_memory;
-  if (capacity.value.value == 0) return {};
   const std::optional<HostMemory> host = host_memory(w);
-  if (!host || host->node <= capacity.value) return {};
-  const bool both = w.layout.host_optimizer && w.layout.host_activations;
-  return {
-      {Diagnostic::Severity::Error,
-       fmt::format("offload puts {} into the memory of every node's host, which has {}: {} over",
-                   readable(host->node), readable(capacity.value),
-                   readable(host->node - capacity.value)),
-       {"plan#/choices/offload"},
-       both ? "offload=optimizer" : "offload=none"}};
+  if (!host) return {};
+  const auto over = [](Bytes needs, Bytes has, std::string_view where, const char* fix) {
+    return Diagnostic{Diagnostic::Severity::Error,
+                      fmt::format("offload puts {} {}, which has {}: {} over", readable(needs),
+                                  where, readable(has), readable(needs - has)),
+                      {"plan#/choices/offload"},
+                      fix};
+  };
+  const Bytes memory = host->capacity.value, nvme = host->nvme_capacity.value;
+  if (memory.value > 0 && host->node > memory) {
+    const bool both = w.layout.host_optimizer && w.layout.host_activations;
+    return {over(host->node, memory, "into the memory of every node's host",
+                 fits_with_nvme(w) ? "offload-tier=nvme"
+                 : both            ? "offload=optimizer"
+                                   : "offload=none")};
+  }
+  if (nvme.value > 0 && host->nvme_node > nvme)
+    return {over(host->nvme_node, nvme, "onto the NVMe of every node", "offload-tier=host")};
+  return {};
 }
 
 }  // namespace trainyard

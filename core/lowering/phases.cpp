@@ -183,6 +183,7 @@ HostWork make_host_work(const Workload& w, const Runs& runs) {
     if (std::exchange(first, false)) sum.first = one;
     sum.last = one;
     sum.all += one.times(run.count);
+    if (w.layout.nvme_optimizer) sum.layers.emplace_back(one, run.count);
   }
   return sum;
 }

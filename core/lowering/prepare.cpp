@@ -303,6 +303,15 @@ Diagnostics complete_and_check(Scenario& scenario) {
   return found;
 }
 
+// Says whether the plan offloads and what it offloads to is limited.
+bool limits_offload(const Scenario& s) {
+  const Choice* offload = find_choice(s.plan, "offload");
+  if (offload == nullptr) return false;
+  const Params& params = offload->params;
+  return s.cluster.host_memory.value.value > 0 ||
+         (params.has("tier") && params.text("tier") == "nvme");
+}
+
 }  // namespace
 
 Body layer_body(const Workload& w, int block, const LayerPolicy& policy,
@@ -328,7 +337,7 @@ Diagnostics check(const Scenario& scenario) {
   Scenario whole = scenario;
   // The bytes that the host would hold are only known once all layers are.
   Diagnostics found;
-  if (find_choice(whole.plan, "offload") != nullptr && whole.cluster.host_memory.value.value > 0)
+  if (limits_offload(whole))
     prepare(std::move(whole), found);
   else
     found = complete_and_check(whole);

@@ -92,6 +92,8 @@ inline constexpr std::size_t kPhases = 4;  // Forward, Backward (both parts), Ba
 struct HostWork {
   HostShare first, last, all;
   bool overlapped = false;  // gradients leave while backward makes them
+  // Equal layers with parameters, in order, where their state is on NVMe; else empty.
+  std::vector<std::pair<HostShare, int>> layers;
 };
 
 struct StageWork {

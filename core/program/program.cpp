@@ -58,6 +58,10 @@ std::string_view to_string(TaskKind kind) {
       return "host copy";
     case TaskKind::HostUpdate:
       return "host update";
+    case TaskKind::NvmeRead:
+      return "NVMe read";
+    case TaskKind::NvmeWrite:
+      return "NVMe write";
   }
   return "";
 }

@@ -88,11 +88,25 @@ struct MemoryEffect {
 };
 
 /// HostCopy moves data over the link between the device and its host, one way. HostUpdate is an
-/// update of weights by the host, during which the device is free.
-enum class TaskKind : std::uint8_t { Compute, Collective, Send, Receive, HostCopy, HostUpdate };
+/// update of weights by the host, during which the device is free. NvmeRead and NvmeWrite move data
+/// between the NVMe of a node and its host's memory.
+enum class TaskKind : std::uint8_t {
+  Compute,
+  Collective,
+  Send,
+  Receive,
+  HostCopy,
+  HostUpdate,
+  NvmeRead,
+  NvmeWrite
+};
 std::string_view to_string(TaskKind);  // "host copy"
+inline bool is_nvme(TaskKind kind) {
+  return kind == TaskKind::NvmeRead || kind == TaskKind::NvmeWrite;
+}
+/// Says whether a host does it, alone, with its device or with its NVMe.
 inline bool is_host(TaskKind kind) {
-  return kind == TaskKind::HostCopy || kind == TaskKind::HostUpdate;
+  return kind == TaskKind::HostCopy || kind == TaskKind::HostUpdate || is_nvme(kind);
 }
 
 /// The list of a Body from which an op-grain task was written.
@@ -113,7 +127,8 @@ struct Task {
   CollectiveKind collective = CollectiveKind::AllReduce;
   Group group = Group::Data;  // Collective: the group of ranks
   std::int32_t repeats = 1;   // Collective: number in a row, one per layer
-  // Collective, Send: bytes of one; HostCopy: all bytes; HostUpdate: host memory read and written.
+  // Collective, Send: bytes of one; HostCopy, NvmeRead, NvmeWrite: all bytes; HostUpdate: host
+  // memory read and written.
   Bytes bytes{};
   // Op grain, Collective: the tensor on which it works; invalid: parameters.
   TensorId tensor;

@@ -51,8 +51,8 @@ const Words& words_of(DType) {
   return words;
 }
 const Words& words_of(TaskKind) {
-  static const Words words = {"compute", "collective", "send",
-                              "receive", "host-copy",  "host-update"};
+  static const Words words = {"compute",   "collective",  "send",      "receive",
+                              "host-copy", "host-update", "nvme-read", "nvme-write"};
   return words;
 }
 const Words& words_of(Phase) {

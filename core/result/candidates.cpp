@@ -41,6 +41,15 @@ std::string recompute_policy(const Plan& plan) {
   return recompute && recompute->params.has("policy") ? recompute->params.text("policy") : "none";
 }
 
+// Returns whether NVMe can hold optimizer state that the host's memory has no room for.
+bool only_nvme_has_room(Scenario scenario) {
+  if (scenario.cluster.host_memory.value.value == 0) return false;
+  apply_setting(scenario.plan, "offload", "optimizer");
+  if (!has_errors(check(scenario))) return false;
+  apply_setting(scenario.plan, "offload-tier", "nvme");
+  return !has_errors(check(scenario));
+}
+
 void to_save_memory(Changes& changes, const Workload& workload) {
   const Plan& plan = workload.scenario.plan;
   const bool attention = has_attention(workload.scenario.model);
@@ -55,6 +64,8 @@ void to_save_memory(Changes& changes, const Workload& workload) {
   if (recompute_policy(plan) != "full") changes.add("recompute", "full");
   if (setting(plan, "offload") == "none") {
     changes.add("offload", "optimizer");
+    if (only_nvme_has_room(workload.scenario))
+      changes.add_words("offload=optimizer offload-tier=nvme");
     if (plan.mesh.pp > 3) changes.add("offload", "activations");
   }
   if (plan.batch.micro % 2 == 0) changes.add("micro-batch", plan.batch.micro / 2);

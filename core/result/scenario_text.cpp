@@ -29,6 +29,7 @@ bool unsaid(std::string_view key, const Plan& plan) {
          (key == "attention" && plan.software.attention.empty()) ||
          (key == "cuda-graphs" && plan.software.graphs.empty()) ||
          (key == "release" && plan.software.release.empty()) ||
+         (key == "offload-tier" && setting(plan, key) != "nvme") ||
          ((key == "offload" || key == "frozen") && find_choice(plan, key) == nullptr) ||
          ((key == "packing" || key == "lengths") && find_choice(plan, "packing") == nullptr) ||
          (key.starts_with("lora") && find_choice(plan, "lora") == nullptr) ||
@@ -43,6 +44,7 @@ std::string said(const Plan& plan, const Choice& choice, std::string_view param,
     return reshards_after_forward(plan) ? "" : " reshard=false";
   if (choice.method == "zero" && param == "reduce" && value == ParamValue{std::string("framework")})
     return "";
+  if (choice.method == "offload" && value == ParamValue{std::string("host")}) return "";
   if (choice.method == "expert-parallel" && (value == ParamValue{0.0} || value == ParamValue{1.0}))
     return "";
   return fmt::format(" {}={}", param, to_text(value));
@@ -60,6 +62,11 @@ std::string scenario_text(const Scenario& scenario) {
   if (cluster.host_memory.value.value > 0 || cluster.host_bandwidth.value.value > 0)
     text += fmt::format("host {} {}\n", cluster.host_memory.value.value,
                         static_cast<std::int64_t>(cluster.host_bandwidth.value.value));
+  if (cluster.nvme.value.value > 0 || cluster.nvme_read.value.value > 0 ||
+      cluster.nvme_write.value.value > 0)
+    text += fmt::format("nvme {} {} {}\n", cluster.nvme.value.value,
+                        static_cast<std::int64_t>(cluster.nvme_read.value.value),
+                        static_cast<std::int64_t>(cluster.nvme_write.value.value));
   for (const Setting& one : settings())
     if (!unsaid(one.key, scenario.plan))
       text += fmt::format("{}={}\n", one.key,

@@ -196,6 +196,9 @@ void state_common(Result& result, const Workload& workload, const CostModel& cos
   if (result.host)
     result.leaves_out.emplace_back(
         "what devices that share a host take from each other's link, and the norm of gradients");
+  if (workload.layout.nvme_optimizer)
+    result.leaves_out.emplace_back(
+        "what reads and writes of NVMe take from the host's memory, and from each other");
 }
 
 Result summarize(const Workload& workload, Grain grain, const Program& program,

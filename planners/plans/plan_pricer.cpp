@@ -162,11 +162,13 @@ class SpacePricer {
     return space_.base().plan.batch.global % (job.dp * number(at_.micro, d)) == 0;
   }
 
-  // The tables cover neither copies that forwards wait for nor the limit of a host's memory.
+  // The tables cover neither copies that forwards wait for, nor the limit of a host's memory, nor
+  // state that is on NVMe.
   bool by_tables(const Digits& d) const {
     const std::string& kept = offload(d);
     if (kept == "none") return true;
-    return kept == "optimizer" && space_.base().cluster.host_memory.value.value == 0;
+    return kept == "optimizer" && space_.base().cluster.host_memory.value.value == 0 &&
+           setting(space_.base().plan, "offload-tier") != "nvme";
   }
   const std::string& offload(const Digits& d) const {
     return space_.knobs()[at_.offload].values[d[at_.offload]];

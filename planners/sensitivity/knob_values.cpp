@@ -183,6 +183,8 @@ KnobValues knob_values(std::string_view key, const Scenario& complete) {
   // Without lengths of documents there is nothing to pack.
   if (found->key == "packing" && find_choice(complete.plan, "packing") == nullptr) return values;
   values.now = found->read(complete.plan);
+  // A plan that offloads no optimizer state has none to place.
+  if (found->key == "offload-tier" && values.now.empty()) return values;
   // Without tensor ranks an expert is not divided in either case.
   if (found->key == "etp" && complete.plan.mesh.tp == 1) return values;
   for (const std::string_view word : found->values) values.words.emplace_back(word);

@@ -10,6 +10,7 @@
 
 #include "core/base/random.h"
 #include "core/cluster/host.h"
+#include "core/cluster/nvme.h"
 #include "core/estimate/estimate.h"
 #include "core/memory/process_bytes.h"
 #include "core/model/zoo/zoo.h"
@@ -113,10 +114,80 @@ TEST(Offload, ASlowLinkHoldsForwardsUp) {
   EXPECT_GT(breakdown(slow.timeline, slow.program, DeviceId{0}).host, Duration{});
 }
 
+Scenario on_nvme(Scenario s, double read, double write) {
+  apply_setting(s.plan, "offload-tier=nvme");
+  s.cluster.nvme_read = {{read}, "given"}, s.cluster.nvme_write = {{write}, "given"};
+  return s;
+}
+
+// When the device has made and sent its last gradient, and when the step has ended.
+std::pair<Instant, Instant> tail_of(const Simulated& run) {
+  Instant from{}, to{};
+  for (std::uint32_t i = 0; i < run.program.instructions.size(); ++i) {
+    const Span& span = run.timeline.spans[i];
+    if (run.program.task(InstructionId{i}).phase != Phase::Update) from = std::max(from, span.end);
+    to = std::max(to, span.end);
+  }
+  return {from, to};
+}
+
+// Twelve bytes a parameter are read and written at an eighth of the node's rate. Layers of equal
+// size take turns in three buffers: the first is read alone, the last is written alone, and between
+// them the slowest of read, update and write sets the pace.
+TEST_P(EachGrain, AStepEndsAsLateAsTheSlowestOfReadUpdateAndWrite) {
+  const Model model = gpt({.layers = 24, .vocab = 512});
+  for (const std::int64_t devices : {1, 8})
+    for (const auto& [read, write] : {std::pair{4e9, 3e10}, {3e10, 4e9}, {1e13, 1e13}}) {
+      const Simulated run(
+          on_nvme(scenario(model, devices, {"precision=fp16", "offload=optimizer"}), read, write),
+          GetParam());
+      const std::int64_t n = parameters(model);
+      const Cluster& cluster = run.workload.scenario.cluster;
+      EXPECT_EQ(run.sent("optimizer state from NVMe").value, 12 * n);
+      EXPECT_EQ(run.sent("optimizer state to NVMe").value, 12 * n);
+      const double sharing = static_cast<double>(devices), bytes = 12.0 * static_cast<double>(n),
+                   reads = bytes / (read / sharing), writes = bytes / (write / sharing),
+                   updates = to_seconds(host_update_time(
+                       Bytes{run.workload.layout.optimizer_touched_bytes * n}, cluster));
+      const auto [from, to] = tail_of(run);
+      const double tail = to_seconds(to - from), slowest = std::max({reads, updates, writes});
+      EXPECT_GE(tail, slowest);
+      // One layer of 24 passes before and after at the pace of the other two, and blocks differ.
+      EXPECT_LE(tail, slowest + (reads + updates + writes) / 12) << devices << " " << read;
+      EXPECT_EQ(breakdown(run.timeline, run.program, DeviceId{0}).optimizer, Duration{});
+    }
+}
+
+// The pipeline as a recurrence over layers, from what the host has when gradients are there.
+TEST(Offload, LayersPassThroughThreeBuffers) {
+  const Simulated run(
+      on_nvme(scenario(gpt({.layers = 6}), 1, {"precision=fp16", "offload=optimizer"}), 5e9, 2e9),
+      Grain::Op);
+  const Cluster& cluster = run.workload.scenario.cluster;
+  Instant read{}, update{}, write{}, up{};
+  const Instant begin = tail_of(run).first;
+  read = update = write = up = begin;
+  std::vector<Instant> freed;
+  for (const Workload::Run& one : run.workload.runs[0])
+    for (int i = 0; i < one.count; ++i) {
+      const HostShare share =
+          host_share(run.workload.bodies[static_cast<std::size_t>(one.body)], run.workload.layout);
+      if (share.nvme.value == 0) continue;
+      if (freed.size() >= 3) read = std::max(read, freed[freed.size() - 3]);
+      read += nvme_read_time(share.nvme, cluster);
+      update = std::max(update, read) + host_update_time(share.touched, cluster);
+      write = std::max(write, update) + nvme_write_time(share.nvme, cluster);
+      up = std::max(up, update) + host_copy_time(share.weights, cluster);
+      freed.push_back(std::max(write, up));
+    }
+  EXPECT_GT(freed.size(), 6u);
+  EXPECT_EQ(tail_of(run).second, *std::max_element(freed.begin(), freed.end()));
+}
+
 // Draws random plans to compare the closed form with order grain.
 class DrawOffload {
  public:
-  explicit DrawOffload(std::uint64_t seed) : random_(seed) {}
+  explicit DrawOffload(std::uint64_t seed, bool nvme = false) : random_(seed), nvme_(nvme) {}
   Scenario scenario() {
     for (;;) {
       static const Model models[] = {zoo_model("gpt2"), zoo_model("llama-3-8b"),
@@ -139,6 +210,9 @@ class DrawOffload {
       apply_setting(p, "overlap", pick(0, 1) == 0 ? "on" : "off");
       const char* kept[] = {"optimizer", "activations", "both"};
       apply_setting(p, "offload", kept[pick(0, 2)]);
+      if (nvme_ && setting(p, "offload") != "activations")
+        s = on_nvme(std::move(s), 1e9 * static_cast<double>(pick(1, 64)),
+                    1e9 * static_cast<double>(pick(1, 64)));
       if (s.cluster.count % (p.mesh.tp * p.mesh.pp) != 0) continue;
       p.batch.global = p.batch.micro * (s.cluster.count / (p.mesh.tp * p.mesh.pp)) * pick(1, 24);
       if (!has_errors(check(s))) return s;
@@ -150,8 +224,17 @@ class DrawOffload {
     return random_.between(next_++, low, high);
   }
   Random random_;
+  bool nvme_;
   std::uint64_t next_ = 0;
 };
+
+// Plans that leave optimizer state with the host.
+Scenario draw_optimizer(std::uint64_t& seed) {
+  for (;;) {
+    Scenario s = DrawOffload(seed++).scenario();
+    if (setting(s.plan, "offload") != "activations") return s;
+  }
+}
 
 std::string words(const Scenario& s) {
   std::string text = s.model.name + " on " + s.cluster.name;
@@ -165,11 +248,11 @@ struct OffloadSpread {
   void add(double error) { ++count, sum += error, worst = std::max(worst, std::abs(error)); }
 };
 
-TEST(Offload, ClosedFormAgreesWithOrderGrain) {
+void expect_closed_form_agrees(std::uint64_t count, bool nvme) {
   const auto cost = roofline_cost_model();
   std::map<std::string, OffloadSpread> time, memory;
-  for (std::uint64_t i = 0; i < testing::cases(1000, 150); ++i) {
-    const Scenario s = DrawOffload(i).scenario();
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const Scenario s = DrawOffload(i, nvme).scenario();
     const Workload w = prepare(s);
     const Program p =
         lower(w, {.times = phase_times(w, *cost),
@@ -204,6 +287,63 @@ TEST(Offload, ClosedFormAgreesWithOrderGrain) {
   };
   print("closed form against order grain, step time", time);
   print("closed form against order grain, peak of the fullest device", memory);
+}
+
+TEST(Offload, ClosedFormAgreesWithOrderGrain) {
+  expect_closed_form_agrees(testing::cases(1000, 150), false);
+}
+TEST(Offload, ClosedFormAgreesWithOrderGrainOnNvme) {
+  expect_closed_form_agrees(testing::cases(400, 80), true);
+}
+
+TEST(Offload, AFasterNvmeIsNeverSlower) {
+  std::uint64_t seed = 5000;
+  const auto cost = roofline_cost_model();
+  for (std::size_t i = 0; i < testing::cases(120, 20); ++i) {
+    const Scenario s = draw_optimizer(seed);
+    Duration before{}, estimated_before{};
+    for (const double rate : {1e9, 8e9, 6e10, 1e30}) {
+      const Simulated run(on_nvme(s, rate, rate / 2));
+      const Duration now = makespan(run.timeline);
+      const Duration estimated = estimate_step(run.workload, *cost).step;
+      if (before > Duration{}) {
+        EXPECT_LE(now, before) << words(s) << " at " << rate;
+        EXPECT_LE(estimated, estimated_before) << words(s) << " at " << rate;
+      }
+      before = now, estimated_before = estimated;
+    }
+  }
+}
+
+// State that passes in no time is as good as state in host memory. No work takes less than a
+// nanosecond, so that each stage of a device may begin that much later. The closed form and order
+// grain let weights of a stage in host memory go up beside all of its updates, and those of layers
+// on NVMe once they are new, which is later by one layer's copy at most.
+TEST(Offload, NvmeThatTakesNoTimeIsHostMemory) {
+  std::uint64_t seed = 9000;
+  const auto cost = roofline_cost_model();
+  for (std::size_t i = 0; i < testing::cases(100, 15); ++i) {
+    const Scenario s = draw_optimizer(seed), there = on_nvme(s, 1e30, 1e30);
+    const Simulated host(s), nvme(there);
+    std::int64_t layers = 0, stages = static_cast<std::int64_t>(nvme.workload.table.size());
+    Duration copy{};
+    for (const auto& runs : nvme.workload.runs)
+      for (const Workload::Run& run : runs) {
+        const Body& body = nvme.workload.bodies[static_cast<std::size_t>(run.body)];
+        copy = std::max(copy, host_copy_time(host_share(body, nvme.workload.layout).weights,
+                                             nvme.workload.scenario.cluster));
+        layers += run.count;
+      }
+    const auto expect_late = [&](Duration on_nvme, Duration on_host, std::int64_t most) {
+      EXPECT_GE((on_nvme - on_host).count(), -layers) << words(s);
+      EXPECT_LE((on_nvme - on_host).count(), most) << words(s);
+    };
+    expect_late(makespan(nvme.timeline), makespan(host.timeline), copy.count() + 4 * layers);
+    expect_late(estimate_step(nvme.workload, *cost).step, estimate_step(host.workload, *cost).step,
+                copy.count() + 4 * layers);
+    expect_late(makespan(Simulated(there, Grain::Op).timeline),
+                makespan(Simulated(s, Grain::Op).timeline), stages);
+  }
 }
 
 // Order grain sends the gradients of all layers but one during the whole backward, op grain each

@@ -101,6 +101,11 @@ void write_memory(Out& out, const Result& r) {
     line(out, "  host: {} for a device at most, {} for a node, {}", readable(r.host->device),
          readable(r.host->node),
          has.value > 0 ? "of " + readable(has) : std::string("whose memory is not stated"));
+    const Bytes nvme_has = r.host->nvme_capacity.value;
+    if (r.host->nvme_device.value > 0)
+      line(out, "  NVMe: {} for a device at most, {} for a node, {}", readable(r.host->nvme_device),
+           readable(r.host->nvme_node),
+           nvme_has.value > 0 ? "of " + readable(nvme_has) : "whose size is not stated");
     line(out, "  {}", r.host->basis);
   }
   for (const StageMemory& m : r.memory)

@@ -269,6 +269,9 @@ const Fields<Cluster>& cluster_fields() {
                        {"levels", &Cluster::levels, list_of(object(level_fields())), kDefaulted},
                        host_field("host_memory", &Cluster::host_memory),
                        host_field("host_bandwidth", &Cluster::host_bandwidth),
+                       host_field("nvme", &Cluster::nvme),
+                       host_field("nvme_read", &Cluster::nvme_read),
+                       host_field("nvme_write", &Cluster::nvme_write),
                        {"name", &Cluster::name, kDefaulted}});
   return fields;
 }

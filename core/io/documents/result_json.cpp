@@ -113,10 +113,14 @@ Fields<StageMemory> stage_memory_fields() {
 }
 
 Fields<HostMemory> host_fields() {
-  return {{"device_bytes", &HostMemory::device},
-          {"node_bytes", &HostMemory::node},
-          {"capacity_bytes", in(&HostMemory::capacity, &Sourced<Bytes>::value), kWhereSet},
-          {"basis", &HostMemory::basis}};
+  return {
+      {"device_bytes", &HostMemory::device},
+      {"node_bytes", &HostMemory::node},
+      {"capacity_bytes", in(&HostMemory::capacity, &Sourced<Bytes>::value), kWhereSet},
+      {"nvme_device_bytes", &HostMemory::nvme_device, kWhereSet},
+      {"nvme_node_bytes", &HostMemory::nvme_node, kWhereSet},
+      {"nvme_capacity_bytes", in(&HostMemory::nvme_capacity, &Sourced<Bytes>::value), kWhereSet},
+      {"basis", &HostMemory::basis}};
 }
 
 Fields<Breakdown> breakdown_fields() {

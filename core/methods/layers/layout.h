@@ -23,6 +23,7 @@ struct Layout {
   std::int64_t weight_shards = 1, gradient_shards = 1, optimizer_shards = 1;
   std::int64_t expert_weight_shards = 1, expert_gradient_shards = 1, expert_optimizer_shards = 1;
   bool host_optimizer = false;    // the host holds the optimizer state and updates the weights
+  bool nvme_optimizer = false;    // that state is on NVMe and passes through buffers of the host
   bool host_activations = false;  // what forward keeps is stored on the host until its backward
   bool blocking_sends = false;    // a stage's computation waits until its message has been sent
   std::int64_t send_parts = 1;  // number of parts of a message, each sent by one rank of the tensor

@@ -7,10 +7,20 @@
 //                 backward, two microbatches each way at most, where three or more other forwards
 //                 lie between: nearer ones would be back before they had gone
 //
-// Ren et al., "ZeRO-Offload: Democratizing Billion-Scale Model Training", ATC 2021; Wan et al.,
-// "PipeOffload: Improving Scalability of Pipeline Parallelism with Memory Optimization", 2025.
+// With tier=nvme the moments and 4-byte weights live on the node's NVMe drives, and only buffers
+// for three layers of them in host memory. All devices of a node share its drives:
+//
+//   read    L0 L1 L2 L3 ...      the step ends as late as the slowest of the three lets it; a
+//   update     L0 L1 L2 ...      layer's buffer is free again once its state is written and its
+//   write         L0 L1 ...      new weights are on the device
+//
+// Ren et al., "ZeRO-Offload: Democratizing Billion-Scale Model Training", ATC 2021; Rajbhandari et
+// al., "ZeRO-Infinity: Breaking the GPU Memory Wall for Extreme Scale Deep Learning", SC 2021; Wan
+// et al., "PipeOffload: Improving Scalability of Pipeline Parallelism with Memory Optimization",
+// 2025.
 #include "core/methods/memory/offload.h"
 
+#include "core/cluster/nvme.h"
 #include "core/methods/catalogue.h"
 
 namespace trainyard {
@@ -23,9 +33,12 @@ bool keeps(const Params& params, std::string_view what) {
   return host == what || host == "both";
 }
 
+bool on_nvme(const Params& params) { return params.text("tier") == "nvme"; }
+
 void arrange_offload(Layout& layout, const Scenario&, const Params& params) {
   layout.host_optimizer = keeps(params, "optimizer");
   layout.host_activations = keeps(params, "activations");
+  layout.nvme_optimizer = layout.host_optimizer && on_nvme(params);
 }
 
 Diagnostic refused(std::string message, std::string fix) {
@@ -48,6 +61,23 @@ std::string not_followed(const Method& schedule, std::string_view what) {
   return "";
 }
 
+// Returns why NVMe cannot have the state; no error where it can.
+Diagnostics check_nvme(const Scenario& scenario, const Params& params) {
+  if (!keeps(params, "optimizer"))
+    return {refused("offload-tier=nvme says where optimizer state lives, and offload=" +
+                        params.text("host") + " leaves it on the device",
+                    "offload-tier=host")};
+  const Nvme nvme = nvme_of(scenario.cluster);
+  for (const auto& [rate, option] :
+       {std::pair{&nvme.read, "nvme-read"}, std::pair{&nvme.write, "nvme-write"}})
+    if (!(rate->value.value > 0))
+      return {refused("offload-tier=nvme needs the rate of a node's NVMe, and " +
+                          scenario.cluster.name + " states no " + option + "; add it to the " +
+                          "cluster, as " + option + "=20GB/s",
+                      "offload-tier=host")};
+  return {};
+}
+
 Diagnostics check_offload(const Scenario& scenario, const Params& params) {
   Diagnostics found;
   const Plan& plan = scenario.plan;
@@ -65,6 +95,7 @@ Diagnostics check_offload(const Scenario& scenario, const Params& params) {
     found.push_back(refused(
         "offload needs a link to the host, and " + scenario.cluster.device.name + " states none",
         "offload=none"));
+  if (found.empty() && on_nvme(params)) found = check_nvme(scenario, params);
   if (found.empty() && keeps(params, "activations") && plan.mesh.pp < 4 && schedule.name != "gpipe")
     found.push_back({Diagnostic::Severity::Warning,
                      "offload=activations moves what waits for three other forwards at least, and "
@@ -86,29 +117,47 @@ HostShare host_share(const Body& body, const Layout& layout) {
   one.weights = parameters * bytes_of(p.parameter);
   one.touched = parameters * layout.optimizer_touched_bytes;
   constexpr int kWeights = 4;  // bytes of the host's own copy, with or without master copies
-  one.state = parameters * (layout.optimizer_bytes + kWeights) + one.gradients;
+  one.state = one.gradients;
+  if (layout.nvme_optimizer)
+    one.nvme = parameters * nvme_bytes_a_parameter(layout);
+  else
+    one.state += parameters * (layout.optimizer_bytes + kWeights);
   return one;
+}
+
+int nvme_bytes_a_parameter(const Layout& layout) {
+  const Precision& p = layout.precision;
+  return layout.optimizer_bytes + (p.master_weights ? 4 : bytes_of(p.parameter));
 }
 
 Method offload() {
   return {
       .name = kOffloadName,
       .axis = MethodAxis::Memory,
-      .summary = "Keeps optimizer state, activations or both in the memory of the host.",
+      .summary =
+          "Keeps optimizer state, activations or both in the memory of the host; optimizer "
+          "state on its NVMe too.",
       .paper = {"ZeRO-Offload: Democratizing Billion-Scale Model Training", "Ren et al.", "ATC",
                 2021},
       .card = {.gains = "optimizer: 12 of 16 bytes per parameter (Adam, mixed precision) leave the "
                         "device; activations: a stage holds some four microbatches instead of as "
                         "many as stages follow",
-               .costs = "optimizer: the host's update and what of the traffic no backward hides; "
-                        "activations: nothing while the host link keeps up with the stage",
+               .costs =
+                   "optimizer: the host's update and what of the traffic no backward hides; on "
+                   "NVMe, its reads and writes where they are slower than that; activations: "
+                   "nothing while the host link keeps up with the stage",
                .legal_when = "synchronous schedules with one copy of every stage; activations: "
                              "gpipe, 1f1b and interleaved"},
       .file = "core/methods/memory/offload.cpp",
       .params = {{.name = "host",
                   .fallback = std::string("none"),
                   .doc = "what the host keeps: none, optimizer, activations or both",
-                  .values = {"none", "optimizer", "activations", "both"}}},
+                  .values = {"none", "optimizer", "activations", "both"}},
+                 {.name = "tier",
+                  .fallback = std::string("host"),
+                  .doc = "where offloaded optimizer state lives: in host memory, or on the node's "
+                         "NVMe with buffers for three layers in host memory",
+                  .values = {"host", "nvme"}}},
       .check = check_offload,
       .arrange = arrange_offload,
   };

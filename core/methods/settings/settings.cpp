@@ -233,6 +233,20 @@ std::string read_offload(const Plan& plan) {
   return kept.empty() ? "none" : kept;
 }
 
+void set_tier(Plan& plan, std::string_view value, const Place& place) {
+  set_param(plan, "offload", "tier", value, place);
+}
+
+// The tier is of optimizer state: of a plan that moves activations alone, it is said where it is
+// wrong.
+std::string read_tier(const Plan& plan) {
+  const Choice* const chosen = find_choice(plan, "offload");
+  if (chosen == nullptr) return "";
+  const Params params = with_defaults(chosen->params, method("offload").params);
+  const std::string& tier = params.text("tier");
+  return params.text("host") == "activations" && tier == "host" ? "" : tier;
+}
+
 // A plan whose samples are whole texts does not mention documents, unless it states their lengths.
 void set_packing(Plan& plan, std::string_view value, const Place& place) {
   const std::vector<std::string_view> words = {kNoPacking, "pad", "packed"};
@@ -493,6 +507,13 @@ std::vector<Setting> make_settings() {
        {"none", "optimizer", "activations", "both"},
        set_offload,
        read_offload},
+      {"offload-tier",
+       {"offload-optimizer-device"},
+       "where offloaded optimizer state lives: host memory, or the node's NVMe, through buffers in "
+       "host memory",
+       {"host", "nvme"},
+       set_tier,
+       read_tier},
       {"precision",
        {"dtype", "mixed-precision"},
        "number format of weights and products",

@@ -69,6 +69,64 @@ TEST(Offload, NoneIsAPlanThatSaysNothingOfHosts) {
   EXPECT_THROW(apply_setting(plan, "offload=optimiser"), Error);
 }
 
+// Adam in mixed precision: 8 bytes of moments and 4 of master weights go to NVMe; the host keeps
+// gradients (2). In 4 bytes and in pure bfloat16 the weights themselves go there.
+TEST(Offload, NvmeHasWhatTheHostHadButGradients) {
+  constexpr std::int64_t n = 1000;
+  for (const auto& [precision, state, gradients] : {std::tuple{"precision=fp16", 12, 2},
+                                                    {"precision=fp32", 12, 4},
+                                                    {"precision=bf16-sr", 6, 2}}) {
+    Scenario s =
+        scenario(gpt({.layers = 2}), 8, {precision, "offload=optimizer", "offload-tier=nvme"});
+    s.cluster.nvme_read = s.cluster.nvme_write = {{1e10}, "given"};
+    const HostShare host = host_share(of_parameters(n), prepare(s).layout);
+    EXPECT_EQ(host.nvme.value, state * n) << precision;
+    EXPECT_EQ(host.state.value, gradients * n) << precision;
+  }
+}
+
+// The 8 layers, the embedding and the last norm are ten layers with state. A node of 8 has the
+// state of 8 devices, and the host of each has gradients and three of its largest layers.
+TEST(Offload, HostMemoryFallsToGradientsAndThreeLayers) {
+  Scenario s =
+      scenario(gpt({.layers = 8}), 8, {"precision=fp16", "offload=optimizer", "offload-tier=nvme"});
+  s.cluster.nvme_read = s.cluster.nvme_write = {{1e10}, "given"};
+  const std::int64_t all = parameters(s.model);
+  std::int64_t largest = 0;
+  for (const Block& block : s.model.blocks) {
+    Model one = s.model;
+    one.blocks = {block};
+    largest = std::max(largest, parameters(one) / block.count);
+  }
+  const std::optional<HostMemory> held = host_memory(prepare(s));
+  EXPECT_EQ(held->nvme_device.value, 12 * all);
+  EXPECT_EQ(held->nvme_node.value, 8 * 12 * all);
+  EXPECT_EQ(held->device.value, 2 * all + kStateBuffers * 12 * largest);
+  s.cluster.nvme = {held->nvme_node, "given"};
+  EXPECT_FALSE(has_errors(check(s)));
+  s.cluster.nvme.value -= Bytes{1};
+  const Diagnostics found = check(s);
+  ASSERT_TRUE(has_errors(found));
+  EXPECT_EQ(found.back().fix, "offload-tier=host");
+  EXPECT_TRUE(found.back().message.starts_with("offload puts ")) << found.back().message;
+  EXPECT_NE(found.back().message.find(" onto the NVMe of every node, which has "),
+            std::string::npos);
+}
+
+TEST(Offload, AHostThatIsTooSmallSendsStateToNvme) {
+  Scenario s =
+      scenario(gpt({.layers = 48, .vocab = 512}), 8, {"precision=fp16", "offload=optimizer"});
+  s.cluster.host_memory = {32_GiB, "given"};
+  EXPECT_EQ(check(s).back().fix, "offload=none");
+  s.cluster.nvme_read = s.cluster.nvme_write = {{1e10}, "given"};
+  EXPECT_EQ(check(s).back().fix, "offload-tier=nvme");
+  s.cluster.nvme = {1_GiB, "given"};
+  EXPECT_EQ(check(s).back().fix, "offload=none");
+  s.cluster.nvme = {};
+  s.cluster.host_memory = {1_GiB, "given"};  // has no room for gradients and buffers either
+  EXPECT_EQ(check(s).back().fix, "offload=none");
+}
+
 std::string offload_refusal(const testing::Settings& settings) {
   for (const Diagnostic& d : check_of("offload", scenario(gpt({.layers = 8}), 8, settings)))
     if (d.severity == Diagnostic::Severity::Error) return d.message;
@@ -86,6 +144,26 @@ TEST(Offload, RefusesWhatIsNotModelled) {
             "updates while microbatches are under way");
   EXPECT_EQ(offload_refusal({"pp=4", "schedule=chimera", "offload=optimizer"}),
             "offload=optimizer is modelled for one copy of every stage, and chimera has two");
+}
+
+TEST(Offload, NvmeNeedsStateAndRates) {
+  const auto refusal_of = [](const testing::Settings& settings, double read, double write) {
+    Scenario s = scenario(gpt({.layers = 8}), 8, settings);
+    s.cluster.nvme_read = {{read}, "given"}, s.cluster.nvme_write = {{write}, "given"};
+    const Diagnostics found = check_of("offload", s);
+    return found.empty() ? "" : found.front().message;
+  };
+  const testing::Settings moved = {"offload=optimizer", "offload-tier=nvme"};
+  EXPECT_EQ(refusal_of(moved, 1e10, 1e10), "");
+  EXPECT_EQ(refusal_of(moved, 0, 1e10),
+            "offload-tier=nvme needs the rate of a node's NVMe, and a100-sxm-80:8 states no "
+            "nvme-read; add it to the cluster, as nvme-read=20GB/s");
+  EXPECT_EQ(refusal_of(moved, 1e10, 0),
+            "offload-tier=nvme needs the rate of a node's NVMe, and a100-sxm-80:8 states no "
+            "nvme-write; add it to the cluster, as nvme-write=20GB/s");
+  EXPECT_EQ(refusal_of({"pp=4", "offload=activations", "offload-tier=nvme"}, 1e10, 1e10),
+            "offload-tier=nvme says where optimizer state lives, and offload=activations leaves it "
+            "on the device");
 }
 
 TEST(Offload, AnEditedOrderIsNotFollowed) {

@@ -58,6 +58,7 @@ const std::vector<Values> kFree = {
     {"release", {"2024-12", "2026-02"}},
 };
 const std::vector<Values> kBound = {
+    {"offload-tier", {"host", "nvme"}},
     {"lora-alpha", {"0", "32"}},
     {"lora-targets", {"all-linear", "attention", "mlp", "q_proj,v_proj"}},
     {"attention", {"triton", "flash-2", "cudnn"}},
