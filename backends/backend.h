@@ -51,6 +51,7 @@ struct DeviceMemory {
   double dropped = 0;  // share of the copies of tokens that its routers made for which experts had
                        // no place
   Bytes host{};        // held at once in the memory of its host
+  Bytes nvme{};        // held in a file that stands for its node's NVMe
 };
 
 /// The answer of a backend. Whatever a backend does not find out stays empty: the simulator knows

@@ -18,6 +18,7 @@
 #include "core/base/error.h"
 #include "core/base/median.h"
 #include "core/cluster/host.h"
+#include "core/cluster/nvme.h"
 #include "core/timeline/metrics.h"
 #include "core/training/checkpoint.h"
 
@@ -44,13 +45,20 @@ Training with_loss_scale(Training training, const Plan& plan) {
   return training;
 }
 
-// The rate at which the wall clock lets devices exchange with their hosts: what the plan's prices
-// say. Processes, whose links are what they are, are not slowed down.
-double host_rate(const Workload& w, const CpuOptions& options) {
+// The rates at which the wall clock lets devices exchange with their hosts, and hosts with NVMe:
+// what the plan's prices say. Processes, whose links are what they are, are not slowed down.
+HostRates host_rates(const Workload& w, const CpuOptions& options) {
   const bool offloads = w.layout.host_optimizer || w.layout.host_activations;
-  if (!offloads || options.processes != nullptr) return 0;
-  const Host host = host_of(w.scenario.cluster);
-  return host.link.value.value * host.link_share;
+  if (!offloads || options.processes != nullptr) return {};
+  const Cluster& cluster = w.scenario.cluster;
+  const Host host = host_of(cluster);
+  HostRates rates{host.link.value.value * host.link_share, 0, 0};
+  if (!w.layout.nvme_optimizer) return rates;
+  const Nvme nvme = nvme_of(cluster);
+  const auto sharing = static_cast<double>(devices_per_node(cluster));
+  rates.nvme_read = nvme.read.value.value / sharing;
+  rates.nvme_write = nvme.write.value.value / sharing;
+  return rates;
 }
 
 constexpr std::string_view kLargestValues = "largest values of operands";
@@ -115,7 +123,7 @@ struct CpuBackend::Impl {
                    ? virtual_time_driver(job.prices, options.processor_time ? options.processor_time
                                                                             : thread_processor_time)
                    : wall_clock_driver(options.threads, options.link_bytes_per_second,
-                                       host_rate(workload, options))) {
+                                       host_rates(workload, options))) {
     // No process of several has all losses before the repetition ends.
     if (processes == nullptr)
       execution.step_done = [this](std::int64_t step) {
@@ -142,14 +150,16 @@ struct CpuBackend::Impl {
 
   bool first_process() const { return processes == nullptr || processes->rank() == 0; }
 
-  // Calls f(name, allocation) for everything that is needed to resume a run and is held here.
+  // Calls f(name, allocation) for everything that is needed to resume a run and is held here. What
+  // is on NVMe comes as a copy, which goes back there where f may change it.
   template <class F>
-  void each_state(F&& f) {
+  void each_state(bool changes, F&& f) {
     for (std::size_t at = 0; at < plan.places.size(); ++at)
       for (int peer = 0; peer < execution.peers(); ++peer) {
         const DeviceId device = plan.places[at].device;
         if (!execution.holds(device, peer)) continue;
-        StageState& stage = execution.state(device, peer).stage(at);
+        DeviceState& held = execution.state(device, peer);
+        StageState& stage = held.stage(at);
         for (std::size_t i = 0; i < stage.weights.size(); ++i)
           f(part_name("weights", device, peer, at, i), stage.weights[i]);
         for (std::size_t i = 0; i < stage.optimizer.size(); ++i)
@@ -157,6 +167,11 @@ struct CpuBackend::Impl {
                 execution.derives(at) ? "optimizer state with derived weights" : "optimizer state",
                 device, peer, at, i),
             stage.optimizer[i]);
+        std::vector<std::byte> state = execution.state_on_nvme(held, at);
+        if (state.empty()) continue;
+        Allocation copy{state.data(), Bytes{static_cast<std::int64_t>(state.size())}, {}, -1};
+        f(part_name("optimizer state", device, peer, at, 0), copy);
+        if (changes) execution.set_state_on_nvme(held, at, state);
       }
   }
 
@@ -186,7 +201,7 @@ struct CpuBackend::Impl {
     c.scaler = execution.scaler().state();
     c.losses = losses;
     c.settings = checkpoint_settings(training, data);
-    each_state([&](std::string name, const Allocation& held) {
+    each_state(false, [&](std::string name, const Allocation& held) {
       if (held)
         c.parts.push_back(
             {std::move(name), std::string(reinterpret_cast<const char*>(held.data),
@@ -209,7 +224,7 @@ struct CpuBackend::Impl {
                          options.checkpoint);
     std::map<std::string_view, const std::string*> parts;
     for (const CheckpointPart& part : c.parts) parts[part.name] = &part.content;
-    each_state([&](const std::string& name, Allocation& held) {
+    each_state(true, [&](const std::string& name, Allocation& held) {
       if (!held) return;
       const auto part = parts.find(name);
       if (part == parts.end() || part->second->size() != static_cast<std::size_t>(held.bytes.value))
@@ -386,7 +401,8 @@ BackendRun CpuBackend::run(const RunOptions& options) {
                                arena.most_by_category(), state.scratch, state.load,
                                static_cast<double>(state.dropped) /
                                    static_cast<double>(std::max<std::int64_t>(1, state.copies)),
-                               state.host().most()});
+                               state.host().most(),
+                               state.nvme() != nullptr ? state.nvme()->size() : Bytes{}});
     }
   if (m.processes != nullptr) gather_run(result, m.program, m.execution);
   return result;

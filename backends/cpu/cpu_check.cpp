@@ -371,6 +371,17 @@ void check_asynchronous(const Workload& w, const Program& program, const Trainin
               "plan#/optimizer", "optimizer=momentum");
 }
 
+// State on NVMe is in memory once in an update, and rules that scale by the norm of what a tensor
+// is changed by may read it twice.
+void check_nvme(const Workload& w, Diagnostics& found) {
+  const std::string& rule = w.scenario.plan.optimizer;
+  if (w.layout.nvme_optimizer && (rule == "lars" || rule == "lamb"))
+    add_error(found,
+              "a local run reads optimizer state from NVMe once in an update, and " + rule +
+                  " needs it for its norms before",
+              "plan#/optimizer", "optimizer=adamw");
+}
+
 // A stage hands an output that it keeps to the next stage of its device where it lies, and the host
 // may have it by then.
 void check_offload(const BackendJob& job, Diagnostics& found) {
@@ -408,6 +419,7 @@ Diagnostics CpuBackend::check(const BackendJob& job) {
   check_experts(w, found);
   check_split_backward(w, found);
   check_precision(w, found);
+  check_nvme(w, found);
   check_executable(job.program, found);
   if (!has_errors(found)) check_offload(job, found);
   if (!has_errors(found)) check_asynchronous(w, job.program, *job.training, found);

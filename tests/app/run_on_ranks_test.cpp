@@ -43,6 +43,9 @@ TEST_F(RunOnRanks, TrainsAsOneProcessBitForBit) {
       {3,
        "--model gpt-tiny --devices 4 --set pp=2 --set zero=1 --set offload=optimizer --set "
        "global-batch=8"},
+      {3,
+       "--model gpt-tiny --cluster cpu:4,nvme-read=2GB/s,nvme-write=1GB/s --set pp=2 --set zero=1 "
+       "--set offload=optimizer --set offload-tier=nvme --set global-batch=8"},
       {4, "--model mixtral-tiny --devices 4 --set ep=4 --set global-batch=8"},
       {4,
        "--model mixtral-tiny --devices 4 --set tp=2 --set ep=2 --set zero=3 --set "
@@ -110,12 +113,14 @@ TEST_F(RunOnRanks, ARankThatIsAskedForAnotherRunIsNamed) {
 }
 
 TEST_F(RunOnRanks, AnyNumberOfProcessesGoesOnFromACheckpoint) {
-  for (const std::string offload : {"none", "optimizer"}) {
+  for (const std::string offload :
+       {"none", "optimizer", "optimizer --set offload-tier=nvme --set precision=bf16"}) {
     const std::string job =
-        "run --model gpt-tiny --devices 4 --set pp=2 --set zero=1 --set global-batch=8 --set "
-        "offload=" +
+        "run --model gpt-tiny --cluster cpu:4,nvme-read=2GB/s,nvme-write=1GB/s --set pp=2 --set "
+        "zero=1 --set global-batch=8 --set offload=" +
         offload + kRunsQuietly;
-    const std::string file = " --checkpoint " + offload;
+    const std::string file =
+        " --checkpoint " + offload.substr(0, offload.find(' ')) + std::to_string(offload.size());
     const Ran whole = trainyard(job + " --steps 6", folder);
     ASSERT_EQ(whole.exit, kDone) << whole.err;
     ASSERT_EQ(on_ranks(4, job + " --steps 2" + file, folder).exit, kDone);

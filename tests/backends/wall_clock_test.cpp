@@ -221,7 +221,8 @@ TEST(WallClock, HostLinksAreAsSlowAsTheyShallBe) {
   constexpr double kRate = 1e6;
   for (const int threads : {1, 2}) {
     FakeExecution execution(p, 1, 1);
-    const auto driver = wall_clock_driver(threads, 1, kRate);  // a byte a second between devices
+    // A byte a second between devices.
+    const auto driver = wall_clock_driver(threads, 1, {kRate, 0, 0});
     const Timeline t = run(*driver, execution);
     expect_in_order(p, t);
     EXPECT_TRUE(execution.wrong().empty());

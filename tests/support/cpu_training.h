@@ -78,13 +78,10 @@ struct CpuRun {
   std::vector<TrainedTensor> initial, parameters, statistics;
 };
 
-inline CpuRun train_on_cpu(const Model& model, std::int64_t devices, const Settings& settings,
-                           const Training& training, CpuOptions options = {},
-                           const DataSource& source = SampleNumbers()) {
+inline CpuRun train_on_cpu(const Scenario& scenario, const Training& training,
+                           CpuOptions options = {}, const DataSource& source = SampleNumbers()) {
   CpuRun made;
-  Settings all = {"precision=fp32"};  // unless the test says otherwise
-  all.insert(all.end(), settings.begin(), settings.end());
-  made.workload = prepare(scenario(model, devices, all, "cpu"));
+  made.workload = prepare(scenario);
   LowerOptions lowering;
   lowering.grain = Grain::Op;
   lowering.steps = has_updates(order(made.workload, schedule_shape(made.workload)))
@@ -101,6 +98,14 @@ inline CpuRun train_on_cpu(const Model& model, std::int64_t devices, const Setti
   made.parameters = backend.parameters();
   made.statistics = backend.statistics();
   return made;
+}
+
+inline CpuRun train_on_cpu(const Model& model, std::int64_t devices, const Settings& settings,
+                           const Training& training, CpuOptions options = {},
+                           const DataSource& source = SampleNumbers()) {
+  Settings all = {"precision=fp32"};  // unless the test says otherwise
+  all.insert(all.end(), settings.begin(), settings.end());
+  return train_on_cpu(scenario(model, devices, all, "cpu"), training, std::move(options), source);
 }
 
 /// Makes the reference start from the same weights and see the same samples. The run must outlive

@@ -94,11 +94,12 @@ void write_memory(Out& out, const TrainingReport& r) {
        "of the work");
   if (r.aligned_peak)
     line(out, "  aligned: predicted without the offset between the waves that share a device");
-  Bytes scratch{}, host{};
+  Bytes scratch{}, host{}, nvme{};
   double load = 0, dropped = 0;
   for (const DeviceMemory& m : r.run.memory) {
     scratch = std::max(scratch, m.scratch);
     host = std::max(host, m.host);
+    nvme = std::max(nvme, m.nvme);
     load = std::max(load, m.load);
     dropped += m.dropped / static_cast<double>(r.run.memory.size());
   }
@@ -113,6 +114,9 @@ void write_memory(Out& out, const TrainingReport& r) {
   if (host.value > 0)
     line(out, "  host: up to {} for a device measured, {} predicted", readable(host),
          r.predicted->result.host ? readable(r.predicted->result.host->device) : "none");
+  if (nvme.value > 0)
+    line(out, "  NVMe: up to {} for a device measured, {} predicted", readable(nvme),
+         r.predicted->result.host ? readable(r.predicted->result.host->nvme_device) : "none");
   if (scratch.value > 0)
     line(out, "  kernels took up to {} of a thread's own beside it", readable(scratch));
 }

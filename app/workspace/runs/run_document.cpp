@@ -35,6 +35,8 @@ Fields<DeviceMemory> device_memory_fields() {
           {"scratch_bytes", scratch},
           {"host_bytes", &DeviceMemory::host, kWhereSet,
            "held at once for this device in the memory of its host"},
+          {"nvme_bytes", &DeviceMemory::nvme, kWhereSet,
+           "held for this device in a file that stands for its node's NVMe"},
           {"load", &DeviceMemory::load, kWhereSet},
           {"dropped_share", &DeviceMemory::dropped, kWhereSet,
            "of the copies of tokens that its routers made, those that found no place at an expert"},

@@ -62,6 +62,10 @@ class CpuExecution final : public Execution {
   const DeviceState& state(DeviceId device, int peer) const {
     return const_cast<CpuExecution*>(this)->state(device, peer);
   }
+  /// The optimizer state of a place that NVMe has, all of it; empty if NVMe has none. Neither
+  /// buffers nor the ledger have these copies, which exist between two steps only.
+  std::vector<std::byte> state_on_nvme(const DeviceState&, std::size_t place) const;
+  void set_state_on_nvme(DeviceState&, std::size_t place, std::span<const std::byte>);
   /// Number of updates of the whole model so far.
   std::int64_t updates() const { return updates_; }
   void set_updates(std::int64_t n) { updates_ = first_update_ = n; }
@@ -287,6 +291,21 @@ class CpuExecution final : public Execution {
   void copy_gradients(const At&);
   void copy_weights(DeviceState&, std::size_t place, std::size_t layer, bool up);
   void update_on_host(const At&);
+
+  // Defined in cpu_nvme.cpp.
+  bool on_nvme() const { return plan_.workload.layout.nvme_optimizer; }
+  // The bytes of a weight at the front of a layer's state: of the master copy, where there is one.
+  std::size_t bytes_of_nvme_weight() const {
+    return weight_update_ == WeightUpdate::Master
+               ? sizeof(float)
+               : static_cast<std::size_t>(bytes_of(plan_.workload.layout.precision.parameter));
+  }
+  Bytes in_file(const PlacedLayer&, std::int64_t bytes_before) const;
+  std::span<std::byte> state_in_buffer(const DeviceState&, const PlacedLayer&) const;
+  void move_state(const At&);
+  std::vector<std::byte> read_nvme_weights(const DeviceState&, const PlacedLayer&) const;
+  void write_nvme_weights(DeviceState&, const PlacedLayer&, std::int64_t index,
+                          std::span<const std::byte>);
 
   // By stream, and behind the streams by device for what is done between repetitions: the groups
   // whose members are of several processes, by kind and first member.

@@ -4,6 +4,7 @@
 
 #include "backends/cpu/execution/updated_parts.h"
 #include "backends/cpu/kernels/flush_subnormals.h"
+#include "core/base/error.h"
 #include "core/program/offloaded.h"
 
 namespace trainyard {
@@ -12,6 +13,8 @@ void CpuExecution::hold_on_host(DeviceState& device, std::size_t at) {
   const StagePlacement& place = plan_.places[at];
   const Precision& precision = plan_.workload.layout.precision;
   StageState& stage = device.stage(at);
+  const bool master = weight_update_ == WeightUpdate::Master;
+  const auto slots = static_cast<int>(rule_->slots().size());
   const auto hold = [&](int each) {
     Allocation held{nullptr, Bytes{place.optimizer * each}, {}, -1};
     if (held.bytes.value == 0) return held;
@@ -19,10 +22,21 @@ void CpuExecution::hold_on_host(DeviceState& device, std::size_t at) {
     std::memset(held.data, 0, static_cast<std::size_t>(held.bytes.value));
     return held;
   };
-  const bool master = weight_update_ == WeightUpdate::Master;
-  const auto slots = static_cast<int>(rule_->slots().size());
-  stage.optimizer = {hold((master ? 4 : 0) + slots * bytes_of_slot())};
+  if (on_nvme()) {
+    const int each = static_cast<int>(bytes_of_nvme_weight()) + slots * bytes_of_slot();
+    if (const int told = nvme_bytes_a_parameter(plan_.workload.layout); each != told)
+      refuse("a parameter's state takes " + std::to_string(each) +
+             " bytes on NVMe, and the plan "
+             "says " +
+             std::to_string(told));
+    device.hold_on_nvme();
+  }
+  stage.optimizer = {on_nvme() ? Allocation{} : hold((master ? 4 : 0) + slots * bytes_of_slot())};
   stage.host_gradients = {hold(bytes_of(precision.gradient))};
+  if (!master && on_nvme()) {
+    stage.host_weights = {Allocation{}};  // they pass through the buffers with the moments
+    return;
+  }
   if (!master) {
     stage.host_weights = {hold(bytes_of(precision.parameter))};
     return;
@@ -42,6 +56,7 @@ void CpuExecution::fill_host_weights() {
 
 void CpuExecution::work_with_host(const At& a) {
   if (a.task.kind == TaskKind::HostUpdate) return update_on_host(a);
+  if (is_nvme(a.task.kind)) return move_state(a);
   switch (host_cargo(a.task)) {
     case HostCargo::ActivationsDown:
       return a.device.copy_to_host(a.place, a.microbatch, a.task);
@@ -82,6 +97,15 @@ void CpuExecution::copy_weights(DeviceState& device, std::size_t at, std::size_t
     if (updated.count <= 0) continue;
     const std::int64_t first = part.weights.shards > 1 ? 0 : updated.first - part.first;
     std::byte* const here = element_at(stage.weights[0].data, part.weights.at + first, each);
+    if (stage.host_weights[0].data == nullptr) {
+      const std::int64_t index = part.optimizer.at - layer.optimizer_at;
+      const std::size_t bytes = static_cast<std::size_t>(updated.count) * each;
+      if (up)
+        std::memcpy(here, element_at(device.buffer_of(layer), index, each), bytes);
+      else
+        write_nvme_weights(device, layer, index, {here, bytes});
+      continue;
+    }
     std::byte* const there = element_at(stage.host_weights[0].data, part.optimizer.at, each);
     std::memcpy(up ? here : there, up ? there : here,
                 static_cast<std::size_t>(updated.count) * each);

@@ -134,6 +134,12 @@ void CpuExecution::set_parameter(DeviceState& device, std::size_t at, std::size_
       std::copy(numbers.begin(), numbers.end(), slot + index);
     });
   };
+  if (on_nvme()) {
+    if (weight_update_ != WeightUpdate::Master) return;  // the host begins with the device's
+    return held(part.optimizer, [&](std::int64_t index, std::span<const float> numbers) {
+      write_nvme_weights(device, layer, index - layer.optimizer_at, std::as_bytes(numbers));
+    });
+  }
   for (std::size_t set = 0; set < stage.optimizer.size(); ++set) {
     if (weight_update_ == WeightUpdate::Master)
       copy_to(reinterpret_cast<float*>(stage.optimizer[set].data));
@@ -156,12 +162,15 @@ std::vector<float> CpuExecution::whole_parameter(std::size_t at, const PlacedLay
   std::vector<float> whole(static_cast<std::size_t>(elements));
   for (std::int64_t part = 0; part < p.parts * p.expert_parts; ++part) {
     std::vector<const StageState*> by_rank;
+    std::vector<std::vector<std::byte>> from_nvme;  // by rank, the layer's master weights
     for (std::int64_t rank = 0; rank < shards; ++rank) {
       int peer = 0;
       while (plan_.peers.part_of(p, peer) != part ||
              plan_.peers.shard_rank(p.routed, shards, peer) != rank)
         ++peer;
-      by_rank.push_back(&state(plan_.places[at].device, peer).stage(at));
+      const DeviceState& device = state(plan_.places[at].device, peer);
+      by_rank.push_back(&device.stage(at));
+      if (master && on_nvme()) from_nvme.push_back(read_nvme_weights(device, layer));
     }
     const TensorPart held = tensor_part(p, part);
     for (std::int64_t e = 0; e < p.elements; ++e) {
@@ -170,6 +179,12 @@ std::vector<float> CpuExecution::whole_parameter(std::size_t at, const PlacedLay
       const std::int64_t in_part = p.offset + e - state_part.first, rank = in_part / share;
       const StageState& stage = *by_rank[static_cast<std::size_t>(rank)];
       const std::int64_t index = read.at + in_part - (read.shards > 1 ? rank * share : 0);
+      if (!from_nvme.empty()) {
+        whole[static_cast<std::size_t>(in_whole)] =
+            static_cast<float>(number_at(from_nvme[static_cast<std::size_t>(rank)].data(),
+                                         DType::F32, index - layer.optimizer_at));
+        continue;
+      }
       // Waves with weights of their own train one model, which is their mean.
       const std::vector<Allocation>& sets = master ? stage.optimizer : stage.weights;
       double sum = 0;

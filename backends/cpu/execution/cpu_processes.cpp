@@ -127,6 +127,10 @@ void CpuExecution::fetch_state() {
       for (std::vector<Allocation>* sets : {&stage.weights, &stage.optimizer})
         for (Allocation& set : *sets)
           if (set) fetch({set.data, static_cast<std::size_t>(set.bytes.value)});
+      if (std::vector<std::byte> state = state_on_nvme(*held, at); !state.empty()) {
+        fetch(state);
+        if (rank == 0) set_state_on_nvme(*held, at, state);
+      }
       for (auto& [norm, statistics] : stage.statistics)
         fetch(std::as_writable_bytes(statistics.state()));
     }

@@ -34,6 +34,14 @@ DeviceState::DeviceState(const RunPlan& plan, DeviceId device, int peer, Bytes l
   }
 }
 
+void DeviceState::hold_on_nvme() {
+  if (nvme_ != nullptr) return;
+  const StateBuffers& buffers = plan_.state_buffers[device_.value];
+  nvme_ = std::make_unique<NvmeFile>(
+      "the NVMe of " + device_name(device_, peer_, plan_.peers.count()), plan_.nvme[device_.value]);
+  for (int i = 0; i < buffers.count; ++i) nvme_buffers_.push_back(host_.take(buffers.each));
+}
+
 bool DeviceState::in_flight(std::size_t place, std::int32_t microbatch) const {
   return stages_[place].flights[static_cast<std::size_t>(microbatch)] != nullptr;
 }

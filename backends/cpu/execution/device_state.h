@@ -15,6 +15,7 @@
 #include "backends/cpu/kernels/kernel.h"
 #include "backends/cpu/memory/arena.h"
 #include "backends/cpu/memory/host_arena.h"
+#include "backends/cpu/memory/nvme_file.h"
 
 namespace trainyard {
 
@@ -114,6 +115,17 @@ class DeviceState {
   HostArena& host() { return host_; }
   const HostArena& host() const { return host_; }
 
+  /// Takes the buffers in host memory through which state on NVMe passes, and makes the file that
+  /// has it; does nothing the second time. Throws as NvmeFile does.
+  void hold_on_nvme();
+  /// Null unless hold_on_nvme() was called.
+  NvmeFile* nvme() { return nvme_.get(); }
+  const NvmeFile* nvme() const { return nvme_.get(); }
+  /// The buffer of a layer with state on NVMe, of RunPlan::state_buffers[device].each bytes.
+  std::byte* buffer_of(const PlacedLayer& layer) const {
+    return nvme_buffers_[layer.on_nvme % nvme_buffers_.size()];
+  }
+
   /// The stage at a place that this device holds.
   StageState& stage(std::size_t place) { return stages_[place]; }
   const StageState& stage(std::size_t place) const { return stages_[place]; }
@@ -168,6 +180,8 @@ class DeviceState {
   int peer_;
   Arena arena_;
   HostArena host_;
+  std::unique_ptr<NvmeFile> nvme_;
+  std::vector<std::byte*> nvme_buffers_;
   std::vector<StageState> stages_;  // by place; empty if another device holds it
 };
 

@@ -81,11 +81,16 @@ class Driver {
   virtual DriverResult run(Execution&, int repetition, LiveSink*, std::stop_token) = 0;
 };
 
+/// Bytes per second at which one device and its host exchange, in each direction, and at which that
+/// device's share of the NVMe is read and written; 0 = as fast as memory.
+struct HostRates {
+  double link = 0, nvme_read = 0, nvme_write = 0;
+};
+
 /// A driver that runs as fast as possible: one thread per device (at most `threads` at once; 0 =
 /// all cores), with streams as chains of tasks, timed by the steady clock. link_bytes_per_second >
-/// 0 slows exchanges between devices down to that rate, and host_bytes_per_second > 0 those of each
-/// device with its host, in each direction.
+/// 0 slows exchanges between devices down to that rate, and HostRates those with hosts.
 std::unique_ptr<Driver> wall_clock_driver(int threads, double link_bytes_per_second,
-                                          double host_bytes_per_second = 0);
+                                          HostRates = {});
 
 }  // namespace trainyard

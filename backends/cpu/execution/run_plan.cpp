@@ -67,6 +67,7 @@ RunPlan::RunPlan(const Workload& w, const Program& p) : workload(w), program(p) 
   if (const std::optional<HostMemory> held = host_memory(w)) host = held->device;
   add_places();
   find_shared();
+  if (w.layout.nvme_optimizer) find_state_on_nvme();
   find_buffers();
   count_waves();
   make_groups();
@@ -144,6 +145,7 @@ void RunPlan::add_layer(StagePlacement& place, const Workload::Run& run, int ind
     layer.parameters.push_back(std::move(p));
   }
   std::int64_t gathered = 0, unreduced = 0;
+  layer.optimizer_at = place.optimizer;
   for (const auto& [routed, frozen] :
        {std::pair{false, false}, {true, false}, {false, true}, {true, true}}) {
     StatePart& part = layer.parts[StatePart::index(routed, frozen)];
@@ -176,6 +178,7 @@ void RunPlan::add_layer(StagePlacement& place, const Workload::Run& run, int ind
     if (part.stays) place.gathered += part.elements;
     if (part.gradients.shards > 1) unreduced += trained;
   }
+  layer.optimizer = place.optimizer - layer.optimizer_at;
   for (PlacedParameter& p : layer.parameters) {
     if (p.tied_to.empty() || layout.tied_copies) continue;
     p.weights_full_at = gathered;
@@ -208,6 +211,25 @@ void RunPlan::find_shared() {
       }
     }
   }
+}
+
+// Layers lie in a device's file one behind the other, in the order in which they are updated.
+void RunPlan::find_state_on_nvme() {
+  const int each = nvme_bytes_a_parameter(workload.layout);
+  state_buffers.resize(static_cast<std::size_t>(program.devices));
+  nvme.resize(state_buffers.size());
+  std::vector<std::int64_t> elements(state_buffers.size());
+  std::vector<std::size_t> layers(state_buffers.size());
+  for (StagePlacement& place : places)
+    for (PlacedLayer& layer : place.layers) {
+      const std::size_t d = place.device.value;
+      layer.in_file = elements[d];
+      if (layer.optimizer == 0) continue;
+      layer.on_nvme = layers[d]++;
+      elements[d] += layer.optimizer;
+      nvme[d] = Bytes{elements[d] * each};
+      state_buffers[d].add(Bytes{layer.optimizer * each}, 1);
+    }
 }
 
 void RunPlan::find_buffers() {

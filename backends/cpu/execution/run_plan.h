@@ -65,6 +65,10 @@ struct PlacedLayer {
   std::vector<std::int32_t> of_tensor;  // by tensor of the graph: index into parameters, or -1
   std::int64_t elements = 0;            // of parameters with storage of their own
   std::array<StatePart, 4> parts;       // by StatePart::index(); any may be empty
+  // Optimizer state of one rank, in elements: how many, how many of the place lie before them, and
+  // how many of the device do where NVMe has them.
+  std::int64_t optimizer = 0, optimizer_at = 0, in_file = 0;
+  std::size_t on_nvme = 0;  // its number among the layers of the device whose state NVMe has
   const StatePart& part_of(const PlacedParameter& p) const {
     return parts[StatePart::index(p.routed, p.frozen)];
   }
@@ -155,6 +159,9 @@ class RunPlan {
   std::vector<LayerLayout> layouts;  // by body
   std::vector<StagePlacement> places;
   Bytes host{};  // the most that the host holds for one device
+  // Where NVMe has optimizer state: by device, the buffers through which it passes.
+  std::vector<StateBuffers> state_buffers;
+  std::vector<Bytes> nvme;  // by device: held there; else empty
 
   std::size_t place_of(StageId, DeviceId, std::int16_t wave) const;
   DeviceId device_of(InstructionId id) const { return {devices_[id.value]}; }
@@ -171,6 +178,7 @@ class RunPlan {
   void add_places();
   void add_layer(StagePlacement&, const Workload::Run&, int index);
   void find_shared();
+  void find_state_on_nvme();
   void find_buffers();
   void count_waves();
   void make_groups();

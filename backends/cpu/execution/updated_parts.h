@@ -30,19 +30,28 @@ void CpuExecution::each_part_of(DeviceState& device, std::size_t at, std::size_t
                     gradient_each = static_cast<std::size_t>(bytes_of(layout.precision.gradient));
   const auto state_each = static_cast<std::size_t>(bytes_of_slot());
   const std::size_t slots = rule_->slots().size();
-  std::byte* const state = stage.optimizer.empty()
+  const PlacedLayer& layer = place.layers[l];
+  const bool master = weight_update_ == WeightUpdate::Master;
+  // State lies by place, and that which passes through a buffer by layer.
+  const bool passes = on_nvme() && layer.optimizer > 0;
+  std::byte* const buffer = passes ? device.buffer_of(layer) : nullptr;
+  const std::int64_t kept = passes ? layer.optimizer : place.optimizer,
+                     kept_from = passes ? layer.optimizer_at : 0;
+  std::byte* const state = passes ? element_at(buffer, master ? 0 : layer.optimizer, weight_each)
+                           : stage.optimizer.empty()
                                ? nullptr
                                : stage.optimizer[std::min(set, stage.optimizer.size() - 1)].data;
   // The host keeps weights and gradients in the order of the optimizer's state.
   const bool on_host = !stage.host_weights.empty();
   const std::vector<Allocation>& gradient_sets = stage.to_update();
-  std::byte* const weights = on_host ? stage.host_weights[0].data
-                                     : stage.weights[std::min(set, stage.weights.size() - 1)].data;
+  const bool weights_pass = passes && !master;
+  std::byte* const weights = weights_pass ? buffer
+                             : on_host
+                                 ? stage.host_weights[0].data
+                                 : stage.weights[std::min(set, stage.weights.size() - 1)].data;
   std::byte* const gradients = gradient_sets[std::min(set, gradient_sets.size() - 1)].data;
-  const bool master = weight_update_ == WeightUpdate::Master;
   float* const derived_weights = derived(stage, at, set);
   std::vector<void*> slot_of(slots);
-  const PlacedLayer& layer = place.layers[l];
   for (std::size_t i = 0; i < layer.parameters.size(); ++i) {
     const PlacedParameter& p = layer.parameters[i];
     if (p.owner >= 0 || (!p.tied_to.empty() && !layout.tied_copies)) continue;
@@ -59,20 +68,21 @@ void CpuExecution::each_part_of(DeviceState& device, std::size_t at, std::size_t
     const auto index = [&](const DividedState& held) {
       return on_host ? in_state : held.at + begin - (held.shards > 1 ? from : of.first);
     };
-    part.weights = element_at(weights, index(of.weights), weight_each);
+    const std::int64_t in_kept = in_state - kept_from;
+    part.weights = element_at(weights, weights_pass ? in_kept : index(of.weights), weight_each);
     part.gradients = element_at(gradients, index(of.gradients), gradient_each);
     std::byte* slot = state;
     if (master) {
-      part.master = reinterpret_cast<float*>(slot) + in_state;
-      slot += static_cast<std::size_t>(place.optimizer) * 4;
+      part.master = reinterpret_cast<float*>(slot) + in_kept;
+      slot += static_cast<std::size_t>(kept) * 4;
     }
     if (derived_weights != nullptr) {
       part.derived = derived_weights + in_state;
       slot += static_cast<std::size_t>(place.optimizer) * sizeof(float);
     }
     for (std::size_t k = 0; k < slots; ++k) {
-      slot_of[k] = element_at(slot, in_state, state_each);
-      slot += static_cast<std::size_t>(place.optimizer) * state_each;
+      slot_of[k] = element_at(slot, in_kept, state_each);
+      slot += static_cast<std::size_t>(kept) * state_each;
     }
     part.state = slot_of;
     part.decays = part.adapts = p.matrix;

@@ -34,11 +34,13 @@ int cores() { return tbb::this_task_arena::max_concurrency(); }
 // data and hands all of them in again, to end.
 class WallClockDriver final : public Driver {
  public:
-  WallClockDriver(int threads, double link_bytes_per_second, double host_bytes_per_second)
+  WallClockDriver(int threads, double link_bytes_per_second, HostRates host)
       : threads_(threads > 0 ? threads : cores()),
         links_(link_bytes_per_second),
-        to_host_(host_bytes_per_second),
-        from_host_(host_bytes_per_second) {
+        to_host_(host.link),
+        from_host_(host.link),
+        from_nvme_(host.nvme_read),
+        to_nvme_(host.nvme_write) {
     if (threads_ > cores())
       more_.emplace(tbb::global_control::max_allowed_parallelism,
                     static_cast<std::size_t>(threads_));
@@ -89,7 +91,8 @@ class WallClockDriver final : public Driver {
       if (workers_ > 1) arena_.emplace(workers_);
       const bool delays = std::any_of(program_->streams.begin(), program_->streams.end(),
                                       [](const Stream& s) { return s.delay.count() > 0; });
-      if (workers_ > 1 && (links_.slow() || to_host_.slow() || delays)) alarms_.start();
+      const bool slow = links_.slow() || to_host_.slow() || from_nvme_.slow() || to_nvme_.slow();
+      if (workers_ > 1 && (slow || delays)) alarms_.start();
       run_start_ = std::chrono::steady_clock::now();
     }
     for (std::uint32_t node = 0, at = 0; node < graph_->instructions(); ++node)
@@ -100,7 +103,8 @@ class WallClockDriver final : public Driver {
         states_[at].here = states_[at].ended = false;
       }
     for (std::size_t g = 0; g < gates_.size(); ++g) gates_[g] = gate_waits_[g];
-    for (SlowLinks* links : {&links_, &to_host_, &from_host_}) links->reset(strands_.size());
+    for (SlowLinks* links : {&links_, &to_host_, &from_host_, &from_nvme_, &to_nvme_})
+      links->reset(strands_.size());
     execution_ = &execution;
     stop_ = std::move(stop);
     failed_ = false;
@@ -364,6 +368,7 @@ class WallClockDriver final : public Driver {
   // The links that an exchange uses; null if none.
   SlowLinks* links_of(const Task& task) {
     if (task.kind == TaskKind::HostUpdate) return nullptr;
+    if (is_nvme(task.kind)) return task.kind == TaskKind::NvmeRead ? &from_nvme_ : &to_nvme_;
     if (task.kind != TaskKind::HostCopy) return &links_;
     return goes_up(host_cargo(task)) ? &from_host_ : &to_host_;
   }
@@ -445,7 +450,7 @@ class WallClockDriver final : public Driver {
   std::optional<LiveReport> live_;
   std::stop_token stop_;
   SteadyTime start_{};
-  SlowLinks links_, to_host_, from_host_;
+  SlowLinks links_, to_host_, from_host_, from_nvme_, to_nvme_;
   std::vector<State> states_;
   std::vector<std::uint32_t> work_links_;
   std::vector<Strand> strands_;  // by device and peer
@@ -470,8 +475,8 @@ class WallClockDriver final : public Driver {
 }  // namespace
 
 std::unique_ptr<Driver> wall_clock_driver(int threads, double link_bytes_per_second,
-                                          double host_bytes_per_second) {
-  return std::make_unique<WallClockDriver>(threads, link_bytes_per_second, host_bytes_per_second);
+                                          HostRates host) {
+  return std::make_unique<WallClockDriver>(threads, link_bytes_per_second, host);
 }
 
 }  // namespace trainyard
