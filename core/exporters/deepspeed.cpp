@@ -273,9 +273,32 @@ class DeepSpeedWriter {
     if (rule == "sgd" || rule == "momentum" || rule == "lamb")
       limits_.refuse(kOffload, fmt::format("the host has no update by {}", rule),
                      "optimizer=adamw");
-    Json* zero = member("zero_optimization");
-    if (zero != nullptr)
-      zero->set("offload_optimizer", Json::object().set("device", "cpu").set("pin_memory", true));
+    Json moved = Json::object().set("device", "cpu").set("pin_memory", true);
+    if (params_of(plan_, "offload").text("tier") == "nvme") moved = on_nvme();
+    if (Json* zero = member("zero_optimization")) zero->set("offload_optimizer", std::move(moved));
+  }
+
+  // The program swaps optimizer state beside updates, both ways, through buffers that it registers.
+  Json on_nvme() {
+    if (stage_ < 3)
+      limits_.refuse(kOffload,
+                     fmt::format("optimizer state goes to NVMe under ZeRO 3, found {}", stage_),
+                     has_pipeline() || plan_.mesh.tp > 1 ? "offload-tier=host" : "zero=3");
+    limits_.warn(kOffload,
+                 "nvme_path is the folder where each node's drives are mounted: put your own");
+    config_.set("aio", Json::object()
+                           .set("block_size", 1 << 20)
+                           .set("queue_depth", 8)
+                           .set("thread_count", 1)
+                           .set("single_submit", false)
+                           .set("overlap_events", true));
+    return Json::object()
+        .set("device", "nvme")
+        .set("nvme_path", "/local_nvme")
+        .set("pin_memory", true)
+        .set("buffer_count", 4)
+        .set("pipeline_read", true)
+        .set("pipeline_write", true);
   }
 
   Json* member(std::string_view key) {

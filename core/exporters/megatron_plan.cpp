@@ -299,6 +299,9 @@ void offloading(const Scenario& s, MegatronWords& to, Limits& limits) {
   if (params_of(s.plan, "zero").integer("stage") != 1)
     limits.refuse(kOffloadPlace, "the host updates weights for the distributed optimizer only",
                   "zero=1");
+  if (params_of(s.plan, "offload").text("tier") == "nvme")
+    limits.refuse(kOffloadPlace, "it keeps offloaded optimizer state in the memory of the host",
+                  "offload-tier=host");
   to.emplace_back("--optimizer-cpu-offload");
   to.emplace_back("--optimizer-offload-fraction 1.0");
   to.emplace_back("--use-precision-aware-optimizer");

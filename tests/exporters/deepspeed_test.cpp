@@ -49,6 +49,19 @@ TEST(DeepSpeed, WritesTheWholeConfiguration) {
                           "offload_optimizer": {"device": "cpu", "pin_memory": true}}})"));
 }
 
+// DeepSpeed swaps optimizer state under ZeRO 3 only, and reads how to from "aio".
+TEST(DeepSpeed, PutsOptimizerStateOnNvme) {
+  const json config = config_of(
+      "llama-3-8b", "h100-sxm:16,nvme-read=20GB/s,nvme-write=10GB/s",
+      {"zero=3", "global-batch=64", "offload=optimizer", "offload-tier=nvme", "optimizer=adamw"});
+  EXPECT_EQ(config.at("zero_optimization").at("offload_optimizer"), json::parse(R"({
+    "device": "nvme", "nvme_path": "/local_nvme", "pin_memory": true, "buffer_count": 4,
+    "pipeline_read": true, "pipeline_write": true})"));
+  EXPECT_EQ(config.at("aio"), json::parse(R"({
+    "block_size": 1048576, "queue_depth": 8, "thread_count": 1, "single_submit": false,
+    "overlap_events": true})"));
+}
+
 // As torchtitan's and Megatron's exports have it: rules that decouple the decay, and no other.
 TEST(DeepSpeed, DecaysWeightsWhereTheRuleDecouplesTheDecay) {
   for (const auto& [rule, decay] : {std::pair{"adam", 0.0},
@@ -137,6 +150,10 @@ TEST(DeepSpeed, RefusesWhatItHasNoWordFor) {
        {"offload=optimizer", "zero=1", "optimizer=lamb"},
        "plan#/choices/offload: DeepSpeed cannot say it: the host has no update by lamb; try "
        "optimizer=adamw"},
+      {"llama-3-8b",
+       {"offload=optimizer", "offload-tier=nvme", "zero=2"},
+       "plan#/choices/offload: DeepSpeed cannot say it: optimizer state goes to NVMe under ZeRO 3, "
+       "found 2; try zero=3"},
       {"llama-3-8b",
        {"recompute=selective"},
        "plan#/choices/recompute: DeepSpeed cannot say it: it recomputes whole layers, all of them "

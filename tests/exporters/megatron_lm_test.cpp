@@ -184,6 +184,12 @@ TEST(MegatronLm, RefusesWhatItHasNoWordFor) {
        "plan#/choices/offload: Megatron-LM cannot say it: the host updates weights for the "
        "distributed optimizer only; try zero=1"},
       {"llama-3-8b",
+       "h100-sxm:8,nvme-read=20GB/s,nvme-write=10GB/s",
+       {"offload=optimizer", "offload-tier=nvme", "zero=1"},
+       "plan#/choices/offload: Megatron-LM cannot say it: it keeps offloaded optimizer state in "
+       "the "
+       "memory of the host; try offload-tier=host"},
+      {"llama-3-8b",
        "h100-sxm:8",
        {"pp=4", "offload=activations", "global-batch=16"},
        "plan#/choices/offload: Megatron-LM cannot say it: it moves activations of named modules or "
