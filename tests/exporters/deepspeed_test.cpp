@@ -169,8 +169,9 @@ TEST(DeepSpeed, RefusesWhatItHasNoWordFor) {
       {"llama-3-8b",
        {"optimizer=lars"},
        "plan#/optimizer: DeepSpeed cannot say it: it has no update by lars; try optimizer=adamw"}};
+  constexpr const char* kCluster = "h100-sxm:8,nvme-read=20GB/s,nvme-write=10GB/s";
   for (const Refused& c : testing::non_empty(cases))
-    EXPECT_EQ(testing::refusal(deepspeed, planned(c.model, "h100-sxm:8", c.settings)), c.sentence);
+    EXPECT_EQ(testing::refusal(deepspeed, planned(c.model, kCluster, c.settings)), c.sentence);
 }
 
 TEST(DeepSpeed, ChunksOfADeviceAreRefused) {
