@@ -27,7 +27,7 @@ constexpr BackendEntry kBackends[] = {
      .measures = true,
      .check = CpuBackend::check,
      .open = [](const BackendJob& job, const CpuOptions& options) -> std::unique_ptr<Backend> {
-       return std::make_unique<CpuBackend>(job, options);
+       return CpuBackend::open(job, options, "cpu");
      }},
     {.name = "mpi",
      .summary = "Trains as cpu does, over the processes that mpirun or srun started: a message "
@@ -37,9 +37,7 @@ constexpr BackendEntry kBackends[] = {
      .measures = true,
      .check = CpuBackend::check,
      .open = [](const BackendJob& job, const CpuOptions& options) -> std::unique_ptr<Backend> {
-       CpuOptions own = options;
-       own.mode = RunMode::WallClock;  // processes have no virtual time in common
-       return std::make_unique<CpuBackend>(job, own, "mpi");
+       return CpuBackend::open(job, options, "mpi");
      }},
     {.name = "reference",
      .summary = "Trains on one core in 8-byte numbers, slow and exact; measures no time.",

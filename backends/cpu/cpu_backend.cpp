@@ -17,8 +17,10 @@
 #include "backends/documents.h"
 #include "core/base/error.h"
 #include "core/base/median.h"
+#include "core/base/units_text.h"
 #include "core/cluster/host.h"
 #include "core/cluster/nvme.h"
+#include "core/plan/batch_ramp.h"
 #include "core/timeline/metrics.h"
 #include "core/training/checkpoint.h"
 
@@ -62,27 +64,7 @@ HostRates host_rates(const Workload& w, const CpuOptions& options) {
 }
 
 constexpr std::string_view kLargestValues = "largest values of operands";
-
-// The file is the first process's; what it says goes to all. Nothing if there is none.
-std::optional<Checkpoint> checkpoint_to_resume(const CpuOptions& options) {
-  if (!options.resume || options.checkpoint.empty()) return std::nullopt;
-  const bool exists = std::filesystem::exists(options.checkpoint);
-  if (options.processes == nullptr) {
-    if (!exists) return std::nullopt;
-    return load_checkpoint(options.checkpoint);
-  }
-  std::string found, wrong;
-  if (options.processes->rank() == 0 && exists) try {
-      found = to_bytes(load_checkpoint(options.checkpoint));
-    } catch (const Error& error) {
-      wrong = error.what();
-    }
-  found = options.processes->all_gather(found).front();
-  wrong = options.processes->all_gather(wrong).front();
-  if (!wrong.empty()) throw Error(Error::Kind::InvalidInput, wrong, {options.checkpoint});
-  if (found.empty()) return std::nullopt;
-  return parse_checkpoint(found, options.checkpoint);
-}
+constexpr std::string_view kConsumed = "consumed samples";
 
 // Its memory of what it did is held by one process, and no checkpoint has it.
 Diagnostics check_acting(const DataSource& data, const CpuOptions& options) {
@@ -104,6 +86,26 @@ Diagnostics check_acting(const DataSource& data, const CpuOptions& options) {
 }
 
 }  // namespace
+
+std::optional<Checkpoint> checkpoint_to_resume(const CpuOptions& options) {
+  if (!options.resume || options.checkpoint.empty()) return std::nullopt;
+  const bool exists = std::filesystem::exists(options.checkpoint);
+  if (options.processes == nullptr) {
+    if (!exists) return std::nullopt;
+    return load_checkpoint(options.checkpoint);
+  }
+  std::string found, wrong;
+  if (options.processes->rank() == 0 && exists) try {
+      found = to_bytes(load_checkpoint(options.checkpoint));
+    } catch (const Error& error) {
+      wrong = error.what();
+    }
+  found = options.processes->all_gather(found).front();
+  wrong = options.processes->all_gather(wrong).front();
+  if (!wrong.empty()) throw Error(Error::Kind::InvalidInput, wrong, {options.checkpoint});
+  if (found.empty()) return std::nullopt;
+  return parse_checkpoint(found, options.checkpoint);
+}
 
 struct CpuBackend::Impl {
   Impl(const BackendJob& job, const CpuOptions& o)
@@ -192,15 +194,30 @@ struct CpuBackend::Impl {
   void write_checkpoint() {
     if (options.checkpoint.empty()) return;
     execution.fetch_state();
-    if (!first_process()) return;
+    if (first_process()) save(state(), options.checkpoint);
+  }
+
+  std::uint64_t program_of_checkpoints() const {
+    return options.checkpoint_program != 0 ? options.checkpoint_program : digest(program);
+  }
+
+  std::vector<CheckpointSetting> settings() const {
+    std::vector<CheckpointSetting> all = checkpoint_settings(training, data);
+    all.push_back({std::string(kBatchRamp),
+                   options.batch_ramp.empty() ? std::string(kNoBatchRamp) : options.batch_ramp});
+    return all;
+  }
+
+  // What is held here.
+  Checkpoint state() {
     Checkpoint c;
-    c.program = digest(program);
+    c.program = program_of_checkpoints();
     c.scenario = workload.scenario.model.name + " on " + workload.scenario.cluster.name;
     c.step = execution.updates();
     c.seed = training.seed;
     c.scaler = execution.scaler().state();
     c.losses = losses;
-    c.settings = checkpoint_settings(training, data);
+    c.settings = settings();
     each_state(false, [&](std::string name, const Allocation& held) {
       if (held)
         c.parts.push_back(
@@ -213,15 +230,22 @@ struct CpuBackend::Impl {
     });
     if (const OperandScales* scales = execution.scales())
       c.parts.push_back({std::string(kLargestValues), scales->state()});
-    save(c, options.checkpoint);
+    c.parts.push_back({std::string(kConsumed), std::to_string(execution.consumed())});
+    return c;
+  }
+
+  // A checkpoint that does not say so is of a run whose steps were all of this batch.
+  std::int64_t consumed_before(const Checkpoint& c) const {
+    for (const CheckpointPart& part : c.parts)
+      if (part.name == kConsumed) return parse_integer(part.content, {options.checkpoint});
+    return c.step * workload.scenario.plan.batch.global;
   }
 
   void resume(const Checkpoint& c) {
-    expect_same(c, digest(program),
+    expect_same(c, program_of_checkpoints(),
                 workload.scenario.model.name + " on " + workload.scenario.cluster.name,
                 options.checkpoint);
-    expect_same_training(c, checkpoint_settings(training, data), training.steps,
-                         options.checkpoint);
+    expect_same_training(c, settings(), training.steps, options.checkpoint);
     std::map<std::string_view, const std::string*> parts;
     for (const CheckpointPart& part : c.parts) parts[part.name] = &part.content;
     each_state(true, [&](const std::string& name, Allocation& held) {
@@ -251,7 +275,7 @@ struct CpuBackend::Impl {
                     {options.checkpoint});
     }
     execution.scaler().restore(c.scaler);
-    execution.set_updates(c.step);
+    execution.go_on(c.step, consumed_before(c));
     losses = c.losses;
     first_step = c.step;
   }
@@ -281,6 +305,7 @@ struct CpuBackend::Impl {
     if (options.live == nullptr) return;
     LiveStep step;
     step.step = number;
+    step.batch = workload.scenario.plan.batch.global;
     step.loss = loss;
     step.rate = rate_at(training, number - 1);
     step.gradient_norm = execution.gradient_norm();
@@ -311,10 +336,20 @@ CpuBackend::CpuBackend(const BackendJob& job, const CpuOptions& options, std::st
 }
 CpuBackend::~CpuBackend() = default;
 
+std::unique_ptr<CpuBackend> CpuBackend::open(const BackendJob& job, CpuOptions options,
+                                             std::string_view name) {
+  // Processes have no virtual time in common.
+  if (name == "mpi") options.mode = RunMode::WallClock;
+  return std::make_unique<CpuBackend>(job, options, name);
+}
+
 BackendRun CpuBackend::run(const RunOptions& options) {
   Impl& m = *impl_;
   BackendRun result;
-  if (const std::optional<Checkpoint> from = checkpoint_to_resume(m.options)) m.resume(*from);
+  if (m.options.from != nullptr)
+    m.resume(*m.options.from);
+  else if (const std::optional<Checkpoint> from = checkpoint_to_resume(m.options))
+    m.resume(*from);
   result.first_step = m.first_step;
   struct Kept {
     Timeline timeline;
@@ -322,10 +357,12 @@ BackendRun CpuBackend::run(const RunOptions& options) {
     Duration time{};
   };
   std::vector<Kept> kept;  // of a few repetitions, spread over the run
-  Instant now{};
+  Instant now = m.options.begin;
   std::int64_t last_checkpoint = m.first_step;
   int repetition = 0;
-  while (m.execution.updates() < m.training.steps) {
+  const std::int64_t end =
+      m.options.until > 0 ? std::min(m.options.until, m.training.steps) : m.training.steps;
+  while (m.execution.updates() < end) {
     if (m.any(options.stop.stop_requested())) {
       result.stopped = true;
       break;
@@ -428,6 +465,8 @@ std::vector<TrainedTensor> CpuBackend::parameters() const {
                    [](const auto& a, const auto& b) { return a.layer < b.layer; });
   return list;
 }
+
+Checkpoint CpuBackend::state() const { return impl_->state(); }
 
 std::vector<TrainedTensor> CpuBackend::statistics() const {
   Impl& m = *impl_;

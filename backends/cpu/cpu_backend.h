@@ -4,12 +4,18 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "backends/backend.h"
 #include "backends/cpu/cpu_run.h"
+#include "core/training/checkpoint.h"
 
 namespace trainyard {
+
+/// Returns what a run with these options goes on from; nothing where it begins. All processes call
+/// it, and get the first one's file. Throws as load_checkpoint() does.
+std::optional<Checkpoint> checkpoint_to_resume(const CpuOptions&);
 
 class CpuBackend final : public Backend {
  public:
@@ -19,15 +25,19 @@ class CpuBackend final : public Backend {
   /// Throws Error{InvalidInput} with all that check() finds wrong, Error{OutOfMemory} when the
   /// state alone does not fit.
   explicit CpuBackend(const BackendJob&, const CpuOptions& = {}, std::string_view name = "cpu");
+  /// The backend of that name in backends(): "cpu", or "mpi", which takes the wall's time.
+  static std::unique_ptr<CpuBackend> open(const BackendJob&, CpuOptions, std::string_view name);
   ~CpuBackend() override;
 
   std::string_view name() const override { return name_; }
-  /// Trains until `training.steps` updates are done. When stopped it ends after the current step
-  /// and writes a checkpoint, where one was asked for.
+  /// Trains until `training.steps` updates are done, or as many as the options say. When stopped it
+  /// ends after the current step. Writes a checkpoint at the end, where one was asked for.
   BackendRun run(const RunOptions& = {}) override;
   std::vector<TrainedTensor> parameters() const override;
   std::vector<TrainedTensor> statistics() const override;
   void set_parameters(const std::vector<TrainedTensor>&) override;
+  /// Returns all that a run goes on from, of this process's devices, as CpuOptions::from takes it.
+  Checkpoint state() const;
 
  private:
   struct Impl;

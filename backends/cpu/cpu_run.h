@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -11,6 +12,7 @@
 
 namespace trainyard {
 
+struct Checkpoint;
 class Processes;
 
 enum class RunMode : std::uint8_t { VirtualTime, WallClock };
@@ -19,15 +21,21 @@ struct CpuOptions {
   RunMode mode = RunMode::VirtualTime;
   int threads = 0;       // WallClock: at most so many at once; 0 = as many as there are cores
   Bytes memory_limit{};  // of each device; 0 = the cluster's device memory
-  double link_bytes_per_second = 0;               // WallClock: emulated; 0 = as fast as memory
-  bool place_buffers = true;                      // planned addresses
-  bool poison = false;                            // memory that holds nothing reads as no number
-  bool record_timeline = true;                    // spans and memory events
-  std::string checkpoint;                         // file; empty = none
-  std::int64_t checkpoint_every = 0;              // updates; 0 = only at the end and when stopped
-  bool resume = false;                            // from `checkpoint`, where it exists
-  LiveSink* live = nullptr;                       // must have as many workers as devices
-  Processes* processes = nullptr;                 // WallClock: which share the devices; null = none
+  double link_bytes_per_second = 0;   // WallClock: emulated; 0 = as fast as memory
+  bool place_buffers = true;          // planned addresses
+  bool poison = false;                // memory that holds nothing reads as no number
+  bool record_timeline = true;        // spans and memory events
+  std::string checkpoint;             // file; empty = none
+  std::int64_t checkpoint_every = 0;  // updates; 0 = only at the end and when stopped
+  bool resume = false;                // from `checkpoint`, where it exists
+  // The following are of a phase of a longer run (backends/ramped.h).
+  std::shared_ptr<const Checkpoint> from = {};  // goes on from here; null = from the beginning
+  std::int64_t until = 0;  // ends after so many updates; 0 = after all of the training
+  std::uint64_t checkpoint_program = 0;  // the digest that checkpoints state; 0 = the program's own
+  std::string batch_ramp = {};           // of the plan, as checkpoints state it; empty = none
+  Instant begin{};                       // of the phase, in the time of its run
+  LiveSink* live = nullptr;              // must have as many workers as devices
+  Processes* processes = nullptr;        // WallClock: which share the devices; null = none
   std::function<Duration()> processor_time = {};  // VirtualTime: what kernels are charged by; empty
                                                   // = what the thread has had
 };

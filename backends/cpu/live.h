@@ -31,6 +31,7 @@ struct LiveMemory {
 /// Reported after every update of the whole model.
 struct LiveStep {
   std::int64_t step = 0;                               // updates done so far
+  std::int64_t batch = 0;                              // samples of the step
   double loss = 0;                                     // mean over the step's samples
   double rate = 0, gradient_norm = 0, loss_scale = 0;  // 0 = does not apply
   bool skipped = false;                                // whether its gradients had overflowed

@@ -77,6 +77,7 @@ class DeepSpeedWriter {
                                  batch.micro, plan_.mesh.dp.value_or(1), of_one, batch.global),
                      fmt::format("global-batch={}", (batch.global / of_one + 1) * of_one));
     config_.set("gradient_accumulation_steps", batch.global / of_one);
+    refuse_batch_ramp(plan_, limits_);
     warn_of_documents(plan_, limits_);
   }
 

@@ -6,6 +6,7 @@
 
 #include "core/methods/catalogue.h"
 #include "core/methods/settings/settings.h"
+#include "core/plan/batch_ramp.h"
 
 namespace trainyard {
 namespace {
@@ -106,6 +107,14 @@ std::string one_stage_a_device(const Plan& plan) {
 Params params_of(const Plan& plan, std::string_view name) {
   const Choice* chosen = find_choice(plan, name);
   return with_defaults(chosen == nullptr ? Params{} : chosen->params, method(name).params);
+}
+
+void refuse_batch_ramp(const Plan& plan, Limits& limits) {
+  if (batch_phases(plan).size() > 1)
+    limits.refuse(
+        "plan#/choices/batch-ramp",
+        "its batch is one number for the whole training; Megatron-LM has batches that grow",
+        "batch-ramp=off");
 }
 
 void warn_of_documents(const Plan& plan, Limits& limits) {

@@ -68,6 +68,9 @@ std::string one_stage_a_device(const Plan&);
 /// Returns a chosen method's settings with its defaults; only the defaults where it is not chosen.
 Params params_of(const Plan&, std::string_view method);
 
+/// Refuses a batch ramp for a target whose batch is one number.
+void refuse_batch_ramp(const Plan&, Limits&);
+
 /// Warns where the plan packs or pads documents, which no target has a word for: they are its data.
 void warn_of_documents(const Plan&, Limits&);
 

@@ -10,12 +10,50 @@
 #include "core/methods/catalogue.h"
 #include "core/methods/memory/layer_policy.h"
 #include "core/methods/settings/resharding.h"
+#include "core/plan/batch_ramp.h"
 #include "core/plan/stages.h"
 
 namespace trainyard {
 namespace {
 
 constexpr std::string_view kOverlap = "plan#/choices/overlap";
+
+constexpr std::int64_t kTrialSteps = 20, kTrialWarmup = 2;
+
+bool batch_grows(const Plan& plan) { return batch_phases(plan).size() > 1; }
+
+// Samples of the first steps of a training.
+std::int64_t samples_of_steps(const Plan& plan, std::int64_t steps) {
+  std::int64_t samples = 0;
+  for (const BatchPhase& phase : batch_phases(plan)) {
+    const std::int64_t left = steps - phase.first_step;
+    if (left <= 0) break;
+    samples += phase.batch * (phase.steps > 0 ? std::min(left, phase.steps) : left);
+  }
+  return samples;
+}
+
+// A run whose batch grows is as long as its samples say; its steps alone would be refused.
+MegatronWords trial_length(const Plan& plan) {
+  if (!batch_grows(plan)) return {fmt::format("--train-iters {}", kTrialSteps)};
+  return {fmt::format("--train-samples {}", samples_of_steps(plan, kTrialSteps))};
+}
+
+// The listed form counts tokens, and its largest batch is the global one, which must not be stated
+// beside it.
+MegatronWords batches(const Plan& plan) {
+  const std::string global = fmt::format("--global-batch-size {}", plan.batch.global);
+  if (!batch_grows(plan)) return {global};
+  const BatchRamp ramp = *batch_ramp_of(plan);
+  if (ramp.listed.empty())
+    return {global,
+            fmt::format("--rampup-batch-size {} {} {}", ramp.start, ramp.increment, ramp.samples)};
+  std::string text;
+  for (const BatchRamp::Size& size : ramp.listed)
+    text += fmt::format("{}{}:{}", text.empty() ? "" : " ", size.from * plan.batch.sequence,
+                        size.batch);
+  return {fmt::format("--step-batch-size-schedule \"{}\"", text)};
+}
 
 // Returns the order of the axes, without those of one rank.
 std::string order_of(const Mesh& mesh, std::string_view order) {
@@ -339,12 +377,15 @@ MegatronWords megatron_batch(const Scenario& s, Limits& limits) {
               "a plan says nothing of data, learning rate and length: a trial of 20 steps on mock "
               "data is written, to be replaced by your own");
   warn_of_documents(s.plan, limits);
-  return {fmt::format("--micro-batch-size {}", batch.micro),
-          fmt::format("--global-batch-size {}", batch.global),
-          fmt::format("--seq-length {}", batch.sequence),
-          "--train-iters 20",
-          "--eval-iters 0",
-          "--log-interval 1"};
+  MegatronWords to = {fmt::format("--micro-batch-size {}", batch.micro)};
+  const auto add = [&to](const MegatronWords& words) {
+    to.insert(to.end(), words.begin(), words.end());
+  };
+  add(batches(s.plan));
+  add({fmt::format("--seq-length {}", batch.sequence)});
+  add(trial_length(s.plan));
+  add({"--eval-iters 0", "--log-interval 1"});
+  return to;
 }
 
 MegatronWords megatron_sharding(const Scenario& s, Limits& limits) {
@@ -412,8 +453,14 @@ MegatronWords megatron_optimizer(const Scenario& s, Limits& limits) {
         "plan#/optimizer",
         fmt::format("its distributed optimizer divides the state of Adam only, found {}", name),
         "optimizer=adamw");
-  for (const char* word : {"--lr 1.0e-4", "--min-lr 1.0e-5", "--lr-decay-style cosine",
-                           "--lr-warmup-iters 2", "--clip-grad 1.0"})
+  const std::string warmup =
+      batch_grows(s.plan)
+          ? fmt::format("--lr-warmup-samples {}", samples_of_steps(s.plan, kTrialWarmup))
+          : fmt::format("--lr-warmup-iters {}", kTrialWarmup);
+  for (const std::string_view word :
+       {std::string_view("--lr 1.0e-4"), std::string_view("--min-lr 1.0e-5"),
+        std::string_view("--lr-decay-style cosine"), std::string_view(warmup),
+        std::string_view("--clip-grad 1.0")})
     to.emplace_back(word);
   return to;
 }

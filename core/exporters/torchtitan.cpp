@@ -137,6 +137,7 @@ class TorchtitanWriter {
     limits_.warn("plan",
                  "a plan says nothing of data, learning rate and length: a trial of 20 steps is "
                  "written, to be replaced by your own");
+    refuse_batch_ramp(plan_, limits_);
     warn_of_documents(plan_, limits_);
     mixed_precision();
   }

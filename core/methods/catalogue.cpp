@@ -62,9 +62,10 @@ std::span<const Method> methods() {
       tensor_parallel(),
       context_parallel(),
       expert_parallel(),  //
-      packing(),          //
-      recompute(),        //
-      offload(),          //
+      packing(),
+      batch_ramp(),  //
+      recompute(),   //
+      offload(),     //
       data_parallel_method(),
       gradient_accumulation(),
       zero(),  //

@@ -53,6 +53,7 @@ Method recompute();
 Method offload();
 // Data
 Method packing();
+Method batch_ramp();
 // Communication
 Method overlap();
 

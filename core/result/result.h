@@ -14,6 +14,7 @@
 #include "core/base/units.h"
 #include "core/cluster/host.h"
 #include "core/memory/replay_allocator.h"
+#include "core/plan/batch_ramp.h"
 #include "core/plan/plan.h"
 #include "core/result/assumed.h"
 #include "core/result/asynchrony.h"
@@ -98,6 +99,17 @@ struct SampleDocuments {
   double efficiency = 1;  // share of tokens that are no padding, in (0, 1]
 };
 
+/// A phase of a batch ramp, and the price of one of its steps.
+struct PricedPhase {
+  BatchPhase phase;
+  Banded<Duration> step;
+  double work = 0;  // tokens of a step, or samples of a model without tokens
+  double mfu = 0;
+  Bytes peak{};  // of the fullest device
+  std::optional<Banded<Joules>> energy;
+  std::optional<Banded<double>> money;  // US dollars
+};
+
 struct Result {
   std::string fidelity;      // "estimate", "simulate: order grain", "simulate: op grain"
   std::uint64_t digest = 0;  // of the canonical text of the scenario
@@ -112,6 +124,9 @@ struct Result {
   double tokens_per_step = 0, samples_per_step = 0;
   bool counts_tokens = true;
   std::optional<SampleDocuments> documents;  // empty where a sample is one text
+  // In order, the last with the step above; empty where every batch is the full one, and where
+  // nobody has priced the others (training_cost.h).
+  std::vector<PricedPhase> ramp;
   // Both count one step on all devices: a forward, and a backward of what is trained. Model FLOPs
   // are what the step needs, without gradients of frozen weights; hardware FLOPs count
   // recomputation too.

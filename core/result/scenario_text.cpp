@@ -32,6 +32,7 @@ bool unsaid(std::string_view key, const Plan& plan) {
          (key == "offload-tier" && setting(plan, key) != "nvme") ||
          ((key == "offload" || key == "frozen") && find_choice(plan, key) == nullptr) ||
          ((key == "packing" || key == "lengths") && find_choice(plan, "packing") == nullptr) ||
+         (key == "batch-ramp" && find_choice(plan, "batch-ramp") == nullptr) ||
          (key.starts_with("lora") && find_choice(plan, "lora") == nullptr) ||
          (key == "reshard-after-forward" && reshards_after_forward(plan)) ||
          (key == "zero-reduce" && setting(plan, key) == "framework");

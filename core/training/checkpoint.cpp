@@ -22,6 +22,7 @@
 #include "core/base/error.h"
 #include "core/io/bytes/file_writer.h"
 #include "core/io/bytes/files.h"
+#include "core/plan/batch_ramp.h"
 
 namespace trainyard {
 namespace {
@@ -211,8 +212,10 @@ void expect_same_training(const Checkpoint& checkpoint,
       if (then.key != now.key || then.value == now.value) continue;
       expected += fmt::format(" {}={}", now.key, now.value);
       found += fmt::format(" {}={}", then.key, then.value);
-      flags += then.key == "data" ? " the same --data"
-                                  : fmt::format(" --train {}={}", then.key, then.value);
+      flags += then.key == "data"
+                   ? " the same --data"
+                   : fmt::format(" --{} {}={}", then.key == kBatchRamp ? "set" : "train", then.key,
+                                 then.value);
     }
   if (!expected.empty())
     refuse(path, fmt::format("expected a checkpoint trained with{}, found one with{}; it goes on "

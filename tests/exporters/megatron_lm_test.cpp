@@ -29,6 +29,33 @@ std::string refusal(const std::string& model, const std::string& cluster,
   return testing::refusal(megatron_lm, planned(model, cluster, settings));
 }
 
+std::string line_with(const std::string& text, const std::string& word) {
+  const std::size_t at = text.find("  " + word + " ");
+  return at == std::string::npos ? "" : text.substr(at + 2, text.find('\n', at) - at - 2);
+}
+
+// 8, 8, 16 and 17 times 32 samples: a run whose batch grows is measured in samples throughout.
+TEST(MegatronLm, ABatchThatGrowsIsARampOfSamples) {
+  const std::string text =
+      megatron_lm(planned("llama-3-8b", "h100-sxm:8",
+                          {"tp=8", "zero=1", "global-batch=32", "batch-ramp=8:8:48"}))
+          .text;
+  EXPECT_EQ(line_with(text, "--rampup-batch-size"), "--rampup-batch-size 8 8 48");
+  EXPECT_EQ(line_with(text, "--global-batch-size"), "--global-batch-size 32");
+  EXPECT_EQ(line_with(text, "--train-samples"),
+            "--train-samples " + std::to_string(8 + 8 + 16 + 24 + 16 * 32));
+  EXPECT_EQ(line_with(text, "--lr-warmup-samples"), "--lr-warmup-samples 16");
+  EXPECT_EQ(text.find("-iters 20"), std::string::npos);
+  EXPECT_EQ(text.find("--lr-warmup-iters"), std::string::npos);
+  const std::string listed =
+      megatron_lm(planned("llama-3-8b", "h100-sxm:8",
+                          {"tp=8", "zero=1", "global-batch=32", "batch-ramp=steps:8@0,32@100"}))
+          .text;
+  EXPECT_EQ(line_with(listed, "--step-batch-size-schedule"),
+            "--step-batch-size-schedule \"0:8 819200:32\"");
+  EXPECT_EQ(listed.find("--global-batch-size"), std::string::npos);
+}
+
 TEST(MegatronLm, WritesTheWholeScript) {
   EXPECT_EQ(megatron_lm(planned("llama-3-70b", "h100-sxm:64",
                                 {"tp=8", "pp=4", "zero=1", "global-batch=64"}))

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "core/result/figures.h"
+#include "core/result/training_cost.h"
 #include "visualizers/energy/energy_view.h"
 #include "visualizers/viewmodel/format.h"
 
@@ -30,31 +31,29 @@ constexpr State kWaiting[] = {
     {"bubble", &Breakdown::bubble, Ink::Idle},
 };
 
-Banded<double> times(const Banded<Duration>& step, double steps, double unit) {
-  return {to_seconds(step.value) * steps / unit, to_seconds(step.low) * steps / unit,
-          to_seconds(step.high) * steps / unit, step.basis};
-}
-
-EnergyCost cost_of_steps(const EnergyModel& model, const EnergyState& state, std::string name,
-                         double steps) {
-  EnergyCost cost{std::move(name), steps, times(model.step, steps, kDay), {}, {}};
-  const auto devices = static_cast<double>(model.devices);
-  if (model.energy) {
-    const double times = steps * std::max(1.0, state.overhead);
-    cost.energy = Banded<Joules>{model.energy->value * times, model.energy->low * times,
-                                 model.energy->high * times, model.energy->basis};
+EnergyCost shown_cost(const EnergyModel& model, const EnergyState& state, std::string name,
+                      const TrainingCost& training) {
+  const Banded<double>& time = training.seconds;
+  EnergyCost cost{std::move(name),
+                  training.steps,
+                  {time.value / kDay, time.low / kDay, time.high / kDay, time.basis},
+                  {},
+                  {}};
+  if (training.energy) {
+    const double times = std::max(1.0, state.overhead);
+    const Banded<Joules>& energy = *training.energy;
+    cost.energy =
+        Banded<Joules>{energy.value * times, energy.low * times, energy.high * times, energy.basis};
   }
-  const double hours = devices / kHour * steps;
+  const double hours = static_cast<double>(model.devices) / kHour;
   if (state.price) {
-    cost.money = Banded<double>{hours * to_seconds(model.step.value) * *state.price,
-                                hours * to_seconds(model.step.low) * *state.price,
-                                hours * to_seconds(model.step.high) * *state.price,
+    cost.money = Banded<double>{hours * time.value * *state.price, hours * time.low * *state.price,
+                                hours * time.high * *state.price,
                                 "the step's range at the price that was given"};
   } else if (model.price_low && model.price_high) {
     const double low = model.price_low->value, high = model.price_high->value;
-    cost.money = Banded<double>{hours * to_seconds(model.step.value) * (low + high) / 2,
-                                hours * to_seconds(model.step.low) * low,
-                                hours * to_seconds(model.step.high) * high,
+    cost.money = Banded<double>{hours * time.value * (low + high) / 2, hours * time.low * low,
+                                hours * time.high * high,
                                 "between the low and the high price of an hour of this device"};
   }
   return cost;
@@ -80,6 +79,7 @@ EnergyModel energy_model(const Experiment& e) {
   model.step = result.step;
   model.counts_tokens = result.counts_tokens;
   model.units = result.counts_tokens ? result.tokens_per_step : result.samples_per_step;
+  model.ramp = result.ramp;
   model.ranks = rank_breakdowns(e);
   if (model.step.value.count() <= 0 && !model.ranks.empty())
     model.step = {model.ranks.front().sum(), model.ranks.front().sum(), model.ranks.front().sum(),
@@ -124,13 +124,21 @@ std::vector<EnergyPart> energy_parts(const EnergyModel& model, std::size_t rank)
 }
 
 std::vector<EnergyCost> energy_costs(const EnergyModel& model, const EnergyState& state) {
-  std::vector<EnergyCost> costs = {cost_of_steps(model, state, "One step", 1)};
+  PricedPhase full;
+  full.step = model.step, full.work = model.units, full.energy = model.energy;
+  std::vector<EnergyCost> costs = {shown_cost(model, state, "One step", cost_of_steps(full, 1))};
   if (model.units <= 0) return costs;
   const std::string unit = model.counts_tokens ? " tokens" : " samples";
-  costs.push_back(cost_of_steps(model, state, "1 million" + unit, kMillion / model.units));
-  if (state.budget > 0)
-    costs.push_back(
-        cost_of_steps(model, state, format_large(state.budget) + unit, state.budget / model.units));
+  const auto whole = [&](std::span<const PricedPhase> phases, double work,
+                         const std::string& name) {
+    costs.push_back(shown_cost(model, state, name, training_cost(phases, work)));
+  };
+  whole({&full, 1}, kMillion, "1 million" + unit);
+  if (state.budget <= 0) return costs;
+  if (model.ramp.empty())
+    whole({&full, 1}, state.budget, format_large(state.budget) + unit);
+  else
+    whole(model.ramp, state.budget, format_large(state.budget) + unit + " with the batch ramp");
   return costs;
 }
 

@@ -33,10 +33,11 @@ struct EnergyModel {
   std::optional<Banded<Joules>> energy;    // of a step
   std::optional<Sourced<double>> price_low, price_high;
   Banded<Duration> step;
-  double units = 0;              // tokens, or samples, of a step
-  bool counts_tokens = true;     // else samples
-  std::vector<Breakdown> ranks;  // of the step, one a pipeline rank
-  double busy = 0;               // share of all device time that is computation
+  double units = 0;               // tokens, or samples, of a step
+  std::vector<PricedPhase> ramp;  // phases of a batch ramp; empty where every step is the same
+  bool counts_tokens = true;      // else samples
+  std::vector<Breakdown> ranks;   // of the step, one a pipeline rank
+  double busy = 0;                // share of all device time that is computation
 };
 EnergyModel energy_model(const Experiment&);
 
@@ -52,7 +53,8 @@ struct EnergyCost {
   std::optional<Banded<Joules>> energy;
   std::optional<Banded<double>> money;
 };
-/// A step, a million tokens, the budget.
+/// A step, a million tokens, both in full batches, and the budget, which begins with a batch ramp
+/// where there is one.
 std::vector<EnergyCost> energy_costs(const EnergyModel&, const EnergyState&);
 /// Where the figures are from, what is assumed, and which are missing.
 std::vector<std::string> energy_sources(const EnergyModel&, const EnergyState&);

@@ -10,6 +10,7 @@
 #include "core/base/units_text.h"
 #include "core/methods/settings/settings.h"
 #include "core/result/figures.h"
+#include "core/result/training_cost.h"
 #include "core/timeline/compare.h"
 
 namespace trainyard {
@@ -78,6 +79,28 @@ void write_speed(Out& out, const Result& r) {
   if (r.money)
     line(out, "money         {:.3g} US dollars a step ({:.3g} to {:.3g})", r.money->value,
          r.money->low, r.money->high);
+}
+
+// The first and the last phases, and how many there are between.
+void write_ramp(Out& out, const Result& r) {
+  if (r.ramp.empty()) return;
+  line(out, "\nbatch ramp    {}", ramp_sentence(r));
+  const char* const what = r.counts_tokens ? "tokens/s" : "samples/s";
+  line(out, "  {:>14} {:>10} {:>10} {:>10} {:>12} {:>8} {:>10}", "from sample", "batch", "steps",
+       "step", what, "MFU", "peak");
+  constexpr std::size_t kShownAtEnds = 6;
+  for (std::size_t i = 0; i < r.ramp.size(); ++i) {
+    if (r.ramp.size() > 2 * kShownAtEnds && i == kShownAtEnds) {
+      i = r.ramp.size() - kShownAtEnds;
+      line(out, "  {:>14} {} phases more; --json has them all", "and", i - kShownAtEnds);
+    }
+    const PricedPhase& p = r.ramp[i];
+    const double s = to_seconds(p.step.value);
+    line(out, "  {:>14} {:>10} {:>10} {:>10} {:>12} {:>8} {:>10}", p.phase.first_sample,
+         p.phase.batch, p.phase.steps > 0 ? fmt::format("{}", p.phase.steps) : "all others",
+         readable_step(p.step.value), readable_rate(s > 0 ? p.work / s : 0), readable_share(p.mfu),
+         readable(p.peak));
+  }
 }
 
 Bytes of(const StageMemory& stage, Category category) {
@@ -189,6 +212,7 @@ std::string result_text(const Result& r) {
        r.cluster_name, r.fidelity);
   line(out, "{}\n", plan_words(r.plan));
   write_speed(out, r);
+  write_ramp(out, r);
   write_memory(out, r);
   write_peak_parts(out, r.verdict);
   write_breakdown(out, r);

@@ -61,6 +61,21 @@ void write_speed(Out& out, const TrainingReport& r) {
        readable_share(m.exposed_communication_fraction));
 }
 
+void write_phases(Out& out, const TrainingReport& r) {
+  if (r.phases.empty()) return;
+  line(out, "\nphases of the batch ramp; a step, measured and predicted");
+  line(out, "  {:>12} {:>8} {:>8} {:>10} {:>10} {:>9} {:>15}", "from sample", "batch", "steps",
+       "measured", "predicted", "apart", "predicted peak");
+  for (const TrainedPhase& p : r.phases) {
+    const bool known = p.measured > Duration{};
+    line(out, "  {:>12} {:>8} {:>8} {:>10} {:>10} {:>9} {:>15}", p.batches.first_sample,
+         p.batches.batch, p.steps, known ? readable_step(p.measured) : "-",
+         readable_step(p.predicted),
+         known ? signed_percent(to_seconds(p.measured) / to_seconds(p.predicted) - 1) : "-",
+         readable(p.predicted_peak));
+  }
+}
+
 Bytes of(const DeviceMemory& m, Category category) {
   return m.most_by_category[static_cast<std::size_t>(category)];
 }
@@ -155,6 +170,7 @@ std::string run_text(const TrainingReport& r) {
        r.run.first_step > 0 ? fmt::format(", resumed at step {}", r.run.first_step) : "");
   write_loss(out, r);
   write_check(out, r);
+  write_phases(out, r);
   if (!r.measured) return out;
   write_speed(out, r);
   write_memory(out, r);

@@ -59,9 +59,12 @@ class Progress {
     if (over && !end && now - shown_ < std::chrono::milliseconds(100)) return;
     if (!over && !end && 10 * last.step / steps_ == tenth_) return;
     shown_ = now, tenth_ = 10 * last.step / steps_;
-    const std::string text =
-        fmt::format("step {}/{}  loss {:.4f}  {} a step  peak {}", last.step, steps_, last.loss,
-                    readable(did > 0 ? took / did : took), readable(most_));
+    std::string text = fmt::format("step {}/{}  loss {:.4f}  {} a step", last.step, steps_,
+                                   last.loss, readable(did > 0 ? took / did : took));
+    if (most_ > Bytes{}) text += "  peak " + readable(most_);
+    if (batch_ != 0 && batch_ != last.batch) grows_ = true;
+    batch_ = last.batch;
+    if (grows_) text += fmt::format("  batch {}", batch_);
     line_.show(text);
     if (!over) err_ << text << std::endl;
     if (end) line_.keep();
@@ -79,7 +82,8 @@ class Progress {
   const std::int64_t steps_;
   const bool quiet_;
   std::chrono::steady_clock::time_point shown_{};
-  std::int64_t tenth_ = -1, last_step_ = 0;
+  std::int64_t tenth_ = -1, last_step_ = 0, batch_ = 0;
+  bool grows_ = false;
   Instant last_at_{};
   Bytes most_{};
   std::vector<LiveSpan> spans_;

@@ -6,6 +6,7 @@
 #include "app/desktop/controls/theme.h"
 #include "app/desktop/controls/widgets.h"
 #include "core/result/figures.h"
+#include "core/result/training_cost.h"
 #include "visualizers/viewmodel/format.h"
 
 namespace trainyard {
@@ -48,6 +49,7 @@ QList<std::pair<QString, QString>> banded_figures(const Result& result) {
       {"Step", q(band_text(result.step).text())},
       {"Throughput", q(band_number(rate_per_device(result), rate_unit(result)).text())},
       {"MFU", q(band_percent(utilisation(result)).text())}};
+  if (!result.ramp.empty()) list << std::pair{QString("Batch ramp"), q(ramp_sentence(result))};
   if (const StageMemory* most = fullest(result))
     list << std::pair{QString("Peak"),
                       q(band_text(most->peak).text()) + " of " + q(format_bytes(result.capacity))};

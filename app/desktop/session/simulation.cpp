@@ -30,8 +30,11 @@ NeighbourPlan price(const Scenario& base, const CostModel* cost, std::string_vie
   try {
     Scenario changed = base;
     apply_setting(changed.plan, key, value, {"strategy"});
-    const ExperimentPtr experiment = simulate(
-        changed, {.grain = natural_grain(changed), .fixes = false, .cost = cost, .stop = stop});
+    const ExperimentPtr experiment = simulate(changed, {.grain = natural_grain(changed),
+                                                        .fixes = false,
+                                                        .cost = cost,
+                                                        .ramp = false,
+                                                        .stop = stop});
     out.legal = true;
     out.fits = experiment->result.verdict.fits;
     out.step = experiment->result.step.value;

@@ -24,6 +24,12 @@ std::string steps_text(std::int64_t n) {
   return n == 1 ? "1 update" : std::to_string(n) + " updates";
 }
 
+// The batch of the newest update of a run whose batch grows.
+std::string batch_text(const std::vector<LiveStep>& steps, std::int64_t full) {
+  if (steps.empty() || steps.back().batch == full) return "";
+  return ", batch " + std::to_string(steps.back().batch);
+}
+
 std::string outcome_of(const TrainingReport& report) {
   std::string text = report.data;
   if (!report.evaluation) return text;
@@ -175,7 +181,8 @@ void TrainingSession::poll() {
   if (paused_)
     model_.status = "paused after " + steps_text(done);
   else if (!thread_.get_stop_token().stop_requested())
-    model_.status = "update " + std::to_string(done) + " of " + std::to_string(model_.steps);
+    model_.status = "update " + std::to_string(done) + " of " + std::to_string(model_.steps) +
+                    batch_text(steps_, model_.predicted->result.plan.batch.global);
   if (++frames_ % kCauses == 0) compare_now();
   Q_EMIT changed();
 }

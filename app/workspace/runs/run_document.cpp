@@ -117,6 +117,17 @@ JsonField<TrainingReport> measured(const char* key, std::optional<Json> schema =
   return {key, of, any(schema.value_or(field.schema))};
 }
 
+Fields<TrainedPhase> trained_phase_fields() {
+  const auto batches = [](auto member) { return in(&TrainedPhase::batches, member); };
+  return {{"batch", batches(&BatchPhase::batch), whole(1)},
+          {"first_sample", batches(&BatchPhase::first_sample)},
+          {"first_step", batches(&BatchPhase::first_step)},
+          {"steps", &TrainedPhase::steps, "done in this session"},
+          {"predicted_seconds", &TrainedPhase::predicted, nearest_seconds()},
+          {"measured_seconds", &TrainedPhase::measured, nearest_seconds(), kWhereSet, "median"},
+          {"predicted_peak_bytes", &TrainedPhase::predicted_peak}};
+}
+
 Fields<TrainingReport> run_members() {
   using Report = TrainingReport;
   const auto run = [](auto member) { return in(&Report::run, member); };
@@ -135,6 +146,8 @@ Fields<TrainingReport> run_members() {
       {"loss", run(&BackendRun::losses), losses(), "by update; null where it is no finite number"},
       {"step_seconds", step, measured_time(), "median; absent where no time is measured"},
       {"step_times", run(&BackendRun::step_times), list_of(measured_time()), kWhereSet},
+      {"phases", &Report::phases, list_of(object(trained_phase_fields())), kWhereSet,
+       "of a batch ramp, as far as the run was to go"},
       {"samples_per_second", run(&BackendRun::samples_per_second), number(kAmount), kWhereSet},
       {"devices", run(&BackendRun::memory), list_of(object(device_memory_fields()))},
       {"evaluation", &Report::evaluation, object(evaluation_fields())},

@@ -9,10 +9,12 @@
 #include "app/workspace/scenario/wave_study.h"
 #include "app/workspace/scenario/workspace.h"
 #include "backends/cpu/execution/evaluation.h"
+#include "backends/ramped.h"
 #include "backends/recording.h"
 #include "backends/replay.h"
 #include "core/base/digest.h"
 #include "core/base/median.h"
+#include "core/methods/settings/settings.h"
 #include "core/result/verdict.h"
 
 namespace trainyard {
@@ -23,6 +25,21 @@ int program_steps(const Scenario& scenario, const Training& training) {
   const Workload workload = prepare(scenario);
   const bool asynchronous = has_updates(order(workload, schedule_shape(workload)));
   return asynchronous ? static_cast<int>(std::min<std::int64_t>(training.steps, INT32_MAX)) : 1;
+}
+
+// The phases that a training of so many steps reaches: one, where the plan has no ramp.
+std::vector<BatchPhase> reached_phases(const Scenario& scenario, const Training& training) {
+  throw_if_errors(check(scenario));
+  std::vector<BatchPhase> phases = batch_phases(complete(scenario));
+  while (phases.size() > 1 && phases.back().first_step >= training.steps) phases.pop_back();
+  return phases;
+}
+
+// A plan without a ramp is left as it was given, to the last word.
+Scenario in_phase(Scenario scenario, const BatchPhase& phase) {
+  if (batch_ramp_of(scenario.plan))
+    scenario.plan = with_batch(std::move(scenario.plan), phase.batch);
+  return scenario;
 }
 
 // A utilisation above one cannot be reported, so the peak is raised to what was reached.
@@ -76,10 +93,13 @@ ExperimentPtr by_wall_clock(const ExperimentPtr& predicted) {
 
 ExperimentPtr predict_training(const Scenario& scenario, const Training& training,
                                const CostModel* cost, std::stop_token stop) {
-  return run_once(scenario, {.grain = Grain::Op,
-                             .cost = cost,
-                             .steps = program_steps(scenario, training),
-                             .stop = std::move(stop)});
+  const Scenario last = batch_ramp_of(scenario.plan)
+                            ? in_phase(scenario, reached_phases(scenario, training).back())
+                            : scenario;
+  return run_once(last, {.grain = Grain::Op,
+                         .cost = cost,
+                         .steps = program_steps(last, training),
+                         .stop = std::move(stop)});
 }
 
 ExperimentPtr measured_experiment(const Experiment& predicted, const Timeline& timeline,
@@ -108,25 +128,67 @@ TrainingJob::TrainingJob(TrainingRequest request) : request_(std::move(request))
       predict_training(scenario, request_.training, request_.cost.get(), request_.run.stop);
   aligned_peak_ = trainyard::aligned_peak(predicted_->workload.scenario, request_.cost.get(),
                                           request_.run.stop);
-  if (request_.options.mode == RunMode::WallClock) predicted_ = by_wall_clock(predicted_);
+  if (batch_ramp_of(scenario.plan)) {
+    batches_ = reached_phases(scenario, request_.training);
+    for (std::size_t i = 0; i + 1 < batches_.size(); ++i)
+      earlier_.push_back(predict_training(in_phase(scenario, batches_[i]), request_.training,
+                                          request_.cost.get(), request_.run.stop));
+  }
+  if (request_.options.mode == RunMode::WallClock) {
+    predicted_ = by_wall_clock(predicted_);
+    for (ExperimentPtr& phase : earlier_) phase = by_wall_clock(phase);
+  }
   if (!request_.replay.empty()) {
     backend_ = std::make_unique<Replay>(Replay::of_file(request_.replay, predicted_->program));
     return;
   }
   for (const auto& [name, flag] :
        {std::pair{request_.backend, "--backend"}, {request_.check, "--check"}})
-    if (!name.empty()) throw_if_errors(training_backend(name, {flag}).check(job()));
+    if (!name.empty()) {
+      const BackendEntry& entry = training_backend(name, {flag});
+      throw_if_errors(entry.check(job(*predicted_)));
+      for (const ExperimentPtr& phase : earlier_) throw_if_errors(entry.check(job(*phase)));
+    }
   if (request_.data.empty()) request_.data = default_data(scenario.model);
   data_ = open_data(request_.data, request_.training.seed);
   throw_if_errors(data_->check(scenario.model));
+  if (!earlier_.empty()) expect_ramped();
   request_.options.memory_limit = scenario.cluster.device.memory.value;
 }
 
 TrainingJob::~TrainingJob() = default;
 
-BackendJob TrainingJob::job() const {
-  return {predicted_->workload, predicted_->program, predicted_->prices, &request_.training,
-          data_.get()};
+BackendJob TrainingJob::job(const Experiment& of) const {
+  return {of.workload, of.program, of.prices, &request_.training, data_.get()};
+}
+
+// What goes on from one phase to the next is handed over by the CPU's backends.
+void TrainingJob::expect_ramped() const {
+  for (const auto& [name, flag] :
+       {std::pair{request_.backend, "--backend"}, {request_.check, "--check"}})
+    if (!name.empty() && name != "cpu" && name != "mpi")
+      throw Error(Error::Kind::InvalidInput,
+                  "expected cpu or mpi, which go on with a larger batch where the phase of a batch "
+                  "ramp ends, found \"" +
+                      name + "\"; try --set batch-ramp=off",
+                  {flag});
+  if (data_->acting())
+    throw Error(Error::Kind::InvalidInput,
+                "expected data that do not depend on the training beside a batch ramp, found \"" +
+                    std::string(data_->name()) +
+                    "\", which remembers its episodes in one phase only; try --set batch-ramp=off",
+                {"--data"});
+}
+
+std::unique_ptr<Backend> TrainingJob::open(const CpuOptions& options) const {
+  if (earlier_.empty() && batches_.empty())
+    return training_backend(request_.backend, {"--backend"}).open(job(*predicted_), options);
+  CpuOptions own = options;
+  own.batch_ramp = setting(request_.scenario.plan, kBatchRamp);
+  std::vector<Ramped::Phase> phases;
+  for (std::size_t i = 0; i < batches_.size(); ++i)
+    phases.push_back({batches_[i], job(i < earlier_.size() ? *earlier_[i] : *predicted_)});
+  return std::make_unique<Ramped>(std::move(phases), request_.backend, own);
 }
 
 int TrainingJob::devices() const {
@@ -146,6 +208,23 @@ void TrainingJob::measure(TrainingReport& report) const {
               {report.run.timeline, report.run.waves}, predicted.prices.recompute_share);
 }
 
+// The steps of this session by phase.
+void TrainingJob::measure_phases(TrainingReport& report) const {
+  const std::vector<Duration>& times = report.run.step_times;
+  const auto first = report.run.first_step, last = first + static_cast<std::int64_t>(times.size());
+  for (std::size_t i = 0; i < batches_.size(); ++i) {
+    const Result& result = (i < earlier_.size() ? earlier_[i] : predicted_)->result;
+    const BatchPhase& batches = batches_[i];
+    const std::int64_t end = batches.steps > 0 ? batches.first_step + batches.steps : last,
+                       from = std::clamp(batches.first_step, first, last) - first,
+                       to = std::clamp(end, first, last) - first;
+    report.phases.push_back({batches, to - from, result.step.value,
+                             median({times.begin() + from, times.begin() + to}),
+                             worst_peak(result)});
+  }
+  if (!report.phases.empty()) report.step = report.phases.back().measured;
+}
+
 TrainingReport TrainingJob::run(bool evaluate, LiveSink* live) {
   CpuOptions options = request_.options;
   options.live = live;
@@ -153,7 +232,7 @@ TrainingReport TrainingJob::run(bool evaluate, LiveSink* live) {
   report.predicted = predicted_;
   report.aligned_peak = aligned_peak_;
   if (request_.replay.empty()) {
-    backend_ = training_backend(request_.backend, {"--backend"}).open(job(), options);
+    backend_ = open(options);
     report.data = std::string(data_->name()) + ": " + data_->provenance();
   }
   report.backend = backend_->name();
@@ -164,7 +243,7 @@ TrainingReport TrainingJob::run(bool evaluate, LiveSink* live) {
   std::optional<Check> check;
   if (!request_.check.empty()) {
     options.live = nullptr, options.checkpoint.clear();  // these are the first backend's
-    expected = training_backend(request_.check, {"--check"}).open(job(), options);
+    expected = training_backend(request_.check, {"--check"}).open(job(*predicted_), options);
     runs = &check.emplace(*runs, *expected, tolerances_of(predicted_->workload));
   }
   std::optional<Recording> recording;
@@ -174,6 +253,7 @@ TrainingReport TrainingJob::run(bool evaluate, LiveSink* live) {
   if (check) report.checked = check->report();
 
   report.step = median(report.run.step_times);
+  measure_phases(report);
   measure(report);
   if (evaluate) {
     // Only the first of several processes has them.

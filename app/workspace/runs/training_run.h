@@ -11,6 +11,7 @@
 #include "backends/backends.h"
 #include "backends/check.h"
 #include "core/cost/cost_model.h"
+#include "core/plan/batch_ramp.h"
 #include "core/result/experiment.h"
 #include "core/timeline/compare.h"
 
@@ -30,6 +31,14 @@ struct TrainingRequest {
   std::shared_ptr<const CostModel> cost = {};  // of the prediction; null = cost_model(scenario)
 };
 
+/// A phase of a batch ramp as it was trained: what was measured beside what was predicted.
+struct TrainedPhase {
+  BatchPhase batches;
+  std::int64_t steps = 0;            // done in this session
+  Duration predicted{}, measured{};  // a step; measured: the median, 0 = none
+  Bytes predicted_peak{};            // of the fullest device
+};
+
 /// The results of a run. Immutable.
 struct TrainingReport {
   std::string backend;                // that trained, or "replay"
@@ -38,7 +47,9 @@ struct TrainingReport {
   std::optional<Bytes> aligned_peak;  // aligned_peak() of the scenario
   BackendRun run = {};
   TimelineComparison comparison;
-  Duration step{};  // median of the run's
+  Duration step{};  // median of the run's; of a batch ramp that of the predicted phase
+  std::vector<TrainedPhase> phases = {};  // of a batch ramp, as far as the run was to go; else
+                                          // empty
   std::optional<ModelEvaluation> evaluation;
   std::string data;                    // what it was trained on, in words; empty for a replay
   std::string check;                   // the second backend; empty = none was asked for
@@ -46,8 +57,9 @@ struct TrainingReport {
 };
 
 /// Predicts a run of the scenario, whose plan may be incomplete, at op grain: one step of a
-/// synchronous plan, all steps of an asynchronous one. A null cost model means
-/// cost_model(scenario). Throws as simulate() does.
+/// synchronous plan, all steps of an asynchronous one. Of a plan with a batch ramp it is a step of
+/// the phase in which the training ends. A null cost model means cost_model(scenario). Throws as
+/// simulate() does.
 ExperimentPtr predict_training(const Scenario&, const Training&, const CostModel*,
                                std::stop_token = {});
 /// The prediction, with measurements of a run of its program in place of the predicted values.
@@ -78,10 +90,15 @@ class TrainingJob {
   std::vector<TrainedTensor> parameters() const;
 
  private:
-  BackendJob job() const;
+  BackendJob job(const Experiment&) const;
+  void expect_ramped() const;
+  std::unique_ptr<Backend> open(const CpuOptions&) const;
   void measure(TrainingReport&) const;
+  void measure_phases(TrainingReport&) const;
 
   TrainingRequest request_;
+  std::vector<BatchPhase> batches_;     // those that the training reaches
+  std::vector<ExperimentPtr> earlier_;  // predictions of all of them but the last
   ExperimentPtr predicted_;
   std::optional<Bytes> aligned_peak_;
   std::unique_ptr<DataSource> data_;

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "app/workspace/scenario/prices.h"
+#include "app/workspace/scenario/ramp_prices.h"
 #include "core/estimate/assumptions.h"
 #include "core/validation/bands.h"
 
@@ -11,7 +12,9 @@ namespace trainyard {
 Result estimate(const Scenario& scenario, const CostModel* cost, bool micro_batch_given) {
   const std::unique_ptr<CostModel> own = cost == nullptr ? cost_model(scenario) : nullptr;
   const CostModel& by = cost != nullptr ? *cost : *own;
-  Result result = banded_estimate(prepare(scenario), by);
+  const auto priced = [&](const Scenario& one) { return banded_estimate(prepare(one), by); };
+  Result result = priced(scenario);
+  price_ramp(result, scenario, priced);
   result.assumptions = assumed(scenario, result.step.value, cost, micro_batch_given);
   return result;
 }

@@ -10,7 +10,7 @@
 
 namespace trainyard {
 
-/// The closed form. Null = cost_model(scenario).
+/// The closed form, and that of every phase of a batch ramp. Null = cost_model(scenario).
 Result estimate(const Scenario&, const CostModel* = nullptr, bool micro_batch_given = true);
 
 /// Lists what a result with that step time assumes. With a given cost model the software that a

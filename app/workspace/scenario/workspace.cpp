@@ -7,6 +7,7 @@
 
 #include "app/workspace/scenario/fixes.h"
 #include "app/workspace/scenario/published.h"
+#include "app/workspace/scenario/ramp_prices.h"
 #include "app/workspace/scenario/recompute.h"
 #include "app/workspace/scenario/refuse_flag.h"
 #include "app/workspace/scenario/setting_words.h"
@@ -127,6 +128,11 @@ ExperimentPtr simulate(const Scenario& scenario, const SimulateOptions& options)
                                                                      .cost = options.cost,
                                                                      .program = options.program,
                                                                      .stop = options.stop});
+  if (options.ramp && options.program == nullptr)
+    price_ramp(experiment->result, scenario, [&](const Scenario& one) {
+      return run_once(one, {.grain = options.grain, .cost = options.cost, .stop = options.stop})
+          ->result;
+    });
   if (options.fixes) {
     if (options.program == nullptr)
       price_changes(scenario, *experiment, options.cost, options.stop);

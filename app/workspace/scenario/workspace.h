@@ -28,6 +28,7 @@ struct SimulateOptions {
   const Program* program = nullptr;  // runs instead of the plan's own (run_once.h); must outlive
                                      // the call
   const CostModel* cost = nullptr;   // must outlive the call; null = cost_model(scenario)
+  bool ramp = true;                  // price the phases of a batch ramp too
   bool micro_batch_given = true;     // else it is one of the result's assumptions
   std::stop_token stop = {};
 };

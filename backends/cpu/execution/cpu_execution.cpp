@@ -267,8 +267,9 @@ void CpuExecution::stage_data() {
 
 // Includes the samples of earlier sessions.
 std::int64_t CpuExecution::samples_before() const {
-  const std::int64_t steps = first_update_ + std::int64_t{repetition_} * plan_.program.steps;
-  return steps * plan_.program.microbatches * plan_.peers.replicas();
+  const std::int64_t steps = std::int64_t{repetition_} * plan_.program.steps;
+  return first_sample_ / plan_.workload.scenario.plan.batch.micro +
+         steps * plan_.program.microbatches * plan_.peers.replicas();
 }
 
 std::int64_t CpuExecution::first_sample(std::int32_t microbatch, int peer) const {

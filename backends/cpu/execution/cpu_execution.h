@@ -68,7 +68,15 @@ class CpuExecution final : public Execution {
   void set_state_on_nvme(DeviceState&, std::size_t place, std::span<const std::byte>);
   /// Number of updates of the whole model so far.
   std::int64_t updates() const { return updates_; }
-  void set_updates(std::int64_t n) { updates_ = first_update_ = n; }
+  /// Samples of the stream that updates have taken so far.
+  std::int64_t consumed() const {
+    return first_sample_ + (updates_ - first_update_) * plan_.workload.scenario.plan.batch.global;
+  }
+  /// Goes on after so many updates, which have taken so many samples; a multiple of a microbatch's.
+  void go_on(std::int64_t updates, std::int64_t consumed) {
+    updates_ = first_update_ = updates;
+    first_sample_ = consumed;
+  }
   LossScaler& scaler() { return scaler_; }
   /// Null unless products are in 8 or 4 bits.
   OperandScales* scales() { return scales_.get(); }
@@ -333,6 +341,7 @@ class CpuExecution final : public Execution {
   double capacity_ = 0;                        // of experts: Routing::capacity
   std::int64_t updates_ = 0;                   // done so far
   std::int64_t first_update_ = 0;              // first update of this session
+  std::int64_t first_sample_ = 0;              // consumed before this session
   std::vector<double> part_losses_;            // by microbatch in data order, then context rank
   std::vector<std::atomic<int>> losses_left_;  // asynchronous: number of missing losses, by step
   int repetition_ = 0;

@@ -2,6 +2,7 @@
 
 #include "core/base/digest.h"
 #include "core/io/documents/plan_json.h"
+#include "core/result/training_cost.h"
 
 namespace trainyard {
 namespace {
@@ -275,6 +276,41 @@ auto where(std::optional<Part> Result::* part, Of of) {
   };
 }
 
+Fields<PricedPhase> priced_phase_fields() {
+  const auto phase = [](auto member) { return in(&PricedPhase::phase, member); };
+  const auto rate = [](const PricedPhase& p) -> std::optional<double> {
+    const double s = to_seconds(p.step.value);
+    return s > 0 ? std::optional(p.work / s) : std::nullopt;
+  };
+  return {
+      {"batch", phase(&BatchPhase::batch), whole(1)},
+      {"first_sample", phase(&BatchPhase::first_sample)},
+      {"first_step", phase(&BatchPhase::first_step)},
+      {"steps", phase(&BatchPhase::steps), kWhereSet,
+       "absent for the last phase, which lasts as long as the training does"},
+      {"step_seconds", &PricedPhase::step, band<Duration>(nearest_seconds())},
+      {"work_per_second", rate, number(kAmount), "tokens, or samples of a model without tokens"},
+      {"mfu", &PricedPhase::mfu, number(kShare)},
+      {"peak_bytes", &PricedPhase::peak, "of the fullest device"},
+      {"energy_joules", &PricedPhase::energy, band<Joules>(number(kAmount)), "of a step"},
+      {"money_usd", &PricedPhase::money, band<double>(number(kAmount)), "of a step"}};
+}
+
+// What the phases before the last cost together.
+Fields<Result> ramp_fields() {
+  const auto cost = [](const Result& r) { return ramp_cost(r.ramp); };
+  const auto of = [cost](auto member) {
+    return [cost, member](const Result& r) { return std::invoke(member, cost(r)); };
+  };
+  return {{"phases", &Result::ramp, list_of(object(priced_phase_fields()))},
+          {"steps", of(&TrainingCost::steps), number(kAmount), "before the last phase"},
+          {"work", of(&TrainingCost::work), number(kAmount),
+           "tokens, or samples of a model without tokens, before the last phase"},
+          {"seconds", of(&TrainingCost::seconds), band<double>(number(kAmount))},
+          {"energy_joules", of(&TrainingCost::energy), band<Joules>(number(kAmount))},
+          {"money_usd", of(&TrainingCost::money), band<double>(number(kAmount))}};
+}
+
 Fields<Result> speed_fields() {
   const Form<double> amount = number(kAmount), share = number(kShare);
   return {{"step_seconds", &Result::step, band<Duration>(nearest_seconds())},
@@ -284,6 +320,8 @@ Fields<Result> speed_fields() {
           {"documents", [](const Result& r) { return r.documents ? &r : nullptr; },
            object(documents_fields()), "of a plan that packs or pads"},
           {"samples_per_second", samples_rate, amount},
+          {"batch_ramp", [](const Result& r) { return r.ramp.empty() ? nullptr : &r; },
+           object(ramp_fields()), "of a plan whose batch grows"},
           {"model_flops_per_step", &Result::model_flops, amount},
           {"hardware_flops_per_step", &Result::hardware_flops, amount},
           {"tflops_per_device", model_tflops, amount},

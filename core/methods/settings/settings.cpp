@@ -9,6 +9,7 @@
 #include "core/methods/settings/software_settings.h"
 #include "core/methods/settings/trained_settings.h"
 #include "core/plan/balanced.h"
+#include "core/plan/batch_ramp.h"
 #include "core/plan/plan_limits.h"
 #include "core/program/order.h"
 
@@ -265,6 +266,12 @@ std::string read_packing(const Plan& plan) {
   return samples.empty() ? std::string(kNoPacking) : samples;
 }
 
+// A plan whose batches are all the global one does not mention a ramp.
+void set_batch_ramp(Plan& plan, std::string_view value, const Place& place) {
+  set_param(plan, kBatchRamp, kBatchRampSizes, value, place);
+  if (value == kNoBatchRamp) remove_choice(plan, kBatchRamp);
+}
+
 void set_overlap(Plan& plan, std::string_view value, const Place& place) {
   const bool on = on_off(value, place);
   for (const ParamSpec& spec : method("overlap").params)
@@ -416,6 +423,13 @@ std::vector<Setting> make_settings() {
        {},
        [](P& p, V v, L& l) { p.batch.global = whole_number(v, 1, 10'000'000'000, l); },
        [](const P& p) { return given(p.batch.global); }},
+      {"batch-ramp",
+       {"rampup-batch-size", "batch-rampup", "batch-size-rampup"},
+       "batches that grow to the global one: off, START:INCREMENT:SAMPLES as in 16:16:5000000 "
+       "(reached after SAMPLES samples), or steps:256@0,512@63000 (512 from 63,000 samples on)",
+       {},
+       set_batch_ramp,
+       [](const P& p) { return read_param(p, kBatchRamp, kBatchRampSizes); }},
       {"seq",
        {"sequence", "seq-length", "seq-len", "sequence-length"},
        "tokens a sample",

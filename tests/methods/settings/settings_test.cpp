@@ -31,6 +31,7 @@ const std::vector<Values> kFree = {
     {"seq", {"512", "1000000000"}},
     {"packing", {"none", "pad", "packed"}},
     {"lengths", {"fixed:512", "uniform:64-1024", "lognormal:600,1.1", "histogram:128*3,512*1"}},
+    {"batch-ramp", {"16:16:3000", "steps:256@0,512@63000"}},
     {"schedule", {"gpipe", "1f1b", "interleaved"}},
     {"zero", {"0", "1", "2", "3"}},
     {"hybrid", {"0", "2", "8"}},

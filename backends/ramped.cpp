@@ -1,0 +1,103 @@
+#include "backends/ramped.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "backends/cpu/cpu_backend.h"
+#include "core/base/digest.h"
+#include "core/training/checkpoint.h"
+
+namespace trainyard {
+namespace {
+
+// Each figure at its own most, as a device with the most of all phases would have it.
+void add_memory(std::vector<DeviceMemory>& all, const std::vector<DeviceMemory>& more) {
+  for (const DeviceMemory& m : more) {
+    const auto same = std::find_if(all.begin(), all.end(), [&](const DeviceMemory& a) {
+      return a.device == m.device && a.peer == m.peer;
+    });
+    if (same == all.end()) {
+      all.push_back(m);
+      continue;
+    }
+    same->most = std::max(same->most, m.most), same->reach = std::max(same->reach, m.reach);
+    same->scratch = std::max(same->scratch, m.scratch), same->host = std::max(same->host, m.host);
+    same->load = std::max(same->load, m.load);
+    same->dropped = std::max(same->dropped, m.dropped);
+    for (std::size_t c = 0; c < kCategories; ++c)
+      same->most_by_category[c] = std::max(same->most_by_category[c], m.most_by_category[c]);
+  }
+}
+
+void add_run(BackendRun& all, BackendRun&& more) {
+  BackendRun sum = std::move(more);
+  sum.first_step = all.first_step;
+  sum.skipped += all.skipped;
+  sum.step_times.insert(sum.step_times.begin(), all.step_times.begin(), all.step_times.end());
+  std::swap(sum.memory, all.memory);
+  add_memory(sum.memory, all.memory);
+  all = std::move(sum);
+}
+
+Duration sum_of(const std::vector<Duration>& times) {
+  Duration sum{};
+  for (const Duration time : times) sum += time;
+  return sum;
+}
+
+}  // namespace
+
+Ramped::Ramped(std::vector<Phase> phases, std::string_view name, const CpuOptions& options)
+    : phases_(std::move(phases)), name_(name), options_(options) {
+  open(0, options_of(0));
+}
+Ramped::~Ramped() = default;
+
+std::string_view Ramped::name() const { return backend_->name(); }
+
+CpuOptions Ramped::options_of(std::size_t phase) const {
+  CpuOptions own = options_;
+  const BatchPhase& batches = phases_[phase].batches;
+  const bool last = phase + 1 == phases_.size();
+  own.until = last ? 0 : batches.first_step + batches.steps;
+  own.record_timeline = options_.record_timeline && last;
+  own.resume = false;  // run() has read the checkpoint
+  own.checkpoint_program = digest(phases_.back().job.program);
+  return own;
+}
+
+// Two phases are never in memory at once.
+void Ramped::open(std::size_t phase, const CpuOptions& options) {
+  backend_.reset();
+  backend_ = CpuBackend::open(phases_[phase].job, options, name_);
+}
+
+BackendRun Ramped::run(const RunOptions& options) {
+  std::size_t phase = 0;
+  CpuOptions own = options_of(0);
+  if (std::optional<Checkpoint> found = checkpoint_to_resume(options_)) {
+    const std::int64_t done = found->step;
+    while (phase + 1 < phases_.size() && phases_[phase + 1].batches.first_step <= done) ++phase;
+    own = options_of(phase);
+    own.from = std::make_shared<const Checkpoint>(*std::move(found));
+    open(phase, own);
+  }
+  BackendRun all = backend_->run(options);
+  while (!all.stopped && ++phase < phases_.size()) {
+    own = options_of(phase);
+    own.from = std::make_shared<const Checkpoint>(backend_->state());
+    own.begin = sum_of(all.step_times);
+    open(phase, own);
+    add_run(all, backend_->run(options));
+  }
+  return all;
+}
+
+std::vector<TrainedTensor> Ramped::parameters() const { return backend_->parameters(); }
+std::vector<TrainedTensor> Ramped::statistics() const { return backend_->statistics(); }
+void Ramped::set_parameters(const std::vector<TrainedTensor>& all) {
+  backend_->set_parameters(all);
+}
+
+}  // namespace trainyard
