@@ -63,7 +63,8 @@ CpuOptions Ramped::options_of(std::size_t phase) const {
   own.until = last ? 0 : batches.first_step + batches.steps;
   own.record_timeline = options_.record_timeline && last;
   own.resume = false;  // run() has read the checkpoint
-  own.checkpoint_program = digest(phases_.back().job.program);
+  // Every run of the plan has the first phase; how far it is to go makes no other checkpoint of it.
+  own.checkpoint_program = digest(phases_.front().job.program);
   return own;
 }
 

@@ -95,7 +95,9 @@ Scenario on_cpu(const Model& model, std::int64_t devices, const Settings& settin
 
 RampedRun train_ramped(const Scenario& s, const Training& training, CpuOptions options = {}) {
   throw_if_errors(check(s));
-  return train_phases(s, batch_phases(prepare(s).scenario.plan), training, std::move(options));
+  std::vector<BatchPhase> phases = batch_phases(prepare(s).scenario.plan);
+  while (phases.back().first_step >= training.steps) phases.pop_back();
+  return train_phases(s, phases, training, std::move(options));
 }
 
 Training of_steps(std::int64_t steps) {
