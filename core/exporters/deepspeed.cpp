@@ -236,6 +236,9 @@ class DeepSpeedWriter {
     if (stage_ > 0 && shard > 0 && shard < data) hybrid(shard, zero);
     if (stage_ == 3) {
       if (!overlap.flag("weights")) zero.set("stage3_prefetch_bucket_size", 0);
+      if (data > 1 && zero_.text(kGatheredLayers) != "none")
+        limits_.refuse(kZeroPlace, "all its layers let go of gathered weights",
+                       "zero.gathered-layers=none");
       if (!reshards_after_forward(plan_) && data > 1)
         limits_.refuse(kZeroPlace, "it lets go of gathered weights after forward",
                        "reshard-after-forward=on");

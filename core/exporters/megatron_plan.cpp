@@ -407,6 +407,9 @@ MegatronWords megatron_sharding(const Scenario& s, Limits& limits) {
                                 data, shard, instances, experts, s.plan.mesh.ep),
                     fmt::format("hybrid={}", common == 1 ? 0 : data / common));
   }
+  if (divides == 3 && data > 1 && zero.text(kGatheredLayers) != "none")
+    limits.refuse("plan#/choices/zero", "all its layers let go of gathered weights",
+                  "zero.gathered-layers=none");
   if (divides == 3 && data > 1 && !reshards_after_forward(s.plan))
     limits.refuse(kZeroPlace, "it lets go of gathered weights after forward",
                   "reshard-after-forward=on");

@@ -2,8 +2,12 @@
 // in 8 and 4 bits with bf16.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "core/exporters/megatron_plan.h"
 #include "core/methods/catalogue.h"
+#include "core/methods/precision/narrow_products.h"
+#include "core/plan/layer_ranges.h"
 
 namespace trainyard {
 namespace {
@@ -11,7 +15,8 @@ namespace {
 class Words {
  public:
   Words(const Scenario& s, Limits& limits, const Choice& precision)
-      : plan_(s.plan),
+      : model_(s.model),
+        plan_(s.plan),
         limits_(limits),
         name_(precision.method),
         place_(fmt::format("plan#/choices/{}", name_)),
@@ -61,6 +66,7 @@ class Words {
     if (scaling == "row")
       limits_.refuse(place_, "it has no scale for each row of a tensor", "fp8.scaling=tensor");
     to.push_back(fmt::format("--fp8-recipe {}", scaling == "block" ? "blockwise" : "tensorwise"));
+    wide_layers(to);
     if (params_.text("keeps") != "fp8")
       limits_.refuse(place_, "products keep their 8-bit operand for backward there",
                      "fp8.keeps=fp8");
@@ -83,6 +89,7 @@ class Words {
     MegatronWords to = brain();
     to.emplace_back("--fp8-format e4m3");
     to.emplace_back("--fp8-recipe mxfp8");
+    wide_layers(to);
     if (params_.text("weights") != "bf16" || params_.flag("gather-mxfp8"))
       limits_.refuse(place_,
                      "weights kept in mxfp8 share a buffer with gradients there, which a plan does "
@@ -94,9 +101,31 @@ class Words {
   MegatronWords four() {
     MegatronWords to = brain();
     to.emplace_back("--fp4-format e2m1");
+    wide_layers(to);
     return to;
   }
 
+  // The first and the last layers may stay in bf16, and no others.
+  void wide_layers(MegatronWords& to) {
+    const LayerRanges ranges = parse_layer_ranges(params_.text(kWideLayers));
+    if (ranges.empty()) return;
+    const std::vector<bool> wide = in_ranges(ranges, layer_count(model_));
+    const auto start = std::find(wide.begin(), wide.end(), false) - wide.begin(),
+               end = std::find(wide.rbegin(), wide.rend(), false) - wide.rbegin();
+    const auto all = static_cast<std::ptrdiff_t>(wide.size());
+    if (start == all)
+      return limits_.refuse(place_, "all layers stay in bf16, which it has a precision for",
+                            "precision=bf16");
+    if (std::count(wide.begin(), wide.end(), true) != start + end)
+      return limits_.refuse(place_,
+                            "it leaves the first and the last layers in bf16, and no others",
+                            fmt::format("{}.{}=first:1,last:1", name_, kWideLayers));
+    to.emplace_back("--first-last-layers-bf16");
+    to.push_back(fmt::format("--num-layers-at-start-in-bf16 {}", start));
+    to.push_back(fmt::format("--num-layers-at-end-in-bf16 {}", end));
+  }
+
+  const Model& model_;
   const Plan& plan_;
   Limits& limits_;
   std::string name_, place_;

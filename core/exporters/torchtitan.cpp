@@ -7,7 +7,9 @@
 
 #include "core/exporters/decoder_spec.h"
 #include "core/methods/catalogue.h"
+#include "core/methods/precision/narrow_products.h"
 #include "core/methods/settings/resharding.h"
+#include "core/plan/layer_ranges.h"
 #include "core/plan/stages.h"
 
 namespace trainyard {
@@ -214,6 +216,9 @@ class TorchtitanWriter {
       limits_.refuse("plan#/choices/zero/reduce",
                      "it adds gradients up and scatters them once a step under a pipeline",
                      "zero-reduce=step");
+    if (divides == 3 && zero_.text(kGatheredLayers) != "none")
+      limits_.refuse("plan#/choices/zero", "all its layers keep gathered weights, or none",
+                     "zero.gathered-layers=none");
     if (divides == 3)
       word("fsdp_reshard_after_forward", reshards_after_forward(plan_) ? "always" : "never");
   }
@@ -421,6 +426,9 @@ class TorchtitanWriter {
           place,
           fmt::format("its mxfp8 is not compiled beside tensor parallel (tp {})", plan_.mesh.tp),
           "kernels=eager");
+    if (blocks && params.text(kWideLayers) != "none")
+      limits_.refuse(place, "its mxfp8 is given no layers that stay in bf16",
+                     "mxfp8.bf16-layers=none");
     if (blocks) return word("recipe_name", "mxfp8_cublas");
     // Without a recipe it scales whole tensors, and only then can it gather weights in 8 bits.
     const bool rows = params.text("scaling") == "row", gathers = params.flag("gather-fp8");
@@ -429,7 +437,13 @@ class TorchtitanWriter {
     if (rows && gathers)
       limits_.refuse(place, "it gathers weights in 8 bits only where it scales whole tensors",
                      "fp8.gather-fp8=false");
-    raw("filter_fqns", "[\"output\"]");
+    // Layers are left out by a part of their modules' names.
+    std::string left = "[\"output\"";
+    const std::vector<bool> wide =
+        in_ranges(parse_layer_ranges(params.text(kWideLayers)), layer_count(s_.model));
+    for (std::size_t l = 0; l < wide.size(); ++l)
+      if (wide[l]) left += fmt::format(", \"layers.{}.\"", l);
+    raw("filter_fqns", left + "]");
   }
 
   void optimizer() {

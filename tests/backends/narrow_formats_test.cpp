@@ -13,6 +13,7 @@
 #include "core/timeline/metrics.h"
 #include "tests/support/cpu_training.h"
 #include "tests/support/layers.h"
+#include "tests/support/tiny_models.h"
 
 namespace trainyard {
 namespace {
@@ -56,6 +57,26 @@ TEST(NarrowFormats, TrainAsBf16DoesAndNotAlike) {
           << precision << " step " << i;
     EXPECT_NE(run.run.losses[0], wide.run.losses[0]) << precision;
     EXPECT_EQ(train_narrow(precision, {}).run.losses, run.run.losses) << precision;
+  }
+}
+
+// Layers that stay in bf16 train as a run in bf16 does, bit for bit where all of them do; where
+// some do, a run on two devices is that on one, and holds what its program states.
+TEST(NarrowFormats, LayersMayStayInBf16) {
+  const testing::CpuRun wide = train_narrow("precision=bf16", {});
+  for (const std::string method : {"fp8", "mxfp8", "nvfp4"}) {
+    const std::string precision = "precision=" + method, all = method + ".bf16-layers=all",
+                      some = method + ".bf16-layers=last:1";
+    EXPECT_EQ(train_narrow(precision, {all}).run.losses, wide.run.losses) << method;
+    const testing::CpuRun one = train_narrow(precision, {some});
+    EXPECT_NE(one.run.losses, wide.run.losses) << method;
+    EXPECT_NE(one.run.losses, train_narrow(precision, {}).run.losses) << method;
+    const MemoryWave predicted = memory_wave(one.run.timeline, one.program, DeviceId{0});
+    EXPECT_EQ(most_held(one.run.waves[0]), most_held(predicted)) << method;
+    const testing::CpuRun two = train_narrow(precision, {some, "pp=2"}, 2);
+    for (std::size_t i = 0; i < one.run.losses.size(); ++i)
+      EXPECT_NEAR(two.run.losses[i], one.run.losses[i], 1e-5 * one.run.losses[i])
+          << method << " step " << i;
   }
 }
 

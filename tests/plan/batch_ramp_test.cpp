@@ -73,7 +73,7 @@ TEST(BatchRamp, APlanWithoutOneHasOnePhase) {
   EXPECT_EQ(find_choice(with_batch(plan, 16), kBatchRamp), nullptr);
 }
 
-std::string refusal_of(std::string_view text) {
+std::string refusal_of_ramp(std::string_view text) {
   try {
     parse_batch_ramp(text);
   } catch (const Error& error) {
@@ -88,24 +88,24 @@ TEST(BatchRamp, SaysWhatIsWrong) {
       "expected off, START:INCREMENT:SAMPLES as in 16:16:5000000, or steps:BATCH@SAMPLES,... as in "
       "steps:256@0,512@63000, found ";
   for (const char* text : {"", "16", "16:16", "16:16:5000:1", "linear"})
-    EXPECT_EQ(refusal_of(text), std::string(kForms) + "\"" + text + "\"");
-  EXPECT_EQ(refusal_of("0:16:5000"),
+    EXPECT_EQ(refusal_of_ramp(text), std::string(kForms) + "\"" + text + "\"");
+  EXPECT_EQ(refusal_of_ramp("0:16:5000"),
             "expected a first batch in samples from 1 to 10000000000, found \"0\"");
-  EXPECT_EQ(refusal_of("16:x:5000"),
+  EXPECT_EQ(refusal_of_ramp("16:x:5000"),
             "expected an increment of the batch in samples from 1 to 10000000000, found \"x\"");
-  EXPECT_EQ(refusal_of("16:16:1e9"),
+  EXPECT_EQ(refusal_of_ramp("16:16:1e9"),
             "expected a number of consumed samples from 1 to 1000000000000000, found \"1e9\"");
-  EXPECT_EQ(refusal_of("steps:256"),
+  EXPECT_EQ(refusal_of_ramp("steps:256"),
             "expected a batch and the samples from which on it holds, as in 512@63000, found "
             "\"256\"");
-  EXPECT_EQ(refusal_of("steps:256@10"),
+  EXPECT_EQ(refusal_of_ramp("steps:256@10"),
             "expected a first batch from 0 samples on, as in 256@0, found \"256@10\"");
   for (const char* text : {"steps:256@0,256@10", "steps:256@0,128@10", "steps:256@0,512@0"})
     EXPECT_TRUE(
-        refusal_of(text).starts_with("expected more than 256@0 in batch and samples "
-                                     "behind it, found "))
+        refusal_of_ramp(text).starts_with("expected more than 256@0 in batch and samples "
+                                          "behind it, found "))
         << text;
-  EXPECT_TRUE(rc::check([](const std::string& text) { refusal_of(text); }));
+  EXPECT_TRUE(rc::check([](const std::string& text) { refusal_of_ramp(text); }));
 }
 
 }  // namespace
