@@ -11,7 +11,7 @@
 #include "backends/cpu/kernels/formats.h"
 #include "backends/cpu/kernels/operands.h"
 #include "backends/cpu/kernels/ops/vocab_loss.h"
-#include "backends/cpu/memory/layer_layout.h"
+#include "backends/cpu/kernels/weight_pass.h"
 #include "backends/cpu/time/cpu_clock.h"
 #include "backends/documents.h"
 #include "backends/executable.h"

@@ -6,6 +6,7 @@
 
 #include "backends/cpu/kernels/formats.h"
 #include "backends/cpu/kernels/kernel.h"
+#include "backends/cpu/kernels/weight_pass.h"
 #include "backends/executable.h"
 #include "core/methods/layers/transients.h"
 #include "core/methods/precision/narrow_products.h"
@@ -348,15 +349,6 @@ class Finder {
 };
 
 }  // namespace
-
-bool weight_pass_reads_gradient(const Graph& graph, const Node& node, std::size_t input) {
-  const TensorId in = node.inputs[input];
-  if (!cpu_kernel(*node.op).reads_input_gradients || in == graph.input) return false;
-  std::ptrdiff_t readers = 0;
-  for (const Node& other : graph.nodes)
-    readers += std::count(other.inputs.begin(), other.inputs.end(), in);
-  return readers == 1;
-}
 
 LayerLayout layer_layout(const Workload& w, const Body& body, bool first_block) {
   LayerLayout layout = Finder(w, body).find(first_block);

@@ -80,11 +80,6 @@ struct LayerLayout {
   }
 };
 
-/// Returns whether the node's weight pass reads the gradient of that input, which its input pass
-/// wrote: its kernel does so if no other op adds to that gradient and it is not handed to the layer
-/// before.
-bool weight_pass_reads_gradient(const Graph&, const Node&, std::size_t input);
-
 /// `first_block`: whether the block's input comes from outside. The workload must outlive it.
 LayerLayout layer_layout(const Workload&, const Body&, bool first_block);
 

@@ -1,0 +1,15 @@
+// A weight pass reads the gradients of its outputs; this file says where it reads others too.
+#pragma once
+
+#include <cstddef>
+
+#include "core/model/graph.h"
+
+namespace trainyard {
+
+/// Returns whether the node's weight pass reads the gradient of that input, which its input pass
+/// wrote: its kernel does so if no other op adds to that gradient and it is not handed to the layer
+/// before.
+bool weight_pass_reads_gradient(const Graph&, const Node&, std::size_t input);
+
+}  // namespace trainyard
