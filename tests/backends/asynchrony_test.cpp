@@ -15,6 +15,7 @@
 #include "core/methods/catalogue.h"
 #include "core/methods/settings/settings.h"
 #include "core/program/facts.h"
+#include "tests/support/cases.h"
 #include "tests/support/non_empty.h"
 #include "tests/support/tiny_models.h"
 
@@ -215,6 +216,7 @@ double discrepancy_threshold(bool correct, double expected) {
 }
 
 TEST(Asynchrony, RewindingTheBackwardsWeightsRestoresMostOfTheRate) {
+  if (testing::sanitized()) GTEST_SKIP() << "a bisection runs what one run of it runs";
   const double without = discrepancy_threshold(false, 0.0176);
   const double with = discrepancy_threshold(true, 0.0971);
   EXPECT_NEAR(without / 0.0176, 1, 0.01);
@@ -390,6 +392,7 @@ struct Cell {
 
 // Delay 4, momentum 0.99, condition number 1000.
 TEST(Asynchrony, SpikesAndPredictionsBringBackWhatDelayTakes) {
+  if (testing::sanitized()) GTEST_SKIP() << "thousands of updates run what a few of them run";
   std::vector<double> found;
   for (const Cell& cell : {Cell{false, "none", -53, 3023}, Cell{true, "none", -38, 470},
                            Cell{false, "velocity", -37, 408}, Cell{true, "weight", -29, 136}}) {

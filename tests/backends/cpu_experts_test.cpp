@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
 
 #include "backends/reference/reference_machine.h"
 #include "core/base/error.h"
 #include "core/timeline/metrics.h"
+#include "tests/support/cases.h"
 #include "tests/support/cpu_training.h"
 #include "tests/support/non_empty.h"
 #include "tests/support/tiny_models.h"
@@ -143,8 +145,10 @@ std::vector<Divided> every_division() {
 
 TEST(CpuExperts, TrainAsOneDevice) {
   const Model model = routed_model(1);
-  for (const bool clips : {false, true})
-    for (const char* optimizer : {"optimizer=momentum", "optimizer=lamb"}) {
+  for (const bool clips : {true, false})
+    for (const char* optimizer : {"optimizer=lamb", "optimizer=momentum"}) {
+      if (testing::sanitized() && (!clips || optimizer != std::string_view("optimizer=lamb")))
+        continue;
       Training training = training_of_experts();
       training.clip = clips ? 0.05 : 0;
       training.epsilon = 0.01;  // a gradient that is 0 except for rounding has no effect

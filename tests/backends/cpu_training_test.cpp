@@ -1,11 +1,15 @@
 // The CPU backend trains as the reference does, and the same however a plan divides the work.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <map>
 #include <optional>
+#include <span>
+#include <string_view>
 
 #include "backends/reference/reference_machine.h"
+#include "tests/support/cases.h"
 #include "tests/support/cpu_training.h"
 #include "tests/support/non_empty.h"
 #include "tests/support/synchronous.h"
@@ -104,10 +108,12 @@ std::optional<std::pair<std::int64_t, Settings>> legal_shape(const Model& model,
 
 TEST(CpuTraining, EverySynchronousScheduleTrainsAsOneDevice) {
   int schedules = 0, bit_for_bit = 0;
+  std::vector<Model> models = {tiny_transformer({.layers = 8}), tiny_mlp(8), tiny_convnet(8)};
+  models.resize(testing::cases(models.size(), 1));
   for (const Method& method : testing::non_empty(methods())) {
     if (!synchronous(method)) continue;
     ++schedules;
-    for (const Model& model : {tiny_mlp(8), tiny_convnet(8), tiny_transformer({.layers = 8})}) {
+    for (const Model& model : models) {
       SCOPED_TRACE(std::string(method.name) + ", " + model.name);
       const auto shape = legal_shape(model, method.name);
       ASSERT_TRUE(shape.has_value()) << "no shape of the list is legal";
@@ -125,7 +131,8 @@ TEST(CpuTraining, EverySynchronousScheduleTrainsAsOneDevice) {
     }
   }
   EXPECT_GE(schedules, 11);
-  EXPECT_GE(bit_for_bit, 3 * 3);  // gpipe, 1f1b and interleaved, each model
+  EXPECT_GE(bit_for_bit, 3 * static_cast<int>(models.size()));  // gpipe, 1f1b and interleaved, each
+                                                                // model
 }
 
 // Changes of where data is kept, or of who sums it, change only the last bits.
@@ -146,6 +153,8 @@ TEST(CpuTraining, ReplicasShardingAndRecomputeTrainAsOneDevice) {
       {4, {"zero=3", "pp=2"}},
       {4, {"zero=3", "pp=2", "zero-reduce=step"}},
       {2, {"zero=3", "reshard-after-forward=off"}},
+      {2, {"zero=3", "zero.gathered-layers=last:1"}},
+      {4, {"zero=3", "zero.gathered-layers=0,2", "pp=2"}},
       {2, {"zero=3", "reshard-after-forward=off", "overlap=off", "recompute=full"}},
       {4, {"zero=3", "reshard-after-forward=off", "pp=2"}},
       {4, {"zero=3", "reshard-after-forward=off", "pp=2", "overlap=off", "zero-reduce=step"}},
@@ -156,8 +165,11 @@ TEST(CpuTraining, ReplicasShardingAndRecomputeTrainAsOneDevice) {
       {4, {"zero=1", "hybrid=2"}},
       {4, {"zero=2", "overlap=off", "recompute=full"}},
   };
+  constexpr std::array<const char*, 3> kOptimizers = {"optimizer=lamb", "optimizer=momentum",
+                                                      "optimizer=adamw"};
   for (const Model& model : {tiny_mlp(4), tiny_transformer({.tied = false})})
-    for (const char* optimizer : {"optimizer=momentum", "optimizer=adamw", "optimizer=lamb"}) {
+    for (const char* optimizer :
+         std::span(kOptimizers).first(testing::cases(kOptimizers.size(), 1))) {
       const Settings base = {"global-batch=8", "micro-batch=1", optimizer};
       const CpuRun alone = train_on_cpu(model, 1, base, momentum(2));
       for (const Case& c : testing::non_empty(cases)) {

@@ -71,6 +71,7 @@ class DrawnPlan {
                             "flash-attention=off", "zero-reduce=step"})
       if (random_.between(at_++, 0, 3) == 0) words.push_back(one);
     if (random_.between(at_++, 0, 3) == 0) words.push_back("reshard-after-forward=off");
+    if (Random(14, seed).between(0, 0, 3) == 0) words.push_back("zero.gathered-layers=last:1");
     const char* const parts[] = {"lora=2", "lora=3", "frozen=layers", "frozen=head"};
     const Random trained(13, seed);
     if (trained.between(0, 0, 2) == 0) part = parts[trained.between(1, 0, 3)];
@@ -207,7 +208,7 @@ testing::CpuRun trained(const DrawnPlan& drawn, std::string_view offload) {
 }
 
 TEST(EveryPlan, ThatIsAcceptedTrainsAsOneDevice) {
-  const std::uint64_t wanted = testing::cases(500, 60);
+  const std::uint64_t wanted = testing::cases(500, 15);
   std::map<std::vector<std::string>, testing::CpuRun> alone;
   std::set<std::string> met;  // words of accepted plans
   std::uint64_t pairs = 0;
@@ -239,6 +240,7 @@ TEST(EveryPlan, ThatIsAcceptedTrainsAsOneDevice) {
     EXPECT_LT(difference(run.parameters, one->second.parameters), 3e-5);
   }
   EXPECT_EQ(pairs, wanted);
+  if (testing::sanitized()) return;  // so few plans do not meet every word
   for (const Model& model : testing::non_empty(models()))
     EXPECT_TRUE(met.contains(model.name)) << model.name;
   for (const char* word : {"zero=1",
@@ -255,6 +257,7 @@ TEST(EveryPlan, ThatIsAcceptedTrainsAsOneDevice) {
                            "virtual-stages=2",
                            "seq=4",
                            "reshard-after-forward=off",
+                           "zero.gathered-layers=last:1",
                            "offload=optimizer",
                            "offload=activations",
                            "offload=both",
