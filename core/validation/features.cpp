@@ -76,6 +76,10 @@ double zero_stage(const Run& run) {
   return stage.empty() ? 0 : stage[0] - '0';
 }
 
+bool adapted(const Plan& plan) {
+  return find_choice(plan, "lora") != nullptr || find_choice(plan, "frozen") != nullptr;
+}
+
 bool routed(const Model& model) { return active_parameters(model) < parameters(model); }
 
 struct Feature {
@@ -116,6 +120,7 @@ constexpr Feature kFeatures[] = {
     {"framework-open", [](const Run& r) { return r.plan().software.framework.empty() ? 1.0 : 0.0; },
      1, 0.5, 0.5},
     {"routed", [](const Run& r) { return routed(r.scenario().model) ? 1.0 : 0.0; }, 1, 2, 2},
+    {"adapted", [](const Run& r) { return adapted(r.plan()) ? 1.0 : 0.0; }, 1, 2, 2},
     {"unfused-attention", [](const Run& r) { return r.plan().flash_attention ? 0.0 : 1.0; }, 1, 0.5,
      1},
     {"fullness", full, 0.5, 0.5, 0.5},
@@ -187,6 +192,7 @@ std::vector<std::string> parts_of(const Workload& work) {
   if (plan.mesh.pp > 1) parts.push_back("schedule " + setting(plan, "schedule"));
   add(!scenario.model.tokens, "a model without tokens");
   add(routed(scenario.model), "routed experts");
+  add(adapted(plan), "frozen weights");
   add(plan.mesh.tp > 1, "tensor parallel");
   add(plan.mesh.cp > 1, "context parallel");
   add(plan.mesh.ep > 1, "expert parallel");

@@ -66,7 +66,8 @@ TEST_F(RunOnRanks, TrainsAsOneProcessBitForBit) {
        "global-batch=8 --set micro-batch=2"}};
   for (const ProcessCase& c : cases) {
     const std::string line = "run " + c.words + " --steps 3" + kRunsQuietly;
-    const bool stated = c.words.find("--devices") != std::string::npos;
+    const bool stated = c.words.find("--devices") != std::string::npos ||
+                        c.words.find("--cluster") != std::string::npos;
     const Ran several = on_ranks(c.processes, line, folder);
     const Ran one = trainyard(line + (stated ? "" : " --devices 2"), folder);
     ASSERT_EQ(one.exit, kDone) << c.words << one.err;

@@ -234,7 +234,9 @@ TEST(RampedRuns, EveryPlanTrainsAsOneDeviceDoes) {
     }
     Training training = of_steps(6);
     training.epsilon = 1, training.momentum = 0.5;
-    training.rate = 0.005;  // six updates at a larger one magnify rounding
+    // At larger rates a row of the position table passes 0 within six updates, and the norm after
+    // it magnifies what rounding differs there.
+    training.rate = 0.001;
     const std::vector<BatchPhase> phases = batch_phases(prepare(s).scenario.plan);
     const auto held = held_phases(s, phases);
     const SampleNumbers numbers;

@@ -104,9 +104,13 @@ TEST(Sensitivity, EverySettingWithValuesHasAStrip) {
   Scenario packed = large();
   apply_setting(packed.plan, "lengths=lognormal:600,1.1");
   apply_setting(packed.plan, "packing=packed");
+  Scenario offloaded = large();
+  apply_setting(offloaded.plan, "offload=optimizer");
   for (const Setting& s : testing::non_empty(settings()))
     if (s.key == "packing")
       expect_strips(sensitivity(packed, testing::costs(), {.keys = {"packing"}}), s);
+    else if (s.key == "offload-tier")  // without offload there is nothing that it moves
+      expect_strips(sensitivity(offloaded, testing::costs(), {.keys = {"offload-tier"}}), s);
     else if (!s.values.empty())
       expect_strips(all, s);
 }

@@ -90,7 +90,7 @@ TEST(ProgramText, RefusalsSayLineColumnExpectedAndFound) {
             "program:2:12: expected two hexadecimal digits after \\x, found \"g0\"");
   EXPECT_EQ(program_refusal("program\ntask kind=sending"),
             "program:2:11: expected one of compute, collective, send, receive, host-copy, "
-            "host-update, found \"sending\"");
+            "host-update, nvme-read, nvme-write, found \"sending\"");
   EXPECT_EQ(program_refusal("program\nbuffer persistent=yes"),
             "program:2:19: expected no value: the key alone says yes, found \"yes\"");
   EXPECT_EQ(program_refusal("program\nstream delay=5"),
