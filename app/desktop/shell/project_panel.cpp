@@ -38,7 +38,8 @@ constexpr Share kShares[] = {
 QString short_name(const std::string& word) {
   const QString text = QString::fromStdString(word);
   if (is_inline_document(word)) return QString::fromStdString(word_title(word));
-  if (!text.contains('/')) return text;
+  // A device with options may have a rate in them, as nvme-read=20GB/s, and is no path.
+  if (!text.contains('/') || text.section('/', 0, 0).contains(':')) return text;
   const QFileInfo file(text);
   return file.fileName() == "config.json" ? file.absoluteDir().dirName() : file.fileName();
 }
