@@ -10,6 +10,7 @@
 #include "core/methods/settings/settings.h"
 #include "tests/support/layers.h"
 #include "tests/support/non_empty.h"
+#include "tests/support/tiny_models.h"
 
 namespace trainyard {
 namespace {
@@ -48,6 +49,25 @@ TEST(Calibrate, MeasuresEveryKernelThatAStepAsksFor) {
     EXPECT_GT(c.reduce.value, 0);
     EXPECT_GE(c.residual_worst, c.residual_median);
     EXPECT_FALSE(c.machine.empty());
+  }
+}
+
+// A rank multiplies the copies of tokens that a run would: its own, or those of all tensor ranks.
+TEST(Calibrate, RehearsesExpertsHoweverTheyAreDivided) {
+  const Model model = testing::tiny_transformer({.layers = 1, .family = "mixtral", .experts = 4});
+  for (const testing::Settings& settings :
+       {testing::Settings{"ep=2"}, {"tp=2"}, {"tp=2", "etp=1"}, {"ep=2", "tp=2", "etp=1"}}) {
+    testing::Settings all = settings;
+    all.insert(all.end(), {"precision=fp32", "micro-batch=2", "seq=4"});
+    const Workload w = prepare(testing::scenario(model, 2, all, "cpu"));
+    std::set<double> multiplied;  // FLOPs of every kernel of a forward
+    for (const Body& body : w.bodies)
+      for (const BodyOp& op : body.forward)
+        if (!op.communication && op.work.kernel >= 0) multiplied.insert(op.work.flops.value);
+    std::set<double> timed;
+    Rehearsal(w, 64_MiB).run([&](const Work& work, Duration) { timed.insert(work.flops.value); });
+    for (const double flops : testing::non_empty(multiplied))
+      EXPECT_TRUE(timed.contains(flops)) << settings.front() << " " << flops;
   }
 }
 

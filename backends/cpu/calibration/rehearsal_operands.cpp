@@ -66,7 +66,9 @@ TensorView largest_view(const Workload& w, const Tensor& tensor) {
 }
 
 TensorView seen_by(const Workload& w, const Node& node, const Tensor& tensor, TensorView view) {
-  if (!view.there() || node.split != TensorSplit::None) return view;
+  // Tensor ranks of whole experts multiply each their own copies of tokens.
+  const bool own_copies = w.layout.binding.whole_experts && node.op == &routed_matmul();
+  if (!view.there() || (node.split != TensorSplit::None && !own_copies)) return view;
   Tensor part = tensor;  // indices are as many as the rows they select
   for (Dim& dim : part.shape)
     if (tensor.kind == TensorKind::Index && dim.axis == Axis::Sequence)
