@@ -221,7 +221,7 @@ class Bodies {
 
   LayerStrategy strategy(int block, int layer) const {
     const int first = first_strategy_[static_cast<std::size_t>(block)];
-    return strategies_[static_cast<std::size_t>(first + layer)];
+    return strategies_[static_cast<std::size_t>(first) + static_cast<std::size_t>(layer)];
   }
 
   // Calls use(Part) for each part of the stage, in order.

@@ -68,13 +68,12 @@ template <class Vector, int kRows, int kColumns>
 TRAINYARD_INLINE void panel(std::int64_t m, std::int64_t k, Operands p, bool adds) {
   const auto down = [&](auto rows) TRAINYARD_INLINED {
     tile<Vector, rows, kColumns>(k, p, adds);
-    m -= rows;
     p.a += rows * p.a_row;
     p.c += rows * p.c_row;
   };
-  while (m >= kRows) down(std::integral_constant<int, kRows>{});
-  if (kRows > 4 && m >= 4) down(std::integral_constant<int, 4>{});
-  if (m >= 2) down(std::integral_constant<int, 2>{});
+  for (; m >= kRows; m -= kRows) down(std::integral_constant<int, kRows>{});
+  if (kRows > 4 && m >= 4) down(std::integral_constant<int, 4>{}), m -= 4;
+  if (m >= 2) down(std::integral_constant<int, 2>{}), m -= 2;
   if (m >= 1) down(std::integral_constant<int, 1>{});
 }
 
