@@ -208,7 +208,7 @@ struct CpuBackend::Impl {
     return all;
   }
 
-  // What is held here.
+  // Returns a checkpoint of the devices that this process holds.
   Checkpoint state() {
     Checkpoint c;
     c.program = program_of_checkpoints();

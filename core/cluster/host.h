@@ -19,7 +19,7 @@ struct HostMemory {
   Bytes device{};             // for the device that needs most of it
   Bytes node{};               // for all devices of a node, if each needed as much
   Sourced<Bytes> capacity{};  // of a node's host; 0 = not stated
-  // The same of the node's NVMe; all 0 where the plan leaves nothing there.
+  // These three say it of the node's NVMe, and are 0 where the plan leaves nothing there.
   Bytes nvme_device{}, nvme_node{};
   Sourced<Bytes> nvme_capacity{};
   std::string basis;  // which figures of host and NVMe were used, and their source

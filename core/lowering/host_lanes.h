@@ -79,7 +79,7 @@ class HostLanes {
   const StageCopies& places_;
   Draft& draft_;
   std::vector<Streams> streams_;  // by device
-  // By device and buffer: what the state that used it last still does there.
+  // Holds by device and buffer the instructions that must end before the buffer is filled again.
   std::vector<std::array<Refs, kStateBuffers>> buffers_;
   std::vector<std::size_t> layers_on_nvme_;  // by device
   std::vector<Place> list_;                  // by place

@@ -13,7 +13,7 @@ namespace trainyard {
 /// wait, over all stages of a device.
 std::optional<HostMemory> host_memory(const Workload&);
 
-/// By device: the buffers through which state on NVMe passes; none if it has no such state.
+/// Returns by device the buffers through which state on NVMe passes; none if it has no such state.
 std::vector<StateBuffers> state_buffers(const Workload&);
 
 /// The errors if the plan exceeds the hosts' memory or the nodes' NVMe; empty if it fits, or if

@@ -19,6 +19,10 @@ struct ByLayer {
 constexpr ByLayer kByLayer[] = {{kWideLayers, &LayerStrategy::wide},
                                 {kGatheredLayers, &LayerStrategy::stays}};
 
+bool varies(const Params& params, std::string_view param) {
+  return params.has(param) && params.text(param) != "none";
+}
+
 }  // namespace
 
 std::vector<LayerStrategy> layer_strategies(const Scenario& scenario) {
@@ -26,7 +30,7 @@ std::vector<LayerStrategy> layer_strategies(const Scenario& scenario) {
   std::vector<LayerStrategy> strategies(static_cast<std::size_t>(layers));
   for (const Choice& chosen : scenario.plan.choices)
     for (const ByLayer& one : kByLayer) {
-      if (!chosen.params.has(one.param)) continue;
+      if (!varies(chosen.params, one.param)) continue;
       const std::vector<bool> in =
           in_ranges(parse_layer_ranges(chosen.params.text(one.param)), layers);
       for (std::size_t l = 0; l < in.size(); ++l)
@@ -43,7 +47,7 @@ bool treats_layers_alike(const Scenario& scenario) {
 const Params& params_of_layer(const Params& plan, const LayerStrategy& strategy, Params& own) {
   const Params* given = &plan;
   for (const ByLayer& one : kByLayer) {
-    if (!plan.has(one.param) || plan.text(one.param) == "none") continue;
+    if (!varies(plan, one.param)) continue;
     if (given == &plan) own = plan, given = &own;
     own.set(std::string(one.param), std::string(strategy.*one.has ? "all" : "none"));
   }

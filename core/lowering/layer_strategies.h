@@ -1,4 +1,5 @@
-// What a plan does to one layer and not to others, apart from what each layer recomputes.
+// A LayerStrategy says what a plan does to one layer and not to others, apart from what each layer
+// recomputes.
 #pragma once
 
 #include <vector>
@@ -13,7 +14,7 @@ struct LayerStrategy {
   auto operator<=>(const LayerStrategy&) const = default;
 };
 
-/// By layer of the model. The plan's choices are complete and legal.
+/// Returns one strategy for each layer of the model. The plan's choices must be legal.
 std::vector<LayerStrategy> layer_strategies(const Scenario&);
 
 /// Returns whether all layers have one strategy.

@@ -49,7 +49,7 @@ struct BatchPhase {
 /// Returns the phases in order. A step that begins in a span of samples may end behind it, and a
 /// span that is passed so has no phase.
 std::vector<BatchPhase> batch_phases(const std::vector<BatchRamp::Size>&);
-/// The same of a complete plan, whose ramp is legal; without a ramp it has one phase.
+/// Returns the phases of a complete plan, whose ramp is legal; without a ramp it has one phase.
 std::vector<BatchPhase> batch_phases(const Plan&);
 /// Returns the ramp of a plan; nothing where it has none.
 std::optional<BatchRamp> batch_ramp_of(const Plan&);

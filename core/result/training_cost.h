@@ -1,4 +1,4 @@
-// What a whole training costs: the sum over its phases, of which a plan with a batch ramp has
+// A whole training costs the sum over its phases, of which a plan with a batch ramp has
 // several. Text, documents and pictures all ask here.
 #pragma once
 

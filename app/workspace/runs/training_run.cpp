@@ -162,7 +162,7 @@ BackendJob TrainingJob::job(const Experiment& of) const {
   return {of.workload, of.program, of.prices, &request_.training, data_.get()};
 }
 
-// What goes on from one phase to the next is handed over by the CPU's backends.
+// Only the CPU's backends hand weights, optimizer state and counts on from one phase to the next.
 void TrainingJob::expect_ramped() const {
   for (const auto& [name, flag] :
        {std::pair{request_.backend, "--backend"}, {request_.check, "--check"}})

@@ -296,7 +296,7 @@ Fields<PricedPhase> priced_phase_fields() {
       {"money_usd", &PricedPhase::money, band<double>(number(kAmount)), "of a step"}};
 }
 
-// What the phases before the last cost together.
+// Writes the phases before the last, and the time that they take together.
 Fields<Result> ramp_fields() {
   const auto cost = [](const Result& r) { return ramp_cost(r.ramp); };
   const auto of = [cost](auto member) {

@@ -48,7 +48,7 @@ std::string with_increment(const BatchRamp& ramp, std::optional<std::int64_t> in
   return fmt::format("batch-ramp={}:{}:{}", ramp.start, *increment, ramp.samples);
 }
 
-// What keeps the ramp from ending at the global batch.
+// Returns errors that say what keeps the ramp from ending at the global batch.
 Diagnostics check_end(const BatchRamp& ramp, std::int64_t full, std::int64_t unit) {
   if (!ramp.listed.empty()) {
     const std::int64_t last = ramp.listed.back().batch;
@@ -73,7 +73,7 @@ Diagnostics check_end(const BatchRamp& ramp, std::int64_t full, std::int64_t uni
   return {};
 }
 
-// What the schedule says of a step of each batch.
+// Checks that the schedule takes the microbatches of every batch of the ramp.
 Diagnostics check_phases(const Scenario& s, const std::vector<BatchPhase>& phases) {
   const Choice& chosen = *chosen_on(s.plan, MethodAxis::Schedule);
   const Method& schedule = method(chosen.method);
