@@ -8,6 +8,7 @@
 #include "backends/documents.h"
 #include "backends/executable.h"
 #include "core/methods/catalogue.h"
+#include "core/methods/layers/tensor_region.h"
 #include "core/model/edit.h"
 #include "core/model/ops.h"
 #include "core/model/trained_parts.h"
@@ -24,18 +25,21 @@ bool has_lanes_that_share_devices(const Workload& w) {
                      [&](const Lane& lane) { return !devices.insert(lane.device).second; });
 }
 
-void check_degrees(const Workload& w, Diagnostics& found) {
+// Ranks average what they find of a row, of which all have equal parts.
+void check_norms(const Workload& w, Diagnostics& found) {
   const Binding& b = w.layout.binding;
   for (const Block& block : w.scenario.model.blocks)
-    for (const Node& node : block.graph.nodes)
-      if (b.tp > 1 && (node.op == &rms_norm() || node.op == &layer_norm()) &&
-          block.graph[node.inputs[1]].shape.back().axis != Axis::None) {
-        add_error(found,
-                  "a local run takes a norm over all heads on one rank, found tp=" +
-                      std::to_string(b.tp) + " divide that of " + node.name + " in " + block.name,
-                  "plan#/mesh/tp", "tp=1");
-        return;
-      }
+    for (const Node& node : block.graph.nodes) {
+      if (!divides_rows(block.graph, node, b)) continue;
+      const Dim& row = block.graph[node.inputs[1]].shape.back();
+      if (row.size % parts(row, b) == 0) continue;
+      add_error(
+          found,
+          "tensor ranks take a norm of equal parts of a row, found tp=" + std::to_string(b.tp) +
+              " and rows of " + std::to_string(row.size) + " in " + node.name + " of " + block.name,
+          "plan#/mesh/tp", "tp=1");
+      return;
+    }
 }
 
 bool is_sequence(const Dim& d) {
@@ -67,21 +71,6 @@ std::string undivided_sequence(const Tensor& t, const Binding& b) {
              " tokens";
   }
   return "";
-}
-
-// B and C of the first Mamba are read whole by ranks that have some of the channels.
-void check_scans(const Workload& w, Diagnostics& found) {
-  if (w.layout.binding.tp == 1) return;
-  for (const Block& block : w.scenario.model.blocks)
-    for (const Node& node : block.graph.nodes)
-      if (node.op == &selective_scan()) {
-        add_error(found,
-                  "a local run takes a selective scan over all channels on one rank, found tp=" +
-                      std::to_string(w.layout.binding.tp) + " divide " + node.name + " in " +
-                      block.name,
-                  "plan#/mesh/tp", "tp=1");
-        return;
-      }
 }
 
 // Ranks that exchange heads turn what attention reads in place, so that nothing else may read it.
@@ -412,8 +401,7 @@ Diagnostics CpuBackend::check(const BackendJob& job) {
              ""}};
   const Workload& w = job.workload;
   Diagnostics found = trainyard::check(*job.training);
-  check_scans(w, found);
-  check_degrees(w, found);
+  check_norms(w, found);
   check_model(w, found);
   check_contexts(w, found);
   check_experts(w, found);

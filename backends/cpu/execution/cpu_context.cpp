@@ -43,8 +43,8 @@ bool CpuExecution::attends_round(const Node& node) const {
   return plan_.peers.cp > 1 && node.op == &attention();
 }
 
-// The run of attention beside which the collective runs, or after it where nothing overlaps.
-const KernelRun& CpuExecution::attention_of(const At& a) const {
+// The run of the collective's node beside which it runs, or else the next, or else the one before.
+const KernelRun& CpuExecution::run_beside(const At& a) const {
   const PlacedLayer& layer = plan_.places[a.place].layers[plan_.layer_of(a.task.layer)];
   const LayerLayout& layout = plan_.layouts[static_cast<std::size_t>(layer.layout)];
   const std::vector<OpRun>& ops =
@@ -59,7 +59,7 @@ const KernelRun& CpuExecution::attention_of(const At& a) const {
     if (const KernelRun* const run = found(i)) return *run;
   for (std::size_t i = at; i-- > 0;)
     if (const KernelRun* const run = found(i)) return *run;
-  refuse("keys and values are passed, and no attention of the layer reads them");
+  refuse("ranks exchange what " + node_of(a).name + " reads, and the layer does not run it");
 }
 
 // Queries, keys and values may be parts of one tensor, which nothing has read yet.
@@ -82,7 +82,7 @@ TravelPtr CpuExecution::pass_round(const At& a, std::span<const int> members) {
 // Gives each rank the keys (0) or values (1) of all.
 TravelPtr CpuExecution::gather_round(const At& a, std::span<const int> members, std::size_t which) {
   const std::size_t l = plan_.layer_of(a.task.layer), ranks = members.size();
-  const Operand& operand = attention_of(a).inputs[1 + which];
+  const Operand& operand = run_beside(a).inputs[1 + which];
   const Company company = company_of(a, members);
   std::vector<const std::byte*> from(ranks, nullptr);
   std::vector<LayerFlight*> own(ranks, nullptr);
@@ -119,7 +119,7 @@ TravelPtr CpuExecution::gather_round(const At& a, std::span<const int> members, 
 // Sums what all ranks have made of the gradient of keys (0) or values (1) into each rank's own.
 TravelPtr CpuExecution::sum_round(const At& a, std::span<const int> members, std::size_t which) {
   const std::size_t l = plan_.layer_of(a.task.layer), ranks = members.size();
-  const KernelRun& run = attention_of(a);
+  const KernelRun& run = run_beside(a);
   const Operand& operand = run.input_gradients[1 + which];
   const Company company = company_of(a, members);
   std::vector<TensorView> own(ranks);

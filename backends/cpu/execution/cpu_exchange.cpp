@@ -32,6 +32,7 @@ TravelPtr CpuExecution::exchange(InstructionId id, std::span<const int> members)
       return task.collective == CollectiveKind::AllToAll ? exchange_heads(a, members)
                                                          : pass_round(a, members);
     if (task.group == Group::Expert) return exchange_copies(a, members);
+    if (averages_rows(a)) return average_rows(a, members);
     if (task.node.valid() && loses_over_ranks(node_of(a))) return exchange_loss(a, members);
     if (task.tensor.valid()) return reduce_tensor(a, members);
     if (task.collective == CollectiveKind::AllGather) return gather_weights(a, members);

@@ -187,12 +187,18 @@ class CpuExecution final : public Execution {
   TravelPtr reduce_copies(InstructionId, int peer);
   TravelPtr exchange_loss(const At&, std::span<const int> members);
 
+  // Defined in cpu_row_means.cpp.
+  bool averages_rows(const At&) const;
+  void find_row_means(const At&, Scratch&);
+  void run_with_row_means(const At&, const KernelCall&, Pass) const;
+  TravelPtr average_rows(const At&, std::span<const int> members);
+
   // Defined in cpu_context.cpp.
   SequencePart sequence_part(int peer) const;
   // The tokens of all ranks with which the peer has exchanged heads, which are two stretches again.
   SequencePart ring_part(int peer) const;
   bool attends_round(const Node&) const;
-  const KernelRun& attention_of(const At&) const;
+  const KernelRun& run_beside(const At&) const;
   void make_views(const At&, Scratch&);
   TravelPtr pass_round(const At&, std::span<const int> members);
   TravelPtr gather_round(const At&, std::span<const int> members, std::size_t which);

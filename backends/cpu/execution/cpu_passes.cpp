@@ -7,6 +7,7 @@
 #include "backends/cpu/kernels/ops/vocab_loss.h"
 #include "backends/documents.h"
 #include "core/base/error.h"
+#include "core/methods/layers/tensor_region.h"
 #include "core/model/ops.h"
 #include "core/model/trained_parts.h"
 #include "core/program/offloaded.h"
@@ -63,6 +64,9 @@ void CpuExecution::begin(InstructionId id, int peer, Scratch& scratch) {
         compute(a, scratch);
     } else if (a.task.kind == TaskKind::Collective && is_context(a.task.group)) {
       make_views(a, scratch);
+    } else if (averages_rows(a)) {
+      make_views(a, scratch);
+      find_row_means(a, scratch);
     }
     a.device.scratch = std::max(a.device.scratch, scratch.most());
     release_all(a, false);
@@ -225,6 +229,8 @@ void CpuExecution::with_call(const At& a, std::size_t l, Flight& f, const Kernel
                   .sequence = sequence_part(a.peer),
                   .routing = &layer.routing};
   layer.routing.capacity = capacity_;
+  if (run.pass != Pass::BackwardWeight && divides_rows(*layout.graph, node, call.binding))
+    call.row_means = &layer.row_means[run.node.value];
   DocumentBounds bounds;
   if (documents_ && reads_documents(node)) {
     bounds = documents_->bounds(first_sample(a.microbatch, a.peer),
@@ -309,6 +315,8 @@ void CpuExecution::run(const At& a, std::size_t l, Flight& f, const KernelRun& r
       run_narrow(a, l, f, run, call);
     else if (is_seen_by_statistics(a, call.node, run.pass))
       run_batch_norm(a, l, run.node, call);
+    else if (call.row_means != nullptr)
+      run_with_row_means(a, call, run.pass);
     else
       run_kernel(call, run.pass);
     if (call.node.op == &router() && run.pass == Pass::Forward)

@@ -74,6 +74,14 @@ struct ChannelStatistics {
   bool given = false;         // forward normalises by them; else it writes those of the microbatch
 };
 
+/// What a norm takes the mean of, where each tensor rank has a part of every row: forward the
+/// numbers and the squares of their distances to it, backward the gradient and its product with the
+/// row. The parts are equal, so that the mean of a row is the average of those of its parts.
+struct RowMeans {
+  std::vector<float> values;  // by row: one number of an RMS norm, two of a layer norm
+  bool given = false;  // of whole rows, by which the norm goes on; else it writes those of its part
+};
+
 /// One pass of one op for one microbatch on one device. Spans are indexed by position in the node.
 struct KernelCall {
   const Graph& graph;
@@ -101,6 +109,7 @@ struct KernelCall {
                                // the whole sequence, in its order, and gives gradients of all
   Routing* routing = nullptr;  // the layer's, for the ops of routed experts
   ChannelStatistics* statistics = nullptr;  // for a forward of a batch norm; null: nobody asks
+  RowMeans* row_means = nullptr;            // of a norm; null: it has whole rows
   // Bounds in the whole sequence, for attention, rotary positions and losses; null: a sample is one
   // text.
   const DocumentBounds* documents = nullptr;

@@ -8,6 +8,7 @@
 #include "backends/cpu/kernels/kernel.h"
 #include "backends/cpu/kernels/weight_pass.h"
 #include "backends/executable.h"
+#include "core/methods/layers/tensor_region.h"
 #include "core/methods/layers/transients.h"
 #include "core/methods/precision/narrow_products.h"
 #include "core/model/ops.h"
@@ -113,11 +114,11 @@ class Finder {
     return transient(tensor, at, true, true, whole);
   }
 
-  // The gradient to which a node adds what reaches its input: products cut by columns have a tensor
-  // of their own where it is reduced before other parts join it.
+  // The gradient to which a node adds what reaches its input: what enters the tensor region has a
+  // tensor of its own where it is reduced before other parts join it.
   Operand gradient_for(const Node& node, std::size_t input, std::size_t at) const {
-    if (node.split == TensorSplit::Column && input == 0)
-      if (const Operand whole = gradient(node.inputs[0], at, true);
+    if (enters_region(node, input))
+      if (const Operand whole = gradient(node.inputs[input], at, true);
           whole.there() || reads_whole(node, input))
         return whole;
     return gradient(node.inputs[input], at, false);
@@ -134,8 +135,7 @@ class Finder {
     return !whole_experts_ || node.op != &routed_matmul();
   }
   bool reads_whole(const Node& node, std::size_t input) const {
-    return node.split == TensorSplit::Column && input == 0 && meets_others(node) &&
-           divided(node.inputs[0]);
+    return enters_region(node, input) && meets_others(node) && divided(node.inputs[input]);
   }
   bool writes_whole(const Node& node) const {
     return (node.split == TensorSplit::Row || node.split == TensorSplit::Vocab) &&
@@ -194,6 +194,7 @@ class Finder {
     }
     if (is_context(op.group) && op.collective == CollectiveKind::AllToAll)
       return exchange_heads(op, at, backward, made);
+    if (averages_rows(graph_, op)) return average_rows(op, at, backward, made);
     if (is_context(op.group) && op.collective == CollectiveKind::AllGather)
       for (std::size_t i : {1u, 2u})
         if (const TensorId in = graph_[op.node].inputs[i];
@@ -213,6 +214,13 @@ class Finder {
     if (!made.from.whole) return;
     made.adds = written_[op.tensor.value];
     written_[op.tensor.value] = true;
+  }
+
+  // The ranks look at what the norm reads, and exchange no tensor.
+  void average_rows(const BodyOp& op, std::size_t at, bool backward, OpRun& made) {
+    const bool again = !backward || op.recomputed;
+    if (again || saved(op.tensor, true).there()) make_value(op.tensor, at, backward, made.runs);
+    if (!again) make_gradient(graph_[op.node].outputs[0], at, made.runs);
   }
 
   // Views that make what is exchanged run before.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "core/methods/layers/tensor_region.h"
+
 namespace trainyard {
 namespace {
 
@@ -112,8 +114,7 @@ class Forward {
 
   void compute(const Node& node, std::uint32_t at) {
     for (TensorId in : node.inputs) {
-      const bool column = node.split == TensorSplit::Column && in == node.inputs[0];
-      if (column && life(in).whole < wholes_.size())
+      if (enters_region(node, in) && life(in).whole < wholes_.size())
         wholes_[life(in).whole].to = at;
       else
         read(in, at);
@@ -139,7 +140,9 @@ class Forward {
   // A view that no op of the repeated forward reads is written where backward first reads it.
   void rebuild_views(const std::vector<BodyOp>& ops) {
     for (std::uint32_t i = 0; i < ops.size(); ++i) {
-      if (ops[i].recomputed || (ops[i].communication && !passes_keys(ops[i]))) continue;
+      const bool reads =
+          !ops[i].communication || passes_keys(ops[i]) || averages_rows(l_.graph, ops[i]);
+      if (ops[i].recomputed || !reads) continue;
       for (TensorId in : l_.graph[ops[i].node].inputs)
         if (const NodeId from = l_.producer[in.value];
             l_.rebuilt[in.value] && from.valid() && l_.view[from.value])
@@ -224,10 +227,12 @@ class Backward {
     } else if (is_context(op.group)) {
       // Gradients of inputs stay where attention makes them; that of its output is read first here.
       if (op.of_gradient && l_.producer[op.tensor.value] == op.node) exchanged_[op.node.value] = at;
+    } else if (averages_rows(l_.graph, op)) {
+      exchanged_[op.node.value] = at;
     } else if (op.tensor.valid() && op.of_gradient) {
       Life& life = lives_[op.tensor.value];
       (op.collective == CollectiveKind::AllGather ? life.gather : life.reduce) = at;
-      life.reduced_to_parts = op.collective == CollectiveKind::ReduceScatter;
+      life.reduced_to_parts |= op.collective == CollectiveKind::ReduceScatter;
     }
   }
 
@@ -273,8 +278,7 @@ class Backward {
     return std::any_of(l_.graph.nodes.begin(), l_.graph.nodes.end(), [&](const Node& node) {
       const auto n = static_cast<std::size_t>(&node - l_.graph.nodes.data());
       return std::find(node.inputs.begin(), node.inputs.end(), id) != node.inputs.end() &&
-             (l_.view[n] || nodes_[n].input != kNoOp) &&
-             !(node.split == TensorSplit::Column && node.inputs[0] == id);
+             (l_.view[n] || nodes_[n].input != kNoOp) && !enters_region(node, id);
     });
   }
 
@@ -285,8 +289,7 @@ class Backward {
       for (TensorId in : node.inputs) {
         if (!wanted(in)) continue;
         Life& life = lives_[in.value];
-        const bool column = node.split == TensorSplit::Column && in == node.inputs[0];
-        if (!column || life.reduce == kNoOp) {
+        if (!enters_region(node, in) || life.reduce == kNoOp) {
           write(in, input);
         } else if (apart(in)) {
           if (life.partial >= wholes_.size()) {
@@ -317,7 +320,8 @@ class Backward {
     }
   }
 
-  // Inputs of column-cut products are gathered again for their weight gradients.
+  // What enters the tensor region is gathered again: for the weight gradients of products, and for
+  // all gradients of a scan.
   void gather_again() {
     for (std::uint32_t i = 0; i < ops_.size(); ++i) {
       const BodyOp& gather = ops_[i];
@@ -327,9 +331,9 @@ class Backward {
       std::uint32_t to = i;
       for (std::size_t n = 0; n < nodes_.size(); ++n) {
         const Node& node = l_.graph.nodes[n];
-        if (node.split == TensorSplit::Column && node.inputs[0] == gather.tensor &&
-            nodes_[n].weight != kNoOp)
-          to = std::max(to, nodes_[n].weight);
+        const std::uint32_t reader =
+            node.split == TensorSplit::Column ? nodes_[n].weight : nodes_[n].input;
+        if (enters_region(node, gather.tensor) && reader != kNoOp) to = std::max(to, reader);
       }
       wholes_.push_back(l_.transient(gather.tensor, false, true, Transient::Form::Whole, i, to));
     }
@@ -339,7 +343,7 @@ class Backward {
   const std::vector<BodyOp>& ops_;
   std::vector<Life> lives_;
   std::vector<Ops> nodes_;
-  std::vector<std::uint32_t> exchanged_;  // by node: the op that exchanges its output's gradient
+  std::vector<std::uint32_t> exchanged_;  // by node: the op that reads its output's gradient first
   std::uint32_t last_input_ = kNoOp;      // last op of the input pass
   std::vector<Transient> wholes_;
 };

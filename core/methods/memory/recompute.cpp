@@ -18,6 +18,7 @@
 #include <algorithm>
 
 #include "core/methods/catalogue.h"
+#include "core/methods/layers/tensor_region.h"
 #include "core/methods/memory/layer_policy.h"
 #include "core/plan/stages.h"
 
@@ -225,14 +226,13 @@ class KeptNodes {
     body_.saved.push_back(std::move(saved));
   }
 
-  // Column-cut products that read the same tensor gather it once.
+  // Nodes that take the same tensor into the tensor region gather it once.
   bool runs_again(const BodyOp& op) const {
     if (turns_input(graph_, op)) return is_made_again(body_, op.tensor);
     if (!op.communication || op.collective != CollectiveKind::AllGather || !op.tensor.valid())
       return op.node.valid() && again_[op.node.value];
     for (std::size_t n = 0; n < again_.size(); ++n)
-      if (const Node& node = graph_.nodes[n];
-          again_[n] && node.split == TensorSplit::Column && node.inputs[0] == op.tensor)
+      if (const Node& node = graph_.nodes[n]; again_[n] && enters_region(node, op.tensor))
         return true;
     return false;
   }

@@ -3,6 +3,11 @@
 // what lies between the blocks (norms, residuals, dropout) is divided along the sequence, and each
 // reduction becomes a reduce-scatter and an all-gather of the same volume.
 //
+// What a product takes in whole is not all that does: the scan of the first Mamba reads B and C so.
+// A norm over all heads needs the mean square of a row, of which each rank has a part: the ranks
+// average it, four bytes a token (eight for a layer norm, which has a mean too), and backward what
+// the gradient has along the row.
+//
 //  without  x ──▶ [columns ─ rows] ── all-reduce ──▶      backward: all-reduce where x entered
 //  with     x/t ── all-gather ──▶ [columns ─ rows] ── reduce-scatter ──▶ x/t      activations / t
 //
@@ -10,8 +15,10 @@
 // 2022.
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "core/methods/catalogue.h"
+#include "core/methods/layers/tensor_region.h"
 #include "core/methods/parallel/communication.h"
 #include "core/methods/parallel/sequence_length.h"
 #include "core/model/ops.h"
@@ -32,29 +39,28 @@ class Inserter {
       : graph_(graph), layout_(layout), body_(body), around_(graph.nodes.size()) {
     whole_ = layout.binding;
     whole_.sequence_parallel = false;
-    std::map<TensorId, std::vector<std::size_t>> entering;  // the Columns that read the tensor
+    std::map<TensorId, std::vector<std::size_t>> entering;  // the nodes that take the tensor in
     for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
       const Node& node = graph.nodes[i];
       if (!cut(node)) continue;
-      if (node.split == TensorSplit::Column) {
-        entering[node.inputs[0]].push_back(i);
-      } else if (node.split == TensorSplit::Row ||
-                 (node.split == TensorSplit::Vocab && !is_loss(node))) {
+      if (divides_rows(graph, node, layout.binding)) average(i, node);
+      for (TensorId in : std::set<TensorId>(node.inputs.begin(), node.inputs.end()))
+        if (enters_region(node, in)) entering[in].push_back(i);
+      if (node.split == TensorSplit::Row || (node.split == TensorSplit::Vocab && !is_loss(node))) {
         leave(i, node);
       } else if (node.split == TensorSplit::Vocab) {
         loss(i, node);
       }
     }
-    for (const auto& [tensor, columns] : entering) enter(tensor, columns);
+    for (const auto& [tensor, readers] : entering) enter(tensor, readers);
   }
 
   std::vector<Around> take() { return std::move(around_); }
 
-  /// The input of column-cut products is kept as it was gathered.
+  /// What enters the tensor region is kept as it was gathered.
   void keep_gathered(std::vector<SavedTensor>& saved) const {
     for (SavedTensor& s : saved)
-      if (s.tensor.valid() && divided(s.tensor) && enters_columns(s.tensor))
-        s.bytes = whole(s.tensor);
+      if (s.tensor.valid() && divided(s.tensor) && enters(s.tensor)) s.bytes = whole(s.tensor);
   }
 
  private:
@@ -67,10 +73,9 @@ class Inserter {
   Bytes whole(TensorId tensor) const {
     return local_bytes(graph_[tensor], whole_, layout_.precision);
   }
-  bool enters_columns(TensorId tensor) const {
-    return std::any_of(graph_.nodes.begin(), graph_.nodes.end(), [&](const Node& node) {
-      return cut(node) && node.split == TensorSplit::Column && node.inputs[0] == tensor;
-    });
+  bool enters(TensorId tensor) const {
+    return std::any_of(graph_.nodes.begin(), graph_.nodes.end(),
+                       [&](const Node& node) { return cut(node) && enters_region(node, tensor); });
   }
   bool divided(TensorId tensor) const {
     for (const Dim& d : graph_[tensor].shape)
@@ -96,29 +101,54 @@ class Inserter {
                        [&](const BodyOp& op) { return op.node.value == node && op.pass == pass; });
   }
 
-  // This handles the input of column-cut products: every rank needs all of it, and its gradient is
-  // the sum over the ranks.
-  void enter(TensorId tensor, const std::vector<std::size_t>& columns) {
+  // This handles what enters the tensor region: every rank needs all of it, and its gradient is the
+  // sum over the ranks.
+  void enter(TensorId tensor, const std::vector<std::size_t>& readers) {
     const Bytes bytes = whole(tensor);
     const auto gives = [&](std::size_t node) { return runs(node, Pass::BackwardInput); };
-    const auto learns = [&](std::size_t node) { return runs(node, Pass::BackwardWeight); };
-    const std::size_t first = columns.front();
+    // A product reads its input again for its weights, a scan what it took in for all its
+    // gradients.
+    const auto reads_for = [&](std::size_t node) {
+      return graph_.nodes[node].split == TensorSplit::Column ? Pass::BackwardWeight
+                                                             : Pass::BackwardInput;
+    };
+    const auto reads = [&](std::size_t node) { return runs(node, reads_for(node)); };
+    const std::size_t first = readers.front();
     if (divided(tensor)) {
       around_[first].before_forward.push_back(op("gather " + graph_[tensor].name, tensor, false,
                                                  first, Pass::Forward, CollectiveKind::AllGather,
                                                  bytes));
-      // Only a rank's own part was kept, so weight gradients gather the whole again.
-      const auto last = std::find_if(columns.rbegin(), columns.rend(), learns);
-      if (!layout_.framework.keeps_gathered_inputs && last != columns.rend())
-        around_[*last].before_weight.push_back(op("gather " + graph_[tensor].name + " again",
-                                                  tensor, false, *last, Pass::BackwardWeight,
-                                                  CollectiveKind::AllGather, bytes));
+      // Only a rank's own part was kept, so backward gathers the whole again.
+      const auto last = std::find_if(readers.rbegin(), readers.rend(), reads);
+      if (!layout_.framework.keeps_gathered_inputs && last != readers.rend()) {
+        const Pass pass = reads_for(*last);
+        Around& around = around_[*last];
+        (pass == Pass::BackwardWeight ? around.before_weight : around.before_backward)
+            .push_back(op("gather " + graph_[tensor].name + " again", tensor, false, *last, pass,
+                          CollectiveKind::AllGather, bytes));
+      }
     }
-    const auto giver = std::find_if(columns.begin(), columns.end(), gives);
-    if (giver == columns.end()) return;
+    const auto giver = std::find_if(readers.begin(), readers.end(), gives);
+    if (giver == readers.end()) return;
     around_[*giver].after_backward.push_back(
         op("reduce gradient of " + graph_[tensor].name, tensor, true, *giver, Pass::BackwardInput,
            divided(tensor) ? CollectiveKind::ReduceScatter : CollectiveKind::AllReduce, bytes));
+  }
+
+  // This handles a norm over rows of which each rank has a part: the means of the parts, whose
+  // average is that of the row, are exchanged in 4 bytes each before the norm needs it.
+  void average(std::size_t i, const Node& node) {
+    const TensorId x = node.inputs[0];
+    const Shape& shape = graph_[x].shape;
+    const std::int64_t rows = local_elements(Shape(shape.begin(), shape.end() - 1), whole_);
+    const Bytes bytes{(node.op == &layer_norm() ? 8 : 4) * rows};
+    const auto made = [&](const char* what, Pass pass) {
+      return op(what + node.name, x, false, i, pass, CollectiveKind::AllReduce, bytes);
+    };
+    around_[i].before_forward.push_back(made("average rows of ", Pass::Forward));
+    if (runs(i, Pass::BackwardInput))
+      around_[i].before_backward.push_back(
+          made("average gradient along rows of ", Pass::BackwardInput));
   }
 
   // This handles the output of a row-cut product, or of an embedding over a cut vocabulary: both

@@ -29,8 +29,11 @@ std::vector<Tensor> infer_selective_scan(const Graph& graph, const Node& node) {
 // sum (2) and what goes out (2). Backward walks forward again, and back with two products for each.
 Work selective_scan_work(const LocalNode& local, Pass pass) {
   if (pass == Pass::BackwardWeight) return {};  // the parameters' gradients come with the inputs'
+  // Inside the tensor region sequences are whole, those of B and C too.
+  Binding whole = local.binding;
+  whole.sequence_parallel = false;
   Bytes in{};
-  for (std::size_t i = 0; i < 4; ++i) in += local.bytes(local.input(i));
+  for (std::size_t i = 0; i < 4; ++i) in += local_bytes(local.input(i), whole, local.precision);
   const Bytes out = local.bytes(local.output(0));
   const double forward = 9.0 * static_cast<double>(local.elements(local.input(0))) *
                          static_cast<double>(local.input(4).shape[1].size);

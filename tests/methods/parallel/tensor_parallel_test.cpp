@@ -2,6 +2,8 @@
 // Korthikanti et al. 2022.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "core/model/zoo/zoo.h"
 #include "tests/support/layers.h"
 
@@ -96,6 +98,53 @@ TEST(TensorParallel, FourByteFormatsMoveTwiceTheBytes) {
       prepare(scenario(gpt(), 8, {"tp=8", "micro-batch=2", "sp=off", "precision=fp32"}));
   const std::string reduce = tensor(CollectiveKind::AllReduce, 2 * kStream);
   EXPECT_EQ(collectives(layer(w).forward), (Words{reduce, reduce}));
+}
+
+// Four bytes a token, forward and once more for the gradient; a layer norm has a mean too.
+TEST(TensorParallel, NormsOverAllHeadsAverageARow) {
+  for (const NormKind kind : {NormKind::Rms, NormKind::Layer}) {
+    TransformerSpec spec = family_spec("olmo2");
+    spec.name = "wide norms";
+    spec.norm = kind;
+    spec.layers = 2, spec.hidden = 64, spec.heads = 8, spec.ffn = 64, spec.vocab = 64;
+    spec.sequence = 32;
+    const Workload w =
+        prepare(scenario(build_decoder(spec), 4, {"tp=4", "micro-batch=2", "flash=on"}));
+    const std::string row =
+        tensor(CollectiveKind::AllReduce, (kind == NormKind::Layer ? 8 : 4) * 32 * 2);
+    const Words forward = collectives(layer(w).forward), backward = collectives(layer(w).backward);
+    EXPECT_EQ(std::count(forward.begin(), forward.end(), row), 2);  // of queries and of keys
+    EXPECT_EQ(std::count(backward.begin(), backward.end(), row), 2);
+    const Words names = testing::names(layer(w).forward);
+    const auto at = std::find(names.begin(), names.end(), "[average rows of q_norm]");
+    ASSERT_LT(at, names.end() - 1);
+    EXPECT_EQ(at[1], "q_norm");
+  }
+}
+
+// Every rank reads B and C whole, and their gradients are summed as those of a product's input are.
+TEST(TensorParallel, AScanTakesWhatItsChannelsShareIntoTheTensorRegion) {
+  TransformerSpec spec = family_spec("mamba2");
+  spec.name = "first mamba";
+  spec.mixer = Mixer::SelectiveScan;
+  spec.layers = 2, spec.hidden = 8, spec.heads = 1, spec.head_dim = 8, spec.ffn = 8;
+  spec.vocab = 16, spec.sequence = 32;
+  spec.selective.inner = 16, spec.selective.state = 4, spec.selective.step_rank = 2;
+  const std::int64_t shared = 2 * 32 * 4;  // of one sample, 16 bit
+  const auto of = [&](const char* sequence_parallel, bool backward, CollectiveKind kind) {
+    const Workload w = prepare(scenario(build_decoder(spec), 2, {"tp=2", sequence_parallel}));
+    const Words all = collectives(backward ? layer(w).backward : layer(w).forward);
+    return std::count(all.begin(), all.end(), tensor(kind, shared));
+  };
+  using enum CollectiveKind;
+  // Forward, the products that make B and C leave the region; backward, their gradients leave it.
+  EXPECT_EQ(of("sequence-parallel=off", false, AllReduce), 2);
+  EXPECT_EQ(of("sequence-parallel=off", true, AllReduce), 2);
+  EXPECT_EQ(of("sequence-parallel=on", false, ReduceScatter), 2);
+  EXPECT_EQ(of("sequence-parallel=on", false, AllGather), 2);
+  EXPECT_EQ(of("sequence-parallel=on", true, ReduceScatter), 2);
+  // They are gathered again for the scan, and their gradients for the products that made them.
+  EXPECT_EQ(of("sequence-parallel=on", true, AllGather), 4);
 }
 
 TEST(TensorParallel, OneRankCommunicatesNothing) {

@@ -1,11 +1,15 @@
 // Layer norm and RMS norm, over rows or over the heads of rows, in groups as wide as the weight.
+// Where tensor ranks have a part of each row, a pass runs twice: first it finds the means of the
+// part, and once the ranks have averaged them it does the rest.
 #include <algorithm>
 #include <cmath>
 
 #include "backends/cpu/kernels/kernels.h"
 #include "backends/cpu/kernels/lanes.h"
 #include "backends/cpu/kernels/operands.h"
+#include "backends/cpu/kernels/ops/norms.h"
 #include "backends/cpu/kernels/vectorised.h"
+#include "core/model/ops.h"
 
 namespace trainyard {
 namespace {
@@ -20,19 +24,45 @@ struct Norm {
   float* statistics = nullptr;
   const float* gain = nullptr;  // the weight, plus 1 if it is stored as an offset from 1
   const float* bias = nullptr;  // null = none
+  float* means = nullptr;       // as RowMeans::values; null: the groups are whole
+  bool given = false;
+  bool finds_means() const { return means != nullptr && !given; }
 };
+
+// Two means of a group; the first is 0 where the norm has none.
+struct Pair {
+  float first, second;
+};
+
+// Finds the means of a group by `find`, or takes those that are given.
+template <bool kMean, class Find>
+TRAINYARD_INLINE Pair means_of(const Norm& a, std::int64_t g, Find find) {
+  if (a.means == nullptr) return find();
+  float* const values = a.means + (kMean ? 2 * g : g);
+  if (a.given) return {kMean ? values[0] : 0, values[kMean ? 1 : 0]};
+  const Pair found = find();
+  if (kMean) values[0] = found.first;
+  values[kMean ? 1 : 0] = found.second;
+  return found;
+}
 
 template <bool kMean>
 TRAINYARD_INLINE void forward_rows(const Norm& a, float* y) {
   const float share = 1.0f / static_cast<float>(a.n);
   for (std::int64_t g = 0; g < a.groups; ++g) {
     const float* x = a.x + g * a.n;
-    const float mean =
-        kMean ? sum_over(a.n, [](Lanes v) TRAINYARD_INLINED { return v; }, x) * share : 0;
-    const float square =
-        sum_over(
-            a.n, [mean](Lanes v) TRAINYARD_INLINED { return (v - mean) * (v - mean); }, x) *
-        share;
+    const auto moments = [&]() TRAINYARD_INLINED {
+      const float middle =
+          kMean ? sum_over(a.n, [](Lanes v) TRAINYARD_INLINED { return v; }, x) * share : 0;
+      const float spread =
+          sum_over(
+              a.n, [middle](Lanes v) TRAINYARD_INLINED { return (v - middle) * (v - middle); }, x) *
+          share;
+      return Pair{middle, spread};
+    };
+    const Pair found = means_of<kMean>(a, g, moments);
+    if (a.finds_means()) continue;
+    const float mean = found.first, square = found.second;
     const float scale = 1 / std::sqrt(square + kNormsEpsilon);
     if (kMean) a.statistics[2 * g] = mean;
     a.statistics[kMean ? 2 * g + 1 : g] = scale;
@@ -56,16 +86,23 @@ TRAINYARD_INLINE void input_rows(const Norm& a, const float* dy, float* dx, bool
   for (std::int64_t g = 0; g < a.groups; ++g) {
     const float *x = a.x + g * a.n, *d = dy + g * a.n;
     const float mean = kMean ? a.statistics[2 * g] : 0, scale = a.statistics[kMean ? 2 * g + 1 : g];
-    const float straight =
-        kMean ? sum_over(
-                    a.n, [](Lanes e, Lanes w) TRAINYARD_INLINED { return e * w; }, d, a.gain) *
-                    share
-              : 0;
-    const float along =
-        sum_over(
-            a.n, [mean](Lanes e, Lanes w, Lanes v) TRAINYARD_INLINED { return e * w * (v - mean); },
-            d, a.gain, x) *
-        share * scale;
+    const auto products = [&]() TRAINYARD_INLINED {
+      const float alone =
+          kMean ? sum_over(
+                      a.n, [](Lanes e, Lanes w) TRAINYARD_INLINED { return e * w; }, d, a.gain) *
+                      share
+                : 0;
+      const float with_row =
+          sum_over(
+              a.n,
+              [mean](Lanes e, Lanes w, Lanes v) TRAINYARD_INLINED { return e * w * (v - mean); }, d,
+              a.gain, x) *
+          share;
+      return Pair{alone, with_row};
+    };
+    const Pair found = means_of<kMean>(a, g, products);
+    if (a.finds_means()) continue;
+    const float straight = found.first, along = found.second * scale;
     each_lane(
         a.n, dx + g * a.n, adds,
         [=](Lanes e, Lanes w, Lanes v)
@@ -124,17 +161,25 @@ Norm norm(const KernelCall& call) {
     a.gain = gain;
   }
   if (call.node.inputs.size() == 3) a.bias = input(call, 2).f32();
+  if (RowMeans* const means = call.row_means) {
+    const bool has_mean = call.node.op == &layer_norm();
+    if (!means->given)
+      means->values.resize(static_cast<std::size_t>(a.groups * (has_mean ? 2 : 1)));
+    a.means = means->values.data(), a.given = means->given;
+  }
   return a;
 }
 
 template <void (*kRows)(const Norm&, float*)>
 void norms_forward(const KernelCall& call) {
-  kRows(norm(call), output(call).f32());
+  const Norm a = norm(call);
+  kRows(a, a.finds_means() ? nullptr : output(call).f32());
 }
 template <void (*kRows)(const Norm&, const float*, float*, bool)>
 void norms_backward_input(const KernelCall& call) {
   const Target dx = target(call, 0);
-  if (dx) kRows(norm(call), output_gradient(call).f32(), dx.view.f32(), dx.add);
+  const Norm a = norm(call);
+  if (dx || a.finds_means()) kRows(a, output_gradient(call).f32(), dx.view.f32(), dx.add);
 }
 // The microbatch is summed on its own and then added to the sum of earlier ones.
 template <void (*kRows)(const Norm&, const float*, float*, float*)>
@@ -151,6 +196,20 @@ void norms_backward_weight(const KernelCall& call) {
 }
 
 }  // namespace
+
+void average_row_means(std::span<const float* const> by_rank, std::span<float> average,
+                       bool distances) {
+  const auto ranks = static_cast<float>(by_rank.size());
+  const std::size_t each = distances ? 2 : 1;
+  for (std::size_t i = 0; i < average.size(); i += each) {
+    float mean = 0, square = 0;
+    for (const float* part : by_rank) mean += part[i];
+    average[i] = mean /= ranks;
+    if (!distances) continue;
+    for (const float* part : by_rank) square += part[i + 1] + (part[i] - mean) * (part[i] - mean);
+    average[i + 1] = square / ranks;
+  }
+}
 
 CpuKernel layer_norm_kernel() {
   CpuKernel made;

@@ -1,0 +1,45 @@
+// The tensor region is where each tensor-parallel rank has a part of a layer's heads or columns.
+// These functions say where a layer enters it otherwise than by a product, and which of its norms
+// need what other ranks have.
+#pragma once
+
+#include "core/methods/layers/body.h"
+#include "core/model/ops.h"
+
+namespace trainyard {
+
+/// Returns whether the node takes that input into the tensor region: every rank reads all of it,
+/// and makes of its gradient what its own part of the node gives. Column-cut products do, and the
+/// first Mamba's scan does with B and C, which all its channels share.
+inline bool enters_region(const Node& node, std::size_t input) {
+  if (node.split == TensorSplit::Column) return input == 0;
+  return node.split == TensorSplit::Inside && node.op == &selective_scan() &&
+         (input == 2 || input == 3);
+}
+
+/// Returns whether the node does so with that tensor, as any of its inputs.
+inline bool enters_region(const Node& node, TensorId tensor) {
+  for (std::size_t i = 0; i < node.inputs.size(); ++i)
+    if (node.inputs[i] == tensor && enters_region(node, i)) return true;
+  return false;
+}
+
+inline bool is_row_norm(const Node& node) {
+  return node.op == &layer_norm() || node.op == &rms_norm();
+}
+
+/// Returns whether the node is a norm over rows of which each tensor rank has a part, as that over
+/// all heads of queries (OLMo 2).
+inline bool divides_rows(const Graph& graph, const Node& node, const Binding& binding) {
+  return binding.tp > 1 && is_row_norm(node) &&
+         parts(graph[node.inputs[1]].shape.back(), binding) > 1;
+}
+
+/// Returns whether the op is the all-reduce in which the ranks of such a norm average what each has
+/// found of a row. It goes before the norm, forward and backward, and reads what the norm reads.
+inline bool averages_rows(const Graph& graph, const BodyOp& op) {
+  return op.communication && op.group == Group::Tensor && op.node.valid() &&
+         is_row_norm(graph[op.node]);
+}
+
+}  // namespace trainyard
