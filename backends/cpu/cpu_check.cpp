@@ -221,8 +221,30 @@ const Tensor* gradient_of_input_pass(const Workload& w, const Body& body) {
   return nullptr;
 }
 
+// The convolution before a scan, whose weight pass makes its sums again and reads its weights: a
+// layer that is gathered for the input pass has returned them by then. Null: the body has none.
+const Node* reads_weights_again(const Workload& w, const Body& body) {
+  const Graph& graph = w.scenario.model.blocks[static_cast<std::size_t>(body.block)].graph;
+  for (const BodyOp& op : body.backward)
+    if (!op.communication && op.pass == Pass::BackwardWeight &&
+        graph[op.node].op == &causal_convolution())
+      return &graph[op.node];
+  return nullptr;
+}
+
 void check_split_backward(const Workload& w, Diagnostics& found) {
   if (!splits_backward(w)) return;
+  for (const Body& body : w.bodies)
+    if (const Node* reads = w.layout.weight_shards > 1 && body.resident.value == 0
+                                ? reads_weights_again(w, body)
+                                : nullptr) {
+      add_error(
+          found,
+          "zero=3 gathers the weights of a layer for its input pass, and the weight pass of " +
+              reads->name + " reads them too",
+          "plan#/choices/zero/stage", "zero=2");
+      return;
+    }
   for (const Body& body : w.bodies)
     if (const Tensor* made = body.unreduced.value > 0 ? gradient_of_input_pass(w, body) : nullptr) {
       add_error(found,

@@ -129,5 +129,24 @@ TEST(TensorRegion, RanksTrainAsOneDeviceInTheMemoryOfTheSimulator) {
   }
 }
 
+// Its weight pass makes the sums before the activation again, from weights that are no longer
+// there.
+TEST(TensorRegion, AConvolutionNeedsItsWeightsInBothPassesOfASplitBackward) {
+  const Model model = recurrent(Mixer::SelectiveScan);
+  const TensorPlan split{2, {"dp=2", "schedule=zb-h1", "zero=3", "zero-reduce=step"}};
+  try {
+    train_region(model, split);
+    ADD_FAILURE() << "it was executed";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("the weight pass of conv1d reads them too"),
+              std::string::npos)
+        << error.what();
+  }
+  const CpuRun alone = train_region(model, {1, {}});
+  for (const TensorPlan& plan : {TensorPlan{2, {"dp=2", "schedule=zb-h1", "zero=1"}},
+                                 TensorPlan{2, {"dp=2", "schedule=1f1b", "zero=3"}}})
+    expect_as_one_device(train_region(model, plan), alone);
+}
+
 }  // namespace
 }  // namespace trainyard
