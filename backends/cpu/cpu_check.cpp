@@ -257,7 +257,6 @@ void check_split_backward(const Workload& w, Diagnostics& found) {
 }
 
 void check_narrow(const Workload& w, Diagnostics& found) {
-  const std::string math(to_string(w.layout.precision.math));
   if (const Choice* const chosen = chosen_on(w.scenario.plan, MethodAxis::Precision)) {
     const std::string place = "plan#/choices/" + chosen->method + "/";
     const Params& params = chosen->params;
@@ -272,16 +271,6 @@ void check_narrow(const Workload& w, Diagnostics& found) {
       add_error(found, "a local run gathers weights in bf16 and casts them for each product",
                 place + gathers, chosen->method + "." + gathers + "=off");
   }
-  for (const Block& block : w.scenario.model.blocks)
-    for (const Node& node : block.graph.nodes)
-      if (block.layer && node.op == &routed_matmul() && w.layout.binding.tp > 1) {
-        add_error(found,
-                  "a local run divides the products of routed experts by tensor ranks in fp32, "
-                  "bf16 or fp16, found " +
-                      node.name + " of " + block.name + " in " + math,
-                  "plan#/mesh/tp", "tp=1");
-        return;
-      }
 }
 
 void check_precision(const Workload& w, Diagnostics& found) {

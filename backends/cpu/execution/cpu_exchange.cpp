@@ -131,7 +131,7 @@ TravelPtr CpuExecution::reduce_tensor(const At& a, std::span<const int> members)
     if (!company.here(r)) continue;
     DeviceState& device = state(a.device.device(), members[r]);
     Flight& f = device.flight(a.place, a.microbatch);
-    widen(a, l, f, op.from);
+    widen({a.instruction, a.task, device, a.place, a.microbatch, members[r]}, l, f, op.from);
     part = device.view(a.place, l, f, op.from);
     whole = device.view(a.place, l, f, op.to);
     if (!part.there() || !whole.there())

@@ -184,6 +184,7 @@ TravelPtr CpuExecution::meet_over_copies(const At& a, std::span<const int> membe
     DeviceState& device = state(a.device.device(), members[r]);
     Flight& f = device.flight(a.place, a.microbatch);
     own[r] = &f.layers[l];
+    widen({a.instruction, a.task, device, a.place, a.microbatch, members[r]}, l, f, op.from);
     one = device.view(a.place, l, f, op.from);
     const TensorView into = device.view(a.place, l, f, op.to);
     if (!one.there() || !into.there()) refuse("copies of tokens are exchanged, and are not there");

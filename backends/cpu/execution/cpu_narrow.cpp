@@ -1,5 +1,6 @@
 // Implements products whose operands are cast to 8 or 4 bits.
 #include <algorithm>
+#include <numeric>
 
 #include "backends/cpu/execution/cpu_execution.h"
 #include "backends/cpu/kernels/narrow_product.h"
@@ -41,6 +42,21 @@ std::int32_t kept_for(const LayerLayout& layout, const KernelRun& run) {
   return found == saved.end() ? -1 : static_cast<std::int32_t>(found - saved.begin());
 }
 
+// A tensor rank's own rows among those that the ranks gather: as many as the others', or of copies
+// that came to experts those that came to this rank.
+struct OwnRows {
+  std::int64_t first = 0, count = 0;
+};
+
+OwnRows own_rows(const LayerLayout& layout, const Routing& routing, TensorId tensor, int rank) {
+  if (!layout.gathers_copies(tensor) || routing.gathered.empty()) {
+    const std::int64_t each = rows(layout.local[tensor.value]);
+    return {rank * each, each};
+  }
+  const auto own = routing.gathered.begin() + rank;
+  return {std::accumulate(routing.gathered.begin(), own, std::int64_t{0}), *own};
+}
+
 }  // namespace
 
 void CpuExecution::find_narrow() {
@@ -71,8 +87,9 @@ void CpuExecution::run_narrow(const At& a, std::size_t l, Flight& f, const Kerne
     how.codes = reinterpret_cast<std::uint8_t*>(f.layers[l].saved[index].data);
     how.scales = &f.layers[l].narrow[index].scales;
     if (x.where != Operand::Where::Saved) {
-      how.kept_rows = rows(layout.local[x.tensor.value]);
-      how.first_kept_row = how.kept_rows * plan_.peers.tensor_rank(a.peer);
+      const OwnRows own =
+          own_rows(layout, *call.routing, x.tensor, plan_.peers.tensor_rank(a.peer));
+      how.first_kept_row = own.first, how.kept_rows = own.count;
     }
   }
   // The weights of two products are never one tensor, but inputs and gradients may be.
@@ -96,11 +113,21 @@ void CpuExecution::widen(const At& a, std::size_t l, Flight& f, const Operand& f
   if (from.where != Operand::Where::Saved || !layout.body->saved[index].narrow) return;
   NarrowCopy& copy = f.layers[l].narrow[index];
   if (!copy.wide.empty() || copy.scales.empty()) return;
+  const Routing& routing = f.layers[l].routing;
+  const OwnRows own =
+      own_rows(layout, routing, from.tensor, plan_.peers.tensor_rank(a.device.peer()));
   TensorView part = layout.local[from.tensor.value];
-  copy.wide.resize(static_cast<std::size_t>(part.bytes().value));
+  part.size = {own.count, width(part)};
+  part.rank = 2;
+  copy.wide.resize(static_cast<std::size_t>(std::max<std::int64_t>(1, part.bytes().value)));
   part.data = copy.wide.data();
+  std::span<const std::int32_t> experts;
+  if (layout.at_experts[from.tensor.value])
+    experts =
+        std::span(routing.held)
+            .subspan(static_cast<std::size_t>(own.first), static_cast<std::size_t>(own.count));
   widen_kept(*narrow_, part, reinterpret_cast<const std::uint8_t*>(f.layers[l].saved[index].data),
-             copy.scales);
+             copy.scales, experts);
 }
 
 }  // namespace trainyard

@@ -89,7 +89,8 @@ void CpuExecution::end(InstructionId id, int peer) {
       const OpRun& op = op_of(a);
       const std::size_t layer = plan_.layer_of(a.task.layer);
       Flight& f = a.device.flight(a.place, a.microbatch);
-      if (a.task.list == BodyList::Backward && op.from.where == Operand::Where::Saved)
+      if (a.task.list == BodyList::Backward && a.task.group == Group::Tensor &&
+          op.from.where == Operand::Where::Saved)
         f.layers[layer].narrow[static_cast<std::size_t>(op.from.index)].wide = {};
       if (op.last && a.task.list == BodyList::Forward) {
         for (NarrowCopy& copy : f.layers[layer].narrow) copy.wide = {};

@@ -244,6 +244,7 @@ void DeviceState::receive(const Operand& to, LayerFlight& layer, const LayerLayo
     all.size[0] = static_cast<std::int64_t>(received.size()) / bytes_of(all.type);
     make_room(held, kept_narrow(all));
     layer.narrow[index].wide = std::move(received);
+    if (layer.narrow[index].wide.empty()) layer.narrow[index].wide.resize(1);  // there, of no rows
   } else {
     make_room(held, Bytes{static_cast<std::int64_t>(received.size())});
     std::copy(received.begin(), received.end(), held.data);
@@ -291,7 +292,8 @@ void DeviceState::take(std::size_t place, std::int32_t microbatch, const Task& t
       TensorView wide = layout.local[saved.tensor.value];
       if (layout.seen_at_experts((*layout.graph)[task.node], saved.tensor))
         wide = at_experts(wide, layer);
-      layer.narrow[item].wide.resize(static_cast<std::size_t>(wide.bytes().value));
+      layer.narrow[item].wide.resize(
+          static_cast<std::size_t>(std::max<std::int64_t>(1, wide.bytes().value)));
     }
   }
   ++flight(place, microbatch).held;

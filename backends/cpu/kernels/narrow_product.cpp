@@ -1,5 +1,8 @@
 #include "backends/cpu/kernels/narrow_product.h"
 
+#include <algorithm>
+#include <numeric>
+
 #include "backends/cpu/kernels/convert.h"
 #include "backends/cpu/kernels/operands.h"
 #include "backends/cpu/kernels/ops/by_expert.h"
@@ -42,21 +45,29 @@ class NarrowRun {
   }
   // A product over the rows of routed copies is one for each expert, of that expert's rows.
   TensorView along_rows(const TensorView& view, NarrowOperands::Which which) {
-    return by_rows(view, floats_of(view), [&](float* floats, const std::vector<Part>& parts) {
-      cast(floats, parts, which, view.elements());
-    });
+    return by_rows(call_, view, floats_of(view),
+                   [&](float* floats, const std::vector<Part>& parts) {
+                     cast(floats, parts, which, view.elements());
+                   });
   }
 
   // The input's codes for the weight gradient, along the rows.
   void keep(TensorView view) {
+    KernelCall of_kept = call_;
+    Routing routing_of_kept;
     if (how_.kept_rows >= 0) {
+      if (routed_) {
+        const auto first = routing(call_).held.begin() + how_.first_kept_row;
+        routing_of_kept.held.assign(first, first + how_.kept_rows);
+        of_kept.routing = &routing_of_kept;
+      }
       const std::int64_t before = how_.first_kept_row * width(view);
       view.data = static_cast<std::byte*>(view.data) + before * bytes_of(view.type);
       view.size = {how_.kept_rows, width(view)};
       view.rank = 2;
     }
     const Scratch::Frame frame(call_.scratch);
-    by_rows(view, floats_of(view), [&](float* floats, const std::vector<Part>& parts) {
+    by_rows(of_kept, view, floats_of(view), [&](float* floats, const std::vector<Part>& parts) {
       std::int64_t scales = 0;
       for (const Part& part : parts) scales += scale_count(how_.scaling, part.lines);
       // A rank may have no copies for its experts, and keeps nothing of them.
@@ -70,7 +81,7 @@ class NarrowRun {
     });
   }
   TensorView kept(const TensorView& view) {
-    return by_rows(view, call_.scratch.floats(view.elements()),
+    return by_rows(call_, view, call_.scratch.floats(view.elements()),
                    [&](float* floats, const std::vector<Part>& parts) {
                      each(parts, how_.scaling.element, how_.codes, how_.scales->data(),
                           [&](const Part& part, std::uint8_t* codes, float* own) {
@@ -122,16 +133,16 @@ class NarrowRun {
     }
   }
   // Calls f(floats, parts) with the rows in the order in which a product sums over them, and
-  // returns the view of the floats in their own order.
+  // returns the view of the floats in their own order. `call` says to which experts the rows go.
   template <class F>
-  TensorView by_rows(const TensorView& view, float* floats, F&& f) {
+  TensorView by_rows(const KernelCall& call, const TensorView& view, float* floats, F&& f) {
     const TensorView wide = as_floats(view, floats);
     if (!routed_) {
       f(floats, std::vector<Part>{{0, {1, rows(view), width(view)}}});
       return wide;
     }
     const std::int64_t experts = input_shape(1)[0];
-    const ByExpert by(call_, rows(view), experts);
+    const ByExpert by(call, rows(view), experts);
     float* const ordered = by.gathered(wide);
     std::vector<Part> parts;
     by.each(experts, [&](std::int64_t, std::int64_t first, std::int64_t count) {
@@ -191,10 +202,30 @@ void run_narrow(const KernelCall& call, Pass pass, NarrowOperands& how) {
 }
 
 void widen_kept(const NarrowScaling& scaling, const TensorView& into, const std::uint8_t* codes,
-                std::span<const float> scales) {
-  std::vector<float> floats(static_cast<std::size_t>(into.elements()));
-  from_narrow(scaling, scaling.element, {1, rows(into), width(into)}, codes, scales.data(),
-              floats.data());
+                std::span<const float> scales, std::span<const std::int32_t> experts) {
+  const std::int64_t n = width(into);
+  std::vector<float> floats(static_cast<std::size_t>(into.elements())), together;
+  // By place among the codes: its row. Rows of one expert lie side by side, in their own order.
+  std::vector<std::int64_t> order(experts.size());
+  std::iota(order.begin(), order.end(), 0);
+  const auto expert = [&](std::int64_t row) { return experts[static_cast<std::size_t>(row)]; };
+  std::erase_if(order, [&](std::int64_t row) { return expert(row) < 0; });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::int64_t a, std::int64_t b) { return expert(a) < expert(b); });
+  const auto end = order.end();
+  for (auto first = order.begin(); first != end;) {
+    const auto last =
+        std::find_if(first, end, [&](std::int64_t row) { return expert(row) != expert(*first); });
+    const Lines lines{1, last - first, n};
+    together.resize(static_cast<std::size_t>(lines.elements()));
+    from_narrow(scaling, scaling.element, lines, codes, scales.data(), together.data());
+    for (const float* from = together.data(); first != last; from += n)
+      std::copy_n(from, n, floats.data() + *first++ * n);
+    codes += code_bytes(scaling.element, lines.elements());
+    scales = scales.subspan(static_cast<std::size_t>(scale_count(scaling, lines)));
+  }
+  if (experts.empty())
+    from_narrow(scaling, scaling.element, {1, rows(into), n}, codes, scales.data(), floats.data());
   from_floats(floats.data(), into.data, into.type, into.elements());
 }
 

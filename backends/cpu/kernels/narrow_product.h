@@ -23,7 +23,7 @@ struct NarrowOperands {
   std::uint8_t* codes = nullptr;
   std::vector<float>* scales = nullptr;
   // Under sequence parallel the input has been gathered, and a rank keeps these rows of it alone;
-  // -1: it keeps all.
+  // -1: it keeps all. Rows of routed tokens are kept in the order of their experts.
   std::int64_t first_kept_row = 0, kept_rows = -1;
 };
 
@@ -31,8 +31,9 @@ struct NarrowOperands {
 /// shares.
 void run_narrow(const KernelCall&, Pass, NarrowOperands&);
 /// Writes an input that forward has kept as codes in the view's own format: what a rank of sequence
-/// parallel has kept is gathered again for the weight gradient. Not for copies of routed tokens.
+/// parallel has kept is gathered again for the weight gradient. `experts`: of copies of routed
+/// tokens, the expert of each row, whose rows were cast together; empty for other inputs.
 void widen_kept(const NarrowScaling&, const TensorView& into, const std::uint8_t* codes,
-                std::span<const float> scales);
+                std::span<const float> scales, std::span<const std::int32_t> experts = {});
 
 }  // namespace trainyard

@@ -144,7 +144,11 @@ void compute_in_bf16(std::vector<BodyOp>& ops) {
 
 }  // namespace
 
-bool is_cast(const BodyOp& op) { return op.pass_name == kNarrowProductsName; }
+// A cast that runs again during backward bears the name of the recomputation as its pass.
+bool is_cast(const BodyOp& op) {
+  return op.pass_name == kNarrowProductsName ||
+         (op.recomputed && !op.communication && op.name.starts_with("cast "));
+}
 
 bool multiplies_narrow(const Node& node) {
   return node.op->name == "matmul" || node.op->name == "routed_matmul";
