@@ -364,6 +364,12 @@ KernelKey kernel_key(const Work& w) {
           w.k,      w.count, w.flops.value, w.read.value, w.written.value};
 }
 
+Duration exchange_price(const CostModel& model, const ExchangeTiming& of, const Cluster& cluster) {
+  if (!of.collective) return model.transfer(of.bytes, cluster, 0);
+  const GroupShape shape{.ranks = of.ranks, .per_node = of.ranks};
+  return model.collective(*of.collective, of.bytes, shape, cluster).time;
+}
+
 std::unique_ptr<CostModel> calibrated_cost_model(Calibration calibration) {
   return std::make_unique<Calibrated>(std::move(calibration), nullptr, Device{});
 }

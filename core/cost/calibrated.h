@@ -60,7 +60,11 @@ struct Calibration {
   double residual_median = 0, residual_worst = 0;  // errors of the calibration's own check, as
                                                    // shares
   std::vector<std::string> notes;
+  std::vector<ExchangeTiming> held_back;  // exchanges of other sizes, which no price was made of
 };
+
+/// Returns what the model says an exchange of this kind, size and number of ranks takes.
+Duration exchange_price(const CostModel&, const ExchangeTiming&, const Cluster&);
 
 /// The model keeps a copy of the calibration. For a kernel that was never measured it falls back to
 /// core/cost/local_core.h, and leaves_out() says so.

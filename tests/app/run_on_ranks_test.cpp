@@ -151,6 +151,7 @@ TEST_F(RunOnRanks, CalibrateMeasuresTheirExchanges) {
   conforms(json, parse_json(json_schema("calibration"), "schema"), "calibration");
   // 9 sizes of messages and of four collectives.
   EXPECT_EQ(json.find("exchanges")->as_list()->size(), 45u);
+  EXPECT_EQ(json.find("held-back")->as_list()->size(), 40u);
   const Ran ran =
       on_ranks(2, "run" + job + " --calibration c.json --steps 2" + kRunsQuietly, folder);
   EXPECT_EQ(ran.exit, kDone) << ran.err;

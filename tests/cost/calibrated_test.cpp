@@ -172,6 +172,9 @@ TEST(Calibrated, ExchangesOfProcessesTakeWhatTheyTook) {
   EXPECT_EQ(reduce(1 << 14, 4), 80us);
   EXPECT_EQ(reduce(1 << 12, 4), 40us);                 // halfway between logarithms
   EXPECT_EQ(reduce((1 << 14) + 15 * 1024, 4), 140us);  // 4 us for every KiB more
+  EXPECT_EQ(exchange_price(*model, {CollectiveKind::AllReduce, 4, Bytes{1 << 12}, 100us}, cluster),
+            40us);
+  EXPECT_EQ(exchange_price(*model, {std::nullopt, 2, Bytes{1 << 20}, 100us}, cluster), 1010us);
   // Numbers of ranks that were not measured take a ring of messages.
   const double each = 1000e-6 / (1 << 20);
   EXPECT_NEAR(to_seconds(reduce(1 << 20, 2)), 2 * 10e-6 + (1 << 20) * each + (1 << 19) / 20e9,

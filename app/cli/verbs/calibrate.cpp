@@ -53,6 +53,38 @@ std::string kernel_words(const Work& work) {
   return work.kernel < 0 ? "optimizer" : kernel_name(work.kernel);
 }
 
+std::string_view exchange_words(const ExchangeTiming& t) {
+  return t.collective ? to_string(*t.collective) : "message";
+}
+
+// Sets the exchanges that no price was made of beside the prices of them.
+std::string held_back_text(const Calibration& c) {
+  if (c.held_back.empty()) return "";
+  const auto model = calibrated_cost_model(c);
+  const Cluster cluster =
+      local_cluster(std::max_element(c.held_back.begin(), c.held_back.end(),
+                                     [](const auto& a, const auto& b) { return a.ranks < b.ranks; })
+                        ->ranks,
+                    {});
+  std::string out = fmt::format("\n  {:<16} {:>5} {:>10} {:>10} {:>12} {:>8}\n", "held back",
+                                "ranks", "bytes", "time", "priced", "off by");
+  std::vector<double> errors;
+  for (const ExchangeTiming& t : c.held_back) {
+    const Duration price = exchange_price(*model, t, cluster);
+    errors.push_back(std::abs(to_seconds(price) / to_seconds(t.time) - 1));
+    out +=
+        fmt::format("  {:<16} {:>5} {:>10} {:>10} {:>12} {:>6.1f} %\n", exchange_words(t), t.ranks,
+                    readable(t.bytes), readable(t.time), readable(price), 100 * errors.back());
+  }
+  std::sort(errors.begin(), errors.end());
+  const auto within = std::upper_bound(errors.begin(), errors.end(), 0.3) - errors.begin();
+  return out + fmt::format(
+                   "exchanges     {} held back from their prices were off by {:.1f} % "
+                   "(median), {:.1f} % at worst; {} within 30 %\n",
+                   errors.size(), 100 * errors[(errors.size() - 1) / 2], 100 * errors.back(),
+                   within);
+}
+
 // Lists the kernels that take most of the time, and how certain their times are.
 std::string text(const Calibration& c) {
   std::string out = fmt::format("{}\n\ncopy          {} and {}\nreduce        {}\n", c.machine,
@@ -87,10 +119,10 @@ std::string text(const Calibration& c) {
                        "time", "rate");
   for (const ExchangeTiming& t : c.exchanges)
     out += fmt::format(
-        "  {:<16} {:>5} {:>10} {:>10} {:>12}\n",
-        t.collective ? to_string(*t.collective) : "message", t.ranks, readable(t.bytes),
+        "  {:<16} {:>5} {:>10} {:>10} {:>12}\n", exchange_words(t), t.ranks, readable(t.bytes),
         readable(t.time),
         readable(BytesPerSecond{static_cast<double>(t.bytes.value) / to_seconds(t.time)}));
+  out += held_back_text(c);
   for (const std::string& note : c.notes) out += "\n" + note + "\n";
   return out;
 }
@@ -163,7 +195,8 @@ Calibration calibrate_here(const Words& words, Processes* processes, Streams& st
                             }});
   line.clear();
   if (processes == nullptr) return c;
-  c.exchanges = measure_exchanges(*processes);
+  MeasuredExchanges measured = measure_exchanges(*processes);
+  c.exchanges = std::move(measured.known), c.held_back = std::move(measured.held_back);
   share_cores(c, processes->on_this_machine());
   c.machine += fmt::format(", over {} processes", processes->count());
   return c;

@@ -137,6 +137,8 @@ Fields<Calibration> calibration_members() {
       {"reduce", &Calibration::reduce, rate_text(), "of adding up, as 11 GB/s"},
       {"exchanges", &Calibration::exchanges, list_of(object(exchange_fields())), kDefaulted,
        "between processes"},
+      {"held-back", &Calibration::held_back, list_of(object(exchange_fields())), kDefaulted,
+       "exchanges of other sizes, which no price was made of"},
       {"residual", Fields<Calibration>{{"median", &Calibration::residual_median, number(kAmount)},
                                        {"worst", &Calibration::residual_worst, number(kAmount)}}},
       {"kernels", &Calibration::kernels, list_of(object(kernel_fields()))},
