@@ -11,6 +11,7 @@
 #include "core/model/zoo/presets.h"
 #include "core/model/zoo/zoo.h"
 #include "core/result/scenario_text.h"
+#include "tests/support/cases.h"
 #include "tests/support/non_empty.h"
 #include "tests/support/refusal.h"
 
@@ -95,7 +96,8 @@ TEST(PlanSpace, EveryPlanIsThereOnce) {
   const PlanSpace space(base(), {}, bounds);
   std::set<std::string> texts;
   std::size_t plans = 0;
-  for (PlanId id = 0; id < space.combinations(); ++id) {
+  const PlanId step = testing::cases(1, 7);
+  for (PlanId id = 0; id < space.combinations(); id += step) {
     const std::vector<std::uint32_t> digits = space.digits(id);
     ASSERT_EQ(space.id(digits), id);
     const auto form = space.canonical(digits);
@@ -111,7 +113,7 @@ TEST(PlanSpace, EveryPlanIsThereOnce) {
     }
     texts.insert(scenario_text(s));
   }
-  EXPECT_GT(plans, 1000U);
+  EXPECT_GT(plans, 1000U / step);
   EXPECT_EQ(texts.size(), plans);
 }
 

@@ -46,7 +46,7 @@ void expect_estimated(const Scenario& scenario, const KnobValue& v) {
 TEST(Sensitivity, EveryValueIsTheEstimateOfItsScenario) {
   int legal = 0, refused = 0, fixed = 0;
   std::set<std::string> knobs;
-  for (std::uint64_t seed = 0; seed < testing::cases(40, 8); ++seed) {
+  for (std::uint64_t seed = 0; seed < testing::cases(40, 3); ++seed) {
     const Scenario scenario = testing::random_plan(seed);
     const Sensitivity all = sensitivity(scenario, testing::costs());
     // Batch and sequence stay, though both may follow from what is turned.
