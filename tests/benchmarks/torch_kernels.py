@@ -2,6 +2,7 @@
 
     torch_kernels.py --out kernels.csv
     torch_kernels.py --drawn 2000 --out drawn.csv   products of that many drawn shapes, and grouped products
+    torch_kernels.py --rest 900 --out rest.csv      every other op of drawn shapes: attention, norms, activations, losses
 
 Every kernel is recorded several times in a graph and replayed, so that the host's launches are not in its time; the
 calls go around copies of their operands that together exceed the level-2 cache.  bytes are what must be read and
@@ -306,6 +307,98 @@ def drawn(table, count):
         made += 1
 
 
+def rest(table, count):
+    """Rows of tokens are drawn evenly by their logarithm from 256 to 65,536, their widths from 64 to 32,768 in steps of
+    8, or of 64 two times of three. A backward is timed with its forward."""
+    from torch.nn.attention import SDPBackend, sdpa_kernel
+    draw = random.Random(2)
+
+    def size(least, most):
+        raw = 2 ** draw.uniform(least, most)
+        step = 64 if draw.random() < 2 / 3 and raw >= 64 else 8
+        return step * max(1, round(raw / step))
+
+    def both(op, shape, form, traffic, make, call):
+        """traffic: bytes that forward must read and write; backward about one and a half times as many."""
+        def forward(*x):
+            with torch.no_grad():
+                return call(*x[:-1])
+
+        table.device(op, shape, form, traffic, 0, make, forward)
+        table.device(op + " forward+backward", shape, form, traffic * 5 // 2, 0, make,
+                     lambda *x: torch.autograd.grad(call(*x[:-1]), [t for t in x[:-1] if t.requires_grad], x[-1]))
+
+    def attended(form):
+        batch, heads, width_ = 2 ** draw.randint(0, 5), draw.choice((4, 8, 12, 16, 25, 32, 64)), draw.choice((64, 128))
+        tokens, causal = size(7, 13.5), draw.random() < 0.6
+        kv = heads // 4 if heads % 4 == 0 and draw.random() < 0.4 else heads
+        if batch * heads * tokens * width_ > 2**28 or batch * heads * tokens * tokens * width_ > 2**41:
+            return
+        flops = 4 * batch * heads * tokens * tokens * width_ // (2 if causal else 1)
+        traffic = 4 * batch * tokens * width_ * (heads + kv)
+        name = f"attention flash{' causal' if causal else ''}{' shared' if kv != heads else ''}"
+        shape = (batch, heads, tokens, width_)
+
+        def make():
+            return [normal(batch, h, tokens, width_, grad=True) for h in (heads, kv, kv)] + [normal(*shape)]
+
+        def run(q, k, v):
+            with sdpa_kernel([SDPBackend.FLASH_ATTENTION]):
+                return F.scaled_dot_product_attention(q, k, v, is_causal=causal, enable_gqa=kv != heads)
+
+        def forward(q, k, v, g):
+            with torch.no_grad():
+                return run(q, k, v)
+
+        table.device(name + " forward", shape, "bf16", traffic, flops, make, forward)
+        table.device(name + " forward+backward", shape, "bf16", 3 * traffic, 7 * flops // 2, make,
+                     lambda q, k, v, g: torch.autograd.grad(run(q, k, v), (q, k, v), g))
+
+    def one(form):
+        rows, n, w = size(8, 16), size(6, 15), width(form)
+        if rows * n > 2**29:
+            return
+        x = lambda: normal(rows, n, form=form, grad=True)
+        g = lambda: normal(rows, n, form=form)
+        scale = lambda: normal(n, form=form, grad=True)
+        op = draw.choice("layer rms gelu silu add copy dropout cast scale".split())
+        if op == "layer":
+            both("layer norm", (rows, n), form, 2 * w * rows * n, lambda: (x(), scale(), scale(), g()),
+                 lambda a, s, b: F.layer_norm(a, (n,), s, b))
+        elif op == "rms":
+            both("rms norm", (rows, n), form, 2 * w * rows * n, lambda: (x(), scale(), g()),
+                 lambda a, s: F.rms_norm(a, (n,), s, 1e-5))
+        elif op == "gelu":
+            both("gelu", (rows, n), form, 2 * w * rows * n, lambda: (x(), g()), F.gelu)
+        elif op == "silu":
+            both("silu times", (rows, n), form, 3 * w * rows * n, lambda: (x(), x(), g()), lambda a, b: F.silu(a) * b)
+        elif op == "dropout":
+            both("dropout", (rows, n), form, (2 * w + 1) * rows * n, lambda: (x(), g()), lambda a: F.dropout(a, 0.1))
+        elif op == "add":
+            table.device("add", (rows, n), form, 3 * w * rows * n, 0, lambda: (g(), g()), torch.add)
+        elif op == "copy":
+            table.device("copy", (rows, n), form, 2 * w * rows * n, 0, lambda: (g(), g()), lambda a, b: b.copy_(a))
+        elif op == "scale":
+            table.device("scale", (rows, n), form, 2 * w * rows * n, 0, lambda: (g(),), lambda a: a * 0.5)
+        else:
+            table.device("cast fp32 to bf16", (rows, n), "bf16", 6 * rows * n, 0, lambda: (normal(rows, n, form="fp32"),),
+                         lambda a: a.bfloat16())
+
+    def over_vocabulary(form):
+        rows, vocab, n = size(8, 14), size(12, 17.2), size(7, 13)
+        if rows * vocab > 2**29 or vocab * n > 2**30:
+            return
+        ids = torch.randint(0, vocab, (rows,), device=DEVICE)
+        both("cross entropy", (rows, vocab), "fp32", 8 * rows * vocab,
+             lambda: (normal(rows, vocab, form="fp32", grad=True), torch.ones((), device=DEVICE)),
+             lambda a: F.cross_entropy(a, ids))
+        both("embedding", (rows, vocab, n), form, 2 * width(form) * rows * n,
+             lambda: (normal(vocab, n, form=form, grad=True), normal(rows, n, form=form)), lambda t: F.embedding(ids, t))
+
+    for _ in range(count):
+        draw.choice((attended, one, one, one, over_vocabulary))(draw.choice(("bf16", "bf16", "fp32")))
+
+
 def hosts(table):
     x, w = normal(8, 64), normal(64, 64)
     parameter, g = normal(64, 64, grad=True), normal(8, 64)
@@ -336,12 +429,15 @@ def main():
     parser.add_argument("--out", default="kernels.csv")
     parser.add_argument("--seconds", type=float, default=110, help="begins no kernel after so long")
     parser.add_argument("--drawn", type=int, default=0)
+    parser.add_argument("--rest", type=int, default=0)
     options = parser.parse_args()
     torch.manual_seed(1)
     table = Table(options.out, options.seconds)
     parts = (hosts, attention, grouped, updates, products, elementwise)
     if options.drawn:
         parts = (uneven, functools.partial(drawn, count=options.drawn))
+    if options.rest:
+        parts = (functools.partial(rest, count=options.rest),)
     for part in parts:
         began = time.perf_counter()
         try:

@@ -686,21 +686,22 @@ COLUMNS = ("id group source framework model_family layers hidden heads kv_heads 
 
 
 def row(m, p, number, where, parameters):
+    h200 = "H200" in where
     fused = {"flash": "v2", "packed": "v2", "cudnn": "yes (cudnn)", "unfused": "no"}[p.attention]
     if p.precision in ("fp32", "tf32") and p.attention == "flash":
         # Flash attention is for 16 bits; the memory-efficient kernel of the same idea runs, but not for heads in groups.
         fused = "yes" if m.get("kv_heads", m.get("heads")) == m.get("heads") else "no"
     own = p.model in ("bert-large", "seq2seq")  # the others are trained without dropout
-    return dict(group=f"one-device/{p.model}", source=f"tests/benchmarks/torch_steps.py on {where}",
+    return dict(group=f"{'one-h200' if h200 else 'one-device'}/{p.model}", source=f"tests/benchmarks/torch_steps.py on {where}",
                 framework="PyTorch " + ("torch.compile of layers and head" if p.kernels == "compiled" else "eager"),
                 model_family=m["family"], layers=m.get("layers", ""), hidden=m.get("hidden", ""),
                 heads=m.get("heads", ""), kv_heads=m.get("kv_heads", m.get("heads", "")),
                 ffn_hidden=m.get("ffn", 4 * m.get("hidden", 0)) or "", vocab=m.get("vocab", ""), seq_len=p.seq,
                 params_b=f"{parameters * 1e-9:.9f}" if parameters else "", experts=m.get("experts", ""), topk=m.get("top_k", ""),
-                gpu="H100-SXM", n_gpus=1, gpus_per_node=1, dp=1, tp=1, pp=1, zero_stage=0, micro_batch=p.micro,
+                gpu="H200" if h200 else "H100-SXM", n_gpus=1, gpus_per_node=1, dp=1, tp=1, pp=1, zero_stage=0, micro_batch=p.micro,
                 global_batch=p.micro * p.accum, recompute="full" if p.full else "none",
                 precision="bf16-nearest" if p.precision == "pure" else p.precision, flash_attention=fused,
-                offload="none", trust="A", id=f"one-{number:03d}",
+                offload="none", trust="A", id=f"{'h200' if h200 else 'one'}-{number:03d}",
                 notes=p.line + ("; dropout 0.1" if own else "; no dropout"))
 
 

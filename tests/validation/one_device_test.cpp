@@ -1,5 +1,6 @@
-// Holds predictions against the rows that this project measured on one H100. The bounds are what
-// was found, so that no change makes them worse unnoticed; no parameter was fitted to these rows.
+// Holds predictions against the rows that this project measured on one H100 and on one H200. The
+// bounds are what was found, so that no change makes them worse unnoticed; no parameter was fitted
+// to these rows.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -23,15 +24,19 @@ struct Errors {
   double median = 0, p90 = 0;  // percent of what was measured
 };
 
-// The errors of the rows that are chosen, among those that are trusted.
-Errors errors_where(RowMetric metric, const auto& chosen) {
+// The errors of a device's rows that are chosen, among those that are trusted.
+Errors errors_on(std::string_view device, RowMetric metric, const auto& chosen) {
   std::vector<double> errors;
   for (const PreparedRow& r : of_one_device().rows)
-    if (r.metric == metric && r.row.trust == Trust::A && chosen(r.row))
+    if (r.row.gpu == device && r.metric == metric && r.row.trust == Trust::A && chosen(r.row))
       errors.push_back(100 * std::abs(predict(r, Parameters{}) / r.measured - 1));
   std::sort(errors.begin(), errors.end());
   if (errors.empty()) return {};
   return {errors.size(), errors[errors.size() / 2], errors[errors.size() * 9 / 10]};
+}
+
+Errors errors_where(RowMetric metric, const auto& chosen) {
+  return errors_on("H100-SXM", metric, chosen);
 }
 
 bool is_eager(const MeasuredRow& row) { return row.framework == "PyTorch eager"; }
@@ -65,7 +70,7 @@ TEST(OneDevice, EveryModelHasTheParametersThatWereTrained) {
 }
 
 TEST(OneDevice, OnlyWhatRanOutOfMemoryIsSkipped) {
-  EXPECT_EQ(of_one_device().rows.size(), 264u);
+  EXPECT_EQ(of_one_device().rows.size(), 500u);
   EXPECT_EQ(of_one_device().skipped.size(), 4u);
   for (const SkippedRow& skipped : of_one_device().skipped)
     EXPECT_EQ(skipped.row.metric, "over_gb") << skipped.row.id;
@@ -117,6 +122,18 @@ TEST(OneDevice, MemoryStaysAsNearAsItIs) {
   expect_within("adapted", memory(is_adapted), 15, 13, 28.7);
   expect_within("packed", memory(is_packed), 8, 2.7, 7.2);
   expect_within("routed", memory(is_routed), 17, 3.4, 14.5);
+}
+
+// The two chips compute alike, and memory of the H200 is 1.4 times as fast.
+TEST(OneDevice, RowsOfAnH200StayAsNearAsTheyAre) {
+  const auto on_h200 = [](RowMetric metric, const auto& chosen) {
+    return errors_on("H200", metric, chosen);
+  };
+  const auto is_any = [](const MeasuredRow&) { return true; };
+  expect_within("steps", on_h200(RowMetric::StepTime, is_any), 97, 8.5, 39.9);
+  expect_within("plain steps", on_h200(RowMetric::StepTime, is_plain), 73, 8.8, 41.4);
+  expect_within("routed steps", on_h200(RowMetric::StepTime, is_routed), 13, 9.6, 31.8);
+  expect_within("memory", on_h200(RowMetric::Memory, is_any), 118, 6.2, 23.4);
 }
 
 }  // namespace

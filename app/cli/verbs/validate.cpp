@@ -207,7 +207,7 @@ Verb validate_verb() {
       .positional = "FILE.csv",
       .positional_doc =
           "rows in the columns of assets/validation/README.md; \"one-device\" are those that this "
-          "project measured on one H100; without it, the published ones",
+          "project measured on one H100 and one H200; without it, the published ones",
       .flags = {{"rows", "", "lists every row: measured, predicted, error, what it leaves open"},
                 {"source", "S", "rows of this source only", true},
                 {"group", "G", "rows of this group only", true},
