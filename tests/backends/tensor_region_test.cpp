@@ -129,6 +129,20 @@ TEST(TensorRegion, RanksTrainAsOneDeviceInTheMemoryOfTheSimulator) {
   }
 }
 
+TEST(TensorRegion, KeysThatAllHeadsShareAreNotDivided) {
+  TransformerSpec spec = family_spec("deepseek_v3");
+  spec.layers = 2, spec.hidden = 8, spec.heads = 4, spec.kv_heads = 4, spec.ffn = 8;
+  spec.vocab = 8, spec.sequence = 8;
+  spec.latent = {.kv_rank = 4, .nope = 2, .rope = 2, .value = 2};
+  for (const char* regions : {"sequence-parallel=off", "sequence-parallel=on"}) try {
+      train_region(build_decoder(spec), {2, {"tp=2", regions}});
+      ADD_FAILURE() << regions << " was executed";
+    } catch (const Error& error) {
+      EXPECT_NE(std::string(error.what()).find("keys that all heads share"), std::string::npos)
+          << error.what();
+    }
+}
+
 // Its weight pass makes the sums before the activation again, from weights that are no longer
 // there.
 TEST(TensorRegion, AConvolutionNeedsItsWeightsInBothPassesOfASplitBackward) {

@@ -74,9 +74,9 @@ struct ChannelStatistics {
   bool given = false;         // forward normalises by them; else it writes those of the microbatch
 };
 
-/// What a norm takes the mean of, where each tensor rank has a part of every row: forward the
-/// numbers and the squares of their distances to it, backward the gradient and its product with the
-/// row. The parts are equal, so that the mean of a row is the average of those of its parts.
+/// A norm's means where each tensor rank has a part of every row: forward of the numbers and of the
+/// squares of their distances to it, backward of the gradient and of its product with the row.
+/// Parts are equal, so that the mean of a row is the average of those of its parts.
 struct RowMeans {
   std::vector<float> values;  // by row: one number of an RMS norm, two of a layer norm
   bool given = false;  // of whole rows, by which the norm goes on; else it writes those of its part

@@ -320,8 +320,8 @@ class Backward {
     }
   }
 
-  // What enters the tensor region is gathered again: for the weight gradients of products, and for
-  // all gradients of a scan.
+  // Tensors that enter the tensor region are gathered again: for the weight gradients of products,
+  // and for all gradients of a scan.
   void gather_again() {
     for (std::uint32_t i = 0; i < ops_.size(); ++i) {
       const BodyOp& gather = ops_[i];

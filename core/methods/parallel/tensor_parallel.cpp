@@ -3,7 +3,7 @@
 // what lies between the blocks (norms, residuals, dropout) is divided along the sequence, and each
 // reduction becomes a reduce-scatter and an all-gather of the same volume.
 //
-// What a product takes in whole is not all that does: the scan of the first Mamba reads B and C so.
+// Not only products read a tensor whole: the scan of the first Mamba reads B and C so.
 // A norm over all heads needs the mean square of a row, of which each rank has a part: the ranks
 // average it, four bytes a token (eight for a layer norm, which has a mean too), and backward what
 // the gradient has along the row.
@@ -57,7 +57,7 @@ class Inserter {
 
   std::vector<Around> take() { return std::move(around_); }
 
-  /// What enters the tensor region is kept as it was gathered.
+  /// Tensors that enter the tensor region are kept as they were gathered.
   void keep_gathered(std::vector<SavedTensor>& saved) const {
     for (SavedTensor& s : saved)
       if (s.tensor.valid() && divided(s.tensor) && enters(s.tensor)) s.bytes = whole(s.tensor);
