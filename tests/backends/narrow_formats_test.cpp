@@ -187,7 +187,7 @@ TEST(NarrowFormats, ExpertsOnTensorRanksGatherWhatTheyKept) {
       const auto train = [&](std::string_view sequence_parallel) {
         testing::Settings all = words;
         all.insert(all.end(),
-                   {precision, "optimizer=momentum", "global-batch=4", "seq=4", sequence_parallel});
+                   {precision, "optimizer=adamw", "global-batch=4", "seq=4", sequence_parallel});
         return testing::train_on_cpu(model, words.size() > 2 ? 4 : 2, all, falling(), {});
       };
       const testing::CpuRun together = train("sequence-parallel=off"),
