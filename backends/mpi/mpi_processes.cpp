@@ -1,5 +1,6 @@
 #define OMPI_SKIP_MPICXX 1  // use the C interface; MPI has removed its C++ bindings
 #include <fmt/format.h>
+#include <malloc.h>
 #include <mpi.h>
 #include <signal.h>
 #include <unistd.h>
@@ -112,6 +113,10 @@ class MpiProcesses final : public Processes {
   MpiProcesses() {
     // There are often more processes than cores: one that waits lets the others run.
     setenv("OMPI_MCA_mpi_yield_when_idle", "1", 0);
+    // The C library maps buffers of 32 MiB and more anew each time, and the first touch of their
+    // pages takes three times as long as the exchange. What was freed is kept for the next one.
+    mallopt(M_MMAP_MAX, 0);
+    mallopt(M_TRIM_THRESHOLD, std::numeric_limits<int>::max());
     int given = 0;
     // Other threads compute, but only this one calls MPI.
     MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &given);
