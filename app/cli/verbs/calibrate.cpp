@@ -61,16 +61,11 @@ std::string_view exchange_words(const ExchangeTiming& t) {
 std::string held_back_text(const Calibration& c) {
   if (c.held_back.empty()) return "";
   const auto model = calibrated_cost_model(c);
-  const Cluster cluster =
-      local_cluster(std::max_element(c.held_back.begin(), c.held_back.end(),
-                                     [](const auto& a, const auto& b) { return a.ranks < b.ranks; })
-                        ->ranks,
-                    {});
   std::string out = fmt::format("\n  {:<16} {:>5} {:>10} {:>10} {:>12} {:>8}\n", "held back",
                                 "ranks", "bytes", "time", "priced", "off by");
   std::vector<double> errors;
   for (const ExchangeTiming& t : c.held_back) {
-    const Duration price = exchange_price(*model, t, cluster);
+    const Duration price = exchange_price(*model, t, local_cluster(t.ranks, {}));
     errors.push_back(std::abs(to_seconds(price) / to_seconds(t.time) - 1));
     out +=
         fmt::format("  {:<16} {:>5} {:>10} {:>10} {:>12} {:>6.1f} %\n", exchange_words(t), t.ranks,

@@ -205,7 +205,7 @@ void widen_kept(const NarrowScaling& scaling, const TensorView& into, const std:
                 std::span<const float> scales, std::span<const std::int32_t> experts) {
   const std::int64_t n = width(into);
   std::vector<float> floats(static_cast<std::size_t>(into.elements())), together;
-  // By place among the codes: its row. Rows of one expert lie side by side, in their own order.
+  // Gives each place among the codes its row: rows of an expert lie side by side, in their order.
   std::vector<std::int64_t> order(experts.size());
   std::iota(order.begin(), order.end(), 0);
   const auto expert = [&](std::int64_t row) { return experts[static_cast<std::size_t>(row)]; };
