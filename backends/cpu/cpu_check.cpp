@@ -42,22 +42,6 @@ void check_norms(const Workload& w, Diagnostics& found) {
     }
 }
 
-// Every rank's heads read the rotary part of latent attention's keys, whose gradient no collective
-// sums, and which sequence parallel leaves divided.
-void check_shared_keys(const Workload& w, Diagnostics& found) {
-  if (w.layout.binding.tp == 1) return;
-  for (const Block& block : w.scenario.model.blocks)
-    for (const Node& node : block.graph.nodes)
-      if (node.op == &concat_heads()) {
-        add_error(found,
-                  "a local run takes keys that all heads share on one rank, found tp=" +
-                      std::to_string(w.layout.binding.tp) + " divide the heads of " + node.name +
-                      " in " + block.name,
-                  "plan#/mesh/tp", "tp=1");
-        return;
-      }
-}
-
 bool is_sequence(const Dim& d) {
   return d.axis == Axis::Sequence || d.axis == Axis::SequenceRegion;
 }
@@ -429,7 +413,6 @@ Diagnostics CpuBackend::check(const BackendJob& job) {
   const Workload& w = job.workload;
   Diagnostics found = trainyard::check(*job.training);
   check_norms(w, found);
-  check_shared_keys(w, found);
   check_model(w, found);
   check_contexts(w, found);
   check_experts(w, found);

@@ -1,6 +1,6 @@
 // Tensor ranks train as one device does where a norm needs all heads, of which each rank has some,
-// and where a scan's channels share what every rank reads whole; in the memory that the program
-// states.
+// and where every rank reads whole what a scan's channels or the heads of latent attention share;
+// in the memory that the program states.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -16,34 +16,14 @@ namespace {
 using testing::CpuRun;
 using testing::Settings;
 
-// OLMo 2's norms of queries and keys; with four tensor ranks, two each share a key/value head.
-Model wide_norms(NormKind kind) {
-  TransformerSpec spec = family_spec("olmo2");
-  spec.name = kind == NormKind::Rms ? "tiny olmo2" : "tiny layer norms";
-  spec.norm = kind;
-  spec.layers = 4, spec.hidden = 8, spec.heads = 4, spec.kv_heads = 2, spec.ffn = 8;
-  spec.vocab = 8, spec.sequence = 8;
-  return build_decoder(spec);
-}
-
-// Mamba 2 has a norm over all heads; the first Mamba has none, but its scan reads B and C, of which
-// Jamba has norms.
-Model recurrent(Mixer mixer, bool norms = false) {
-  TransformerSpec spec = family_spec("mamba2");
-  spec.name = mixer == Mixer::StateSpace ? "tiny mamba2" : norms ? "tiny jamba" : "tiny mamba";
-  spec.mixer = mixer;
-  spec.layers = 4, spec.hidden = 8, spec.heads = 4, spec.head_dim = 4, spec.ffn = 8;
-  spec.vocab = 8, spec.sequence = 8;
-  spec.state_space.heads = 4, spec.state_space.width = 4, spec.state_space.state = 3;
-  spec.state_space.groups = 2, spec.state_space.taps = 2, spec.state_space.chunk = 4;
-  spec.selective.inner = 16, spec.selective.state = 3, spec.selective.step_rank = 2;
-  spec.selective.taps = 2, spec.selective.norms = norms;
-  return build_decoder(spec);
-}
-
 std::vector<Model> divided_models() {
-  return {wide_norms(NormKind::Rms), wide_norms(NormKind::Layer), recurrent(Mixer::StateSpace),
-          recurrent(Mixer::SelectiveScan), recurrent(Mixer::SelectiveScan, true)};
+  return {testing::tiny_wide_norms(NormKind::Rms),
+          testing::tiny_wide_norms(NormKind::Layer),
+          testing::tiny_recurrent(Mixer::StateSpace),
+          testing::tiny_recurrent(Mixer::SelectiveScan),
+          testing::tiny_recurrent(Mixer::SelectiveScan, true),
+          testing::tiny_latent(0),
+          testing::tiny_latent(6)};
 }
 
 struct TensorPlan {
@@ -129,24 +109,10 @@ TEST(TensorRegion, RanksTrainAsOneDeviceInTheMemoryOfTheSimulator) {
   }
 }
 
-TEST(TensorRegion, KeysThatAllHeadsShareAreNotDivided) {
-  TransformerSpec spec = family_spec("deepseek_v3");
-  spec.layers = 2, spec.hidden = 8, spec.heads = 4, spec.kv_heads = 4, spec.ffn = 8;
-  spec.vocab = 8, spec.sequence = 8;
-  spec.latent = {.kv_rank = 4, .nope = 2, .rope = 2, .value = 2};
-  for (const char* regions : {"sequence-parallel=off", "sequence-parallel=on"}) try {
-      train_region(build_decoder(spec), {2, {"tp=2", regions}});
-      ADD_FAILURE() << regions << " was executed";
-    } catch (const Error& error) {
-      EXPECT_NE(std::string(error.what()).find("keys that all heads share"), std::string::npos)
-          << error.what();
-    }
-}
-
 // Its weight pass makes the sums before the activation again, from weights that are no longer
 // there.
 TEST(TensorRegion, AConvolutionNeedsItsWeightsInBothPassesOfASplitBackward) {
-  const Model model = recurrent(Mixer::SelectiveScan);
+  const Model model = testing::tiny_recurrent(Mixer::SelectiveScan);
   const TensorPlan split{2, {"dp=2", "schedule=zb-h1", "zero=3", "zero-reduce=step"}};
   try {
     train_region(model, split);

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "core/model/graph_builder.h"
+#include "core/model/zoo/builders.h"
 
 namespace trainyard::testing {
 
@@ -101,6 +102,43 @@ inline Model tiny_encoder_decoder(const std::string& family, int layers, bool ti
   spec.sequence = 5;
   spec.tied = tied;
   return build_encoder_decoder(spec);
+}
+
+/// OLMo 2's norms over all heads of queries and keys; with four tensor ranks, two each share a
+/// key/value head.
+inline Model tiny_wide_norms(NormKind kind) {
+  TransformerSpec spec = family_spec("olmo2");
+  spec.name = kind == NormKind::Rms ? "tiny olmo2" : "tiny layer norms";
+  spec.norm = kind;
+  spec.layers = 4, spec.hidden = 8, spec.heads = 4, spec.kv_heads = 2, spec.ffn = 8;
+  spec.vocab = 8, spec.sequence = 8;
+  return build_decoder(spec);
+}
+
+/// Mamba 2 has a norm over all heads; the first Mamba has none, but its scan reads B and C, of
+/// which Jamba has norms.
+inline Model tiny_recurrent(Mixer mixer, bool norms = false) {
+  TransformerSpec spec = family_spec("mamba2");
+  spec.name = mixer == Mixer::StateSpace ? "tiny mamba2" : norms ? "tiny jamba" : "tiny mamba";
+  spec.mixer = mixer;
+  spec.layers = 4, spec.hidden = 8, spec.heads = 4, spec.head_dim = 4, spec.ffn = 8;
+  spec.vocab = 8, spec.sequence = 8;
+  spec.state_space.heads = 4, spec.state_space.width = 4, spec.state_space.state = 3;
+  spec.state_space.groups = 2, spec.state_space.taps = 2, spec.state_space.chunk = 4;
+  spec.selective.inner = 16, spec.selective.state = 3, spec.selective.step_rank = 2;
+  spec.selective.taps = 2, spec.selective.norms = norms;
+  return build_decoder(spec);
+}
+
+/// Latent attention, whose heads share the rotary part of their keys; queries are compressed where
+/// `query_rank` is above 0.
+inline Model tiny_latent(std::int64_t query_rank) {
+  TransformerSpec spec = family_spec("deepseek_v3");
+  spec.name = query_rank > 0 ? "tiny deepseek" : "tiny deepseek lite";
+  spec.layers = 4, spec.hidden = 8, spec.heads = 4, spec.kv_heads = 4, spec.ffn = 8;
+  spec.vocab = 8, spec.sequence = 8;
+  spec.latent = {.q_rank = query_rank, .kv_rank = 4, .nope = 2, .rope = 2, .value = 2};
+  return build_decoder(spec);
 }
 
 }  // namespace trainyard::testing

@@ -3,18 +3,30 @@
 // need what other ranks have.
 #pragma once
 
+#include <optional>
+
 #include "core/methods/layers/body.h"
 #include "core/model/ops.h"
 
 namespace trainyard {
 
 /// Returns whether the node takes that input into the tensor region: every rank reads all of it,
-/// and makes of its gradient what its own part of the node gives. Column-cut products do, and the
-/// first Mamba's scan does with B and C, which all its channels share.
+/// and makes of its gradient what its own part of the node gives. Column-cut products do, the first
+/// Mamba's scan does with B and C, which all its channels share, and latent attention does with the
+/// rotary part of the keys, which all heads share.
 inline bool enters_region(const Node& node, std::size_t input) {
   if (node.split == TensorSplit::Column) return input == 0;
-  return node.split == TensorSplit::Inside && node.op == &selective_scan() &&
-         (input == 2 || input == 3);
+  if (node.split != TensorSplit::Inside) return false;
+  return (node.op == &selective_scan() && (input == 2 || input == 3)) ||
+         (node.op == &concat_heads() && input == 1);
+}
+
+/// Returns the pass of backward in which the node reads again what it took in, if it does: a
+/// product for the gradient of its weights, a scan for all its gradients.
+inline std::optional<Pass> reads_entered_again(const Node& node) {
+  if (node.split == TensorSplit::Column) return Pass::BackwardWeight;
+  if (node.op == &selective_scan()) return Pass::BackwardInput;
+  return std::nullopt;
 }
 
 /// Returns whether the node does so with that tensor, as any of its inputs.

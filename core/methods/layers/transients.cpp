@@ -331,9 +331,11 @@ class Backward {
       std::uint32_t to = i;
       for (std::size_t n = 0; n < nodes_.size(); ++n) {
         const Node& node = l_.graph.nodes[n];
+        const std::optional<Pass> reads = reads_entered_again(node);
+        if (!reads || !enters_region(node, gather.tensor)) continue;
         const std::uint32_t reader =
-            node.split == TensorSplit::Column ? nodes_[n].weight : nodes_[n].input;
-        if (enters_region(node, gather.tensor) && reader != kNoOp) to = std::max(to, reader);
+            *reads == Pass::BackwardWeight ? nodes_[n].weight : nodes_[n].input;
+        if (reader != kNoOp) to = std::max(to, reader);
       }
       wholes_.push_back(l_.transient(gather.tensor, false, true, Transient::Form::Whole, i, to));
     }

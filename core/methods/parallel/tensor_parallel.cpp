@@ -3,7 +3,8 @@
 // what lies between the blocks (norms, residuals, dropout) is divided along the sequence, and each
 // reduction becomes a reduce-scatter and an all-gather of the same volume.
 //
-// Not only products read a tensor whole: the scan of the first Mamba reads B and C so.
+// Not only products read a tensor whole: the scan of the first Mamba reads B and C so, and latent
+// attention the rotary part of the keys, which all heads share.
 // A norm over all heads needs the mean square of a row, of which each rank has a part: the ranks
 // average it, four bytes a token (eight for a layer norm, which has a mean too), and backward what
 // the gradient has along the row.
@@ -106,13 +107,13 @@ class Inserter {
   void enter(TensorId tensor, const std::vector<std::size_t>& readers) {
     const Bytes bytes = whole(tensor);
     const auto gives = [&](std::size_t node) { return runs(node, Pass::BackwardInput); };
-    // A product reads its input again for its weights, a scan what it took in for all its
-    // gradients.
     const auto reads_for = [&](std::size_t node) {
-      return graph_.nodes[node].split == TensorSplit::Column ? Pass::BackwardWeight
-                                                             : Pass::BackwardInput;
+      return reads_entered_again(graph_.nodes[node]);
     };
-    const auto reads = [&](std::size_t node) { return runs(node, reads_for(node)); };
+    const auto reads = [&](std::size_t node) {
+      const std::optional<Pass> pass = reads_for(node);
+      return pass && runs(node, *pass);
+    };
     const std::size_t first = readers.front();
     if (divided(tensor)) {
       around_[first].before_forward.push_back(op("gather " + graph_[tensor].name, tensor, false,
@@ -121,7 +122,7 @@ class Inserter {
       // Only a rank's own part was kept, so backward gathers the whole again.
       const auto last = std::find_if(readers.rbegin(), readers.rend(), reads);
       if (!layout_.framework.keeps_gathered_inputs && last != readers.rend()) {
-        const Pass pass = reads_for(*last);
+        const Pass pass = *reads_for(*last);
         Around& around = around_[*last];
         (pass == Pass::BackwardWeight ? around.before_weight : around.before_backward)
             .push_back(op("gather " + graph_[tensor].name + " again", tensor, false, *last, pass,
