@@ -41,6 +41,8 @@ const std::vector<Model>& models() {
       testing::tiny_wide_norms(NormKind::Rms),
       testing::tiny_recurrent(Mixer::StateSpace),
       testing::tiny_recurrent(Mixer::SelectiveScan),
+      testing::tiny_head_norms(),
+      testing::tiny_delta(),
       testing::tiny_latent(6),
   };
   return list;

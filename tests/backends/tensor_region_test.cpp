@@ -1,6 +1,6 @@
 // Tensor ranks train as one device does where a norm needs all heads, of which each rank has some,
-// and where every rank reads whole what a scan's channels or the heads of latent attention share;
-// in the memory that the program states.
+// where every rank reads whole what a scan's channels or the heads of latent attention share, and
+// where one weight serves all heads; in the memory that the program states.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -22,6 +22,8 @@ std::vector<Model> divided_models() {
           testing::tiny_recurrent(Mixer::StateSpace),
           testing::tiny_recurrent(Mixer::SelectiveScan),
           testing::tiny_recurrent(Mixer::SelectiveScan, true),
+          testing::tiny_head_norms(),
+          testing::tiny_delta(),
           testing::tiny_latent(0),
           testing::tiny_latent(6)};
 }

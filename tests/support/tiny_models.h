@@ -130,6 +130,27 @@ inline Model tiny_recurrent(Mixer mixer, bool norms = false) {
   return build_decoder(spec);
 }
 
+/// Qwen 3's norms over each head of queries and of keys, whose weight serves all heads.
+inline Model tiny_head_norms() {
+  TransformerSpec spec = family_spec("qwen3");
+  spec.name = "tiny qwen3";
+  spec.layers = 4, spec.hidden = 8, spec.heads = 4, spec.kv_heads = 2, spec.ffn = 8;
+  spec.head_dim = 4, spec.vocab = 8, spec.sequence = 8;
+  return build_decoder(spec);
+}
+
+/// Gated delta in every other layer and attention in the rest, as in Qwen3-Next.
+inline Model tiny_delta() {
+  TransformerSpec spec = family_spec("llama");
+  spec.name = "tiny delta";
+  spec.layers = 4, spec.hidden = 8, spec.heads = 4, spec.kv_heads = 2, spec.ffn = 8;
+  spec.vocab = 8, spec.sequence = 8;
+  spec.delta = {.key_heads = 4, .key_width = 4, .value_heads = 4, .value_width = 3, .taps = 3};
+  for (int i = 0; i < 4; ++i)
+    spec.pattern.push_back({.mixer = i % 2 == 0 ? Mixer::GatedDelta : Mixer::Attention});
+  return build_decoder(spec);
+}
+
 /// Latent attention, whose heads share the rotary part of their keys; queries are compressed where
 /// `query_rank` is above 0.
 inline Model tiny_latent(std::int64_t query_rank) {

@@ -67,8 +67,7 @@ void CpuExecution::sum_partial_gradient(std::size_t at, const std::vector<int>& 
          processes());
 }
 
-// Under sequence parallelism, norms have seen only their rank's tokens; keys and values that
-// several ranks share have seen only their rank's queries. Their gradients are summed here.
+// The gradients are summed of which a rank has found only a share (partial_gradient.h).
 void CpuExecution::sum_partial_gradients() {
   for (std::size_t at = 0; at < plan_.places.size(); ++at) {
     const StagePlacement& place = plan_.places[at];

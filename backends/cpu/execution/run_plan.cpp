@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 
+#include "backends/cpu/execution/partial_gradient.h"
 #include "backends/stage_place.h"
 #include "core/lowering/host_memory.h"
 #include "core/model/reference.h"
@@ -26,23 +27,6 @@ bool read_by_product(const Graph& graph, TensorId tensor) {
   for (const Node& node : graph.nodes)
     if (std::find(node.inputs.begin(), node.inputs.end(), tensor) != node.inputs.end())
       return node.op->name == "matmul";
-  return false;
-}
-
-bool in_region(const Graph& graph, TensorId tensor) {
-  const Shape& shape = graph[tensor].shape;
-  return std::any_of(shape.begin(), shape.end(),
-                     [](const Dim& d) { return d.axis == Axis::SequenceRegion; });
-}
-
-// Under sequence parallelism a node in the sequence region sees only its own tokens, unless it is a
-// product, whose operands are gathered.
-bool sees_own_tokens(const Graph& graph, TensorId parameter) {
-  for (const Node& node : graph.nodes) {
-    const bool reads =
-        std::find(node.inputs.begin(), node.inputs.end(), parameter) != node.inputs.end();
-    if (reads && node.split == TensorSplit::None && in_region(graph, node.outputs[0])) return true;
-  }
   return false;
 }
 
@@ -128,19 +112,10 @@ void RunPlan::add_layer(StagePlacement& place, const Workload::Run& run, int ind
     p.tied_to = tensor.tied_to;
     p.transposed = !tensor.tied_to.empty() && read_by_product(graph, {t});
     p.matrix = tensor.shape.size() > 1;
-    // A rank has only the gradient of its own tokens, or of its own query heads if it shares keys
-    // and values with others.
-    const bool shares_heads =
-        p.parts < layout.binding.tp && std::any_of(
-                                           tensor.shape.begin(), tensor.shape.end(),
-                                           [](const Dim& d) { return d.axis == Axis::KvHeads; });
     p.routed = std::any_of(tensor.shape.begin(), tensor.shape.end(),
                            [](const Dim& d) { return d.axis == Axis::Experts; });
     p.frozen = is_frozen(graph, {t});
-    // Tensor ranks of whole experts are replicas of theirs.
-    p.partial = shares_heads ||
-                (layout.binding.sequence_parallel && layout.binding.tp > 1 && p.divided < 0 &&
-                 sees_own_tokens(graph, {t}) && !(p.routed && layout.binding.whole_experts));
+    p.partial = partial_gradient(graph, {t}, layout) != PartialGradient::None;
     layer.of_tensor[t] = static_cast<std::int32_t>(layer.parameters.size());
     layer.parameters.push_back(std::move(p));
   }
