@@ -4,10 +4,12 @@
 #include <set>
 
 #include "backends/cpu/cpu_backend.h"
+#include "backends/cpu/execution/partial_gradient.h"
 #include "backends/cpu/execution/run_plan.h"
 #include "backends/documents.h"
 #include "backends/executable.h"
 #include "core/methods/catalogue.h"
+#include "core/methods/layers/context_region.h"
 #include "core/methods/layers/tensor_region.h"
 #include "core/model/edit.h"
 #include "core/model/ops.h"
@@ -46,7 +48,8 @@ bool is_sequence(const Dim& d) {
   return d.axis == Axis::Sequence || d.axis == Axis::SequenceRegion;
 }
 
-// Attention has the keys and values of the whole sequence; these ops treat each token by itself.
+// Attention has the keys and values of the whole sequence, and a recurrence some heads of it; the
+// other ops treat each token by itself.
 bool runs_on_part_of_sequence(const Node& node) {
   static const std::set<const Op*> list = {
       &attention(),    &matmul(),    &embedding(),     &layer_norm(),    &rms_norm(),
@@ -54,7 +57,7 @@ bool runs_on_part_of_sequence(const Node& node) {
       &relu(),         &tanh_op(),   &gated_silu(),    &gated_gelu(),    &dropout(),
       &softmax_loss(), &split_qkv(), &concat_heads(),  &squared_error(), &router(),
       &dispatch(),     &combine(),   &routed_matmul(), &squared_relu(),  &sigmoid_gate()};
-  return list.contains(node.op);
+  return list.contains(node.op) || is_headwise_recurrence(node);
 }
 
 // Why ranks cannot divide the sequence of a tensor; "" if they can.
@@ -73,9 +76,9 @@ std::string undivided_sequence(const Tensor& t, const Binding& b) {
   return "";
 }
 
-// Ranks that exchange heads turn what attention reads in place, so that nothing else may read it.
+// Ranks that exchange heads turn what one op reads in place, so that nothing else may read it.
 void check_heads(const Workload& w, Diagnostics& found) {
-  if (w.layout.binding.ulysses == 1) return;
+  const Binding& b = w.layout.binding;
   for (const Block& block : w.scenario.model.blocks) {
     const Graph& graph = block.graph;
     const auto readers = [&](TensorId id) {
@@ -85,15 +88,29 @@ void check_heads(const Workload& w, Diagnostics& found) {
       return count;
     };
     for (const Node& node : graph.nodes)
-      for (std::size_t i = 0; i < 3 && node.op == &attention(); ++i)
-        if (const TensorId in = node.inputs[i]; readers(in) > 1) {
+      for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+        const TensorId in = node.inputs[i];
+        const bool attends = node.op == &attention() && i < 3 && b.ulysses > 1,
+                   recurs =
+                       is_headwise_recurrence(node) && graph[in].kind == TensorKind::Activation;
+        if ((attends || recurs) && readers(in) > 1)
           add_error(found,
-                    "a local run exchanges the heads of what attention alone reads, found that " +
+                    "a local run exchanges the heads of what one op alone reads, found that " +
                         graph[in].name + " of " + block.name + " has other readers than " +
                         node.name,
-                    "plan#/choices/context-parallel/kind", "context-parallel.kind=ring");
-          return;
-        }
+                    attends ? "plan#/choices/context-parallel/kind" : "plan#/mesh/cp",
+                    attends ? "context-parallel.kind=ring" : "cp=1");
+        else if (recurs && copies_of_groups(graph[in], b) > 1)
+          add_error(found,
+                    "in a local run the context ranks divide the groups of a recurrence that a "
+                    "tensor rank has, found that cp=" +
+                        std::to_string(b.cp) + " would copy those of " + graph[in].name + " of " +
+                        block.name,
+                    "plan#/mesh/cp", "cp=1");
+        else
+          continue;
+        return;
+      }
   }
 }
 
@@ -356,16 +373,21 @@ void check_asynchronous(const Workload& w, const Program& program, const Trainin
         "an update, which an asynchronous schedule does not wait for",
         "plan#/choices/tensor-parallel", "sequence-parallel=off");
   for (const Block& block : w.scenario.model.blocks)
-    for (const Tensor& t : block.graph.tensors)
-      for (const Dim& d : t.shape)
-        if (t.kind == TensorKind::Parameter && d.axis == Axis::KvHeads && parts(d, b) < b.tp) {
-          add_error(
-              found,
-              "tensor ranks share key and value heads of " + block.name +
-                  ", and an asynchronous schedule does not wait for the sum of their gradients",
-              "plan#/mesh/tp", "tp=" + std::to_string(std::max<std::int64_t>(1, d.units)));
-          return;
-        }
+    for (std::uint32_t t = 0; t < block.graph.tensors.size(); ++t) {
+      const Tensor& tensor = block.graph.tensors[t];
+      if (tensor.kind != TensorKind::Parameter ||
+          partial_gradient(block.graph, {t}, w.layout) != PartialGradient::OwnHeads)
+        continue;
+      const auto keys = std::find_if(tensor.shape.begin(), tensor.shape.end(),
+                                     [](const Dim& d) { return d.axis == Axis::KvHeads; });
+      const std::int64_t most = keys != tensor.shape.end() ? keys->units : 1;
+      add_error(found,
+                "each tensor rank finds only its heads' share of the gradient of " + tensor.name +
+                    " in " + block.name +
+                    ", and an asynchronous schedule does not wait for the sum",
+                "plan#/mesh/tp", "tp=" + std::to_string(std::max<std::int64_t>(1, most)));
+      return;
+    }
   if ((rule == "lars" || rule == "lamb") && w.layout.binding.tp > 1)
     add_error(found, rule + " needs norms over all tensor ranks between two updates of a stage",
               "plan#/optimizer", "optimizer=momentum");

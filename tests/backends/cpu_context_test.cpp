@@ -27,6 +27,7 @@ struct LongSequence {
   int experts = 0;
   bool dropout = false;
   std::int64_t window = 0;
+  Mixer mixer = Mixer::Attention;
 };
 
 // As small as the other tiny models, but with sixteen tokens.
@@ -44,6 +45,15 @@ Model long_model(const LongSequence& tiny) {
   spec.dropout = spec.attention_dropout = tiny.dropout;
   if (tiny.experts > 0)
     spec.experts.count = tiny.experts, spec.experts.top_k = 2, spec.experts.ffn = 6;
+  if (tiny.mixer != Mixer::Attention) {
+    // Gated delta is in every other layer, as in Qwen3-Next, whose others have attention.
+    spec.mixer = tiny.mixer;
+    if (tiny.mixer == Mixer::GatedDelta)
+      for (int i = 0; i < 4; ++i)
+        spec.pattern.push_back({.mixer = i % 2 == 0 ? tiny.mixer : Mixer::Attention});
+    spec.state_space = {.heads = 4, .width = 2, .state = 3, .groups = 4, .taps = 3, .chunk = 4};
+    spec.delta = {.key_heads = 4, .key_width = 4, .value_heads = 4, .value_width = 3, .taps = 3};
+  }
   const bool two_stacks = spec.family == "t5" || spec.family == "transformer";
   if (two_stacks) spec.kv_heads = 4;
   return two_stacks              ? build_encoder_decoder(spec)
@@ -168,6 +178,8 @@ const LongSequence kLongSequences[] = {
     {.family = "transformer"},
     {.family = "mixtral", .experts = 4},
     {.family = "deepseek_v3", .experts = 4},
+    {.family = "mamba2", .mixer = Mixer::StateSpace},
+    {.family = "llama", .mixer = Mixer::GatedDelta},
 };
 
 TEST(CpuContext, TrainsAsOneDevice) {

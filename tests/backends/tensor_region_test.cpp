@@ -130,5 +130,19 @@ TEST(TensorRegion, AConvolutionNeedsItsWeightsInBothPassesOfASplitBackward) {
     expect_as_one_device(train_region(model, plan), alone);
 }
 
+TEST(TensorRegion, AnAsynchronousScheduleDoesNotWaitForSharesOfAGradient) {
+  try {
+    train_region(testing::tiny_head_norms(),
+                 {4, {"tp=2", "pp=2", "schedule=pipedream", "sequence-parallel=off"}});
+    ADD_FAILURE() << "it was executed";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what())
+                  .find("each tensor rank finds only its heads' share of the gradient of "
+                        "q_norm.weight in layers"),
+              std::string::npos)
+        << error.what();
+  }
+}
+
 }  // namespace
 }  // namespace trainyard

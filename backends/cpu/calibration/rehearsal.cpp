@@ -11,11 +11,13 @@
 #include "backends/cpu/kernels/formats.h"
 #include "backends/cpu/kernels/operands.h"
 #include "backends/cpu/kernels/ops/vocab_loss.h"
+#include "backends/cpu/kernels/turned_heads.h"
 #include "backends/cpu/kernels/weight_pass.h"
 #include "backends/cpu/time/cpu_clock.h"
 #include "backends/documents.h"
 #include "backends/executable.h"
 #include "core/base/random.h"
+#include "core/methods/layers/context_region.h"
 #include "core/methods/precision/narrow_products.h"
 #include "core/model/ops.h"
 #include "core/model/trained_parts.h"
@@ -296,11 +298,20 @@ void Rehearsal::run_pass(Kind& kind, Layer& layer, const BodyOp& op, const Took&
   if (attends) {
     for (std::vector<TensorView>* list : {&inputs, &input_gradients, &outputs, &output_gradients})
       for (std::size_t i = 0; i < std::min<std::size_t>(3, list->size()); ++i)
-        exchange_heads((*list)[i], binding.ulysses);
+        (*list)[i] = turned_to_heads((*list)[i], binding.ulysses);
     for (std::size_t i = 1; ranks > 1 && i < 3; ++i) {
       widen(inputs[i], ranks, scratch_);
       widen(input_gradients[i], ranks, scratch_);
     }
+  }
+  if (binding.cp > 1 && is_headwise_recurrence(node)) {
+    for (std::size_t i = 0; i < node.inputs.size(); ++i)
+      for (std::vector<TensorView>* list : {&inputs, &input_gradients, &weight_gradients})
+        (*list)[i] = graph[node.inputs[i]].kind == TensorKind::Parameter
+                         ? part_of_heads((*list)[i], 0, binding.cp)
+                         : turned_to_heads((*list)[i], binding.cp);
+    for (std::vector<TensorView>* list : {&outputs, &output_gradients})
+      (*list)[0] = turned_to_heads((*list)[0], binding.cp);
   }
   KernelCall call{.graph = graph,
                   .node = node,

@@ -78,12 +78,6 @@ TensorView seen_by(const Workload& w, const Node& node, const Tensor& tensor, Te
   return seen;
 }
 
-void exchange_heads(TensorView& part, int ranks) {
-  if (!part.there()) return;
-  part.size[0] *= ranks;
-  part.size[2] /= ranks;
-}
-
 void widen(TensorView& part, int ranks, Scratch& scratch) {
   if (!part.there()) return;
   const auto bytes = static_cast<std::size_t>(part.bytes().value);

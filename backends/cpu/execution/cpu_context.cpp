@@ -7,6 +7,7 @@
 
 #include "backends/cpu/execution/cpu_execution.h"
 #include "backends/cpu/execution/reduction.h"
+#include "backends/cpu/kernels/turned_heads.h"
 #include "backends/executable.h"
 #include "core/model/ops.h"
 
@@ -91,7 +92,7 @@ TravelPtr CpuExecution::gather_round(const At& a, std::span<const int> members, 
     if (!company.here(r)) continue;
     DeviceState& device = state(a.device.device(), members[r]);
     Flight& f = device.flight(a.place, a.microbatch);
-    part = turned(device.view(a.place, l, f, operand));
+    part = turned_to_heads(device.view(a.place, l, f, operand), plan_.peers.ulysses);
     if (!part.there()) refuse("keys and values are passed, and they are not there");
     from[r] = static_cast<const std::byte*>(part.data);
     own[r] = &f.layers[l];
@@ -129,7 +130,7 @@ TravelPtr CpuExecution::sum_round(const At& a, std::span<const int> members, std
     if (!company.here(r)) continue;
     DeviceState& device = state(a.device.device(), members[r]);
     Flight& f = device.flight(a.place, a.microbatch);
-    part = own[r] = turned(device.view(a.place, l, f, operand));
+    part = own[r] = turned_to_heads(device.view(a.place, l, f, operand), plan_.peers.ulysses);
     flights[r] = &f.layers[l];
     if (own[r].there() && flights[r]->round_gradients[which].empty())
       refuse("gradients of keys and values are passed, and they are not there");

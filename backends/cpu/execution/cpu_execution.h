@@ -232,8 +232,10 @@ class CpuExecution final : public Execution {
     std::span<TensorView> inputs, outputs, gradients, output_gradients;
   };
   TravelPtr exchange_heads(const At&, std::span<const int> members);
-  TensorView turned(TensorView) const;
   void turn_to_heads(int peer, LayerFlight&, KernelCall&, const Attended&) const;
+  bool recurs_in_heads(const Node&) const;
+  void turn_to_heads(int peer, const Node&, const Graph&, const Attended&,
+                     std::span<TensorView> weights) const;
 
   // Defined in cpu_experts.cpp.
   void count_dropped(const At&, const Routing&) const;

@@ -1,6 +1,7 @@
-// Implements what context ranks do together that exchange heads for tokens (Ulysses). A tensor of a
-// rank's own tokens and all heads, [tokens, batch, heads], turns in place into one of the tokens of
-// all these ranks, in their order, and a part of the heads; or back.
+// Implements what context ranks do together that exchange heads for tokens: some of them around an
+// attention (Ulysses), all of them around a recurrence. A tensor of a rank's own tokens and all
+// heads, [tokens, batch, heads], turns in place into one of the tokens of all these ranks, in their
+// order, and a part of the heads; or back.
 //
 //   rank 0  t0 t3 | h0 h1 h2 h3            rank 0  t0 t1 t2 t3 | h0 h1
 //   rank 1  t1 t2 | h0 h1 h2 h3    ◀──▶    rank 1  t0 t1 t2 t3 | h2 h3
@@ -9,6 +10,8 @@
 #include <memory>
 
 #include "backends/cpu/execution/cpu_execution.h"
+#include "backends/cpu/kernels/turned_heads.h"
+#include "core/methods/layers/context_region.h"
 #include "core/model/ops.h"
 
 namespace trainyard {
@@ -56,11 +59,11 @@ struct HeadExchange {
 TravelPtr CpuExecution::exchange_heads(const At& a, std::span<const int> members) {
   const std::size_t l = plan_.layer_of(a.task.layer), ranks = members.size();
   const Operand& operand = op_of(a).from;
-  // Attention reads some heads of all tokens, so that its inputs turn to these, and its output
-  // turns to all heads of some tokens.
+  // The node reads some heads of all tokens, so that its inputs turn to these, and its output turns
+  // to all heads of some tokens. That of attention is made apart.
   const bool is_output = node_of(a).outputs[0] == a.task.tensor,
              to_heads = is_output == a.task.of_gradient,
-             makes_output = is_output && !a.task.of_gradient;
+             makes_output = is_output && !a.task.of_gradient && node_of(a).op == &attention();
   const Company company = company_of(a, members);
   std::vector<std::byte*> own(ranks, nullptr);
   std::vector<LayerFlight*> flights(ranks, nullptr);
@@ -115,12 +118,6 @@ TravelPtr CpuExecution::exchange_heads(const At& a, std::span<const int> members
       });
 }
 
-TensorView CpuExecution::turned(TensorView view) const {
-  view.size[0] *= plan_.peers.ulysses;
-  view.size[2] /= plan_.peers.ulysses;
-  return view;
-}
-
 // Attention sees some heads of the tokens of all ranks that have exchanged them. Its output has
 // memory of its own until it is exchanged too: where attention runs again for its softmax alone, it
 // must not overwrite what later ops have kept.
@@ -132,13 +129,38 @@ void CpuExecution::turn_to_heads(int peer, LayerFlight& layer, KernelCall& call,
   call.sequence = ring_part(peer);
   for (const std::span<TensorView> list : {tensors.inputs, tensors.gradients})
     for (std::size_t i = 0; i < std::min<std::size_t>(3, list.size()); ++i)
-      list[i] = turned(list[i]);
+      list[i] = turned_to_heads(list[i], peers.ulysses);
   for (const std::span<TensorView> list : {tensors.outputs, tensors.output_gradients})
-    for (TensorView& view : list) view = turned(view);
+    for (TensorView& view : list) view = turned_to_heads(view, peers.ulysses);
   if (!tensors.output_gradients.empty()) return;
   TensorView& output = tensors.outputs[0];
   layer.output_of_heads.resize(static_cast<std::size_t>(output.bytes().value));
   output.data = layer.output_of_heads.data();
+}
+
+bool CpuExecution::recurs_in_heads(const Node& node) const {
+  return plan_.peers.cp > 1 && is_headwise_recurrence(node);
+}
+
+// A recurrence sees a part of the heads of all tokens, and takes that part of its parameters, which
+// are by head or by channel.
+void CpuExecution::turn_to_heads(int peer, const Node& node, const Graph& graph,
+                                 const Attended& tensors, std::span<TensorView> weights) const {
+  const int ranks = plan_.peers.cp, rank = plan_.peers.context_rank(peer);
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    const bool parameter = graph[node.inputs[i]].kind == TensorKind::Parameter;
+    const auto turn = [&](std::span<TensorView> list) {
+      if (i >= list.size()) return;
+      list[i] = parameter ? part_of_heads(list[i], rank, ranks) : turned_to_heads(list[i], ranks);
+    };
+    turn(tensors.inputs);
+    if (parameter)
+      turn(weights);
+    else
+      turn(tensors.gradients);
+  }
+  for (const std::span<TensorView> list : {tensors.outputs, tensors.output_gradients})
+    for (TensorView& view : list) view = turned_to_heads(view, ranks);
 }
 
 }  // namespace trainyard

@@ -268,6 +268,9 @@ void CpuExecution::with_call(const At& a, std::size_t l, Flight& f, const Kernel
     call.adds = adds;
     turn_to_heads(a.peer, layer, call, {inputs, outputs, into, from});
     attend_round(layer, inputs, into, adds);
+  } else if (recurs_in_heads(node)) {
+    turn_to_heads(a.peer, node, *layout.graph, {inputs, outputs, into, from},
+                  weights.of(run.inputs.size()));
   }
   call_kernel(call, is_loss ? &loss : nullptr);
 }

@@ -15,13 +15,19 @@
 // Hybrid (USP): neighbouring ranks exchange heads, and each rank's part of them travels round a
 // ring of the others.
 //
+// Recurrences over the sequence (Mamba 2, gated delta) have no ring: whatever attention does, all
+// ranks exchange heads for tokens around them (core/methods/layers/context_region.h).
+//
 // Liu et al., "Ring Attention with Blockwise Transformers for Near-Infinite Context", ICLR 2024;
 // Jacobs et al., "DeepSpeed Ulysses", arXiv 2309.14509, 2023; Fang and Zhao, "USP: A Unified
 // Sequence Parallelism Approach for Long Context Generative AI", arXiv 2405.07719, 2024.
 #include <algorithm>
 #include <numeric>
+#include <string>
+#include <utility>
 
 #include "core/methods/catalogue.h"
+#include "core/methods/layers/context_region.h"
 #include "core/methods/parallel/communication.h"
 #include "core/methods/parallel/sequence_length.h"
 #include "core/plan/context_degrees.h"
@@ -33,7 +39,7 @@ constexpr std::string_view kContextParallelName = "context-parallel";
 
 bool is_attention(const Node& node) { return node.op == &attention(); }
 
-// ContextTraffic writes what ranks send around one attention.
+// ContextTraffic writes what ranks send around one attention, or one recurrence.
 class ContextTraffic {
  public:
   ContextTraffic(const Graph& graph, const Layout& layout)
@@ -42,9 +48,16 @@ class ContextTraffic {
         ring_(layout.binding.cp / layout.binding.ulysses),
         ring_group_(layout.binding.ulysses > 1 ? Group::ContextRing : Group::Context) {}
 
-  // Adds the attention `op` with what travels before and after it.
+  // Adds the op with what travels before and after it.
   void forward(const BodyOp& op, std::vector<BodyOp>& into) const {
     const Node& node = graph_[op.node];
+    if (is_headwise_recurrence(node)) {
+      for (std::size_t i = 0; i < node.inputs.size(); ++i)
+        if (enters_heads(graph_, node, i)) exchange(op, node.inputs[i], false, "heads", into);
+      into.push_back(op);
+      if (!stays_in_heads(node)) exchange(op, node.outputs[0], false, "tokens", into);
+      return;
+    }
     for (std::size_t i = 0; i < 3; ++i) turn(op, node.inputs[i], false, kInputs[i], into);
     pass(op, "pass keys and values", CollectiveKind::AllGather, into);
     into.push_back(op);
@@ -52,6 +65,15 @@ class ContextTraffic {
   }
   void backward(const BodyOp& op, std::vector<BodyOp>& into) const {
     const Node& node = graph_[op.node];
+    if (is_headwise_recurrence(node)) {
+      // A convolution's weight pass reads what its input pass did, in the same form.
+      const bool gives = op.pass == Pass::BackwardInput;
+      if (gives && !stays_in_heads(node)) exchange(op, node.outputs[0], true, "heads", into);
+      into.push_back(op);
+      for (std::size_t i = 0; gives && i < node.inputs.size(); ++i)
+        if (enters_heads(graph_, node, i)) exchange(op, node.inputs[i], true, "tokens", into);
+      return;
+    }
     turn(op, node.outputs[0], true, "turn output gradient to heads", into);
     pass(op, "pass keys and values", CollectiveKind::AllGather, into);
     into.push_back(op);
@@ -69,14 +91,24 @@ class ContextTraffic {
   Bytes bytes(TensorId id) const {
     return local_bytes(graph_[id], layout_.binding, layout_.precision);
   }
-  void turn(const BodyOp& op, TensorId tensor, bool gradient, const char* name,
-            std::vector<BodyOp>& into) const {
-    if (layout_.binding.ulysses == 1) return;
-    BodyOp made = collective_op(kContextParallelName, name, op.node, op.pass,
-                                CollectiveKind::AllToAll, Group::ContextHeads, bytes(tensor));
+  void turn(const BodyOp& op, TensorId tensor, bool gradient, std::string name, Group group,
+            Bytes bytes, std::vector<BodyOp>& into) const {
+    BodyOp made = collective_op(kContextParallelName, std::move(name), op.node, op.pass,
+                                CollectiveKind::AllToAll, group, bytes);
     made.tensor = tensor;
     made.of_gradient = gradient;
     into.push_back(std::move(made));
+  }
+  void turn(const BodyOp& op, TensorId tensor, bool gradient, const char* name,
+            std::vector<BodyOp>& into) const {
+    if (layout_.binding.ulysses > 1)
+      turn(op, tensor, gradient, name, Group::ContextHeads, bytes(tensor), into);
+  }
+  void exchange(const BodyOp& op, TensorId tensor, bool gradient, const char* to,
+                std::vector<BodyOp>& into) const {
+    turn(op, tensor, gradient,
+         (gradient ? "turn gradient of " : "turn ") + graph_[tensor].name + " to " + to,
+         Group::Context, bytes(tensor) * copies_of_groups(graph_[tensor], layout_.binding), into);
   }
   void pass(const BodyOp& op, const char* name, CollectiveKind kind,
             std::vector<BodyOp>& into) const {
@@ -92,21 +124,35 @@ class ContextTraffic {
   Group ring_group_;
 };
 
+// A recurrence keeps what it reads as it was exchanged, with the copies of groups. What does not
+// outlive a pass is counted without them.
+void keep_copies_of_groups(Body& body, const Graph& graph, const Binding& binding) {
+  for (SavedTensor& saved : body.saved)
+    for (const Node& node : graph.nodes)
+      if (saved.tensor.valid() && is_headwise_recurrence(node) &&
+          std::find(node.inputs.begin(), node.inputs.end(), saved.tensor) != node.inputs.end()) {
+        saved.bytes = saved.bytes * copies_of_groups(graph[saved.tensor], binding);
+        break;
+      }
+}
+
 void rewrite_context_parallel(Body& body, const Layout& layout, const Scenario& scenario,
                               const Params&) {
   if (layout.binding.cp == 1) return;
   const Graph& graph = scenario.model.blocks[static_cast<std::size_t>(body.block)].graph;
   const ContextTraffic traffic(graph, layout);
-  const auto attends = [&](const BodyOp& op) {
-    return !op.communication && op.node.valid() && is_attention(graph[op.node]);
+  const auto mixes = [&](const BodyOp& op) {
+    return !op.communication && op.node.valid() &&
+           (is_attention(graph[op.node]) || is_headwise_recurrence(graph[op.node]));
   };
   std::vector<BodyOp> forward, backward;
   for (const BodyOp& op : body.forward)
-    attends(op) ? traffic.forward(op, forward) : forward.push_back(op);
+    mixes(op) ? traffic.forward(op, forward) : forward.push_back(op);
   for (const BodyOp& op : body.backward)
-    attends(op) ? traffic.backward(op, backward) : backward.push_back(op);
+    mixes(op) ? traffic.backward(op, backward) : backward.push_back(op);
   body.forward = std::move(forward);
   body.backward = std::move(backward);
+  keep_copies_of_groups(body, graph, layout.binding);
 }
 
 // Checks the ranks that exchange heads; the mesh of a complete plan has their number.
@@ -142,6 +188,40 @@ Diagnostics check_heads(const Scenario& scenario, const Params& params) {
   return {};
 }
 
+// Checks the heads that recurrences exchange for tokens. The scan of the first Mamba cannot: what
+// it reads beside its channels is the sum over all of them of what its convolution gives.
+Diagnostics check_recurrences(const Scenario& scenario) {
+  const Mesh& mesh = scenario.plan.mesh;
+  Binding binding;
+  binding.tp = mesh.tp;
+  const auto refuse = [](std::string sentence, std::int64_t cp) {
+    return Diagnostics{{Diagnostic::Severity::Error,
+                        std::move(sentence),
+                        {"plan#/mesh/cp"},
+                        "cp=" + std::to_string(cp)}};
+  };
+  for (const Block& block : scenario.model.blocks)
+    for (const Node& node : block.graph.nodes) {
+      if (node.op == &selective_scan())
+        return refuse("context ranks exchange the channels of a recurrence for tokens, and " +
+                          node.name + " of " + block.name + " reads sums over all channels",
+                      1);
+      for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+        if (!enters_heads(block.graph, node, i)) continue;
+        const Tensor& tensor = block.graph[node.inputs[i]];
+        const Dim& last = tensor.shape.back();
+        const std::int64_t heads =
+            local_size({last.units > 0 ? last.units : last.size, last.axis, last.units}, binding);
+        if (last.axis != Axis::KvHeads && heads % mesh.cp != 0)
+          return refuse("cp=" + std::to_string(mesh.cp) + " does not divide the " +
+                            std::to_string(heads) + " heads of " + block.name + "/" + tensor.name +
+                            " that a tensor rank has, which context ranks exchange for tokens",
+                        std::gcd(heads, std::int64_t{mesh.cp}));
+      }
+    }
+  return {};
+}
+
 Diagnostics check_context_parallel(const Scenario& scenario, const Params& params) {
   const int cp = scenario.plan.mesh.cp;
   if (cp == 1) return {};
@@ -157,6 +237,7 @@ Diagnostics check_context_parallel(const Scenario& scenario, const Params& param
     return refuse(
         degree + " divides a sequence, and " + scenario.model.name + " reads its own step by step",
         "cp=1");
+  if (Diagnostics found = check_recurrences(scenario); !found.empty()) return found;
   // With causal attention, rank i has the pieces i and 2 cp - 1 - i, so that all ranks do the same
   // work.
   const std::int64_t pieces = 2 * std::int64_t{cp};
@@ -184,7 +265,9 @@ Method context_parallel() {
                         "attention is longer; Ulysses: four all-to-alls of a rank's own part, "
                         "hidden by nothing, and the output is kept twice",
                .legal_when = "the sequence divides into 2 cp pieces; Ulysses: the ranks divide the "
-                             "heads of queries and of keys that a tensor rank has"},
+                             "heads of queries and of keys that a tensor rank has; recurrences "
+                             "(Mamba 2, gated delta): they divide its heads, which are always "
+                             "exchanged for tokens"},
       .file = "core/methods/parallel/context_parallel.cpp",
       .params = {{.name = "kind",
                   .fallback = std::string("ring"),

@@ -4,6 +4,7 @@
 #include "core/plan/mesh.h"
 #include "core/plan/mesh_axes.h"
 #include "tests/support/layers.h"
+#include "tests/support/tiny_models.h"
 
 namespace trainyard {
 namespace {
@@ -238,6 +239,64 @@ TEST(ContextParallel, RefusesASequenceThatIsReadStepByStep) {
       check_of("context-parallel", scenario(zoo_model("lstm-tiny"), 8, {"cp=2"}));
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].message, "cp=2 divides a sequence, and lstm-tiny reads its own step by step");
+  EXPECT_EQ(found[0].fix, "cp=1");
+}
+
+// Four heads of width 8, a state of 6 and `groups`, over 64 tokens.
+Model state_spaces(std::int64_t groups) {
+  TransformerSpec spec = family_spec("mamba2");
+  spec.name = "state spaces";
+  spec.layers = 2, spec.hidden = 16, spec.heads = 4, spec.ffn = 4, spec.vocab = 8;
+  spec.sequence = 64;
+  spec.state_space = {.heads = 4, .width = 8, .state = 6, .groups = groups};
+  return build_decoder(spec);
+}
+
+std::string exchange(std::int64_t bytes) {
+  return testing::words(CollectiveKind::AllToAll, Group::Context, bytes);
+}
+
+// 2 bytes of each of a rank's 2 x 64 / cp tokens: 32 channels in and out, a step for each of 4
+// heads, and B and C of each group, with as many copies as ranks of one group.
+TEST(ContextParallel, RecurrencesExchangeHeadsForTokens) {
+  const std::int64_t copies_of_cp[][3] = {{2, 1, 2}, {2, 2, 1}, {4, 2, 2}, {4, 4, 1}};
+  for (const auto& [cp, groups, copies] : copies_of_cp) {
+    SCOPED_TRACE("cp=" + std::to_string(cp) + " groups=" + std::to_string(groups));
+    const std::string degree = "cp=" + std::to_string(cp);
+    const Workload w = prepare(scenario(state_spaces(groups), cp, {degree, "micro-batch=2"})),
+                   whole = prepare(scenario(state_spaces(groups), 1, {"micro-batch=2"}));
+    const std::int64_t tokens = 2 * 64 / cp, channels = 2 * tokens * 32, steps = 2 * tokens * 4,
+                       group = 2 * tokens * groups * 6 * copies;
+    EXPECT_EQ(collectives(layer(w).forward),
+              (Words{exchange(channels), exchange(group), exchange(group), exchange(steps),
+                     exchange(channels)}));
+    EXPECT_EQ(collectives(layer(w).backward),
+              (Words{exchange(channels), exchange(steps), exchange(group), exchange(group),
+                     exchange(channels)}));
+    // B and C are kept twice, before their convolutions and after them.
+    const std::int64_t of_groups = 4 * 2 * 2 * 64 * groups * 6;
+    EXPECT_EQ(saved_bytes(layer(w)).value * cp,
+              saved_bytes(layer(whole)).value + (copies - 1) * of_groups);
+  }
+}
+
+TEST(ContextParallel, RefusesRecurrencesWhoseHeadsRanksDoNotDivide) {
+  const Diagnostics found =
+      check_of("context-parallel", scenario(state_spaces(2), 8, {"cp=8", "seq=64"}));
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].message,
+            "cp=8 does not divide the 4 heads of layers/x_proj that a tensor rank has, which "
+            "context ranks exchange for tokens");
+  EXPECT_EQ(found[0].fix, "cp=4");
+}
+
+TEST(ContextParallel, RefusesTheScanOfTheFirstMamba) {
+  const Diagnostics found = check_of(
+      "context-parallel", scenario(testing::tiny_recurrent(Mixer::SelectiveScan), 2, {"cp=2"}));
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].message,
+            "context ranks exchange the channels of a recurrence for tokens, and selective_scan of "
+            "layers reads sums over all channels");
   EXPECT_EQ(found[0].fix, "cp=1");
 }
 
