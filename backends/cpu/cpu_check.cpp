@@ -60,6 +60,32 @@ bool runs_on_part_of_sequence(const Node& node) {
   return list.contains(node.op) || is_headwise_recurrence(node);
 }
 
+// Sequence parallel divides the tokens between the tensor regions: each rank computes with its own,
+// except that it gathers those of which a node takes the first.
+void check_sequence_regions(const Workload& w, Diagnostics& found) {
+  const Binding& b = w.layout.binding;
+  if (b.tp == 1 || !b.sequence_parallel) return;
+  for (const Block& block : w.scenario.model.blocks)
+    for (const Node& node : block.graph.nodes) {
+      const auto divided = [&](TensorId id) {
+        const Shape& shape = block.graph[id].shape;
+        return std::any_of(shape.begin(), shape.end(),
+                           [](const Dim& d) { return d.axis == Axis::SequenceRegion; });
+      };
+      if (node.split != TensorSplit::None || runs_on_part_of_sequence(node) ||
+          node.op == &first_token() ||
+          (std::none_of(node.inputs.begin(), node.inputs.end(), divided) &&
+           std::none_of(node.outputs.begin(), node.outputs.end(), divided)))
+        continue;
+      add_error(found,
+                "under sequence parallel a rank runs ops on one token each outside the tensor "
+                "region, found " +
+                    node.name + " (" + std::string(node.op->name) + ") of " + block.name,
+                "plan#/choices/tensor-parallel", "sequence-parallel=off");
+      return;
+    }
+}
+
 // Why ranks cannot divide the sequence of a tensor; "" if they can.
 std::string undivided_sequence(const Tensor& t, const Binding& b) {
   for (std::size_t d = 0; d < t.shape.size(); ++d) {
@@ -435,6 +461,7 @@ Diagnostics CpuBackend::check(const BackendJob& job) {
   const Workload& w = job.workload;
   Diagnostics found = trainyard::check(*job.training);
   check_norms(w, found);
+  check_sequence_regions(w, found);
   check_model(w, found);
   check_contexts(w, found);
   check_experts(w, found);

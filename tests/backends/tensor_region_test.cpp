@@ -1,6 +1,7 @@
 // Tensor ranks train as one device does where a norm needs all heads, of which each rank has some,
 // where every rank reads whole what a scan's channels or the heads of latent attention share, and
-// where one weight serves all heads; in the memory that the program states.
+// where one weight serves all heads, and where the first of all tokens is taken; in the memory that
+// the program states.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -25,7 +26,8 @@ std::vector<Model> divided_models() {
           testing::tiny_head_norms(),
           testing::tiny_delta(),
           testing::tiny_latent(0),
-          testing::tiny_latent(6)};
+          testing::tiny_latent(6),
+          testing::tiny_pooler()};
 }
 
 struct TensorPlan {
@@ -142,6 +144,25 @@ TEST(TensorRegion, AnAsynchronousScheduleDoesNotWaitForSharesOfAGradient) {
               std::string::npos)
         << error.what();
   }
+}
+
+// The patches of an image that leaves an even number of tokens, which no op makes one by one.
+TEST(TensorRegion, SequenceParallelDividesNoPatches) {
+  TransformerSpec spec = family_spec("vit");
+  spec.name = "tiny vit";
+  spec.layers = 2, spec.hidden = 8, spec.heads = 4, spec.ffn = 8;
+  const Model model =
+      build_vision_transformer(spec, {.image = 6, .patch = 2, .channels = 1, .classes = 3});
+  try {
+    train_region(model, {2, {"tp=2", "sequence-parallel=on"}});
+    ADD_FAILURE() << "it was executed";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("found embeddings (patch_tokens) of embedding"),
+              std::string::npos)
+        << error.what();
+  }
+  expect_as_one_device(train_region(model, {2, {"tp=2", "sequence-parallel=off"}}),
+                       train_region(model, {1, {}}));
 }
 
 }  // namespace

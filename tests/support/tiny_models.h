@@ -151,6 +151,15 @@ inline Model tiny_delta() {
   return build_decoder(spec);
 }
 
+/// A BERT whose loss is on its first token alone.
+inline Model tiny_pooler() {
+  TransformerSpec spec = family_spec("bert");
+  spec.name = "tiny pooler";
+  spec.layers = 4, spec.hidden = 8, spec.heads = 4, spec.ffn = 8;
+  spec.vocab = 8, spec.sequence = 8;
+  return build_encoder(spec, EncoderHead::Pooler);
+}
+
 /// Latent attention, whose heads share the rotary part of their keys; queries are compressed where
 /// `query_rank` is above 0.
 inline Model tiny_latent(std::int64_t query_rank) {

@@ -67,7 +67,8 @@ void concat_backward(const KernelCall& call) {
 
 // --- first_token ---
 
-// The sequence is the first dimension, so the first tokens of all samples come first.
+// The sequence is the first dimension, so the first tokens of all samples come first. A rank that
+// has another part of it gives no gradient.
 void first_forward(const KernelCall& call) {
   const TensorView& y = output(call);
   give_rows(1, y.elements(), input(call, 0).f32(), 0, y.f32(), 0, false);
@@ -76,8 +77,14 @@ void first_backward(const KernelCall& call) {
   const Target dx = target(call, 0);
   if (!dx) return;
   const TensorView& dy = output_gradient(call);
-  give_rows(1, dy.elements(), dy.f32(), 0, dx.view.f32(), 0, dx.add);
-  if (!dx.add) std::fill(dx.view.f32() + dy.elements(), dx.view.f32() + dx.view.elements(), 0.0f);
+  bool has_first = false;
+  each_stretch(call, call.node.inputs[0], dx.view.size[0],
+               [&](std::int64_t, std::int64_t, std::int64_t position) {
+                 has_first = has_first || position == 0;
+               });
+  const std::int64_t given = has_first ? dy.elements() : 0;
+  give_rows(1, given, dy.f32(), 0, dx.view.f32(), 0, dx.add);
+  if (!dx.add) std::fill(dx.view.f32() + given, dx.view.f32() + dx.view.elements(), 0.0f);
 }
 
 // --- patch_tokens: a class token, then the pixels of a sample's channels as rows ---

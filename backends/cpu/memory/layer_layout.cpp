@@ -135,7 +135,7 @@ class Finder {
     return !whole_experts_ || node.op != &routed_matmul();
   }
   bool reads_whole(const Node& node, std::size_t input) const {
-    return enters_region(node, input) && meets_others(node) && divided(node.inputs[input]);
+    return takes_whole(node, input) && meets_others(node) && divided(node.inputs[input]);
   }
   bool writes_whole(const Node& node) const {
     return (node.split == TensorSplit::Row || node.split == TensorSplit::Vocab) &&

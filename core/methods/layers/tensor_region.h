@@ -36,6 +36,17 @@ inline bool enters_region(const Node& node, TensorId tensor) {
   return false;
 }
 
+/// Returns whether the node takes all tokens of that input, into the tensor region or not: the
+/// first token of a sequence, which each rank takes for itself, needs no sum of its gradients.
+inline bool takes_whole(const Node& node, std::size_t input) {
+  return enters_region(node, input) || node.op == &first_token();
+}
+inline bool takes_whole(const Node& node, TensorId tensor) {
+  for (std::size_t i = 0; i < node.inputs.size(); ++i)
+    if (node.inputs[i] == tensor && takes_whole(node, i)) return true;
+  return false;
+}
+
 inline bool is_row_norm(const Node& node) {
   return node.op == &layer_norm() || node.op == &rms_norm();
 }

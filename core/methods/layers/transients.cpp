@@ -114,7 +114,7 @@ class Forward {
 
   void compute(const Node& node, std::uint32_t at) {
     for (TensorId in : node.inputs) {
-      if (enters_region(node, in) && life(in).whole < wholes_.size())
+      if (takes_whole(node, in) && life(in).whole < wholes_.size())
         wholes_[life(in).whole].to = at;
       else
         read(in, at);

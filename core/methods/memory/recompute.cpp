@@ -232,7 +232,7 @@ class KeptNodes {
     if (!op.communication || op.collective != CollectiveKind::AllGather || !op.tensor.valid())
       return op.node.valid() && again_[op.node.value];
     for (std::size_t n = 0; n < again_.size(); ++n)
-      if (const Node& node = graph_.nodes[n]; again_[n] && enters_region(node, op.tensor))
+      if (const Node& node = graph_.nodes[n]; again_[n] && takes_whole(node, op.tensor))
         return true;
     return false;
   }

@@ -4,7 +4,8 @@
 // reduction becomes a reduce-scatter and an all-gather of the same volume.
 //
 // Not only products read a tensor whole: the scan of the first Mamba reads B and C so, and latent
-// attention the rotary part of the keys, which all heads share.
+// attention the rotary part of the keys, which all heads share. A pooler gathers the sequence for
+// its first token.
 // A norm over all heads needs the mean square of a row, of which each rank has a part: the ranks
 // average it, four bytes a token (eight for a layer norm, which has a mean too), and backward what
 // the gradient has along the row.
@@ -46,7 +47,7 @@ class Inserter {
       if (!cut(node)) continue;
       if (divides_rows(graph, node, layout.binding)) average(i, node);
       for (TensorId in : std::set<TensorId>(node.inputs.begin(), node.inputs.end()))
-        if (enters_region(node, in)) entering[in].push_back(i);
+        if (takes_whole(node, in)) entering[in].push_back(i);
       if (node.split == TensorSplit::Row || (node.split == TensorSplit::Vocab && !is_loss(node))) {
         leave(i, node);
       } else if (node.split == TensorSplit::Vocab) {
@@ -106,7 +107,9 @@ class Inserter {
   // sum over the ranks.
   void enter(TensorId tensor, const std::vector<std::size_t>& readers) {
     const Bytes bytes = whole(tensor);
-    const auto gives = [&](std::size_t node) { return runs(node, Pass::BackwardInput); };
+    const auto gives = [&](std::size_t node) {
+      return enters_region(graph_.nodes[node], tensor) && runs(node, Pass::BackwardInput);
+    };
     const auto reads_for = [&](std::size_t node) {
       return reads_entered_again(graph_.nodes[node]);
     };
