@@ -218,24 +218,9 @@ void check_experts(const Workload& w, Diagnostics& found) {
   }
 }
 
-// The sum of two losses, as of masked tokens and next sentences, would take their gradients apart.
-void check_one_loss(const Model& model, Diagnostics& found) {
-  for (const Block& block : model.blocks)
-    for (const Node& node : block.graph.nodes)
-      for (TensorId out : node.outputs)
-        if (node.op == &softmax_loss() && out != block.graph.output) {
-          add_error(found,
-                    "a local run trains on the one loss in which a model ends, found that " +
-                        block.name + " makes another of " + block.graph[out].name,
-                    "model#/blocks/" + block.name);
-          return;
-        }
-}
-
 void check_model(const Workload& w, Diagnostics& found) {
   const Model& model = w.scenario.model;
   check_executable(model, "a local run", found);
-  check_one_loss(model, found);
   for (const Block& block : model.blocks)
     for (const Node& node : block.graph.nodes)
       if (share_of_positions(node) < 1) {

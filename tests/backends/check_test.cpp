@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "backends/backends.h"
 #include "backends/cpu/cpu_backend.h"
 #include "backends/reference/reference_backend.h"
@@ -26,11 +28,12 @@ Training slow_and_plain() {
 
 // A job on tiny layers and random data, as a program opens it.
 struct TinyJob {
-  TinyJob(std::int64_t devices, const testing::Settings& settings, Training t = slow_and_plain())
+  TinyJob(std::int64_t devices, const testing::Settings& settings, Training t = slow_and_plain(),
+          const Model& model = testing::tiny_mlp(2))
       : training(std::move(t)) {
     testing::Settings all = {"precision=fp32", "optimizer=momentum", "global-batch=4"};
     all.insert(all.end(), settings.begin(), settings.end());
-    workload = prepare(testing::scenario(testing::tiny_mlp(2), devices, all, "cpu"));
+    workload = prepare(testing::scenario(model, devices, all, "cpu"));
     const bool asynchronous = has_updates(order(workload, schedule_shape(workload)));
     program = lower(workload, {.grain = Grain::Op,
                                .steps = asynchronous ? static_cast<int>(training.steps) : 1});
@@ -108,6 +111,19 @@ TEST(Check, TheReferenceAndTheCpuBackendAgree) {
     EXPECT_EQ(report.found.size(), 4u);
     EXPECT_GT(report.worst_parameter, 0);  // one of them computes in double
   }
+}
+
+// Those of masked tokens and of the next sentence, whose sum BERT is trained on.
+TEST(Check, TheBackendsAgreeOnTheSumOfTwoLosses) {
+  const Model both = testing::tiny_pooler(EncoderHead::PoolerAndMaskedTokens),
+              one = testing::tiny_pooler(EncoderHead::MaskedTokens);
+  const CheckReport report = checked(TinyJob(1, {"seq=8"}, slow_and_plain(), both));
+  EXPECT_TRUE(report.agrees()) << report.difference;
+  // About ln 8 for the tokens, and ln 2 more for the sentences.
+  const auto first_loss = [](const Model& model) {
+    return TinyJob(1, {"seq=8"}, slow_and_plain(), model).open("cpu")->run().losses.front();
+  };
+  EXPECT_NEAR(first_loss(both) - first_loss(one), std::log(2.0), 0.1);
 }
 
 TEST(Check, EitherMayBeTheOneThatIsBelieved) {

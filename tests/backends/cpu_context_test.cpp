@@ -77,21 +77,7 @@ CpuRun train_contexts(const Model& model, std::int64_t devices, const Settings& 
 }
 
 void expect_as_alone(const CpuRun& run, const CpuRun& alone) {
-  ASSERT_EQ(run.run.losses.size(), alone.run.losses.size());
-  for (std::size_t i = 0; i < run.run.losses.size(); ++i)
-    EXPECT_NEAR(run.run.losses[i], alone.run.losses[i], 1e-5 * std::abs(alone.run.losses[i]))
-        << "step " << i;
-  // The run may have more: the last stage's copy of a table.
-  for (const TrainedTensor& wanted : alone.parameters) {
-    const auto found = std::find_if(
-        run.parameters.begin(), run.parameters.end(),
-        [&](const TrainedTensor& t) { return t.layer == wanted.layer && t.name == wanted.name; });
-    ASSERT_TRUE(found != run.parameters.end() && found->values.size() == wanted.values.size())
-        << wanted.name;
-    for (std::size_t e = 0; e < wanted.values.size(); ++e)
-      ASSERT_NEAR(found->values[e], wanted.values[e], 1e-4)
-          << wanted.name << " of layer " << wanted.layer;
-  }
+  testing::expect_same_training(run, alone, 1e-4);
 }
 
 struct DividedSequence {

@@ -273,16 +273,5 @@ TEST(CpuTraining, StagesThatShareATableTrainAsOneDevice) {
     }
 }
 
-TEST(CpuTraining, TheSumOfTwoLossesIsRefused) {
-  const Model model = testing::tiny_encoder(1, EncoderHead::PoolerAndMaskedTokens);
-  try {
-    testing::train_on_cpu(model, 1, {"global-batch=2", "micro-batch=1"}, Training());
-    ADD_FAILURE() << "it was executed";
-  } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()).find("trains on the one loss"), std::string::npos)
-        << error.what();
-  }
-}
-
 }  // namespace
 }  // namespace trainyard

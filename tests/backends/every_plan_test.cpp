@@ -43,6 +43,7 @@ const std::vector<Model>& models() {
       testing::tiny_recurrent(Mixer::SelectiveScan),
       testing::tiny_head_norms(),
       testing::tiny_delta(),
+      testing::tiny_pooler(EncoderHead::PoolerAndMaskedTokens),
       testing::tiny_latent(6),
   };
   return list;

@@ -74,25 +74,14 @@ const TrainedTensor& tensor_of(const std::vector<TrainedTensor>& list, const Tra
   });
 }
 
-void expect_equal_training(const CpuRun& run, const CpuRun& wanted) {
-  ASSERT_EQ(run.run.losses.size(), wanted.run.losses.size());
-  for (std::size_t i = 0; i < wanted.run.losses.size(); ++i)
-    EXPECT_NEAR(run.run.losses[i], wanted.run.losses[i], 1e-5 * wanted.run.losses[i]);
-  for (const TrainedTensor& w : testing::non_empty(wanted.parameters)) {
-    const TrainedTensor& found = tensor_of(run.parameters, w);
-    for (std::size_t e = 0; e < w.values.size(); ++e)
-      ASSERT_NEAR(found.values[e], w.values[e], 1e-5) << w.name << " of layer " << w.layer;
-  }
-}
-
 TEST(PackedTraining, PackedDocumentsTrainAsPaddedOnes) {
   const std::int64_t packed = samples_of("packing=packed"), padded = samples_of("packing=pad");
   ASSERT_LT(2 * packed, padded + packed);
   // Positions of a table, and rotary ones with a window.
   for (const Model& model : {model_of_documents("gpt2"), model_of_documents("llama", 4)}) {
     SCOPED_TRACE(model.name);
-    expect_equal_training(trained_documents(model, "packing=packed", 1, {}, packed),
-                          trained_documents(model, "packing=pad", 1, {}, padded));
+    testing::expect_same_training(trained_documents(model, "packing=packed", 1, {}, packed),
+                                  trained_documents(model, "packing=pad", 1, {}, padded), 1e-5);
   }
 }
 
@@ -191,8 +180,9 @@ TEST(PackedTraining, EveryLayoutTrainsAsOneDevice) {
   for (const DividedDocuments& one : layouts) {
     SCOPED_TRACE(std::string(one.packing) + " with " + std::string(one.settings[0]) + " on " +
                  std::to_string(one.devices));
-    expect_equal_training(trained_documents(model, one.packing, one.devices, one.settings, 16, 3),
-                          trained_documents(model, one.packing, 1, {}, 16, 3));
+    testing::expect_same_training(
+        trained_documents(model, one.packing, one.devices, one.settings, 16, 3),
+        trained_documents(model, one.packing, 1, {}, 16, 3), 1e-5);
   }
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <string>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "backends/simulator/simulator.h"
 #include "core/base/random.h"
 #include "tests/support/layers.h"
+#include "tests/support/non_empty.h"
 
 namespace trainyard::testing {
 
@@ -106,6 +108,25 @@ inline CpuRun train_on_cpu(const Model& model, std::int64_t devices, const Setti
   Settings all = {"precision=fp32"};  // unless the test says otherwise
   all.insert(all.end(), settings.begin(), settings.end());
   return train_on_cpu(scenario(model, devices, all, "cpu"), training, std::move(options), source);
+}
+
+/// Expects the run to have the losses of another within 1e-5 of each, and its parameters within
+/// `most_apart`. The run may have more: the last stage's copy of a table.
+inline void expect_same_training(const CpuRun& run, const CpuRun& wanted, double most_apart) {
+  ASSERT_EQ(run.run.losses.size(), wanted.run.losses.size());
+  for (std::size_t i = 0; i < wanted.run.losses.size(); ++i)
+    EXPECT_NEAR(run.run.losses[i], wanted.run.losses[i], 1e-5 * std::abs(wanted.run.losses[i]))
+        << "step " << i;
+  for (const TrainedTensor& one : non_empty(wanted.parameters)) {
+    const auto found = std::find_if(
+        run.parameters.begin(), run.parameters.end(),
+        [&](const TrainedTensor& t) { return t.layer == one.layer && t.name == one.name; });
+    ASSERT_TRUE(found != run.parameters.end() && found->values.size() == one.values.size())
+        << one.name;
+    for (std::size_t e = 0; e < one.values.size(); ++e)
+      ASSERT_NEAR(found->values[e], one.values[e], most_apart)
+          << one.name << " of layer " << one.layer;
+  }
 }
 
 /// Makes the reference start from the same weights and see the same samples. The run must outlive

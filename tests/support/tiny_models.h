@@ -151,13 +151,13 @@ inline Model tiny_delta() {
   return build_decoder(spec);
 }
 
-/// A BERT whose loss is on its first token alone.
-inline Model tiny_pooler() {
+/// A BERT with a loss on its first token, alone or beside that on all tokens.
+inline Model tiny_pooler(EncoderHead head = EncoderHead::Pooler) {
   TransformerSpec spec = family_spec("bert");
-  spec.name = "tiny pooler";
+  spec.name = head == EncoderHead::Pooler ? "tiny pooler" : "tiny bert of two losses";
   spec.layers = 4, spec.hidden = 8, spec.heads = 4, spec.ffn = 8;
   spec.vocab = 8, spec.sequence = 8;
-  return build_encoder(spec, EncoderHead::Pooler);
+  return build_encoder(spec, head);
 }
 
 /// Latent attention, whose heads share the rotary part of their keys; queries are compressed where

@@ -246,11 +246,26 @@ void CpuExecution::with_call(const At& a, std::size_t l, Flight& f, const Kernel
   TensorView scalar;
   scalar.data = &loss;
   if (is_loss && run.pass == Pass::Forward) outputs[0] = scalar;
+  // Nor are the losses that it is the sum of, whose gradients are its own.
+  const auto is_added = [&](TensorId id) {
+    const Tensor& tensor = (*layout.graph)[id];
+    return id != layout.graph->output && tensor.kind == TensorKind::Statistic &&
+           tensor.shape.empty();
+  };
+  const auto added = [&](TensorId id) {
+    TensorView view;
+    view.data = &f.added_losses[id.value];
+    return view;
+  };
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    if (is_added(node.inputs[i])) inputs[i] = added(node.inputs[i]);
+  const bool is_part = is_added(node.outputs[0]);
+  if (is_part && run.pass == Pass::Forward) outputs[0] = added(node.outputs[0]);
   Views weights;
   std::span<TensorView> into, from;
   if (run.pass != Pass::Forward) {
     from = find(storage[2], run.output_gradients);
-    if (is_loss) from[0] = scalar;
+    if (is_loss || is_part) from[0] = scalar;
     call.output_gradients = from;
     into = find(storage[3], run.input_gradients);
     call.input_gradients = into;

@@ -68,6 +68,8 @@ struct Flight {
   std::vector<std::pair<BufferId, Bytes>> left;
   // Statistics of a loss over a divided vocabulary, on their way to all ranks.
   std::vector<float> statistics;
+  std::map<std::uint32_t, float> added_losses;  // by tensor, where the model's loss is a sum of
+                                                // them
 };
 
 /// The weights, gradients and optimizer state of a whole stage.
