@@ -12,8 +12,6 @@ namespace trainyard {
 TensorView largest_view(const Workload&, const Tensor&);
 /// The tensor as the node sees it, in the memory of its largest view.
 TensorView seen_by(const Workload&, const Node&, const Tensor&, TensorView);
-/// Makes what attention reads or makes that of ranks that exchange heads: their tokens, and fewer
-/// heads.
 /// Makes keys or values those of all ranks that divide a sequence, as attention has them: copies of
 /// the rank's own, in memory of the scratch.
 void widen(TensorView& part, int ranks, Scratch&);
