@@ -284,26 +284,8 @@ void check_split_backward(const Workload& w, Diagnostics& found) {
     }
 }
 
-void check_narrow(const Workload& w, Diagnostics& found) {
-  if (const Choice* const chosen = chosen_on(w.scenario.plan, MethodAxis::Precision)) {
-    const std::string place = "plan#/choices/" + chosen->method + "/";
-    const Params& params = chosen->params;
-    if (params.has("weights") && params.text("weights") != "bf16")
-      add_error(found,
-                "a local run keeps weights in bf16 and casts them for each product, found weights "
-                "kept in " +
-                    params.text("weights"),
-                place + "weights", chosen->method + ".weights=bf16");
-    const std::string gathers = "gather-" + chosen->method;
-    if (w.layout.weight_shards > 1 && params.has(gathers) && params.flag(gathers))
-      add_error(found, "a local run gathers weights in bf16 and casts them for each product",
-                place + gathers, chosen->method + "." + gathers + "=off");
-  }
-}
-
 void check_precision(const Workload& w, Diagnostics& found) {
   const Precision& p = w.layout.precision;
-  if (narrow(p.math)) check_narrow(w, found);
   for (DType type : {p.parameter, p.activation, p.gradient})
     if (type != DType::F32 && type != DType::BF16 && type != DType::F16) {
       add_error(found,

@@ -90,7 +90,7 @@ class Words {
     to.emplace_back("--fp8-format e4m3");
     to.emplace_back("--fp8-recipe mxfp8");
     wide_layers(to);
-    if (params_.text("weights") != "bf16" || params_.flag("gather-mxfp8"))
+    if (params_.text("weights") != "bf16")
       limits_.refuse(place_,
                      "weights kept in mxfp8 share a buffer with gradients there, which a plan does "
                      "not price",

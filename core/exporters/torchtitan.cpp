@@ -409,8 +409,6 @@ class TorchtitanWriter {
     if (params.text("weights") != "bf16")
       limits_.refuse(place, "it keeps weights in 16 bits beside their master copy",
                      fmt::format("{}.weights=bf16", chosen->method));
-    if (blocks && params.flag("gather-mxfp8"))
-      limits_.refuse(place, "it gathers weights in 16 bits", "mxfp8.gather-mxfp8=false");
     if (!blocks && params.text("scaling") == "block")
       limits_.refuse(place, "it scales tensors and rows, not blocks of a row", "fp8.scaling=row");
     if (!blocks && params.text("keeps") == "fp8")
@@ -430,13 +428,9 @@ class TorchtitanWriter {
       limits_.refuse(place, "its mxfp8 is given no layers that stay in bf16",
                      "mxfp8.bf16-layers=none");
     if (blocks) return word("recipe_name", "mxfp8_cublas");
-    // Without a recipe it scales whole tensors, and only then can it gather weights in 8 bits.
-    const bool rows = params.text("scaling") == "row", gathers = params.flag("gather-fp8");
-    if (rows) word("recipe_name", "rowwise");
-    raw("enable_fsdp_float8_all_gather", gathers ? "true" : "false");
-    if (rows && gathers)
-      limits_.refuse(place, "it gathers weights in 8 bits only where it scales whole tensors",
-                     "fp8.gather-fp8=false");
+    // Without a recipe it scales whole tensors, as plans do that gather weights in 8 bits.
+    if (params.text("scaling") == "row") word("recipe_name", "rowwise");
+    raw("enable_fsdp_float8_all_gather", params.flag("gather-fp8") ? "true" : "false");
     // Layers are left out by a part of their modules' names.
     std::string left = "[\"output\"";
     const std::vector<bool> wide =

@@ -119,6 +119,14 @@ float power_of_code(std::uint8_t code) {
   return code == 255 ? kNoNumber : std::ldexp(1.0F, code - 127);
 }
 
+std::uint8_t code_of_power(float power) {
+  return std::isnan(power) ? 255 : static_cast<std::uint8_t>(std::ilogb(power) + 127);
+}
+
+float tensor_scale(const SmallFloat& format, float largest) {
+  return power_scale(narrow_number(format, format.largest), largest);
+}
+
 float largest_size(const float* values, std::int64_t count) {
   return finite_largest(values, count, 1);
 }

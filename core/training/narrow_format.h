@@ -63,6 +63,12 @@ struct Lines {
 /// The largest finite size of an element; 0 if there is none.
 float largest_size(const float* values, std::int64_t count);
 
+/// The scale of all elements of a tensor that share one, a power of two, where none of them is
+/// expected to be larger.
+float tensor_scale(const SmallFloat&, float largest);
+/// The code of a power of two in E8M0, whose number power_of_code() gives; 255 for NaN.
+std::uint8_t code_of_power(float);
+
 /// The number of scales of a tensor.
 std::int64_t scale_count(const NarrowScaling&, const Lines&);
 /// The bytes of its codes: two codes of E2M1 share a byte.

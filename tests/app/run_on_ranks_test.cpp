@@ -37,6 +37,12 @@ TEST_F(RunOnRanks, TrainsAsOneProcessBitForBit) {
        "--set precision=bf16 --train clip=1"},
       {4, "--model gpt-tiny --devices 4 --set zero=1 --set optimizer=lamb --set global-batch=8"},
       {4, "--model gpt-tiny --devices 4 --set precision=fp8 --set global-batch=8"},
+      {3,
+       "--model gpt-tiny --devices 4 --set zero=3 --set precision=fp8 --set fp8.gather-fp8=on "
+       "--set global-batch=8"},
+      {4,
+       "--model gpt-tiny --devices 4 --set tp=2 --set zero=1 --set precision=fp8 --set "
+       "fp8.weights=fp8 --set global-batch=8"},
       {4,
        "--model gpt-tiny --devices 4 --set pp=4 --set schedule=gpipe --set offload=both --set "
        "global-batch=16 --set precision=bf16 --train clip=1"},

@@ -25,9 +25,11 @@ std::vector<CpuExecution::Stretch> CpuExecution::stretches(std::size_t at, std::
   const StagePlacement& place = plan_.places[at];
   const PlacedLayer& layer = place.layers[l];
   std::vector<Stretch> found;
-  for (const bool frozen : {false, true})
-    if (const StatePart& own = layer.parts[StatePart::index(routed, frozen)]; own.elements > 0)
-      found.push_back({own, 0, own.elements, own.weights.full_at, own.gradients.full_at, true});
+  for (const bool narrow : {false, true})
+    for (const bool frozen : {false, true})
+      if (const StatePart& own = layer.parts[StatePart::index(routed, frozen, narrow)];
+          own.elements > 0)
+        found.push_back({own, 0, own.elements, own.full.at, own.gradients.full_at, true});
   for (const PlacedParameter& p : layer.parameters) {
     if (p.owner < 0 || routed) continue;
     const PlacedLayer& owner = place.layers[static_cast<std::size_t>(p.owner_layer)];
@@ -177,31 +179,36 @@ TravelPtr CpuExecution::gather_stretch(const Company& company, std::size_t at, s
                                        std::span<const int> members,
                                        std::vector<const std::byte*> weights) {
   const StatePart& part = stretch.part;
-  const DType type = plan_.workload.layout.precision.parameter;
-  const auto each = static_cast<std::size_t>(bytes_of(type));
   const bool divided = part.weights.shards > 1;
+  const WeightPlace& to = !divided ? part.held : part.stays ? part.gathered : part.full;
+  const DType type = to.codes() ? DType::F8 : plan_.workload.layout.precision.parameter;
   const std::vector<PartRange> shares = shares_of(stretch, members.size());
   std::vector<std::byte*> into(members.size(), nullptr);
+  std::vector<std::vector<std::byte>> casts(members.size());
   for (std::size_t r = 0; r < members.size(); ++r) {
     if (!company.here(r)) continue;
     DeviceState& device = state(plan_.places[at].device, members[r]);
     StageState& stage = device.stage(at);
     if (!divided) {
-      into[r] = number(stage.weights[0].data, part.weights.at, type);
+      into[r] = to.of(stage.weights[0].data, 0);
     } else if (part.stays) {
-      into[r] = number(stage.gathered.data, part.gathered_at, type);
+      into[r] = to.of(stage.gathered.data, 0);
     } else {
       const Allocation& gathered = device.flight(at, microbatch).layers[l].gathered;
       if (!gathered) refuse("weights are gathered, and there is no place for them");
-      into[r] = number(gathered.data, stretch.weights_full_at, type);
+      into[r] = gathered.data + stretch.weights_full_at;
     }
     const std::int64_t held = divided ? static_cast<std::int64_t>(r) * part.weights.share : 0;
-    weights[r] +=
-        static_cast<std::size_t>(
-            part.weights.at + std::max<std::int64_t>(0, stretch.first + shares[r].first - held)) *
-        each;
+    weights[r] =
+        part.held.of(weights[r], std::max<std::int64_t>(0, stretch.first + shares[r].first - held));
+    if (part.held.each == to.each) continue;
+    casts[r] = codes_of(at, l, part, shares[r], weights[r]);
+    weights[r] = casts[r].data();
   }
-  return all_gather(company, std::move(weights), into, shares, type);
+  return after(all_gather(company, std::move(weights), into, shares, type),
+               [casts = std::make_shared<std::vector<std::vector<std::byte>>>(std::move(casts))] {
+                 return TravelPtr();
+               });
 }
 
 }  // namespace trainyard

@@ -17,6 +17,7 @@
 #include "backends/cpu/execution/device_state.h"
 #include "backends/cpu/execution/execution.h"
 #include "backends/cpu/execution/operand_scales.h"
+#include "backends/cpu/kernels/narrow_product.h"
 #include "core/methods/precision/update_rule.h"
 #include "core/methods/schedules/wave_average.h"
 #include "core/training/data_source.h"
@@ -176,6 +177,23 @@ class CpuExecution final : public Execution {
   void find_narrow();
   bool is_narrow(const LayerLayout&, const Node&) const;
   void run_narrow(const At&, std::size_t layer, Flight&, const KernelRun&, const KernelCall&);
+  std::size_t operand_of(const PlacedLayer&, TensorId) const;
+
+  // Defined in cpu_narrow_weights.cpp.
+  void begin_with(const PlacedLayer&, const PlacedParameter&, const std::vector<float>& whole);
+  WeightCodes codes_at(std::size_t place, std::byte* stage_weights, std::byte* codes) const;
+  void write_codes(std::size_t place, const PlacedLayer&, const PlacedParameter&,
+                   std::byte* stage_weights, std::byte* to, std::span<const float> numbers,
+                   bool next) const;
+  // `first` is the code of the parameter's first element, or where it would be if the device held
+  // all of them.
+  float number_of_code(std::size_t place, const PlacedLayer&, const PlacedParameter&,
+                       std::byte* stage_weights, std::byte* first, std::int64_t index) const;
+  std::vector<std::byte> codes_of(std::size_t place, std::size_t layer, const StatePart&,
+                                  const PartRange&, const std::byte* weights) const;
+  void apply_narrow(ParameterPart&, const StepFacts&, const TensorNorms&, std::size_t norm,
+                    std::size_t place, std::byte* stage_weights) const;
+  TravelPtr agree_on_sizes(const At&, std::span<const int> members);
   void widen(const At&, std::size_t layer, Flight&, const Operand&) const;
 
   // Defined in cpu_exchange.cpp.
@@ -291,7 +309,8 @@ class CpuExecution final : public Execution {
   template <class F>
   void each_part_of(DeviceState&, std::size_t place, std::size_t set, std::size_t layer, F&&);
   void prepare_together();
-  void apply(ParameterPart&, const StepFacts&, std::size_t norm) const;
+  void apply(ParameterPart&, const StepFacts&, std::size_t norm, std::size_t place,
+             std::byte* stage_weights) const;
   // The elements of a layer that a device holds of a part's weights, gradients or optimizer state;
   // it updates those of which it has the optimizer state.
   PartRange held_range(const StatePart&, const DividedState&, int peer) const;

@@ -96,7 +96,7 @@ void CpuExecution::copy_weights(DeviceState& device, std::size_t at, std::size_t
     const PartRange updated = held_range(part, part.optimizer, device.peer());
     if (updated.count <= 0) continue;
     const std::int64_t first = part.weights.shards > 1 ? 0 : updated.first - part.first;
-    std::byte* const here = element_at(stage.weights[0].data, part.weights.at + first, each);
+    std::byte* const here = part.held.of(stage.weights[0].data, first);
     if (stage.host_weights[0].data == nullptr) {
       const std::int64_t index = part.optimizer.at - layer.optimizer_at;
       const std::size_t bytes = static_cast<std::size_t>(updated.count) * each;
@@ -118,8 +118,9 @@ void CpuExecution::update_on_host(const At& a) {
   if (skip_) return;
   StepFacts facts = step_facts(a.device.stage(a.place), 0);
   facts.gradient_scale *= clip_;
-  each_part_of(a.device, a.place, 0, plan_.layer_of(a.task.layer),
-               [&](ParameterPart& part, std::size_t norm) { apply(part, facts, norm); });
+  each_part_of(
+      a.device, a.place, 0, plan_.layer_of(a.task.layer),
+      [&](ParameterPart& part, std::size_t norm) { apply(part, facts, norm, a.place, nullptr); });
 }
 
 }  // namespace trainyard

@@ -7,6 +7,7 @@
 #include "backends/cpu/kernels/operands.h"
 #include "core/methods/catalogue.h"
 #include "core/methods/precision/narrow_products.h"
+#include "core/model/trained_parts.h"
 
 namespace trainyard {
 namespace {
@@ -76,6 +77,10 @@ bool CpuExecution::is_narrow(const LayerLayout& layout, const Node& node) const 
   return narrow_ != nullptr && layout.narrow && multiplies_narrow(node);
 }
 
+std::size_t CpuExecution::operand_of(const PlacedLayer& layer, TensorId tensor) const {
+  return first_scale_[static_cast<std::size_t>(layer.model_layer)] + 2 * std::size_t{tensor.value};
+}
+
 void CpuExecution::run_narrow(const At& a, std::size_t l, Flight& f, const KernelRun& run,
                               const KernelCall& call) {
   const PlacedLayer& placed = plan_.places[a.place].layers[l];
@@ -93,15 +98,22 @@ void CpuExecution::run_narrow(const At& a, std::size_t l, Flight& f, const Kerne
     }
   }
   // The weights of two products are never one tensor, but inputs and gradients may be.
-  const std::array<std::size_t, 3> scale = {2 * std::size_t{call.node.inputs[0].value},
-                                            2 * std::size_t{call.node.inputs[1].value},
-                                            2 * std::size_t{call.node.outputs[0].value} + 1};
-  const std::size_t first = first_scale_[static_cast<std::size_t>(placed.model_layer)];
+  const std::array<std::size_t, 3> operand = {operand_of(placed, call.node.inputs[0]),
+                                              operand_of(placed, call.node.inputs[1]),
+                                              operand_of(placed, call.node.outputs[0]) + 1};
   if (narrow_->whole_tensor)
-    for (std::size_t i = 0; i < scale.size(); ++i) how.known[i] = scales_->known(first + scale[i]);
+    for (std::size_t i = 0; i < operand.size(); ++i) how.known[i] = scales_->known(operand[i]);
+  const TensorView& weight = call.inputs[1];
+  const bool codes = weight.there() && weight.type == DType::F8;
+  if (codes)
+    how.weight = codes_at(a.place, a.device.stage(a.place).weights[0].data,
+                          static_cast<std::byte*>(weight.data));
   trainyard::run_narrow(call, run.pass, how);
+  // Nobody updates frozen weights, whose size stays as it is.
+  if (codes && is_frozen(call.node))
+    how.seen[NarrowOperands::Weight] = how.known[NarrowOperands::Weight];
   if (narrow_->whole_tensor)
-    for (std::size_t i = 0; i < scale.size(); ++i) scales_->see(first + scale[i], how.seen[i]);
+    for (std::size_t i = 0; i < operand.size(); ++i) scales_->see(operand[i], how.seen[i]);
 }
 
 // Backward gathers what the ranks of sequence parallel keep narrow: each writes its own part as it

@@ -38,23 +38,25 @@ CpuExecution::Owned CpuExecution::owned(const At& a, std::size_t l, TensorId ten
   const StatePart& part = owner.part_of(stored);
   const std::int64_t offset = stored.offset - part.first;
   if (own.owner >= 0) return {view, offset, part, own.weights_full_at, own.gradients_full_at};
-  return {view, offset, part, part.weights.full_at + offset, part.gradients.full_at + offset};
+  return {view, offset, part, part.full.at + offset * part.full.each,
+          part.gradients.full_at + offset};
 }
 
 TensorView CpuExecution::parameter(const At& a, std::size_t l, const LayerFlight& flight,
                                    TensorId tensor, Pass pass, Scratch& scratch) const {
   const StageState& stage = a.device.stage(a.place);
   auto [view, offset, part, weights_full_at, gradients_full_at] = owned(a, l, tensor);
-  const std::size_t each = static_cast<std::size_t>(bytes_of(view.type));
+  const bool divided = part.weights.shards > 1;
+  if ((divided ? part.full : part.held).codes()) view.type = DType::F8;
   if (part.stays) {
-    view.data = stage.gathered.data + static_cast<std::size_t>(part.gathered_at + offset) * each;
+    view.data = part.gathered.of(stage.gathered.data, offset);
     return view;
   }
-  if (part.weights.shards > 1) {
+  if (divided) {
     // A separate weight-gradient pass does not need the weights.
     if (!flight.gathered && pass == Pass::BackwardWeight) return view;
     if (!flight.gathered) refuse("the weights of a layer are read, and they are not gathered");
-    view.data = flight.gathered.data + static_cast<std::size_t>(weights_full_at) * each;
+    view.data = flight.gathered.data + weights_full_at;
     return view;
   }
   if (const float* weights = derived_read(a, stage)) {
@@ -65,9 +67,7 @@ TensorView CpuExecution::parameter(const At& a, std::size_t l, const LayerFlight
     from_floats(weights, view.data, view.type, view.elements());
     return view;
   }
-  const std::byte* base = weights_read(a, stage);
-  view.data =
-      const_cast<std::byte*>(base) + static_cast<std::size_t>(part.weights.at + offset) * each;
+  view.data = const_cast<std::byte*>(part.held.of(weights_read(a, stage), offset));
   return view;
 }
 
@@ -109,35 +109,39 @@ void CpuExecution::set_parameter(DeviceState& device, std::size_t at, std::size_
                                  const PlacedParameter& p, const std::vector<float>& whole) {
   const PlacedLayer& layer = plan_.places[at].layers[l];
   const DType type = plan_.workload.layout.precision.parameter;
-  const auto each = static_cast<std::size_t>(bytes_of(type));
   StageState& stage = device.stage(at);
   const std::vector<float> own =
       part_of_tensor(whole, tensor_part(p, plan_.peers.part_of(p, device.peer())));
   const StatePart& part = layer.part_of(p);
+  begin_with(layer, p, whole);
   // Calls f(index in what is held of a kind of state, numbers) with what this device has of it.
   const auto held = [&](const DividedState& of, auto&& f) {
     const PartRange range = held_range(part, of, device.peer());
     const std::int64_t begin = std::max(range.first, p.offset),
                        end = std::min(range.first + range.count, p.offset + p.elements);
     if (begin < end)
-      f(of.at + begin - range.first,
-        std::span(own).subspan(static_cast<std::size_t>(begin - p.offset),
-                               static_cast<std::size_t>(end - begin)));
+      f(begin - range.first, std::span(own).subspan(static_cast<std::size_t>(begin - p.offset),
+                                                    static_cast<std::size_t>(end - begin)));
   };
   held(part.weights, [&](std::int64_t index, std::span<const float> numbers) {
-    for (Allocation& set : stage.weights)
-      from_floats(numbers.data(), set.data + static_cast<std::size_t>(index) * each, type,
-                  static_cast<std::int64_t>(numbers.size()));
+    for (Allocation& set : stage.weights) {
+      std::byte* const to = part.held.of(set.data, index);
+      if (part.held.codes())
+        write_codes(at, layer, p, set.data, to, rounded(numbers, type), false);
+      else
+        from_floats(numbers.data(), to, type, static_cast<std::int64_t>(numbers.size()));
+    }
   });
   const auto copy_to = [&](float* slot) {
     held(part.optimizer, [&](std::int64_t index, std::span<const float> numbers) {
-      std::copy(numbers.begin(), numbers.end(), slot + index);
+      std::copy(numbers.begin(), numbers.end(), slot + part.optimizer.at + index);
     });
   };
   if (on_nvme()) {
     if (weight_update_ != WeightUpdate::Master) return;  // the host begins with the device's
     return held(part.optimizer, [&](std::int64_t index, std::span<const float> numbers) {
-      write_nvme_weights(device, layer, index - layer.optimizer_at, std::as_bytes(numbers));
+      write_nvme_weights(device, layer, part.optimizer.at + index - layer.optimizer_at,
+                         std::as_bytes(numbers));
     });
   }
   for (std::size_t set = 0; set < stage.optimizer.size(); ++set) {
@@ -156,7 +160,6 @@ std::vector<float> CpuExecution::whole_parameter(std::size_t at, const PlacedLay
   const bool master = weight_update_ == WeightUpdate::Master && !p.frozen;
   const DividedState& newest = p.frozen ? state_part.weights : state_part.optimizer;
   const std::int64_t shards = newest.shards, share = newest.share;
-  const DividedState& read = master ? state_part.optimizer : state_part.weights;
   std::int64_t elements = 1;
   for (std::int64_t d : p.whole_shape) elements *= d;
   std::vector<float> whole(static_cast<std::size_t>(elements));
@@ -178,7 +181,9 @@ std::vector<float> CpuExecution::whole_parameter(std::size_t at, const PlacedLay
       if (in_whole < 0) continue;
       const std::int64_t in_part = p.offset + e - state_part.first, rank = in_part / share;
       const StageState& stage = *by_rank[static_cast<std::size_t>(rank)];
-      const std::int64_t index = read.at + in_part - (read.shards > 1 ? rank * share : 0);
+      const DividedState& read = master ? state_part.optimizer : state_part.weights;
+      const std::int64_t in_read = in_part - (read.shards > 1 ? rank * share : 0),
+                         index = state_part.optimizer.at + in_read;
       if (!from_nvme.empty()) {
         whole[static_cast<std::size_t>(in_whole)] =
             static_cast<float>(number_at(from_nvme[static_cast<std::size_t>(rank)].data(),
@@ -189,7 +194,11 @@ std::vector<float> CpuExecution::whole_parameter(std::size_t at, const PlacedLay
       const std::vector<Allocation>& sets = master ? stage.optimizer : stage.weights;
       double sum = 0;
       for (const Allocation& set : sets)
-        sum += static_cast<double>(number_at(set.data, master ? DType::F32 : type, index));
+        sum += static_cast<double>(
+            master                    ? number_at(set.data, DType::F32, index)
+            : state_part.held.codes() ? number_of_code(at, layer, p, set.data,
+                                                       state_part.held.of(set.data, in_read - e), e)
+                                      : number_at(state_part.held.of(set.data, in_read), type, 0));
       whole[static_cast<std::size_t>(in_whole)] =
           static_cast<float>(sum / static_cast<double>(sets.size()));
     }

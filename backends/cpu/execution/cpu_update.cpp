@@ -190,10 +190,15 @@ void CpuExecution::prepare_together() {
   prepare_updates();
 }
 
-void CpuExecution::apply(ParameterPart& part, const StepFacts& facts, std::size_t norm) const {
+// `stage_weights`: the set of which a part in 8 bits is one.
+void CpuExecution::apply(ParameterPart& part, const StepFacts& facts, std::size_t norm,
+                         std::size_t at, std::byte* stage_weights) const {
   TensorNorms norms = norms_[norm];
   if (rule_->needs_norms() && !together_) norms = rule_->norms(part, facts);
-  rule_->apply(part, facts, norms);
+  if (parameter_of_[norm]->narrow)
+    apply_narrow(part, facts, norms, norm, at, stage_weights);
+  else
+    rule_->apply(part, facts, norms);
 }
 
 void CpuExecution::update(const At& a) {
@@ -230,10 +235,11 @@ void CpuExecution::update(const At& a) {
     }
     facts.gradient_scale *= clip_;
     if (!rules_.empty()) correct(facts, rules_[a.place]);
+    std::byte* const weights = stage.weights[std::min(set, stage.weights.size() - 1)].data;
     each_part(a.device, a.place, set, [&](ParameterPart& part, std::size_t norm) {
       if (beside != nullptr)
         part.updated = beside + (static_cast<std::byte*>(part.weights) - stage.weights[0].data);
-      apply(part, facts, norm);
+      apply(part, facts, norm, a.place, weights);
     });
   }
   if (beside != nullptr) a.device.exchange(stage.weights[0], older->weights);

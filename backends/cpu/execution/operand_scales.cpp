@@ -8,30 +8,66 @@
 
 namespace trainyard {
 
-void OperandScales::see(std::size_t operand, float size) {
+namespace {
+
+using Sizes = std::vector<std::atomic<std::uint32_t>>;
+
+void raise(std::atomic<std::uint32_t>& most, float size) {
   const auto bits = std::bit_cast<std::uint32_t>(size);
-  std::uint32_t before = seen_[operand].load(std::memory_order_relaxed);
-  while (before < bits && !seen_[operand].compare_exchange_weak(before, bits)) {
+  std::uint32_t before = most.load(std::memory_order_relaxed);
+  while (before < bits && !most.compare_exchange_weak(before, bits)) {
   }
 }
 
-void OperandScales::see_all(Processes& processes) {
-  std::string mine(seen_.size() * sizeof(float), '\0');
-  for (std::size_t i = 0; i < seen_.size(); ++i) {
-    const float size = std::bit_cast<float>(seen_[i].load());
-    std::memcpy(mine.data() + i * sizeof(float), &size, sizeof size);
+std::string bytes_of(const Sizes& sizes) {
+  std::string bytes(sizes.size() * sizeof(float), '\0');
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    const std::uint32_t bits = sizes[i].load();
+    std::memcpy(bytes.data() + i * sizeof bits, &bits, sizeof bits);
   }
-  for (const std::string& all : processes.all_gather(mine))
+  return bytes;
+}
+
+float size_at(std::string_view bytes, std::size_t i) {
+  float size = 0;
+  std::memcpy(&size, bytes.data() + i * sizeof size, sizeof size);
+  return size;
+}
+
+}  // namespace
+
+float OperandScales::upcoming(std::size_t operand) const {
+  float most = std::bit_cast<float>(seen_[operand].load());
+  for (std::size_t step = 0; step < kSteps; ++step)
+    if (step != steps_ % kSteps) most = std::max(most, history_[operand * kSteps + step]);
+  return most;
+}
+
+void OperandScales::see(std::size_t operand, float size) { raise(seen_[operand], size); }
+
+void OperandScales::see_next(std::size_t operand, float size) { raise(next_[operand], size); }
+
+float OperandScales::next(std::size_t operand) const {
+  return std::bit_cast<float>(next_[operand].load());
+}
+
+void OperandScales::begin_with(std::size_t operand, float size) {
+  seen_[operand] = std::bit_cast<std::uint32_t>(size);
+  if (steps_ == 0) known_[operand] = size;
+}
+
+void OperandScales::see_all(Processes& processes) {
+  for (const std::string& all : processes.all_gather(bytes_of(seen_) + bytes_of(next_)))
     for (std::size_t i = 0; i < seen_.size(); ++i) {
-      float size = 0;
-      std::memcpy(&size, all.data() + i * sizeof(float), sizeof size);
-      see(i, size);
+      see(i, size_at(all, i));
+      see_next(i, size_at(all, seen_.size() + i));
     }
 }
 
 void OperandScales::end_step() {
   for (std::size_t i = 0; i < seen_.size(); ++i)
-    history_[i * kSteps + steps_ % kSteps] = std::bit_cast<float>(seen_[i].exchange(0));
+    history_[i * kSteps + steps_ % kSteps] =
+        std::bit_cast<float>(seen_[i].exchange(next_[i].exchange(0)));
   ++steps_;
   find_known();
 }
@@ -47,13 +83,18 @@ std::string OperandScales::state() const {
   std::string bytes(sizeof steps_ + history_.size() * sizeof(float), '\0');
   std::memcpy(bytes.data(), &steps_, sizeof steps_);
   std::memcpy(bytes.data() + sizeof steps_, history_.data(), history_.size() * sizeof(float));
-  return bytes;
+  return bytes + bytes_of(seen_);
 }
 
+// States that were written before updates said what the next step has end with the history.
 bool OperandScales::restore(std::string_view bytes) {
-  if (bytes.size() != sizeof steps_ + history_.size() * sizeof(float)) return false;
+  const std::size_t before = sizeof steps_ + history_.size() * sizeof(float);
+  if (bytes.size() != before && bytes.size() != before + seen_.size() * sizeof(float)) return false;
   std::memcpy(&steps_, bytes.data(), sizeof steps_);
   std::memcpy(history_.data(), bytes.data() + sizeof steps_, history_.size() * sizeof(float));
+  for (std::size_t i = 0; i < seen_.size(); ++i)
+    seen_[i] =
+        bytes.size() == before ? 0 : std::bit_cast<std::uint32_t>(size_at(bytes.substr(before), i));
   find_known();
   return true;
 }

@@ -8,6 +8,7 @@
 #include "backends/cpu/execution/partial_gradient.h"
 #include "backends/stage_place.h"
 #include "core/lowering/host_memory.h"
+#include "core/methods/precision/narrow_products.h"
 #include "core/model/reference.h"
 #include "core/model/trained_parts.h"
 
@@ -67,6 +68,12 @@ void RunPlan::add_places() {
           trainyard::device_of({s}, program.devices, program.stages, program.placement, copy);
       for (const Workload::Run& run : workload.runs[s])
         for (int i = 0; i < run.count; ++i) add_layer(place, run, i);
+      const std::int64_t wide = bytes_of(workload.layout.precision.parameter);
+      for (PlacedLayer& layer : place.layers)
+        for (StatePart& part : layer.parts) {
+          if (part.held.codes()) part.held.at += place.weights * wide;
+          if (part.gathered.codes()) part.gathered.at += place.gathered * wide;
+        }
       const auto same_device = [&](std::int64_t stage) {
         if (stage < 0 || stage >= program.stages ||
             trainyard::device_of({static_cast<std::uint32_t>(stage)}, program.devices,
@@ -91,6 +98,8 @@ void RunPlan::add_layer(StagePlacement& place, const Workload::Run& run, int ind
   const LayerLayout& found = layouts[static_cast<std::size_t>(run.body)];
   const Graph& graph = *found.graph;
   layer.of_tensor.assign(graph.tensors.size(), -1);
+  std::vector<bool> narrow(graph.tensors.size());
+  if (found.body->narrow.apart) narrow = narrow_weights(workload.scenario.model, found.body->block);
   Binding whole;
   whole.micro_batch = layout.binding.micro_batch;
   whole.sequence = layout.binding.sequence;
@@ -115,55 +124,76 @@ void RunPlan::add_layer(StagePlacement& place, const Workload::Run& run, int ind
     p.routed = std::any_of(tensor.shape.begin(), tensor.shape.end(),
                            [](const Dim& d) { return d.axis == Axis::Experts; });
     p.frozen = is_frozen(graph, {t});
+    p.narrow = narrow[t];
     p.partial = partial_gradient(graph, {t}, layout) != PartialGradient::None;
     layer.of_tensor[t] = static_cast<std::int32_t>(layer.parameters.size());
     layer.parameters.push_back(std::move(p));
   }
-  std::int64_t gathered = 0, unreduced = 0;
+  add_parts(place, layer, *found.body);
+  if (found.last_weight >= 0 && layer.elements > 0 && place.counting_layer < 0)
+    place.counting_layer = static_cast<std::int32_t>(place.layers.size());
+  place.layers.push_back(std::move(layer));
+}
+
+void RunPlan::add_parts(StagePlacement& place, PlacedLayer& layer, const Body& body) const {
+  const Layout& layout = workload.layout;
+  const std::int64_t wide = bytes_of(layout.precision.parameter);
+  std::int64_t gathered = 0, gathered_codes = 0, unreduced = 0;
   layer.optimizer_at = place.optimizer;
-  for (const auto& [routed, frozen] :
-       {std::pair{false, false}, {true, false}, {false, true}, {true, true}}) {
-    StatePart& part = layer.parts[StatePart::index(routed, frozen)];
-    part.routed = routed, part.frozen = frozen;
-    part.first = layer.elements;
-    for (PlacedParameter& p : layer.parameters)
-      if (p.routed == routed && p.frozen == frozen && (p.tied_to.empty() || layout.tied_copies)) {
-        p.offset = layer.elements;
-        layer.elements += p.elements;
-      }
-    part.elements = layer.elements - part.first;
-    const auto divide = [](std::int64_t elements, std::int64_t shards, std::int64_t& taken) {
-      const DividedState made{shards, ceil_div(elements, shards), taken, 0};
-      taken += made.share;
-      return made;
-    };
-    const std::int64_t trained = frozen ? 0 : part.elements;
-    part.weights = divide(
-        part.elements, routed ? layout.expert_weight_shards : layout.weight_shards, place.weights);
-    part.gradients = divide(
-        trained, routed ? layout.expert_gradient_shards : layout.gradient_shards, place.gradients);
-    part.optimizer =
-        divide(trained, routed ? layout.expert_optimizer_shards : layout.optimizer_shards,
-               place.optimizer);
-    part.weights.full_at = gathered;
-    part.gradients.full_at = unreduced;
-    part.gathered_at = place.gathered;
-    part.stays = part.weights.shards > 1 && found.body->resident.value > 0;
-    if (part.weights.shards > 1) gathered += part.elements;
-    if (part.stays) place.gathered += part.elements;
-    if (part.gradients.shards > 1) unreduced += trained;
-  }
+  for (const bool narrow : {false, true})
+    for (const auto& [routed, frozen] :
+         {std::pair{false, false}, {true, false}, {false, true}, {true, true}}) {
+      StatePart& part = layer.parts[StatePart::index(routed, frozen, narrow)];
+      part.routed = routed, part.frozen = frozen, part.narrow = narrow;
+      part.first = layer.elements;
+      for (PlacedParameter& p : layer.parameters)
+        if (p.routed == routed && p.frozen == frozen && p.narrow == narrow &&
+            (p.tied_to.empty() || layout.tied_copies)) {
+          p.offset = layer.elements;
+          layer.elements += p.elements;
+        }
+      part.elements = layer.elements - part.first;
+      const auto divide = [](std::int64_t elements, std::int64_t shards, std::int64_t& taken) {
+        const DividedState made{shards, ceil_div(elements, shards), taken, 0};
+        taken += made.share;
+        return made;
+      };
+      // Takes that many elements behind the others of their kind, codes counted by themselves.
+      const auto take = [&](WeightPlace& of, bool codes, std::int64_t elements, std::int64_t& taken,
+                            std::int64_t& taken_codes) {
+        of.each = codes ? 1 : wide;
+        of.at = codes ? taken_codes : taken * wide;
+        (codes ? taken_codes : taken) += elements;
+      };
+      const std::int64_t trained = frozen ? 0 : part.elements;
+      part.weights.shards = routed ? layout.expert_weight_shards : layout.weight_shards;
+      part.weights.share = ceil_div(part.elements, part.weights.shards);
+      part.gradients =
+          divide(trained, routed ? layout.expert_gradient_shards : layout.gradient_shards,
+                 place.gradients);
+      part.optimizer =
+          divide(trained, routed ? layout.expert_optimizer_shards : layout.optimizer_shards,
+                 place.optimizer);
+      take(part.held, narrow && body.narrow.kept_alone, part.weights.share, place.weights,
+           place.codes);
+      part.gradients.full_at = unreduced;
+      part.stays = part.weights.shards > 1 && body.resident.value > 0;
+      take(part.full, narrow, part.weights.shards > 1 ? part.elements : 0, gathered,
+           gathered_codes);
+      take(part.gathered, narrow, part.stays ? part.elements : 0, place.gathered,
+           place.gathered_codes);
+      if (part.gradients.shards > 1) unreduced += trained;
+    }
   layer.optimizer = place.optimizer - layer.optimizer_at;
   for (PlacedParameter& p : layer.parameters) {
     if (p.tied_to.empty() || layout.tied_copies) continue;
-    p.weights_full_at = gathered;
+    p.weights_full_at = gathered * wide;
     p.gradients_full_at = unreduced;
     gathered += p.elements;
     unreduced += p.frozen ? 0 : p.elements;
   }
-  if (found.last_weight >= 0 && layer.elements > 0 && place.counting_layer < 0)
-    place.counting_layer = static_cast<std::int32_t>(place.layers.size());
-  place.layers.push_back(std::move(layer));
+  for (StatePart& part : layer.parts)
+    if (part.full.codes()) part.full.at += gathered * wide;
 }
 
 // A tied tensor uses the storage of the first layer of the block it names, if that is on the same

@@ -25,7 +25,7 @@ struct PlacedParameter {
   std::int64_t elements = 0;                  // local number
   std::int64_t offset = 0;                    // of its first element among the layer's parameters
   std::int32_t owner_layer = -1, owner = -1;  // parameter whose storage it shares; -1 = own
-  // As DividedState::full_at, where its state is another layer's.
+  // As StatePart::full.at and DividedState::full_at, where its state is another layer's.
   std::int64_t weights_full_at = 0, gradients_full_at = 0;
   bool transposed = false;  // stored as the transpose of what it shares or is tied to
   std::string tied_to;      // "BLOCK/TENSOR" of another stage, with equal initial values
@@ -33,29 +33,44 @@ struct PlacedParameter {
   bool partial = false;     // each tensor rank has only a share of the gradient
   bool routed = false;      // of routed experts
   bool frozen = false;      // it has weights and no other state
+  bool narrow = false;      // kept or gathered in 8 bits
 };
 
 /// One kind of state of a StatePart: weights, gradients or optimizer state.
 struct DividedState {
   std::int64_t shards = 1;  // ranks over which it is divided
   std::int64_t share = 0;   // elements that one of them holds, the last one perhaps fewer
-  std::int64_t at = 0;      // where these begin, in elements of the stage
-  // Where it is together in full while a layer runs: weights that have been gathered, gradients
-  // that are to be scattered. In elements of the layer.
-  std::int64_t full_at = 0;
+  // Of gradients and optimizer state; where weights are, a WeightPlace says. Where these begin, in
+  // elements of the stage, and where gradients that are to be scattered are together in full while
+  // a layer runs, in elements of the layer.
+  std::int64_t at = 0, full_at = 0;
+};
+
+/// Where the weights of a StatePart are. Weights in 8 bits lie behind all others.
+struct WeightPlace {
+  std::int64_t at = 0;    // bytes from the start of what holds them to their first element
+  std::int64_t each = 0;  // bytes of an element
+  bool codes() const { return each == 1; }
+  template <class Byte>
+  Byte* of(Byte* base, std::int64_t index) const {
+    return base + at + index * each;
+  }
 };
 
 /// The parameters of a layer whose state is divided over the same ranks: those of routed experts,
-/// and all others, each trained or frozen. Of frozen ones there are no gradients and no optimizer
-/// state, whose shares are 0.
+/// and all others, each trained or frozen, in the layout's format or in 8 bits. Of frozen ones
+/// there are no gradients and no optimizer state, whose shares are 0.
 struct StatePart {
-  bool routed = false, frozen = false;
+  bool routed = false, frozen = false, narrow = false;
   std::int64_t first = 0, elements = 0;  // among the layer's parameters
   DividedState weights, gradients, optimizer;
-  std::int64_t gathered_at = 0;  // in elements of the stage, where weights stay gathered
-  bool stays = false;            // they do: from forward to backward
+  // Weights as a rank keeps them, as they are gathered for a layer, and as they stay gathered.
+  WeightPlace held, full, gathered;
+  bool stays = false;  // they stay gathered: from forward to backward
   std::int64_t end() const { return first + elements; }
-  static std::size_t index(bool routed, bool frozen) { return (frozen ? 2 : 0) + (routed ? 1 : 0); }
+  static std::size_t index(bool routed, bool frozen, bool narrow) {
+    return (narrow ? 4 : 0) + (frozen ? 2 : 0) + (routed ? 1 : 0);
+  }
 };
 
 struct PlacedLayer {
@@ -64,13 +79,13 @@ struct PlacedLayer {
   std::vector<PlacedParameter> parameters;
   std::vector<std::int32_t> of_tensor;  // by tensor of the graph: index into parameters, or -1
   std::int64_t elements = 0;            // of parameters with storage of their own
-  std::array<StatePart, 4> parts;       // by StatePart::index(); any may be empty
+  std::array<StatePart, 8> parts;       // by StatePart::index(); any may be empty
   // Optimizer state of one rank, in elements: how many, how many of the place lie before them, and
   // how many of the device do where NVMe has them.
   std::int64_t optimizer = 0, optimizer_at = 0, in_file = 0;
   std::size_t on_nvme = 0;  // its number among the layers of the device whose state NVMe has
   const StatePart& part_of(const PlacedParameter& p) const {
-    return parts[StatePart::index(p.routed, p.frozen)];
+    return parts[StatePart::index(p.routed, p.frozen, p.narrow)];
   }
 };
 
@@ -81,8 +96,10 @@ struct StagePlacement {
   std::vector<PlacedLayer> layers;
   std::int64_t weights = 0, gradients = 0, optimizer = 0;  // number of elements on one rank
   std::int64_t gathered = 0;                               // number of elements over all ranks
-  std::int32_t before = -1, after = -1;  // the neighbouring stages' places on this device
-  bool own_waves = false;                // whether each wave updates with its own gradients
+  std::int64_t codes = 0, gathered_codes = 0;  // likewise of weights in 8 bits, which are not among
+                                               // the others
+  std::int32_t before = -1, after = -1;        // the neighbouring stages' places on this device
+  bool own_waves = false;                      // whether each wave updates with its own gradients
   int waves = 1;
   std::vector<BufferId> weight_sets, gradient_sets, optimizer_sets;  // by wave, if each has its own
   std::vector<BufferId> gathered_sets;  // full weights that stay from forward to backward (ZeRO 3)
@@ -177,6 +194,7 @@ class RunPlan {
  private:
   void add_places();
   void add_layer(StagePlacement&, const Workload::Run&, int index);
+  void add_parts(StagePlacement&, PlacedLayer&, const Body&) const;
   void find_shared();
   void find_state_on_nvme();
   void find_buffers();

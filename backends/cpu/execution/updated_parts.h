@@ -69,7 +69,12 @@ void CpuExecution::each_part_of(DeviceState& device, std::size_t at, std::size_t
       return on_host ? in_state : held.at + begin - (held.shards > 1 ? from : of.first);
     };
     const std::int64_t in_kept = in_state - kept_from;
-    part.weights = element_at(weights, weights_pass ? in_kept : index(of.weights), weight_each);
+    // Of weights in 8 bits these are the codes, which the update writes.
+    const bool codes = !on_host && !weights_pass && of.held.codes();
+    if (codes) part.weight_type = DType::F8;
+    part.weights = on_host || weights_pass
+                       ? element_at(weights, weights_pass ? in_kept : in_state, weight_each)
+                       : of.held.of(weights, begin - (of.weights.shards > 1 ? from : of.first));
     part.gradients = element_at(gradients, index(of.gradients), gradient_each);
     std::byte* slot = state;
     if (master) {

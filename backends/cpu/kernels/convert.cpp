@@ -131,4 +131,13 @@ void from_floats(const float* from, void* to, DType type, std::int64_t count) {
   }
 }
 
+std::vector<float> rounded(std::span<const float> numbers, DType type) {
+  std::vector<std::byte> narrower(numbers.size() * static_cast<std::size_t>(bytes_of(type)));
+  std::vector<float> floats(numbers.size());
+  const auto count = static_cast<std::int64_t>(numbers.size());
+  from_floats(numbers.data(), narrower.data(), type, count);
+  to_floats(narrower.data(), type, floats.data(), count);
+  return floats;
+}
+
 }  // namespace trainyard

@@ -30,10 +30,9 @@ class NarrowRun {
 
   TensorView weight(bool along_outputs) {
     const TensorView& w = input(call_, 1);
-    const std::int64_t outer = w.rank == 3 ? w.size[0] : 1, first = w.size[w.rank - 2],
-                       second = w.size[w.rank - 1];
-    const Lines lines = along_outputs != w.transposed ? Lines{outer * first, second, 1}
-                                                      : Lines{outer, first, second};
+    const Lines lines = lines_of_weight({w.size.data(), static_cast<std::size_t>(w.rank)},
+                                        along_outputs != w.transposed);
+    if (w.type == DType::F8) return from_codes(w, lines, along_outputs);
     float* floats = floats_of(w);
     cast(floats, {{0, lines}}, NarrowOperands::Weight, w.elements());
     return as_floats(w, floats);
@@ -93,6 +92,19 @@ class NarrowRun {
   bool has_kept() const { return how_.codes != nullptr && !how_.scales->empty(); }
 
  private:
+  TensorView from_codes(const TensorView& w, const Lines& lines, bool along_outputs) {
+    float* floats = call_.scratch.floats(w.elements());
+    const std::uint8_t* const own = how_.weight.scales[along_outputs];
+    std::vector<float> scales(
+        1, tensor_scale(how_.scaling.element, how_.known[NarrowOperands::Weight]));
+    if (own != nullptr) {
+      scales.resize(static_cast<std::size_t>(scale_count(how_.scaling, lines)));
+      std::transform(own, own + scales.size(), scales.begin(), power_of_code);
+    }
+    from_narrow(how_.scaling, how_.scaling.element, lines, how_.weight.codes[along_outputs],
+                scales.data(), floats);
+    return as_floats(w, floats);
+  }
   const SmallFloat& format(NarrowOperands::Which which) const {
     return which == NarrowOperands::Gradient ? how_.scaling.gradient : how_.scaling.element;
   }
@@ -164,6 +176,12 @@ class NarrowRun {
 
 }  // namespace
 
+Lines lines_of_weight(std::span<const std::int64_t> shape, bool along_outputs) {
+  const std::int64_t outer = shape.size() == 3 ? shape[0] : 1, first = shape[shape.size() - 2],
+                     second = shape.back();
+  return along_outputs ? Lines{outer * first, second, 1} : Lines{outer, first, second};
+}
+
 void run_narrow(const KernelCall& call, Pass pass, NarrowOperands& how) {
   const Scratch::Frame frame(call.scratch);
   NarrowRun run(call, how);
@@ -182,6 +200,7 @@ void run_narrow(const KernelCall& call, Pass pass, NarrowOperands& how) {
     gradients[0] = run.along_width(output_gradient(call), NarrowOperands::Gradient);
     inputs[1] = run.weight(true);
   } else {
+    if (inputs[1].type == DType::F8) inputs[1].data = nullptr;  // nobody reads it in this pass
     // The gradient of a bias is a sum and no product.
     if (weight_gradients.size() > 2 && weight_gradients[2].there()) {
       weight_gradients[1].data = nullptr;

@@ -3,6 +3,8 @@
 // floats. Results, and the gradient of a bias, are those of the product without casts.
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -10,6 +12,13 @@
 #include "core/training/narrow_format.h"
 
 namespace trainyard {
+
+/// A weight that comes in codes, along the dimension that forward sums over and along that which
+/// the input gradient sums over, and the scales of both in E8M0; null where one scale is of the
+/// tensor, whose codes are the same along both.
+struct WeightCodes {
+  std::array<std::uint8_t*, 2> codes{}, scales{};
+};
 
 struct NarrowOperands {
   enum Which : std::uint8_t { Input, Weight, Gradient };
@@ -22,13 +31,17 @@ struct NarrowOperands {
   /// them. Null: the weight gradient casts the input itself.
   std::uint8_t* codes = nullptr;
   std::vector<float>* scales = nullptr;
+  WeightCodes weight = {};  // of a weight that is given in F8
   // Under sequence parallel the input has been gathered, and a rank keeps these rows of it alone;
   // -1: it keeps all. Rows of routed tokens are kept in the order of their experts.
   std::int64_t first_kept_row = 0, kept_rows = -1;
 };
 
+/// The lines of a weight [in, out] or [experts, in, out] along which a product sums.
+Lines lines_of_weight(std::span<const std::int64_t> shape, bool along_outputs);
+
 /// As run_kernel(), of a matmul or a routed matmul. The weights of all experts share what a tensor
-/// shares.
+/// shares. Weights may be given in F8: as codes, which are read as they are.
 void run_narrow(const KernelCall&, Pass, NarrowOperands&);
 /// Writes an input that forward has kept as codes in the view's own format: what a rank of sequence
 /// parallel has kept is gathered again for the weight gradient. `experts`: of copies of routed

@@ -142,10 +142,17 @@ BodyOp compute_op(const LocalNode& local, std::size_t i, Pass pass, Work work) {
   return op;
 }
 
-// Returns the bytes of weights of `each` bytes; 0 = in the layout's format.
-Bytes times(std::int64_t weights, double each, const Layout& layout) {
-  if (!(each > 0)) return Bytes{weights} * bytes_of(layout.precision.parameter);
-  return Bytes{std::llround(static_cast<double>(weights) * each)};
+// Returns the bytes of weights in the layout's format, and of narrow ones of `each` bytes.
+Bytes weight_bytes(std::int64_t wide, std::int64_t narrow, double each, const Layout& layout) {
+  return Bytes{wide * bytes_of(layout.precision.parameter) +
+               std::llround(static_cast<double>(narrow) * each)};
+}
+
+// Returns how many elements one of the ranks that divide them holds.
+std::int64_t share_of(const Body& body, std::int64_t elements, std::int64_t narrow,
+                      std::int64_t shards) {
+  const std::int64_t apart = body.narrow.apart ? narrow : 0;
+  return share(Bytes{elements - apart}, shards).value + share(Bytes{apart}, shards).value;
 }
 
 }  // namespace
@@ -196,8 +203,7 @@ Body write_body(const Model& model, int block, const Layout& layout) {
   Work update;
   update.kind = WorkKind::Optimizer;
   const std::int64_t touched =
-      share(Bytes{body.parameters.dense}, layout.optimizer_shards).value +
-      share(Bytes{body.parameters.expert}, layout.expert_optimizer_shards).value;
+      trained_share(body, layout.optimizer_shards, layout.expert_optimizer_shards);
   update.read = Bytes{touched * layout.optimizer_touched_bytes / 2};
   update.written = Bytes{touched * layout.optimizer_touched_bytes} - update.read;
   if (touched > 0 && !layout.host_optimizer) {
@@ -222,8 +228,14 @@ Bytes recomputed_bytes(const Body& body) {
   return sum;
 }
 
-Bytes gathered_bytes(const Body& body, std::int64_t parameters, const Layout& layout) {
-  return times(parameters, body.gathered_weight, layout);
+Bytes gathered_bytes(const Body& body, std::int64_t parameters, std::int64_t narrow,
+                     const Layout& layout) {
+  return weight_bytes(parameters - narrow, narrow, body.narrow.gathered, layout);
+}
+
+std::int64_t trained_share(const Body& body, std::int64_t shards, std::int64_t expert_shards) {
+  return share_of(body, body.parameters.dense, body.narrow.dense, shards) +
+         share_of(body, body.parameters.expert, body.narrow.expert, expert_shards);
 }
 
 Bytes gradient_bytes(std::int64_t parameters, const Layout& layout) {
@@ -232,34 +244,36 @@ Bytes gradient_bytes(std::int64_t parameters, const Layout& layout) {
 
 StateBytes state_bytes(const Body& body, const Layout& layout) {
   const LocalParameters& p = body.parameters;
+  const NarrowWeights& n = body.narrow;
   const int optimizer = layout.optimizer_bytes + (layout.precision.master_weights ? 4 : 0);
-  const auto part = [](std::int64_t elements, int each, std::int64_t shards) {
-    return share(Bytes{elements}, shards) * each;
+  const auto trained = [&](int each, std::int64_t shards, std::int64_t expert_shards) {
+    return Bytes{trained_share(body, shards, expert_shards) * each};
   };
   const FrameworkMemory& framework = layout.framework;
   const bool mixed = layout.precision.master_weights;
-  const auto weights = [&](std::int64_t elements, std::int64_t shards, bool frozen) {
+  const auto weights = [&](std::int64_t elements, std::int64_t narrow, std::int64_t shards,
+                           bool frozen) {
     const bool master =
         framework.shards_are_master && mixed && shards > 1 && !layout.host_optimizer;
-    const std::int64_t held = share(Bytes{elements}, shards).value;
+    const std::int64_t held = share_of(body, elements, narrow, shards),
+                       held_narrow = share(Bytes{narrow}, shards).value;
     if (master) return frozen ? Bytes{held * bytes_of(DType::F32)} : Bytes{};
-    return times(held, body.kept_weight, layout);
+    return weight_bytes(held - held_narrow, held_narrow, n.kept, layout);
   };
-  const auto gradients = [&](std::int64_t elements, std::int64_t shards, std::int64_t parts) {
-    return part(elements, bytes_of(layout.precision.gradient), shards) +
-           part(elements, mixed ? framework.gradient_bytes : 0, shards) +
-           part(elements, mixed ? framework.gradient_part_bytes : 0, parts);
+  const auto gradients = [&](int each) {
+    return trained(each, layout.gradient_shards, layout.expert_gradient_shards);
   };
-  return {weights(p.dense, layout.weight_shards, false) +
-              weights(p.expert, layout.expert_weight_shards, false) +
-              weights(p.frozen_dense, layout.weight_shards, true) +
-              weights(p.frozen_expert, layout.expert_weight_shards, true),
-          gradients(p.dense, layout.gradient_shards, layout.optimizer_shards) +
-              gradients(p.expert, layout.expert_gradient_shards, layout.expert_optimizer_shards),
-          layout.host_optimizer ? Bytes{}
-                                : part(p.dense, optimizer, layout.optimizer_shards) +
-                                      part(p.expert, optimizer, layout.expert_optimizer_shards),
-          body.resident};
+  const auto optimizer_parts = [&](int each) {
+    return trained(each, layout.optimizer_shards, layout.expert_optimizer_shards);
+  };
+  return {weights(p.dense, n.dense, layout.weight_shards, false) +
+              weights(p.expert, n.expert, layout.expert_weight_shards, false) +
+              weights(p.frozen_dense, n.frozen_dense, layout.weight_shards, true) +
+              weights(p.frozen_expert, n.frozen_expert, layout.expert_weight_shards, true),
+          gradients(bytes_of(layout.precision.gradient)) +
+              gradients(mixed ? framework.gradient_bytes : 0) +
+              optimizer_parts(mixed ? framework.gradient_part_bytes : 0),
+          layout.host_optimizer ? Bytes{} : optimizer_parts(optimizer), body.resident};
 }
 
 }  // namespace trainyard

@@ -100,6 +100,20 @@ struct LocalParameters {
   std::int64_t frozen_dense = 0, frozen_expert = 0, frozen_shared = 0;
 };
 
+/// NarrowWeights are the weights that a layer's products read in 8 or 4 bits, where they are kept
+/// or gathered so, or kept beside those of the layout's format. All other weights (norms, biases,
+/// routers, tables) stay in the layout's format. Counts are of elements, among those of
+/// LocalParameters.
+struct NarrowWeights {
+  std::int64_t dense = 0, expert = 0, frozen_dense = 0, frozen_expert = 0;
+  std::int64_t dense_tensors = 0, expert_tensors = 0;  // trained ones, each with a scale of its own
+  double kept = 0, gathered = 0;  // bytes of one element as it is kept, and as it is gathered
+  bool kept_alone = false;        // without their copy in the layout's format
+  /// Whether they are kept alone or gathered narrow. Ranks that divide state then divide narrow
+  /// weights and others each by themselves, so that all ranks hold as many bytes.
+  bool apart = false;
+};
+
 struct Body {
   int block = 0;                 // index into Model::blocks
   std::vector<BodyOp> forward;   // in order
@@ -117,9 +131,7 @@ struct Body {
   /// Says of each tensor of the graph whether backward needs its gradient, because weights at it or
   /// below it are trained. It is empty where nothing of the model is frozen: then all are needed.
   std::vector<bool> wanted;
-  /// Bytes per weight as it is kept, including casts that live as long, and as it is gathered; 0 =
-  /// as in the layout's format.
-  double kept_weight = 0, gathered_weight = 0;
+  NarrowWeights narrow;
   Bytes gathered{};   // full parameters that live only while the layer runs (ZeRO 3)
   Bytes resident{};   // full parameters that stay from forward to backward, for the whole step
   Bytes unreduced{};  // full gradients that live until they are scattered (ZeRO 2 and 3)
@@ -139,8 +151,12 @@ struct StateBytes {
   Bytes gathered{};  // full weights that stay from forward to backward (ZeRO 3 without resharding)
 };
 StateBytes state_bytes(const Body&, const Layout&);
-/// Returns the bytes of that many of the layer's parameters as they are gathered.
-Bytes gathered_bytes(const Body&, std::int64_t parameters, const Layout&);
+/// Returns the bytes of that many of the layer's parameters as they are gathered, of which `narrow`
+/// are among Body::narrow.
+Bytes gathered_bytes(const Body&, std::int64_t parameters, std::int64_t narrow, const Layout&);
+/// Returns how many trained parameters of the layer a rank has its part of, where so many ranks
+/// divide the dense ones and the experts.
+std::int64_t trained_share(const Body&, std::int64_t shards, std::int64_t expert_shards);
 Bytes gradient_bytes(std::int64_t parameters, const Layout&);
 
 }  // namespace trainyard

@@ -38,6 +38,7 @@ constexpr std::string_view kZeroName = "zero";
 // weights are divided, and have no gradients.
 struct Part {
   std::int64_t parameters, shared, frozen, frozen_shared;
+  std::int64_t narrow, frozen_narrow, narrow_tensors;  // among the parameters and the frozen ones
   Group shard, replica;
   std::int64_t replicas;  // number of ranks that hold the same shard; 1 = no replication
   std::string label;
@@ -51,10 +52,12 @@ void rewrite_zero(Body& body, const Layout& layout, const Scenario& scenario,
   if (stage == 0 || (data == 1 && ranks(mesh, Group::ExpertData) == 1)) return;
   const bool hybrid = group > 0 && group < data;
   const LocalParameters& p = body.parameters;
+  const NarrowWeights& n = body.narrow;
   const Part parts[] = {
-      {p.dense, p.shared, p.frozen_dense, p.frozen_shared, hybrid ? Group::Shard : Group::Data,
-       Group::Replica, hybrid ? data / group : 1, ""},
-      {p.expert, 0, p.frozen_expert, 0, Group::ExpertData, Group::Replica, 1, "expert "}};
+      {p.dense, p.shared, p.frozen_dense, p.frozen_shared, n.dense, n.frozen_dense, n.dense_tensors,
+       hybrid ? Group::Shard : Group::Data, Group::Replica, hybrid ? data / group : 1, ""},
+      {p.expert, 0, p.frozen_expert, 0, n.expert, n.frozen_expert, n.expert_tensors,
+       Group::ExpertData, Group::Replica, 1, "expert "}};
   const bool keeps = stage == 3 && (!reshards_after_forward(scenario.plan) ||
                                     params.text(kGatheredLayers) == "all");
   const bool around_layer = stage == 3 && !(keeps && mesh.pp > 1);
@@ -75,8 +78,15 @@ void rewrite_zero(Body& body, const Layout& layout, const Scenario& scenario,
                                             Pass::BackwardWeight, CollectiveKind::AllReduce,
                                             part.replica, share(gradients, group)));
     }
+    // Ranks that each cast a part of a tensor agree on the largest size of an element in it.
+    if (n.apart && part.narrow_tensors > 0)
+      body.gather.push_back(
+          collective_op(kZeroName, "reduce largest sizes of " + part.label + "weights", NodeId{},
+                        Pass::Forward, CollectiveKind::AllReduce, part.shard,
+                        Bytes{part.narrow_tensors * bytes_of(DType::F32)}));
     if (gathered == 0) continue;
-    const Bytes weights = gathered_bytes(body, gathered, layout);
+    const Bytes weights =
+        gathered_bytes(body, gathered, part.narrow + (stage == 3 ? part.frozen_narrow : 0), layout);
     const BodyOp gather =
         collective_op(kZeroName, "gather " + part.label + "weights", NodeId{}, Pass::Forward,
                       CollectiveKind::AllGather, part.shard, weights);

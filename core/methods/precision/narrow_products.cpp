@@ -4,8 +4,10 @@
 #include <set>
 #include <utility>
 
+#include "core/methods/catalogue.h"
 #include "core/methods/layers/saved_tensors.h"
 #include "core/methods/precision/precision_check.h"
+#include "core/model/trained_parts.h"
 #include "core/plan/layer_ranges.h"
 
 namespace trainyard {
@@ -21,8 +23,12 @@ Bytes narrowed(DType format, Bytes bf16) { return narrow_bytes(format, bf16.valu
 
 class Rewriter {
  public:
-  Rewriter(Body& body, const Layout& layout, const Graph& graph, const NarrowProducts& how)
-      : body_(body), layout_(layout), graph_(graph), how_(how) {}
+  Rewriter(Body& body, const Layout& layout, const Model& model, const NarrowProducts& how)
+      : body_(body),
+        layout_(layout),
+        model_(model),
+        graph_(model.blocks[static_cast<std::size_t>(body.block)].graph),
+        how_(how) {}
 
   void run() {
     body_.forward = with_casts(std::exchange(body_.forward, {}));
@@ -109,28 +115,47 @@ class Rewriter {
     }
   }
 
+  void count_weights(NarrowWeights& to) const {
+    const std::vector<bool> narrow = narrow_weights(model_, body_.block),
+                            frozen = frozen_parameters(graph_);
+    for (std::size_t i = 0; i < graph_.tensors.size(); ++i) {
+      if (!narrow[i]) continue;
+      const Shape& shape = graph_.tensors[i].shape;
+      const bool expert = std::any_of(shape.begin(), shape.end(),
+                                      [](const Dim& d) { return d.axis == Axis::Experts; });
+      const std::int64_t elements = local_elements(shape, layout_.binding);
+      if (frozen[i])
+        (expert ? to.frozen_expert : to.frozen_dense) += elements;
+      else
+        (expert ? to.expert : to.dense) += elements,
+            ++(expert ? to.expert_tensors : to.dense_tensors);
+    }
+  }
+
   void store() {
-    const std::int64_t parameters = body_.parameters.dense + body_.parameters.expert;
-    const LocalParameters& held = body_.parameters;
-    if (parameters + held.frozen_dense + held.frozen_expert == 0) return;
+    NarrowWeights& to = body_.narrow;
+    to.kept_alone = how_.weights;
+    to.apart = how_.weights || (gathered() && how_.gather);
+    if (gathered() && !to.apart) return;
+    count_weights(to);
     const double copy = static_cast<double>(narrow_bytes(how_.format, 1024).value) / 1024;
+    // Narrow copies that live as long as the weights are of both kinds. A shard has one, from which
+    // the other follows where the weights are whole.
     const std::int64_t copies = gathered() ? 1 : kCopies;
-    const bool beside = !gathered();  // the narrow copies live as long as the weights
-    body_.kept_weight = how_.weights ? copy * static_cast<double>(copies)
-                                     : kBf16 + (beside ? copy * static_cast<double>(copies) : 0.0);
-    body_.gathered_weight = how_.weights || (gathered() && how_.gather) ? copy : kBf16;
-    if (how_.weights || (gathered() && !how_.gather)) return;
+    to.kept = (how_.weights ? 0 : kBf16) +
+              (gathered() && !how_.weights ? 0 : copy * static_cast<double>(copies));
+    to.gathered = to.apart ? copy : kBf16;
+    if (how_.weights) return;
     // The weights that change are cast once per step: replicated weights after they are gathered,
     // shards before.
-    const std::int64_t cast =
-        gathered() ? share(Bytes{body_.parameters.dense}, layout_.weight_shards).value +
-                         share(Bytes{body_.parameters.expert}, layout_.expert_weight_shards).value
-                   : parameters;
+    const std::int64_t cast = share(Bytes{to.dense}, layout_.weight_shards).value +
+                              share(Bytes{to.expert}, layout_.expert_weight_shards).value;
     for (BodyOp& op : body_.update) ask(op.work, cast, copies);
   }
 
   Body& body_;
   const Layout& layout_;
+  const Model& model_;
   const Graph& graph_;
   const NarrowProducts& how_;
   std::set<TensorId> cast_inputs_;
@@ -152,6 +177,48 @@ bool is_cast(const BodyOp& op) {
 
 bool multiplies_narrow(const Node& node) {
   return node.op->name == "matmul" || node.op->name == "routed_matmul";
+}
+
+std::vector<bool> narrow_weights(const Model& model, int block) {
+  const Block& own = model.blocks[static_cast<std::size_t>(block)];
+  const Graph& graph = own.graph;
+  std::vector<bool> narrow(graph.tensors.size()), wide(graph.tensors.size());
+  for (const Node& node : graph.nodes)
+    for (std::size_t i = 0; i < node.inputs.size(); ++i)
+      (i == 1 && multiplies_narrow(node) ? narrow : wide)[node.inputs[i].value] = true;
+  std::set<std::string> shared;
+  for (const Block& other : model.blocks)
+    for (const Tensor& t : other.graph.tensors) shared.insert(t.tied_to);
+  for (std::size_t i = 0; i < narrow.size(); ++i) {
+    const Tensor& t = graph.tensors[i];
+    narrow[i] = narrow[i] && !wide[i] && t.kind == TensorKind::Parameter && t.tied_to.empty() &&
+                !shared.contains(own.name + "/" + t.name);
+  }
+  return narrow;
+}
+
+void check_narrow_weights(const Scenario& scenario, std::string_view method,
+                          std::string_view setting, bool kept, Diagnostics& found) {
+  const std::string key = std::string(method) + "." + std::string(setting),
+                    place = "plan#/choices/" + std::string(method) + "/" + std::string(setting);
+  const Method& schedule = schedule_of(scenario.plan);
+  if (schedule.settles)
+    found.push_back(
+        {Diagnostic::Severity::Error,
+         "the scale of a weight that is kept or gathered in 8 bits is agreed at the end "
+         "of a step, and " +
+             std::string(schedule.name) + " updates while microbatches are under way",
+         {place},
+         "schedule=1f1b"});
+  const Choice* const offload = find_choice(scenario.plan, "offload");
+  const std::string host = offload == nullptr ? "none" : offload->params.text("host");
+  if (kept && (host == "optimizer" || host == "both"))
+    found.push_back({Diagnostic::Severity::Error,
+                     "offload=" + host +
+                         " has the host send weights in bf16, and weights kept in 8 bits have no "
+                         "place for them on the device",
+                     {place},
+                     key + "=bf16"});
 }
 
 Bytes narrow_bytes(DType format, std::int64_t elements) {
@@ -205,7 +272,7 @@ void rewrite_narrow(Body& body, const Layout& layout, const Scenario& scenario,
   compute_in_bf16(body.forward);
   compute_in_bf16(body.backward);
   const Block& block = scenario.model.blocks[static_cast<std::size_t>(body.block)];
-  if (block.layer && !how.wide) Rewriter(body, layout, block.graph, how).run();
+  if (block.layer && !how.wide) Rewriter(body, layout, scenario.model, how).run();
 }
 
 }  // namespace trainyard

@@ -9,11 +9,23 @@
 //   weights         cast once a step and kept beside their bf16; gathered weights (ZeRO 3) with
 //                   every gather, unless they are gathered narrow
 //
+// Weights may be kept in 8 bits without their bf16, or gathered so. That holds for those which
+// products read in 8 bits and nobody else does: norms, biases, routers and tables stay in bf16, as
+// in Transformer Engine's primary weights in fp8 and torchao's float8 all-gather. The master copy
+// is rounded to bf16 first and then to 8 bits, so that a product reads the codes that it would read
+// if it cast the weights itself; Transformer Engine does so for the same reason.
+//
+// One product sums over the rows of a weight and another over its columns. A code under the one
+// scale of a tensor serves both. Where a row or a block of it has a scale, the second product needs
+// codes of its own, which follow from the master copy and not from the first codes.
+//
 // Micikevicius et al., "FP8 Formats for Deep Learning", 2022; Rouhani et al., "Microscaling Data
 // Formats for Deep Learning", 2023; NVIDIA, "Pretraining Large Language Models with NVFP4", 2025.
 #pragma once
 
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "core/methods/layers/body.h"
 #include "core/methods/method.h"
@@ -23,8 +35,8 @@ namespace trainyard {
 struct NarrowProducts {
   DType format = DType::F8;
   bool weights = false;  // weights are kept in the narrow format only: both casts, and no bf16
-                         // between the master copy and them
-  bool gather = false;   // ZeRO 3 gathers layers in the narrow format (or they are kept in it)
+                         // between the master copy and them; they are gathered as they are kept
+  bool gather = false;   // ZeRO 3 gathers weights in the narrow format
   bool kept = true;      // backward reads the cast copy that forward kept, not the bf16 tensor
   bool wide = false;     // this layer's products stay in bf16
 };
@@ -51,6 +63,13 @@ void arrange_narrow(Layout& layout, DType format, const std::string& gradient);
 bool is_cast(const BodyOp&);
 /// Returns whether ops of the node's kind are multiplied narrow, within layers.
 bool multiplies_narrow(const Node&);
+/// Returns by tensor of the block's graph whether it is a weight that narrow products read and
+/// nobody else does, in this block or in another.
+std::vector<bool> narrow_weights(const Model&, int block);
+/// Checks weights that are kept or gathered in the narrow format: a schedule must update once a
+/// step, because scales are agreed then, and the device must update what it keeps.
+void check_narrow_weights(const Scenario&, std::string_view method, std::string_view setting,
+                          bool kept, Diagnostics& found);
 void rewrite_narrow(Body& body, const Layout& layout, const Scenario& scenario,
                     const NarrowProducts& how);
 

@@ -5,6 +5,7 @@
 
 #include "core/cost/physical.h"
 #include "core/estimate/estimate.h"
+#include "core/methods/precision/narrow_products.h"
 #include "tests/support/layers.h"
 #include "tests/support/non_empty.h"
 
@@ -17,6 +18,8 @@ using testing::mixture;
 using testing::scenario;
 
 constexpr std::int64_t kTokens = 512, kHidden = 1024;
+// Parameters of a layer: its four matrices; two norms and four biases.
+constexpr std::int64_t kMatrices = 12 * kHidden * kHidden, kOthers = 13 * kHidden;
 
 Workload prepared(testing::Settings settings, Model model = gpt(), std::int64_t devices = 1) {
   return prepare(scenario(std::move(model), devices, settings, "h100-sxm"));
@@ -120,32 +123,102 @@ TEST(Fp8, RecomputationCastsAgain) {
   EXPECT_EQ(casts(layer(prepared({"precision=fp8", "recompute=full"})).backward), 8);
 }
 
-// 2 of bf16 and two casts beside them, or the casts alone; 4 of gradients, 12 of the optimizer.
-TEST(Fp8, BytesOfAParameter) {
-  const auto bytes = [](testing::Settings settings, std::int64_t devices) {
+// Two bytes of bf16 and two casts beside them, or the casts alone, for the four matrices of a layer
+// and for nothing else. A shard has one cast.
+TEST(Fp8, BytesOfWeightsAreOfMatricesAlone) {
+  const auto state = [](testing::Settings settings, std::int64_t devices) {
     const Workload w = prepared(std::move(settings), gpt(), devices);
-    const Body& body = layer(w);
-    const StateBytes state = state_bytes(body, w.layout);
-    return static_cast<double>((state.weights + state.gradients + state.optimizer).value) /
-           static_cast<double>(body.parameters.dense);
+    return state_bytes(layer(w), w.layout);
   };
-  EXPECT_NEAR(bytes({"precision=bf16"}, 1), 18, 1e-9);
-  EXPECT_NEAR(bytes({"precision=fp8"}, 1), 20, 1e-9);
-  EXPECT_NEAR(bytes({"precision=fp8", "fp8.weights=fp8"}, 1), 18, 1e-9);
-  EXPECT_NEAR(bytes({"precision=fp8", "zero=3"}, 8), 18.0 / 8, 1e-3);
-  EXPECT_NEAR(bytes({"precision=fp8", "zero=3", "fp8.weights=fp8"}, 8), 17.0 / 8, 1e-3);
-  EXPECT_NEAR(bytes({"precision=fp8", "gradient-dtype=bf16"}, 1), 18, 1e-9);
+  const auto weights = [&](testing::Settings settings, std::int64_t devices) {
+    return state(std::move(settings), devices).weights.value;
+  };
+  EXPECT_EQ(layer(prepared({"precision=fp8"})).parameters.dense, kMatrices + kOthers);
+  EXPECT_EQ(weights({"precision=bf16"}, 1), 2 * kMatrices + 2 * kOthers);
+  EXPECT_EQ(weights({"precision=fp8"}, 1), 4 * kMatrices + 2 * kOthers);
+  EXPECT_EQ(weights({"precision=fp8", "fp8.weights=fp8"}, 1), 2 * kMatrices + 2 * kOthers);
+  EXPECT_EQ(weights({"precision=fp8", "fp8.bf16-layers=all"}, 1), 2 * kMatrices + 2 * kOthers);
+  EXPECT_EQ(weights({"precision=fp8", "zero=3"}, 8), (2 * kMatrices + 2 * kOthers) / 8);
+  EXPECT_EQ(weights({"precision=fp8", "zero=3", "fp8.gather-fp8=true"}, 8),
+            (2 * kMatrices + 2 * kOthers) / 8);
+  EXPECT_EQ(weights({"precision=fp8", "zero=3", "fp8.weights=fp8"}, 8),
+            (kMatrices + 2 * kOthers) / 8);
+  // Matrices and others are each divided into equal shares, of which the last may be shorter.
+  EXPECT_EQ(weights({"precision=fp8", "zero=3", "fp8.weights=fp8"}, 5),
+            (kMatrices + 4) / 5 + 2 * ((kOthers + 4) / 5));
+  EXPECT_EQ(state({"precision=fp8", "zero=3", "fp8.weights=fp8"}, 5).optimizer.value,
+            12 * ((kMatrices + 4) / 5 + (kOthers + 4) / 5));
+  EXPECT_EQ(state({"precision=fp8", "gradient-dtype=bf16"}, 1).gradients.value,
+            2 * (kMatrices + kOthers));
 }
 
-TEST(Fp8, FullyShardedWeightsAreGatheredInEightBitsOnRequest) {
+TEST(Fp8, MatricesAreGatheredInEightBitsOnRequest) {
   const auto gathered = [](testing::Settings settings) {
     const Workload w = prepared(std::move(settings), gpt(), 8);
-    return layer(w).forward.front().bytes;
+    const Body& body = layer(w);
+    return (body.gathered.value > 0 ? body.forward.front() : body.gather.back()).bytes.value;
   };
-  const Bytes bf16 = gathered({"precision=bf16", "zero=3"});
-  EXPECT_EQ(gathered({"precision=fp8", "zero=3"}), bf16);
-  EXPECT_EQ(gathered({"precision=fp8", "zero=3", "fp8.gather-fp8=true"}) * 2, bf16);
-  EXPECT_EQ(gathered({"precision=fp8", "zero=3", "fp8.weights=fp8"}) * 2, bf16);
+  EXPECT_EQ(gathered({"precision=fp8", "zero=3"}), 2 * (kMatrices + kOthers));
+  for (const char* zero : {"zero=1", "zero=2", "zero=3"})
+    EXPECT_EQ(gathered({"precision=fp8", zero, "fp8.weights=fp8"}), kMatrices + 2 * kOthers);
+  EXPECT_EQ(gathered({"precision=fp8", "zero=3", "fp8.gather-fp8=true"}), kMatrices + 2 * kOthers);
+  EXPECT_EQ(gathered({"precision=fp8", "zero=1", "fp8.gather-fp8=true"}),
+            2 * (kMatrices + kOthers));
+}
+
+// The ranks that cast parts of a matrix agree on one number for each of the four.
+TEST(Fp8, RanksAgreeOnTheLargestSizeOfEachMatrix) {
+  const auto agreed = [](testing::Settings settings) {
+    const Workload w = prepared(std::move(settings), gpt(), 8);
+    std::int64_t bytes = 0;
+    for (const BodyOp& op : layer(w).gather)
+      if (op.collective == CollectiveKind::AllReduce) bytes += op.bytes.value;
+    return bytes;
+  };
+  EXPECT_EQ(agreed({"precision=fp8", "zero=3"}), 0);
+  EXPECT_EQ(agreed({"precision=fp8", "fp8.weights=fp8"}), 0);
+  EXPECT_EQ(agreed({"precision=fp8", "zero=3", "fp8.gather-fp8=true"}), 4 * 4);
+  EXPECT_EQ(agreed({"precision=fp8", "zero=1", "fp8.weights=fp8"}), 4 * 4);
+}
+
+// A table that another block reads too is no weight that is kept in 8 bits, even where a product of
+// a layer reads it.
+TEST(Fp8, WeightsThatOthersReadStayInSixteenBits) {
+  Model model = gpt();
+  const std::vector<bool> narrow = narrow_weights(model, 1);
+  EXPECT_EQ(std::count(narrow.begin(), narrow.end(), true), 4);
+  Graph& graph = model.blocks[1].graph;
+  const auto first =
+      static_cast<std::size_t>(std::find(narrow.begin(), narrow.end(), true) - narrow.begin());
+  model.blocks[2].graph.tensors[0].tied_to = model.blocks[1].name + "/" + graph.tensors[first].name;
+  const std::vector<bool> left = narrow_weights(model, 1);
+  EXPECT_EQ(std::count(left.begin(), left.end(), true), 3);
+  EXPECT_FALSE(left[first]);
+}
+
+TEST(Fp8, EightBitWeightsHaveOneScaleForATensor) {
+  const auto found = [](testing::Settings words, std::int64_t devices = 8) {
+    words.insert(words.begin(), "precision=fp8");
+    std::string all;
+    for (const Diagnostic& d :
+         testing::check_of("fp8", scenario(gpt(), devices, words, "h100-sxm")))
+      all += d.message + "; try " + d.fix + "\n";
+    return all;
+  };
+  EXPECT_EQ(found({"fp8.weights=fp8", "zero=3"}), "");
+  EXPECT_EQ(found({"fp8.gather-fp8=true", "zero=3"}), "");
+  EXPECT_EQ(found({"fp8.scaling=row", "fp8.gather-fp8=true"}),
+            "weights are gathered in 8 bits with one scale for a tensor: a scale for a row serves "
+            "the product that sums over rows, and the transposed one would need the numbers before "
+            "the cast; try fp8.scaling=tensor\n");
+  EXPECT_EQ(found({"fp8.scaling=block", "fp8.weights=fp8"}),
+            "weights are kept in 8 bits with one scale for a tensor: a scale for a block of a row "
+            "serves the product that sums over rows, and the transposed one would need the numbers "
+            "before the cast; try fp8.scaling=tensor\n");
+  EXPECT_EQ(found({"fp8.weights=fp8", "schedule=pipedream", "pp=2"}),
+            "the scale of a weight that is kept or gathered in 8 bits is agreed at the end of a "
+            "step, and pipedream updates while microbatches are under way; try schedule=1f1b\n");
+  EXPECT_EQ(found({"fp8.gather-fp8=true", "zero=3", "offload=optimizer"}), "");
 }
 
 // Replicated weights are cast once a step, gathered ones with every gather, unless they come cast.
@@ -157,11 +230,10 @@ TEST(Fp8, WeightsAreCastWhereTheyAreWhole) {
                            });
   };
   const Workload plain = prepared({"precision=bf16"}), fp8 = prepared({"precision=fp8"});
-  EXPECT_EQ(written(layer(fp8).update) - written(layer(plain).update),
-            2 * layer(plain).parameters.dense);
+  EXPECT_EQ(written(layer(fp8).update) - written(layer(plain).update), 2 * kMatrices);
   const Workload sharded = prepared({"precision=fp8", "zero=3"}, gpt(), 8),
                  narrow = prepared({"precision=fp8", "zero=3", "fp8.gather-fp8=true"}, gpt(), 8);
-  constexpr std::int64_t kMatrices = 12 * kHidden * kHidden;
+  EXPECT_EQ(written(layer(narrow).update) - written(layer(sharded).update), kMatrices / 8);
   EXPECT_EQ(written(layer(sharded).forward) - written(layer(narrow).forward), kMatrices);
   EXPECT_EQ(written(layer(sharded).backward) - written(layer(narrow).backward), kMatrices);
 }

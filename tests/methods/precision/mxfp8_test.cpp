@@ -26,7 +26,39 @@ TEST(Mxfp8, IsFp8WithItsScales) {
   EXPECT_EQ(testing::names(layer(mxfp8).forward), testing::names(layer(fp8).forward));
   EXPECT_GT(saved_bytes(layer(mxfp8)), saved_bytes(layer(fp8)));
   EXPECT_LT(saved_bytes(layer(mxfp8)), saved_bytes(layer(prepared("precision=bf16"))));
-  EXPECT_NEAR(layer(mxfp8).kept_weight, 2 + 2 * 33.0 / 32, 1e-12);
+  EXPECT_NEAR(layer(mxfp8).narrow.kept, 2 + 2 * 33.0 / 32, 1e-12);
+}
+
+// Kept weights are both casts with their scales, and what no product reads stays in bf16.
+TEST(Mxfp8, KeptWeightsAreCodesAndScalesAlongBothDimensions) {
+  const Workload w =
+      prepare(scenario(gpt(), 1, {"precision=mxfp8", "mxfp8.weights=mxfp8"}, "b200-hgx"));
+  const Body& body = layer(w);
+  constexpr std::int64_t matrices = 12 * 1024 * 1024;
+  EXPECT_EQ(state_bytes(body, w.layout).weights.value,
+            2 * (body.parameters.dense - matrices) + 2 * matrices / 32 * 33);
+}
+
+TEST(Mxfp8, KeepsWeightsOnlyWhereBlocksAreWhole) {
+  const auto found = [](testing::Settings words, Model model, std::int64_t devices) {
+    words.insert(words.begin(), {"precision=mxfp8", "mxfp8.weights=mxfp8"});
+    std::string all;
+    for (const Diagnostic& d :
+         testing::check_of("mxfp8", scenario(std::move(model), devices, words, "b200-hgx")))
+      all += d.message + "; try " + d.fix + "\n";
+    return all;
+  };
+  EXPECT_EQ(found({}, gpt(), 8), "");
+  EXPECT_EQ(found({"zero=1"}, gpt(), 8),
+            "zero=1 divides the weights of a layer as one row of numbers, which cuts through the "
+            "blocks of 32 that share a scale in mxfp8, along rows and along columns; try "
+            "mxfp8.weights=bf16\n");
+  EXPECT_EQ(found({}, gpt({.layers = 2, .hidden = 48, .heads = 2}), 1),
+            "weights kept in mxfp8 have dimensions of whole blocks of 32 on each device, found 48 "
+            "in attn.c_attn.weight of layers; try mxfp8.weights=bf16\n");
+  EXPECT_EQ(found({"offload=optimizer"}, gpt(), 1),
+            "offload=optimizer has the host send weights in bf16, and weights kept in 8 bits have "
+            "no place for them on the device; try mxfp8.weights=bf16\n");
 }
 
 TEST(Mxfp8, NeedsProductsThatReadScales) {
