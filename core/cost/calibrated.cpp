@@ -184,7 +184,8 @@ class Calibrated final : public MeasuredCostModel {
     }
     for (const auto& [kernel, timings] : measured)
       curves_.emplace(kernel, Curve(timings, [this](const Work& work) { return formula(work); }));
-    for (const ExchangeTiming& t : c_.exchanges) exchanges_[{t.collective, t.ranks}].add(t);
+    for (const ExchangeTiming& t : c_.exchanges)
+      exchanges_[{t.collective, t.ranks, t.per_node}].add(t);
     basis_ = c_.residual_worst > 0
                  ? fmt::format(
                        "measured on {}: its own check was off by {:.1f} % (median) and "
@@ -272,7 +273,7 @@ class Calibrated final : public MeasuredCostModel {
   }
 
   Duration transfer(Bytes bytes, const Cluster& cluster, std::size_t level) const override {
-    const auto messages = exchanges_.find({std::nullopt, 2});
+    const auto messages = exchanges_.find({std::nullopt, 2, 0});
     if (messages != exchanges_.end())
       return seconds(messages->second.seconds_of(static_cast<double>(bytes.value)));
     if (base_ != nullptr) return base_->transfer(bytes, cluster, level);
@@ -289,9 +290,9 @@ class Calibrated final : public MeasuredCostModel {
     const auto took = [&](double time, CollectiveAlgorithm algorithm) {
       return CollectiveTime{seconds(time), algorithm, level_of(cluster, extent)};
     };
-    if (const auto measured = exchanges_.find({kind, shape.ranks}); measured != exchanges_.end())
+    if (const auto measured = exchanges_.find({kind, shape.ranks, 0}); measured != exchanges_.end())
       return took(measured->second.seconds_of(n), CollectiveAlgorithm::Pairwise);
-    if (const auto messages = exchanges_.find({std::nullopt, 2}); messages != exchanges_.end())
+    if (const auto messages = exchanges_.find({std::nullopt, 2, 0}); messages != exchanges_.end())
       link = {messages->second.line().alpha, messages->second.line().beta, link.gamma};
     switch (kind) {
       case CollectiveKind::AllReduce:
@@ -321,28 +322,35 @@ class Calibrated final : public MeasuredCostModel {
   }
 
   // A collective that was recorded takes its recorded time. Groups of other sizes take what the
-  // base says, times what it was off by for the group of the nearest size.
+  // base says, times what it was off by for the group of the nearest size. What was recorded within
+  // nodes says nothing about groups across nodes, and the reverse.
   CollectiveTime scaled(CollectiveKind kind, Bytes bytes, const GroupShape& shape,
                         const Cluster& cluster) const {
     CollectiveTime found = base_->collective(kind, bytes, shape, cluster);
     const ExchangeCurve* nearest = nullptr;
-    std::int64_t ranks = 0;
-    double distance = 0;
+    std::int64_t ranks = 0, per_node = 0;
+    std::pair<double, double> distance;
+    const auto apart = [](std::int64_t a, std::int64_t b) {
+      return std::abs(std::log(static_cast<double>(a) / static_cast<double>(b)));
+    };
     for (const auto& [of, curve] : exchanges_) {
-      if (of.first != kind) continue;
-      const double away =
-          std::abs(std::log(static_cast<double>(of.second) / static_cast<double>(shape.ranks)));
+      const auto& [of_kind, of_ranks, of_node] = of;
+      if (of_kind != kind) continue;
+      if (of_node > 0 && (of_node < of_ranks) != (shape.per_node < shape.ranks)) continue;
+      const std::pair away(apart(of_ranks, shape.ranks),
+                           of_node > 0 ? apart(of_node, shape.per_node) : 0);
       if (nearest == nullptr || away < distance)
-        nearest = &curve, ranks = of.second, distance = away;
+        nearest = &curve, ranks = of_ranks, per_node = of_node, distance = away;
     }
     if (nearest == nullptr) return found;
     const double measured = nearest->seconds_of(static_cast<double>(bytes.value));
-    if (ranks == shape.ranks) {
+    if (ranks == shape.ranks && (per_node == 0 || per_node == shape.per_node)) {
       found.time = seconds(measured);
       return found;
     }
     GroupShape theirs = shape;
-    theirs.ranks = ranks, theirs.per_node = std::min(theirs.per_node, ranks);
+    theirs.ranks = ranks;
+    theirs.per_node = per_node > 0 ? per_node : std::min(theirs.per_node, ranks);
     const double base = to_seconds(base_->collective(kind, bytes, theirs, cluster).time);
     if (base > 0) found.time = seconds(to_seconds(found.time) * measured / base);
     return found;
@@ -353,7 +361,9 @@ class Calibrated final : public MeasuredCostModel {
   const Device device_;                          // of the base
   std::map<KernelKey, Duration> exact_;
   std::map<Kernel, Curve> curves_;
-  std::map<std::pair<std::optional<CollectiveKind>, std::int64_t>, ExchangeCurve> exchanges_;
+  // These are by kind, ranks and ranks in one node, of which 0 is any number.
+  std::map<std::tuple<std::optional<CollectiveKind>, std::int64_t, std::int64_t>, ExchangeCurve>
+      exchanges_;
   std::string basis_;
 };
 

@@ -40,8 +40,10 @@ struct TransferTiming {
 struct ExchangeTiming {
   std::optional<CollectiveKind> collective;  // empty = a message
   std::int64_t ranks = 2;
-  Bytes bytes{};    // as CostModel::collective() counts them
-  Duration time{};  // median, until the last rank was done
+  Bytes bytes{};              // as CostModel::collective() counts them
+  Duration time{};            // median, until the last rank was done
+  std::int64_t per_node = 0;  // ranks of the group that are in one node; 0 = not stated, so that it
+                              // prices groups within a node and across nodes
 };
 
 struct Calibration {

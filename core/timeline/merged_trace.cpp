@@ -128,6 +128,14 @@ class Merger {
       step.to += Duration{shift};
       made_.steps.push_back(step);
     }
+    std::vector<std::uint32_t> groups;
+    for (RecordedGroup& group : t.groups) groups.push_back(take_group(std::move(group)));
+    for (RecordedCollective one : t.collectives) {
+      one.process = processes[one.process], one.group = groups[one.group];
+      one.name = names[one.name];
+      one.from += Duration{shift}, one.to += Duration{shift};
+      made_.collectives.push_back(one);
+    }
     if (shift == 0) made_.base = t.base, made_.epoch = t.epoch;
     take_rest(t, of);
   }
@@ -135,6 +143,10 @@ class Merger {
   RecordedTrace finish(std::string note) {
     std::stable_sort(made_.steps.begin(), made_.steps.end(),
                      [](const RecordedStep& a, const RecordedStep& b) {
+                       return std::pair(a.process, a.from) < std::pair(b.process, b.from);
+                     });
+    std::stable_sort(made_.collectives.begin(), made_.collectives.end(),
+                     [](const RecordedCollective& a, const RecordedCollective& b) {
                        return std::pair(a.process, a.from) < std::pair(b.process, b.from);
                      });
     made_.notes.push_back(std::move(note));
@@ -171,6 +183,15 @@ class Merger {
     const auto [found, fresh] = names_.emplace(std::move(name), number);
     if (fresh) made_.names.push_back(found->first);
     return found->second;
+  }
+
+  // Groups of one name and the same ranks are one group, seen by several of its ranks.
+  std::uint32_t take_group(RecordedGroup group) {
+    const auto found = std::find(made_.groups.begin(), made_.groups.end(), group);
+    if (found != made_.groups.end())
+      return static_cast<std::uint32_t>(found - made_.groups.begin());
+    made_.groups.push_back(std::move(group));
+    return static_cast<std::uint32_t>(made_.groups.size() - 1);
   }
 
   void take_rest(RecordedTrace& t, std::size_t of) {

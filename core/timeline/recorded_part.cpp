@@ -59,6 +59,9 @@ RecordedTrace part_of(RecordedTrace trace, Instant from, Instant to) {
   for (RecordedCounter& counter : trace.counters) counter = cut(counter, first, last);
   std::erase_if(trace.steps,
                 [&](const RecordedStep& step) { return step.from < from || step.to > to; });
+  std::erase_if(trace.collectives, [&](const RecordedCollective& one) {
+    return !touches(one.from.count(), one.to.count(), first, last);
+  });
   trace.part = RecordedPart{from, to, before.whole};
   return trace;
 }

@@ -58,6 +58,20 @@ void check_counter(const RecordedTrace& trace, const RecordedCounter& counter) {
   if (!fine) refuse_trace(trace, "expected counters that increase in time, with finite values");
 }
 
+void check_collectives(const RecordedTrace& trace) {
+  for (const RecordedGroup& group : trace.groups)
+    if (group.size < 2 ||
+        (!group.ranks.empty() && static_cast<std::int64_t>(group.ranks.size()) != group.size))
+      refuse_trace(trace, "expected groups of at least two ranks, which are all listed or none");
+  for (const RecordedCollective& one : trace.collectives)
+    if (one.process >= trace.processes.size() || one.group >= trace.groups.size() ||
+        one.name >= trace.names.size() || one.bytes.value < 0 || one.to < one.from ||
+        one.from.count() < -kFarthest || one.to.count() > kFarthest)
+      refuse_trace(trace,
+                   "expected collectives of processes, groups and names of the lists that end "
+                   "after they start");
+}
+
 }  // namespace
 
 const char* to_string(RecordedKind kind) {
@@ -129,6 +143,7 @@ void check(const RecordedTrace& trace) {
     if (step.process >= trace.processes.size() || step.to < step.from ||
         step.from.count() < -kFarthest || step.to.count() > kFarthest)
       refuse_trace(trace, "expected steps of processes of the list that end after they start");
+  check_collectives(trace);
 }
 
 }  // namespace trainyard

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/base/units.h"
+#include "core/cluster/collective.h"
 
 namespace trainyard {
 
@@ -67,6 +68,28 @@ struct RecordedStep {
   friend bool operator==(const RecordedStep&, const RecordedStep&) = default;
 };
 
+/// A RecordedGroup has the processes that carry out collectives together, as the profiler names
+/// them.
+struct RecordedGroup {
+  std::string name;                 // "3", unique within the run
+  std::int64_t size = 0;            // at least 2
+  std::vector<std::int64_t> ranks;  // ascending, `size` of them; empty where the trace does not
+                                    // state them
+  friend bool operator==(const RecordedGroup&, const RecordedGroup&) = default;
+};
+
+/// A RecordedCollective is what the profiler states of one kernel of communication. Its time
+/// includes that in which it waits for the other ranks of its group.
+struct RecordedCollective {
+  std::uint32_t process = 0, group = 0;
+  std::uint32_t name = 0;              // index into names of the framework's word: "allreduce"
+  std::optional<CollectiveKind> kind;  // empty: none that a plan has, such as a message or a
+                                       // barrier
+  Bytes bytes{};                       // as CostModel::collective() counts them; 0 without a kind
+  Instant from{}, to{};
+  friend bool operator==(const RecordedCollective&, const RecordedCollective&) = default;
+};
+
 /// A TraceDefect is something that a trace should not have, reported once for all occurrences of
 /// its kind.
 struct TraceDefect {
@@ -110,6 +133,9 @@ struct RecordedTrace {
   std::vector<std::uint8_t> category;  // a RecordedKind
   std::vector<RecordedCounter> counters;
   std::vector<RecordedStep> steps;  // by process and start
+  std::vector<RecordedGroup> groups;
+  std::vector<RecordedCollective> collectives;  // by process and start; empty where the profiler
+                                                // states no kinds and sizes
   std::vector<TraceDefect> defects;
   std::vector<std::string> notes;  // sentences on what was done to it, such as how clocks were
                                    // aligned
@@ -148,8 +174,8 @@ std::vector<RecordedShare> recorded_shares(const RecordedTrace&, Instant from, I
 Duration median_step(const RecordedTrace&);
 
 /// Throws Error{InvalidInput} naming the row for spans that are out of order or overlap, indices
-/// out of range, or counters that do not increase. Readers and merging never return a trace that
-/// this refuses, so all other code may rely on it.
+/// out of range, counters that do not increase, or collectives that end before they start. Readers
+/// and merging never return a trace that this refuses, so all other code may rely on it.
 void check(const RecordedTrace&);
 
 }  // namespace trainyard

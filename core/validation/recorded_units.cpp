@@ -238,6 +238,14 @@ std::string_view op_of_host(std::string_view name) {
   return {};
 }
 
+std::vector<RecordedStep> measured_steps(const RecordedTrace& trace, std::uint32_t process) {
+  std::vector<RecordedStep> steps;
+  for (const RecordedStep& step : trace.steps)
+    if (step.process == process) steps.push_back(step);
+  if (steps.size() > 1) steps.erase(steps.begin());
+  return steps;
+}
+
 std::vector<RecordedStepUnits> recorded_units(const RecordedTrace& trace) {
   // Kineto writes a device as a process of its own, beside the one that issues its kernels.
   const bool on_devices = std::any_of(trace.threads.begin(), trace.threads.end(),
@@ -258,10 +266,7 @@ std::vector<RecordedStepUnits> recorded_units(const RecordedTrace& trace) {
     if (units.empty()) continue;
     std::stable_sort(units.begin(), units.end(),
                      [](const PlacedUnit& a, const PlacedUnit& b) { return a.start < b.start; });
-    std::vector<RecordedStep> steps;
-    for (const RecordedStep& step : trace.steps)
-      if (step.process == p) steps.push_back(step);
-    if (steps.size() > 1) steps.erase(steps.begin());
+    std::vector<RecordedStep> steps = measured_steps(trace, p);
     if (steps.empty()) {
       std::int64_t last = units.front().start;
       for (const PlacedUnit& unit : units) last = std::max(last, unit.end);

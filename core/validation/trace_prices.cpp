@@ -15,110 +15,13 @@
 #include "core/base/units_text.h"
 #include "core/cluster/local_device.h"
 #include "core/cost/kernel_times.h"
-#include "core/model/ops.h"
+#include "core/validation/planned_units.h"
+#include "core/validation/recorded_exchanges.h"
 #include "core/validation/recorded_units.h"
 #include "core/validation/trace_match.h"
 
 namespace trainyard {
 namespace {
-
-// A PlannedUnit is one instruction of the plan's program, or the two of a node's backward.
-struct PlannedUnit {
-  std::string op, family;
-  StepPart part = StepPart::Forward;
-  std::vector<WorkCount> works;
-  // A collective has these instead of works.
-  CollectiveKind collective{};
-  std::int64_t ranks = 0;
-  Bytes bytes{};
-  Duration predicted{};
-  // Instructions with an equal place are parts of the same node's backward.
-  std::tuple<std::int32_t, std::uint32_t, std::int32_t> place{};
-};
-
-std::string op_of(const Work& work) {
-  if (work.kernel < 0) return to_string(KernelFamily::Optimizer);
-  const std::string name = kernel_name(work.kernel);
-  return name.substr(0, name.find(' '));
-}
-
-StepPart part_of(const Task& task) {
-  return task.phase == Phase::Forward  ? StepPart::Forward
-         : task.phase == Phase::Update ? StepPart::Update
-                                       : StepPart::Backward;
-}
-
-class PlanReader {
- public:
-  PlanReader(const Workload& workload, const Program& program, const CostModel& base)
-      : workload_(workload), program_(program), base_(base) {}
-
-  // Returns what one device does in a step, in order, its communication last.
-  std::vector<PlannedUnit> of(std::uint32_t device) const {
-    std::vector<PlannedUnit> compute, messages;
-    for (const Stream& stream : program_.streams) {
-      if (stream.device.value != device) continue;
-      for (std::uint32_t i = stream.first; i < stream.first + stream.count; ++i) {
-        const Task& task = program_.task(InstructionId{i});
-        if (task.kind == TaskKind::Compute)
-          add_compute(i, task, compute);
-        else if (task.kind == TaskKind::Collective)
-          for (std::int32_t n = 0; n < task.repeats; ++n) add_collective(task, messages);
-      }
-    }
-    compute.insert(compute.end(), messages.begin(), messages.end());
-    return compute;
-  }
-
- private:
-  void add_compute(std::uint32_t i, const Task& task, std::vector<PlannedUnit>& into) const {
-    PlannedUnit unit;
-    const Device& device = workload_.scenario.cluster.device;
-    for (std::uint32_t w = task.first_work; w < task.first_work + task.works; ++w) {
-      const WorkCount& work = program_.works[w];
-      if (nothing(work.work) || work.count == 0) continue;
-      unit.predicted += base_.compute(work.work, device) * work.count;
-      unit.works.push_back(work);
-    }
-    if (unit.works.empty()) return;
-    unit.op = op_of(unit.works.front().work);
-    unit.family = to_string(family_of_work(unit.works.front().work.kind));
-    unit.part = part_of(task);
-    unit.place = {task.layer, task.node.value, program_.instructions[i].microbatch};
-    into.push_back(std::move(unit));
-  }
-
-  void add_collective(const Task& task, std::vector<PlannedUnit>& into) const {
-    const GroupShape& shape = workload_.groups[static_cast<std::size_t>(task.group)];
-    if (shape.ranks <= 1 || task.bytes.value <= 0) return;
-    PlannedUnit unit;
-    unit.family = unit.op = to_string(KernelFamily::Communication);
-    unit.part = StepPart::Communication;
-    unit.collective = task.collective, unit.ranks = shape.ranks, unit.bytes = task.bytes;
-    unit.predicted =
-        base_.collective(task.collective, task.bytes, shape, workload_.scenario.cluster).time;
-    into.push_back(std::move(unit));
-  }
-
-  const Workload& workload_;
-  const Program& program_;
-  const CostModel& base_;
-};
-
-// Autograd computes both gradients of a node in one piece.
-std::vector<PlannedUnit> gradients_joined(const std::vector<PlannedUnit>& units) {
-  std::vector<PlannedUnit> list;
-  for (const PlannedUnit& unit : units) {
-    if (!list.empty() && unit.part == StepPart::Backward && list.back().part == unit.part &&
-        list.back().place == unit.place) {
-      list.back().predicted += unit.predicted;
-      list.back().works.insert(list.back().works.end(), unit.works.begin(), unit.works.end());
-      continue;
-    }
-    list.push_back(unit);
-  }
-  return list;
-}
 
 Duration sum_of(const std::vector<Duration>& times) {
   Duration sum{};
@@ -222,7 +125,6 @@ class TraceReader {
     }
     found_.step = median_of(lengths), found_.steps = static_cast<std::int64_t>(steps.size());
     hold_back(lengths);
-    const PlanReader plan(workload_, program_, base_);
     // Ranks that do the same are recorded each; the first of the pipeline come first.
     const auto devices = static_cast<std::uint32_t>(program_.devices);
     std::map<std::uint32_t, std::vector<const RecordedStepUnits*>> by_device;
@@ -233,15 +135,87 @@ class TraceReader {
       auto& into = by_device[std::min(devices - 1, at++ / each)];
       into.insert(into.end(), own.begin(), own.end());
     }
-    for (const auto& [device, own] : by_device) match_device(plan.of(device), own);
+    for (const auto& [device, own] : by_device) {
+      std::vector<PlannedUnit> planned = units_of(device);
+      if (are_stated()) std::erase_if(planned, [](const PlannedUnit& u) { return is_message(u); });
+      match_device(planned, own);
+    }
     for (auto& [name, row] : rows_) {
       const auto n = static_cast<std::int64_t>(by_device.size());
       row.measured = row.measured / n, row.predicted = row.predicted / n, row.calls /= n;
     }
+    if (are_stated()) read_stated();
     if (by_device.size() < devices)
       found_.unseen.push_back(fmt::format(
           "{} of {} pipeline ranks are in the recording: the others' layers take what theirs take",
           by_device.size(), devices));
+  }
+
+  std::vector<PlannedUnit> units_of(std::uint32_t device) const {
+    return planned_units(workload_, program_, device, base_);
+  }
+  // Profilers of a framework state kind, size and group of what is exchanged.
+  bool are_stated() const { return !trace_.collectives.empty(); }
+  static bool is_message(const PlannedUnit& unit) { return unit.part == StepPart::Communication; }
+
+  // Returns the plan's groups that are as the recorded one, or, where the plan has none, a group on
+  // its own.
+  GroupShape shape_of(const ExchangeTiming& t) const {
+    const std::int64_t per_node = devices_per_node(workload_.scenario.cluster);
+    GroupShape like{.ranks = t.ranks,
+                    .per_node = t.per_node > 0 ? t.per_node : std::min(t.ranks, per_node)};
+    for (const GroupShape& shape : workload_.groups)
+      if (shape.ranks == t.ranks && (t.per_node == 0 || shape.per_node == t.per_node)) return shape;
+    like.stride =
+        like.per_node < like.ranks ? std::max<std::int64_t>(1, per_node / like.per_node) : 1;
+    return like;
+  }
+
+  void read_stated() {
+    const Cluster& cluster = workload_.scenario.cluster;
+    const bool local = is_local_core(device());
+    RecordedExchanges stated = recorded_exchanges(trace_, devices_per_node(cluster));
+    std::set<std::pair<CollectiveKind, std::int64_t>> waiting;
+    for (RecordedExchange& one : stated.list) {
+      ExchangeTiming& t = one.timing;
+      const Duration predicted =
+          base_.collective(*t.collective, t.bytes, shape_of(t), cluster).time;
+      TracedWork& row = row_of(collective_words(*t.collective, t.ranks), StepPart::Communication);
+      row.measured += seconds(to_seconds(t.time) * one.calls);
+      row.predicted += seconds(to_seconds(predicted) * one.calls);
+      row.calls += std::max<std::int64_t>(1, std::llround(one.calls)), row.by_shape = true;
+      if (one.waits) waiting.emplace(*t.collective, t.ranks);
+      if (local) t.per_node = 0;  // processes of one machine, as those that `calibrate` measures
+      found_.calibration.exchanges.push_back(t);
+    }
+    for (const auto& [kind, ranks] : waiting)
+      found_.notes.push_back(
+          fmt::format("{}: its time includes waiting for ranks that are not in the recording",
+                      collective_words(kind, ranks)));
+    for (std::string& sentence : stated.unseen) found_.unseen.push_back(std::move(sentence));
+    name_unseen_collectives();
+  }
+
+  // Names the plan's collectives that have no price of a recorded one.
+  void name_unseen_collectives() {
+    std::map<std::string, Duration> missing;
+    for (std::int32_t d = 0; d < program_.devices; ++d)
+      for (const PlannedUnit& unit : units_of(static_cast<std::uint32_t>(d))) {
+        if (!is_message(unit)) continue;
+        const bool seen =
+            std::any_of(found_.calibration.exchanges.begin(), found_.calibration.exchanges.end(),
+                        [&](const ExchangeTiming& t) { return prices(t, unit); });
+        if (!seen)
+          missing[fmt::format("{} {}", collective_words(unit.collective, unit.ranks),
+                              unit.across ? "across nodes" : "within a node")] += unit.predicted;
+      }
+    for (const auto& [words, time] : missing)
+      found_.unseen.push_back(fmt::format("{}: the recording has nothing of it, of {} predicted",
+                                          words, readable(time / program_.devices)));
+  }
+  static bool prices(const ExchangeTiming& t, const PlannedUnit& unit) {
+    return t.collective == unit.collective &&
+           (t.per_node == 0 || (t.per_node < t.ranks) == unit.across);
   }
 
   void match_device(const std::vector<PlannedUnit>& planned,
@@ -250,7 +224,8 @@ class TraceReader {
     for (const RecordedStepUnits* step : steps) {
       TimesByKey& one = times.emplace_back();
       for (const RecordedUnit& unit : step->units)
-        one[{unit.part, std::string(unit.key)}].push_back(unit.time);
+        if (unit.part != StepPart::Communication || !are_stated())
+          one[{unit.part, std::string(unit.key)}].push_back(unit.time);
     }
     std::set<Key> recorded;
     for (const TimesByKey& one : times)
@@ -483,9 +458,10 @@ class TraceReader {
                            fmt::format("the recorded work took {:.3g} times what is predicted: is "
                                        "this the model, cluster and plan that was recorded?",
                                        times));
-    if (exchanges_.empty() && scenario.cluster.count > 1)
+    if (c.exchanges.empty() && scenario.cluster.count > 1)
       found_.unseen.emplace_back("links: no collective was recorded");
     for (const std::string& sentence : found_.unseen) c.notes.push_back(sentence);
+    for (const std::string& sentence : found_.notes) c.notes.push_back(sentence);
     for (auto& [name, row] : rows_) found_.works.push_back(row);
     std::stable_sort(
         found_.works.begin(), found_.works.end(),

@@ -26,6 +26,7 @@ struct TracePrices {
   Calibration calibration;
   std::vector<TracedWork> works;    // most time first
   std::vector<std::string> unseen;  // sentences: what keeps the price of the model, and why
+  std::vector<std::string> notes;   // sentences: what else is in a price
   Duration step{};                  // recorded, the median
   std::int64_t steps = 0;           // of all processes, that were used
 };
@@ -39,6 +40,9 @@ struct TracePrices {
 /// known name is spread over element-wise work, or, where nothing of a part of the step has a known
 /// name, over all of it; on a host the gaps, and operators that the plan does not have, over all
 /// kernels.
+///
+/// Where the profiler states kind, size and group of collectives, their times are of those
+/// (core/validation/recorded_exchanges.h), and else of the plan's.
 ///
 /// Throws Error{InvalidInput} where nothing in the recording is work of the plan.
 TracePrices prices_of_trace(const RecordedTrace&, const Workload&, const CostModel& base);

@@ -181,6 +181,44 @@ TEST(Calibrated, ExchangesOfProcessesTakeWhatTheyTook) {
               2e-9);
 }
 
+// What a recording shows within a node prices no group across nodes, and the nearest group carries
+// what the base is off by.
+TEST(Calibrated, ExchangesWithinANodePriceNoneAcrossNodes) {
+  Calibration c = measured({});
+  c.device = "h100-sxm";
+  c.exchanges = {{CollectiveKind::AllReduce, 8, Bytes{1 << 20}, 70us, 8},
+                 {CollectiveKind::AllReduce, 8, Bytes{1 << 20}, 900us, 1},
+                 {CollectiveKind::AllGather, 8, Bytes{1 << 20}, 50us, 8}};
+  const Cluster cluster = parse_cluster("h100-sxm:64");
+  const std::shared_ptr<const CostModel> base = roofline_cost_model();
+  const auto model = calibrated_cost_model(c, base, cluster.device);
+  const auto time = [&](const CostModel& of, CollectiveKind kind, std::int64_t ranks,
+                        std::int64_t per_node) {
+    const GroupShape shape{.ranks = ranks,
+                           .per_node = per_node,
+                           .neighbours = 1,
+                           .stride = per_node < ranks ? 8 / per_node : 1};
+    return of.collective(kind, Bytes{1 << 20}, shape, cluster).time;
+  };
+  EXPECT_EQ(time(*model, CollectiveKind::AllReduce, 8, 8), 70us);
+  EXPECT_EQ(time(*model, CollectiveKind::AllReduce, 8, 1), 900us);
+  EXPECT_EQ(time(*model, CollectiveKind::AllGather, 8, 8), 50us);
+  EXPECT_EQ(time(*model, CollectiveKind::AllGather, 8, 1),
+            time(*base, CollectiveKind::AllGather, 8, 1));
+  const auto factor = [&](std::int64_t ranks, std::int64_t per_node) {
+    return to_seconds(time(*model, CollectiveKind::AllReduce, ranks, per_node)) /
+           to_seconds(time(*base, CollectiveKind::AllReduce, ranks, per_node));
+  };
+  EXPECT_NEAR(factor(4, 4), factor(8, 8), 1e-3);
+  EXPECT_NEAR(factor(4, 1), factor(8, 1), 1e-3);
+  // A table that does not state nodes prices both.
+  for (ExchangeTiming& t : c.exchanges) t.per_node = 0;
+  c.exchanges.erase(c.exchanges.begin());
+  const auto stated_nowhere = calibrated_cost_model(c, base, cluster.device);
+  EXPECT_EQ(time(*stated_nowhere, CollectiveKind::AllReduce, 8, 8), 900us);
+  EXPECT_EQ(time(*stated_nowhere, CollectiveKind::AllReduce, 8, 1), 900us);
+}
+
 TEST(Calibrated, SaysWhatItsOwnCheckFound) {
   Calibration c = measured({});
   EXPECT_EQ(calibrated_cost_model(c)->band(), 0.15);

@@ -46,8 +46,8 @@ TEST(DocumentFields, OfACalibration) {
   c.overhead = 500ns;
   c.copy = {.start = 1500ns, .rate = {17e9}};
   c.reduce = {11e9};
-  c.exchanges = {{CollectiveKind::AllReduce, 4, Bytes{4096}, 40us}};
-  c.held_back = {{CollectiveKind::AllReduce, 4, Bytes{8192}, 70us}};
+  c.exchanges = {{CollectiveKind::AllReduce, 4, Bytes{4096}, 40us, 2}};
+  c.held_back = {{CollectiveKind::AllReduce, 4, Bytes{8192}, 70us, 2}};
   c.residual_median = 0.021, c.residual_worst = 0.064;
   c.notes = {"one thread"};
   testing::is_in_all_three(calibration_fields(), c);

@@ -16,6 +16,8 @@
 #include "core/exporters/trace_event.h"
 #include "core/io/traces/chrome_trace_import.h"
 #include "core/model/ops.h"
+#include "core/timeline/merged_trace.h"
+#include "tests/support/collective_trace.h"
 #include "tests/support/refusal.h"
 
 namespace trainyard {
@@ -343,6 +345,53 @@ TEST(TraceProfile, KernelsOfADeviceGiveFactorsByFamily) {
   EXPECT_EQ(why_not_priced(prices, scenario.cluster), "");
   EXPECT_EQ(why_not_priced(prices, open({"gpt2", "a100-sxm-80:8", "", {}}).cluster),
             "it is of a recorded run on h100-sxm, and the cluster is a100-sxm-80:8");
+}
+
+// Where the profiler states what was exchanged, that is priced and not what the plan would
+// exchange: two files of a run over eight ranks, of which the others were not recorded.
+TEST(TraceProfile, CollectivesArePricedByTheirStatedKindGroupAndSize) {
+  const Scenario scenario =
+      open({"gpt2", "h100-sxm:16", "", {"tp=2", "dp=8", "global-batch=8", "micro-batch=1"}});
+  std::vector<RecordedTrace> ranks;
+  for (int rank = 0; rank < 2; ++rank) {
+    testing::CollectiveTrace t(rank);
+    t.kernel("sm90_xmma_gemm_bf16", 7, 0, 9000, "");
+    t.kernel("flash_fwd_kernel", 7, 9000, 2000, "");
+    t.collective("allreduce", 1 << 20, "BFloat16", 2, "[0, 1]", 1000, rank == 0 ? 400 : 80);
+    t.collective("_reduce_scatter_base", 1 << 20, "Float", 8,
+                 rank == 0 ? "[0, 2, 4, 6, 8, 10, 12, 14]" : "[1, 3, 5, 7, 9, 11, 13, 15]", 5000,
+                 600 + rank);
+    ranks.push_back(parse_chrome_trace(t.text(), "r.json"));
+  }
+  const TracePrices p = trace_profile(merged_trace(std::move(ranks)), scenario).prices;
+  ASSERT_EQ(p.calibration.exchanges.size(), 2u);
+  const ExchangeTiming& reduce = p.calibration.exchanges[0];
+  EXPECT_EQ(reduce.collective, CollectiveKind::AllReduce);
+  EXPECT_EQ(reduce.bytes, Bytes{2 << 20});
+  EXPECT_EQ(reduce.time, 80us);
+  EXPECT_EQ(reduce.per_node, 2);
+  const ExchangeTiming& scatter = p.calibration.exchanges[1];
+  EXPECT_EQ(scatter.collective, CollectiveKind::ReduceScatter);
+  EXPECT_EQ(scatter.bytes, Bytes{4 << 20});
+  EXPECT_EQ(scatter.time, 600us);  // the lower of two medians
+  EXPECT_EQ(scatter.per_node, 4);
+  EXPECT_EQ(work_of(p, "all-reduce of 2").measured, 80us);
+  EXPECT_EQ(work_of(p, "all-reduce of 2").calls, 1);
+  EXPECT_TRUE(work_of(p, "all-reduce of 2").by_shape);
+  EXPECT_EQ(p.notes, (std::vector<std::string>{"reduce-scatter of 8: its time includes waiting for "
+                                               "ranks that are not in the recording"}));
+  // The plan's own gradients are summed across nodes by a collective that was not recorded.
+  EXPECT_TRUE(std::any_of(p.unseen.begin(), p.unseen.end(), [](const std::string& sentence) {
+    return sentence.find("all-reduce of 8 across nodes: the recording has nothing of it") == 0;
+  }));
+  for (const std::string& sentence : p.unseen)
+    EXPECT_EQ(sentence.find("the plan has no communication"), std::string::npos) << sentence;
+  Scenario again = scenario;
+  const auto own = priced_by(p.calibration, again);
+  EXPECT_EQ(own->collective(CollectiveKind::AllReduce, Bytes{2 << 20}, {.ranks = 2, .per_node = 2},
+                            scenario.cluster)
+                .time,
+            80us);
 }
 
 }  // namespace

@@ -53,10 +53,6 @@ std::string kernel_words(const Work& work) {
   return work.kernel < 0 ? "optimizer" : kernel_name(work.kernel);
 }
 
-std::string_view exchange_words(const ExchangeTiming& t) {
-  return t.collective ? to_string(*t.collective) : "message";
-}
-
 // Sets the exchanges that no price was made of beside the prices of them.
 std::string held_back_text(const Calibration& c) {
   if (c.held_back.empty()) return "";
@@ -109,14 +105,7 @@ std::string text(const Calibration& c) {
   }
   if (list.size() < c.kernels.size())
     out += fmt::format("  and {} that take less\n", c.kernels.size() - list.size());
-  if (!c.exchanges.empty())
-    out += fmt::format("\n  {:<16} {:>5} {:>10} {:>10} {:>12}\n", "exchange", "ranks", "bytes",
-                       "time", "rate");
-  for (const ExchangeTiming& t : c.exchanges)
-    out += fmt::format(
-        "  {:<16} {:>5} {:>10} {:>10} {:>12}\n", exchange_words(t), t.ranks, readable(t.bytes),
-        readable(t.time),
-        readable(BytesPerSecond{static_cast<double>(t.bytes.value) / to_seconds(t.time)}));
+  out += exchanges_text(c.exchanges);
   out += held_back_text(c);
   for (const std::string& note : c.notes) out += "\n" + note + "\n";
   return out;

@@ -23,6 +23,26 @@
 #include "visualizers/snapshot/snapshot_view.h"
 
 namespace trainyard {
+
+std::string exchanges_text(const std::vector<ExchangeTiming>& list) {
+  if (list.empty()) return "";
+  const bool nodes =
+      std::any_of(list.begin(), list.end(), [](const auto& t) { return t.per_node > 0; });
+  std::string out = fmt::format("\n  {:<16} {:>5} {}{:>10} {:>10} {:>12}\n", "exchange", "ranks",
+                                nodes ? "in a node " : "", "bytes", "time", "rate");
+  for (const ExchangeTiming& t : list)
+    out += fmt::format(
+        "  {:<16} {:>5} {}{:>10} {:>10} {:>12}\n", exchange_words(t), t.ranks,
+        nodes ? fmt::format("{:>9} ", t.per_node > 0 ? fmt::format("{}", t.per_node) : "") : "",
+        readable(t.bytes), readable(t.time),
+        readable(BytesPerSecond{static_cast<double>(t.bytes.value) / to_seconds(t.time)}));
+  return out;
+}
+
+std::string_view exchange_words(const ExchangeTiming& t) {
+  return t.collective ? to_string(*t.collective) : "message";
+}
+
 namespace {
 
 constexpr std::size_t kOwnersShown = 12;
@@ -163,8 +183,11 @@ std::string prices_text(const TraceProfile& profile) {
     out += fmt::format("  {:<28} {:>8} {:>12} {:>12} {:>8.3g}  {}\n", w.work, w.calls,
                        readable(w.measured), readable(w.predicted), w.factor(),
                        w.by_shape ? "shape" : "factor");
+  out += exchanges_text(p.calibration.exchanges);
   if (!p.unseen.empty()) out += "\nnot seen, and priced as without the recording\n";
   for (const std::string& sentence : p.unseen) out += "  " + sentence + "\n";
+  if (!p.notes.empty()) out += "\n";
+  for (const std::string& sentence : p.notes) out += sentence + "\n";
   return out;
 }
 

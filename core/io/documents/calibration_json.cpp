@@ -104,22 +104,14 @@ constexpr CollectiveKind kCollectives[] = {CollectiveKind::AllReduce, Collective
                                            CollectiveKind::AllGather, CollectiveKind::AllToAll,
                                            CollectiveKind::Broadcast};
 
-Form<CollectiveKind> collective_form() {
-  return {text().schema, [](CollectiveKind kind) { return Json(std::string(to_string(kind))); },
-          [](const JsonCursor& at) {
-            std::vector<std::string> names;
-            for (CollectiveKind kind : kCollectives) names.emplace_back(to_string(kind));
-            const std::string name = at.one_of(names);
-            return kCollectives[std::find(names.begin(), names.end(), name) - names.begin()];
-          }};
-}
-
 Fields<ExchangeTiming> exchange_fields() {
   return {{"collective", &ExchangeTiming::collective, collective_form(),
            "absent: a message from one rank to another"},
           {"ranks", &ExchangeTiming::ranks, whole(2, 1'000'000)},
           {"bytes", &ExchangeTiming::bytes},
-          {"time", &ExchangeTiming::time, time_text(), "median, as 271 us"}};
+          {"time", &ExchangeTiming::time, time_text(), "median, as 271 us"},
+          {"per-node", &ExchangeTiming::per_node, whole(1, 1'000'000), kWhereSet,
+           "ranks of the group in one node; absent: any number"}};
 }
 
 Fields<Calibration> calibration_members() {
@@ -146,6 +138,16 @@ Fields<Calibration> calibration_members() {
 }
 
 }  // namespace
+
+Form<CollectiveKind> collective_form() {
+  return {text().schema, [](CollectiveKind kind) { return Json(std::string(to_string(kind))); },
+          [](const JsonCursor& at) {
+            std::vector<std::string> names;
+            for (CollectiveKind kind : kCollectives) names.emplace_back(to_string(kind));
+            const std::string name = at.one_of(names);
+            return kCollectives[std::find(names.begin(), names.end(), name) - names.begin()];
+          }};
+}
 
 const Fields<Calibration>& calibration_fields() {
   static const Fields<Calibration> fields =

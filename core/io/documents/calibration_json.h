@@ -10,6 +10,8 @@
 
 namespace trainyard {
 
+/// A collective by its name, as "all-reduce".
+Form<CollectiveKind> collective_form();
 const Fields<Calibration>& calibration_fields();
 /// Returns canonical text; read_calibration() returns an equal calibration.
 std::string write_calibration(const Calibration&);

@@ -25,10 +25,11 @@ RecordedKind kind_of_phase(std::string_view phase) {
 }  // namespace
 
 void clear(ChromeEvent& e) {
-  for (std::string* text : {&e.name, &e.phase, &e.category, &e.time, &e.duration, &e.process,
-                            &e.thread, &e.id, &e.arg_name, &e.arg_phase})
+  for (std::string* text :
+       {&e.name, &e.phase, &e.category, &e.time, &e.duration, &e.process, &e.thread, &e.id,
+        &e.arg_name, &e.arg_phase, &e.collective, &e.dtype, &e.group, &e.group_ranks})
     text->clear();
-  e.correlation = e.sort_index = e.device_id = e.device_type = {};
+  e.correlation = e.sort_index = e.device_id = e.device_type = e.elements = e.group_size = {};
   e.allocated = e.reserved = {};
   e.numbers.clear();
 }
@@ -63,22 +64,34 @@ void set_argument(ChromeEvent& e, std::string_view key, std::string_view text) {
       break;
     case 5:
       if (key == "phase") e.arg_phase.assign(text);
+      if (key == "dtype") e.dtype.assign(text);
       break;
     case 9:
       if (key == "Device Id") e.device_id = number_of<std::int64_t>(text);
       break;
     case 10:
       if (key == "sort_index") e.sort_index = number_of<std::int64_t>(text);
+      if (key == "Group size") e.group_size = number_of<std::int64_t>(text);
       break;
     case 11:
       if (key == "correlation") e.correlation = number_of<std::int64_t>(text);
       if (key == "Device Type") e.device_type = number_of<std::int64_t>(text);
+      break;
+    case 13:
+      if (key == "In msg nelems") e.elements = number_of<std::int64_t>(text);
       break;
     case 14:
       if (key == "Total Reserved") e.reserved = finite_number(text);
       break;
     case 15:
       if (key == "Total Allocated") e.allocated = finite_number(text);
+      if (key == "Collective name") e.collective.assign(text);
+      break;
+    case 18:
+      if (key == "Process Group Name") e.group.assign(text);
+      break;
+    case 19:
+      if (key == "Process Group Ranks") e.group_ranks.assign(text);
       break;
     default:
       break;

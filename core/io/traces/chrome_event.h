@@ -17,6 +17,8 @@ struct ChromeEvent {
   std::string name, phase, category, time, duration, process, thread, id;
   std::string arg_name, arg_phase;  // from the arguments of a name or a step
   std::optional<std::int64_t> correlation, sort_index, device_id, device_type;
+  std::string collective, dtype, group, group_ranks;  // of a kernel of communication
+  std::optional<std::int64_t> elements, group_size;
   std::optional<double> allocated, reserved;
   std::vector<std::pair<std::string, double>> numbers;  // values of a counter
 };

@@ -15,6 +15,7 @@
 #include "core/io/bytes/decimal_time.h"
 #include "core/io/bytes/limits.h"
 #include "core/io/json/json_tokens.h"
+#include "core/io/traces/chrome_collective.h"
 #include "core/io/traces/chrome_event.h"
 #include "core/io/traces/chrome_trace_scan.h"
 #include "core/io/traces/trace_builder.h"
@@ -156,7 +157,18 @@ class EventReader {
       return defect("a time within 73 years", "one beyond");
     const ChromeEventKind kind = kind_of(event_);
     builder_.add(thread_of(kind), span_of(from, to, kind));
+    if (kind.kind == RecordedKind::Communication && kind.device) take_collective(from, to);
     ++shown_;
+  }
+
+  void take_collective(std::int64_t from, std::int64_t to) {
+    std::optional<TraceDefect> wrong;
+    const auto stated = stated_collective(event_, wrong);
+    if (wrong) return defect(wrong->expected, wrong->found, wrong->assumed);
+    if (stated)
+      builder_.add({builder_.process(event_.process), builder_.group(stated->group),
+                    builder_.name(event_.collective), stated->kind, stated->bytes, Instant{from},
+                    Instant{to}});
   }
 
   void take_begin_or_end(std::int64_t at, bool begins) {

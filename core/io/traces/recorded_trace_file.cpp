@@ -22,6 +22,7 @@
 #include "core/base/large_pages.h"
 #include "core/base/utf8.h"
 #include "core/io/bytes/file_writer.h"
+#include "core/io/documents/calibration_json.h"
 #include "core/io/documents/recorded_trace_json.h"
 #include "core/io/json/json.h"
 #include "core/io/json/schema.h"
@@ -84,6 +85,24 @@ std::string_view bytes_of(const std::vector<T>& list) {
   return {reinterpret_cast<const char*>(list.data()), list.size() * sizeof(T)};
 }
 
+void set_collectives(const RecordedTrace& t, Json& json) {
+  Json groups = Json::list(), collectives = Json::list();
+  for (const RecordedGroup& group : t.groups) {
+    Json one = Json::object(), ranks = Json::list();
+    for (const std::int64_t rank : group.ranks) ranks.push(rank);
+    one.set("name", group.name).set("size", group.size).set("ranks", std::move(ranks));
+    groups.push(std::move(one));
+  }
+  for (const RecordedCollective& c : t.collectives) {
+    Json one = Json::object();
+    one.set("process", c.process).set("group", c.group).set("name", c.name);
+    if (c.kind) one.set("kind", collective_form().write(*c.kind));
+    one.set("bytes", c.bytes.value).set("from", c.from.count()).set("to", c.to.count());
+    collectives.push(std::move(one));
+  }
+  json.set("groups", std::move(groups)).set("collectives", std::move(collectives));
+}
+
 // Returns everything that is small, as a document.
 
 Json about(const RecordedTrace& t) {
@@ -134,6 +153,7 @@ Json about(const RecordedTrace& t) {
     one.set("from", s.from.count()).set("to", s.to.count());
     steps.push(std::move(one));
   }
+  if (!t.collectives.empty()) set_collectives(t, json);
   for (const TraceDefect& d : t.defects) defects.push(trace_defect_fields().write(d));
   json.set("counters", std::move(counters)).set("steps", std::move(steps));
   json.set("defects", std::move(defects));
@@ -149,6 +169,21 @@ T number_in(const JsonCursor& json, std::string_view key) {
 }
 std::uint64_t whole_of(const JsonCursor& json, std::string_view key) {
   return static_cast<std::uint64_t>(json.at(key).integer(0));
+}
+
+void take_collectives(const JsonCursor& json, RecordedTrace& t) {
+  for (const JsonCursor& one : json.at("groups").items()) {
+    RecordedGroup group{one.at("name").text(), one.at("size").integer(2), {}};
+    for (const JsonCursor& rank : one.at("ranks").items()) group.ranks.push_back(rank.integer(0));
+    t.groups.push_back(std::move(group));
+  }
+  for (const JsonCursor& one : json.at("collectives").items())
+    t.collectives.push_back(
+        {number_in<std::uint32_t>(one, "process"), number_in<std::uint32_t>(one, "group"),
+         number_in<std::uint32_t>(one, "name"),
+         one.find("kind") ? std::optional(collective_form().read(one.at("kind"))) : std::nullopt,
+         Bytes{one.at("bytes").integer(0)}, Instant{one.at("from").integer()},
+         Instant{one.at("to").integer()}});
 }
 
 // Returns the number of samples of each counter.
@@ -187,6 +222,7 @@ std::vector<std::uint64_t> take_about(const JsonCursor& json, RecordedTrace& t) 
   for (const JsonCursor& one : json.at("steps").items())
     t.steps.push_back({number_in<std::uint32_t>(one, "process"), one.at("number").integer(),
                        Instant{one.at("from").integer()}, Instant{one.at("to").integer()}});
+  if (json.find("collectives")) take_collectives(json, t);
   for (const JsonCursor& one : json.at("defects").items())
     t.defects.push_back(trace_defect_fields().read(one));
   return samples;

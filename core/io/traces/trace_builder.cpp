@@ -173,6 +173,18 @@ void TraceBuilder::add(std::uint32_t thread, const TraceSpan& span) {
   t.spans.push_back(span);
 }
 
+std::uint32_t TraceBuilder::group(const RecordedGroup& group) {
+  const auto found = std::find(trace_.groups.begin(), trace_.groups.end(), group);
+  if (found != trace_.groups.end())
+    return static_cast<std::uint32_t>(found - trace_.groups.begin());
+  trace_.groups.push_back(group);
+  return static_cast<std::uint32_t>(trace_.groups.size() - 1);
+}
+
+void TraceBuilder::add(const RecordedCollective& one) {
+  if (!measure_ && is_kept(one.from.count(), one.to.count())) trace_.collectives.push_back(one);
+}
+
 void TraceBuilder::begin(std::uint32_t thread, const TraceSpan& span) {
   if (measure_) measure_->time(span.start, span.start);
   threads_[thread].open.push_back(span);
@@ -445,6 +457,21 @@ void TraceBuilder::find_steps() {
                    });
 }
 
+// Collectives are on the clock of the recording, and those that are far from the rest are left out
+// as their spans were.
+void TraceBuilder::place_collectives() {
+  std::vector<RecordedCollective>& list = trace_.collectives;
+  for (RecordedCollective& one : list) one.from -= Duration{first_}, one.to -= Duration{first_};
+  const std::int64_t reach = last_ - first_;
+  std::erase_if(list, [&](const RecordedCollective& one) {
+    return !range_ && (one.from.count() < 0 || one.to.count() > reach);
+  });
+  std::stable_sort(list.begin(), list.end(),
+                   [](const RecordedCollective& a, const RecordedCollective& b) {
+                     return std::pair(a.process, a.from) < std::pair(b.process, b.from);
+                   });
+}
+
 // Of several samples at one instant the last counts.
 void TraceBuilder::gather_counters() {
   for (std::size_t c = 0; c < samples_.size(); ++c) {
@@ -516,6 +543,7 @@ RecordedTrace TraceBuilder::finish(const std::string& source, const std::stop_to
     lay_out(thread, stop);
   }
   find_steps();
+  place_collectives();
   gather_counters();
   name_what_has_none();
   RecordedTrace done = std::move(trace_);

@@ -59,6 +59,10 @@ class TraceBuilder {
   void on_device(std::uint32_t thread) { trace_.threads[thread].device = true; }
 
   void add(std::uint32_t thread, const TraceSpan&);
+  /// Returns the number of the group, equal for equal groups.
+  std::uint32_t group(const RecordedGroup&);
+  /// Adds what is stated of a kernel of communication, with its times by the trace's own clock.
+  void add(const RecordedCollective&);
   /// These are for a begin and an end that are separate events. end() returns false where nothing
   /// was begun.
   void begin(std::uint32_t thread, const TraceSpan&);
@@ -110,6 +114,7 @@ class TraceBuilder {
   std::vector<std::uint32_t> order_of_threads() const;
   bool lies_within(const RecordedStep&) const;
   void find_steps();
+  void place_collectives();
   void gather_counters();
   void name_what_has_none();
 
