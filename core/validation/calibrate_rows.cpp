@@ -4,8 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <set>
 #include <utility>
+
+#include "core/validation/bands.h"
+#include "core/validation/cluster_factor.h"
 
 namespace trainyard {
 namespace {
@@ -17,6 +21,28 @@ constexpr double kSaysNothing = 0.99;  // share of a prior's spread above which 
 ProfileResidual residual(const std::vector<double>& logs, const std::vector<double>& weights) {
   return {weighted_quantile(logs, weights, 0.5), weighted_quantile(logs, weights, 0.9),
           weighted_quantile(logs, weights, 1)};
+}
+
+// Returns the factor of the rows that count, where they are so few that they support no more.
+std::optional<StepFactor> factor_of_few(const RowSet& set, const std::vector<double>& weights,
+                                        const std::vector<double>& before) {
+  std::vector<double> errors;
+  bool routed = false;
+  for (std::size_t i = 0; i < set.rows.size(); ++i) {
+    if (!(weights[i] > 0)) continue;
+    if (set.rows[i].metric != RowMetric::StepTime) return std::nullopt;
+    errors.push_back(before[i]);
+    routed |= set.rows[i].routed;
+  }
+  if (errors.size() > kFactorRows) return std::nullopt;
+  return cluster_factor(errors, error_spread(validated_rows().rows(), routed));
+}
+
+std::string factor_words(const StepFactor& steps) {
+  return fmt::format(
+      "steps are taken to last {:.3g} times as long as predicted, and their bands are {:.0f} % as "
+      "wide: so few rows say one factor, drawn towards 1 by how far published clusters are apart",
+      steps.factor, 100 * steps.narrowing);
 }
 
 }  // namespace
@@ -41,13 +67,26 @@ ParameterProfile calibrate_to_rows(const RowSet& set, const std::string& name, i
   ParameterProfile profile;
   for (std::size_t i = 0; i < own.rows.size(); ++i)
     before.push_back(std::log(own.predict(i, profile.shipped) / own.rows[i].measured));
-  const FitOptions options = calibration_options(profile.shipped, threads);
-  const FitResult found = fit(own.rows, own.predict, profile.shipped, options);
   profile.rows = fmt::format("{}: {} row{} in {} group{}", name, count, count == 1 ? "" : "s",
                              groups.size(), groups.size() == 1 ? "" : "s");
-  profile.parameters = found.parameters;
   profile.before = residual(before, weights);
-  profile.after = residual(found.log_errors, weights);
+  const auto note = [&](const std::vector<double>& log_errors) {
+    profile.after = residual(log_errors, weights);
+    for (std::size_t i = 0; i < own.rows.size(); ++i)
+      if (own.rows[i].weight > 0 && std::abs(std::expm1(log_errors[i])) > kUnexplained)
+        profile.notes.push_back(fmt::format("{} stays {:+.1f} % off", set.rows[i].row.id,
+                                            100 * std::expm1(log_errors[i])));
+  };
+  if (const std::optional<StepFactor> steps = factor_of_few(set, weights, before)) {
+    profile.steps = steps;
+    profile.notes.push_back(factor_words(*steps));
+    for (double& error : before) error += std::log(steps->factor);
+    note(before);
+    return profile;
+  }
+  const FitOptions options = calibration_options(profile.shipped, threads);
+  const FitResult found = fit(own.rows, own.predict, profile.shipped, options);
+  profile.parameters = found.parameters;
   std::size_t free = 0;
   for (const ParameterInfo& row : parameter_table()) {
     if (row.fitted_on.empty()) continue;
@@ -56,10 +95,7 @@ ParameterProfile calibrate_to_rows(const RowSet& set, const std::string& name, i
     // A parameter on which no row depends keeps exactly the shipped digits.
     if (sure > kSaysNothing) profile.parameters[row.parameter] = profile.shipped[row.parameter];
   }
-  for (std::size_t i = 0; i < own.rows.size(); ++i)
-    if (own.rows[i].weight > 0 && std::abs(std::expm1(found.log_errors[i])) > kUnexplained)
-      profile.notes.push_back(fmt::format("{} stays {:+.1f} % off", set.rows[i].row.id,
-                                          100 * std::expm1(found.log_errors[i])));
+  note(found.log_errors);
   return profile;
 }
 

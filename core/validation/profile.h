@@ -3,10 +3,12 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/cost/parameters.h"
+#include "core/cost/scaled.h"
 
 namespace trainyard {
 
@@ -22,7 +24,8 @@ struct ParameterProfile {
   Parameters parameters, shipped;
   std::array<double, kParameters> determined = all_open();  // posterior over prior spread, in (0,
                                                             // 1]
-  ProfileResidual before, after;  // residual with shipped and with fitted values
+  std::optional<StepFactor> steps;  // on all times, where rows are too few for parameters
+  ProfileResidual before, after;    // residual with shipped and with fitted values
   std::vector<std::string> notes;
   friend bool operator==(const ParameterProfile&, const ParameterProfile&) = default;
 

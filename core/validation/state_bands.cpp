@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "core/cluster/local_device.h"
+#include "core/cost/scaled.h"
 #include "core/estimate/estimate.h"
 #include "core/validation/local_band.h"
 
@@ -61,6 +63,15 @@ void state_memory(Result& result, const Band& band) {
   verdict.sentence = headline(verdict, worst) + " " + verdict.where;
 }
 
+// Steps measured on the same cluster leave less unknown.
+Band narrowed(Band band, double narrowing) {
+  band.low = std::expm1(narrowing * std::log1p(band.low));
+  band.high = std::expm1(narrowing * std::log1p(band.high));
+  band.basis += fmt::format("; {:.0f} % as wide, because steps of this cluster were measured",
+                            100 * narrowing);
+  return band;
+}
+
 std::string joined(const std::vector<std::string>& words) {
   std::string text;
   for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
@@ -110,8 +121,11 @@ void state_bands(Result& result, const Workload& work, const CostModel& cost) {
                  {}};
     return;
   }
-  const StepEstimate step = estimate_step(work, cost);
-  const Band time = time_band(work, step);
+  // Published rows are near by what is predicted of them, which has no factor.
+  const auto* own = dynamic_cast<const ScaledCostModel*>(&cost);
+  const StepEstimate step = estimate_step(work, own != nullptr ? own->unscaled() : cost);
+  Band time = time_band(work, step);
+  if (own != nullptr) time = narrowed(std::move(time), own->step_factor().narrowing);
   if (!time.nearest.empty()) state_time(result, time);
   const Band memory = memory_band(work, step);
   const bool modelled = !memory.nearest.empty();

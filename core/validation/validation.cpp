@@ -39,9 +39,12 @@ bool is_worse(const RowVerdict& a, const RowVerdict& b) {
   return std::abs(std::log1p(a.error)) > std::abs(std::log1p(b.error));
 }
 
-RowVerdict judged(const PreparedRow& row, const Parameters& parameters) {
-  return verdict_of(row, predict(row, parameters), predict_whole(row, parameters),
-                    validated_rows());
+RowVerdict judged(const PreparedRow& row, const ValidateOptions& options) {
+  const bool time = metric_name(row.metric) == "time";
+  RowVerdict verdict =
+      verdict_of(row, predict(row, options.parameters) * (time ? options.steps.factor : 1),
+                 predict_whole(row, options.parameters), validated_rows());
+  return time ? narrowed(verdict, options.steps.narrowing) : verdict;
 }
 
 void explain_worst(const RowSet& set, const ValidateOptions& options, Validation& v) {
@@ -119,7 +122,7 @@ class RowSummary {
       rows[i].filled = context_.filled(waiting_[i]);
       rows[i].row = prepare_filled(rows[i].filled);
       if (const auto* ready = std::get_if<PreparedRow>(&rows[i].row))
-        rows[i].verdict = judged(*ready, options_.parameters);
+        rows[i].verdict = judged(*ready, options_);
     });
     waiting_.clear();
     for (const Judged& one : rows) {
@@ -192,6 +195,12 @@ RowVerdict verdict_of(const PreparedRow& row, double predicted, const StepEstima
   return verdict;
 }
 
+RowVerdict narrowed(RowVerdict verdict, double narrowing) {
+  for (double* end : {&verdict.low, &verdict.high})
+    *end = verdict.predicted * std::pow(*end / verdict.predicted, narrowing);
+  return verdict;
+}
+
 std::string_view metric_name(RowMetric metric) {
   return metric == RowMetric::Memory || metric == RowMetric::MemoryTotal ? "memory" : "time";
 }
@@ -200,7 +209,7 @@ Validation validate(const RowSet& set, const ValidateOptions& options) {
   Validation v;
   v.rows.resize(set.rows.size());
   each(set.rows.size(), options.threads, [&](std::size_t i) {
-    v.rows[i] = judged(set.rows[i], options.parameters);
+    v.rows[i] = judged(set.rows[i], options);
     v.rows[i].row = i;
   });
   const ScoredRows rows = scored(set, v.rows);

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/cost/scaled.h"
 #include "core/validation/bands.h"
 #include "core/validation/fit.h"
 #include "core/validation/rows/row_scenario.h"
@@ -27,8 +28,9 @@ struct Validation {
   std::vector<RowVerdict> rows;
   std::vector<Score> by_metric, by_source;
   std::vector<Score> cross, calibrated;  // empty without --cross
-  std::optional<double> kendall;         // mean over groups
-  double mean_half_width = 0;            // of the bands of rows that count, groups weighted equally
+  std::vector<Score> by_factor;  // with --cross: after one to three rows of a group gave one factor
+  std::optional<double> kendall;  // mean over groups
+  double mean_half_width = 0;     // of the bands of rows that count, groups weighted equally
   // With `cross`, these are the same figures for predictions without the row's source.
   std::optional<double> cross_kendall;
   double cross_half_width = 0;
@@ -39,6 +41,7 @@ struct Validation {
 struct ValidateOptions {
   bool cross = false;
   Parameters parameters{};
+  StepFactor steps{};
   int threads = 2;
   int explained = 8;  // number of the worst counted rows that are explained
 };
@@ -73,6 +76,8 @@ ScoredRows scored(const RowSet&, const std::vector<RowVerdict>&);
 /// Returns prediction, error and band of a row; the band is computed without the row's own source.
 RowVerdict verdict_of(const PreparedRow&, double predicted, const StepEstimate&,
                       const ValidatedRows&);
+/// Returns the verdict with a band of this share of its logarithmic width.
+RowVerdict narrowed(RowVerdict, double narrowing);
 /// Fills the fields of Validation that ValidateOptions::cross adds.
 void add_cross(const RowSet&, const ValidateOptions&, Validation&);
 /// Returns "time" or "memory".

@@ -20,6 +20,7 @@ ParameterProfile full_profile() {
   ParameterProfile profile;
   profile.rows = "runs.csv: 12 rows in 3 groups";
   profile.determined.fill(0.5);
+  profile.steps = StepFactor{1.08, 0.85};
   profile.before = {0.11, 0.25, 0.3};
   profile.after = {0.02, 0.05, 0.06};
   profile.notes = {"straggler is not determined by these rows"};

@@ -3,8 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "app/workspace/runs/machine_calibration.h"
 #include "core/lowering/lower.h"
+#include "core/validation/bands.h"
 #include "core/validation/local_band.h"
 #include "tests/support/non_empty.h"
 
@@ -66,6 +69,32 @@ TEST(PricedScenario, AProfilePricesEveryCluster) {
   const PricedScenario priced = open_priced({"gpt2", "h100-sxm:8", "", {}, word});
   ASSERT_NE(priced.cost, nullptr);
   EXPECT_EQ(priced.by, profile.rows);
+}
+
+// One factor lengthens every step by itself, and leaves memory as it is.
+TEST(PricedScenario, AFactorOfAFewRowsIsOnEveryStep) {
+  ParameterProfile profile;
+  profile.rows = "mine.csv: 2 rows in 1 group";
+  profile.steps = StepFactor{1.25, 0.8};
+  const std::string word = measured_prices_word(profile);
+  for (const char* settings : {"tp=8", "pp=4", "zero-stage=3"}) {
+    const std::vector<std::string> plan = {settings, "global-batch=64", "micro-batch=1"};
+    const PricedScenario with = open_priced({"llama-3-8b", "h100-sxm:8", "", plan, word});
+    const PricedScenario without = open_priced({"llama-3-8b", "h100-sxm:8", "", plan, ""});
+    const auto predicted = [](const PricedScenario& priced) {
+      return banded_estimate(prepare(priced.scenario), *priced.cost);
+    };
+    const std::unique_ptr<CostModel> plain = cost_model(without.scenario);
+    const Result before = banded_estimate(prepare(without.scenario), *plain);
+    const Result after = predicted(with);
+    EXPECT_NEAR(to_seconds(after.step.value) / to_seconds(before.step.value), 1.25, 1e-4)
+        << settings;
+    EXPECT_EQ(after.memory.front().peak.value, before.memory.front().peak.value);
+    const auto width = [](const Result& of) {
+      return std::log(to_seconds(of.step.high) / to_seconds(of.step.low));
+    };
+    EXPECT_NEAR(width(after) / width(before), 0.8, 1e-3);
+  }
 }
 
 TEST(MachineResiduals, HoldEveryKernelAgainstWhatIsPredicted) {

@@ -119,8 +119,12 @@ std::string text(const ParameterProfile& profile) {
       profile.rows, 100 * profile.before.median, 100 * profile.before.p90,
       100 * profile.before.worst, 100 * profile.after.median, 100 * profile.after.p90,
       100 * profile.after.worst);
-  out += fmt::format("  {:<28}{:>10}{:>10}  {:<9}{}\n", "parameter", "shipped", "fitted", "unit",
-                     "uncertainty left");
+  if (profile.steps)
+    out += fmt::format("all times     {:.4g} times as long; bands {:.0f} % as wide\n",
+                       profile.steps->factor, 100 * profile.steps->narrowing);
+  else
+    out += fmt::format("  {:<28}{:>10}{:>10}  {:<9}{}\n", "parameter", "shipped", "fitted", "unit",
+                       "uncertainty left");
   for (const ParameterInfo* row : moved_parameters(profile))
     out +=
         fmt::format("  {:<28}{:>10.4g}{:>10.4g}  {:<9}{:.0f} %\n", row->name,

@@ -123,6 +123,7 @@ std::string text_of(const RowSet& set, const Validation& v, const Words& words) 
   if (!v.cross.empty()) {
     text += score_table("each source left out in turn", v.cross);
     text += score_table("after three rows of the left-out source", v.calibrated);
+    if (!v.by_factor.empty()) text += score_table("one factor from rows of its group", v.by_factor);
     if (v.cross_kendall)
       text += fmt::format(
           "\nwith sources left out: Kendall's tau {:.3f}, mean half-width of bands {:.1f} %\n",
@@ -163,7 +164,9 @@ ValidateOptions validate_options_of(const Words& words) {
   ValidateOptions options;
   if (words.has("calibration")) {
     const std::string path = words.text("calibration");
-    options.parameters = read_profile(read_file(path), path).parameters;
+    const ParameterProfile profile = read_profile(read_file(path), path);
+    options.parameters = profile.parameters;
+    options.steps = profile.steps.value_or(StepFactor{});
   }
   options.threads = static_cast<int>(words.integer("threads", 1, 256, 2));
   options.explained = static_cast<int>(words.integer("explain", 0, 10'000, 8));

@@ -61,7 +61,8 @@ QString facts_of(const Calibration& c) {
 }
 
 QString facts_of(const ParameterProfile& profile) {
-  QStringList lines = {"parameters fitted to rows, for every cluster"};
+  QStringList lines = {profile.steps ? "one factor fitted to rows of a cluster like it"
+                                     : "parameters fitted to rows, for every cluster"};
   for (const std::string& note : profile.notes) lines << q(note);
   return lines.join("\n");
 }

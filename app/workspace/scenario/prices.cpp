@@ -14,13 +14,24 @@ std::unique_ptr<CostModel> cost_model(const Scenario& scenario) {
   return physical_cost_model(scenario);
 }
 
+namespace {
+
+std::unique_ptr<CostModel> own_cost_model(const ParameterProfile& profile,
+                                          const Scenario& scenario) {
+  std::unique_ptr<CostModel> cost = physical_cost_model(scenario, profile.parameters);
+  if (!profile.steps) return cost;
+  return scaled_cost_model(std::move(cost), *profile.steps);
+}
+
+}  // namespace
+
 std::unique_ptr<CostModel> open_cost_model(const std::string& word, Scenario& scenario) {
   return priced_by(open_measured_prices(word), scenario);
 }
 
 std::unique_ptr<CostModel> priced_by(MeasuredPrices prices, Scenario& scenario) {
   if (const auto* profile = std::get_if<ParameterProfile>(&prices))
-    return physical_cost_model(scenario, profile->parameters);
+    return own_cost_model(*profile, scenario);
   auto& calibration = std::get<Calibration>(prices);
   calibrate_cluster(scenario.cluster, calibration);
   if (calibration.device.empty()) return calibrated_cost_model(std::move(calibration));

@@ -13,6 +13,13 @@ Fields<ProfileResidual> residual_fields() {
           {"worst", &ProfileResidual::worst, number(kAmount)}};
 }
 
+Fields<StepFactor> step_factor_fields() {
+  return {{"factor", &StepFactor::factor, number({"a factor", 0.01, 100}),
+           "measured over predicted, as far as the rows are trusted"},
+          {"narrowing", &StepFactor::narrowing, number({"a share", 0.01, 1}),
+           "what remains of the logarithmic width of bands of time"}};
+}
+
 Form<double> value_of(const ParameterInfo& row) {
   Form<double> form = number();
   form.schema.set("minimum", row.low).set("maximum", row.high).set("description", row.unit);
@@ -56,6 +63,8 @@ Fields<ParameterProfile> profile_members() {
           {"residual",
            Fields<ParameterProfile>{{"shipped", &ParameterProfile::before, residual, of_rows},
                                     {"fitted", &ParameterProfile::after, residual, of_rows}}},
+          {"steps", &ParameterProfile::steps, object(step_factor_fields()),
+           "one factor on all times, which few rows give; absent: none"},
           {"parameters", parameters},
           {"notes", &ParameterProfile::notes, kDefaulted}};
 }

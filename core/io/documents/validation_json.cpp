@@ -94,6 +94,8 @@ Fields<ValidationSheet> validation_fields() {
         "each source predicted without its own rows"},
        {"calibrated", of(&Validation::calibrated), scores, kWhereSet,
         "the same after three rows of the source"},
+       {"by_factor", of(&Validation::by_factor), scores, kWhereSet,
+        "the same after one to three rows of the group gave one factor"},
        {"kendall", of(&Validation::kendall)},
        {"mean_half_width", of(&Validation::mean_half_width)},
        {"cross_kendall", of(&Validation::cross_kendall)},
