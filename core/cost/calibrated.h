@@ -46,6 +46,14 @@ struct ExchangeTiming {
                               // prices groups within a node and across nodes
 };
 
+/// ExposedCommunication is the share of a run's communication during which its rank computed
+/// nothing.
+struct ExposedCommunication {
+  std::optional<CollectiveKind> collective;  // empty: all communication of the run
+  std::int64_t ranks = 0;                    // of its groups; 0 = not stated
+  double share = 0;                          // in [0, 1]
+};
+
 struct Calibration {
   std::string machine;  // "AMD EPYC ..., 2 cores, oneDNN 2.6.3"; where it comes from
   std::string device;  // of the catalogue, whose recorded run it is; empty = a core of this machine
@@ -59,6 +67,7 @@ struct Calibration {
   double reserve = 0;  // memory that was reserved over what was allocated at the peak, at least 1;
                        // 0 = not recorded
   std::vector<ExchangeTiming> exchanges;  // between processes; empty = devices are of one process
+  std::vector<ExposedCommunication> exposed;       // of the run that was recorded
   double residual_median = 0, residual_worst = 0;  // errors of the calibration's own check, as
                                                    // shares
   std::vector<std::string> notes;

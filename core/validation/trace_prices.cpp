@@ -38,8 +38,9 @@ using TimesByKey = std::map<Key, std::vector<Duration>>;  // of one step of one 
 
 class TraceReader {
  public:
-  TraceReader(const RecordedTrace& trace, const Workload& workload, const CostModel& base)
-      : trace_(trace), workload_(workload), base_(base) {}
+  TraceReader(const RecordedTrace& trace, const Workload& workload, const CostModel& base,
+              const MemorySnapshot* memory)
+      : trace_(trace), workload_(workload), base_(base), memory_(memory) {}
 
   TracePrices read() {
     program_ = lower(
@@ -409,6 +410,7 @@ class TraceReader {
   }
 
   void read_reserve() {
+    if (memory_ != nullptr) return read_snapshot();
     double reserved = 0, allocated = 0;
     for (const RecordedCounter& counter : trace_.counters) {
       if (!counter.bytes || counter.value.empty()) continue;
@@ -422,6 +424,25 @@ class TraceReader {
     else if (!is_local_core(device()))
       found_.unseen.emplace_back(
           "what the allocator reserves beyond tensors: the recording has no counters of memory");
+  }
+
+  // A device on which nothing was allocated says nothing of its allocator.
+  void read_snapshot() {
+    const SnapshotFindings found = snapshot_findings(*memory_, fullest_device(*memory_));
+    const SnapshotWave& wave = found.wave;
+    const Bytes allocated = total(wave.wave.samples[wave.wave.peak].bytes);
+    const Bytes reserved = wave.reserved[wave.most_reserved];
+    if (allocated.value <= 0 || reserved < allocated)
+      throw Error(Error::Kind::InvalidInput,
+                  fmt::format("expected at least as much reserved memory as is allocated at the "
+                              "peak, found {} and {}",
+                              readable(reserved), readable(allocated)),
+                  {memory_->source});
+    found_.calibration.reserve = reserved / allocated;
+    found_.notes.push_back(
+        fmt::format("reserved memory is of {}: {} over {} at the peak of device "
+                    "{}",
+                    memory_->source, readable(reserved), readable(allocated), wave.device));
   }
 
   TracePrices finish() {
@@ -448,6 +469,12 @@ class TraceReader {
         {static_cast<double>(kLong.value) / std::max(1e-9, to_seconds(whole) - to_seconds(start))}};
     c.reduce = c.copy.rate;
     read_reserve();
+    found_.overlaps = recorded_overlaps(trace_);
+    for (const RecordedOverlap& overlap : found_.overlaps) c.exposed.push_back(overlap.of);
+    if (!c.exposed.empty() && !is_local_core(device()))
+      found_.unseen.emplace_back(
+          "how much slower computation is beside communication: the recording does not tell the "
+          "same work alone and beside it apart");
     constexpr double kStrange = 100;  // times what is predicted; the slowest libraries stay below
                                       // it
     Duration recorded{}, predicted{};
@@ -489,6 +516,7 @@ class TraceReader {
   const RecordedTrace& trace_;
   const Workload& workload_;
   const CostModel& base_;
+  const MemorySnapshot* const memory_;
   Program program_;
   KernelTable kernels_;
   std::map<std::tuple<CollectiveKind, std::int64_t, std::int64_t>, std::vector<std::int64_t>>
@@ -502,8 +530,8 @@ class TraceReader {
 }  // namespace
 
 TracePrices prices_of_trace(const RecordedTrace& trace, const Workload& workload,
-                            const CostModel& base) {
-  return TraceReader(trace, workload, base).read();
+                            const CostModel& base, const MemorySnapshot* memory) {
+  return TraceReader(trace, workload, base, memory).read();
 }
 
 }  // namespace trainyard

@@ -7,7 +7,9 @@
 
 #include "core/cost/calibrated.h"
 #include "core/lowering/lower.h"
+#include "core/memory/memory_snapshot.h"
 #include "core/timeline/recorded_trace.h"
+#include "core/validation/recorded_overlap.h"
 
 namespace trainyard {
 
@@ -27,8 +29,9 @@ struct TracePrices {
   std::vector<TracedWork> works;    // most time first
   std::vector<std::string> unseen;  // sentences: what keeps the price of the model, and why
   std::vector<std::string> notes;   // sentences: what else is in a price
-  Duration step{};                  // recorded, the median
-  std::int64_t steps = 0;           // of all processes, that were used
+  std::vector<RecordedOverlap> overlaps;
+  Duration step{};         // recorded, the median
+  std::int64_t steps = 0;  // of all processes, that were used
 };
 
 /// The trace is a run of the workload's plan: of one rank, of all of them, or of some. `base`
@@ -44,7 +47,11 @@ struct TracePrices {
 /// Where the profiler states kind, size and group of collectives, their times are of those
 /// (core/validation/recorded_exchanges.h), and else of the plan's.
 ///
+/// `memory` is a snapshot of the same run's allocator, which says what is reserved over what is
+/// allocated at the peak; null: counters of the recording say it, where there are any.
+///
 /// Throws Error{InvalidInput} where nothing in the recording is work of the plan.
-TracePrices prices_of_trace(const RecordedTrace&, const Workload&, const CostModel& base);
+TracePrices prices_of_trace(const RecordedTrace&, const Workload&, const CostModel& base,
+                            const MemorySnapshot* memory = nullptr);
 
 }  // namespace trainyard

@@ -84,6 +84,14 @@ TEST(CalibrateVerb, MakesPricesOfARecordedRun) {
   EXPECT_NE(text.out.find("matmul backward"), std::string::npos) << text.out;
   const Ran document = calibrate(recorded + " --json", folder);
   conforms(parse_json(document.out, "c"), parse_json(json_schema("calibration"), "schema"), "c");
+  // A snapshot of the run's memory may stand beside it.
+  const Scenario small = open({"mlp-small", "h100-sxm:1", "", {"global-batch=1"}});
+  std::ofstream(folder.path() / "s.pickle", std::ios::binary)
+      << snapshot_pickle(*run_once(small, {}), DeviceId{0});
+  const Ran beside = calibrate(recorded + " --snapshot s.pickle", folder);
+  EXPECT_EQ(beside.exit, kDone) << beside.err;
+  EXPECT_NE(beside.out.find("reserved memory is of s.pickle"), std::string::npos) << beside.out;
+  EXPECT_EQ(calibrate(recorded + " --snapshot none.pickle", folder).exit, kWrongInput);
   // It prices another plan than the one that was recorded.
   const Ran other = trainyard(
       "simulate --cluster cpu:4 --set pp=4 --set global-batch=32 --calibration ours.json" + plan,

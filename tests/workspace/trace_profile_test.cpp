@@ -347,6 +347,28 @@ TEST(TraceProfile, KernelsOfADeviceGiveFactorsByFamily) {
             "it is of a recorded run on h100-sxm, and the cluster is a100-sxm-80:8");
 }
 
+// A snapshot of the allocator beside a recording says what is reserved, with its provenance.
+TEST(TraceProfile, ASnapshotBesideARecordingSaysWhatIsReserved) {
+  const RecordedTrace trace = mlp_steps(3).trace();
+  MemorySnapshot memory;
+  memory.source = "s.pickle";
+  memory.stacks.emplace_back();
+  const auto event = [](std::uint64_t address, std::int64_t bytes, SnapshotAction action) {
+    return SnapshotEvent{address, Bytes{bytes}, 0, 0, action};
+  };
+  memory.devices = {
+      {event(0, 6000, SnapshotAction::SegmentAllocate), event(0, 4000, SnapshotAction::Allocate),
+       event(4000, 1000, SnapshotAction::Allocate), event(0, 4000, SnapshotAction::FreeRequested),
+       event(0, 4000, SnapshotAction::Free)}};
+  memory.segments = {{0, Bytes{6000}, Bytes{1000}, Bytes{5000}}};
+  const TracePrices with = trace_profile(trace, recorded_mlp(), {}, &memory).prices;
+  EXPECT_DOUBLE_EQ(with.calibration.reserve, 1.2);
+  ASSERT_EQ(with.notes.size(), 1u);
+  EXPECT_EQ(with.notes.front().find("reserved memory is of s.pickle: "), 0u) << with.notes.front();
+  EXPECT_EQ(with.calibration.notes, with.notes);
+  EXPECT_EQ(trace_profile(trace, recorded_mlp()).prices.calibration.reserve, 0);
+}
+
 // Where the profiler states what was exchanged, that is priced and not what the plan would
 // exchange: two files of a run over eight ranks, of which the others were not recorded.
 TEST(TraceProfile, CollectivesArePricedByTheirStatedKindGroupAndSize) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <ostream>
 #include <string>
 
@@ -184,6 +185,16 @@ std::string prices_text(const TraceProfile& profile) {
                        readable(w.measured), readable(w.predicted), w.factor(),
                        w.by_shape ? "shape" : "factor");
   out += exchanges_text(p.calibration.exchanges);
+  if (!p.overlaps.empty())
+    out += fmt::format("\n  {:<28} {:>12} {:>26}\n", "communication", "a step",
+                       "beside no computation");
+  for (const RecordedOverlap& overlap : p.overlaps)
+    out += fmt::format(
+        "  {:<28} {:>12} {:>24.1f} %\n",
+        overlap.of.collective
+            ? fmt::format("{} of {}", to_string(*overlap.of.collective), overlap.of.ranks)
+            : "all",
+        readable(overlap.time), 100 * overlap.of.share);
   if (!p.unseen.empty()) out += "\nnot seen, and priced as without the recording\n";
   for (const std::string& sentence : p.unseen) out += "  " + sentence + "\n";
   if (!p.notes.empty()) out += "\n";
@@ -207,7 +218,11 @@ int run_recorded(const Words& words, Streams& streams) {
   const RecordedTrace trace = open_traces(words.texts("trace"), {interrupt.token(), {}});
   if (!words.has("quiet"))
     for (const TraceDefect& defect : trace.defects) streams.err << describe(defect) << "\n";
-  const TraceProfile profile = trace_profile(trace, scenario, interrupt.token());
+  std::optional<MemorySnapshot> memory;
+  if (words.has("snapshot"))
+    memory = import_memory_snapshot(words.text("snapshot"), {interrupt.token(), {}});
+  const TraceProfile profile =
+      trace_profile(trace, scenario, interrupt.token(), memory ? &*memory : nullptr);
   const std::string document = write_calibration(profile.prices.calibration);
   if (words.has("out")) write_file(words.text("out"), document);
   streams.out << (words.has("json") ? document : prices_text(profile));
@@ -227,7 +242,7 @@ std::vector<Flag> calibrate_file_flags() {
            true},
           {"snapshot", "FILE.pickle",
            "reads a memory snapshot of PyTorch, instead; with --model and --cluster says what "
-           "differs from the plan, and why"},
+           "differs from the plan, and why; beside --trace, what the allocator reserves"},
           {"device", "N", "of the snapshot; else the fullest"},
           {"rank", "N", "of the plan that the snapshot is held against; else the nearest"},
           {"svg", "FILE", "draws the snapshot over the plan there"},
@@ -236,8 +251,9 @@ std::vector<Flag> calibrate_file_flags() {
 
 bool asks_for_calibrate_files(const Words& words) {
   std::string asked;
-  for (const char* flag : {"trace", "nccl", "snapshot"}) {
+  for (const std::string_view flag : {"trace", "snapshot", "nccl"}) {
     if (!words.has(flag)) continue;
+    if (asked == "trace" && flag == "snapshot") continue;
     if (!asked.empty())
       throw Error(Error::Kind::InvalidInput,
                   fmt::format("expected one of --trace, --nccl and --snapshot, found --{} and --{}",

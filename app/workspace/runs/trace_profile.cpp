@@ -8,7 +8,7 @@
 namespace trainyard {
 
 TraceProfile trace_profile(const RecordedTrace& trace, const Scenario& recorded,
-                           const std::stop_token& stop) {
+                           const std::stop_token& stop, const MemorySnapshot* memory) {
   TraceProfile profile;
   const std::unique_ptr<CostModel> base = cost_model(recorded);
   const auto step = [&](const Scenario& scenario, const CostModel& cost) {
@@ -17,7 +17,7 @@ TraceProfile trace_profile(const RecordedTrace& trace, const Scenario& recorded,
     return run_once(scenario, options)->result.step.value;
   };
   profile.before = step(recorded, *base);
-  profile.prices = prices_of_trace(trace, prepare(recorded), *base);
+  profile.prices = prices_of_trace(trace, prepare(recorded), *base, memory);
   Scenario scenario = recorded;
   const std::unique_ptr<CostModel> own = priced_by(profile.prices.calibration, scenario);
   profile.after = step(scenario, *own);

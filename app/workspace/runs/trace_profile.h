@@ -14,8 +14,9 @@ struct TraceProfile {
   TracePrices prices;
   Duration before{}, after{};  // predicted step of the recorded plan without and with them
 };
-/// Blocks while it simulates the plan twice. Throws as prices_of_trace() and run_once() do.
+/// Blocks while it simulates the plan twice. `memory` is a snapshot of the same run; null: none.
+/// Throws as prices_of_trace() and run_once() do.
 TraceProfile trace_profile(const RecordedTrace&, const Scenario& recorded,
-                           const std::stop_token& = {});
+                           const std::stop_token& = {}, const MemorySnapshot* memory = nullptr);
 
 }  // namespace trainyard

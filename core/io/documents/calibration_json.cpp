@@ -114,6 +114,13 @@ Fields<ExchangeTiming> exchange_fields() {
            "ranks of the group in one node; absent: any number"}};
 }
 
+Fields<ExposedCommunication> exposed_fields() {
+  return {{"collective", &ExposedCommunication::collective, collective_form(),
+           "absent: all communication"},
+          {"ranks", &ExposedCommunication::ranks, whole(2, 1'000'000), kWhereSet},
+          {"share", &ExposedCommunication::share, number(kShare)}};
+}
+
 Fields<Calibration> calibration_members() {
   return {
       {"machine", &Calibration::machine},
@@ -131,6 +138,8 @@ Fields<Calibration> calibration_members() {
        "between processes"},
       {"held-back", &Calibration::held_back, list_of(object(exchange_fields())), kDefaulted,
        "exchanges of other sizes, which no price was made of"},
+      {"exposed", &Calibration::exposed, list_of(object(exposed_fields())), kWhereSet,
+       "communication of the recorded run beside which its rank computed nothing"},
       {"residual", Fields<Calibration>{{"median", &Calibration::residual_median, number(kAmount)},
                                        {"worst", &Calibration::residual_worst, number(kAmount)}}},
       {"kernels", &Calibration::kernels, list_of(object(kernel_fields()))},
