@@ -267,7 +267,8 @@ TEST(OperandScales, LookBackAsManyStepsAsTheySay) {
   }
 }
 
-// What an update says of the next weights is known a step later, as what a product sees of them is.
+// A size that an update tells of the next weights is known a step later, as one that a product
+// sees.
 TEST(OperandScales, KnowWeightsAsIfProductsHadSeenThem) {
   OperandScales cast(1), seen(1);
   cast.begin_with(0, 3), seen.begin_with(0, 3);

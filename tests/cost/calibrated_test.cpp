@@ -181,8 +181,8 @@ TEST(Calibrated, ExchangesOfProcessesTakeWhatTheyTook) {
               2e-9);
 }
 
-// What a recording shows within a node prices no group across nodes, and the nearest group carries
-// what the base is off by.
+// An exchange within a node prices no group across nodes, and the nearest group carries what the
+// base is off by.
 TEST(Calibrated, ExchangesWithinANodePriceNoneAcrossNodes) {
   Calibration c = measured({});
   c.device = "h100-sxm";

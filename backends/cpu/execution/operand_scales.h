@@ -29,7 +29,7 @@ class OperandScales {
 
   /// The largest size in the last steps; 0 if there is none. It stays the same until end_step().
   float known(std::size_t operand) const { return known_[operand]; }
-  /// What known() will be in the next step of an operand that nobody sees any more in this one.
+  /// Returns what known() will in the next step, if nobody sees the operand any more in this one.
   float upcoming(std::size_t operand) const;
   /// Both may be called by any thread: of this step, and of the next one.
   void see(std::size_t operand, float size);

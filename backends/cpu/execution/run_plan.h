@@ -40,7 +40,7 @@ struct PlacedParameter {
 struct DividedState {
   std::int64_t shards = 1;  // ranks over which it is divided
   std::int64_t share = 0;   // elements that one of them holds, the last one perhaps fewer
-  // Of gradients and optimizer state; where weights are, a WeightPlace says. Where these begin, in
+  // Where gradients and optimizer state begin (a WeightPlace says it of weights), in
   // elements of the stage, and where gradients that are to be scattered are together in full while
   // a layer runs, in elements of the layer.
   std::int64_t at = 0, full_at = 0;

@@ -69,7 +69,7 @@ void CpuExecution::each_part_of(DeviceState& device, std::size_t at, std::size_t
       return on_host ? in_state : held.at + begin - (held.shards > 1 ? from : of.first);
     };
     const std::int64_t in_kept = in_state - kept_from;
-    // Of weights in 8 bits these are the codes, which the update writes.
+    // The update writes the codes of weights that are kept in 8 bits.
     const bool codes = !on_host && !weights_pass && of.held.codes();
     if (codes) part.weight_type = DType::F8;
     part.weights = on_host || weights_pass

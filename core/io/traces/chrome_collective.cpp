@@ -89,7 +89,7 @@ std::optional<StatedCollective> stated_collective(const ChromeEvent& e,
                   e.dtype.empty() ? "none" : "\"" + printable(e.dtype) + "\"");
   if (!e.elements || *e.elements < 0 || *e.elements > kMostElements)
     return defect("a number of elements as In msg nelems", e.elements ? "another one" : "none");
-  // What goes into an all-gather is one rank's part of what comes out of it.
+  // One rank's part goes into an all-gather, and all of them come out of it.
   const std::int64_t parts = made.kind == CollectiveKind::AllGather ? *e.group_size : 1;
   if (*e.elements > kMostElements / parts)
     return defect("a number of elements as In msg nelems", "another one");

@@ -109,8 +109,8 @@ struct NarrowWeights {
   std::int64_t dense_tensors = 0, expert_tensors = 0;  // trained ones, each with a scale of its own
   double kept = 0, gathered = 0;  // bytes of one element as it is kept, and as it is gathered
   bool kept_alone = false;        // without their copy in the layout's format
-  /// Whether they are kept alone or gathered narrow. Ranks that divide state then divide narrow
-  /// weights and others each by themselves, so that all ranks hold as many bytes.
+  /// They are kept alone or gathered narrow: ranks that divide state divide narrow weights and
+  /// others each by themselves, so that all ranks hold as many bytes.
   bool apart = false;
 };
 
