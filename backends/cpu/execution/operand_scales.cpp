@@ -82,7 +82,9 @@ void OperandScales::find_known() {
 std::string OperandScales::state() const {
   std::string bytes(sizeof steps_ + history_.size() * sizeof(float), '\0');
   std::memcpy(bytes.data(), &steps_, sizeof steps_);
-  std::memcpy(bytes.data() + sizeof steps_, history_.data(), history_.size() * sizeof(float));
+  // There is no history of scales for blocks, and then nothing to copy from.
+  std::copy_n(reinterpret_cast<const char*>(history_.data()), history_.size() * sizeof(float),
+              bytes.data() + sizeof steps_);
   return bytes + bytes_of(seen_);
 }
 
@@ -91,7 +93,8 @@ bool OperandScales::restore(std::string_view bytes) {
   const std::size_t before = sizeof steps_ + history_.size() * sizeof(float);
   if (bytes.size() != before && bytes.size() != before + seen_.size() * sizeof(float)) return false;
   std::memcpy(&steps_, bytes.data(), sizeof steps_);
-  std::memcpy(history_.data(), bytes.data() + sizeof steps_, history_.size() * sizeof(float));
+  std::copy_n(bytes.data() + sizeof steps_, history_.size() * sizeof(float),
+              reinterpret_cast<char*>(history_.data()));
   for (std::size_t i = 0; i < seen_.size(); ++i)
     seen_[i] =
         bytes.size() == before ? 0 : std::bit_cast<std::uint32_t>(size_at(bytes.substr(before), i));
