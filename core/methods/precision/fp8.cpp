@@ -6,8 +6,9 @@
 //                  the codes that products read, and ZeRO gathers codes at every stage
 //   gather-fp8     torchao's float8 all-gather: shards in bf16, of which ZeRO 3 gathers codes
 //
-// Both hold for tensors with one scale, and for no others there: a row's scale serves the product
-// that sums over the row, and the transposed product would need the numbers before the cast.
+// Both hold for weights with one scale for a tensor, or one for each tile of 128 x 128, which
+// scaling=block gives them. The scale of a row serves the product that sums over the row, and the
+// transposed product would need the numbers before the cast.
 #include "core/methods/catalogue.h"
 #include "core/methods/precision/narrow_products.h"
 #include "core/methods/precision/precision_check.h"
@@ -22,6 +23,7 @@ NarrowProducts fp8_products(const Params& params) {
                                          : DType::F8,
           .weights = params.text("weights") == "fp8",
           .gather = params.flag("gather-fp8"),
+          .tiles = scaling == "block",
           .kept = params.text("keeps") == "fp8",
           .wide = is_wide(params)};
 }
@@ -31,12 +33,11 @@ void check_eight_bit_weights(const Scenario& scenario, const Params& params, Dia
   const bool kept = params.text("weights") == "fp8", gathers = params.flag("gather-fp8");
   if (!kept && !gathers) return;
   const std::string setting = kept ? "weights" : "gather-fp8";
-  if (params.text("scaling") != "tensor")
+  if (params.text("scaling") == "row")
     found.push_back({Diagnostic::Severity::Error,
                      "weights are " + std::string(kept ? "kept" : "gathered") +
-                         " in 8 bits with one scale for a tensor: a scale for a " +
-                         (params.text("scaling") == "row" ? "row" : "block of a row") +
-                         " serves the product that sums over rows, and the transposed one would "
+                         " in 8 bits with one scale for a tensor or a tile: a scale for a row "
+                         "serves the product that sums over rows, and the transposed one would "
                          "need the numbers before the cast",
                      {"plan#/choices/fp8/" + setting},
                      "fp8.scaling=tensor"});
@@ -56,8 +57,8 @@ Method fp8() {
                         "8 bits",
                .costs = "casts: 2 bytes read and 1 written for each product an operand goes to; "
                         "8-bit weights beside those of bf16; 3 bits of mantissa or 2",
-               .legal_when = "the device has an fp8 peak; 8-bit weights have one scale for a "
-                             "tensor, which ranks agree on once a step"},
+               .legal_when = "the device has an fp8 peak; 8-bit weights have a scale for a "
+                             "tensor or a tile, which ranks agree on once a step"},
       .file = "core/methods/precision/fp8.cpp",
       .params = {{.name = "scaling",
                   .fallback = std::string("tensor"),

@@ -3,8 +3,8 @@
 //
 // Weights may be kept in 8 bits without their bf16, as Transformer Engine's primary weights in
 // mxfp8 are: both casts, of which one has its scales along rows and the other along columns. Ranks
-// that divide state do not gather them so. They divide the weights of a layer as one row of
-// numbers, which cuts through blocks, and Megatron-LM gathers in bf16 there and casts what came.
+// that divide the optimizer's state gather bf16 and cast what came, as Megatron-LM does. ZeRO 3
+// divides the weights of a layer as one row of numbers, which cuts through blocks.
 #include "core/methods/catalogue.h"
 #include "core/methods/precision/narrow_products.h"
 #include "core/methods/precision/precision_check.h"
@@ -42,12 +42,11 @@ void check_block_weights(const Scenario& scenario, const Params& params, Diagnos
   const Mesh& mesh = scenario.plan.mesh;
   const Choice* const zero = find_choice(scenario.plan, "zero");
   const std::int64_t stage = zero == nullptr ? 0 : zero->params.integer("stage");
-  if (stage > 0 && (ranks(mesh, Group::Data) > 1 || ranks(mesh, Group::ExpertData) > 1))
+  if (stage == 3 && (ranks(mesh, Group::Data) > 1 || ranks(mesh, Group::ExpertData) > 1))
     found.push_back({Diagnostic::Severity::Error,
-                     "zero=" + std::to_string(stage) +
-                         " divides the weights of a layer as one row of numbers, which cuts "
-                         "through the blocks of 32 that share a scale in mxfp8, along rows and "
-                         "along columns",
+                     "zero=3 divides the weights of a layer as one row of numbers, which cuts "
+                     "through the blocks of 32 that share a scale in mxfp8, along rows and along "
+                     "columns",
                      {"plan#/choices/mxfp8/weights"},
                      "mxfp8.weights=bf16"});
   if (const std::string size = partial_block(scenario); !size.empty())
@@ -76,12 +75,13 @@ Method mxfp8() {
                         "8-bit weights of both kinds beside those of bf16",
                .legal_when =
                    "the device multiplies blocks with scales of their own (it has a 4-bit "
-                   "peak); weights are kept in 8 bits where nothing divides their state"},
+                   "peak); weights kept in 8 bits are not divided (zero=3)"},
       .file = "core/methods/precision/mxfp8.cpp",
       .params = {{.name = "weights",
                   .fallback = std::string("bf16"),
-                  .doc = "format of the weights that products read in 8 bits, beside the master "
-                         "copy; mxfp8 leaves out their bf16, and needs state that is not divided",
+                  .doc =
+                      "format of the weights that products read in 8 bits, beside the master "
+                      "copy; mxfp8 leaves out their bf16, and zero=1 and 2 gather bf16 and cast it",
                   .values = {"bf16", "mxfp8"}},
                  wide_layers_param(),
                  gradient_param()},

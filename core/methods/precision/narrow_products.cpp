@@ -124,13 +124,18 @@ class Rewriter {
       const bool expert = std::any_of(shape.begin(), shape.end(),
                                       [](const Dim& d) { return d.axis == Axis::Experts; });
       const std::int64_t elements = local_elements(shape, layout_.binding);
-      if (frozen[i])
+      if (frozen[i]) {
         (expert ? to.frozen_expert : to.frozen_dense) += elements;
-      else
-        (expert ? to.expert : to.dense) += elements,
-            ++(expert ? to.expert_tensors : to.dense_tensors);
+        continue;
+      }
+      (expert ? to.expert : to.dense) += elements;
+      // The scales of the other tiles of a tensor, 4 bytes for 16,384 elements, are left out.
+      if (serves_both()) ++(expert ? to.expert_tensors : to.dense_tensors);
     }
   }
+
+  // Returns whether the products of both directions read one code.
+  bool serves_both() const { return how_.format == DType::F8 || how_.tiles; }
 
   void store() {
     NarrowWeights& to = body_.narrow;
@@ -138,14 +143,15 @@ class Rewriter {
     to.apart = how_.weights || (gathered() && how_.gather);
     if (gathered() && !to.apart) return;
     count_weights(to);
-    const double copy = static_cast<double>(narrow_bytes(how_.format, 1024).value) / 1024;
+    const DType format = to.apart && how_.tiles ? DType::F8 : how_.format;
+    const double copy = static_cast<double>(narrow_bytes(format, 1024).value) / 1024;
     // Narrow copies that live as long as the weights are of both kinds. A shard has one, from which
     // the other follows where the weights are whole.
     const std::int64_t copies = gathered() ? 1 : kCopies;
     to.kept = (how_.weights ? 0 : kBf16) +
               (gathered() && !how_.weights ? 0 : copy * static_cast<double>(copies));
-    to.gathered = to.apart ? copy : kBf16;
-    if (how_.weights) return;
+    to.gathered = to.apart && serves_both() ? copy : kBf16;
+    if (how_.weights && serves_both()) return;  // the update writes codes
     // The weights that change are cast once per step: replicated weights after they are gathered,
     // shards before.
     const std::int64_t cast = share(Bytes{to.dense}, layout_.weight_shards).value +

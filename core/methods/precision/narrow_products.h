@@ -16,8 +16,10 @@
 // if it cast the weights itself; Transformer Engine does so for the same reason.
 //
 // One product sums over the rows of a weight and another over its columns. A code under the one
-// scale of a tensor serves both. Where a row or a block of it has a scale, the second product needs
-// codes of its own, which follow from the master copy and not from the first codes.
+// scale of a tensor serves both, and so does one under the scale of a tile of 128 x 128, as
+// Transformer Engine and DeepSeek-V3 have. Where a row or a block of it has a scale, the second
+// product needs codes of its own, which follow from the master copy and not from the first codes:
+// ranks that divide the state of such weights gather bf16 and cast that.
 //
 // Micikevicius et al., "FP8 Formats for Deep Learning", 2022; Rouhani et al., "Microscaling Data
 // Formats for Deep Learning", 2023; NVIDIA, "Pretraining Large Language Models with NVFP4", 2025.
@@ -37,6 +39,7 @@ struct NarrowProducts {
   bool weights = false;  // weights are kept in the narrow format only: both casts, and no bf16
                          // between the master copy and them; they are gathered as they are kept
   bool gather = false;   // ZeRO 3 gathers weights in the narrow format
+  bool tiles = false;    // a weight has a scale for each square of its elements, of a block's width
   bool kept = true;      // backward reads the cast copy that forward kept, not the bf16 tensor
   bool wide = false;     // this layer's products stay in bf16
 };

@@ -196,7 +196,21 @@ TEST(Fp8, WeightsThatOthersReadStayInSixteenBits) {
   EXPECT_FALSE(left[first]);
 }
 
-TEST(Fp8, EightBitWeightsHaveOneScaleForATensor) {
+// Transformer Engine scales weights by tiles where it scales blocks of other operands' rows.
+TEST(Fp8, WeightsOfTilesAreKeptAndGatheredAsThoseOfATensor) {
+  for (const testing::Settings& words :
+       {testing::Settings{"fp8.weights=fp8", "zero=1"}, {"fp8.gather-fp8=true", "zero=3"}}) {
+    testing::Settings tensor = words, tiles = words;
+    tensor.insert(tensor.begin(), {"precision=fp8", "fp8.scaling=tensor"});
+    tiles.insert(tiles.begin(), {"precision=fp8", "fp8.scaling=block"});
+    const Workload one = prepared(tensor, gpt(), 8), many = prepared(tiles, gpt(), 8);
+    EXPECT_EQ(state_bytes(layer(many), many.layout).weights,
+              state_bytes(layer(one), one.layout).weights);
+    EXPECT_EQ(testing::collectives(layer(many).gather), testing::collectives(layer(one).gather));
+  }
+}
+
+TEST(Fp8, EightBitWeightsHaveNoScaleForARow) {
   const auto found = [](testing::Settings words, std::int64_t devices = 8) {
     words.insert(words.begin(), "precision=fp8");
     std::string all;
@@ -208,13 +222,10 @@ TEST(Fp8, EightBitWeightsHaveOneScaleForATensor) {
   EXPECT_EQ(found({"fp8.weights=fp8", "zero=3"}), "");
   EXPECT_EQ(found({"fp8.gather-fp8=true", "zero=3"}), "");
   EXPECT_EQ(found({"fp8.scaling=row", "fp8.gather-fp8=true"}),
-            "weights are gathered in 8 bits with one scale for a tensor: a scale for a row serves "
-            "the product that sums over rows, and the transposed one would need the numbers before "
-            "the cast; try fp8.scaling=tensor\n");
-  EXPECT_EQ(found({"fp8.scaling=block", "fp8.weights=fp8"}),
-            "weights are kept in 8 bits with one scale for a tensor: a scale for a block of a row "
-            "serves the product that sums over rows, and the transposed one would need the numbers "
-            "before the cast; try fp8.scaling=tensor\n");
+            "weights are gathered in 8 bits with one scale for a tensor or a tile: a scale for a "
+            "row serves the product that sums over rows, and the transposed one would need the "
+            "numbers before the cast; try fp8.scaling=tensor\n");
+  EXPECT_EQ(found({"fp8.scaling=block", "fp8.weights=fp8", "zero=1"}), "");
   EXPECT_EQ(found({"fp8.weights=fp8", "schedule=pipedream", "pp=2"}),
             "the scale of a weight that is kept or gathered in 8 bits is agreed at the end of a "
             "step, and pipedream updates while microbatches are under way; try schedule=1f1b\n");
