@@ -15,7 +15,7 @@ namespace trainyard {
 
 inline constexpr std::size_t kFactorRows = 3;  // most rows to which one factor is fitted
 
-/// An StepErrorSpread has standard deviations of logarithms of predicted over measured step times.
+/// A StepErrorSpread has standard deviations of logarithms of predicted over measured step times.
 struct StepErrorSpread {
   double between = 0;  // of the means of groups around 0
   double within = 0;   // of the rows of a group around its mean

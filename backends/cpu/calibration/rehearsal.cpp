@@ -305,11 +305,8 @@ void Rehearsal::run_pass(Kind& kind, Layer& layer, const BodyOp& op, const Took&
     }
   }
   if (binding.cp > 1 && is_headwise_recurrence(node)) {
-    for (std::size_t i = 0; i < node.inputs.size(); ++i)
-      for (std::vector<TensorView>* list : {&inputs, &input_gradients, &weight_gradients})
-        (*list)[i] = graph[node.inputs[i]].kind == TensorKind::Parameter
-                         ? part_of_heads((*list)[i], 0, binding.cp)
-                         : turned_to_heads((*list)[i], binding.cp);
+    for (std::vector<TensorView>* list : {&inputs, &input_gradients, &weight_gradients})
+      turn_recurrence(graph, node, 0, binding.cp, *list);
     for (std::vector<TensorView>* list : {&outputs, &output_gradients})
       (*list)[0] = turned_to_heads((*list)[0], binding.cp);
   }

@@ -147,18 +147,8 @@ bool CpuExecution::recurs_in_heads(const Node& node) const {
 void CpuExecution::turn_to_heads(int peer, const Node& node, const Graph& graph,
                                  const Attended& tensors, std::span<TensorView> weights) const {
   const int ranks = plan_.peers.cp, rank = plan_.peers.context_rank(peer);
-  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-    const bool parameter = graph[node.inputs[i]].kind == TensorKind::Parameter;
-    const auto turn = [&](std::span<TensorView> list) {
-      if (i >= list.size()) return;
-      list[i] = parameter ? part_of_heads(list[i], rank, ranks) : turned_to_heads(list[i], ranks);
-    };
-    turn(tensors.inputs);
-    if (parameter)
-      turn(weights);
-    else
-      turn(tensors.gradients);
-  }
+  for (const std::span<TensorView> list : {tensors.inputs, tensors.gradients, weights})
+    turn_recurrence(graph, node, rank, ranks, list);
   for (const std::span<TensorView> list : {tensors.outputs, tensors.output_gradients})
     for (TensorView& view : list) view = turned_to_heads(view, ranks);
 }

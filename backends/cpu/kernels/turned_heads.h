@@ -2,6 +2,9 @@
 // then.
 #pragma once
 
+#include <algorithm>
+#include <span>
+
 #include "backends/cpu/kernels/kernel.h"
 
 namespace trainyard {
@@ -22,6 +25,17 @@ inline TensorView part_of_heads(TensorView view, int rank, int ranks) {
   view.size[0] /= ranks;
   view.data = static_cast<std::byte*>(view.data) + rank * view.bytes().value;
   return view;
+}
+
+/// Turns the operands of a recurrence, by input of the node, so that it sees the rank's part of the
+/// heads of all tokens: activations and their gradients turn, and of parameters and theirs, which
+/// are by head or by channel, the rank takes its part. A list may be shorter or empty.
+inline void turn_recurrence(const Graph& graph, const Node& node, int rank, int ranks,
+                            std::span<TensorView> list) {
+  for (std::size_t i = 0; i < std::min(node.inputs.size(), list.size()); ++i)
+    list[i] = graph[node.inputs[i]].kind == TensorKind::Parameter
+                  ? part_of_heads(list[i], rank, ranks)
+                  : turned_to_heads(list[i], ranks);
 }
 
 }  // namespace trainyard
