@@ -6,10 +6,13 @@
 #include <cmath>
 #include <functional>
 #include <map>
+#include <mutex>
 #include <tuple>
 #include <utility>
 
+#include "core/base/error.h"
 #include "core/cost/alpha_beta.h"
+#include "core/cost/learned_kernels.h"
 #include "core/cost/local_core.h"
 #include "core/cost/priced_by.h"
 
@@ -27,6 +30,36 @@ CoreTime formula_of_core(Work work) {
 
 // Returns what a kernel takes by the formula that its measurements are extrapolated with.
 using KernelFormula = std::function<CoreTime(const Work&)>;
+
+// Without a base it is the formula of a core of this machine.
+CoreTime formula_of(const Work& work, const CostModel* base, const Device& device) {
+  if (base == nullptr) return formula_of_core(work);
+  return {0, to_seconds(base->compute(work, device)), 0};
+}
+
+// Prices of trees, each asked for once.
+class LearnedPrices {
+ public:
+  explicit LearnedPrices(std::shared_ptr<const LearnedKernels> kernels)
+      : kernels_(std::move(kernels)) {}
+  bool knows(const Work& work) const { return kernels_->knows(work); }
+  LearnedPrice price(const Work& work, double formula) const {
+    const KernelKey key = kernel_key(work);
+    {
+      const std::lock_guard lock(mutex_);
+      const auto known = prices_.find(key);
+      if (known != prices_.end()) return known->second;
+    }
+    const LearnedPrice found = kernels_->price(work, formula);
+    const std::lock_guard lock(mutex_);
+    return prices_.emplace(key, found).first->second;
+  }
+
+ private:
+  const std::shared_ptr<const LearnedKernels> kernels_;
+  mutable std::mutex mutex_;
+  mutable std::map<KernelKey, LearnedPrice> prices_;
+};
 
 // A Curve gives the time of one kernel as a function of its size, from all its measurements:
 // straight lines between neighbours with both axes logarithmic, never falling. A kernel's size is
@@ -184,6 +217,8 @@ class Calibrated final : public MeasuredCostModel {
     }
     for (const auto& [kernel, timings] : measured)
       curves_.emplace(kernel, Curve(timings, [this](const Work& work) { return formula(work); }));
+    if (c_.other_shapes == OtherShapes::Learned)
+      learned_.emplace(learned_kernels(c_, base_.get(), device_));
     for (const ExchangeTiming& t : c_.exchanges)
       exchanges_[{t.collective, t.ranks, t.per_node}].add(t);
     basis_ = c_.residual_worst > 0
@@ -194,23 +229,21 @@ class Calibrated final : public MeasuredCostModel {
                  : fmt::format("measured on {}, not checked against a run", c_.machine);
   }
 
-  std::string_view name() const override { return "calibrated"; }
+  std::string_view name() const override { return learned_ ? "learned" : "calibrated"; }
 
   std::vector<std::string> leaves_out() const override {
     if (base_ != nullptr) {
       std::vector<std::string> list = base_->leaves_out();
       list.emplace_back(
           "kernels and messages that were not recorded take what the cost model says");
-      list.emplace_back(
-          "shapes between those that were recorded lie on a straight line of logarithms");
+      list.emplace_back(shapes());
       if (c_.issue > Duration{})
         list.emplace_back(
             "what the profiler took beside each operator, which counts as the host's: plans of "
             "short kernels are predicted slower than they are");
       return list;
     }
-    return {"kernels that were not measured take what a formula of the core says",
-            "shapes between those that were measured lie on a straight line of logarithms",
+    return {"kernels that were not measured take what a formula of the core says", shapes(),
             "cache that other work on the same chip takes, and changes of its clock",
             "devices of one process, which exchange faster than processes, for which all are taken "
             "where exchanges of processes were measured"};
@@ -223,6 +256,8 @@ class Calibrated final : public MeasuredCostModel {
     const Duration overhead = work.kernel < 0 ? Duration{} : c_.overhead;
     const auto same = exact_.find(kernel_key(work));
     if (same != exact_.end()) return same->second + overhead;
+    if (learned_ && learned_->knows(work))
+      return seconds(learned_->price(work, formula(work).seconds()).seconds) + overhead;
     const auto curve = curves_.find(kernel_of(work));
     if (curve != curves_.end()) return seconds(curve->second.seconds_of(formula(work))) + overhead;
     return base_ != nullptr ? base_->compute(work, device)
@@ -267,6 +302,8 @@ class Calibrated final : public MeasuredCostModel {
 
   PriceBasis priced_by(const Work& work) const override {
     if (exact_.count(kernel_key(work)) > 0) return {PricedBy::Measurement};
+    if (learned_ && learned_->knows(work))
+      return {PricedBy::Learned, 1, learned_->price(work, formula(work).seconds()).off};
     const auto curve = curves_.find(kernel_of(work));
     if (curve == curves_.end()) return {PricedBy::Formula};
     return {PricedBy::OtherShapes, curve->second.likeness(formula(work))};
@@ -316,9 +353,13 @@ class Calibrated final : public MeasuredCostModel {
   static constexpr double kUnchecked = 0.15;  // band of a calibration that was not checked against
                                               // a run
 
-  CoreTime formula(const Work& work) const {
-    if (base_ == nullptr) return formula_of_core(work);
-    return {0, to_seconds(base_->compute(work, device_)), 0};
+  CoreTime formula(const Work& work) const { return formula_of(work, base_.get(), device_); }
+
+  std::string shapes() const {
+    return learned_
+               ? "shapes that were not measured take what trees learned from those that were, "
+                 "whatever runs before them"
+               : "shapes between those that were measured lie on a straight line of logarithms";
   }
 
   // A collective that was recorded takes its recorded time. Groups of other sizes take what the
@@ -361,6 +402,7 @@ class Calibrated final : public MeasuredCostModel {
   const Device device_;                          // of the base
   std::map<KernelKey, Duration> exact_;
   std::map<Kernel, Curve> curves_;
+  std::optional<LearnedPrices> learned_;  // empty: shapes are interpolated
   // These are by kind, ranks and ranks in one node, of which 0 is any number.
   std::map<std::tuple<std::optional<CollectiveKind>, std::int64_t, std::int64_t>, ExchangeCurve>
       exchanges_;
@@ -369,9 +411,16 @@ class Calibrated final : public MeasuredCostModel {
 
 }  // namespace
 
-KernelKey kernel_key(const Work& w) {
-  return {w.kernel, w.kind,  w.math,        w.m,          w.n,
-          w.k,      w.count, w.flops.value, w.read.value, w.written.value};
+std::shared_ptr<const LearnedKernels> learned_kernels(const Calibration& c, const CostModel* base,
+                                                      const Device& device) {
+  if (c.kernels.size() < LearnedKernels::kLeastShapes)
+    throw Error(Error::Kind::InvalidInput,
+                fmt::format("expected at least {} measured shapes to learn from, found {}; "
+                            "\"trainyard calibrate --networks 100\" measures more",
+                            LearnedKernels::kLeastShapes, c.kernels.size()),
+                {"--cost"});
+  return learn_kernels(c.kernels,
+                       [&](const Work& work) { return formula_of(work, base, device).seconds(); });
 }
 
 Duration exchange_price(const CostModel& model, const ExchangeTiming& of, const Cluster& cluster) {

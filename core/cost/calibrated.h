@@ -1,33 +1,20 @@
 // This file has a cost model made of measurements: kernels by shape, copies and collectives, as
 // `calibrate` writes them of this machine, or of the device of a recorded run. A measured shape
 // costs its measured time. Another shape is interpolated by its arithmetic and traffic between its
-// neighbours of the same kernel, and the error band widens with the distance of the neighbours.
+// neighbours of the same kernel, and the error band widens with the distance of the neighbours; or
+// it is priced by trees that learned from all kernels (core/cost/learned_kernels.h).
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "core/cost/cost_model.h"
+#include "core/cost/kernel_timing.h"
 
 namespace trainyard {
-
-/// Works with equal keys are the same kernel on the same sizes.
-using KernelKey = std::tuple<std::int16_t, WorkKind, DType, std::int64_t, std::int64_t,
-                             std::int64_t, std::int64_t, double, std::int64_t, std::int64_t>;
-KernelKey kernel_key(const Work&);
-
-/// A KernelTiming is one kernel at one shape, alone on a core, with its operands as warm in the
-/// cache as in a real step.
-struct KernelTiming {
-  Work work;
-  Duration time{};    // median
-  double spread = 0;  // half of the interquartile range, as a share of the median
-  int repeats = 0;
-};
 
 /// A TransferTiming is a straight line through measured messages: time = start + bytes / rate.
 struct TransferTiming {
@@ -54,6 +41,9 @@ struct ExposedCommunication {
   double share = 0;                          // in [0, 1]
 };
 
+/// OtherShapes says how kernels are priced at shapes that were not measured.
+enum class OtherShapes : std::uint8_t { Interpolated, Learned };
+
 struct Calibration {
   std::string machine;  // "AMD EPYC ..., 2 cores, oneDNN 2.6.3"; where it comes from
   std::string device;  // of the catalogue, whose recorded run it is; empty = a core of this machine
@@ -72,13 +62,21 @@ struct Calibration {
                                                    // shares
   std::vector<std::string> notes;
   std::vector<ExchangeTiming> held_back;  // exchanges of other sizes, which no price was made of
+  OtherShapes other_shapes = OtherShapes::Interpolated;
 };
+
+class LearnedKernels;
+/// Returns what is learned from the kernels of the calibration, beyond the same formula as the cost
+/// models below. Throws Error{InvalidInput} for fewer shapes than can be learned from.
+std::shared_ptr<const LearnedKernels> learned_kernels(const Calibration&, const CostModel* base,
+                                                      const Device&);
 
 /// Returns what the model says an exchange of this kind, size and number of ranks takes.
 Duration exchange_price(const CostModel&, const ExchangeTiming&, const Cluster&);
 
 /// The model keeps a copy of the calibration. For a kernel that was never measured it falls back to
-/// core/cost/local_core.h, and leaves_out() says so.
+/// core/cost/local_core.h, and leaves_out() says so. If the calibration says that other shapes are
+/// learned, it learns them here, and throws as learned_kernels() does.
 std::unique_ptr<CostModel> calibrated_cost_model(Calibration);
 /// Prices another device: `base` says what a kernel or a collective takes that was not measured,
 /// and how measured ones are carried to other sizes.

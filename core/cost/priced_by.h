@@ -11,6 +11,7 @@ namespace trainyard {
 enum class PricedBy : std::uint8_t {
   Measurement,  // measured for this kernel at this shape
   OtherShapes,  // measured for the same kernel at other shapes
+  Learned,      // learned from the same kernel and others, at other shapes
   Formula,      // no measurement of the kernel
 };
 
@@ -19,6 +20,8 @@ struct PriceBasis {
   /// For OtherShapes: how similar the kernel is to the measured ones, in [0, 1]: the share of its
   /// start, arithmetic and traffic that theirs cover. The rest is priced by the formula.
   double likeness = 1;
+  /// For Learned: nine in ten measurements are within a factor of exp(off) of the price.
+  double off = 0;
 };
 
 /// A MeasuredCostModel uses measurements of the machine at hand where there are any.

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/cost/learned_kernels.h"
 
 namespace trainyard {
 namespace {
@@ -55,16 +56,23 @@ KernelResiduals kernel_residuals(const Calibration& c,
   std::map<Kernel, std::vector<std::size_t>> families;
   for (std::size_t k = 0; k < c.kernels.size(); ++k) families[kernel_of(c.kernels[k])].push_back(k);
   KernelResiduals out;
-  std::vector<double> before_off, held_out_off;
+  std::shared_ptr<const LearnedKernels> learned;
+  if (c.kernels.size() >= LearnedKernels::kLeastShapes)
+    learned = learned_kernels(c, c.device.empty() ? nullptr : before.get(), device);
+  std::vector<double> before_off, held_out_off, learned_off;
   for (const auto& [kernel, family] : families)
     for (const std::size_t k : family) {
       if (stop.stop_requested()) throw Error(Error::Kind::Cancelled, "stopped");
       const KernelTiming& timing = c.kernels[k];
-      KernelResidual one{k, timing.time, before->compute(timing.work, device), {}};
+      KernelResidual one{k, timing.time, before->compute(timing.work, device), {}, {}};
       before_off.push_back(off(one.before, one.measured));
       if (family.size() > 1) {
         one.held_out = predicted_by_others(c, family, k, before, device);
         held_out_off.push_back(off(*one.held_out, one.measured));
+      }
+      if (learned != nullptr) {
+        one.learned = seconds(learned->held_out(k));
+        learned_off.push_back(off(*one.learned, one.measured));
       }
       out.kernels.push_back(one);
     }
@@ -75,6 +83,7 @@ KernelResiduals kernel_residuals(const Calibration& c,
                    });
   out.before = residual_shares(std::move(before_off));
   out.held_out = residual_shares(std::move(held_out_off));
+  out.learned_held_out = residual_shares(std::move(learned_off));
   return out;
 }
 

@@ -1,6 +1,6 @@
 // This file compares each measured kernel with its predictions: by a cost model without the
-// measurement, and by the calibration without that shape (leave one out), which shows how good its
-// predictions of unmeasured shapes are.
+// measurement, by the calibration without that shape (leave one out), and by trees that learned
+// without any kernel of its sizes, which shows how good predictions of unmeasured shapes are.
 #pragma once
 
 #include <cstddef>
@@ -18,6 +18,7 @@ struct KernelResidual {
   Duration measured{};
   Duration before{};                 // predicted by the other model
   std::optional<Duration> held_out;  // empty where no other shape of the kernel was measured
+  std::optional<Duration> learned;   // empty where there are too few kernels to learn from
 };
 
 /// ResidualShares summarises |predicted / measured - 1|, with every shape counted once.
@@ -33,6 +34,8 @@ struct KernelResiduals {
   std::vector<KernelResidual> kernels;  // ordered by total measured time (time x repeats), most
                                         // first
   ResidualShares before, held_out;
+  ResidualShares learned_held_out;  // by trees; of no points where there is too little to learn
+                                    // from
 };
 /// Takes time quadratic in the shapes of one kernel, summed over the kernels. Throws
 /// Error{Cancelled} when stopped.

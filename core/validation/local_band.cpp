@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 
 #include "core/plan/plan.h"
@@ -33,6 +34,10 @@ void add_priced(PricedTime& sum, const std::vector<WorkCount>& works, double tim
         sum.other_shapes += basis.likeness * time;
         sum.formula += (1 - basis.likeness) * time;
         break;
+      case PricedBy::Learned:
+        sum.learned += time;
+        sum.learned_off += time * basis.off;
+        break;
       case PricedBy::Formula:
         sum.formula += time;
         break;
@@ -58,6 +63,7 @@ PricedTime priced_time(const Workload& w, const CostModel& cost) {
                  device);
     add_priced(sum, stage.update, 1, cost, device);
   }
+  if (sum.learned > 0) sum.learned_off /= sum.learned;
   return sum;
 }
 
@@ -67,6 +73,7 @@ PriceRange price_range(PricedBy by) {
       return kMeasured;
     case PricedBy::OtherShapes:
       return kOtherShapes;
+    case PricedBy::Learned:
     case PricedBy::Formula:
       break;
   }
@@ -87,6 +94,9 @@ Band local_band(const PricedTime& time, double check) {
        measured},
       {whole > 0 ? time.other_shapes / whole : 0, "by measurements of the same kernel at others",
        price_range(PricedBy::OtherShapes)},
+      {whole > 0 ? time.learned / whole : 0,
+       "by what was learned from measured kernels",
+       {std::exp(-time.learned_off), std::exp(time.learned_off)}},
       {whole > 0 ? time.formula / whole : 1, "by a formula", price_range(PricedBy::Formula)}};
   Band band;
   std::string words;

@@ -1,6 +1,7 @@
 // This file computes how far a prediction for this machine's own cores may be off. Published runs
 // say nothing about them. What counts is how much of the step's time is priced by a measurement of
-// the same kernel at the same shape, by the same kernel at other shapes, or by a formula alone.
+// the same kernel at the same shape, by the same kernel at other shapes, by what was learned from
+// all kernels, or by a formula alone.
 #pragma once
 
 #include "core/cost/priced_by.h"
@@ -12,7 +13,9 @@ namespace trainyard {
 /// prices.
 struct PricedTime {
   double measured = 0, other_shapes = 0, formula = 0;
-  double total() const { return measured + other_shapes + formula; }
+  double learned = 0;
+  double learned_off = 0;  // mean PriceBasis::off of the learned seconds
+  double total() const { return measured + other_shapes + formula + learned; }
 };
 PricedTime priced_time(const Workload&, const CostModel&);
 

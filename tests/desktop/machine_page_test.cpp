@@ -5,6 +5,7 @@
 
 #include <QAction>
 #include <QCheckBox>
+#include <QComboBox>
 #include <QDoubleSpinBox>
 #include <QPushButton>
 #include <QTableView>
@@ -14,6 +15,7 @@
 #include "app/desktop/tables/view_table.h"
 #include "app/workspace/runs/machine_calibration.h"
 #include "core/io/bytes/files.h"
+#include "core/io/documents/measured_prices.h"
 #include "core/validation/local_band.h"
 #include "tests/desktop/support.h"
 
@@ -83,6 +85,30 @@ TEST(MachinePage, AStopBeforeAnythingIsMeasuredIsSaid) {
   ASSERT_TRUE(happens([&] { return page->settled(); }));
   EXPECT_EQ(page->measurement().found(), nullptr);
   EXPECT_NE(page->measurement().error().find("stopped"), std::string::npos);
+}
+
+TEST(MachinePage, ShapesThatWereNotMeasuredAreLearnedWhereThatIsChosen) {
+  const Folder folder;
+  auto window = window_with(local_plan());
+  MachinePage* page = page_of(*window);
+  Calibration machine = machine_of(1ms, "a machine, 2 cores");
+  for (std::int64_t extra = 1; machine.kernels.size() < 25; ++extra) {
+    machine.kernels.push_back(machine.kernels.front());
+    machine.kernels.back().work.flops.value *= static_cast<double>(1 + extra);
+  }
+  ASSERT_TRUE(opened(*window, folder.file("m.json", write_measured_prices(machine))));
+  auto* choice = named<QComboBox>(*page, "How kernels are priced at shapes that were not measured");
+  ASSERT_NE(choice, nullptr);
+  EXPECT_TRUE(choice->isEnabled());
+  EXPECT_EQ(choice->currentIndex(), 0);
+  EXPECT_GT(page->measurement().found()->residuals->learned.points, 0u);
+  choice->setCurrentIndex(1);
+  Q_EMIT choice->activated(1);
+  named<QPushButton>(*page, "Accept for this project")->click();
+  ASSERT_TRUE(happens([&] { return window->settled(); }));
+  const auto accepted = open_measured_prices(window->document().project().calibration);
+  EXPECT_EQ(std::get<Calibration>(accepted).other_shapes, OtherShapes::Learned);
+  EXPECT_EQ(window->session().outcome().calibrated, "a machine, 2 cores");
 }
 
 TEST(MachinePage, OnlyPlansOfThisMachineAreMeasured) {

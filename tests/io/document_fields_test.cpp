@@ -51,6 +51,7 @@ TEST(DocumentFields, OfACalibration) {
   c.held_back = {{CollectiveKind::AllReduce, 4, Bytes{8192}, 70us, 2}};
   c.exposed = {{CollectiveKind::AllGather, 8, 0.25}};
   c.residual_median = 0.021, c.residual_worst = 0.064;
+  c.other_shapes = OtherShapes::Learned;
   c.notes = {"one thread"};
   testing::is_in_all_three(calibration_fields(), c);
 }

@@ -47,6 +47,27 @@ Calibration example() {
   return c;
 }
 
+// Twice what the formula of a core says, for twenty shapes and no fewer.
+TEST(KernelResiduals, LearnsFromTwentyShapesOn) {
+  Calibration c = example();
+  c.kernels.clear();
+  const auto add = [&](double flops) {
+    KernelTiming t = timing(flops, 1us, 1);
+    Calibration none = example();
+    none.kernels.clear();
+    t.time = 2 * calibrated_cost_model(none)->compute(t.work, device("cpu")) - 2 * none.overhead;
+    c.kernels.push_back(t);
+  };
+  for (int i = 1; i < 20; ++i) add(1e6 * i);
+  const KernelResiduals few = kernel_residuals(c, std::make_shared<Fixed>(), device("cpu"));
+  EXPECT_EQ(few.learned_held_out.points, 0u);
+  EXPECT_EQ(few.kernels[0].learned, std::nullopt);
+  add(20e6);
+  const KernelResiduals found = kernel_residuals(c, std::make_shared<Fixed>(), device("cpu"));
+  EXPECT_EQ(found.learned_held_out.points, 20u);
+  EXPECT_LE(found.learned_held_out.worst, 0.05) << "one factor is soon learned";
+}
+
 TEST(KernelResiduals, LeavesEachShapeOutOnce) {
   const KernelResiduals found =
       kernel_residuals(example(), std::make_shared<Fixed>(), device("cpu"));

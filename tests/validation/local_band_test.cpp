@@ -144,6 +144,24 @@ TEST(LocalBand, LawsAtRandom) {
   }
 }
 
+// What was learned is as uncertain as it says of itself, in proportion to its part of the time.
+TEST(LocalBand, LearnedTimeHasItsOwnRange) {
+  PricedTime time;
+  time.learned = 2, time.learned_off = std::log(1.2);
+  EXPECT_NEAR(local_band(time, 0).high, 0.2, 1e-12);
+  EXPECT_NEAR(local_band(time, 0).low, 1 / 1.2 - 1, 1e-12);
+  time.formula = 2;
+  EXPECT_NEAR(local_band(time, 0).high, 0.1 + (price_range(PricedBy::Formula).high - 1) / 2, 1e-12);
+  Calibration c = measured_kernels(tiny("gpt-tiny", {}, 1), as_formula);
+  ASSERT_GE(c.kernels.size(), 20u);
+  c.other_shapes = OtherShapes::Learned;
+  const Workload other = tiny("gpt-tiny", {"micro-batch=3", "global-batch=3"}, 1);
+  const PricedTime priced = priced_time(other, *calibrated_cost_model(c));
+  EXPECT_GT(priced.learned, 0.5 * priced.total());
+  EXPECT_GT(priced.learned_off, 0);
+  EXPECT_NE(local_band(priced, 0).basis.find("learned from measured kernels"), std::string::npos);
+}
+
 // All predictions take the band and its words from one place.
 TEST(LocalBand, StandsOnEveryPredictionForThisMachine) {
   const Workload w = tiny("mlp-small", {"dp=2", "zero=1"}, 2);

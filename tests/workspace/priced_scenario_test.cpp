@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <set>
+#include <stdexcept>
 
 #include "app/workspace/runs/machine_calibration.h"
 #include "core/lowering/lower.h"
@@ -106,6 +108,23 @@ TEST(MachineResiduals, HoldEveryKernelAgainstWhatIsPredicted) {
     EXPECT_EQ(one.measured, 1ms);
     EXPECT_GT(one.before.count(), 0);
   }
+}
+
+std::size_t kernels_of(const std::vector<Workload>& workloads) {
+  std::set<KernelKey> different;
+  for (const Workload& w : workloads)
+    for (const Work& work : w.kernels) different.insert(kernel_key(work));
+  return different.size();
+}
+
+TEST(RandomWorkloads, AreTheSameForASeedAndManyDifferentShapes) {
+  const std::vector<Workload> some = random_workloads(12, 1), again = random_workloads(12, 1);
+  ASSERT_EQ(some.size(), 12u);
+  for (std::size_t i = 0; i < some.size(); ++i) EXPECT_EQ(some[i].kernels, again[i].kernels);
+  EXPECT_EQ(random_workloads(3, 1)[2].kernels, some[2].kernels) << "more networks follow the same";
+  EXPECT_NE(random_workloads(1, 2)[0].kernels, some[0].kernels);
+  EXPECT_GE(kernels_of(some), 200u);
+  EXPECT_THROW(random_workloads(0, 1), std::invalid_argument);
 }
 
 }  // namespace

@@ -70,11 +70,12 @@ ResidualsModel residuals_model(const Calibration& calibration, const KernelResid
   model.by = "predicted before";
   model.predicted = found.before;
   model.held_out = found.held_out;
+  model.learned = found.learned_held_out;
   model.band = calibration.residual_worst;
   for (const KernelResidual& one : found.kernels) {
     const KernelTiming& timing = calibration.kernels[one.kernel];
     model.points.push_back({kernel_words(timing.work), shape_text(timing.work), one.measured,
-                            one.before, one.held_out, timing.repeats});
+                            one.before, one.held_out, timing.repeats, one.learned});
   }
   return model;
 }
@@ -140,6 +141,9 @@ std::string residuals_words(const ResidualsModel& model) {
   if (model.held_out.points > 0)
     words += fmt::format("; held-out {} and {}", format_percent(model.held_out.median),
                          format_percent(model.held_out.p90));
+  if (model.learned.points > 0)
+    words += fmt::format("; learned {} and {}", format_percent(model.learned.median),
+                         format_percent(model.learned.p90));
   if (model.band > 0)
     words += fmt::format("; 90 % range of a step ± {}", format_percent(model.band));
   return words;
@@ -148,23 +152,29 @@ std::string residuals_words(const ResidualsModel& model) {
 DataTable residuals_table(const ResidualsModel& model) {
   std::vector<std::vector<DataCell>> rows;
   std::vector<Item> items;
+  const auto time_cell = [](const std::optional<Duration>& time) {
+    return time ? DataCell{time->count()} : DataCell{};
+  };
+  const bool learned = model.learned.points > 0;
   for (const ResidualPoint& p : model.points) {
     items.push_back({ItemKind::Dot, rows.size()});
     rows.push_back({p.name, p.shape, p.measured.count(), p.predicted.count(),
-                    ratio_cell(p.predicted, p.measured),
-                    p.held_out ? DataCell{p.held_out->count()} : DataCell{},
+                    ratio_cell(p.predicted, p.measured), time_cell(p.held_out),
                     ratio_cell(p.held_out, p.measured), p.count});
+    if (learned) rows.back().push_back(time_cell(p.learned));
+    if (learned) rows.back().push_back(ratio_cell(p.learned, p.measured));
   }
-  return listed_table(model.title,
-                      {{model.name_head, DataUnit::Words},
-                       {model.shape_head, DataUnit::Words},
-                       {"measured", DataUnit::Time},
-                       {model.by, DataUnit::Time},
-                       {"ratio to measured", DataUnit::Share},
-                       {"held out", DataUnit::Time},
-                       {"held out to measured", DataUnit::Share},
-                       {"count", DataUnit::Count}},
-                      std::move(rows), std::move(items));
+  std::vector<DataColumn> columns = {{model.name_head, DataUnit::Words},
+                                     {model.shape_head, DataUnit::Words},
+                                     {"measured", DataUnit::Time},
+                                     {model.by, DataUnit::Time},
+                                     {"ratio to measured", DataUnit::Share},
+                                     {"held out", DataUnit::Time},
+                                     {"held out to measured", DataUnit::Share},
+                                     {"count", DataUnit::Count}};
+  if (learned) columns.push_back({"learned", DataUnit::Time});
+  if (learned) columns.push_back({"learned to measured", DataUnit::Share});
+  return listed_table(model.title, std::move(columns), std::move(rows), std::move(items));
 }
 
 }  // namespace trainyard

@@ -19,6 +19,7 @@ AgreementPlot residuals_plot(const ResidualsModel& model, const Rect& area) {
     if (!drawn(p)) continue;
     plot.take(to_seconds(p.measured)), plot.take(to_seconds(p.predicted));
     if (p.held_out) plot.take(to_seconds(*p.held_out));
+    if (p.learned) plot.take(to_seconds(*p.learned));
   }
   plot.widen();
   return plot;
@@ -41,6 +42,9 @@ void draw_residual_points(Drawing& drawing, const AgreementPlot& plot, const Res
     if (p.held_out)
       disc(drawing, {x, plot.y(to_seconds(*p.held_out))}, 3,
            {.ink = Ink::Forward, .alpha = 0.9f, .item = item});
+    if (p.learned)
+      disc(drawing, {x, plot.y(to_seconds(*p.learned))}, 2,
+           {.ink = Ink::WeightGradient, .alpha = 0.9f, .item = item});
     if (chosen) ring(drawing, before, 7, {.ink = Ink::Select, .stroke = 2});
   }
 }
@@ -52,6 +56,9 @@ void draw_residuals_legend(Drawing& drawing, const Rect& plot, const ResidualsMo
   if (model.held_out.points > 0)
     entries.push_back({"held out: by the others",
                        [](Drawing& d, Point at) { disc(d, at, 3, {.ink = Ink::Forward}); }});
+  if (model.learned.points > 0)
+    entries.push_back({"learned from other sizes",
+                       [](Drawing& d, Point at) { disc(d, at, 2, {.ink = Ink::WeightGradient}); }});
   if (model.band > 0)
     entries.push_back({"\u00B1 " + format_percent(model.band) + ", the 90 % range of a step",
                        line_sign({.ink = Ink::Axis, .dash_on = 4, .dash_off = 3})});
@@ -96,6 +103,9 @@ Hover describe_residuals(const ResidualsModel& model, Item item) {
                           ratio_text(*p.held_out, p.measured));
   else
     hover.lines.push_back("the only one of its kind, so nothing was held out");
+  if (p.learned)
+    hover.lines.push_back("learned from other sizes " + format_duration(*p.learned) + ", " +
+                          ratio_text(*p.learned, p.measured));
   hover.lines.push_back(format_count(p.count) +
                         (p.count == 1 ? " measurement" : " measurements, their median"));
   return hover;

@@ -1,6 +1,7 @@
 // Residuals: each thing that was measured as a point over what is predicted of it, on logarithmic
 // axes around the diagonal on which both agree: a ring for what was predicted without it having
-// been measured, a disc for what the other measurements say of it (held out).
+// been measured, a disc for what the other measurements say of it (held out), and a small disc for
+// what is learned from them.
 #pragma once
 
 #include <cstdint>
@@ -22,6 +23,7 @@ struct ResidualPoint {
   Duration measured{}, predicted{};    // above 0 to be drawn
   std::optional<Duration> held_out{};  // by the others
   std::int64_t count = 1;              // of measurements behind it
+  std::optional<Duration> learned{};   // by trees that saw no kernel of its sizes
 };
 
 struct ResidualsModel {
@@ -31,7 +33,8 @@ struct ResidualsModel {
   std::string name_head = "kernel", shape_head = "shape";  // of the table
   std::vector<ResidualPoint> points;
   ResidualShares predicted, held_out;
-  double band = 0;  // share that predictions are stated to be within; 0: none is stated
+  double band = 0;         // share that predictions are stated to be within; 0: none is stated
+  ResidualShares learned;  // of no points where there is too little to learn from
 };
 ResidualsModel residuals_model(const Calibration&, const KernelResiduals&);
 /// Each row by the link fitted to all rows, and by that fitted to the rows of other sizes.

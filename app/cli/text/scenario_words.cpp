@@ -1,8 +1,12 @@
 #include "app/cli/text/scenario_words.h"
 
+#include <fmt/format.h>
+
 #include <ostream>
 #include <utility>
 
+#include "app/workspace/scenario/prices.h"
+#include "app/workspace/scenario/refuse_flag.h"
 #include "app/workspace/scenario/workspace.h"
 #include "core/io/bytes/file_writer.h"
 #include "core/io/documents/order_json.h"
@@ -31,9 +35,8 @@ Flag order_flag() {
 }
 
 Scenario open_scenario(const Words& words, Streams& streams) {
-  Scenario scenario =
-      open({words.text("model"), words.text("cluster"), words.text("plan"), words.texts("set"),
-            words.has("calibration") ? words.text("calibration") : std::string()});
+  Scenario scenario = open({words.text("model"), words.text("cluster"), words.text("plan"),
+                            words.texts("set"), prices_word(words)});
   if (words.has("order")) scenario.plan.order = to_text(read_order(words.text("order")));
   const Diagnostics found = check(scenario);
   throw_if_errors(found);
@@ -63,9 +66,31 @@ Flag calibration_flag() {
           "(parameters fitted to rows)"};
 }
 
+Flag cost_flag() {
+  return {"cost", "PRICES",
+          "roofline: nothing measured; calibrated: the kernels of --calibration, other shapes "
+          "between them (default beside it); learned: other shapes by trees that learned from all "
+          "of its kernels"};
+}
+
+std::string prices_word(const Words& words) {
+  const std::string calibration = words.text("calibration");
+  if (!words.has("cost")) return calibration;
+  const std::string cost =
+      words.choice("cost", {"roofline", "calibrated", "learned"}, "calibrated");
+  if (cost == "roofline") return "";
+  if (calibration.empty())
+    refuse_flag("cost",
+                fmt::format("expected --calibration FILE beside {}, whose kernels it is "
+                            "made of; \"trainyard calibrate --out machine.json\" writes one",
+                            cost));
+  return with_other_shapes(calibration,
+                           cost == "learned" ? OtherShapes::Learned : OtherShapes::Interpolated);
+}
+
 std::unique_ptr<CostModel> open_costs(const Words& words, Scenario& scenario) {
-  if (!words.has("calibration")) return nullptr;
-  return open_cost_model(words.text("calibration"), scenario);
+  const std::string prices = prices_word(words);
+  return prices.empty() ? nullptr : open_cost_model(prices, scenario);
 }
 
 Flag grain_flag() {

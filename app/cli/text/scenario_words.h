@@ -25,10 +25,14 @@ void warn(const Diagnostics&, Streams&);
 /// Opens only what is named: model and cluster stay empty if they are not named. Checks nothing.
 Scenario open_parts(const Words&);
 
-/// The flag --calibration, which open_costs() reads.
+/// The flags --calibration and --cost, which prices_word() reads.
 Flag calibration_flag();
-/// The calibrated cost model, which also calibrates the scenario's cluster; null if the flag is not
-/// given. Throws Error{InvalidInput} if the file is no calibration, or does not apply to the
+Flag cost_flag();
+/// The measured prices that the words ask for, as open_cost_model() reads them; empty = the
+/// workbench's own. Throws Error{InvalidInput} if --cost needs kernels that nothing names.
+std::string prices_word(const Words&);
+/// The cost model of prices_word(), which also calibrates the scenario's cluster; null if that is
+/// empty. Throws Error{InvalidInput} if the file is no calibration, or does not apply to the
 /// cluster.
 std::unique_ptr<CostModel> open_costs(const Words&, Scenario&);
 

@@ -15,6 +15,7 @@
 #include "app/cli/verbs/calibrate_files.h"
 #include "app/workspace/runs/machine_calibration.h"
 #include "app/workspace/scenario/local_cluster.h"
+#include "app/workspace/scenario/refuse_flag.h"
 #include "app/workspace/scenario/workspace.h"
 #include "backends/cpu/calibration/calibrate.h"
 #include "backends/cpu/calibration/exchange_times.h"
@@ -31,6 +32,12 @@ namespace trainyard {
 namespace {
 
 std::vector<Workload> workloads_of(const Words& words, Streams& streams) {
+  if (words.has("networks")) {
+    for (const char* flag : {"model", "cluster", "plan", "set"})
+      if (words.has(flag))
+        refuse_flag(flag, "expected none beside --networks, which draws its own");
+    return random_workloads(static_cast<int>(words.integer("networks", 1, 10'000, 1)), 1);
+  }
   if (!words.has("model")) {
     for (const char* flag : {"cluster", "plan", "set"})
       if (words.has(flag))
@@ -76,14 +83,30 @@ std::string held_back_text(const Calibration& c) {
                    within);
 }
 
+// Says how far each kind of price is from shapes that it did not see.
+std::string other_shapes_text(const KernelResiduals& found) {
+  std::vector<std::string> off;
+  const auto add = [&](const char* by, const ResidualShares& shares) {
+    if (shares.points > 0)
+      off.push_back(
+          fmt::format("{} {:.1f} and {:.1f} %", by, 100 * shares.median, 100 * shares.p90));
+  };
+  add("roofline", found.before);
+  add("calibrated", found.held_out);
+  add("learned", found.learned_held_out);
+  return fmt::format("other shapes  off by (median and 90th percentile) {}\n",
+                     fmt::join(off, ", "));
+}
+
 // Lists the kernels that take most of the time, and how certain their times are.
 std::string text(const Calibration& c) {
   std::string out = fmt::format("{}\n\ncopy          {} and {}\nreduce        {}\n", c.machine,
                                 readable(c.copy.start), readable(c.copy.rate), readable(c.reduce));
   out += fmt::format(
       "kernels       {} shapes; steps held back were off by {:.1f} % (median), "
-      "{:.1f} % at worst\n\n",
+      "{:.1f} % at worst\n",
       c.kernels.size(), 100 * c.residual_median, 100 * c.residual_worst);
+  out += other_shapes_text(machine_residuals(c)) + "\n";
   std::vector<const KernelTiming*> list;
   for (const KernelTiming& timing : c.kernels) list.push_back(&timing);
   std::stable_sort(list.begin(), list.end(),
@@ -135,7 +158,7 @@ std::string text(const ParameterProfile& profile) {
 }
 
 int calibrate_rows(const Words& words, Streams& streams) {
-  for (const char* flag : {"model", "cluster", "plan", "set", "devices", "seconds"})
+  for (const char* flag : {"model", "cluster", "plan", "set", "devices", "seconds", "networks"})
     if (words.has(flag))
       throw Error(Error::Kind::InvalidInput, "expected without --rows: rows say what was run",
                   {"--" + std::string(flag)});
@@ -228,6 +251,8 @@ Verb calibrate_verb() {
         "fits the cost model's parameters to these measured rows instead (columns of "
         "assets/validation/README.md)"},
        {"devices", "N", "on so many virtual devices of this machine, as --cluster cpu:N"},
+       {"networks", "N",
+        "measures so many random small networks instead, of whose shapes --cost learned learns"},
        {"seconds", "S", "about so long; else 10"},
        {"mpi", "",
         "measures what the processes that mpirun or srun started take for exchanges too; under "
@@ -247,6 +272,7 @@ Verb calibrate_verb() {
           {"calibrate --seconds 2 --out machine.json",
            "calibrate --model gpt-tiny --devices 2 --set tp=2 --set precision=fp32 "
            "--seconds 1",
+           "calibrate --networks 4 --seconds 1 --out shapes.json",
            "calibrate --trace example --model llama-3-8b --cluster h100-sxm:8 --out ours.json"},
       .splits = true,
       .run = run_calibrate};

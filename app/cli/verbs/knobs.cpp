@@ -181,6 +181,7 @@ Verb knobs_verb() {
       {"questions", "", "17 questions about memory, each with the command that answers it"}};
   for (const Flag& flag : strips_picture_flags()) flags.push_back(flag);
   flags.push_back(calibration_flag());
+  flags.push_back(cost_flag());
   flags.push_back({"json", "", "one document and nothing else"});
   return {
       .name = "knobs",

@@ -57,7 +57,7 @@ PlanQuestion question_of(const Words& words) {
       question.request.settings.push_back(fmt::format("{}={}", flag, words.text(flag)));
     }
   question.bounds = bounds_of(words);
-  question.calibration = words.text("calibration");
+  question.calibration = prices_word(words);
   return question;
 }
 
@@ -143,7 +143,7 @@ struct Study {
   explicit Study(const Words& words)
       : options(options_of(words, clock)),
         space(open_space(question_of(words))),
-        prices(words.text("calibration")) {
+        prices(prices_word(words)) {
     for (const char* flag : {"rank", "refined"})
       if (words.has(flag) && !words.has("out"))
         refuse_plan_flag(flag, "expected --out FILE beside it, which says where the plan goes");
@@ -244,6 +244,7 @@ Verb plan_verb() {
       {"svg", "FILE", "draws every plan there: memory, step time, the front, what does not fit"},
       {"png", "FILE", "the same as pixels, two a logical one"},
       calibration_flag(),
+      cost_flag(),
       {"json", "", "one trainyard/search@1 document and nothing else"},
       {"strict", "", "exit 4 when the winner lies outside the range of measured runs"},
       {"quiet", "", "no progress and no diagnostics"}};

@@ -238,7 +238,7 @@ Asked read_run(const Words& words, const Launch& started, Processes* processes,
               {{words.text("model"), scenario_words.text("cluster"), words.text("plan"),
                 scenario_words.texts("set")},
                request.training,
-               words.text("calibration")},
+               prices_word(words)},
               request.training.steps,
               request.replay.empty()};
   if (words.has("order"))
@@ -359,6 +359,7 @@ Verb run_verb() {
            {"evaluate", "",
             "afterwards, on data that it was not trained on; a model that acts plays 20 episodes"},
            calibration_flag(),
+           cost_flag(),
            order_flag(),
            {"json", "", "one trainyard/run@1 document and nothing else"},
            {"no-record", "", "leaves it out of the list of \"trainyard runs\""},

@@ -52,7 +52,7 @@ ScalingQuestion scaling_question(const Words& words) {
   question.bounds = bounds_of(words);
   if (!question.searched && !question.bounds.empty())
     refuse_flag("bound", "expected --degrees searched beside it: fixed degrees have no bounds");
-  question.calibration = words.text("calibration");
+  question.calibration = prices_word(words);
   return question;
 }
 
@@ -83,6 +83,7 @@ Verb scaling_verb() {
        "of searched: what a degree may be, or a further knob, as recompute=none,full", true}};
   for (const Flag& flag : scaling_file_flags()) flags.push_back(flag);
   flags.push_back(calibration_flag());
+  flags.push_back(cost_flag());
   flags.push_back({"json", "", "one trainyard/scaling@1 document and nothing else"});
   return {
       .name = "scaling",

@@ -21,6 +21,7 @@ namespace {
 std::vector<Flag> answer_flags(std::vector<Flag> own) {
   own.insert(own.begin(), order_flag());
   own.push_back(calibration_flag());
+  own.push_back(cost_flag());
   own.push_back({"json", "", "one trainyard/result@1 document and nothing else"});
   own.push_back({"seed", "N", "taken for scripts; nothing random is drawn here"});
   own.push_back({"strict", "", "exit 4 when the answer lies outside the range of measured runs"});

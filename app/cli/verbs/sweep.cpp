@@ -43,7 +43,7 @@ SweepQuestion sweep_question(const Words& words) {
       if (words.has(flag))
         refuse_flag(flag, "expected no --as-given beside it: a plan as given is not searched");
   question.bounds = bounds_of(words);
-  question.calibration = words.text("calibration");
+  question.calibration = prices_word(words);
   question.options = search_options(words);
   return question;
 }
@@ -106,6 +106,7 @@ Verb sweep_verb() {
                    "peak"});
   for (const Flag& flag : sweep_file_flags()) flags.push_back(flag);
   flags.push_back(calibration_flag());
+  flags.push_back(cost_flag());
   flags.push_back({"json", "", "one trainyard/sweep@1 document and nothing else"});
   flags.push_back({"out", "FILE", "writes there instead of standard output"});
   flags.push_back({"quiet", "", "no progress and no diagnostics"});

@@ -42,7 +42,7 @@ TuneRequest tuning_of(const Words& words) {
     apply_training(request.training, assignment);
   request.training.steps = words.integer("steps", 1, 1'000'000, request.measure ? 20 : 1);
   request.data = words.text("data");
-  request.calibration = words.text("calibration");
+  request.calibration = prices_word(words);
   if (request.measure && !request.calibration.empty())
     refuse_flag("calibration", "expected none with --measure: nothing is predicted");
   request.options.most_evaluations = words.integer("trials", 1, 1'000'000, 100);
@@ -95,6 +95,7 @@ Verb tune_verb() {
             "and at most so much cost: what trials took, simulated ones what they would take"},
            {"seed", "N", "of the search; the same gives the same trials"},
            calibration_flag(),
+           cost_flag(),
            {"json", "", "one trainyard/tune@1 document and nothing else"}}),
       .examples = {"tune --model llama-3-8b --cluster h100-sxm:8 --set global-batch=64 --vary "
                    "micro-batch=1..16 --vary tp=1,2,4,8 --arms recompute=none,full --trials 30",

@@ -44,6 +44,7 @@ int run_waves(const Words& words, Streams& streams) {
 
 Verb waves_verb() {
   std::vector<Flag> flags = {calibration_flag(),
+                             cost_flag(),
                              {"json", "", "one trainyard/waves@1 document and nothing else"}};
   return {.name = "waves",
           .summary =

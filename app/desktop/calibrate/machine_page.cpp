@@ -24,6 +24,7 @@
 #include "app/desktop/scene/residuals_scene.h"
 #include "app/desktop/tables/view_table.h"
 #include "core/base/units_text.h"
+#include "core/cost/learned_kernels.h"
 #include "core/io/bytes/file_writer.h"
 #include "visualizers/viewmodel/format.h"
 
@@ -126,8 +127,8 @@ QWidget* MachinePage::make_bar() {
   box_->setSuffix(" s");
   box_->setFixedHeight(kFieldHeight);
   what_ = new Field("What is measured");
-  what_->addItems({"small models of the zoo", "the open plan"});
-  what_->setFixedWidth(176);
+  what_->addItems({"small models of the zoo", "the open plan", "100 random networks"});
+  what_->setFixedWidth(190);
   start_ = button("Measure", "Runs in the background; agree first.");
   start_->setProperty("kind", "primary");
   stop_ = button("Stop", "Ends early and keeps what was measured.");
@@ -153,6 +154,11 @@ QWidget* MachinePage::make_card() {
   use_ = make_label("", 12, QFont::Normal);
   for (QLabel* label : {title_, facts_, use_}) label->setWordWrap(true);
   facts_->setTextInteractionFlags(Qt::TextSelectableByMouse);
+  other_shapes_ = new Field("How kernels are priced at shapes that were not measured");
+  other_shapes_->addItems({"other shapes interpolated", "other shapes learned"});
+  other_shapes_->setToolTip(
+      "Interpolated: on a line between measured shapes of the same kernel. Learned: by trees that "
+      "learned from all measured kernels, best from those of many random networks.");
   accept_ = button("Accept for this project",
                    "The project's predictions use it from now on. It is kept in the project's "
                    "file; Undo takes it back.");
@@ -162,6 +168,7 @@ QWidget* MachinePage::make_card() {
   save_ = button("Save as a file…", "For this project's neighbours, and for --calibration.");
   column->addWidget(title_);
   column->addWidget(facts_);
+  column->addWidget(other_shapes_);
   column->addWidget(accept_);
   column->addWidget(save_);
   column->addWidget(open_);
@@ -170,6 +177,8 @@ QWidget* MachinePage::make_card() {
   column->addWidget(use_);
   column->addWidget(remove_);
   column->addStretch(1);
+  connect(other_shapes_, &QComboBox::activated, this,
+          [this](int index) { measurement_.price_other_shapes(static_cast<OtherShapes>(index)); });
   connect(accept_, &QPushButton::clicked, this, &MachinePage::accept);
   connect(remove_, &QPushButton::clicked, this, [this] { document_.set_calibration(""); });
   connect(open_, &QPushButton::clicked, this, &MachinePage::ask_for_file);
@@ -215,6 +224,7 @@ void MachinePage::start() {
   if (!consent_->isChecked() || measurement_.running()) return;
   MeasureWish wish;
   wish.seconds = box_->value();
+  if (what_->currentIndex() == 2) wish.networks = 100;
   if (what_->currentIndex() == 1) {
     const ProjectPlan* plan = document_.plan();
     Request request = plan == nullptr ? Request{} : request_of(document_.project(), *plan);
@@ -289,6 +299,12 @@ void MachinePage::refresh() {
 void MachinePage::refresh_card() {
   const auto found = measurement_.found();
   const std::string& accepted = document_.project().calibration;
+  const auto* kernels = found ? std::get_if<Calibration>(&found->prices) : nullptr;
+  other_shapes_->setVisible(kernels != nullptr);
+  if (kernels != nullptr) {
+    other_shapes_->setEnabled(kernels->kernels.size() >= LearnedKernels::kLeastShapes);
+    other_shapes_->setCurrentIndex(static_cast<int>(kernels->other_shapes));
+  }
   accept_->setEnabled(found && found->word != accepted);
   save_->setEnabled(found != nullptr);
   remove_->setEnabled(!accepted.empty());

@@ -73,6 +73,7 @@ class MachinePage : public Page {
   QCheckBox* consent_;
   QDoubleSpinBox* box_;
   Field* what_;
+  Field* other_shapes_;
   QProgressBar* bar_;
   ElidedLabel* state_;
   QLabel *title_, *facts_, *use_;

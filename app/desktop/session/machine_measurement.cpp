@@ -54,8 +54,10 @@ void MachineMeasurement::start(const MeasureWish& wish) {
         const std::stop_callback both(gone, [&] { source.request_stop(); });
         Answer answer;
         try {
-          const std::vector<Workload> workloads =
-              wish.plan ? local_workloads(*wish.plan) : standard_workloads();
+          const std::vector<Workload> workloads = wish.plan ? local_workloads(*wish.plan)
+                                                  : wish.networks > 0
+                                                      ? random_workloads(wish.networks, 1)
+                                                      : standard_workloads();
           int told = -1;
           CalibrateOptions options;
           options.box = seconds(wish.seconds);
@@ -78,6 +80,17 @@ void MachineMeasurement::start(const MeasureWish& wish) {
         return answer;
       },
       [this](Answer answer) { take(std::move(answer)); });
+  Q_EMIT changed();
+}
+
+void MachineMeasurement::price_other_shapes(OtherShapes by) {
+  if (found_ == nullptr) return;
+  auto other = std::make_shared<MeasuredMachine>(*found_);
+  auto* calibration = std::get_if<Calibration>(&other->prices);
+  if (calibration == nullptr || calibration->other_shapes == by) return;
+  calibration->other_shapes = by;
+  other->word = measured_prices_word(other->prices);
+  found_ = std::move(other);
   Q_EMIT changed();
 }
 

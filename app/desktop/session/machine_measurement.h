@@ -31,6 +31,7 @@ struct MeasuredMachine {
 struct MeasureWish {
   std::optional<Request> plan;  // empty: small models of the zoo
   double seconds = 10;          // approximate duration
+  int networks = 0;             // random ones, if there is no plan; 0 = models of the zoo
 };
 
 class MachineMeasurement : public QObject {
@@ -47,6 +48,9 @@ class MachineMeasurement : public QObject {
   void read(std::shared_ptr<const RecordedModel>, const Scenario&);
   /// Opens a file, or a document on one line, in the background.
   void open(const std::string& word);
+  /// Makes prices of the result with kernels of other shapes priced so; they become the result at
+  /// once. Does nothing for a profile.
+  void price_other_shapes(OtherShapes);
   /// Asks the measurement to end; what it measured so far becomes the result.
   void stop();
   bool running() const { return work_.running(); }

@@ -1,7 +1,15 @@
 #include "app/workspace/runs/machine_calibration.h"
 
+#include <fmt/format.h>
+
+#include <cmath>
+#include <stdexcept>
+#include <string>
+
 #include "app/workspace/scenario/local_cluster.h"
+#include "core/base/random.h"
 #include "core/methods/settings/settings.h"
+#include "core/model/zoo/presets.h"
 #include "core/model/zoo/zoo.h"
 
 namespace trainyard {
@@ -10,7 +18,61 @@ namespace {
 constexpr std::string_view kStandard[] = {"mlp-small", "resnet-20", "gpt-tiny", "lstm-tiny",
                                           "dlrm-tiny"};
 
+// Draws sizes of networks one after the other.
+class Sizes {
+ public:
+  explicit Sizes(std::uint64_t seed, std::uint64_t network) : random_(seed, network) {}
+  std::int64_t between(std::int64_t low, std::int64_t high) {
+    return random_.between(index_++, low, high);
+  }
+  /// As likely between 16 and 32 as between 512 and 1,024.
+  std::int64_t of_any_scale(std::int64_t low, std::int64_t high) {
+    const double share = random_.uniform(index_++);
+    return std::llround(static_cast<double>(low) *
+                        std::pow(static_cast<double>(high) / static_cast<double>(low), share));
+  }
+
+ private:
+  Random random_;
+  std::uint64_t index_ = 0;
+};
+
+std::string random_network(Sizes& sizes) {
+  switch (sizes.between(0, 3)) {
+    case 0:
+      return fmt::format("rnn:layers=1,hidden={},vocab={},seq={}", sizes.of_any_scale(32, 512),
+                         sizes.of_any_scale(32, 1024), sizes.of_any_scale(16, 64));
+    case 1: {
+      const std::int64_t heads = sizes.between(2, 8), width = 8 * sizes.between(2, 8);
+      return fmt::format(
+          "transformer:layers=1,hidden={},heads={},kv-heads={},ffn={},vocab={},seq={}",
+          heads * width, heads, heads, sizes.of_any_scale(128, 2048), sizes.of_any_scale(64, 2048),
+          8 * sizes.between(4, 32));
+    }
+    default:
+      return fmt::format("cnn:stages=2,blocks=1,channels={},width={},image={},classes={}",
+                         sizes.between(1, 4), 4 * sizes.between(2, 16), 4 * sizes.between(2, 8),
+                         sizes.of_any_scale(2, 128));
+  }
+}
+
 }  // namespace
+
+std::vector<Workload> random_workloads(int count, std::uint64_t seed) {
+  if (count < 1) throw std::invalid_argument("expected at least one network");
+  std::vector<Workload> list;
+  for (int n = 0; n < count; ++n) {
+    Sizes sizes(seed, static_cast<std::uint64_t>(n));
+    Scenario scenario{
+        .model = preset_model(random_network(sizes)), .cluster = local_cluster(1, {}), .plan = {}};
+    const std::int64_t batch = std::int64_t{1} << sizes.between(0, 4);
+    apply_setting(scenario.plan, "precision=fp32");
+    apply_setting(scenario.plan, fmt::format("micro-batch={}", batch));
+    apply_setting(scenario.plan, fmt::format("global-batch={}", batch));
+    list.push_back(prepare(scenario));
+  }
+  return list;
+}
 
 std::vector<Workload> standard_workloads() {
   std::vector<Workload> list;

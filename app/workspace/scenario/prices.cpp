@@ -29,6 +29,18 @@ std::unique_ptr<CostModel> open_cost_model(const std::string& word, Scenario& sc
   return priced_by(open_measured_prices(word), scenario);
 }
 
+std::string with_other_shapes(const std::string& word, OtherShapes by) {
+  MeasuredPrices prices = open_measured_prices(word);
+  auto* calibration = std::get_if<Calibration>(&prices);
+  if (calibration == nullptr)
+    throw Error(Error::Kind::InvalidInput,
+                "expected a trainyard/calibration, which has measured kernels, found a "
+                "trainyard/profile, which has parameters of the roofline",
+                {"--calibration"});
+  calibration->other_shapes = by;
+  return measured_prices_word(prices);
+}
+
 std::unique_ptr<CostModel> priced_by(MeasuredPrices prices, Scenario& scenario) {
   if (const auto* profile = std::get_if<ParameterProfile>(&prices))
     return own_cost_model(*profile, scenario);

@@ -19,6 +19,9 @@ std::unique_ptr<CostModel> cost_model(const Scenario&);
 /// trainyard/calibration prices this machine (see calibrate_cluster()), a trainyard/profile sets
 /// the parameters of the physical model. Throws Error{InvalidInput} or Error{Io}.
 std::unique_ptr<CostModel> open_cost_model(const std::string& word, Scenario&);
+/// Returns the calibration with kernels of other shapes priced so, as a document on one line.
+/// Throws as open_cost_model() does, and Error{InvalidInput} for a profile, which has no kernels.
+std::string with_other_shapes(const std::string& word, OtherShapes);
 /// Makes the cost model of measured prices, as open_cost_model() does.
 std::unique_ptr<CostModel> priced_by(MeasuredPrices, Scenario&);
 /// A calibration prices this machine's own devices: raises the cluster's peaks to the measured

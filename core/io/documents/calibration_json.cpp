@@ -73,6 +73,17 @@ std::optional<std::vector<std::int64_t>> shape_of(const KernelTiming& timing) {
   return std::vector<std::int64_t>{work.count, work.m, work.n, work.k};
 }
 
+const std::vector<std::string> kOtherShapes = {"interpolated", "learned"};
+
+Form<OtherShapes> other_shapes_form() {
+  return {one_of(kOtherShapes).schema,
+          [](OtherShapes by) { return Json(kOtherShapes[static_cast<std::size_t>(by)]); },
+          [](const JsonCursor& at) {
+            return at.one_of(kOtherShapes) == "learned" ? OtherShapes::Learned
+                                                        : OtherShapes::Interpolated;
+          }};
+}
+
 void read_shape(KernelTiming& timing, const JsonCursor& at) {
   Work& work = timing.work;
   const std::vector<JsonCursor> sizes = at.items();
@@ -143,6 +154,8 @@ Fields<Calibration> calibration_members() {
       {"residual", Fields<Calibration>{{"median", &Calibration::residual_median, number(kAmount)},
                                        {"worst", &Calibration::residual_worst, number(kAmount)}}},
       {"kernels", &Calibration::kernels, list_of(object(kernel_fields()))},
+      {"other-shapes", &Calibration::other_shapes, other_shapes_form(), kDefaulted,
+       "how kernels are priced at shapes that were not measured: interpolated or learned"},
       {"notes", &Calibration::notes, kDefaulted}};
 }
 

@@ -50,6 +50,23 @@ TEST(ResidualsView, TheDiagonalIsWhereBothAgree) {
   EXPECT_TRUE(marks_of(drawing, MarkKind::Disc, 1).empty()) << "nothing was held out";
 }
 
+// What is learned has a third mark, two columns, and its part of the sentence; nothing of it is
+// there where there is too little to learn from.
+TEST(ResidualsView, LearnedPricesStandBesideTheOthers) {
+  ResidualsModel m = model();
+  EXPECT_EQ(residuals_table(m).columns.size(), 8u);
+  EXPECT_EQ(residuals_words(m).find("learned"), std::string::npos);
+  m.points[2].learned = 110us;
+  m.learned = residual_shares({0.1});
+  EXPECT_EQ(marks_of(residuals_picture(m), MarkKind::Disc, 2).size(), 2u);
+  EXPECT_NE(residuals_words(m).find("learned 10.0 % and 10.0 %"), std::string::npos);
+  const DataTable table = residuals_table(m);
+  ASSERT_EQ(table.columns.size(), 10u);
+  EXPECT_EQ(table.columns[8].name, "learned");
+  EXPECT_EQ(describe_residuals(m, {ItemKind::Dot, 2}).lines.at(2),
+            "learned from other sizes 110 µs, +10.0 %");
+}
+
 TEST(ResidualsView, EveryPointCanBePointedAt) {
   const ResidualsModel m = model();
   const Drawing drawing = residuals_picture(m);

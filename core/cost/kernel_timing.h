@@ -1,0 +1,26 @@
+// A KernelTiming is what a kernel took where it was measured.
+#pragma once
+
+#include <cstdint>
+#include <tuple>
+
+#include "core/base/units.h"
+#include "core/model/op.h"
+
+namespace trainyard {
+
+/// Works with equal keys are the same kernel on the same sizes.
+using KernelKey = std::tuple<std::int16_t, WorkKind, DType, std::int64_t, std::int64_t,
+                             std::int64_t, std::int64_t, double, std::int64_t, std::int64_t>;
+KernelKey kernel_key(const Work&);
+
+/// A KernelTiming is one kernel at one shape, alone on a core, with its operands as warm in the
+/// cache as in a real step.
+struct KernelTiming {
+  Work work;
+  Duration time{};    // median
+  double spread = 0;  // half of the interquartile range, as a share of the median
+  int repeats = 0;
+};
+
+}  // namespace trainyard

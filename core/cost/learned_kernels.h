@@ -1,0 +1,69 @@
+// What a kernel takes at a shape that nobody measured, learned from those that were: boosted trees
+// predict by what factor a kernel is slower than a formula says, from its sizes, how well these
+// fill vectors and tiles, and the formula's own price. Learning what is left over from a formula
+// needs hundreds of samples, where learning times needs tens of thousands (Kaufman et al., "A
+// learned performance model for TPUs", 2021, and Phothilimthana et al., "TpuGraphs", 2023, learn
+// times).
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <memory>
+#include <span>
+#include <tuple>
+#include <vector>
+
+#include "core/cost/boosted_trees.h"
+#include "core/cost/kernel_timing.h"
+
+namespace trainyard {
+
+/// A LearnedPrice is what a kernel takes, and how far off that may be: nine in ten prices of shapes
+/// that training did not see were within a factor of exp(off) of the measurement.
+struct LearnedPrice {
+  double seconds = 0;
+  double off = 0;       // natural logarithm of a factor
+  bool beyond = false;  // whether a size lies outside of what was measured of this kernel
+};
+
+/// It is immutable, and any thread may ask it.
+class LearnedKernels {
+ public:
+  /// The formula says in seconds, above 0, what a kernel takes without measurements.
+  using Formula = std::function<double(const Work&)>;
+
+  /// Trains on one thread, five times on four fifths of the shapes each and once on all. There must
+  /// be at least kLeastShapes timings, with times above 0. The formula is not kept.
+  LearnedKernels(std::span<const KernelTiming>, const Formula&);
+  static constexpr std::size_t kLeastShapes = 20;
+
+  /// Whether some shape of this kernel in this format was measured. Of other kernels it says
+  /// nothing.
+  bool knows(const Work&) const;
+  /// `formula` is what the formula says of each work, in seconds. All works must be known.
+  std::vector<LearnedPrice> prices(std::span<const Work>, std::span<const double> formula) const;
+  LearnedPrice price(const Work&, double formula) const;
+
+  /// Returns in seconds what trees that did not see this timing, nor another of its sizes, say of
+  /// it.
+  double held_out(std::size_t timing) const { return held_out_.at(timing); }
+
+ private:
+  using Kernel = std::tuple<std::int16_t, WorkKind, DType>;
+  struct Family {
+    std::vector<double> least, most;  // of each size of a kernel, as a logarithm of 2
+    double off = 0;
+  };
+  static Kernel kernel_of(const Work& w) { return {w.kernel, w.kind, w.math}; }
+
+  std::unique_ptr<const BoostedTrees> trees_;
+  std::map<Kernel, Family> families_;
+  std::vector<double> held_out_;
+};
+
+/// Returns the trees of these timings; equal timings and formulas are learned once in a process.
+std::shared_ptr<const LearnedKernels> learn_kernels(std::span<const KernelTiming>,
+                                                    const LearnedKernels::Formula&);
+
+}  // namespace trainyard
