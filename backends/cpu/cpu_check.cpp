@@ -48,15 +48,16 @@ bool is_sequence(const Dim& d) {
   return d.axis == Axis::Sequence || d.axis == Axis::SequenceRegion;
 }
 
-// Attention has the keys and values of the whole sequence, and a recurrence some heads of it; the
-// other ops treat each token by itself.
+// Attention has the keys and values of the whole sequence, a recurrence some heads of it, and a
+// pooler is given its first token; the other ops treat each token by itself.
 bool runs_on_part_of_sequence(const Node& node) {
   static const std::set<const Op*> list = {
       &attention(),    &matmul(),    &embedding(),     &layer_norm(),    &rms_norm(),
       &rotary(),       &add(),       &multiply(),      &scale(),         &gelu(),
       &relu(),         &tanh_op(),   &gated_silu(),    &gated_gelu(),    &dropout(),
       &softmax_loss(), &split_qkv(), &concat_heads(),  &squared_error(), &router(),
-      &dispatch(),     &combine(),   &routed_matmul(), &squared_relu(),  &sigmoid_gate()};
+      &dispatch(),     &combine(),   &routed_matmul(), &squared_relu(),  &sigmoid_gate(),
+      &first_token()};
   return list.contains(node.op) || is_headwise_recurrence(node);
 }
 
@@ -73,7 +74,6 @@ void check_sequence_regions(const Workload& w, Diagnostics& found) {
                            [](const Dim& d) { return d.axis == Axis::SequenceRegion; });
       };
       if (node.split != TensorSplit::None || runs_on_part_of_sequence(node) ||
-          node.op == &first_token() ||
           (std::none_of(node.inputs.begin(), node.inputs.end(), divided) &&
            std::none_of(node.outputs.begin(), node.outputs.end(), divided)))
         continue;
@@ -119,22 +119,12 @@ void check_heads(const Workload& w, Diagnostics& found) {
         const bool attends = node.op == &attention() && i < 3 && b.ulysses > 1,
                    recurs =
                        is_headwise_recurrence(node) && graph[in].kind == TensorKind::Activation;
-        if ((attends || recurs) && readers(in) > 1)
-          add_error(found,
-                    "a local run exchanges the heads of what one op alone reads, found that " +
-                        graph[in].name + " of " + block.name + " has other readers than " +
-                        node.name,
-                    attends ? "plan#/choices/context-parallel/kind" : "plan#/mesh/cp",
-                    attends ? "context-parallel.kind=ring" : "cp=1");
-        else if (recurs && copies_of_groups(graph[in], b) > 1)
-          add_error(found,
-                    "in a local run the context ranks divide the groups of a recurrence that a "
-                    "tensor rank has, found that cp=" +
-                        std::to_string(b.cp) + " would copy those of " + graph[in].name + " of " +
-                        block.name,
-                    "plan#/mesh/cp", "cp=1");
-        else
-          continue;
+        if ((!attends && !recurs) || readers(in) == 1) continue;
+        add_error(found,
+                  "a local run exchanges the heads of what one op alone reads, found that " +
+                      graph[in].name + " of " + block.name + " has other readers than " + node.name,
+                  attends ? "plan#/choices/context-parallel/kind" : "plan#/mesh/cp",
+                  attends ? "context-parallel.kind=ring" : "cp=1");
         return;
       }
   }
@@ -161,17 +151,11 @@ void check_contexts(const Workload& w, Diagnostics& found) {
       };
       const bool reads = std::any_of(node.inputs.begin(), node.inputs.end(), has_sequence);
       const bool writes = std::any_of(node.outputs.begin(), node.outputs.end(), has_sequence);
-      const bool is_loss = node.op == &softmax_loss() || node.op == &squared_error();
-      if (is_loss && !reads)
-        refuse_block(block, "a local run with cp takes a loss over all tokens, found one of " +
-                                to_text(block.graph[node.inputs[0]].shape));
-      else if ((reads || writes) && !runs_on_part_of_sequence(node))
-        refuse_block(block,
-                     "a rank that has a part of a sequence runs ops on one token each, and "
-                     "attention, found " +
-                         node.name + " (" + std::string(node.op->name) + ")");
-      else
-        continue;
+      if ((!reads && !writes) || runs_on_part_of_sequence(node)) continue;
+      refuse_block(block,
+                   "a rank that has a part of a sequence runs ops on one token each, and "
+                   "attention, found " +
+                       node.name + " (" + std::string(node.op->name) + ")");
       break;
     }
   }

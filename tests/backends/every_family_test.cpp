@@ -21,7 +21,7 @@ Model tiny_of_family(const std::string& family, bool experts) {
   spec.hidden = 8, spec.heads = 4, spec.ffn = 8, spec.vocab = 8, spec.sequence = 8;
   spec.kv_heads = spec.fused_qkv ? 4 : 2;
   spec.dropout = spec.attention_dropout = false;  // ranks draw masks of their own
-  spec.state_space = {.heads = 4, .width = 4, .state = 3, .groups = 4, .taps = 2, .chunk = 4};
+  spec.state_space = {.heads = 4, .width = 4, .state = 3, .groups = 2, .taps = 2, .chunk = 4};
   if (experts)
     spec.experts = {.count = 4, .top_k = 2, .ffn = 8, .shared_gate = spec.experts.shared_gate},
     spec.experts.shared = spec.experts.shared_gate ? 1 : 0;

@@ -110,6 +110,41 @@ TEST(TensorRegion, RanksTrainAsOneDeviceInTheMemoryOfTheSimulator) {
   }
 }
 
+// Context ranks beside tensor ranks: a pooler takes the first token of them all, and ranks whose
+// heads share a group have copies of it.
+TEST(TensorRegion, ContextRanksTrainAsOneDeviceInTheMemoryOfTheSimulator) {
+  const TensorPlan plans[] = {
+      {2, {"cp=2"}},
+      {4, {"cp=4"}},
+      {4, {"cp=2", "tp=2", "sequence-parallel=off"}},
+      {4, {"cp=2", "tp=2", "sequence-parallel=on"}},
+      {4, {"cp=2", "tp=2", "recompute=full"}},
+      {2, {"cp=2", "recompute=op"}},
+      {2, {"cp=2", "overlap=off"}},
+      {4, {"cp=2", "dp=2", "zero=3"}},
+      {4, {"cp=2", "pp=2", "schedule=zb-h1"}},
+      {4, {"cp=2", "pp=2", "schedule=dualpipe-v", "virtual-stages=2", "recompute=full"}},
+  };
+  const Model models[] = {testing::tiny_recurrent(Mixer::StateSpace), testing::tiny_delta(),
+                          testing::tiny_pooler(),
+                          testing::tiny_pooler(EncoderHead::PoolerAndMaskedTokens)};
+  const std::size_t step = testing::sanitized() ? 4 : 1;
+  std::size_t begin = 0;
+  for (const Model& model : models) {
+    const CpuRun alone = train_region(model, {1, {}});
+    for (std::size_t i = begin++ % step; i < std::size(plans); i += step) {
+      SCOPED_TRACE(model.name + ": " + words_of_region(plans[i]));
+      try {
+        const CpuRun run = train_region(model, plans[i]);
+        expect_as_one_device(run, alone);
+        expect_memory_of_simulator(run);
+      } catch (const Error& error) {
+        ADD_FAILURE() << describe(error);
+      }
+    }
+  }
+}
+
 // Its weight pass makes the sums before the activation again, from weights that are no longer
 // there.
 TEST(TensorRegion, AConvolutionNeedsItsWeightsInBothPassesOfASplitBackward) {

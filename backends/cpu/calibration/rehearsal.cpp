@@ -305,10 +305,18 @@ void Rehearsal::run_pass(Kind& kind, Layer& layer, const BodyOp& op, const Took&
     }
   }
   if (binding.cp > 1 && is_headwise_recurrence(node)) {
+    const auto turn = [&](const std::vector<TensorId>& tensors, std::vector<TensorView>& list) {
+      for (std::size_t i = 0; i < list.size(); ++i) {
+        const auto copies = static_cast<int>(copies_of_groups(graph[tensors[i]], binding));
+        if (copies == 1 || graph[tensors[i]].kind == TensorKind::Parameter) continue;
+        widen(list[i], copies, scratch_);  // which makes room for them
+        list[i].size[0] /= copies;
+      }
+      turn_recurrence(graph, tensors, binding, 0, list);
+    };
     for (std::vector<TensorView>* list : {&inputs, &input_gradients, &weight_gradients})
-      turn_recurrence(graph, node, 0, binding.cp, *list);
-    for (std::vector<TensorView>* list : {&outputs, &output_gradients})
-      (*list)[0] = turned_to_heads((*list)[0], binding.cp);
+      turn(node.inputs, *list);
+    for (std::vector<TensorView>* list : {&outputs, &output_gradients}) turn(node.outputs, *list);
   }
   KernelCall call{.graph = graph,
                   .node = node,

@@ -28,9 +28,9 @@ TravelPtr CpuExecution::exchange(InstructionId id, std::span<const int> members)
     const auto own = std::find_if(members.begin(), members.end(),
                                   [&](int peer) { return here(plan_.device_of(id), peer); });
     const At a = at(id, *own);
-    if (is_context(task.group))
-      return task.collective == CollectiveKind::AllToAll ? exchange_heads(a, members)
-                                                         : pass_round(a, members);
+    if (is_context(task.group) && !task.tensor.valid()) return pass_round(a, members);
+    if (is_context(task.group) && task.collective == CollectiveKind::AllToAll)
+      return exchange_heads(a, members);
     if (task.group == Group::Expert) return exchange_copies(a, members);
     if (averages_rows(a)) return average_rows(a, members);
     if (task.node.valid() && loses_over_ranks(node_of(a))) return exchange_loss(a, members);
@@ -159,6 +159,11 @@ TravelPtr CpuExecution::reduce_tensor(const At& a, std::span<const int> members)
     }
     case CollectiveKind::ReduceScatter:
       return reduce_scatter(company, from, to, side_by_side(whole.elements()), part.type, op.adds);
+    case CollectiveKind::Broadcast: {
+      std::vector<PartRange> given(ranks);
+      given.front().count = part.elements();
+      return all_gather(company, from, to, given, part.type);
+    }
     default:
       refuse("no op of a layer has such a collective: " +
              std::string(to_string(a.task.collective)));

@@ -5,11 +5,15 @@
 //
 //   rank 0  t0 t3 | h0 h1 h2 h3            rank 0  t0 t1 t2 t3 | h0 h1
 //   rank 1  t1 t2 | h0 h1 h2 h3    ◀──▶    rank 1  t0 t1 t2 t3 | h2 h3
+//
+// Ranks whose heads share a group get copies of it, and give back a gradient each, which are added
+// up.
 #include <algorithm>
 #include <cstring>
 #include <memory>
 
 #include "backends/cpu/execution/cpu_execution.h"
+#include "backends/cpu/execution/reduction.h"
 #include "backends/cpu/kernels/turned_heads.h"
 #include "core/methods/layers/context_region.h"
 #include "core/model/ops.h"
@@ -17,35 +21,38 @@
 namespace trainyard {
 namespace {
 
-// HeadExchange is how the bytes of one tensor lie before and after, on each of `ranks`.
+// HeadExchange is how the bytes of one tensor lie before and after, on each of `ranks`, so many of
+// which have a copy of the same heads.
 struct HeadExchange {
   std::int64_t ranks, tokens, batch;  // tokens: a rank's own
-  std::size_t part;                   // bytes of a rank's heads of one token of one sample
+  std::size_t copies;
+  std::size_t row, part;  // bytes of all heads, and of a rank's, of one token of one sample
 
-  HeadExchange(const TensorView& own, std::size_t members)
+  HeadExchange(const TensorView& own, std::size_t members, std::int64_t same)
       : ranks(static_cast<std::int64_t>(members)),
         tokens(own.size[0]),
         batch(own.size[1]),
-        part(static_cast<std::size_t>(own.bytes().value / (ranks * tokens * batch))) {}
+        copies(static_cast<std::size_t>(same)),
+        row(static_cast<std::size_t>(own.bytes().value / (tokens * batch))),
+        part(row * copies / members) {}
 
   std::size_t message() const { return static_cast<std::size_t>(tokens * batch) * part; }
   // Copies between one rank's message and where it lies in a tensor of own tokens and all heads:
   // the heads of `rank` of each token.
   template <class Copy>
   void each_of_heads(std::size_t rank, Copy&& copy) const {
-    const std::size_t row = static_cast<std::size_t>(ranks) * part;
     for (std::size_t i = 0; i < static_cast<std::size_t>(tokens * batch); ++i)
-      copy(i * part, i * row + rank * part, part);
+      copy(i * part, i * row + rank / copies * part, part);
   }
   // Copies between one rank's message and where it lies in a tensor of all tokens and some heads:
   // the tokens of `rank`.
   template <class Copy>
   void each_of_tokens(std::size_t rank, Copy&& copy) const {
-    const std::size_t row = static_cast<std::size_t>(batch) * part;
+    const std::size_t token = static_cast<std::size_t>(batch) * part;
     SequencePart{static_cast<int>(rank), static_cast<int>(ranks)}.each_stretch(
         tokens, 0, tokens, [&](std::int64_t first, std::int64_t count, std::int64_t position) {
-          copy(static_cast<std::size_t>(first) * row, static_cast<std::size_t>(position) * row,
-               static_cast<std::size_t>(count) * row);
+          copy(static_cast<std::size_t>(first) * token, static_cast<std::size_t>(position) * token,
+               static_cast<std::size_t>(count) * token);
         });
   }
   template <class Copy>
@@ -80,7 +87,10 @@ TravelPtr CpuExecution::exchange_heads(const At& a, std::span<const int> members
     if (a.task.of_gradient) return nullptr;  // nobody wants it
     refuse("heads are exchanged for tokens, and they are not there");
   }
-  const HeadExchange exchange(view, ranks);
+  const Graph& graph =
+      *plan_.layouts[static_cast<std::size_t>(plan_.places[a.place].layers[l].layout)].graph;
+  const HeadExchange exchange(
+      view, ranks, copies_in_region(graph, a.task.tensor, plan_.workload.layout.binding));
   // Every message is written before the first arrives, because tensors turn in place.
   const auto packed = std::make_shared<std::vector<std::vector<std::byte>>>(ranks * ranks);
   for (std::size_t r = 0; r < ranks; ++r) {
@@ -104,8 +114,18 @@ TravelPtr CpuExecution::exchange_heads(const At& a, std::span<const int> members
       [=](const Dealt& dealt) -> TravelPtr {
         for (std::size_t r = 0; r < ranks; ++r) {
           if (flights[r] == nullptr) continue;
-          for (std::size_t other = 0; other < ranks; ++other) {
-            const std::byte* const message = dealt(other, r).data();
+          const std::size_t same = to_heads ? 1 : exchange.copies;
+          std::vector<std::byte> sum(same > 1 ? exchange.message() : 0);
+          for (std::size_t other = 0; other < ranks; other += same) {
+            const std::byte* const message = same > 1 ? sum.data() : dealt(other, r).data();
+            if (same > 1) {
+              std::vector<const void*> parts;
+              for (std::size_t copy = other; copy < other + same; ++copy)
+                parts.push_back(dealt(copy, r).data());
+              void* const out = sum.data();
+              sum_into(parts, {&out, 1}, view.type,
+                       static_cast<std::int64_t>(sum.size()) / bytes_of(view.type));
+            }
             exchange.each(!to_heads, other,
                           [&](std::size_t from, std::size_t at, std::size_t bytes) {
                             std::memcpy(own[r] + at, message + from, bytes);
@@ -146,11 +166,12 @@ bool CpuExecution::recurs_in_heads(const Node& node) const {
 // are by head or by channel.
 void CpuExecution::turn_to_heads(int peer, const Node& node, const Graph& graph,
                                  const Attended& tensors, std::span<TensorView> weights) const {
-  const int ranks = plan_.peers.cp, rank = plan_.peers.context_rank(peer);
+  const Binding& binding = plan_.workload.layout.binding;
+  const int rank = plan_.peers.context_rank(peer);
   for (const std::span<TensorView> list : {tensors.inputs, tensors.gradients, weights})
-    turn_recurrence(graph, node, rank, ranks, list);
+    turn_recurrence(graph, node.inputs, binding, rank, list);
   for (const std::span<TensorView> list : {tensors.outputs, tensors.output_gradients})
-    for (TensorView& view : list) view = turned_to_heads(view, ranks);
+    turn_recurrence(graph, node.outputs, binding, rank, list);
 }
 
 }  // namespace trainyard

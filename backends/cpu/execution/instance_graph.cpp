@@ -125,7 +125,7 @@ void InstanceGraph::find_rings() {
   };
   const auto passes = [&](const Task& task) {
     return task.kind == TaskKind::Collective && is_context(task.group) && task.node.valid() &&
-           task.collective != CollectiveKind::AllToAll;
+           !task.tensor.valid();
   };
   std::vector<std::uint32_t> collectives;
   for (std::uint32_t i = 0; i < instructions_; ++i)

@@ -5,7 +5,9 @@
 //
 //   x ── turn to heads ──▶ convolution ──▶ state space ── turn to tokens ──▶ y
 //
-// Megatron-LM does so for Mamba 2 (its mamba_context_parallel).
+// Megatron-LM does so for Mamba 2 (its mamba_context_parallel). Where heads share groups, of which
+// there are fewer than context ranks, several ranks have heads of one group: each gets a copy of
+// the group, and the gradient of a group is the sum of those of its copies.
 #pragma once
 
 #include <algorithm>
@@ -35,13 +37,24 @@ inline bool enters_heads(const Graph& graph, const Node& node, std::size_t input
 }
 
 /// How many copies of each group context ranks need in the context region, of a tensor whose heads
-/// share groups, such as B and C of a state space: where a tensor rank has fewer groups than there
-/// are context ranks, several of them have the same.
+/// share groups, such as B and C of a state space, or of a parameter by channels of groups: where a
+/// tensor rank has fewer groups than there are context ranks, several of them have the same.
 inline std::int64_t copies_of_groups(const Tensor& tensor, const Binding& binding) {
-  const Dim& last = tensor.shape.back();
-  if (last.axis != Axis::KvHeads || last.units == 0) return 1;
-  const std::int64_t here = local_size({last.units, last.axis, last.units}, binding);
+  const Dim& heads =
+      tensor.kind == TensorKind::Parameter ? tensor.shape.front() : tensor.shape.back();
+  if (heads.axis != Axis::KvHeads || heads.units == 0) return 1;
+  const std::int64_t here = local_size({heads.units, heads.axis, heads.units}, binding);
   return binding.cp / std::gcd(here, std::int64_t{binding.cp});
+}
+
+/// How many copies a rank has of what it keeps, or makes, of that tensor of a layer: those of its
+/// groups, where a recurrence reads it as ranks have exchanged it.
+inline std::int64_t copies_in_region(const Graph& graph, TensorId tensor, const Binding& binding) {
+  const bool recurs = std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const Node& node) {
+    return is_headwise_recurrence(node) &&
+           std::find(node.inputs.begin(), node.inputs.end(), tensor) != node.inputs.end();
+  });
+  return recurs ? copies_of_groups(graph[tensor], binding) : 1;
 }
 
 }  // namespace trainyard

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "core/methods/layers/context_region.h"
 #include "core/methods/layers/tensor_region.h"
 
 namespace trainyard {
@@ -44,7 +45,8 @@ struct Layer {
   Bytes bytes(TensorId id, Transient::Form form) const {
     Binding binding = layout.binding;
     if (form == Transient::Form::Whole) binding.sequence_parallel = false;
-    return local_bytes(graph[id], binding, layout.precision);
+    return local_bytes(graph[id], binding, layout.precision) *
+           copies_in_region(graph, id, layout.binding);
   }
   Transient transient(TensorId id, bool gradient, bool backward, Transient::Form form,
                       std::uint32_t from, std::uint32_t to) const {

@@ -18,6 +18,10 @@
 // Recurrences over the sequence (Mamba 2, gated delta) have no ring: whatever attention does, all
 // ranks exchange heads for tokens around them (core/methods/layers/context_region.h).
 //
+// A pooler reads the first token of the whole sequence, which the first rank has and gives to the
+// others. All of them then compute with it, and backward the first rank takes the sum of what they
+// have made of its gradient.
+//
 // Liu et al., "Ring Attention with Blockwise Transformers for Near-Infinite Context", ICLR 2024;
 // Jacobs et al., "DeepSpeed Ulysses", arXiv 2309.14509, 2023; Fang and Zhao, "USP: A Unified
 // Sequence Parallelism Approach for Long Context Generative AI", arXiv 2405.07719, 2024.
@@ -38,8 +42,11 @@ namespace {
 constexpr std::string_view kContextParallelName = "context-parallel";
 
 bool is_attention(const Node& node) { return node.op == &attention(); }
+bool is_pooler(const Graph& graph, const Node& node, const Binding& binding) {
+  return node.op == &first_token() && parts(graph[node.inputs[0]].shape.front(), binding) > 1;
+}
 
-// ContextTraffic writes what ranks send around one attention, or one recurrence.
+// ContextTraffic writes what ranks send around one attention, one recurrence or one pooler.
 class ContextTraffic {
  public:
   ContextTraffic(const Graph& graph, const Layout& layout)
@@ -58,6 +65,11 @@ class ContextTraffic {
       if (!stays_in_heads(node)) exchange(op, node.outputs[0], false, "tokens", into);
       return;
     }
+    if (!is_attention(node)) {
+      into.push_back(op);
+      on_output(op, "pass first token", CollectiveKind::Broadcast, false, into);
+      return;
+    }
     for (std::size_t i = 0; i < 3; ++i) turn(op, node.inputs[i], false, kInputs[i], into);
     pass(op, "pass keys and values", CollectiveKind::AllGather, into);
     into.push_back(op);
@@ -72,6 +84,11 @@ class ContextTraffic {
       into.push_back(op);
       for (std::size_t i = 0; gives && i < node.inputs.size(); ++i)
         if (enters_heads(graph_, node, i)) exchange(op, node.inputs[i], true, "tokens", into);
+      return;
+    }
+    if (!is_attention(node)) {
+      on_output(op, "reduce gradient of first token", CollectiveKind::AllReduce, true, into);
+      into.push_back(op);
       return;
     }
     turn(op, node.outputs[0], true, "turn output gradient to heads", into);
@@ -91,13 +108,23 @@ class ContextTraffic {
   Bytes bytes(TensorId id) const {
     return local_bytes(graph_[id], layout_.binding, layout_.precision);
   }
-  void turn(const BodyOp& op, TensorId tensor, bool gradient, std::string name, Group group,
-            Bytes bytes, std::vector<BodyOp>& into) const {
-    BodyOp made = collective_op(kContextParallelName, std::move(name), op.node, op.pass,
-                                CollectiveKind::AllToAll, group, bytes);
+  static BodyOp of_tensor(BodyOp made, TensorId tensor, bool gradient) {
     made.tensor = tensor;
     made.of_gradient = gradient;
-    into.push_back(std::move(made));
+    return made;
+  }
+  void on_output(const BodyOp& op, const char* name, CollectiveKind kind, bool gradient,
+                 std::vector<BodyOp>& into) const {
+    const TensorId out = graph_[op.node].outputs[0];
+    into.push_back(of_tensor(collective_op(kContextParallelName, name, op.node, op.pass, kind,
+                                           Group::Context, bytes(out)),
+                             out, gradient));
+  }
+  void turn(const BodyOp& op, TensorId tensor, bool gradient, std::string name, Group group,
+            Bytes bytes, std::vector<BodyOp>& into) const {
+    into.push_back(of_tensor(collective_op(kContextParallelName, std::move(name), op.node, op.pass,
+                                           CollectiveKind::AllToAll, group, bytes),
+                             tensor, gradient));
   }
   void turn(const BodyOp& op, TensorId tensor, bool gradient, const char* name,
             std::vector<BodyOp>& into) const {
@@ -124,16 +151,11 @@ class ContextTraffic {
   Group ring_group_;
 };
 
-// A recurrence keeps what it reads as it was exchanged, with the copies of groups. What does not
-// outlive a pass is counted without them.
+// A recurrence keeps what it reads as it was exchanged, with the copies of groups.
 void keep_copies_of_groups(Body& body, const Graph& graph, const Binding& binding) {
   for (SavedTensor& saved : body.saved)
-    for (const Node& node : graph.nodes)
-      if (saved.tensor.valid() && is_headwise_recurrence(node) &&
-          std::find(node.inputs.begin(), node.inputs.end(), saved.tensor) != node.inputs.end()) {
-        saved.bytes = saved.bytes * copies_of_groups(graph[saved.tensor], binding);
-        break;
-      }
+    if (saved.tensor.valid())
+      saved.bytes = saved.bytes * copies_in_region(graph, saved.tensor, binding);
 }
 
 void rewrite_context_parallel(Body& body, const Layout& layout, const Scenario& scenario,
@@ -142,8 +164,10 @@ void rewrite_context_parallel(Body& body, const Layout& layout, const Scenario& 
   const Graph& graph = scenario.model.blocks[static_cast<std::size_t>(body.block)].graph;
   const ContextTraffic traffic(graph, layout);
   const auto mixes = [&](const BodyOp& op) {
-    return !op.communication && op.node.valid() &&
-           (is_attention(graph[op.node]) || is_headwise_recurrence(graph[op.node]));
+    if (op.communication || !op.node.valid()) return false;
+    const Node& node = graph[op.node];
+    return is_attention(node) || is_headwise_recurrence(node) ||
+           is_pooler(graph, node, layout.binding);
   };
   std::vector<BodyOp> forward, backward;
   for (const BodyOp& op : body.forward)
@@ -189,7 +213,8 @@ Diagnostics check_heads(const Scenario& scenario, const Params& params) {
 }
 
 // Checks the heads that recurrences exchange for tokens. The scan of the first Mamba cannot: what
-// it reads beside its channels is the sum over all of them of what its convolution gives.
+// it reads beside its channels is the sum over all of them of what its convolution gives. No system
+// is known that divides its sequence; Megatron-LM has the second Mamba alone.
 Diagnostics check_recurrences(const Scenario& scenario) {
   const Mesh& mesh = scenario.plan.mesh;
   Binding binding;
@@ -204,7 +229,8 @@ Diagnostics check_recurrences(const Scenario& scenario) {
     for (const Node& node : block.graph.nodes) {
       if (node.op == &selective_scan())
         return refuse("context ranks exchange the channels of a recurrence for tokens, and " +
-                          node.name + " of " + block.name + " reads sums over all channels",
+                          node.name + " of " + block.name +
+                          " reads sums over all channels, so that no system divides its sequence",
                       1);
       for (std::size_t i = 0; i < node.inputs.size(); ++i) {
         if (!enters_heads(block.graph, node, i)) continue;
@@ -216,6 +242,13 @@ Diagnostics check_recurrences(const Scenario& scenario) {
           return refuse("cp=" + std::to_string(mesh.cp) + " does not divide the " +
                             std::to_string(heads) + " heads of " + block.name + "/" + tensor.name +
                             " that a tensor rank has, which context ranks exchange for tokens",
+                        std::gcd(heads, std::int64_t{mesh.cp}));
+        if (heads % mesh.cp != 0 && mesh.cp % heads != 0)
+          return refuse("cp=" + std::to_string(mesh.cp) +
+                            " is neither a part nor a multiple of the " + std::to_string(heads) +
+                            " groups of " + block.name + "/" + tensor.name +
+                            " that a tensor rank has, of which each context rank "
+                            "has some, or a copy of one",
                         std::gcd(heads, std::int64_t{mesh.cp}));
       }
     }

@@ -35,7 +35,7 @@ void mark(std::vector<BodyOp>& ops, bool data, bool context) {
         break;
       case Group::Context:
       case Group::ContextRing:
-        op.overlapped = context && op.collective != CollectiveKind::AllToAll;
+        op.overlapped = context && !op.tensor.valid();  // keys and values, which go round a ring
         break;
       default:
         break;

@@ -290,13 +290,49 @@ TEST(ContextParallel, RefusesRecurrencesWhoseHeadsRanksDoNotDivide) {
   EXPECT_EQ(found[0].fix, "cp=4");
 }
 
+TEST(ContextParallel, RefusesGroupsThatRanksNeitherDivideNorShare) {
+  const auto found = [](std::int64_t heads, std::int64_t groups) {
+    TransformerSpec spec = family_spec("mamba2");
+    spec.name = "state spaces";
+    spec.layers = 2, spec.hidden = 48, spec.heads = heads, spec.ffn = 4, spec.vocab = 8;
+    spec.sequence = 64;
+    spec.state_space = {.heads = heads, .width = 8, .state = 6, .groups = groups};
+    std::string said;
+    for (const Diagnostic& d :
+         check_of("context-parallel", scenario(build_decoder(spec), 4, {"cp=4", "seq=64"})))
+      said += d.message + "; try " + d.fix;
+    return said;
+  };
+  EXPECT_EQ(found(12, 1), "");
+  EXPECT_EQ(found(12, 2), "");
+  EXPECT_EQ(found(12, 12), "");
+  EXPECT_EQ(found(12, 6),
+            "cp=4 is neither a part nor a multiple of the 6 groups of layers/b_proj that a tensor "
+            "rank has, of which each context rank has some, or a copy of one; try cp=2");
+}
+
+// Each rank computes with the first token of the whole sequence, of 2 samples x 1024 x 2 bytes.
+TEST(ContextParallel, APoolerIsGivenItsFirstToken) {
+  TransformerSpec spec = family_spec("bert");
+  spec.name = "pooler";
+  spec.layers = 1, spec.hidden = 1024, spec.heads = 16, spec.ffn = 64;
+  spec.vocab = 8, spec.sequence = 512;
+  const Workload w =
+      prepare(scenario(build_encoder(spec, EncoderHead::Pooler), 4, {"cp=4", "micro-batch=2"}));
+  const Body& head = w.bodies.back();
+  constexpr std::int64_t first = 2 * 1024 * 2;
+  EXPECT_EQ(collectives(head.forward), (Words{ring(CollectiveKind::Broadcast, first)}));
+  EXPECT_EQ(collectives(head.backward), (Words{ring(CollectiveKind::AllReduce, first)}));
+  for (const BodyOp& op : head.forward) EXPECT_FALSE(op.overlapped) << op.name;
+}
+
 TEST(ContextParallel, RefusesTheScanOfTheFirstMamba) {
   const Diagnostics found = check_of(
       "context-parallel", scenario(testing::tiny_recurrent(Mixer::SelectiveScan), 2, {"cp=2"}));
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].message,
             "context ranks exchange the channels of a recurrence for tokens, and selective_scan of "
-            "layers reads sums over all channels");
+            "layers reads sums over all channels, so that no system divides its sequence");
   EXPECT_EQ(found[0].fix, "cp=1");
 }
 
