@@ -11,6 +11,7 @@
 #include "core/methods/catalogue.h"
 #include "core/methods/layers/context_region.h"
 #include "core/methods/layers/tensor_region.h"
+#include "core/methods/layers/transients.h"
 #include "core/model/edit.h"
 #include "core/model/ops.h"
 #include "core/model/trained_parts.h"
@@ -216,20 +217,15 @@ void check_model(const Workload& w, Diagnostics& found) {
       }
 }
 
-// The parameter whose gradient an op makes beside that of its input, because it has no weight pass
-// of its own: a bias of attention.
-const Tensor* gradient_of_input_pass(const Workload& w, const Body& body) {
+// A parameter whose gradient an op makes in its input pass, where no weight pass of the layer comes
+// behind it to add it to what is scattered at its end. Null: the body has none.
+const Tensor* gradient_without_weight_pass(const Workload& w, const Body& body) {
   const Graph& graph = w.scenario.model.blocks[static_cast<std::size_t>(body.block)].graph;
-  for (const BodyOp& op : body.backward) {
-    if (op.communication || op.recomputed || op.pass != Pass::BackwardInput) continue;
-    if (is_frozen(graph[op.node])) continue;
-    const bool apart =
-        std::any_of(body.backward.begin(), body.backward.end(), [&](const BodyOp& other) {
-          return other.node == op.node && other.pass == Pass::BackwardWeight;
-        });
-    for (TensorId in : graph[op.node].inputs)
-      if (!apart && graph[in].kind == TensorKind::Parameter) return &graph[in];
-  }
+  for (const BodyOp& op : body.backward)
+    for (const TensorId made : made_in_input_pass(body, graph, op))
+      if (std::none_of(body.transients.begin(), body.transients.end(),
+                       [&](const Transient& t) { return t.gradient && t.tensor == made; }))
+        return &graph[made];
   return nullptr;
 }
 
@@ -258,11 +254,12 @@ void check_split_backward(const Workload& w, Diagnostics& found) {
       return;
     }
   for (const Body& body : w.bodies)
-    if (const Tensor* made = body.unreduced.value > 0 ? gradient_of_input_pass(w, body) : nullptr) {
+    if (const Tensor* made =
+            body.unreduced.value > 0 ? gradient_without_weight_pass(w, body) : nullptr) {
       add_error(found,
-                "zero=2 and zero=3 hold the full gradients of a layer during its weight pass, and "
-                "that of " +
-                    made->name + " is made in the input pass",
+                "zero=2 and zero=3 scatter the gradients of a layer at the end of its weight pass, "
+                "which the layer of " +
+                    made->name + " does not have behind the input pass that makes its gradient",
                 "plan#/choices/zero/stage", "zero=1");
       return;
     }

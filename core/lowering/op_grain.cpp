@@ -434,6 +434,7 @@ class OpGrain final : public PhaseWriter {
 
   void pass(const StageCopy& place, const LayerOfStage& layer, std::size_t item, Lifetimes& lives) {
     const Transient& t = layer.body->transients[item];
+    if (!split_ && is_late_gradient(graph_of(*layer.body), t)) return;
     const BufferId id = transient(place, layer, t, false);
     std::vector<BufferChange>& list = t.backward ? lives.backward : lives.forward;
     list.push_back({t.from, id, true, false});

@@ -4,6 +4,7 @@
 // all tokens is taken.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <iterator>
 
 #include "core/timeline/metrics.h"
@@ -162,6 +163,46 @@ TEST(TensorRegion, AConvolutionNeedsItsWeightsInBothPassesOfASplitBackward) {
   for (const TensorPlan& plan : {TensorPlan{2, {"dp=2", "schedule=zb-h1", "zero=1"}},
                                  TensorPlan{2, {"dp=2", "schedule=1f1b", "zero=3"}}})
     expect_as_one_device(train_region(model, plan), alone);
+}
+
+// The bias of T5's attention and the rates of a scan have their gradients from the input pass of a
+// split backward, and full gradients are there in the weight pass alone.
+TEST(TensorRegion, GradientsOfInputPassesWaitForTheScatterOfTheWeightPass) {
+  const Model models[] = {testing::tiny_encoder_decoder("t5", 2),
+                          testing::tiny_recurrent(Mixer::StateSpace),
+                          testing::tiny_recurrent(Mixer::SelectiveScan), testing::tiny_delta()};
+  const TensorPlan plans[] = {
+      {4, {"dp=2", "pp=2", "zero=2", "schedule=zb-h1"}},
+      {4, {"dp=2", "pp=2", "zero=2", "schedule=zb-h1", "recompute=full"}},
+      {4, {"dp=2", "pp=2", "zero=2", "schedule=zb-h2", "overlap=off"}},
+      {4, {"dp=2", "pp=2", "zero=2", "schedule=zb-v", "virtual-stages=2"}},
+      {4, {"dp=2", "pp=2", "zero=2", "schedule=v-min", "virtual-stages=2"}},
+      {4, {"dp=2", "pp=2", "zero=2", "schedule=dualpipe-v", "virtual-stages=2"}},
+      {4, {"dp=2", "pp=2", "zero=3", "schedule=zb-h1"}},
+      {4, {"dp=2", "pp=2", "zero=3", "schedule=dualpipe-v", "virtual-stages=2"}},
+  };
+  for (const Model& model : models) {
+    const CpuRun alone = train_region(model, {1, {}});
+    for (const TensorPlan& plan : plans) {
+      // The convolution before a scan reads its weights in both passes.
+      const bool gathers = words_of_region(plan).find("zero=3") != std::string::npos;
+      if (gathers && &model != &models[0]) continue;
+      SCOPED_TRACE(model.name + ": " + words_of_region(plan));
+      try {
+        const CpuRun run = train_region(model, plan);
+        expect_as_one_device(run, alone);
+        expect_memory_of_simulator(run);
+        const std::vector<Buffer>& buffers = run.program.buffers;
+        EXPECT_TRUE(std::any_of(buffers.begin(), buffers.end(), [&](const Buffer& b) {
+          const std::string_view name = run.program.name(b.name);
+          return name.ends_with("relative_attention_bias.weight gradient for weights") ||
+                 name.ends_with("A_log gradient for weights");
+        }));
+      } catch (const Error& error) {
+        ADD_FAILURE() << describe(error);
+      }
+    }
+  }
 }
 
 TEST(TensorRegion, AnAsynchronousScheduleDoesNotWaitForSharesOfAGradient) {

@@ -161,6 +161,7 @@ class CpuExecution final : public Execution {
   TensorView parameter(const At&, std::size_t layer, const LayerFlight&, TensorId, Pass,
                        Scratch&) const;
   TensorView parameter_gradient(const At&, std::size_t layer, const LayerFlight&, TensorId) const;
+  void add_late_gradients(const At&) const;
 
   // Defined in cpu_hand_on.cpp.
   void deliver_output(const At&, std::size_t layer, Flight&);

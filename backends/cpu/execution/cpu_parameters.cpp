@@ -7,6 +7,7 @@
 #include "backends/cpu/kernels/convert.h"
 #include "backends/cpu/memory/tensor_part.h"
 #include "core/base/error.h"
+#include "core/methods/layers/transients.h"
 
 namespace trainyard {
 namespace {
@@ -98,11 +99,36 @@ TensorView CpuExecution::parameter_gradient(const At& a, std::size_t l, const La
     view.data = flight.unreduced.data + static_cast<std::size_t>(gradients_full_at) * each;
     return view;
   }
+  if (part.gradients.shards > 1) {
+    const std::vector<Transient>& transients =
+        plan_.layouts[static_cast<std::size_t>(plan_.places[a.place].layers[l].layout)]
+            .body->transients;
+    for (std::size_t i = 0; i < transients.size(); ++i)
+      if (transients[i].gradient && transients[i].tensor == tensor) {
+        view.data = flight.transients[i].data;
+        return view;
+      }
+  }
   const std::size_t set =
       std::min(static_cast<std::size_t>(a.instruction.wave), stage.gradients.size() - 1);
   view.data =
       stage.gradients[set].data + static_cast<std::size_t>(part.gradients.at + offset) * each;
   return view;
+}
+
+// What the input pass of a split backward has made of a layer's gradients joins those that its
+// weight pass makes, which begin as 0.
+void CpuExecution::add_late_gradients(const At& a) const {
+  const std::size_t l = plan_.layer_of(a.task.layer);
+  LayerFlight& flight = a.device.flight(a.place, a.microbatch).layers[l];
+  const LayerLayout& layout =
+      plan_.layouts[static_cast<std::size_t>(plan_.places[a.place].layers[l].layout)];
+  for (std::size_t i = 0; i < layout.body->transients.size(); ++i) {
+    const Transient& t = layout.body->transients[i];
+    if (!is_late_gradient(*layout.graph, t) || !flight.transients[i]) continue;
+    std::memcpy(parameter_gradient(a, l, flight, t.tensor).data, flight.transients[i].data,
+                static_cast<std::size_t>(t.bytes.value));
+  }
 }
 
 void CpuExecution::set_parameter(DeviceState& device, std::size_t at, std::size_t l,

@@ -42,8 +42,11 @@ CpuExecution::At CpuExecution::at(InstructionId id, int peer) {
 void CpuExecution::take_all(const At& a, bool at_end) {
   const auto& effects = plan_.program.effects;
   for (std::uint32_t e = a.task.first_effect; e < a.task.first_effect + a.task.effects; ++e)
-    if (effects[e].allocate && effects[e].at_end == at_end)
+    if (effects[e].allocate && effects[e].at_end == at_end) {
       a.device.take(a.place, a.microbatch, a.task, effects[e].buffer);
+      const Buffer& buffer = plan_.program.buffers[effects[e].buffer.value];
+      if (buffer.holds == Holds::Unreduced && buffer.item == 0) add_late_gradients(a);
+    }
 }
 
 void CpuExecution::release_all(const At& a, bool at_end) {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/methods/layers/transients.h"
 #include "core/methods/precision/narrow_products.h"
 
 namespace trainyard {
@@ -261,6 +262,14 @@ void DeviceState::make_room(Allocation& held, Bytes bytes) {
   held = arena_.allocate(id, microbatch, std::max(buffer.bytes, bytes));
 }
 
+bool DeviceState::is_late(std::size_t place, const Buffer& buffer) const {
+  if (buffer.holds != Holds::Transient) return false;
+  const PlacedLayer& layer = plan_.places[place].layers[plan_.layer_of(buffer.layer)];
+  const LayerLayout& layout = plan_.layouts[static_cast<std::size_t>(layer.layout)];
+  return is_late_gradient(*layout.graph,
+                          layout.body->transients[static_cast<std::size_t>(buffer.item)]);
+}
+
 void DeviceState::take(std::size_t place, std::int32_t microbatch, const Task& task, BufferId id) {
   const Buffer& buffer = plan_.program.buffers[id.value];
   if (buffer.bytes.value == 0) return;
@@ -297,7 +306,7 @@ void DeviceState::take(std::size_t place, std::int32_t microbatch, const Task& t
     }
   }
   ++flight(place, microbatch).held;
-  if (buffer.holds == Holds::Unreduced)
+  if (buffer.holds == Holds::Unreduced || is_late(place, buffer))
     std::memset(into.data, 0, static_cast<std::size_t>(into.bytes.value));
   if (buffer.holds != Holds::Message || task.kind != TaskKind::Compute ||
       task.phase == Phase::Forward)

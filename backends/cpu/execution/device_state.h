@@ -170,6 +170,8 @@ class DeviceState {
  private:
   /// Makes the allocation at least that large; the numbers in it are lost.
   void make_room(Allocation&, Bytes bytes);
+  /// Returns whether the buffer is of a gradient to which input passes add (is_late_gradient()).
+  bool is_late(std::size_t place, const Buffer&) const;
   /// Returns the bytes of the tensor in the format in which products read it.
   Bytes kept_narrow(const TensorView&) const;
   Allocation& slot(std::size_t place, std::int32_t microbatch, const Task&, const Buffer&,

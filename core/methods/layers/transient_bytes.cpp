@@ -44,7 +44,7 @@ bool takes_late(const std::vector<BodyOp>& backward) {
 
 }  // namespace
 
-TransientBytes transient_bytes(const Body& body, TensorId input_tensor, TensorId side_input) {
+TransientBytes transient_bytes(const Body& body, const Graph& graph) {
   TransientBytes sum;
   Held forward(body.forward), all(body.backward), parts(body.backward), kept(body.backward),
       late(body.backward), blocks(body.backward);
@@ -55,13 +55,13 @@ TransientBytes transient_bytes(const Body& body, TensorId input_tensor, TensorId
     }
     if (t.form == Transient::Form::Whole) blocks.hold(t);
     if (t.gradient && t.form == Transient::Form::Local &&
-        (t.tensor == input_tensor || t.tensor == side_input)) {
+        (t.tensor == graph.input || t.tensor == graph.side_input)) {
       // It lives until the layer before takes it, which is after all ops of this layer.
       sum.input_gradient += t.bytes;
       for (Held* held : {&all, &parts, &late}) held->from(t.from, t.bytes);
       continue;
     }
-    all.hold(t);
+    if (!is_late_gradient(graph, t)) all.hold(t);
     if (!t.carried) {
       parts.hold(t);
       continue;

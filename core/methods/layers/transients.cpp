@@ -5,6 +5,7 @@
 
 #include "core/methods/layers/context_region.h"
 #include "core/methods/layers/tensor_region.h"
+#include "core/model/trained_parts.h"
 
 namespace trainyard {
 namespace {
@@ -191,6 +192,7 @@ class Backward {
   }
 
   void list(std::vector<Transient>& into) const {
+    if (l_.body.unreduced.value > 0) list_late(into);
     for (std::uint32_t t = 0; t < lives_.size(); ++t) {
       const Life& life = lives_[t];
       if (life.from == kNoOp) continue;
@@ -214,6 +216,19 @@ class Backward {
   struct Ops {
     std::uint32_t input = kNoOp, weight = kNoOp;
   };
+
+  void list_late(std::vector<Transient>& into) const {
+    for (std::uint32_t i = 0; i < ops_.size(); ++i)
+      for (const TensorId id : made_in_input_pass(l_.body, l_.graph, ops_[i])) {
+        std::uint32_t to = i;
+        while (to < ops_.size() && (ops_[to].communication || !is_weight(ops_[to]))) ++to;
+        if (to == ops_.size()) continue;
+        into.push_back(l_.transient(id, true, true, Transient::Form::Local, i, to));
+        into.back().bytes =
+            gradient_bytes(local_elements(l_.graph[id].shape, l_.layout.binding), l_.layout);
+        into.back().carried = true;
+      }
+  }
 
   bool wanted(TensorId id) const {
     return l_.graph[id].kind == TensorKind::Activation &&
@@ -414,7 +429,20 @@ void find_lifetimes(Body& body, const Graph& graph, const Layout& layout) {
     s.to = freed(body, s, false);
     s.split_to = freed(body, s, true);
   }
-  body.held = transient_bytes(body, graph.input, graph.side_input);
+  body.held = transient_bytes(body, graph);
+}
+
+std::vector<TensorId> made_in_input_pass(const Body& body, const Graph& graph, const BodyOp& op) {
+  std::vector<TensorId> made;
+  if (op.communication || op.recomputed || op.pass != Pass::BackwardInput ||
+      is_frozen(graph[op.node]) ||
+      std::any_of(body.backward.begin(), body.backward.end(), [&](const BodyOp& other) {
+        return other.node == op.node && other.pass == Pass::BackwardWeight;
+      }))
+    return made;
+  for (const TensorId in : graph[op.node].inputs)
+    if (graph[in].kind == TensorKind::Parameter) made.push_back(in);
+  return made;
 }
 
 }  // namespace trainyard

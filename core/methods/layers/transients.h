@@ -13,8 +13,13 @@
 //             gradient. The gradient of the layer's input lives to the last op of the (input) pass
 //  again      outputs of recomputed ops that backward does not keep live among the ops of backward
 //
+//  late       the gradient of a parameter that an op makes in its input pass (a bias of attention,
+//             the rates of a scan), where full gradients live in the weight pass only, to be
+//             scattered at its end: under a split backward it lives from that op to the first op of
+//             the weight pass behind it, which adds it to them
+//
 // Indices and other data from outside, unless kept, live from the first op that reads them to the
-// last. Parameters, their gradients, and statistics of a loss are not part of this.
+// last. Other gradients of parameters, parameters, and statistics of a loss are not part of this.
 #pragma once
 
 #include "core/methods/layers/body.h"
@@ -33,7 +38,17 @@ void find_lifetimes(Body&, const Graph&, const Layout&);
 /// pass where there is one. kNoOp where there is none.
 std::uint32_t first_op(const std::vector<BodyOp>&);
 
-/// Returns the peak bytes of body.transients and body.saved for a layer with these inputs.
-TransientBytes transient_bytes(const Body&, TensorId input, TensorId side_input);
+/// Returns the peak bytes of body.transients and body.saved for a layer with this graph.
+TransientBytes transient_bytes(const Body&, const Graph&);
+
+/// Returns whether the transient is the gradient of a parameter on its way from the input pass of a
+/// split backward to its weight pass. A backward in one part has none.
+inline bool is_late_gradient(const Graph& graph, const Transient& t) {
+  return t.gradient && graph[t.tensor].kind == TensorKind::Parameter;
+}
+
+/// Returns the parameters whose gradients the op, of an input pass, makes beside those of its
+/// inputs, because its node has no weight pass; none where it is frozen.
+std::vector<TensorId> made_in_input_pass(const Body&, const Graph&, const BodyOp&);
 
 }  // namespace trainyard

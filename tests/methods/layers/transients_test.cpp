@@ -176,5 +176,22 @@ TEST(Transients, OfASequenceParallelLayer) {
   }
 }
 
+// The scan's rates, its straight way and the bias of its steps, a number for each of 4 heads, have
+// their gradients from its input pass. Where these are scattered at the end of the weight pass, a
+// split backward holds them until then; a backward in one part holds nothing more.
+TEST(Transients, GradientsOfInputPassesWaitForTheScatterOfTheWeightPass) {
+  const auto held = [](const char* zero) {
+    const Workload w =
+        prepare(scenario(testing::tiny_recurrent(Mixer::StateSpace), 2, {"dp=2", zero}));
+    EXPECT_EQ(layer(w).unreduced.value > 0, std::string_view(zero) == "zero=2");
+    return layer(w).held;
+  };
+  const TransientBytes reduced = held("zero=1"), scattered = held("zero=2");
+  EXPECT_EQ(scattered.carried - reduced.carried, Bytes{3 * 4 * 4});
+  EXPECT_EQ(scattered.backward, reduced.backward);
+  EXPECT_EQ(scattered.whole, reduced.whole);
+  EXPECT_EQ(scattered.weight, reduced.weight);
+}
+
 }  // namespace
 }  // namespace trainyard
