@@ -277,12 +277,6 @@ void check_narrow(const Workload& w, Diagnostics& found) {
               "a local run keeps or gathers weights in 8 bits that have one scale for a tensor, "
               "found a scale for each tile",
               "plan#/choices/fp8/scaling", "fp8.scaling=tensor");
-  else if (w.layout.optimizer_shards > 1 || w.layout.expert_optimizer_shards > 1)
-    add_error(found,
-              "a local run keeps weights in mxfp8 where ranks do not divide their state, found "
-              "zero=" +
-                  std::to_string(find_choice(w.scenario.plan, "zero")->params.integer("stage")),
-              "plan#/choices/mxfp8/weights", "mxfp8.weights=bf16");
 }
 
 void check_precision(const Workload& w, Diagnostics& found) {

@@ -125,10 +125,21 @@ TEST(NarrowWeights, OfExpertsTrainAsThoseThatProductsCast) {
 }
 
 // Blocks of mxfp8 have scales along rows and along columns, in both of which weights are kept.
+// Three ranks that divide the optimizer's state do so in the middle of blocks.
 TEST(NarrowWeights, KeptInBlocksTheyTrainAsThoseThatProductsCast) {
-  const Planned plans[] = {
-      {1, {}},       {1, {"recompute=full"}},         {1, {"mxfp8.bf16-layers=first:1"}},
-      {2, {"dp=2"}}, {2, {"pp=2", "schedule=zb-h1"}}, {2, {"tp=2"}}};
+  const Planned plans[] = {{1, {}},
+                           {1, {"recompute=full"}},
+                           {1, {"mxfp8.bf16-layers=first:1"}},
+                           {2, {"dp=2"}},
+                           {2, {"pp=2", "schedule=zb-h1"}},
+                           {2, {"tp=2"}},
+                           {2, {"dp=2", "zero=1"}},
+                           {2, {"dp=2", "zero=2"}},
+                           {3, {"dp=3", "zero=1", "global-batch=9"}},
+                           {4, {"tp=2", "dp=2", "zero=1"}},
+                           {4, {"dp=4", "zero=2", "hybrid=2"}},
+                           {4, {"pp=2", "dp=2", "zero=2", "schedule=zb-h1"}},
+                           {4, {"pp=2", "dp=2", "zero=1", "schedule=dualpipe"}}};
   testing::GptSizes sizes{.layers = 2, .hidden = 64, .heads = 2, .sequence = 8, .vocab = 64};
   for (const auto& [devices, words] : plans) {
     Settings all = words;
@@ -162,7 +173,8 @@ TEST(NarrowWeights, ARunThatIsResumedGoesOnWithTheSameBits) {
         {2, {"precision=fp8", "fp8.weights=fp8", "dp=2", "zero=3"}},
         {2, {"precision=fp8", "fp8.gather-fp8=on", "dp=2", "zero=3"}},
         {1, {"precision=fp8", "fp8.weights=fp8", "frozen=layers"}},
-        {1, {"precision=mxfp8", "mxfp8.weights=mxfp8"}}}) {
+        {1, {"precision=mxfp8", "mxfp8.weights=mxfp8"}},
+        {2, {"precision=mxfp8", "mxfp8.weights=mxfp8", "dp=2", "zero=1"}}}) {
     SCOPED_TRACE(text_of(words));
     CpuOptions options;
     options.checkpoint = ::testing::TempDir() + "narrow_weights.checkpoint";

@@ -180,6 +180,7 @@ TravelPtr CpuExecution::gather_stretch(const Company& company, std::size_t at, s
                                        std::vector<const std::byte*> weights) {
   const StatePart& part = stretch.part;
   const bool divided = part.weights.shards > 1;
+  if (casts_what_came(part)) return gather_and_cast(company, at, l, part, members);
   const WeightPlace& to = !divided ? part.held : part.stays ? part.gathered : part.full;
   const DType type = to.codes() ? DType::F8 : plan_.workload.layout.precision.parameter;
   const std::vector<PartRange> shares = shares_of(stretch, members.size());

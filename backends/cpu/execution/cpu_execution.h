@@ -194,6 +194,9 @@ class CpuExecution final : public Execution {
                                   const PartRange&, const std::byte* weights) const;
   void apply_narrow(ParameterPart&, const StepFacts&, const TensorNorms&, std::size_t norm,
                     std::size_t place, std::byte* stage_weights) const;
+  bool casts_what_came(const StatePart&) const;
+  TravelPtr gather_and_cast(const Company&, std::size_t place, std::size_t layer, const StatePart&,
+                            std::span<const int> members);
   TravelPtr agree_on_sizes(const At&, std::span<const int> members);
   void widen(const At&, std::size_t layer, Flight&, const Operand&) const;
 

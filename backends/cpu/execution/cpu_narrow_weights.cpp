@@ -98,6 +98,57 @@ std::vector<std::byte> CpuExecution::codes_of(std::size_t at, std::size_t l, con
   return codes;
 }
 
+// A shard cuts through blocks that share a scale, so that ranks gather the layout's format.
+bool CpuExecution::casts_what_came(const StatePart& part) const {
+  return part.held.codes() && !narrow_->whole_tensor && part.optimizer.shards > 1;
+}
+
+// Each rank gives its share of the master copy, rounded, and casts what came: a message that the
+// ledger does not have, as it has none of other messages.
+TravelPtr CpuExecution::gather_and_cast(const Company& company, std::size_t at, std::size_t l,
+                                        const StatePart& part, std::span<const int> members) {
+  const DType type = plan_.workload.layout.precision.parameter;
+  const auto each = static_cast<std::size_t>(bytes_of(type));
+  const std::size_t ranks = members.size();
+  const auto messages = std::make_shared<std::vector<std::vector<std::byte>>>(ranks);
+  std::vector<PartRange> shares;
+  std::vector<const std::byte*> from(ranks, nullptr);
+  std::vector<std::byte*> into(ranks, nullptr);
+  for (std::size_t r = 0; r < ranks; ++r) {
+    const PartRange held = held_range(part, part.optimizer, members[r]);
+    shares.push_back({held.first - part.first, std::max<std::int64_t>(0, held.count)});
+    if (!company.here(r)) continue;
+    std::vector<std::byte>& whole = (*messages)[r];
+    whole.resize(static_cast<std::size_t>(part.elements) * each);
+    into[r] = whole.data();
+    std::byte* const own = whole.data() + static_cast<std::size_t>(shares[r].first) * each;
+    const StageState& stage = state(plan_.places[at].device, members[r]).stage(at);
+    from_floats(reinterpret_cast<const float*>(stage.optimizer[0].data) + part.optimizer.at, own,
+                type, shares[r].count);
+    from[r] = own;
+  }
+  return after(all_gather(company, from, into, shares, type),
+               [this, company, at, l, &part, messages, type, each,
+                peers = std::vector<int>(members.begin(), members.end())]() -> TravelPtr {
+                 const PlacedLayer& layer = plan_.places[at].layers[l];
+                 for (std::size_t r = 0; r < peers.size(); ++r) {
+                   if (!company.here(r)) continue;
+                   std::byte* const weights =
+                       state(plan_.places[at].device, peers[r]).stage(at).weights[0].data;
+                   for (const PlacedParameter& p : layer.parameters) {
+                     if (p.owner >= 0 || &layer.part_of(p) != &part) continue;
+                     const std::int64_t first = p.offset - part.first;
+                     std::vector<float> numbers(static_cast<std::size_t>(p.elements));
+                     to_floats((*messages)[r].data() + static_cast<std::size_t>(first) * each, type,
+                               numbers.data(), p.elements);
+                     write_codes(at, layer, p, weights, part.held.of(weights, first), numbers,
+                                 false);
+                   }
+                 }
+                 return nullptr;
+               });
+}
+
 void CpuExecution::apply_narrow(ParameterPart& part, const StepFacts& facts,
                                 const TensorNorms& norms, std::size_t norm, std::size_t at,
                                 std::byte* stage_weights) const {
@@ -120,7 +171,8 @@ void CpuExecution::apply_narrow(ParameterPart& part, const StepFacts& facts,
       plan_.places[at].layers[static_cast<std::size_t>(after - first.begin()) - 1];
   if (narrow_->whole_tensor)
     scales_->see_next(operand_of(layer, p.tensor), largest_size(numbers.data(), part.elements));
-  if (codes != nullptr) write_codes(at, layer, p, stage_weights, codes, numbers, true);
+  if (codes != nullptr && !casts_what_came(layer.part_of(p)))
+    write_codes(at, layer, p, stage_weights, codes, numbers, true);
 }
 
 // The ranks that have each cast a part of a tensor learn how large its elements are in all of them.
