@@ -169,6 +169,13 @@ struct CpuBackend::Impl {
                 execution.derives(at) ? "optimizer state with derived weights" : "optimizer state",
                 device, peer, at, i),
             stage.optimizer[i]);
+        std::size_t index = 0;
+        for (std::vector<std::vector<float>>* list : {&stage.tiles, &stage.own_tiles})
+          for (std::vector<float>& sizes : *list) {
+            const std::span<std::byte> bytes = std::as_writable_bytes(std::span(sizes));
+            Allocation lent{bytes.data(), Bytes{static_cast<std::int64_t>(bytes.size())}, {}, -1};
+            f(part_name("largest sizes of tiles", device, peer, at, index++), lent);
+          }
         std::vector<std::byte> state = execution.state_on_nvme(held, at);
         if (state.empty()) continue;
         Allocation copy{state.data(), Bytes{static_cast<std::int64_t>(state.size())}, {}, -1};

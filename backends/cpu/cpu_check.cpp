@@ -265,23 +265,8 @@ void check_split_backward(const Workload& w, Diagnostics& found) {
     }
 }
 
-// Weights in 8 bits whose scales a run cannot give them.
-void check_narrow(const Workload& w, Diagnostics& found) {
-  const Choice* const chosen = chosen_on(w.scenario.plan, MethodAxis::Precision);
-  if (w.layout.precision.math != DType::F8Block || chosen == nullptr ||
-      std::none_of(w.bodies.begin(), w.bodies.end(),
-                   [](const Body& body) { return body.narrow.apart; }))
-    return;
-  if (chosen->method == "fp8")
-    add_error(found,
-              "a local run keeps or gathers weights in 8 bits that have one scale for a tensor, "
-              "found a scale for each tile",
-              "plan#/choices/fp8/scaling", "fp8.scaling=tensor");
-}
-
 void check_precision(const Workload& w, Diagnostics& found) {
   const Precision& p = w.layout.precision;
-  check_narrow(w, found);
   for (DType type : {p.parameter, p.activation, p.gradient})
     if (type != DType::F32 && type != DType::BF16 && type != DType::F16) {
       add_error(found,

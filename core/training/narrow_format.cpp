@@ -87,6 +87,21 @@ void each_block(const NarrowScaling& scaling, const Lines& lines, F&& f) {
           scaling.whole_tensor ? 0 : (o * blocks + b) * lines.inner + j);
 }
 
+// Calls f(tile, index, count) for the elements of a row that are in one tile, among `size` elements
+// from `first` on: the index is of the first of them.
+template <class F>
+void each_run(const Tiles& tiles, std::int64_t first, std::size_t size, F&& f) {
+  const auto n = static_cast<std::int64_t>(size);
+  for (std::int64_t i = 0; i < n;) {
+    const std::int64_t column = (first + i) % tiles.columns,
+                       count = std::min(
+                           {tiles.side - column % tiles.side, tiles.columns - column, n - i});
+    f(static_cast<std::size_t>(tiles.of(first + i)), static_cast<std::size_t>(i),
+      static_cast<std::size_t>(count));
+    i += count;
+  }
+}
+
 }  // namespace
 
 std::uint8_t narrow_code(const SmallFloat& format, float value) {
@@ -190,6 +205,34 @@ void from_narrow(const NarrowScaling& scaling, const SmallFloat& format, const L
       const int code = packed ? codes[e / 2] >> (e % 2 * 4) & 15 : codes[e];
       values[e] = numbers[static_cast<std::size_t>(code)] * scales[at];
     }
+  });
+}
+
+void see_tiles(const Tiles& tiles, std::int64_t first, std::span<const float> values,
+               std::span<float> largest) {
+  each_run(tiles, first, values.size(), [&](std::size_t tile, std::size_t i, std::size_t count) {
+    const auto n = static_cast<std::int64_t>(count);
+    largest[tile] = std::max(largest[tile], finite_largest(values.data() + i, n, 1));
+  });
+}
+
+void tiles_to_narrow(const SmallFloat& format, const Tiles& tiles, std::int64_t first,
+                     std::span<const float> values, std::span<const float> largest,
+                     std::uint8_t* codes) {
+  each_run(tiles, first, values.size(), [&](std::size_t tile, std::size_t i, std::size_t count) {
+    const float scale = tensor_scale(format, largest[tile]);
+    for (const std::size_t end = i + count; i < end; ++i)
+      codes[i] = narrow_code(format, values[i] / scale);
+  });
+}
+
+void tiles_from_narrow(const SmallFloat& format, const Tiles& tiles, std::int64_t first,
+                       std::span<const std::uint8_t> codes, std::span<const float> largest,
+                       float* values) {
+  const Numbers numbers = numbers_of(format);
+  each_run(tiles, first, codes.size(), [&](std::size_t tile, std::size_t i, std::size_t count) {
+    const float scale = tensor_scale(format, largest[tile]);
+    for (const std::size_t end = i + count; i < end; ++i) values[i] = numbers[codes[i]] * scale;
   });
 }
 

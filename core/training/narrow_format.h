@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 namespace trainyard {
 
@@ -46,18 +47,34 @@ struct NarrowScaling {
   Scale scale = Scale::Power;
   std::int64_t block = 0;     // elements of a line that share a scale; 0 = all of the line
   bool whole_tensor = false;  // all elements of the tensor share one
+  bool tiles = false;         // of a weight, the elements of a square of blocks share one
 };
 inline constexpr NarrowScaling kMxfp8{kE4M3, kE4M3, NarrowScaling::Scale::SharedPower, 32};
 inline constexpr NarrowScaling kNvfp4{kE2M1, kE2M1, NarrowScaling::Scale::OfTensorAndBlock, 16};
 inline constexpr NarrowScaling kFp8Tensor{kE4M3, kE5M2, NarrowScaling::Scale::Power, 0, true};
 inline constexpr NarrowScaling kFp8Row{kE4M3, kE5M2, NarrowScaling::Scale::Power, 0};
-inline constexpr NarrowScaling kFp8Block{kE4M3, kE5M2, NarrowScaling::Scale::Power, 128};
+inline constexpr NarrowScaling kFp8Block{kE4M3, kE5M2, NarrowScaling::Scale::Power,
+                                         128,   false, true};
 
 /// The lines of a dense tensor along the dimension that a product sums over: element i of line
 /// (o, j) lies at (o * length + i) * inner + j.
 struct Lines {
   std::int64_t outer = 1, length = 0, inner = 1;
   std::int64_t elements() const { return outer * length * inner; }
+};
+
+/// The squares of one or several matrices whose elements share a scale: of `side` rows and columns,
+/// and fewer at the ends. Products along either dimension read the same codes of such a weight.
+struct Tiles {
+  std::int64_t matrices = 1, rows = 0, columns = 0, side = 1;
+  std::int64_t down() const { return (rows + side - 1) / side; }
+  std::int64_t across() const { return (columns + side - 1) / side; }
+  std::int64_t count() const { return matrices * down() * across(); }
+  /// The tile of an element, which is counted along rows.
+  std::int64_t of(std::int64_t element) const {
+    const std::int64_t row = element / columns;
+    return (row / rows * down() + row % rows / side) * across() + element % columns / side;
+  }
 };
 
 /// The largest finite size of an element; 0 if there is none.
@@ -82,5 +99,18 @@ void to_narrow(const NarrowScaling&, const SmallFloat&, const Lines&, float larg
                const float* values, std::uint8_t* codes, float* scales);
 void from_narrow(const NarrowScaling&, const SmallFloat&, const Lines&, const std::uint8_t* codes,
                  const float* scales, float* values);
+
+// Of a weight in tiles these take the elements from `first` on; `largest` is by tile of the whole
+// weight: the largest finite size of an element in it, of which tensor_scale() makes the scale.
+
+/// Raises `largest` to what is found among the values.
+void see_tiles(const Tiles&, std::int64_t first, std::span<const float> values,
+               std::span<float> largest);
+void tiles_to_narrow(const SmallFloat&, const Tiles&, std::int64_t first,
+                     std::span<const float> values, std::span<const float> largest,
+                     std::uint8_t* codes);
+void tiles_from_narrow(const SmallFloat&, const Tiles&, std::int64_t first,
+                       std::span<const std::uint8_t> codes, std::span<const float> largest,
+                       float* values);
 
 }  // namespace trainyard

@@ -224,5 +224,50 @@ TEST(NarrowTensor, WhatIsNarrowStaysAsItIs) {
   }
 }
 
+// Two matrices of 5 x 7 in squares of 3: what ranks find of their parts is what one finds of all,
+// each square has the power of two that keeps it in range, and what is narrow stays as it is.
+TEST(NarrowTensor, TilesAreTheSquaresOfMatrices) {
+  const Tiles tiles{2, 5, 7, 3};
+  EXPECT_EQ(tiles.count(), 2 * 2 * 3);
+  std::vector<float> values = uneven(70, 5);
+  std::vector<float> by_hand(12);
+  for (std::size_t m = 0; m < 2; ++m)
+    for (std::size_t r = 0; r < 5; ++r)
+      for (std::size_t c = 0; c < 7; ++c) {
+        float& most = by_hand[(m * 2 + r / 3) * 3 + c / 3];
+        most = std::max(most, std::abs(values[(m * 5 + r) * 7 + c]));
+      }
+  std::vector<float> largest(12), in_parts(12);
+  see_tiles(tiles, 0, values, largest);
+  EXPECT_EQ(largest, by_hand);
+  const std::span<const float> all(values);
+  std::vector<std::uint8_t> codes(70), codes_in_parts(70);
+  tiles_to_narrow(kE4M3, tiles, 0, values, largest, codes.data());
+  for (const auto& [first, count] :
+       {std::pair<std::size_t, std::size_t>{0, 23}, {23, 1}, {24, 46}}) {
+    see_tiles(tiles, static_cast<std::int64_t>(first), all.subspan(first, count), in_parts);
+    tiles_to_narrow(kE4M3, tiles, static_cast<std::int64_t>(first), all.subspan(first, count),
+                    largest, codes_in_parts.data() + first);
+  }
+  EXPECT_EQ(in_parts, largest);
+  EXPECT_EQ(codes_in_parts, codes);
+  std::vector<float> back(70), again(12);
+  tiles_from_narrow(kE4M3, tiles, 0, codes, largest, back.data());
+  const float range = narrow_number(kE4M3, kE4M3.largest);
+  for (std::int64_t e = 0; e < 70; ++e) {
+    const auto i = static_cast<std::size_t>(e);
+    const float most = largest[static_cast<std::size_t>(tiles.of(e))],
+                scale = tensor_scale(kE4M3, most);
+    EXPECT_LE(most / scale, range);
+    EXPECT_GT(2 * most / scale, range);
+    EXPECT_EQ(back[i], narrow_number(kE4M3, narrow_code(kE4M3, values[i] / scale)) * scale);
+  }
+  see_tiles(tiles, 0, back, again);
+  tiles_to_narrow(kE4M3, tiles, 0, back, again, codes.data());
+  std::vector<float> twice(70);
+  tiles_from_narrow(kE4M3, tiles, 0, codes, again, twice.data());
+  EXPECT_EQ(twice, back);
+}
+
 }  // namespace
 }  // namespace trainyard

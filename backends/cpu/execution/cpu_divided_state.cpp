@@ -203,7 +203,7 @@ TravelPtr CpuExecution::gather_stretch(const Company& company, std::size_t at, s
     weights[r] =
         part.held.of(weights[r], std::max<std::int64_t>(0, stretch.first + shares[r].first - held));
     if (part.held.each == to.each) continue;
-    casts[r] = codes_of(at, l, part, shares[r], weights[r]);
+    casts[r] = codes_of(stage, at, l, part, shares[r], weights[r]);
     weights[r] = casts[r].data();
   }
   return after(all_gather(company, std::move(weights), into, shares, type),

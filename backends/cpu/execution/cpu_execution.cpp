@@ -120,6 +120,7 @@ void CpuExecution::hold_state(DeviceState& device, std::size_t at) {
   }
   if (updates_on_host()) hold_on_host(device, at);
   hold_statistics(stage, place);
+  hold_tiles(stage, place);
   stage.counts.assign(stage.gradients.size(), 0);
   stage.updates.assign(stage.optimizer.size(), 0);
 }

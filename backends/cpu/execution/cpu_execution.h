@@ -181,23 +181,33 @@ class CpuExecution final : public Execution {
   std::size_t operand_of(const PlacedLayer&, TensorId) const;
 
   // Defined in cpu_narrow_weights.cpp.
-  void begin_with(const PlacedLayer&, const PlacedParameter&, const std::vector<float>& whole);
+  void hold_tiles(StageState&, const StagePlacement&) const;
+  std::size_t tiles_at(std::size_t place, const PlacedLayer&, const PlacedParameter&) const;
+  // `own`: the part of the whole tensor that this device computes with.
+  void begin_with(StageState&, std::size_t place, const PlacedLayer&, const PlacedParameter&,
+                  const std::vector<float>& whole, const std::vector<float>& own);
   WeightCodes codes_at(std::size_t place, std::byte* stage_weights, std::byte* codes) const;
-  void write_codes(std::size_t place, const PlacedLayer&, const PlacedParameter&,
-                   std::byte* stage_weights, std::byte* to, std::span<const float> numbers,
-                   bool next) const;
+  // `first`: the parameter's element at which the numbers begin.
+  void write_codes(const StageState&, std::size_t place, const PlacedLayer&, const PlacedParameter&,
+                   std::byte* stage_weights, std::byte* to, std::int64_t first,
+                   std::span<const float> numbers, bool next) const;
   // `first` is the code of the parameter's first element, or where it would be if the device held
   // all of them.
-  float number_of_code(std::size_t place, const PlacedLayer&, const PlacedParameter&,
-                       std::byte* stage_weights, std::byte* first, std::int64_t index) const;
-  std::vector<std::byte> codes_of(std::size_t place, std::size_t layer, const StatePart&,
-                                  const PartRange&, const std::byte* weights) const;
+  float number_of_code(const StageState&, std::size_t place, const PlacedLayer&,
+                       const PlacedParameter&, std::byte* stage_weights, std::byte* first,
+                       std::int64_t index) const;
+  std::vector<std::byte> codes_of(const StageState&, std::size_t place, std::size_t layer,
+                                  const StatePart&, const PartRange&,
+                                  const std::byte* weights) const;
   void apply_narrow(ParameterPart&, const StepFacts&, const TensorNorms&, std::size_t norm,
-                    std::size_t place, std::byte* stage_weights) const;
+                    std::size_t place, StageState&, std::byte* stage_weights) const;
   bool casts_what_came(const StatePart&) const;
   TravelPtr gather_and_cast(const Company&, std::size_t place, std::size_t layer, const StatePart&,
                             std::span<const int> members);
   TravelPtr agree_on_sizes(const At&, std::span<const int> members);
+  TravelPtr agree_on_tiles(const At&, std::span<const int> members);
+  void cast_own(StageState&, std::size_t place, const PlacedLayer&, const PlacedParameter&,
+                int peer) const;
   void widen(const At&, std::size_t layer, Flight&, const Operand&) const;
 
   // Defined in cpu_exchange.cpp.
@@ -313,7 +323,7 @@ class CpuExecution final : public Execution {
   template <class F>
   void each_part_of(DeviceState&, std::size_t place, std::size_t set, std::size_t layer, F&&);
   void prepare_together();
-  void apply(ParameterPart&, const StepFacts&, std::size_t norm, std::size_t place,
+  void apply(ParameterPart&, const StepFacts&, std::size_t norm, std::size_t place, StageState&,
              std::byte* stage_weights) const;
   // The elements of a layer that a device holds of a part's weights, gradients or optimizer state;
   // it updates those of which it has the optimizer state.

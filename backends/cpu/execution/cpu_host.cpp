@@ -116,11 +116,13 @@ void CpuExecution::update_on_host(const At& a) {
   const FlushSubnormals flush;
   prepare_together();
   if (skip_) return;
-  StepFacts facts = step_facts(a.device.stage(a.place), 0);
+  StageState& stage = a.device.stage(a.place);
+  StepFacts facts = step_facts(stage, 0);
   facts.gradient_scale *= clip_;
-  each_part_of(
-      a.device, a.place, 0, plan_.layer_of(a.task.layer),
-      [&](ParameterPart& part, std::size_t norm) { apply(part, facts, norm, a.place, nullptr); });
+  each_part_of(a.device, a.place, 0, plan_.layer_of(a.task.layer),
+               [&](ParameterPart& part, std::size_t norm) {
+                 apply(part, facts, norm, a.place, stage, nullptr);
+               });
 }
 
 }  // namespace trainyard

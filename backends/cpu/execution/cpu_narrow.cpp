@@ -105,9 +105,14 @@ void CpuExecution::run_narrow(const At& a, std::size_t l, Flight& f, const Kerne
     for (std::size_t i = 0; i < operand.size(); ++i) how.known[i] = scales_->known(operand[i]);
   const TensorView& weight = call.inputs[1];
   const bool codes = weight.there() && weight.type == DType::F8;
-  if (codes)
-    how.weight = codes_at(a.place, a.device.stage(a.place).weights[0].data,
-                          static_cast<std::byte*>(weight.data));
+  if (codes) {
+    const StageState& stage = a.device.stage(a.place);
+    how.weight = codes_at(a.place, stage.weights[0].data, static_cast<std::byte*>(weight.data));
+    if (narrow_->tiles) {
+      const auto p = static_cast<std::size_t>(placed.of_tensor[call.node.inputs[1].value]);
+      how.weight.tiles = stage.tiles[tiles_at(a.place, placed, placed.parameters[p])];
+    }
+  }
   trainyard::run_narrow(call, run.pass, how);
   // Nobody updates frozen weights, whose size stays as it is.
   if (codes && is_frozen(call.node))

@@ -139,7 +139,7 @@ void CpuExecution::set_parameter(DeviceState& device, std::size_t at, std::size_
   const std::vector<float> own =
       part_of_tensor(whole, tensor_part(p, plan_.peers.part_of(p, device.peer())));
   const StatePart& part = layer.part_of(p);
-  begin_with(layer, p, whole);
+  begin_with(stage, at, layer, p, whole, own);
   // Calls f(index in what is held of a kind of state, numbers) with what this device has of it.
   const auto held = [&](const DividedState& of, auto&& f) {
     const PartRange range = held_range(part, of, device.peer());
@@ -153,7 +153,9 @@ void CpuExecution::set_parameter(DeviceState& device, std::size_t at, std::size_
     for (Allocation& set : stage.weights) {
       std::byte* const to = part.held.of(set.data, index);
       if (part.held.codes())
-        write_codes(at, layer, p, set.data, to, rounded(numbers, type), false);
+        write_codes(stage, at, layer, p, set.data, to,
+                    held_range(part, part.weights, device.peer()).first + index - p.offset,
+                    rounded(numbers, type), false);
       else
         from_floats(numbers.data(), to, type, static_cast<std::int64_t>(numbers.size()));
     }
@@ -222,7 +224,7 @@ std::vector<float> CpuExecution::whole_parameter(std::size_t at, const PlacedLay
       for (const Allocation& set : sets)
         sum += static_cast<double>(
             master                    ? number_at(set.data, DType::F32, index)
-            : state_part.held.codes() ? number_of_code(at, layer, p, set.data,
+            : state_part.held.codes() ? number_of_code(stage, at, layer, p, set.data,
                                                        state_part.held.of(set.data, in_read - e), e)
                                       : number_at(state_part.held.of(set.data, in_read), type, 0));
       whole[static_cast<std::size_t>(in_whole)] =

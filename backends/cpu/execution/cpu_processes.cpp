@@ -133,6 +133,9 @@ void CpuExecution::fetch_state() {
       }
       for (auto& [norm, statistics] : stage.statistics)
         fetch(std::as_writable_bytes(statistics.state()));
+      for (std::vector<std::vector<float>>* list : {&stage.tiles, &stage.own_tiles})
+        for (std::vector<float>& sizes : *list)
+          if (!sizes.empty()) fetch(std::as_writable_bytes(std::span(sizes)));
     }
 }
 

@@ -192,11 +192,11 @@ void CpuExecution::prepare_together() {
 
 // `stage_weights`: the set of which a part in 8 bits is one.
 void CpuExecution::apply(ParameterPart& part, const StepFacts& facts, std::size_t norm,
-                         std::size_t at, std::byte* stage_weights) const {
+                         std::size_t at, StageState& stage, std::byte* stage_weights) const {
   TensorNorms norms = norms_[norm];
   if (rule_->needs_norms() && !together_) norms = rule_->norms(part, facts);
   if (parameter_of_[norm]->narrow)
-    apply_narrow(part, facts, norms, norm, at, stage_weights);
+    apply_narrow(part, facts, norms, norm, at, stage, stage_weights);
   else
     rule_->apply(part, facts, norms);
 }
@@ -239,7 +239,7 @@ void CpuExecution::update(const At& a) {
     each_part(a.device, a.place, set, [&](ParameterPart& part, std::size_t norm) {
       if (beside != nullptr)
         part.updated = beside + (static_cast<std::byte*>(part.weights) - stage.weights[0].data);
-      apply(part, facts, norm, a.place, weights);
+      apply(part, facts, norm, a.place, stage, weights);
     });
   }
   if (beside != nullptr) a.device.exchange(stage.weights[0], older->weights);

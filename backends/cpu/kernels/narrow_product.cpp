@@ -30,6 +30,7 @@ class NarrowRun {
 
   TensorView weight(bool along_outputs) {
     const TensorView& w = input(call_, 1);
+    if (how_.scaling.tiles) return in_tiles(w);
     const Lines lines = lines_of_weight({w.size.data(), static_cast<std::size_t>(w.rank)},
                                         along_outputs != w.transposed);
     if (w.type == DType::F8) return from_codes(w, lines, along_outputs);
@@ -92,6 +93,27 @@ class NarrowRun {
   bool has_kept() const { return how_.codes != nullptr && !how_.scales->empty(); }
 
  private:
+  TensorView in_tiles(const TensorView& w) {
+    std::array<std::int64_t, kMostDims> shape = w.size;
+    if (w.transposed) std::swap(shape[0], shape[1]);
+    const Tiles tiles =
+        tiles_of_weight({shape.data(), static_cast<std::size_t>(w.rank)}, how_.scaling);
+    const auto n = static_cast<std::size_t>(w.elements());
+    std::span<const std::uint8_t> codes(how_.weight.codes[0], n);
+    std::span<const float> largest = how_.weight.tiles;
+    std::vector<float> found;
+    float* const floats = w.type == DType::F8 ? call_.scratch.floats(w.elements()) : floats_of(w);
+    if (w.type != DType::F8) {
+      found.resize(static_cast<std::size_t>(tiles.count()));
+      see_tiles(tiles, 0, {floats, n}, found);
+      largest = found;
+      auto* const cast = static_cast<std::uint8_t*>(call_.scratch.take(n));
+      tiles_to_narrow(how_.scaling.element, tiles, 0, {floats, n}, largest, cast);
+      codes = {cast, n};
+    }
+    tiles_from_narrow(how_.scaling.element, tiles, 0, codes, largest, floats);
+    return as_floats(w, floats);
+  }
   TensorView from_codes(const TensorView& w, const Lines& lines, bool along_outputs) {
     float* floats = call_.scratch.floats(w.elements());
     const std::uint8_t* const own = how_.weight.scales[along_outputs];
@@ -180,6 +202,10 @@ Lines lines_of_weight(std::span<const std::int64_t> shape, bool along_outputs) {
   const std::int64_t outer = shape.size() == 3 ? shape[0] : 1, first = shape[shape.size() - 2],
                      second = shape.back();
   return along_outputs ? Lines{outer * first, second, 1} : Lines{outer, first, second};
+}
+
+Tiles tiles_of_weight(std::span<const std::int64_t> shape, const NarrowScaling& scaling) {
+  return {shape.size() == 3 ? shape[0] : 1, shape[shape.size() - 2], shape.back(), scaling.block};
 }
 
 void run_narrow(const KernelCall& call, Pass pass, NarrowOperands& how) {

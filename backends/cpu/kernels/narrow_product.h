@@ -15,9 +15,10 @@ namespace trainyard {
 
 /// A weight that comes in codes, along the dimension that forward sums over and along that which
 /// the input gradient sums over, and the scales of both in E8M0; null where one scale is of the
-/// tensor, whose codes are the same along both.
+/// tensor, or of a tile of it, whose codes are the same along both.
 struct WeightCodes {
   std::array<std::uint8_t*, 2> codes{}, scales{};
+  std::span<const float> tiles = {};  // by tile, where these have scales: the largest size in it
 };
 
 struct NarrowOperands {
@@ -39,6 +40,9 @@ struct NarrowOperands {
 
 /// The lines of a weight [in, out] or [experts, in, out] along which a product sums.
 Lines lines_of_weight(std::span<const std::int64_t> shape, bool along_outputs);
+
+/// The tiles of such a weight.
+Tiles tiles_of_weight(std::span<const std::int64_t> shape, const NarrowScaling&);
 
 /// As run_kernel(), of a matmul or a routed matmul. The weights of all experts share what a tensor
 /// shares. Weights may be given in F8: as codes, which are read as they are.

@@ -60,27 +60,29 @@ Method fp8() {
                .legal_when = "the device has an fp8 peak; 8-bit weights have a scale for a "
                              "tensor or a tile, which ranks agree on once a step"},
       .file = "core/methods/precision/fp8.cpp",
-      .params = {{.name = "scaling",
-                  .fallback = std::string("tensor"),
-                  .doc = "elements that share a scale: a tensor, a row of it, 128 of a row",
-                  .values = {"tensor", "row", "block"}},
-                 {.name = "weights",
-                  .fallback = std::string("bf16"),
-                  .doc = "format of the weights that products read in 8 bits, beside the master "
-                         "copy; fp8 leaves out their bf16, and zero gathers them in 8 bits",
-                  .values = {"bf16", "fp8"}},
-                 {.name = "gather-fp8",
-                  .fallback = false,
-                  .doc =
-                      "zero=3 casts shards in bf16 and gathers the weights that products read in "
-                      "8 bits as these"},
-                 {.name = "keeps",
-                  .fallback = std::string("fp8"),
-                  .doc = "what products keep for backward: their 8-bit operand, or bf16 to cast "
-                         "again (torchao)",
-                  .values = {"fp8", "bf16"}},
-                 wide_layers_param(),
-                 gradient_param()},
+      .params =
+          {{.name = "scaling",
+            .fallback = std::string("tensor"),
+            .doc =
+                "elements that share a scale: a tensor, a row of it, 128 of a row (of a weight, a "
+                "tile of 128 x 128)",
+            .values = {"tensor", "row", "block"}},
+           {.name = "weights",
+            .fallback = std::string("bf16"),
+            .doc = "format of the weights that products read in 8 bits, beside the master "
+                   "copy; fp8 leaves out their bf16, and zero gathers them in 8 bits",
+            .values = {"bf16", "fp8"}},
+           {.name = "gather-fp8",
+            .fallback = false,
+            .doc = "zero=3 casts shards in bf16 and gathers the weights that products read in "
+                   "8 bits as these"},
+           {.name = "keeps",
+            .fallback = std::string("fp8"),
+            .doc = "what products keep for backward: their 8-bit operand, or bf16 to cast "
+                   "again (torchao)",
+            .values = {"fp8", "bf16"}},
+           wide_layers_param(),
+           gradient_param()},
       .check =
           [](const Scenario& s, const Params& p) {
             Diagnostics found = check_peak(s.cluster.device, DType::F8, "fp8");
