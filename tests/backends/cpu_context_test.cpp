@@ -266,6 +266,15 @@ TEST(CpuContext, SaysWhatItCannotDivide) {
   const auto said = [](const Model& model) { return refusal_of_contexts(model, {2, {"cp=2"}}); };
   const Dim eight{8, Axis::Sequence, 0};
   EXPECT_EQ(said(model_on({eight, kBatch, whole(4)})), "");
+  // The patches of an image of 7 x 7 and its class token, in ten pieces.
+  TransformerSpec vit = family_spec("vit");
+  vit.name = "tiny vit";
+  vit.layers = 2, vit.hidden = 8, vit.heads = 4, vit.ffn = 8;
+  EXPECT_EQ(refusal_of_contexts(build_vision_transformer(
+                                    vit, {.image = 14, .patch = 2, .channels = 1, .classes = 3}),
+                                {5, {"cp=5"}}),
+            "a rank that has a part of a sequence runs ops on one token each, and attention, found "
+            "embeddings (patch_tokens) of embedding; try cp=1\n");
   const std::string six = "cp=2 divides a sequence into 4 equal pieces, found 6 tokens in x of ";
   EXPECT_EQ(said(model_on({{6, Axis::Sequence, 0}, kBatch, whole(4)})),
             six + "stem; try cp=1\n" + six + "layers; try cp=1\n" + six + "head; try cp=1\n");

@@ -300,7 +300,7 @@ Method context_parallel() {
                .legal_when = "the sequence divides into 2 cp pieces; Ulysses: the ranks divide the "
                              "heads of queries and of keys that a tensor rank has; recurrences "
                              "(Mamba 2, gated delta): they divide its heads, which are always "
-                             "exchanged for tokens"},
+                             "exchanged for tokens, and divide or share its groups"},
       .file = "core/methods/parallel/context_parallel.cpp",
       .params = {{.name = "kind",
                   .fallback = std::string("ring"),
