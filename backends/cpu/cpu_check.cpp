@@ -58,7 +58,7 @@ bool runs_on_part_of_sequence(const Node& node) {
       &relu(),         &tanh_op(),   &gated_silu(),    &gated_gelu(),    &dropout(),
       &softmax_loss(), &split_qkv(), &concat_heads(),  &squared_error(), &router(),
       &dispatch(),     &combine(),   &routed_matmul(), &squared_relu(),  &sigmoid_gate(),
-      &first_token()};
+      &first_token(),  &place_images()};
   return list.contains(node.op) || is_headwise_recurrence(node);
 }
 
@@ -117,7 +117,7 @@ void check_heads(const Workload& w, Diagnostics& found) {
     for (const Node& node : graph.nodes)
       for (std::size_t i = 0; i < node.inputs.size(); ++i) {
         const TensorId in = node.inputs[i];
-        const bool attends = node.op == &attention() && i < 3 && b.ulysses > 1,
+        const bool attends = attends_over_ranks(node) && i < 3 && b.ulysses > 1,
                    recurs =
                        is_headwise_recurrence(node) && graph[in].kind == TensorKind::Activation;
         if ((!attends && !recurs) || readers(in) == 1) continue;

@@ -13,6 +13,7 @@
 #include "core/methods/layers/transients.h"
 #include "core/methods/settings/settings.h"
 #include "core/model/edit.h"
+#include "core/model/patch_grid.h"
 #include "core/model/trained_parts.h"
 
 namespace trainyard {
@@ -56,6 +57,12 @@ Diagnostics check_sizes(const Scenario& s) {
           error("expected " + std::string(what) + " of at least 1, found " + std::to_string(value),
                 place));
   if (has_errors(found)) return found;
+  const std::int64_t images = tokens_of_images(s.model);
+  if (images > 0 && plan.batch.sequence <= images)
+    return {error("the images of a sample of " + s.model.name + " take " + std::to_string(images) +
+                      " places, and a sequence of " + std::to_string(plan.batch.sequence) +
+                      " tokens leaves none for text",
+                  "plan#/batch/sequence", "seq=" + std::to_string(2 * images))};
   const Binding one{plan.batch.micro, plan.batch.sequence, 1, 1, 1, false};
   double total = 0;
   for (const Block& block : s.model.blocks)

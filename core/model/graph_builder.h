@@ -65,6 +65,10 @@ struct TransformerLayer {
   GraphBuilder builder = {};
   bool causal = false;
   TensorId position_bias = {};  // Positions::Relative only, in the first layer of a stack
+  /// Of a vision tower, whose tokens no ranks divide: the attributes of its grid of patches
+  /// (core/model/patch_grid.h). Empty = a sequence.
+  std::map<std::string, std::int64_t> grid = {};
+  bool windowed = false;  // whether its chunk is a window of an image, and not a whole one
 
   TensorId norm(std::string_view name, TensorId x) {
     return builder.norm(name, x, spec.norm, spec.hidden);

@@ -47,6 +47,8 @@ std::span<const Op* const> ops() {
       &state_space(),
       &gated_delta(),
       &selective_scan(),
+      &merge_patches(),
+      &place_images(),
   };
   return list;
 }

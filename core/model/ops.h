@@ -41,12 +41,14 @@ const Op& routed_matmul();  // inputs copies, weight [experts, in, out][, bias];
 const Op& dispatch();  // inputs x, scores; makes a copy [.., top_k, width] of each token for each
                        // of its experts (all-to-all)
 const Op& combine();   // inputs copies, scores; weighted sum of a token's experts (all-to-all back)
-const Op& split_qkv();     // returns q, k, v as views of one fused projection; attribute heads
-const Op& concat_heads();  // appends to each head a part that all heads share (the rotary part of
-                           // latent attention)
-const Op& flatten();       // makes an image one row
-const Op& first_token();   // selects the token that a pooler or classifier reads
-const Op& patch_tokens();  // inputs patches, class token, positions; makes an image a sequence
+const Op& split_qkv();      // returns q, k, v as views of one fused projection; attribute heads
+const Op& concat_heads();   // appends to each head a part that all heads share (the rotary part of
+                            // latent attention)
+const Op& flatten();        // makes an image one row
+const Op& first_token();    // selects the token that a pooler or classifier reads
+const Op& patch_tokens();   // inputs patches[, class token][, positions]; makes images a sequence
+const Op& merge_patches();  // joins neighbouring patches of images, or takes their mean
+const Op& place_images();   // inputs x, images: the tokens of images take the first places of x
 const Op& dot_interaction();  // dot products of every pair of vectors (recommenders)
 const Op& lstm();  // inputs gates, weight [hidden, 4 hidden]; the recurrent part over a whole
                    // sequence
@@ -60,6 +62,10 @@ const Op& gated_delta();  // inputs q, k, v, strength, decay, log -A, bias of th
 const Op& selective_scan();  // inputs x, dt, B, C, log -A [channels, state], D: the recurrence of
                              // the first Mamba
 const Op& sigmoid_gate();  // inputs gate, x: sigmoid(gate) * x, with a gate for the row or element
+
+/// Returns whether the node is attention over a sequence that context ranks divide. The tokens of a
+/// vision tower (attribute undivided) stay whole, and every rank attends to all of them.
+bool attends_over_ranks(const Node&);
 
 /// What fused attention keeps beside its output where ranks exchange heads for tokens: the kernel's
 /// own output, of some heads of all tokens.

@@ -47,6 +47,8 @@ const Reference& reference(const Op& op) {
       {&state_space(), state_space_reference()},
       {&gated_delta(), gated_delta_reference()},
       {&selective_scan(), selective_scan_reference()},
+      {&merge_patches(), merge_patches_reference()},
+      {&place_images(), place_images_reference()},
   };
   const auto found = list.find(&op);
   if (found == list.end())

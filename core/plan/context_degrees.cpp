@@ -13,7 +13,7 @@ std::vector<std::int64_t> heads_of_attention(const Model& model, int tp) {
   std::vector<std::int64_t> found;
   for (const Block& block : model.blocks)
     for (const Node& node : block.graph.nodes) {
-      if (node.op != &attention()) continue;
+      if (!attends_over_ranks(node)) continue;
       const std::int64_t heads = attribute(node, "heads", 1);
       for (const auto& [count, axis] :
            {std::pair{heads, Axis::Heads}, {attribute(node, "kv_heads", heads), Axis::KvHeads}})

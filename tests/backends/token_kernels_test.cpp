@@ -1,7 +1,9 @@
 // Compares kernels of transformers, recurrent networks and recommenders with the reference maths.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "core/model/ops.h"
 #include "tests/backends/kernel_agreement.h"
@@ -120,16 +122,55 @@ KernelCase concat_case(Draw& d) {
   return {{activation(own), activation(shared)}};
 }
 
-KernelCase image_case(Draw& d) {
-  return {
-      {activation(sizes({d.between(1, 4), d.between(1, 9), d.between(1, 6), d.between(1, 6)}))}};
-}
+// Images of a sample, whose patches are ordered by windows in half of the cases.
+struct DrawnGrid {
+  std::int64_t images, window, rows, columns, class_token;
+  explicit DrawnGrid(Draw& d)
+      : images(d.between(1, 3)),
+        window(d.coin() ? d.between(1, 3) : 0),
+        rows(std::max<std::int64_t>(1, window) * d.between(1, 3)),
+        columns(std::max<std::int64_t>(1, window) * d.between(1, 3)),
+        class_token(d.between(0, 1)) {}
+  std::int64_t tokens() const { return class_token + rows * columns; }  // of an image
+  std::map<std::string, std::int64_t> attributes() const {
+    return {
+        {"images", images}, {"columns", columns}, {"window", window}, {"class_token", class_token}};
+  }
+};
 
 KernelCase patches_case(Draw& d) {
-  KernelCase c = image_case(d);
-  const Shape image = c.inputs[0].shape;
-  c.inputs.push_back(parameter({image[1]}));
-  c.inputs.push_back(parameter(sizes({image[2].size * image[3].size + 1, image[1].size})));
+  const DrawnGrid grid(d);
+  const std::int64_t width = d.between(1, 9);
+  KernelCase c;
+  c.inputs = {activation(sizes({d.between(1, 4), width, grid.images * grid.rows, grid.columns}))};
+  if (grid.class_token > 0) c.inputs.push_back(parameter(sizes({width})));
+  if (d.coin()) c.inputs.push_back(parameter(sizes({grid.tokens(), width})));
+  c.attributes = {{"images", grid.images}, {"window", grid.window}};
+  return c;
+}
+
+KernelCase merge_case(Draw& d) {
+  const DrawnGrid grid(d);
+  KernelCase c;
+  c.inputs = {activation(sizes({grid.images * grid.tokens(), d.between(1, 3), d.between(1, 20)}))};
+  c.attributes = grid.attributes();
+  const std::int64_t side = d.between(1, 3);
+  c.attributes["merge"] = grid.rows % side == 0 && grid.columns % side == 0 ? side : 1;
+  c.attributes["average"] = d.between(0, 1);
+  return c;
+}
+
+KernelCase place_case(Draw& d) {
+  const std::int64_t tokens = d.between(1, 5), batch = d.between(1, 3), width = d.between(1, 20);
+  return {{activation(sizes({tokens + d.between(0, 5), batch, width})),
+           activation(sizes({tokens, batch, width}))}};
+}
+
+KernelCase rotary_of_patches_case(Draw& d) {
+  const DrawnGrid grid(d);
+  KernelCase c = rotary_case(d);
+  c.inputs[0].shape[0] = whole(grid.images * grid.tokens());
+  c.attributes = grid.attributes();
   return c;
 }
 
@@ -153,6 +194,9 @@ TEST(TokenKernels, SplitQkv) { expect_agreement(split_qkv(), split_case); }
 TEST(TokenKernels, ConcatHeads) { expect_agreement(concat_heads(), concat_case); }
 TEST(TokenKernels, FirstToken) { expect_agreement(first_token(), unary_case); }
 TEST(TokenKernels, PatchTokens) { expect_agreement(patch_tokens(), patches_case); }
+TEST(TokenKernels, MergePatches) { expect_agreement(merge_patches(), merge_case); }
+TEST(TokenKernels, PlaceImages) { expect_agreement(place_images(), place_case); }
+TEST(TokenKernels, RotaryOfPatches) { expect_agreement(rotary(), rotary_of_patches_case); }
 TEST(TokenKernels, DotInteraction) { expect_agreement(dot_interaction(), interaction_case); }
 TEST(TokenKernels, LayerNorm) { expect_agreement(layer_norm(), layer_norm_case); }
 TEST(TokenKernels, RmsNorm) { expect_agreement(rms_norm(), rms_norm_case); }

@@ -65,6 +65,20 @@ TEST(Graph, EveryOpRefusesWhatItCannotTake) {
   EXPECT_NE(refusal([&] { b.node("n", softmax_loss(), {x, x}); }), "accepted");
   EXPECT_NE(refusal([&] { b.node("n", gated_silu(), {x, y}); }), "accepted");
   EXPECT_NE(refusal([&] { b.node("n", split_qkv(), {x}, {{"heads", 8}}); }), "accepted");
+  EXPECT_NE(refusal([&] { b.node("n", patch_tokens(), {image}, {{"images", 7}}); }), "accepted");
+  EXPECT_NE(refusal([&] { b.node("n", patch_tokens(), {image}, {{"window", 3}}); }), "accepted");
+  EXPECT_NE(refusal([&] { b.node("n", rotary(), {x}, {{"columns", 7}}); }), "accepted");
+  EXPECT_EQ(refusal([&] { b.node("n", merge_patches(), {x}, {{"columns", 2}}); }),
+            "n (merge_patches): expected tokens of a vision tower, which no ranks divide, found "
+            "[sequence, batch, 512] of a sequence");
+  EXPECT_NE(refusal([&] { b.node("n", place_images(), {x, x}); }), "accepted");
+  const TensorId patches = b.activation("patches", {whole(12), kBatch, whole(16)});
+  EXPECT_EQ(refusal([&] { b.node("n", merge_patches(), {patches}, {{"columns", 5}}); }),
+            "n (merge_patches): expected images of whole rows of 5 patches, found 12 tokens");
+  EXPECT_EQ(
+      refusal([&] { b.node("n", merge_patches(), {patches}, {{"columns", 4}, {"merge", 2}}); }),
+      "n (merge_patches): expected images whose sides are whole numbers of 2 patches, found "
+      "3 x 4 patches");
   EXPECT_TRUE(b.graph.nodes.empty());
 }
 
@@ -161,7 +175,10 @@ TEST(Zoo, BlocksStandInOrderAndKeepTheirPromises) {
     for (std::size_t i = 0; i < model.blocks.size(); ++i) {
       const Block& block = model.blocks[i];
       EXPECT_EQ(++seen[block.name], 1) << entry.name << " " << block.name;
-      EXPECT_TRUE(block.layer || i == 0 || i + 1 == model.blocks.size())
+      // What leads from a vision tower to a decoder joins the stage of the layer before it.
+      const bool between = block.name == "projector" || block.name == "embedding";
+      EXPECT_TRUE(block.layer || i == 0 || i + 1 == model.blocks.size() ||
+                  (between && entry.family == "vlm"))
           << entry.name << " " << block.name;
       EXPECT_TRUE(block.graph.input.valid() && block.graph.output.valid())
           << entry.name << " " << block.name;

@@ -284,6 +284,14 @@ std::vector<Case> image_cases() {
       {"patch tokens",
        patch_tokens(),
        {activation(sizes({2, 3, 2, 2})), parameter(sizes({3})), parameter(sizes({5, 3}))}});
+  list.push_back({"patch tokens of two images",
+                  patch_tokens(),
+                  {activation(sizes({2, 3, 4, 2})), parameter(sizes({4, 3}))},
+                  {{"images", 2}}});
+  list.push_back({"patch tokens by windows",
+                  patch_tokens(),
+                  {activation(sizes({2, 3, 4, 4})), parameter(sizes({3}))},
+                  {{"window", 2}}});
   return list;
 }
 
@@ -306,6 +314,23 @@ std::vector<Case> token_cases() {
       {"rms norm with unit offset", rms_norm(), {x, vector}, {{"unit_offset", 1}}},
       {"rotary", rotary(), {by_head}},
       {"rotary of one head", rotary(), {x}},
+      {"rotary of patches",
+       rotary(),
+       {activation(sizes({10, 2, 4}))},
+       {{"images", 2}, {"columns", 2}, {"class_token", 1}}},
+      {"merge patches",
+       merge_patches(),
+       {activation(sizes({8, 2, 3}))},
+       {{"columns", 4}, {"merge", 2}}},
+      {"merge patches by windows",
+       merge_patches(),
+       {activation(sizes({16, 2, 3}))},
+       {{"columns", 4}, {"merge", 2}, {"window", 2}}},
+      {"mean of patches",
+       merge_patches(),
+       {activation(sizes({10, 2, 3}))},
+       {{"images", 2}, {"columns", 2}, {"class_token", 1}, {"merge", 2}, {"average", 1}}},
+      {"place images", place_images(), {x, activation(sizes({2, 2, 4}))}},
       {"add", add(), {x, x}},
       {"add repeated", add(), {x, activation(sizes({3, 1, 4}))}},
       {"multiply", multiply(), {x, x}},

@@ -292,7 +292,7 @@ void Rehearsal::run_pass(Kind& kind, Layer& layer, const BodyOp& op, const Took&
     output_gradients.push_back(forward ? TensorView{} : seen(id, kind.gradients[id.value]));
   }
   const Binding& binding = workload_.layout.binding;
-  const bool attends = node.op == &attention();
+  const bool attends = attends_over_ranks(node);
   const int ranks = attends ? binding.cp / binding.ulysses : binding.cp;
   const Scratch::Frame frame(scratch_);
   if (attends) {

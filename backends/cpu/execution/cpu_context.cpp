@@ -41,7 +41,7 @@ SequencePart CpuExecution::ring_part(int peer) const {
 }
 
 bool CpuExecution::attends_round(const Node& node) const {
-  return plan_.peers.cp > 1 && node.op == &attention();
+  return plan_.peers.cp > 1 && attends_over_ranks(node);
 }
 
 // The run of the collective's node beside which it runs, or else the next, or else the one before.

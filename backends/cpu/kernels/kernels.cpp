@@ -46,6 +46,8 @@ std::map<const Op*, CpuKernel> fast_kernels() {
       {&state_space(), state_space_kernel()},
       {&gated_delta(), gated_delta_kernel()},
       {&selective_scan(), selective_scan_kernel()},
+      {&merge_patches(), merge_patches_kernel()},
+      {&place_images(), place_images_kernel()},
   };
 }
 

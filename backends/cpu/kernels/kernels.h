@@ -53,5 +53,7 @@ CpuKernel causal_convolution_kernel();
 CpuKernel state_space_kernel();
 CpuKernel gated_delta_kernel();
 CpuKernel selective_scan_kernel();
+CpuKernel merge_patches_kernel();
+CpuKernel place_images_kernel();
 
 }  // namespace trainyard

@@ -87,56 +87,10 @@ void first_backward(const KernelCall& call) {
   if (!dx.add) std::fill(dx.view.f32() + given, dx.view.f32() + dx.view.elements(), 0.0f);
 }
 
-// --- patch_tokens: a class token, then the pixels of a sample's channels as rows ---
-
-struct Patches {
-  std::int64_t tokens, batch, width;
-  explicit Patches(const TensorView& y) : tokens(y.size[0]), batch(y.size[1]), width(y.size[2]) {}
-  std::int64_t token() const { return batch * width; }
-  std::int64_t image() const { return (tokens - 1) * width; }
-};
-void patch_forward(const KernelCall& call) {
-  float* y = output(call).f32();
-  const Patches p(output(call));
-  for (std::int64_t b = 0; b < p.batch; ++b) {
-    give_rows(1, p.width, input(call, 1).f32(), 0, y + b * p.width, 0, false);
-    transpose(p.width, p.tokens - 1, input(call, 0).f32() + b * p.image(), p.tokens - 1,
-              y + p.token() + b * p.width, p.token());
-    give_rows(p.tokens, p.width, input(call, 2).f32(), p.width, y + b * p.width, p.token(), true);
-  }
-}
-void patch_backward(const KernelCall& call) {
-  const Target dx = target(call, 0);
-  if (!dx) return;
-  const TensorView& dy = output_gradient(call);
-  const Patches p(dy);
-  float* image = call.scratch.floats(p.image());
-  for (std::int64_t b = 0; b < p.batch; ++b) {
-    transpose(p.tokens - 1, p.width, dy.f32() + p.token() + b * p.width, p.token(), image,
-              p.tokens - 1);
-    give_rows(1, p.image(), image, 0, dx.view.f32() + b * p.image(), 0, dx.add);
-  }
-}
-void patch_weights(const KernelCall& call) {
-  const TensorView& dy = output_gradient(call);
-  const Patches p(dy);
-  const Target token = target(call, 1), positions = target(call, 2);
-  for (std::int64_t b = 0; b < p.batch; ++b) {
-    const float* d = dy.f32() + b * p.width;
-    if (token) give_rows(1, p.width, d, 0, token.view.f32(), 0, true);
-    if (positions) give_rows(p.tokens, p.width, d, p.token(), positions.view.f32(), p.width, true);
-  }
-}
-
 }  // namespace
 
 CpuKernel split_qkv_kernel() { return without_parameters(split_forward, split_backward); }
 CpuKernel concat_heads_kernel() { return without_parameters(concat_forward, concat_backward); }
 CpuKernel first_token_kernel() { return without_parameters(first_forward, first_backward); }
-CpuKernel patch_tokens_kernel() {
-  CpuKernel made = without_parameters(patch_forward, patch_backward);
-  made.backward_weight = patch_weights;
-  return made;
-}
 
 }  // namespace trainyard

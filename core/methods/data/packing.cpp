@@ -53,7 +53,11 @@ std::string unfit_model(const Model& model, bool packed) {
       return "packing takes models of one stack, and " + block.name + " of " + model.name +
              " reads what an encoder makes of another text";
     for (const Node& node : block.graph.nodes)
-      if (packed && mixes_tokens(node))
+      if (node.op == &place_images())
+        return "documents are of text alone, and the tokens of images take places in the samples "
+               "of " +
+               model.name;
+      else if (packed && mixes_tokens(node))
         return "documents share samples where only attention mixes tokens, found " + node.name +
                " (" + std::string(node.op->name) + ") in " + block.name;
   }

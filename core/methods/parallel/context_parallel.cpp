@@ -41,7 +41,6 @@ namespace {
 
 constexpr std::string_view kContextParallelName = "context-parallel";
 
-bool is_attention(const Node& node) { return node.op == &attention(); }
 bool is_pooler(const Graph& graph, const Node& node, const Binding& binding) {
   return node.op == &first_token() && parts(graph[node.inputs[0]].shape.front(), binding) > 1;
 }
@@ -166,7 +165,7 @@ void rewrite_context_parallel(Body& body, const Layout& layout, const Scenario& 
   const auto mixes = [&](const BodyOp& op) {
     if (op.communication || !op.node.valid()) return false;
     const Node& node = graph[op.node];
-    return is_attention(node) || is_headwise_recurrence(node) ||
+    return attends_over_ranks(node) || is_headwise_recurrence(node) ||
            is_pooler(graph, node, layout.binding);
   };
   std::vector<BodyOp> forward, backward;

@@ -5,7 +5,8 @@
 //
 // Not only products read a tensor whole: the scan of the first Mamba reads B and C so, and latent
 // attention the rotary part of the keys, which all heads share. A pooler gathers the sequence for
-// its first token.
+// its first token. The tokens of a vision tower are not divided: each rank places those that belong
+// into its part of the sequence, and the gradient of all of them is summed.
 // A norm over all heads needs the mean square of a row, of which each rank has a part: the ranks
 // average it, four bytes a token (eight for a layer norm, which has a mean too), and backward what
 // the gradient has along the row.
@@ -46,6 +47,7 @@ class Inserter {
       const Node& node = graph.nodes[i];
       if (!cut(node)) continue;
       if (divides_rows(graph, node, layout.binding)) average(i, node);
+      if (node.op == &place_images()) place(i, node);
       for (TensorId in : std::set<TensorId>(node.inputs.begin(), node.inputs.end()))
         if (takes_whole(node, in)) entering[in].push_back(i);
       if (node.split == TensorSplit::Row || (node.split == TensorSplit::Vocab && !is_loss(node))) {
@@ -167,6 +169,16 @@ class Inserter {
       around_[i].before_backward.push_back(op("gather gradient of " + graph_[out].name, out, true,
                                               i, Pass::BackwardInput, CollectiveKind::AllGather,
                                               bytes));
+  }
+
+  // This handles images whose tokens take places in a divided sequence: all ranks have all of them,
+  // and each finds the gradient of those in its own part.
+  void place(std::size_t i, const Node& node) {
+    const TensorId images = node.inputs[1];
+    if (!divided(node.inputs[0]) || divided(images) || !runs(i, Pass::BackwardInput)) return;
+    around_[i].after_backward.push_back(op("reduce gradient of " + graph_[images].name, images,
+                                           true, i, Pass::BackwardInput, CollectiveKind::AllReduce,
+                                           whole(images)));
   }
 
   // Softmax over a cut vocabulary reduces the largest logit, the sum and the label's logit of every

@@ -40,6 +40,9 @@ std::vector<Tensor> infer_attention(const Graph& graph, const Node& node) {
       refuse(node, "expected position biases [buckets, " + std::to_string(a) + "] or sinks [" +
                        std::to_string(a) + "], found " + to_text(more));
   }
+  if (attribute(node, "undivided") != 0 && q.shape[0].axis != Axis::None)
+    refuse(node, "expected tokens of a vision tower, which no ranks divide, found " +
+                     to_text(q.shape) + " of a sequence");
   Shape shape = q.shape;
   shape.back().size = last(v).size / kv * a;
   return one_output(std::move(shape));
@@ -54,27 +57,32 @@ struct Sizes {
   std::int64_t scores() const { return product({batch, heads, queries, keys}); }
 };
 
+int heads_ranks(const LocalNode& local) {
+  return attends_over_ranks(local.node) ? local.binding.ulysses : 1;
+}
+
 Sizes sizes(const LocalNode& local) {
   const Tensor &q = local.input(0), &k = local.input(1), &v = local.input(2);
   Binding whole = local.binding;
   whole.cp = 1;
+  const int ulysses = heads_ranks(local);
   const std::int64_t a = heads(local.node), kv = kv_heads(local.node);
   const Dim head_dim{a, Axis::Heads, a};
   return {local_size(q.shape[1], local.binding),
-          local_size(q.shape[0], local.binding) * local.binding.ulysses,
+          local_size(q.shape[0], local.binding) * ulysses,
           local_size(k.shape[0], whole),
-          local_size(head_dim, local.binding) / local.binding.ulysses,
+          local_size(head_dim, local.binding) / ulysses,
           last(q).size / a,
           last(v).size / kv};
 }
 
 // Returns how many keys an average query of one text attends to: half of them when causal, fewer
-// inside a sliding window or a chunk.
+// inside a sliding window or a chunk, which a vision tower has for each image or window of it.
 double keys_of_text(const Node& node, std::int64_t tokens) {
   const auto keys = static_cast<double>(tokens);
-  if (attribute(node, "causal") == 0) return keys;
   const auto window = static_cast<double>(attribute(node, "window")),
              chunk = static_cast<double>(attribute(node, "chunk"));
+  if (attribute(node, "causal") == 0) return chunk > 0 ? std::min(chunk, keys) : keys;
   if (chunk > 0 && chunk < keys) return chunk / 2;
   return window > 0 && window < keys ? window - window * window / (2 * keys) : keys / 2;
 }
@@ -89,8 +97,8 @@ double keys_seen(const LocalNode& local, const Sizes& s) {
 
 // Returns the bytes of the keys and values that the device's heads read.
 Bytes keys_and_values(const LocalNode& local) {
-  return (local.bytes(local.input(1)) + local.bytes(local.input(2))) *
-         (local.binding.cp / local.binding.ulysses);
+  const int ring = attends_over_ranks(local.node) ? local.binding.cp / local.binding.ulysses : 1;
+  return (local.bytes(local.input(1)) + local.bytes(local.input(2))) * ring;
 }
 
 Work fused(const LocalNode& local, const Sizes& s, Pass pass) {
@@ -141,7 +149,7 @@ std::vector<Saved> saved_by_attention(const LocalNode& local) {
     list.push_back(saved_tensor(local.node.outputs[0]));
     list.push_back(saved_bytes(kStatistics, Bytes{4 * s.rows()}));
     // What the kernel makes is not the tensor that goes on, which has all heads.
-    if (local.binding.ulysses > 1)
+    if (heads_ranks(local) > 1)
       list.push_back(saved_bytes(kOutputOfHeads, local.bytes(local.output(0))));
     return list;
   }
@@ -173,11 +181,16 @@ std::int64_t distance_bucket(std::int64_t distance, bool causal, std::int64_t bu
   return base + std::min(buckets - 1, near + steps);
 }
 
+bool attends_over_ranks(const Node& node) {
+  return node.op == &attention() && attribute(node, "undivided") == 0;
+}
+
 const Op& attention() {
   static const Op op{"attention",
                      "softmax(q k) v by heads; attributes heads, kv_heads, causal, window (0 = "
-                     "all), chunk (0 = all), dropout; a fourth input is a table of position "
-                     "biases, or a sink for each head that takes part in its softmax",
+                     "all), chunk (0 = all), dropout, undivided (no ranks divide the tokens); a "
+                     "fourth input is a table of position biases, or a sink for each head that "
+                     "takes part in its softmax",
                      infer_attention, attention_work, saved_by_attention};
   return op;
 }

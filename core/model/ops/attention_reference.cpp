@@ -52,11 +52,10 @@ struct Attention {
       begin = c.documents->begin(b, i);
       if (j < begin || j >= c.documents->end(b, i)) return false;
     }
-    if (!causal) return true;
     const std::int64_t window = attribute(c.node, "window");
     const std::int64_t chunk = attribute(c.node, "chunk");
-    return j <= i && (window <= 0 || i - j < window) &&
-           (chunk <= 0 || (i - begin) / chunk == (j - begin) / chunk);
+    if (chunk > 0 && (i - begin) / chunk != (j - begin) / chunk) return false;
+    return !causal || (j <= i && (window <= 0 || i - j < window));
   }
 
   bool has_biases() const { return more(2); }

@@ -2,6 +2,7 @@
 // positions.
 #include "core/model/ops.h"
 #include "core/model/ops/common.h"
+#include "core/model/patch_grid.h"
 
 namespace trainyard {
 namespace {
@@ -121,6 +122,15 @@ std::vector<Saved> keep_mask(const LocalNode& local) {
 }
 
 // Backward is the opposite rotation, so it reads and writes as much as forward does.
+std::vector<Tensor> infer_rotary(const Graph& graph, const Node& node) {
+  expect_inputs(node, 1, 1);
+  const Shape& x = input(graph, node, 0).shape;
+  if (attribute(node, "columns") > 0)
+    if (const std::string why = why_no_grid(node, x.empty() ? 0 : x[0].size); !why.empty())
+      refuse(node, "expected " + why);
+  return one_output(x);
+}
+
 Work work_rotary(const LocalNode& local, Pass pass) {
   if (pass == Pass::BackwardWeight) return {};
   const Bytes x = local.bytes(local.input(0));
@@ -168,8 +178,12 @@ const Op& dropout() {
   return op;
 }
 const Op& rotary() {
-  static const Op op{"rotary", "rotates queries or keys by their position", infer_same, work_rotary,
-                     keep_nothing};
+  static const Op op{
+      "rotary",
+      "rotates queries or keys by their position; with columns, half of each head by "
+      "the row of a patch in its image and half by its column; attributes images, "
+      "columns, window, class_token, as of merge_patches",
+      infer_rotary, work_rotary, keep_nothing};
   return op;
 }
 

@@ -2,6 +2,7 @@
 #include <numbers>
 
 #include "core/model/ops/reference_common.h"
+#include "core/model/patch_grid.h"
 
 namespace trainyard {
 namespace {
@@ -118,6 +119,19 @@ std::vector<HostTensor> backward_dropout(const ReferenceCall& c) {
   return only(c, 0, std::move(dx));
 }
 
+// A patch of an image has two positions (Wang et al., "Qwen2-VL", 2024): the first half of the
+// pairs of a head turn by its row, the others by its column. A class token does not turn.
+double turns_of_patch(const PatchGrid& grid, std::int64_t token, std::int64_t pair,
+                      std::int64_t pairs) {
+  constexpr double kBase = 10000;
+  const std::int64_t patch = token % grid.image_tokens() - grid.class_tokens, rows = pairs / 2;
+  if (patch < 0) return 0;
+  const auto [row, column] = grid.cell(patch);
+  return static_cast<double>(pair < rows ? row : column) *
+         std::pow(kBase, -2.0 * static_cast<double>(pair < rows ? pair : pair - rows) /
+                             static_cast<double>(pairs));
+}
+
 // Element i of a head's first half is rotated with element i of its second half, by the angle
 // position / base^(2i / size) (Su et al. 2021).
 HostTensor rotated(const ReferenceCall& c, HostTensor x, double direction) {
@@ -125,14 +139,17 @@ HostTensor rotated(const ReferenceCall& c, HostTensor x, double direction) {
   const Dim& last = c.graph[c.node.inputs[0]].shape.back();
   const std::int64_t heads = last.units > 0 ? last.units : 1, size = width(x) / heads,
                      half = size / 2, a_position = rows(x) / x.shape[0];
+  const bool of_patches = attribute(c.node, "columns") > 0;
+  const PatchGrid grid = of_patches ? patch_grid(c.node, x.shape[0]) : PatchGrid{};
   for (std::int64_t r = 0; r < rows(x) * heads; ++r)
     for (std::int64_t i = 0; i < half; ++i) {
       const std::int64_t position = r / heads / a_position, sample = r / heads % a_position;
       const double turns = static_cast<double>(
           c.documents != nullptr ? c.documents->in_document(sample, position) : position);
       const double angle =
-          direction * turns *
-          std::pow(kBase, -2.0 * static_cast<double>(i) / static_cast<double>(size));
+          direction * (of_patches ? turns_of_patch(grid, position, i, half)
+                                  : turns * std::pow(kBase, -2.0 * static_cast<double>(i) /
+                                                                static_cast<double>(size)));
       double &low = x.values[at(r * size + i)], &high = x.values[at(r * size + half + i)];
       const double turned = low * std::cos(angle) - high * std::sin(angle);
       high = low * std::sin(angle) + high * std::cos(angle);

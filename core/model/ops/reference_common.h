@@ -80,5 +80,7 @@ Reference causal_convolution_reference();
 Reference state_space_reference();
 Reference gated_delta_reference();
 Reference selective_scan_reference();
+Reference merge_patches_reference();
+Reference place_images_reference();
 
 }  // namespace trainyard

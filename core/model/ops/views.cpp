@@ -55,29 +55,6 @@ std::vector<Tensor> infer_first_token(const Graph& graph, const Node& node) {
   return one_output({x[1], x[2]});
 }
 
-std::vector<Tensor> infer_patch_tokens(const Graph& graph, const Node& node) {
-  expect_inputs(node, 3, 3);
-  expect_rank(graph, node, 0, 4);
-  expect_rank(graph, node, 2, 2);
-  const Shape &image = input(graph, node, 0).shape, &positions = input(graph, node, 2).shape;
-  expect_vector(graph, node, 1, image[1].size);
-  const std::int64_t tokens = image[2].size * image[3].size + 1;
-  if (positions[0].size != tokens || positions[1].size != image[1].size)
-    refuse(node, "expected positions [" + std::to_string(tokens) + ", " +
-                     std::to_string(image[1].size) + "], found " + to_text(positions));
-  return one_output(
-      {Dim{tokens, Axis::SequenceRegion, 0}, image[0], Dim{image[1].size, Axis::None, 0}});
-}
-
-// The gradients of the class token and the positions are one sum over the batch.
-Work work_patch_tokens(const LocalNode& local, Pass pass) {
-  if (pass != Pass::BackwardWeight) return work_copy(local, pass);
-  const Bytes gradients =
-      gradient_bytes(local, local.input(1)) + gradient_bytes(local, local.input(2));
-  return memory_work(static_cast<double>(local.elements(local.output(0))),
-                     local.bytes(local.output(0)), gradients);
-}
-
 }  // namespace
 
 const Op& split_qkv() {
@@ -99,12 +76,6 @@ const Op& flatten() {
 const Op& first_token() {
   static const Op op{"first_token", "the first token of each sequence", infer_first_token,
                      work_copy, views_keep_nothing};
-  return op;
-}
-const Op& patch_tokens() {
-  static const Op op{"patch_tokens",
-                     "patches of an image as tokens after a class token, plus positions",
-                     infer_patch_tokens, work_patch_tokens, views_keep_nothing};
   return op;
 }
 

@@ -90,53 +90,11 @@ std::vector<HostTensor> backward_first(const ReferenceCall& c) {
   return only(c, 0, std::move(dx));
 }
 
-// Calls f(output, token, sample, channel): token 0 is the class token, the others are patches.
-template <class F>
-void each_token(const ReferenceCall& c, F&& f) {
-  const auto y = local_shape(c.graph[c.node.outputs[0]], c.binding);
-  for (std::int64_t t = 0; t < y[0]; ++t)
-    for (std::int64_t b = 0; b < y[1]; ++b)
-      for (std::int64_t j = 0; j < y[2]; ++j) f(at((t * y[1] + b) * y[2] + j), t, b, j);
-}
-std::size_t patch_at(const ReferenceCall& c, std::int64_t t, std::int64_t b, std::int64_t j) {
-  const auto y = local_shape(c.graph[c.node.outputs[0]], c.binding);
-  return at((b * y[2] + j) * (y[0] - 1) + t - 1);
-}
-std::size_t position_at(const ReferenceCall& c, std::int64_t t, std::int64_t j) {
-  return at(t * c.graph[c.node.outputs[0]].shape[2].size + j);
-}
-
-ReferenceResult forward_patches(const ReferenceCall& c) {
-  HostTensor y = zeros_of_output(c, 0);
-  each_token(c, [&](std::size_t out, std::int64_t t, std::int64_t b, std::int64_t j) {
-    const double token =
-        t == 0 ? c.input(1).values[at(j)] : c.input(0).values[patch_at(c, t, b, j)];
-    y.values[out] = token + c.input(2).values[position_at(c, t, j)];
-  });
-  return one(std::move(y));
-}
-std::vector<HostTensor> backward_patches(const ReferenceCall& c) {
-  HostTensor dx = zeros_of_input(c, 0);
-  each_token(c, [&](std::size_t out, std::int64_t t, std::int64_t b, std::int64_t j) {
-    if (t > 0) dx.values[patch_at(c, t, b, j)] = c.gradient(0).values[out];
-  });
-  return only(c, 0, std::move(dx));
-}
-std::vector<HostTensor> backward_tokens(const ReferenceCall& c) {
-  std::vector<HostTensor> list = {{}, zeros_of_input(c, 1), zeros_of_input(c, 2)};
-  each_token(c, [&](std::size_t out, std::int64_t t, std::int64_t, std::int64_t j) {
-    if (t == 0) list[1].values[at(j)] += c.gradient(0).values[out];
-    list[2].values[position_at(c, t, j)] += c.gradient(0).values[out];
-  });
-  return list;
-}
-
 }  // namespace
 
 Reference split_qkv_reference() { return {forward_split, backward_split, nullptr}; }
 Reference concat_heads_reference() { return {forward_concat, backward_concat, nullptr}; }
 Reference flatten_reference() { return {forward_flatten, backward_flatten, nullptr}; }
 Reference first_token_reference() { return {forward_first, backward_first, nullptr}; }
-Reference patch_tokens_reference() { return {forward_patches, backward_patches, backward_tokens}; }
 
 }  // namespace trainyard

@@ -17,7 +17,7 @@ Dim kv_dims(std::int64_t heads, std::int64_t width) {
 
 TensorId TransformerLayer::positioned(std::string_view name, TensorId x) {
   if (spec.positions != Positions::Rotary) return x;
-  return builder.node(name, rotary(), {x}, {}, TensorSplit::Inside);
+  return builder.node(name, rotary(), {x}, grid, TensorSplit::Inside);
 }
 
 TensorId TransformerLayer::head_normed(std::string_view name, TensorId x) {
@@ -36,6 +36,8 @@ TensorId TransformerLayer::attend(std::string_view name, TensorId q, TensorId k,
                                                     {"window", spec.window},
                                                     {"dropout", spec.attention_dropout ? 1 : 0}};
   if (spec.chunk > 0) attributes["chunk"] = spec.chunk;
+  if (!grid.empty()) attributes["undivided"] = 1;
+  if (windowed) attributes["windowed"] = 1;
   return builder.node(name, attention(), std::move(inputs), std::move(attributes),
                       TensorSplit::Inside);
 }

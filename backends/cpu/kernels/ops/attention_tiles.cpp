@@ -19,7 +19,7 @@ AttentionSizes::AttentionSizes(const KernelCall& call, const TensorView& q_view,
   all_heads = attribute(call.node, "heads", 1);
   qk = whole_width(0) / all_heads;
   v = whole_width(2) / all_kv;
-  part = call.sequence;
+  if (attends_over_ranks(call.node)) part = call.sequence;
   queries = q_view.size[0], keys = k_view.size[0], batch = q_view.size[1];
   all_queries = queries * part.ranks;
   heads = q_view.size[2] / qk, kv_heads = v_view.size[2] / v;

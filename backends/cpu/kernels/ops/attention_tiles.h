@@ -53,12 +53,13 @@ struct AttentionSizes {
   std::int64_t first_key(std::int64_t b, std::int64_t position) const {
     const std::int64_t begin = documents != nullptr ? documents->begin(b, position) : 0;
     const std::int64_t first =
-        begin + (causal && chunk > 0 ? (position - begin) / chunk * chunk : 0);
+        std::min(keys, begin + (chunk > 0 ? (position - begin) / chunk * chunk : 0));
     return causal && window > 0 ? std::clamp(position - window + 1, first, keys) : first;
   }
   std::int64_t last_key(std::int64_t b, std::int64_t position) const {
     const std::int64_t end = documents != nullptr ? documents->end(b, position) : keys;
-    return causal ? std::min(end, position + 1) : end;
+    if (causal) return std::min(end, position + 1);
+    return chunk > 0 ? std::min(end, first_key(b, position) + chunk) : end;
   }
   /// Calls f(QueryBlock) for all queries of this device in a sample.
   template <class F>

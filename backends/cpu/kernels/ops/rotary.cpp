@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -5,6 +6,7 @@
 #include "backends/cpu/kernels/lanes.h"
 #include "backends/cpu/kernels/operands.h"
 #include "backends/cpu/kernels/vectorised.h"
+#include "core/model/patch_grid.h"
 
 namespace trainyard {
 namespace {
@@ -74,18 +76,48 @@ void turn_documents(const KernelCall& call, const TensorView& x, float* y, bool 
                });
 }
 
+// The first half of the pairs of a head turn by the row of a patch, the others by its column; a
+// class token does not turn.
+void fill_turns_of_patches(const PatchGrid& grid, std::int64_t pairs, double direction,
+                           float* cosines, float* sines) {
+  const std::int64_t rows = pairs / 2, places = std::max(grid.rows, grid.columns);
+  std::vector<float> c, s;  // by place along a side of the image, and pair
+  for (std::int64_t place = 0; place < places; ++place)
+    for (std::int64_t i = 0; i < pairs; ++i) {
+      const double angle = static_cast<double>(place) *
+                           std::pow(kBase, -2.0 * static_cast<double>(i < rows ? i : i - rows) /
+                                               static_cast<double>(pairs));
+      c.push_back(static_cast<float>(std::cos(angle)));
+      s.push_back(static_cast<float>(direction * std::sin(angle)));
+    }
+  for (std::int64_t t = 0; t < grid.tokens(); ++t) {
+    const std::int64_t patch = t % grid.image_tokens() - grid.class_tokens;
+    const PatchGrid::Cell at = patch < 0 ? PatchGrid::Cell{} : grid.cell(patch);
+    for (std::int64_t i = 0; i < pairs; ++i) {
+      const auto turn = static_cast<std::size_t>((i < rows ? at.row : at.column) * pairs + i);
+      cosines[t * pairs + i] = c[turn];
+      sines[t * pairs + i] = s[turn];
+    }
+  }
+}
+
 void turn(const KernelCall& call, const TensorView& x, float* y, bool adds, double direction) {
   const Dim& last = call.graph[call.node.inputs[0]].shape.back();
   const std::int64_t size = last.units > 0 ? last.size / last.units : last.size, half = size / 2,
                      heads = width(x) / size, positions = x.size[0],
                      a_position = rows(x) / positions;
-  if (call.documents != nullptr) return turn_documents(call, x, y, adds, direction);
+  const bool of_patches = attribute(call.node, "columns") > 0;
+  if (call.documents != nullptr && !of_patches) return turn_documents(call, x, y, adds, direction);
   float *cosines = call.scratch.floats(positions * half),
         *sines = call.scratch.floats(positions * half);
-  each_stretch(call, call.node.inputs[0], positions,
-               [&](std::int64_t i, std::int64_t count, std::int64_t position) {
-                 fill_turns(position, count, size, direction, cosines + i * half, sines + i * half);
-               });
+  if (of_patches)
+    fill_turns_of_patches(patch_grid(call.node, positions), half, direction, cosines, sines);
+  else
+    each_stretch(call, call.node.inputs[0], positions,
+                 [&](std::int64_t i, std::int64_t count, std::int64_t position) {
+                   fill_turns(position, count, size, direction, cosines + i * half,
+                              sines + i * half);
+                 });
   for (std::int64_t p = 0; p < positions; ++p) {
     const std::int64_t at = p * a_position * width(x);
     turn_heads(a_position * heads, size, half, cosines + p * half, sines + p * half, x.f32() + at,
