@@ -7,6 +7,7 @@
 #include "core/base/error.h"
 #include "core/base/nearest.h"
 #include "core/base/units_text.h"
+#include "core/model/images.h"
 #include "core/model/ops.h"
 #include "core/model/refit.h"
 
@@ -140,14 +141,17 @@ void set_experts(Graph& graph, std::int64_t count) {
 }
 
 // Returns the width of the residual stream: that of the embedding tables and of the products that
-// write to the stream.
+// write to the stream. A vision tower and its decoder have two streams and no one width: 0.
 std::int64_t hidden_of(const Model& model) {
-  for (const Block& block : model.blocks)
-    if (block.layer && block.graph.input.valid()) {
-      const Shape& shape = block.graph[block.graph.input].shape;
-      if (shape.size() == 3) return shape.back().size;
-    }
-  return 0;
+  std::int64_t found = 0;
+  for (const Block& block : model.blocks) {
+    if (!block.layer || !block.graph.input.valid()) continue;
+    const Shape& shape = block.graph[block.graph.input].shape;
+    if (shape.size() != 3) continue;
+    if (found > 0 && shape.back().size != found) return 0;
+    found = shape.back().size;
+  }
+  return found;
 }
 
 std::int64_t vocabulary_of(const Model& model) {
@@ -283,6 +287,13 @@ std::vector<ModelField> fields_of_model(const Model& model) {
   if (const std::int64_t vocabulary = vocabulary_of(model); vocabulary > 0)
     list.push_back(number("vocab", "Vocabulary", vocabulary, "tokens", 1, kMostSize,
                           "rows of the token table"));
+  if (const std::optional<ModelImages> images = images_of(model)) {
+    list.push_back(number("images", "Images of a sample", images->images, "images", 1, 4096,
+                          "whose tokens take the first places of its sequence"));
+    list.push_back(
+        number("image", "Image size", images->side, "pixels", images->unit, 65536,
+               "height and width of an image; a multiple of " + std::to_string(images->unit)));
+  }
   list.push_back(fact("family", "Family", model.family));
   list.push_back(
       fact("layers", "Layers", std::to_string(layer_count(model)), "what a pipeline divides"));
@@ -392,6 +403,10 @@ Model with_field_of_model(Model model, const ModelField& field, std::string_view
     model.sequence = read_number(field, value, place);
   } else if (field.key == "hidden") {
     return with_hidden(std::move(model), read_number(field, value, place));
+  } else if (field.key == "images") {
+    return with_images(std::move(model), read_number(field, value, place), 0);
+  } else if (field.key == "image") {
+    return with_images(std::move(model), 0, read_number(field, value, place));
   } else {
     const std::int64_t rows = read_number(field, value, place);
     for (Block& block : model.blocks)

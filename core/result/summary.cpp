@@ -8,6 +8,7 @@
 #include "core/memory/process_bytes.h"
 #include "core/methods/settings/settings.h"
 #include "core/model/packed_samples.h"
+#include "core/model/patch_grid.h"
 #include "core/model/trained_parts.h"
 #include "core/result/scenario_text.h"
 #include "core/result/verdict.h"
@@ -134,8 +135,11 @@ void state_utilisation(Result& result, const Workload& workload) {
         fmt::format("{} would do {:.1f} % of its dense peak in {}, more than there is: the cost "
                     "model is wrong here, and no utilisation is printed",
                     device.name, 100 * result.hfu, to_string(workload.layout.precision.math)));
-  // The formulas count weight gradients of all parameters, which nobody computes for frozen ones.
-  if (!result.counts_tokens || result.trained_parameters) return;
+  // The formulas count weight gradients of all parameters, which nobody computes for frozen ones,
+  // and each layer once for each token, of which a vision tower has others than its decoder.
+  if (!result.counts_tokens || result.trained_parameters ||
+      tokens_of_images(workload.scenario.model) > 0)
+    return;
   const FlopsFacts facts = flops_facts(workload.scenario.model);
   if (!(facts.width > 0)) return;
   const auto sequence = static_cast<double>(workload.scenario.plan.batch.sequence);

@@ -45,6 +45,8 @@ const std::vector<Model>& models() {
       testing::tiny_delta(),
       testing::tiny_pooler(EncoderHead::PoolerAndMaskedTokens),
       testing::tiny_latent(6),
+      testing::tiny_vision("siglip", 1, 4, tiny_transformer({.family = "llama", .tied = true})),
+      testing::tiny_vision("qwen2_5_vl", 2, 4, tiny_transformer({.family = "qwen2"})),
   };
   return list;
 }
@@ -56,7 +58,10 @@ class DrawnPlan {
     const char* const hosts[] = {"offload=optimizer", "offload=activations", "offload=both"};
     offload = hosts[Random(12, seed).between(0, 0, 2)];
     model =
-        static_cast<std::size_t>(random_.between(at_++, 0, static_cast<int>(models().size()) - 1));
+        static_cast<std::size_t>(random_.between(at_++, 0, static_cast<int>(models().size()) - 3));
+    // The two vision-language models are drawn apart, which leaves the others the plans they have.
+    if (const Random vision(15, seed); vision.between(0, 0, 9) == 0)
+      model = models().size() - static_cast<std::size_t>(vision.between(1, 1, 2));
     const std::string global = one_of({"global-batch=8", "global-batch=16"}),
                       micro = one_of({"micro-batch=1", "micro-batch=2"}),
                       rule = one_of({"optimizer=momentum", "optimizer=adamw", "optimizer=lamb"});

@@ -110,7 +110,7 @@ TEST(HfHybrid, WhatCannotBeBuiltNamesWhatItLacksAndTheNearest) {
 }
 
 TEST(HfHybrid, TowersOfLargerModelsAreNamed) {
-  const Model model = hybrid("gemma3", R"(, "vision_config": {"num_hidden_layers": 27},
+  const Model model = hybrid("wonder", R"(, "vision_config": {"num_hidden_layers": 27},
       "audio_config": {}, "text_config": {"model_type": "gemma3_text"})");
   EXPECT_EQ(model.family, "gemma3");
   EXPECT_EQ(model.assumed.back(),

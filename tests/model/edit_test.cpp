@@ -56,8 +56,9 @@ TEST(ModelFields, AModelBecomesAnotherFieldByField) {
 }
 
 TEST(ModelFields, EachNumberReadsBackAndReturns) {
-  for (const char* name : {"llama-3-8b", "mixtral-8x7b", "gpt2", "resnet-50", "t5-small",
-                           "bert-base", "vit-b16", "dlrm-tiny", "lstm-tiny", "deepseek-v3"}) {
+  for (const char* name :
+       {"llama-3-8b", "mixtral-8x7b", "gpt2", "resnet-50", "t5-small", "bert-base", "vit-b16",
+        "dlrm-tiny", "lstm-tiny", "deepseek-v3", "vlm-tiny"}) {
     const Model model = zoo_model(name);
     const std::string before = write_model(model);
     for (int b = -1; b < static_cast<int>(model.blocks.size()); ++b)

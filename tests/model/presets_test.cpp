@@ -56,9 +56,10 @@ TEST(Presets, ASizeIsWhereItSays) {
 }
 
 TEST(Presets, WrongWordsAreSentences) {
-  EXPECT_EQ(preset_refusal("cn:classes=10"),
-            "model \"cn:classes=10\": expected one of the presets cnn, rnn, seq2seq, recommender, "
-            "transformer, moe before the colon, found \"cn\"; did you mean \"cnn\"?");
+  EXPECT_EQ(
+      preset_refusal("cn:classes=10"),
+      "model \"cn:classes=10\": expected one of the presets cnn, rnn, seq2seq, recommender, "
+      "transformer, moe, vision-language before the colon, found \"cn\"; did you mean \"cnn\"?");
   EXPECT_EQ(preset_refusal("cnn:clases=10"),
             "model \"cnn:clases=10\": no size of cnn is called \"clases\"; did you mean "
             "\"classes\"?");

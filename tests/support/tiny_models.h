@@ -5,6 +5,7 @@
 
 #include "core/model/graph_builder.h"
 #include "core/model/zoo/builders.h"
+#include "core/model/zoo/vision.h"
 
 namespace trainyard::testing {
 
@@ -169,6 +170,22 @@ inline Model tiny_latent(std::int64_t query_rank) {
   spec.vocab = 8, spec.sequence = 8;
   spec.latent = {.q_rank = query_rank, .kv_rank = 4, .nope = 2, .rope = 2, .value = 2};
   return build_decoder(spec);
+}
+
+/// A tower of two layers of that family, on `images` images of `image` x `image` pixels a sample,
+/// in front of that decoder. Four patches become one token.
+inline Model tiny_vision(const std::string& family, std::int64_t images, std::int64_t image,
+                         Model decoder, std::int64_t heads = 2) {
+  VisionSpec v = vision_family(family);
+  v.layers.layers = 2, v.layers.hidden = 8, v.layers.heads = heads, v.layers.ffn = 8;
+  v.images = images, v.image = image, v.patch = 2, v.channels = 1;
+  if (v.window > 0) v.window = 4, v.whole_layers = {1};
+  for (ProjectorStep& step : v.projector) {
+    if (step.kind == ProjectorStep::Kind::Average) step.size = 2;
+    if (step.kind == ProjectorStep::Kind::Product && step.size > 8) step.size = 8;
+  }
+  decoder.name = "tiny " + family + " in " + decoder.name;
+  return with_vision(std::move(decoder), v);
 }
 
 }  // namespace trainyard::testing

@@ -17,7 +17,8 @@ namespace trainyard {
 std::vector<Flag> with_scenario_flags(std::vector<Flag> own) {
   std::vector<Flag> flags = {
       {"model", "M",
-       "a name of \"trainyard models\", a preset as cnn:classes=10, a config.json or its folder, a "
+       "a name of \"trainyard models\" or a config.json or its folder, with images as "
+       "llava-1.5-7b:images=4,image=672 where it reads them, a preset as cnn:classes=10, a "
        "safetensors, GGUF, ONNX or trainyard/model file, or published:ID"},
       {"cluster", "C",
        "device:count with options, as h100-sxm:64, a trainyard/cluster file, or published:ID"},

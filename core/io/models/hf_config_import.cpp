@@ -9,6 +9,7 @@
 #include "core/io/json/json.h"
 #include "core/io/models/hf_config_keys.h"
 #include "core/io/models/hf_readers.h"
+#include "core/io/models/hf_vision.h"
 
 namespace trainyard {
 namespace {
@@ -37,7 +38,8 @@ std::string type_of(const JsonCursor& config) {
 
 // Returns the object to read: the root, or the language part of a multimodal model.
 JsonCursor text_part(const JsonCursor& root) {
-  if (find_reader(type_of(root))) return root;
+  const bool flat = find_reader(type_of(root)) != nullptr;
+  if (flat && !root.has("text_config")) return root;
   for (const char* key : {"text_config", "llm_config", "language_config"})
     if (const auto part = root.find(key)) return *part;
   return root;
@@ -70,8 +72,8 @@ const HfReader& reader_of(const JsonCursor& config) {
                    : did_you_mean(found, types)));
 }
 
-// Names the towers of a multimodal model, which are left out.
-std::string left_out(const JsonCursor& root) {
+// Names the towers of a multimodal model that are left out.
+std::string left_out(const JsonCursor& root, bool sees) {
   std::string list;
   int found = 0;
   const std::pair<const char*, const char*> towers[] = {
@@ -79,6 +81,7 @@ std::string left_out(const JsonCursor& root) {
   for (const auto& [key, what] : towers) {
     const auto tower = root.find(key);
     if (!tower || tower->value().as_object() == nullptr) continue;
+    if (sees && key == std::string_view("vision_config")) continue;
     ++found;
     list += std::string(list.empty() ? ": its " : ", its ") + what + " tower";
     for (const char* layers : {"num_hidden_layers", "depth", "layers", "encoder_layers"})
@@ -90,13 +93,29 @@ std::string left_out(const JsonCursor& root) {
   return list.empty() ? "" : list + (found > 1 ? " are left out" : " is left out");
 }
 
-ImportReport report_of(const JsonCursor& config) {
-  ImportReport report;
-  for (std::string& key : config.keys()) {
+void add_fields(const JsonCursor& config, const std::string& where, ImportReport& report) {
+  for (const std::string& key : config.keys()) {
     ++report.fields;
-    if (!is_known_hf_key(key)) report.unknown.push_back(std::move(key));
+    if (!is_known_hf_key(key)) report.unknown.push_back(where + key);
   }
-  return report;
+}
+
+// Puts the vision tower of a multimodal config in front of its decoder, and returns whether it has
+// one that can be read.
+bool add_vision(const JsonCursor& root, std::vector<std::string>& assumed, Model& model) {
+  if (!has_hf_vision(type_of(root))) return false;
+  HfFields fields(root, type_of(root));
+  const Graph& embedding = model.blocks.front().graph;
+  std::optional<VisionSpec> vision =
+      hf_vision(fields, embedding[embedding.output].shape.back().size);
+  if (!vision) return false;
+  try {
+    model = with_vision(std::move(model), *vision);
+  } catch (const Error& error) {
+    root.at("vision_config").refuse(error.what());
+  }
+  for (const std::string& sentence : fields.assumed()) assumed.push_back(sentence);
+  return true;
 }
 
 // Returns "llama-3-70b" for both "models/llama-3-70b/config.json" and "models/llama-3-70b.json".
@@ -149,17 +168,22 @@ ImportedModel import_hf_config_with_report(std::string_view text, std::string_vi
     if (!error.place().text.empty()) throw;
     config.refuse(error.what());  // an error of a builder does not name the file
   }
+  result.model.name = model_name(place, reader.type);
+  std::vector<std::string> assumed = fields.assumed();
+  const bool sees = add_vision(root, assumed, result.model);
   if (parameters(result.model) == std::numeric_limits<std::int64_t>::max())
     config.refuse("expected sizes whose parameters can be counted in 64 bits, found more");
-  result.model.name = model_name(place, reader.type);
   result.model.source = std::string(place);
-  result.model.assumed = fields.assumed();
-  result.report = report_of(config);
+  result.model.assumed = std::move(assumed);
+  add_fields(config, "", result.report);
+  if (sees) add_fields(root.at("vision_config"), "vision_config/", result.report);
   if (!result.report.unknown.empty())
     result.model.assumed.push_back(result.report.sentence() + ", which change nothing here");
-  if (config.place() != root.place())
-    result.model.assumed.push_back("only the language part of a larger model is read" +
-                                   left_out(root));
+  const std::string missing = left_out(root, sees);
+  if (sees ? !missing.empty() : config.place() != root.place())
+    result.model.assumed.push_back(
+        (sees ? "only the language and the vision part" : "only the language part") +
+        (" of a larger model is read" + missing));
   return result;
 }
 

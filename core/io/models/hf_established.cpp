@@ -31,6 +31,16 @@ Model qwen2(HfFields& f) {
   return build_decoder(spec);
 }
 
+// The text part of Qwen2-VL and Qwen2.5-VL, whose configs have its keys at the root or in an object
+// of their own.
+Model qwen2_vl(HfFields& f) {
+  TransformerSpec spec = hf_decoder(f, "qwen2", {152064, 8192, 29568, 80, 64, 8, 0, 32768, false});
+  spec.activation = hf_activation(f, {"hidden_act"}, "silu", true);
+  if (f.find({"use_sliding_window"}) && f.flag("use_sliding_window", false))
+    spec.window = f.optional_size({"sliding_window"}, 4096, "4096, the default of qwen2_vl");
+  return build_decoder(spec);
+}
+
 Model qwen3(HfFields& f) {
   TransformerSpec spec =
       hf_decoder(f, "qwen3", {151936, 4096, 22016, 32, 32, 32, 128, 32768, false});
@@ -193,11 +203,25 @@ Model vit(HfFields& f) {
 }
 
 constexpr HfReader kEstablished[] = {
-    {"llama", llama},       {"mistral", mistral}, {"qwen2", qwen2},
-    {"qwen3", qwen3},       {"gemma", gemma},     {"gemma2", gemma2},
-    {"phi", phi},           {"phi3", phi3},       {"gpt2", gpt2},
-    {"gpt_neox", gpt_neox}, {"opt", opt},         {"bloom", bloom},
-    {"bert", bert},         {"t5", t5},           {"vit", vit},
+    {"llama", llama},
+    {"mistral", mistral},
+    {"qwen2", qwen2},
+    {"qwen3", qwen3},
+    {"gemma", gemma},
+    {"gemma2", gemma2},
+    {"phi", phi},
+    {"phi3", phi3},
+    {"gpt2", gpt2},
+    {"gpt_neox", gpt_neox},
+    {"opt", opt},
+    {"bloom", bloom},
+    {"bert", bert},
+    {"t5", t5},
+    {"vit", vit},
+    {"qwen2_vl", qwen2_vl},
+    {"qwen2_vl_text", qwen2_vl},
+    {"qwen2_5_vl", qwen2_vl},
+    {"qwen2_5_vl_text", qwen2_vl},
 };
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "core/io/json/schema.h"
 #include "core/io/models/onnx_import.h"
 #include "core/io/models/tensor_file.h"
+#include "core/model/images.h"
 #include "core/model/zoo/presets.h"
 #include "core/model/zoo/zoo.h"
 
@@ -23,6 +24,34 @@ namespace fs = std::filesystem;
 bool looks_like_path(std::string_view text) {
   return text.find('/') != std::string_view::npos || text.ends_with(".json") ||
          text.ends_with(".onnx") || is_tensor_file(text);
+}
+
+// What stands behind the name of a model that reads images, as in "llava-1.5-7b:images=4".
+struct NamedImages {
+  std::string name;
+  std::int64_t images = 0, side = 0;  // 0: as the model has it
+};
+
+bool is_there(const std::string& path) {
+  std::error_code ignored;
+  return !path.empty() && path.find('\0') == std::string::npos && fs::exists(path, ignored);
+}
+
+NamedImages named_images(const std::string& words) {
+  constexpr PresetSize kSizes[] = {
+      {"images", 0, 1, 4096, "images", "of a sample"},
+      {"image", 0, 1, 65536, "pixels", "height and width of an image"}};
+  const std::size_t colon = words.rfind(':');
+  const std::string name = words.substr(0, colon);
+  const bool sizable = find_in_zoo(name) != nullptr || (looks_like_path(name) && is_there(name));
+  if (colon == std::string::npos || !sizable || is_there(words)) return {words};
+  try {
+    const std::vector<std::int64_t> values =
+        read_sizes("the images of a model", kSizes, std::string_view(words).substr(colon + 1));
+    return {name, values[0], values[1]};
+  } catch (const Error& error) {
+    throw Error(error.kind(), error.what(), Place{"model \"" + words.substr(0, 200) + "\""});
+  }
 }
 
 ImportedModel load_file(const std::string& path) {
@@ -46,18 +75,26 @@ std::string model_in(const std::string& folder) {
               Place{folder});
 }
 
-}  // namespace
-
-ImportedModel load_model_with_report(std::string_view name_or_path) {
-  const std::string path(name_or_path);
+ImportedModel load_named(const std::string& path) {
   if (is_inline_document(path)) return {read_model(path, "model"), {}};
   if (names_preset(path)) return {preset_model(path), {}};
   std::error_code ignored;
-  const bool exists =
-      !path.empty() && path.find('\0') == std::string::npos && fs::exists(path, ignored);
-  if (!looks_like_path(path) && (find_in_zoo(path) || !exists)) return {zoo_model(path), {}};
-  if (fs::is_directory(path, ignored)) return load_file(model_in(path));
-  return load_file(path);
+  if (!looks_like_path(path) && (find_in_zoo(path) || !is_there(path)))
+    return {zoo_model(path), {}};
+  return load_file(fs::is_directory(path, ignored) ? model_in(path) : path);
+}
+
+}  // namespace
+
+ImportedModel load_model_with_report(std::string_view name_or_path) {
+  const std::string words(name_or_path);
+  if (is_inline_document(words)) return load_named(words);
+  const NamedImages named = named_images(words);
+  ImportedModel loaded = load_named(named.name);
+  if (named.name == words) return loaded;
+  loaded.model = with_images(std::move(loaded.model), named.images, named.side);
+  loaded.model.name += words.substr(named.name.size());
+  return loaded;
 }
 
 Model load_model(std::string_view name_or_path) {

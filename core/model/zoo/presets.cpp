@@ -6,6 +6,7 @@
 #include "core/base/nearest.h"
 #include "core/base/units_text.h"
 #include "core/model/zoo/builders.h"
+#include "core/model/zoo/vision.h"
 
 namespace trainyard {
 namespace {
@@ -69,6 +70,17 @@ TransformerSpec decoder_spec(const char* family, const char* name, const Values&
 
 Model decoder_of(const Values& v) { return build_decoder(decoder_spec("llama", "transformer", v)); }
 
+// The tower is that of Qwen2-VL, with one frame an image.
+Model vision_language(const Values& v) {
+  VisionSpec tower = vision_family("qwen2_vl");
+  tower.images = v[7], tower.image = v[8], tower.patch = v[9], tower.channels = v[10];
+  tower.frames = 1;
+  tower.layers.layers = v[11], tower.layers.hidden = v[12], tower.layers.heads = v[13];
+  tower.layers.ffn = 4 * v[12];
+  tower.projector[1].size = v[14];
+  return with_vision(build_decoder(decoder_spec("llama", "vision-language", v)), tower);
+}
+
 Model moe(const Values& v) {
   TransformerSpec spec = decoder_spec("mixtral", "moe", v);
   spec.experts.count = v[7];
@@ -92,6 +104,17 @@ std::vector<Preset> make_presets() {
   std::vector<PresetSize> moe_sizes = decoder_sizes(24, 2048, 16, 8, 7168);
   moe_sizes.push_back({"experts", 8, 2, 65536, "experts", "in every layer"});
   moe_sizes.push_back({"top-k", 2, 1, 65536, "experts", "that each token meets"});
+  std::vector<PresetSize> vision_sizes = decoder_sizes(24, 2048, 16, 16, 5632);
+  vision_sizes.insert(
+      vision_sizes.end(),
+      {{"images", 1, 1, 4096, "images", "of a sample"},
+       {"image", 448, 1, 65536, "pixels", "height and width of an image"},
+       {"patch", 14, 1, 4096, "pixels", "height and width of a patch"},
+       {"channels", 3, 1, 4096, "", "of an image"},
+       {"tower-layers", 24, 1, kMostLayers, "layers", "layers of the vision tower"},
+       {"tower-hidden", 1024, 1, kMostWidth, "", "width of the tower's tokens"},
+       {"tower-heads", 16, 1, 4096, "heads", "attention heads; they divide tower-hidden"},
+       {"merge", 2, 1, 1024, "patches", "side of the square of patches that becomes one token"}});
   return {
       {"cnn",
        "Convolutional network",
@@ -137,6 +160,10 @@ std::vector<Preset> make_presets() {
       {"moe", "Mixture of experts",
        "decoder with routed experts in every layer, as Mixtral has it (Jiang et al. 2024)",
        std::move(moe_sizes), moe},
+      {"vision-language", "Vision-language model",
+       "images through a tower into the sequence of a decoder, as Qwen2-VL has it (Wang et al. "
+       "2024)",
+       std::move(vision_sizes), vision_language},
   };
 }
 
@@ -148,13 +175,13 @@ const Preset* find_preset(View name) {
 
 std::string quoted_size(View text) { return "\"" + std::string(text.substr(0, 60)) + "\""; }
 
-std::size_t find_size(const Preset& preset, View name) {
+std::size_t find_size(View owner, std::span<const PresetSize> sizes, View name) {
   std::vector<View> names;
-  for (std::size_t i = 0; i < preset.sizes.size(); ++i) {
-    if (preset.sizes[i].name == name) return i;
-    names.push_back(preset.sizes[i].name);
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    if (sizes[i].name == name) return i;
+    names.push_back(sizes[i].name);
   }
-  refuse("no size of " + std::string(preset.name) + " is called " + quoted_size(name) +
+  refuse("no size of " + std::string(owner) + " is called " + quoted_size(name) +
          did_you_mean(name, names));
 }
 
@@ -184,23 +211,8 @@ Model read_words(View words) {
     refuse("expected one of the presets " + all + " before the colon, found " + quoted_size(name) +
            did_you_mean(name, names));
   }
-  Values values;
-  for (const PresetSize& size : preset->sizes) values.push_back(size.usual);
-  std::vector<bool> seen(values.size());
-  const View rest = colon < words.size() ? words.substr(colon + 1) : View();
-  for (std::size_t start = 0; start < rest.size();) {
-    const std::size_t end = std::min(rest.find(',', start), rest.size());
-    const View part = rest.substr(start, end - start);
-    const std::size_t equals = part.find('=');
-    if (equals == View::npos)
-      refuse("a size is written NAME=NUMBER, as " + std::string(preset->sizes[0].name) + "=" +
-             std::to_string(preset->sizes[0].usual) + ", not " + quoted_size(part));
-    const std::size_t at = find_size(*preset, part.substr(0, equals));
-    if (seen[at]) refuse(std::string(preset->sizes[at].name) + " is given twice");
-    seen[at] = true;
-    values[at] = read_size(preset->sizes[at], part.substr(equals + 1));
-    start = end + 1;
-  }
+  const Values values = read_sizes(preset->name, preset->sizes,
+                                   colon < words.size() ? words.substr(colon + 1) : View());
   Model model = preset->build(values);
   model.name = preset_words(*preset, values);
   model.source = "preset " + std::string(preset->name) + ": " + std::string(preset->doc);
@@ -208,6 +220,26 @@ Model read_words(View words) {
 }
 
 }  // namespace
+
+std::vector<std::int64_t> read_sizes(View owner, std::span<const PresetSize> sizes, View words) {
+  Values values;
+  for (const PresetSize& size : sizes) values.push_back(size.usual);
+  std::vector<bool> seen(values.size());
+  for (std::size_t start = 0; start < words.size();) {
+    const std::size_t end = std::min(words.find(',', start), words.size());
+    const View part = words.substr(start, end - start);
+    const std::size_t equals = part.find('=');
+    if (equals == View::npos)
+      refuse("a size is written NAME=NUMBER, as " + std::string(sizes[0].name) + "=" +
+             std::to_string(sizes[0].usual) + ", not " + quoted_size(part));
+    const std::size_t at = find_size(owner, sizes, part.substr(0, equals));
+    if (seen[at]) refuse(std::string(sizes[at].name) + " is given twice");
+    seen[at] = true;
+    values[at] = read_size(sizes[at], part.substr(equals + 1));
+    start = end + 1;
+  }
+  return values;
+}
 
 std::span<const Preset> presets() {
   static const std::vector<Preset> list = make_presets();

@@ -30,7 +30,13 @@ struct Preset {
   Model (*build)(const std::vector<std::int64_t>& values) = nullptr;
 };
 
-/// The presets are cnn, rnn, seq2seq, recommender, transformer and moe.
+/// Reads NAME=NUMBER[,NAME=NUMBER]... as one value for each of the sizes of which there is at least
+/// one; those that are not given have their usual value. Throws Error{InvalidInput} naming the
+/// owner of the sizes, what was expected, what was found and the nearest name.
+std::vector<std::int64_t> read_sizes(std::string_view owner, std::span<const PresetSize> sizes,
+                                     std::string_view words);
+
+/// The presets are cnn, rnn, seq2seq, recommender, transformer, moe and vision-language.
 std::span<const Preset> presets();
 /// Returns whether the text has the form of a preset: its name alone, or any name before a colon.
 bool names_preset(std::string_view words);

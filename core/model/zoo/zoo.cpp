@@ -42,6 +42,7 @@ std::span<const ZooEntry> zoo() {
     std::vector<ZooEntry> list;
     append_transformers(list);
     append_recent_transformers(list);
+    append_vision(list);
     append_networks(list);
     return list;
   }();

@@ -10,6 +10,7 @@ namespace trainyard {
 
 void append_transformers(std::vector<ZooEntry>&);
 void append_recent_transformers(std::vector<ZooEntry>&);
+void append_vision(std::vector<ZooEntry>&);    // vision-language models
 void append_networks(std::vector<ZooEntry>&);  // convolutional and recurrent networks, perceptrons,
                                                // recommenders
 
