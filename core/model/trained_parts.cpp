@@ -167,6 +167,21 @@ Graph without_adapters(const Graph& given) {
   return without_unused_tensors(graph);
 }
 
+// Returns the block in whose sequence images take places, with which the decoder of a
+// vision-language model begins; 0 where a model has none.
+int first_of_decoder(const Model& model) {
+  for (std::size_t b = 0; b < model.blocks.size(); ++b)
+    for (const Node& node : model.blocks[b].graph.nodes)
+      if (node.op == &place_images()) return static_cast<int>(b);
+  return 0;
+}
+
+// Returns the last layer before that block: the projector behind it is none of the tower.
+int tower_end(const Model& model, int decoder) {
+  while (decoder > 0 && !model.blocks[static_cast<std::size_t>(decoder - 1)].layer) --decoder;
+  return decoder - 1;
+}
+
 std::string quoted_name(std::string_view name) { return "\"" + std::string(name) + "\""; }
 
 void expect_same_fate(const Model& model, const Place& place) {
@@ -275,24 +290,29 @@ Model with_frozen(Model model, std::string_view parts, const Place& place) {
   int first = static_cast<int>(model.blocks.size()), last = -1;
   for (int b = 0; b < static_cast<int>(model.blocks.size()); ++b)
     if (model.blocks[static_cast<std::size_t>(b)].layer) first = std::min(first, b), last = b;
+  const int decoder = first_of_decoder(model), tower = tower_end(model, decoder);
   std::vector<std::string_view> names = {"embedding", "layers", "head", "all-but-head"};
+  if (decoder > 0) names.emplace_back("vision");
+  const auto groups = static_cast<std::ptrdiff_t>(names.size());
   std::vector<bool> chosen(model.blocks.size());
   for (std::size_t b = 0; b < model.blocks.size(); ++b) names.push_back(model.blocks[b].name);
   for (std::string_view word : words_of(parts)) {
-    const auto own = std::find(names.begin() + 4, names.end(), word);
+    const auto own = std::find(names.begin() + groups, names.end(), word);
     if (own != names.end()) {
-      chosen[static_cast<std::size_t>(own - names.begin()) - 4] = true;
+      chosen[static_cast<std::size_t>(own - names.begin() - groups)] = true;
       continue;
     }
     if (std::find(names.begin(), names.end(), word) == names.end())
-      refuse_word("embedding, layers, head, all-but-head or a block of the model", word, names,
-                  place);
+      refuse_word(std::string("embedding, layers, head, all-but-head") +
+                      (decoder > 0 ? ", vision" : "") + " or a block of the model",
+                  word, names, place);
     for (int b = 0; b < static_cast<int>(model.blocks.size()); ++b) {
-      const bool head = b > last, embedding = b < first;
+      const bool head = b > last, embedding = b < first, vision = b < decoder;
       if (word == "head"           ? head
           : word == "embedding"    ? embedding
           : word == "all-but-head" ? !head
-                                   : !head && !embedding)
+          : word == "vision"       ? b <= tower
+                                   : !head && !embedding && !vision)
         chosen[static_cast<std::size_t>(b)] = true;
     }
   }

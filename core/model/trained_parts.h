@@ -52,7 +52,9 @@ struct LoraSpec {
 Model with_adapters(Model, const LoraSpec&, const Place&);
 
 /// Returns the model with these parts frozen: "embedding" (all before the first layer), "layers",
-/// "head" (all after the last layer), "all-but-head" and names of blocks, separated by commas.
+/// "head" (all after the last layer), "all-but-head" and names of blocks, separated by commas. Of a
+/// vision-language model, "vision" is the tower without its projector, and "layers" are the
+/// decoder's.
 /// Throws Error{InvalidInput} at `place` for an unknown part, with the nearest, and for a part that
 /// shares a table with one that is trained.
 Model with_frozen(Model, std::string_view parts, const Place&);

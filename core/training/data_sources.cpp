@@ -27,7 +27,10 @@ std::string no_licenses() { return absent(kLicenseFolder, "texts of licenses", "
 std::string never() { return ""; }
 
 constexpr DataEntry kSources[] = {
-    {"fashion-mnist", "70,000 images of clothes in ten classes (dataset-fashion-mnist)", no_images},
+    {"fashion-mnist",
+     "70,000 images of clothes in ten classes, named in words for a model that reads text too "
+     "(dataset-fashion-mnist)",
+     no_images},
     {"fashion-mnist-augmented",
      "the same, training images shifted by up to 2 pixels and mirrored at random", no_images},
     {"licenses", "characters of the texts in /usr/share/common-licenses", no_licenses},

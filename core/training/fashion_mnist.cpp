@@ -1,4 +1,5 @@
-// Fashion-MNIST has 60,000 training and 10,000 test images of 28 x 28 grey pixels in ten classes.
+// Fashion-MNIST has 60,000 training and 10,000 test images of 28 x 28 grey pixels in ten classes. A
+// model that reads text behind an image gets the name of what it shows, character by character.
 // Xiao et al., "Fashion-MNIST: a Novel Image Dataset for Benchmarking Machine Learning Algorithms",
 // 2017.
 #include <fmt/format.h>
@@ -9,6 +10,7 @@
 #include "core/base/digest.h"
 #include "core/base/random.h"
 #include "core/io/bytes/files.h"
+#include "core/model/patch_grid.h"
 #include "core/training/data_sources.h"
 #include "core/training/idx_file.h"
 #include "core/training/model_inputs.h"
@@ -21,6 +23,10 @@ constexpr std::int64_t kSide = 28, kPixels = kSide * kSide, kClasses = 10;
 constexpr float kMean = 0.2860f, kDeviation = 0.3530f;  // mean and deviation of the training
                                                         // pixels, scaled to [0, 1]
 constexpr std::int64_t kMostShift = 2;
+constexpr std::array<std::string_view, kClasses> kCaptions = {
+    "t-shirt", "trousers", "pullover", "dress", "coat",
+    "sandal",  "shirt",    "sneaker",  "bag",   "ankle boot"};
+constexpr std::int64_t kCharacters = 128;  // tokens are ASCII; spaces are around a caption
 
 struct Images {
   IdxArray pixels, labels;
@@ -84,13 +90,19 @@ class FashionMnist final : public DataSource {
 
   Diagnostics check(const Model& model) const override {
     Diagnostics found;
-    bool images = false, labels = false;
+    bool images = false, labels = false, words = false, next_words = false;
     for (const ModelInput& input : model_inputs(model)) {
       const Shape& shape = input.in_graph().shape;
       if (input.role == InputRole::Numbers) {
         images = true;
         const bool flat = shape.size() == 2 && shape[1].size == kPixels;
         const bool square = shape.size() == 4 && shape[2].size >= kSide && shape[3].size >= kSide;
+        if (square && tokens_of_images(model) > 0 && shape[2].size != shape[3].size)
+          found.push_back(unfit(model,
+                                "Fashion-MNIST has one image a sample, found several, one "
+                                "below the other, in " +
+                                    input.name() + " of shape " + to_text(shape),
+                                "--data random"));
         if (!flat && !square)
           found.push_back(unfit(
               model, fmt::format("images of 28 x 28 pixels fit [batch, 784] or [batch, channels, "
@@ -102,6 +114,13 @@ class FashionMnist final : public DataSource {
           found.push_back(unfit(model, fmt::format("Fashion-MNIST has 10 classes, found a loss "
                                                    "over {}",
                                                    input.limit)));
+      } else if (tokens_of_images(model) > 0 && input.role != InputRole::Numbers &&
+                 has_axis(input.in_graph(), Axis::Sequence)) {
+        (input.role == InputRole::Labels ? next_words : words) = true;
+        if (input.role != InputRole::Positions && input.limit < kCharacters)
+          found.push_back(unfit(model, fmt::format("captions are of {} characters, found {} for {} "
+                                                   "of them",
+                                                   kCharacters, input.name(), input.limit)));
       } else {
         found.push_back(unfit(model,
                               fmt::format("Fashion-MNIST has an image and a label a sample and "
@@ -110,7 +129,7 @@ class FashionMnist final : public DataSource {
                               "--data random"));
       }
     }
-    if (found.empty() && !(images && labels))
+    if (found.empty() && !(images && (labels || (words && next_words))))
       found.push_back(unfit(model,
                             "expected a model that reads images and ends in a loss with a "
                             "label each",
@@ -126,10 +145,16 @@ class FashionMnist final : public DataSource {
   }
 
   void fill(const DataRequest& request, std::span<std::int64_t> into) const override {
-    const Images& part = request.evaluation ? test_ : train_;
-    for (std::size_t b = 0; b < into.size(); ++b)
-      into[b] = static_cast<unsigned char>(
-          part.labels.bytes[image_at(request, static_cast<std::int64_t>(b))]);
+    const InputRole role = model_input(request).role;
+    const bool text = has_axis(request.graph[request.tensor], Axis::Sequence);
+    const std::int64_t start =
+        tokens_of_images(request.model) - (role == InputRole::Labels ? 1 : 0);
+    each_element(request,
+                 [&](std::size_t e, std::int64_t sample, std::int64_t token, std::int64_t) {
+                   into[e] = role == InputRole::Positions ? token
+                             : text ? character(class_of(request, sample), token - start)
+                                    : class_of(request, sample);
+                 });
   }
 
  private:
@@ -137,6 +162,19 @@ class FashionMnist final : public DataSource {
     const std::int64_t position = request.first_sample + b;
     return static_cast<std::size_t>(
         request.evaluation ? position % test_.count() : sample_at(seed_, position, train_.count()));
+  }
+
+  std::int64_t class_of(const DataRequest& request, std::int64_t sample) const {
+    const Images& part = request.evaluation ? test_ : train_;
+    return static_cast<unsigned char>(
+        part.labels.bytes[image_at(request, sample - request.first_sample)]);
+  }
+
+  // A caption begins behind its image, whose places are not read.
+  static std::int64_t character(std::int64_t of_class, std::int64_t at) {
+    const std::string_view caption = kCaptions[static_cast<std::size_t>(of_class)];
+    const bool inside = at >= 0 && at < static_cast<std::int64_t>(caption.size());
+    return inside ? static_cast<unsigned char>(caption[static_cast<std::size_t>(at)]) : ' ';
   }
 
   // The image is drawn in the middle of a background, once for every channel.

@@ -136,6 +136,33 @@ TEST(TrainedParts, PartsAreFrozenByWordAndByName) {
             model_words(model));
 }
 
+// A frozen tower is below all that is trained, and nothing goes back through it.
+TEST(TrainedParts, ATowerIsFrozenWithoutItsProjector) {
+  const Model model =
+      testing::tiny_vision("qwen2_5_vl", 1, 8, tiny_transformer({.family = "llama"}));
+  const auto frozen_and_wanted = [&](std::string_view parts) {
+    const Model made = with_frozen(model, parts, kAdaptPlace);
+    std::string text;
+    for (int b = 0; b < static_cast<int>(made.blocks.size()); ++b)
+      text += std::string(trains(made.blocks[static_cast<std::size_t>(b)]) ? "t" : "f") +
+              (wants_input_gradient(made, b) ? "1 " : "0 ");
+    return text;
+  };
+  // The blocks are the patches, two kinds of layers and the projector, and then the decoder.
+  EXPECT_EQ(frozen_and_wanted("vision"), "f0 f0 f0 t0 t1 t1 t1 ");
+  EXPECT_EQ(frozen_and_wanted("vision,projector"), "f0 f0 f0 f0 t0 t1 t1 ");
+  EXPECT_EQ(frozen_and_wanted("layers"), "t0 t1 t1 t1 t1 f1 t1 ");
+  EXPECT_EQ(frozen_and_wanted("all-but-head"), "f0 f0 f0 f0 f0 f0 t0 ");
+  try {
+    with_frozen(model, "vison", kAdaptPlace);
+    ADD_FAILURE() << "it was frozen";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(),
+                 "expected embedding, layers, head, all-but-head, vision or a block of the model, "
+                 "found \"vison\"; did you mean \"vision\"?");
+  }
+}
+
 TEST(TrainedParts, GradientsAreNeededAboveWhatIsTrained) {
   const auto wanted = [](const Model& model) {
     std::string text;

@@ -10,6 +10,7 @@
 #include <numeric>
 #include <set>
 
+#include "core/model/zoo/presets.h"
 #include "core/model/zoo/zoo.h"
 #include "core/training/data_sources.h"
 #include "core/training/model_inputs.h"
@@ -187,6 +188,35 @@ TEST(FashionMnist, SaysWhatDoesNotFit) {
   EXPECT_EQ(sentence(zoo_model("gpt-tiny")),
             "Fashion-MNIST has an image and a label a sample and nothing for embedding/input_ids "
             "of shape [sequence, batch]");
+}
+
+// The name of what an image shows stands behind the image's own places.
+TEST(FashionMnist, NamesItsImagesForModelsThatReadText) {
+  const Folder folder;
+  const auto data = small_fashion(folder);
+  const Model model = zoo_model("vlm-tiny");
+  EXPECT_TRUE(data->check(model).empty());
+  EXPECT_EQ(default_data(model), "fashion-mnist");
+  const auto text = [&](const std::string& name, std::int64_t first_token) {
+    std::string read;
+    for (const std::int64_t id :
+         ask<std::int64_t>(*data, model, name, {12, 2}, 0, true, first_token))
+      read += static_cast<char>(id);
+    return read;
+  };
+  // Characters are in the order of tokens, and for each token of the samples: a coat and a sandal,
+  // whose images are four places long.
+  EXPECT_EQ(text("input_ids", 0), "        csoaantd a l    ");
+  EXPECT_EQ(text("labels", 0), "      csoaantd a l      ");
+  EXPECT_EQ(text("labels", 3), "csoaantd a l            ");
+  const auto refused = [&](const char* preset) {
+    return data->check(preset_model(preset)).at(0).message;
+  };
+  EXPECT_EQ(refused("vision-language:images=2,channels=1"),
+            "Fashion-MNIST has one image a sample, found several, one below the other, in "
+            "vision_embedding/image of shape [batch, 1, 896, 448]");
+  EXPECT_EQ(refused("vision-language:vocab=100"),
+            "captions are of 128 characters, found embedding/input_ids for 100 of them");
 }
 
 TEST(FashionMnist, RefusesFoldersThatAreNotIt) {

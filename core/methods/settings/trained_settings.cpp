@@ -68,8 +68,8 @@ std::vector<Setting> trained_settings() {
            [](const Plan& p) { return read_lora(p, "targets", ""); }},
           {"frozen",
            {"freeze"},
-           "parts whose weights stay as they are: none, or embedding, layers, head, all-but-head "
-           "and names of blocks, as in embedding,layers",
+           "parts whose weights stay as they are: none, or embedding, layers, head, all-but-head, "
+           "vision (a tower without its projector) and names of blocks, as in embedding,layers",
            {},
            set_frozen,
            read_frozen}};

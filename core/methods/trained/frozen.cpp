@@ -24,10 +24,12 @@ Method frozen_parts() {
                .legal_when = "schedules that update once a step; the first pipeline stage has "
                              "trained weights; tables that are shared are frozen together"},
       .file = "core/methods/trained/frozen.cpp",
-      .params = {{.name = "parts",
-                  .fallback = std::string("layers"),
-                  .doc = "embedding (all before the first layer), layers, head (all after the last "
-                         "layer), all-but-head, or names of blocks, as in embedding,layers"}},
+      .params =
+          {{.name = "parts",
+            .fallback = std::string("layers"),
+            .doc = "embedding (all before the first layer), layers, head (all after the last "
+                   "layer), all-but-head, vision (the tower of a vision-language model), or names "
+                   "of blocks, as in embedding,layers"}},
       .derive =
           [](Model model, const Params& params) {
             return with_frozen(std::move(model), params.text("parts"),
