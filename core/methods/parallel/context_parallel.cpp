@@ -64,7 +64,7 @@ class ContextTraffic {
       if (!stays_in_heads(node)) exchange(op, node.outputs[0], false, "tokens", into);
       return;
     }
-    if (!is_attention(node)) {
+    if (!attends_over_ranks(node)) {
       into.push_back(op);
       on_output(op, "pass first token", CollectiveKind::Broadcast, false, into);
       return;
@@ -85,7 +85,7 @@ class ContextTraffic {
         if (enters_heads(graph_, node, i)) exchange(op, node.inputs[i], true, "tokens", into);
       return;
     }
-    if (!is_attention(node)) {
+    if (!attends_over_ranks(node)) {
       on_output(op, "reduce gradient of first token", CollectiveKind::AllReduce, true, into);
       into.push_back(op);
       return;
