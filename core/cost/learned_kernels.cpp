@@ -14,6 +14,7 @@ namespace {
 constexpr std::size_t kFolds = 5;
 constexpr double kCoverage = 0.9;       // of held-out errors within LearnedPrice::off
 constexpr std::size_t kOwnErrors = 20;  // a kernel with fewer shapes has the errors of all kernels
+constexpr double kLeastTime = 1e-9;     // seconds; clocks read no less
 constexpr double kBeyond = 0.5;         // of the distance from what was measured, added to `off`
 
 double log2_of(double amount) { return std::log2(1 + amount); }
@@ -88,8 +89,9 @@ LearnedKernels::LearnedKernels(std::span<const KernelTiming> timings, const Form
   std::vector<float> targets;
   for (const KernelTiming& t : timings) {
     works.push_back(t.work);
-    priced.push_back(formula(t.work));
-    targets.push_back(static_cast<float>(std::log(to_seconds(t.time) / priced.back())));
+    priced.push_back(std::max(kLeastTime, formula(t.work)));
+    targets.push_back(
+        static_cast<float>(std::log(std::max(kLeastTime, to_seconds(t.time)) / priced.back())));
   }
   const FeatureTable table = table_of(works, priced);
   trees_ = std::make_unique<const BoostedTrees>(table, targets);

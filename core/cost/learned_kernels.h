@@ -34,7 +34,8 @@ class LearnedKernels {
   using Formula = std::function<double(const Work&)>;
 
   /// Trains on one thread, five times on four fifths of the shapes each and once on all. There must
-  /// be at least kLeastShapes timings, with times above 0. The formula is not kept.
+  /// be at least kLeastShapes timings. A time counts as a nanosecond at least. The formula is not
+  /// kept.
   LearnedKernels(std::span<const KernelTiming>, const Formula&);
   static constexpr std::size_t kLeastShapes = 20;
 

@@ -138,6 +138,14 @@ TEST(LearnedKernels, ManyPricesAreThoseOfEach) {
   EXPECT_TRUE(learned.prices({}, {}).empty());
 }
 
+// A clock may have read nothing, and a file may say so.
+TEST(LearnedKernels, ATimeOfZeroCountsAsTheLeast) {
+  std::vector<KernelTiming> timings = known_machine(10, 40);
+  timings[3].time = {};
+  const LearnedKernels learned(timings, formula);
+  EXPECT_GT(learned.price(timings[3].work, formula(timings[3].work)).seconds, 0);
+}
+
 TEST(LearnedKernels, EqualTimingsAreLearnedOnce) {
   const std::vector<KernelTiming> timings = known_machine(6, 40);
   const auto first = learn_kernels(timings, formula);
