@@ -53,6 +53,7 @@ TEST(KernelResiduals, LearnsFromTwentyShapesOn) {
   c.kernels.clear();
   const auto add = [&](double flops) {
     KernelTiming t = timing(flops, 1us, 1);
+    t.work.read = {static_cast<std::int64_t>(flops / 100)};
     Calibration none = example();
     none.kernels.clear();
     t.time = 2 * calibrated_cost_model(none)->compute(t.work, device("cpu"));
