@@ -1,9 +1,9 @@
-// What a kernel takes at a shape that nobody measured, learned from those that were: boosted trees
+// Prices of kernels at shapes that nobody measured, learned from those that were: boosted trees
 // predict by what factor a kernel is slower than a formula says, from its sizes, how well these
-// fill vectors and tiles, and the formula's own price. Learning what is left over from a formula
-// needs hundreds of samples, where learning times needs tens of thousands (Kaufman et al., "A
-// learned performance model for TPUs", 2021, and Phothilimthana et al., "TpuGraphs", 2023, learn
-// times).
+// fill vectors and tiles, and the formula's own price. Kaufman et al. ("A learned performance model
+// for TPUs", 2021) and Phothilimthana et al. ("TpuGraphs", 2023) learn the times themselves, of
+// graphs, from far more measurements than one machine makes in a minute.
+
 #pragma once
 
 #include <cstddef>
@@ -39,8 +39,8 @@ class LearnedKernels {
   LearnedKernels(std::span<const KernelTiming>, const Formula&);
   static constexpr std::size_t kLeastShapes = 20;
 
-  /// Whether some shape of this kernel in this format was measured. Of other kernels it says
-  /// nothing.
+  /// Returns whether some shape of this kernel in this format was measured; others have no price
+  /// here.
   bool knows(const Work&) const;
   /// `formula` is what the formula says of each work, in seconds. All works must be known.
   std::vector<LearnedPrice> prices(std::span<const Work>, std::span<const double> formula) const;

@@ -65,8 +65,8 @@ struct TransformerLayer {
   GraphBuilder builder = {};
   bool causal = false;
   TensorId position_bias = {};  // Positions::Relative only, in the first layer of a stack
-  /// Of a vision tower, whose tokens no ranks divide: the attributes of its grid of patches
-  /// (core/model/patch_grid.h). Empty = a sequence.
+  /// The attributes of the grid of patches (core/model/patch_grid.h) of a vision tower. No ranks
+  /// divide its tokens. Empty = a sequence.
   std::map<std::string, std::int64_t> grid = {};
   bool windowed = false;  // whether its chunk is a window of an image, and not a whole one
 

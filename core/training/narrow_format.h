@@ -100,8 +100,8 @@ void to_narrow(const NarrowScaling&, const SmallFloat&, const Lines&, float larg
 void from_narrow(const NarrowScaling&, const SmallFloat&, const Lines&, const std::uint8_t* codes,
                  const float* scales, float* values);
 
-// Of a weight in tiles these take the elements from `first` on; `largest` is by tile of the whole
-// weight: the largest finite size of an element in it, of which tensor_scale() makes the scale.
+// These take the elements of a weight in tiles from `first` on. `largest` has for each tile of the
+// whole weight the largest finite size of an element, of which tensor_scale() makes the scale.
 
 /// Raises `largest` to what is found among the values.
 void see_tiles(const Tiles&, std::int64_t first, std::span<const float> values,

@@ -175,7 +175,7 @@ TEST(Zoo, BlocksStandInOrderAndKeepTheirPromises) {
     for (std::size_t i = 0; i < model.blocks.size(); ++i) {
       const Block& block = model.blocks[i];
       EXPECT_EQ(++seen[block.name], 1) << entry.name << " " << block.name;
-      // What leads from a vision tower to a decoder joins the stage of the layer before it.
+      // Blocks between a vision tower and a decoder join the stage of the layer before them.
       const bool between = block.name == "projector" || block.name == "embedding";
       EXPECT_TRUE(block.layer || i == 0 || i + 1 == model.blocks.size() ||
                   (between && entry.family == "vlm"))

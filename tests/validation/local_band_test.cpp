@@ -144,7 +144,7 @@ TEST(LocalBand, LawsAtRandom) {
   }
 }
 
-// What was learned is as uncertain as it says of itself, in proportion to its part of the time.
+// A learned price is as uncertain as it says of itself, in proportion to its part of the time.
 TEST(LocalBand, LearnedTimeHasItsOwnRange) {
   PricedTime time;
   time.learned = 2, time.learned_off = std::log(1.2);

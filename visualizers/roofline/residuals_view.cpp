@@ -44,7 +44,7 @@ void draw_residual_points(Drawing& drawing, const AgreementPlot& plot, const Res
            {.ink = Ink::Forward, .alpha = 0.9f, .item = item});
     if (p.learned)
       disc(drawing, {x, plot.y(to_seconds(*p.learned))}, 2,
-           {.ink = Ink::WeightGradient, .alpha = 0.9f, .item = item});
+           {.ink = Ink::Optimizer, .alpha = 0.9f, .item = item});
     if (chosen) ring(drawing, before, 7, {.ink = Ink::Select, .stroke = 2});
   }
 }
@@ -58,7 +58,7 @@ void draw_residuals_legend(Drawing& drawing, const Rect& plot, const ResidualsMo
                        [](Drawing& d, Point at) { disc(d, at, 3, {.ink = Ink::Forward}); }});
   if (model.learned.points > 0)
     entries.push_back({"learned from other sizes",
-                       [](Drawing& d, Point at) { disc(d, at, 2, {.ink = Ink::WeightGradient}); }});
+                       [](Drawing& d, Point at) { disc(d, at, 2, {.ink = Ink::Optimizer}); }});
   if (model.band > 0)
     entries.push_back({"\u00B1 " + format_percent(model.band) + ", the 90 % range of a step",
                        line_sign({.ink = Ink::Axis, .dash_on = 4, .dash_off = 3})});

@@ -209,7 +209,7 @@ void CpuExecution::apply_narrow(ParameterPart& part, const StepFacts& facts,
       plan_.places[at].layers[static_cast<std::size_t>(after - first.begin()) - 1];
   if (narrow_->whole_tensor)
     scales_->see_next(operand_of(layer, p.tensor), largest_size(numbers.data(), part.elements));
-  // What a rank has updated alone it casts when the ranks that have updated the rest are known.
+  // A rank casts what it has updated alone when the ranks that have updated the rest are known.
   const bool alone = layer.part_of(p).optimizer.shards > 1;
   if (narrow_->tiles) {
     std::vector<float>& sizes = (alone ? stage.own_tiles : stage.tiles)[tiles_at(at, layer, p)];

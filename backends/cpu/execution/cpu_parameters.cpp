@@ -116,7 +116,7 @@ TensorView CpuExecution::parameter_gradient(const At& a, std::size_t l, const La
   return view;
 }
 
-// What the input pass of a split backward has made of a layer's gradients joins those that its
+// The input pass of a split backward has made some of a layer's gradients. They join those that its
 // weight pass makes, which begin as 0.
 void CpuExecution::add_late_gradients(const At& a) const {
   const std::size_t l = plan_.layer_of(a.task.layer);

@@ -101,9 +101,9 @@ struct StageState {
   // Batch norms remember these, by layer of the stage and node. The ledger leaves out their 8 bytes
   // a channel.
   std::map<std::pair<std::size_t, std::uint32_t>, RunningStatistics> statistics;
-  // By parameter, where weights in 8 bits have a scale for each tile: the largest size in each, of
-  // all of the tensor rank's part and of what this device has updated of it. The ledger leaves out
-  // their 4 bytes for a tile.
+  // Where weights in 8 bits have a scale for each tile, these have by parameter the largest size in
+  // each tile, of all of the tensor rank's part and of what this device has updated of it. The
+  // ledger leaves out their 4 bytes for a tile.
   std::vector<std::vector<float>> tiles, own_tiles;
   /// The gradients that updates take.
   std::vector<Allocation>& to_update() {

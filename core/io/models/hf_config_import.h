@@ -31,8 +31,8 @@ const std::vector<std::string>& hf_model_types();
 /// listed in Model::assumed. Throws Error{InvalidInput} at "PLACE#/key" for malformed JSON, an
 /// unknown model_type (with the nearest), and impossible values: zero, negative, too large, of
 /// another type, heads that do not divide.
-/// Of a multimodal config the language part is read and, of the families of vision_families(), the
-/// vision tower in front of it.
+/// A multimodal config gives its language part and, if it is of the families of vision_families(),
+/// the vision tower in front of it.
 ImportedModel import_hf_config_with_report(std::string_view text, std::string_view place);
 Model import_hf_config(std::string_view text, std::string_view place);
 

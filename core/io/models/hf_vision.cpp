@@ -5,7 +5,7 @@
 namespace trainyard {
 namespace {
 
-// What the class of a tower's config takes for missing keys; 0 = it has no such key.
+// The class of a tower's config takes these for missing keys; 0 = it has no such key.
 struct TowerDefaults {
   std::int64_t hidden, ffn, layers, heads, image, patch;
 };

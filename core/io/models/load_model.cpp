@@ -26,7 +26,7 @@ bool looks_like_path(std::string_view text) {
          text.ends_with(".onnx") || is_tensor_file(text);
 }
 
-// What stands behind the name of a model that reads images, as in "llava-1.5-7b:images=4".
+// The name of a model that reads images, and what follows it, as in "llava-1.5-7b:images=4".
 struct NamedImages {
   std::string name;
   std::int64_t images = 0, side = 0;  // 0: as the model has it

@@ -47,8 +47,8 @@ inline std::int64_t copies_of_groups(const Tensor& tensor, const Binding& bindin
   return binding.cp / std::gcd(here, std::int64_t{binding.cp});
 }
 
-/// How many copies a rank has of what it keeps, or makes, of that tensor of a layer: those of its
-/// groups, where a recurrence reads it as ranks have exchanged it.
+/// Returns how many copies a rank has of what it keeps, or makes, of that tensor of a layer: those
+/// of its groups, where a recurrence reads it as ranks have exchanged it.
 inline std::int64_t copies_in_region(const Graph& graph, TensorId tensor, const Binding& binding) {
   const bool recurs = std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const Node& node) {
     return is_headwise_recurrence(node) &&

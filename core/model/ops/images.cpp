@@ -9,7 +9,7 @@ namespace {
 
 std::vector<Saved> images_keep_nothing(const LocalNode&) { return {}; }
 
-// What the node makes is read once and written once, in both directions.
+// The node reads what it makes once and writes it once, in both directions.
 Work moved_work(const LocalNode& local, Pass pass) {
   if (pass == Pass::BackwardWeight) return {};
   const Bytes out = local.bytes(local.output(0));

@@ -1,5 +1,5 @@
-// What methods make of a vision tower: its tokens stay whole on every rank, and each rank places
-// those that belong into its part of the decoder's sequence.
+// Tests methods on a vision tower: its tokens stay whole on every rank, and each rank places those
+// that belong into its part of the decoder's sequence.
 #include <gtest/gtest.h>
 
 #include "core/model/trained_parts.h"

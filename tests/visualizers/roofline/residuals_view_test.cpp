@@ -50,8 +50,8 @@ TEST(ResidualsView, TheDiagonalIsWhereBothAgree) {
   EXPECT_TRUE(marks_of(drawing, MarkKind::Disc, 1).empty()) << "nothing was held out";
 }
 
-// What is learned has a third mark, two columns, and its part of the sentence; nothing of it is
-// there where there is too little to learn from.
+// A learned price has a third mark, two columns, and its part of the sentence; there is none of it
+// where there is too little to learn from.
 TEST(ResidualsView, LearnedPricesStandBesideTheOthers) {
   ResidualsModel m = model();
   EXPECT_EQ(residuals_table(m).columns.size(), 8u);
