@@ -4,11 +4,11 @@
 
 #include <cmath>
 #include <stdexcept>
-#include <string>
 
 #include "app/workspace/scenario/local_cluster.h"
 #include "core/base/random.h"
 #include "core/methods/settings/settings.h"
+#include "core/model/zoo/builders.h"
 #include "core/model/zoo/presets.h"
 #include "core/model/zoo/zoo.h"
 
@@ -37,22 +37,28 @@ class Sizes {
   std::uint64_t index_ = 0;
 };
 
-std::string random_network(Sizes& sizes) {
+Model random_network(Sizes& sizes) {
   switch (sizes.between(0, 3)) {
     case 0:
-      return fmt::format("rnn:layers=1,hidden={},vocab={},seq={}", sizes.of_any_scale(32, 512),
-                         sizes.of_any_scale(32, 1024), sizes.of_any_scale(16, 64));
+      return preset_model(fmt::format("rnn:layers=1,hidden={},vocab={},seq={}",
+                                      sizes.of_any_scale(32, 512), sizes.of_any_scale(32, 1024),
+                                      sizes.of_any_scale(16, 64)));
     case 1: {
-      const std::int64_t heads = sizes.between(2, 8), width = 8 * sizes.between(2, 8);
-      return fmt::format(
-          "transformer:layers=1,hidden={},heads={},kv-heads={},ffn={},vocab={},seq={}",
-          heads * width, heads, heads, sizes.of_any_scale(128, 2048), sizes.of_any_scale(64, 2048),
-          8 * sizes.between(4, 32));
+      // These two have different norms, activations and positions.
+      TransformerSpec spec = family_spec(sizes.between(0, 1) == 0 ? "llama" : "gpt2");
+      spec.name = "random transformer";
+      spec.layers = 1;
+      spec.heads = sizes.between(2, 8);
+      spec.hidden = spec.heads * 8 * sizes.between(2, 8);
+      spec.ffn = sizes.of_any_scale(128, 2048);
+      spec.vocab = sizes.of_any_scale(64, 2048);
+      spec.sequence = 8 * sizes.between(4, 32);
+      return build_decoder(spec);
     }
     default:
-      return fmt::format("cnn:stages=2,blocks=1,channels={},width={},image={},classes={}",
-                         sizes.between(1, 4), 4 * sizes.between(2, 16), 4 * sizes.between(2, 8),
-                         sizes.of_any_scale(2, 128));
+      return preset_model(fmt::format(
+          "cnn:stages=2,blocks=1,channels={},width={},image={},classes={}", sizes.between(1, 4),
+          4 * sizes.between(2, 16), 4 * sizes.between(2, 8), sizes.of_any_scale(2, 128)));
   }
 }
 
@@ -63,8 +69,7 @@ std::vector<Workload> random_workloads(int count, std::uint64_t seed) {
   std::vector<Workload> list;
   for (int n = 0; n < count; ++n) {
     Sizes sizes(seed, static_cast<std::uint64_t>(n));
-    Scenario scenario{
-        .model = preset_model(random_network(sizes)), .cluster = local_cluster(1, {}), .plan = {}};
+    Scenario scenario{.model = random_network(sizes), .cluster = local_cluster(1, {}), .plan = {}};
     const std::int64_t batch = std::int64_t{1} << sizes.between(0, 4);
     apply_setting(scenario.plan, "precision=fp32");
     apply_setting(scenario.plan, fmt::format("micro-batch={}", batch));
