@@ -21,23 +21,13 @@ struct FeatureTable {
   void add(std::span<const float> row);
 };
 
-struct TreeOptions {
-  int rounds = 300;        // trees, each of which corrects the sum of those before it
-  int depth = 5;           // splits from a root to a leaf, at most
-  double rate = 0.06;      // part of a tree's correction that is applied
-  double shrink = 1;       // L2 penalty on a leaf's value
-  double least_leaf = 1;   // samples in a leaf, at least
-  double row_share = 0.8;  // of the samples, drawn anew for each tree
-  double column_share = 0.8;
-};
-
 /// The trees are immutable. They were trained on one thread with a fixed seed: equal samples give
 /// equal trees.
 class BoostedTrees {
  public:
   /// Minimises the squared error. There must be at least one sample, as many targets as rows, and
   /// all numbers must be finite. Blocks while it trains.
-  BoostedTrees(const FeatureTable&, std::span<const float> targets, const TreeOptions& = {});
+  BoostedTrees(const FeatureTable&, std::span<const float> targets);
   ~BoostedTrees();
   BoostedTrees(BoostedTrees&&) noexcept;
   BoostedTrees& operator=(BoostedTrees&&) noexcept;

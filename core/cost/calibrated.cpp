@@ -19,9 +19,6 @@
 namespace trainyard {
 namespace {
 
-using Kernel = std::tuple<std::int16_t, WorkKind, DType>;
-Kernel kernel_of(const Work& w) { return {w.kernel, w.kind, w.math}; }
-
 CoreTime formula_of_core(Work work) {
   static const Device core = device("cpu");
   work.math = DType::F32;  // a curve has one format, which the device may be unable to multiply in
@@ -210,10 +207,10 @@ class Calibrated final : public MeasuredCostModel {
  public:
   Calibrated(Calibration calibration, std::shared_ptr<const CostModel> base, Device device)
       : c_(std::move(calibration)), base_(std::move(base)), device_(std::move(device)) {
-    std::map<Kernel, std::vector<const KernelTiming*>> measured;
+    std::map<KernelKind, std::vector<const KernelTiming*>> measured;
     for (const KernelTiming& t : c_.kernels) {
       exact_[kernel_key(t.work)] = t.time;
-      measured[kernel_of(t.work)].push_back(&t);
+      measured[kind_of_kernel(t.work)].push_back(&t);
     }
     for (const auto& [kernel, timings] : measured)
       curves_.emplace(kernel, Curve(timings, [this](const Work& work) { return formula(work); }));
@@ -258,7 +255,7 @@ class Calibrated final : public MeasuredCostModel {
     if (same != exact_.end()) return same->second + overhead;
     if (learned_ && learned_->knows(work))
       return seconds(learned_->price(work, formula(work).seconds()).seconds) + overhead;
-    const auto curve = curves_.find(kernel_of(work));
+    const auto curve = curves_.find(kind_of_kernel(work));
     if (curve != curves_.end()) return seconds(curve->second.seconds_of(formula(work))) + overhead;
     return base_ != nullptr ? base_->compute(work, device)
                             : seconds(local_core_time(work, device).seconds());
@@ -304,7 +301,7 @@ class Calibrated final : public MeasuredCostModel {
     if (exact_.count(kernel_key(work)) > 0) return {PricedBy::Measurement};
     if (learned_ && learned_->knows(work))
       return {PricedBy::Learned, 1, learned_->price(work, formula(work).seconds()).off};
-    const auto curve = curves_.find(kernel_of(work));
+    const auto curve = curves_.find(kind_of_kernel(work));
     if (curve == curves_.end()) return {PricedBy::Formula};
     return {PricedBy::OtherShapes, curve->second.likeness(formula(work))};
   }
@@ -401,7 +398,7 @@ class Calibrated final : public MeasuredCostModel {
   const std::shared_ptr<const CostModel> base_;  // null: a core of this machine
   const Device device_;                          // of the base
   std::map<KernelKey, Duration> exact_;
-  std::map<Kernel, Curve> curves_;
+  std::map<KernelKind, Curve> curves_;
   std::optional<LearnedPrices> learned_;  // empty: shapes are interpolated
   // These are by kind, ranks and ranks in one node, of which 0 is any number.
   std::map<std::tuple<std::optional<CollectiveKind>, std::int64_t, std::int64_t>, ExchangeCurve>

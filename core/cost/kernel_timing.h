@@ -14,6 +14,10 @@ using KernelKey = std::tuple<std::int16_t, WorkKind, DType, std::int64_t, std::i
                              std::int64_t, std::int64_t, double, std::int64_t, std::int64_t>;
 KernelKey kernel_key(const Work&);
 
+/// Works of equal kinds are one kernel in one format, of any sizes.
+using KernelKind = std::tuple<std::int16_t, WorkKind, DType>;
+inline KernelKind kind_of_kernel(const Work& w) { return {w.kernel, w.kind, w.math}; }
+
 /// A KernelTiming is one kernel at one shape, alone on a core, with its operands as warm in the
 /// cache as in a real step.
 struct KernelTiming {

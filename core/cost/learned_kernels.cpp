@@ -97,7 +97,7 @@ LearnedKernels::LearnedKernels(std::span<const KernelTiming> timings, const Form
   trees_ = std::make_unique<const BoostedTrees>(table, targets);
 
   held_out_ = priced;  // the formula's own, where all other sizes are in one fold
-  std::map<Kernel, std::vector<double>> errors;
+  std::map<KernelKind, std::vector<double>> errors;
   std::vector<double> all;
   for (std::size_t fold = 0; fold < kFolds; ++fold) {
     FeatureTable seen{table.columns, {}}, unseen{table.columns, {}};
@@ -118,14 +118,14 @@ LearnedKernels::LearnedKernels(std::span<const KernelTiming> timings, const Form
       const std::size_t i = left_out[j];
       held_out_[i] = priced[i] * std::exp(static_cast<double>(found[j]));
       const double error = std::abs(static_cast<double>(found[j]) - targets[i]);
-      errors[kernel_of(works[i])].push_back(error);
+      errors[kind_of_kernel(works[i])].push_back(error);
       all.push_back(error);
     }
   }
 
   for (const Work& w : works) {
     const std::vector<double> sizes = sizes_of(w);
-    Family& family = families_[kernel_of(w)];
+    Family& family = families_[kind_of_kernel(w)];
     if (family.least.empty()) family.least = family.most = sizes;
     for (std::size_t s = 0; s < sizes.size(); ++s) {
       family.least[s] = std::min(family.least[s], sizes[s]);
@@ -139,14 +139,16 @@ LearnedKernels::LearnedKernels(std::span<const KernelTiming> timings, const Form
   }
 }
 
-bool LearnedKernels::knows(const Work& work) const { return families_.count(kernel_of(work)) > 0; }
+bool LearnedKernels::knows(const Work& work) const {
+  return families_.count(kind_of_kernel(work)) > 0;
+}
 
 std::vector<LearnedPrice> LearnedKernels::prices(std::span<const Work> works,
                                                  std::span<const double> formula) const {
   const std::vector<float> found = trees_->predict(table_of(works, formula));
   std::vector<LearnedPrice> prices(works.size());
   for (std::size_t i = 0; i < works.size(); ++i) {
-    const Family& family = families_.at(kernel_of(works[i]));
+    const Family& family = families_.at(kind_of_kernel(works[i]));
     const std::vector<double> sizes = sizes_of(works[i]);
     double distance = 0;
     for (std::size_t s = 0; s < sizes.size(); ++s)

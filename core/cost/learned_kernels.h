@@ -11,7 +11,6 @@
 #include <map>
 #include <memory>
 #include <span>
-#include <tuple>
 #include <vector>
 
 #include "core/cost/boosted_trees.h"
@@ -51,15 +50,13 @@ class LearnedKernels {
   double held_out(std::size_t timing) const { return held_out_.at(timing); }
 
  private:
-  using Kernel = std::tuple<std::int16_t, WorkKind, DType>;
   struct Family {
     std::vector<double> least, most;  // of each size of a kernel, as a logarithm of 2
     double off = 0;
   };
-  static Kernel kernel_of(const Work& w) { return {w.kernel, w.kind, w.math}; }
 
   std::unique_ptr<const BoostedTrees> trees_;
-  std::map<Kernel, Family> families_;
+  std::map<KernelKind, Family> families_;
   std::vector<double> held_out_;
 };
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <tuple>
 #include <utility>
 
 #include "core/base/error.h"
@@ -11,9 +10,6 @@
 
 namespace trainyard {
 namespace {
-
-using Kernel = std::tuple<std::int16_t, WorkKind, DType>;
-Kernel kernel_of(const KernelTiming& t) { return {t.work.kernel, t.work.kind, t.work.math}; }
 
 double off(Duration predicted, Duration measured) {
   return std::abs(to_seconds(predicted) / to_seconds(measured) - 1);
@@ -53,8 +49,9 @@ ResidualShares residual_shares(std::vector<double> off) {
 KernelResiduals kernel_residuals(const Calibration& c,
                                  const std::shared_ptr<const CostModel>& before,
                                  const Device& device, const std::stop_token& stop) {
-  std::map<Kernel, std::vector<std::size_t>> families;
-  for (std::size_t k = 0; k < c.kernels.size(); ++k) families[kernel_of(c.kernels[k])].push_back(k);
+  std::map<KernelKind, std::vector<std::size_t>> families;
+  for (std::size_t k = 0; k < c.kernels.size(); ++k)
+    families[kind_of_kernel(c.kernels[k].work)].push_back(k);
   KernelResiduals out;
   std::shared_ptr<const LearnedKernels> learned;
   if (c.kernels.size() >= LearnedKernels::kLeastShapes)
