@@ -105,8 +105,10 @@ std::string undivided_sequence(const Tensor& t, const Binding& b) {
 
 // Ranks that exchange heads turn what one op reads in place, so that nothing else may read it.
 void check_heads(const Workload& w, Diagnostics& found) {
-  const Binding& b = w.layout.binding;
-  for (const Block& block : w.scenario.model.blocks) {
+  for (const Body& body : w.bodies) {
+    const Binding& b = body.binding;
+    if (b.cp == 1) continue;
+    const Block& block = w.scenario.model.blocks[static_cast<std::size_t>(body.block)];
     const Graph& graph = block.graph;
     const auto readers = [&](TensorId id) {
       std::ptrdiff_t count = id == graph.input || id == graph.side_input ? 1 : 0;
@@ -124,8 +126,12 @@ void check_heads(const Workload& w, Diagnostics& found) {
         add_error(found,
                   "a local run exchanges the heads of what one op alone reads, found that " +
                       graph[in].name + " of " + block.name + " has other readers than " + node.name,
-                  attends ? "plan#/choices/context-parallel/kind" : "plan#/mesh/cp",
-                  attends ? "context-parallel.kind=ring" : "cp=1");
+                  body.tensor_heads ? "plan#/choices/tensor-parallel"
+                  : attends         ? "plan#/choices/context-parallel/kind"
+                                    : "plan#/mesh/cp",
+                  body.tensor_heads ? "tensor-parallel.ulysses-layers=none"
+                  : attends         ? "context-parallel.kind=ring"
+                                    : "cp=1");
         return;
       }
   }
@@ -133,8 +139,8 @@ void check_heads(const Workload& w, Diagnostics& found) {
 
 void check_contexts(const Workload& w, Diagnostics& found) {
   const Binding& b = w.layout.binding;
-  if (b.cp == 1) return;
   check_heads(w, found);
+  if (b.cp == 1) return;
   const auto refuse_block = [&](const Block& block, std::string sentence) {
     add_error(found, std::move(sentence) + " of " + block.name, "plan#/mesh/cp", "cp=1");
   };
@@ -350,7 +356,7 @@ void check_asynchronous(const Workload& w, const Program& program, const Trainin
     for (std::uint32_t t = 0; t < block.graph.tensors.size(); ++t) {
       const Tensor& tensor = block.graph.tensors[t];
       if (tensor.kind != TensorKind::Parameter ||
-          partial_gradient(block.graph, {t}, w.layout) != PartialGradient::OwnHeads)
+          partial_gradient(block.graph, {t}, b) != PartialGradient::OwnHeads)
         continue;
       const auto keys = std::find_if(tensor.shape.begin(), tensor.shape.end(),
                                      [](const Dim& d) { return d.axis == Axis::KvHeads; });

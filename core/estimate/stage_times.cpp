@@ -109,7 +109,8 @@ class Pricer {
     const double share = longer_by(work);
     for (std::size_t i = 0; i < work.blocking.size(); ++i) {
       const CollectiveRun& run = work.blocking[i];
-      Duration& whose = run.group == Group::Tensor   ? time.tensor
+      const bool of_tensor = run.group == Group::Tensor || run.group == Group::TensorHeads;
+      Duration& whose = of_tensor                    ? time.tensor
                         : is_context(run.group)      ? time.context
                         : run.group == Group::Expert ? time.expert
                                                      : time.data;

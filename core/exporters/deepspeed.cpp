@@ -101,6 +101,7 @@ class DeepSpeedWriter {
   void tensor() {
     const int tp = plan_.mesh.tp;
     if (tp == 1) return;
+    refuse_ulysses_layers(plan_, limits_);
     if (has_pipeline()) {
       limits_.warn(kTensor,
                    fmt::format("layers of a PipelineModule are divided over tp {} by hand, with "

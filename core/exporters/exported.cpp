@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/methods/catalogue.h"
+#include "core/methods/parallel/ulysses_layers.h"
 #include "core/methods/settings/settings.h"
 #include "core/plan/batch_ramp.h"
 
@@ -115,6 +116,13 @@ void refuse_batch_ramp(const Plan& plan, Limits& limits) {
         "plan#/choices/batch-ramp",
         "its batch is one number for the whole training; Megatron-LM has batches that grow",
         "batch-ramp=off");
+}
+
+void refuse_ulysses_layers(const Plan& plan, Limits& limits) {
+  if (plan.mesh.tp > 1 && params_of(plan, "tensor-parallel").text(kUlyssesLayers) != "none")
+    limits.refuse("plan#/choices/tensor-parallel",
+                  "its tensor ranks divide the weights of all layers",
+                  "tensor-parallel.ulysses-layers=none");
 }
 
 void warn_of_documents(const Plan& plan, Limits& limits) {

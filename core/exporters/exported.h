@@ -71,6 +71,9 @@ Params params_of(const Plan&, std::string_view method);
 /// Refuses a batch ramp for a target whose batch is one number.
 void refuse_batch_ramp(const Plan&, Limits&);
 
+/// Refuses layers whose weights tensor ranks do not divide, for a target that divides those of all.
+void refuse_ulysses_layers(const Plan&, Limits&);
+
 /// Warns where the plan packs or pads documents, which no target has a word for: they are its data.
 void warn_of_documents(const Plan&, Limits&);
 

@@ -237,6 +237,7 @@ class TorchtitanWriter {
     const int tp = plan_.mesh.tp;
     number("tensor_parallel_degree", tp);
     if (tp == 1) return;
+    refuse_ulysses_layers(plan_, limits_);
     if (!params_of(plan_, "tensor-parallel").flag("sequence-parallel"))
       limits_.refuse("plan#/choices/tensor-parallel",
                      "its tensor parallel divides norms and residuals too", "sequence-parallel=on");

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/methods/parallel/ulysses_layers.h"
 #include "core/methods/precision/narrow_products.h"
 #include "core/methods/settings/resharding.h"
 #include "core/plan/layer_ranges.h"
@@ -17,7 +18,8 @@ struct ByLayer {
   bool LayerStrategy::* has;
 };
 constexpr ByLayer kByLayer[] = {{kWideLayers, &LayerStrategy::wide},
-                                {kGatheredLayers, &LayerStrategy::stays}};
+                                {kGatheredLayers, &LayerStrategy::stays},
+                                {kUlyssesLayers, &LayerStrategy::exchanges}};
 
 bool varies(const Params& params, std::string_view param) {
   return params.has(param) && params.text(param) != "none";
@@ -37,6 +39,12 @@ std::vector<LayerStrategy> layer_strategies(const Scenario& scenario) {
         if (in[l]) strategies[l].*one.has = true;
     }
   return strategies;
+}
+
+Layout layout_of_layer(const Layout& plan, const LayerStrategy& strategy) {
+  Layout layout = plan;
+  if (strategy.exchanges) exchange_over_tensor_ranks(layout);
+  return layout;
 }
 
 bool treats_layers_alike(const Scenario& scenario) {

@@ -4,18 +4,23 @@
 
 #include <vector>
 
-#include "core/plan/plan.h"
+#include "core/methods/layers/layout.h"
 
 namespace trainyard {
 
 struct LayerStrategy {
   bool wide = false;   // its products stay in bf16 (core/methods/precision/narrow_products.h)
   bool stays = false;  // its gathered weights stay for backward (core/methods/parallel/zero.cpp)
+  bool exchanges = false;  // tensor ranks exchange heads for tokens
+                           // (methods/parallel/tensor_parallel)
   auto operator<=>(const LayerStrategy&) const = default;
 };
 
 /// Returns one strategy for each layer of the model. The plan's choices must be legal.
 std::vector<LayerStrategy> layer_strategies(const Scenario&);
+
+/// Returns the layout of such a layer, where the plan's is given.
+Layout layout_of_layer(const Layout& plan, const LayerStrategy&);
 
 /// Returns whether all layers have one strategy.
 bool treats_layers_alike(const Scenario&);

@@ -324,19 +324,20 @@ bool limits_offload(const Scenario& s) {
 Body layer_body(const Workload& w, int block, const LayerPolicy& policy,
                 const LayerStrategy& strategy) {
   const Scenario& s = w.scenario;
-  Body body = write_body(s.model, block, w.layout);
+  const Layout layout = layout_of_layer(w.layout, strategy);
+  Body body = write_body(s.model, block, layout);
   each_choice(s.plan, [&](const Method& m, const Params& params) {
     if (!m.rewrite) return;
     Params own;
     if (m.name != "recompute")
-      return m.rewrite(body, w.layout, s, params_of_layer(params, strategy, own));
+      return m.rewrite(body, layout, s, params_of_layer(params, strategy, own));
     own = params;
     own.set("policy", to_text(policy));
-    m.rewrite(body, w.layout, s, own);
+    m.rewrite(body, layout, s, own);
   });
   const Graph& graph = s.model.blocks[static_cast<std::size_t>(block)].graph;
-  take_shares(body, graph, w.layout);
-  find_lifetimes(body, graph, w.layout);
+  take_shares(body, graph, layout);
+  find_lifetimes(body, graph, layout);
   return body;
 }
 

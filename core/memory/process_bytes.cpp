@@ -20,7 +20,7 @@ Bytes further_logits(const Workload& w, const Body& body, double logit_bytes) {
   for (const Node& node : graph_of(w, body).nodes) {
     if (node.op != &softmax_loss()) continue;
     const Tensor& logits = graph_of(w, body)[node.inputs[0]];
-    const auto count = static_cast<double>(local_elements(logits.shape, w.layout.binding));
+    const auto count = static_cast<double>(local_elements(logits.shape, body.binding));
     const double held = bytes_of(w.layout.precision.activation) + 4;
     most = std::max(most, count * std::max(0.0, logit_bytes - held));
   }
@@ -28,9 +28,9 @@ Bytes further_logits(const Workload& w, const Body& body, double logit_bytes) {
 }
 
 Bytes further_blocks(const Workload& w, const Body& body, double blocks) {
-  if (!w.layout.binding.sequence_parallel || recomputed_bytes(body).value == 0) return {};
+  if (!body.binding.sequence_parallel || recomputed_bytes(body).value == 0) return {};
   const Graph& graph = graph_of(w, body);
-  Binding whole = w.layout.binding;
+  Binding whole = body.binding;
   whole.sequence_parallel = false;
   const Bytes block = local_bytes(graph[graph.output], whole, w.layout.precision);
   const double wanted = blocks * static_cast<double>(block.value);

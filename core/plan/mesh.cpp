@@ -116,6 +116,8 @@ std::string_view to_string(Group group) {
       return "context-heads";
     case Group::ContextRing:
       return "context-ring";
+    case Group::TensorHeads:
+      return "tensor-heads";
     case Group::Expert:
       return "expert";
     case Group::Data:
@@ -158,6 +160,7 @@ std::int64_t ranks(const Mesh& mesh, Group group, std::int64_t shard) {
   const std::int64_t data = std::int64_t{mesh.cp} * mesh.dp.value_or(1);
   switch (group) {
     case Group::Tensor:
+    case Group::TensorHeads:
       return mesh.tp;
     case Group::Context:
       return mesh.cp;
@@ -185,6 +188,7 @@ std::int64_t ranks(const Mesh& mesh, Group group, std::int64_t shard) {
 MeshAxes group_axes(const Mesh& mesh, Group group, std::int64_t shard) {
   switch (group) {
     case Group::Tensor:
+    case Group::TensorHeads:
       return axes(mesh, {"tp"});
     case Group::Context:
       return axes(mesh, {"cp"});

@@ -29,6 +29,7 @@ enum class Group : std::uint8_t {
   Context,       // cp ranks
   ContextHeads,  // cp ranks that exchange heads for tokens (Mesh::ulysses)
   ContextRing,   // cp ranks of one ring: one of each group that exchanges heads
+  TensorHeads,   // tp ranks that exchange heads for tokens, in layers whose weights they all have
   Expert,        // ep ranks, inside those of expert_pool()
   Data,          // replicas of dense parameters: dp x cp
   ExpertData,    // replicas of expert parameters: expert_pool() / ep
@@ -40,7 +41,8 @@ enum class Group : std::uint8_t {
 std::string_view to_string(Group);  // "tensor", "data" ...
 /// Returns whether the ranks of the group divide a sequence.
 inline bool is_context(Group group) {
-  return group == Group::Context || group == Group::ContextHeads || group == Group::ContextRing;
+  return group == Group::Context || group == Group::ContextHeads || group == Group::ContextRing ||
+         group == Group::TensorHeads;
 }
 
 }  // namespace trainyard

@@ -14,6 +14,7 @@ inline Duration& transfer_part(Breakdown& b, const Task& task) {
   if (task.kind != TaskKind::Collective) return b.pipeline;
   switch (task.group) {
     case Group::Tensor:
+    case Group::TensorHeads:
       return b.tensor_parallel;
     case Group::Context:
     case Group::ContextHeads:

@@ -39,7 +39,7 @@ class LayerGraphWriter {
 
   void write_backward(std::size_t n) {
     const Node& node = nodes_.nodes[n];
-    const LocalNode local{nodes_, node, w_.layout.binding, w_.layout.precision,
+    const LocalNode local{nodes_, node, body_.binding, w_.layout.precision,
                           w_.layout.flash_attention};
     GraphOp op;
     for (const BodyOp& each : body_.backward)
@@ -47,7 +47,7 @@ class LayerGraphWriter {
         op.time += op_time(each, w_, cost_);
     for (const TensorId in : node.inputs)
       if (producer_[in.value] >= 0)
-        op.bytes += local_bytes(nodes_[in], w_.layout.binding, w_.layout.precision);
+        op.bytes += local_bytes(nodes_[in], body_.binding, w_.layout.precision);
     for (std::size_t user = n + 1; user < nodes_.nodes.size(); ++user)
       if (backward_[user] >= 0 && reads(nodes_.nodes[user], node.outputs))
         op.inputs.push_back(backward_[user]);

@@ -119,7 +119,7 @@ std::vector<LayerNode> layer_nodes(const Workload& w, const Body& body, const Co
     for (const TensorId out : node.outputs) {
       producer[out.value] = static_cast<int>(n);
       if (!saved[out.value])
-        nodes[n].output += local_bytes(graph[out], w.layout.binding, w.layout.precision);
+        nodes[n].output += local_bytes(graph[out], body.binding, w.layout.precision);
     }
   }
   for (const BodyOp& op : body.forward)

@@ -44,6 +44,7 @@ const RankPlan kRankPlans[] = {
     {2, {"tp=2", "sequence-parallel=off"}},
     {2, {"tp=2", "sequence-parallel=on"}},
     {4, {"tp=4", "sequence-parallel=on"}},
+    {2, {"tp=2", "tensor-parallel.ulysses-layers=all"}},
     {2, {"cp=2"}},
     {2, {"cp=2", "context-parallel.kind=ulysses"}},
     {4, {"cp=2", "tp=2"}},

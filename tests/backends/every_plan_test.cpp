@@ -84,6 +84,8 @@ class DrawnPlan {
       if (random_.between(at_++, 0, 3) == 0) words.push_back(one);
     if (random_.between(at_++, 0, 3) == 0) words.push_back("reshard-after-forward=off");
     if (Random(14, seed).between(0, 0, 3) == 0) words.push_back("zero.gathered-layers=last:1");
+    if (Random(16, seed).between(0, 0, 3) == 0)
+      words.push_back("tensor-parallel.ulysses-layers=first:1");
     const char* const parts[] = {"lora=2", "lora=3", "frozen=layers", "frozen=head"};
     const Random trained(13, seed);
     if (trained.between(0, 0, 2) == 0) part = parts[trained.between(1, 0, 3)];
@@ -273,6 +275,7 @@ TEST(EveryPlan, ThatIsAcceptedTrainsAsOneDevice) {
                            "seq=4",
                            "reshard-after-forward=off",
                            "zero.gathered-layers=last:1",
+                           "tensor-parallel.ulysses-layers=first:1",
                            "offload=optimizer",
                            "offload=activations",
                            "offload=both",

@@ -12,6 +12,7 @@
 #include "core/cost/physical.h"
 #include "core/estimate/estimate.h"
 #include "core/methods/catalogue.h"
+#include "core/methods/parallel/ulysses_layers.h"
 #include "tests/support/cases.h"
 #include "tests/support/random_scenarios.h"
 #include "tests/support/scenarios.h"
@@ -29,7 +30,8 @@ Timeline run(const Workload& w, const Program& p, const CostModel& cost, bool sh
     for (std::size_t t = 0; t < p.tasks.size(); ++t)
       if (p.tasks[t].kind != TaskKind::Compute)
         prices.resource[t] =
-            static_cast<std::uint8_t>(1 + 4 * static_cast<int>(p.tasks[t].group) +
+            static_cast<std::uint8_t>(1 + 8 * static_cast<int>(p.tasks[t].group) +
+                                      4 * (p.tasks[t].collective == CollectiveKind::AllReduce) +
                                       2 * (p.tasks[t].collective == CollectiveKind::AllGather) +
                                       (p.tasks[t].phase == Phase::Forward));
   return simulate(p, prices);
@@ -100,7 +102,8 @@ struct Agreement {
     if (error > 0.05) {
       const std::vector<std::string> named = estimate(w, *cost).leaves_out;
       EXPECT_TRUE(std::any_of(named.begin(), named.end(), [](const std::string& cause) {
-        return cause.find("messages between stages") == 0;
+        return cause.starts_with("messages between stages") ||
+               cause.starts_with("sums of gradients over tensor ranks");
       })) << in_words(w.scenario);
     }
     EXPECT_LE(fuller_apart(w, p, *cost), 0.05) << in_words(w.scenario);
@@ -130,6 +133,12 @@ TEST(Fidelity, ClosedFormAgreesWithOrderGrain) {
       heads.add(s);
       ++with_heads;
       apply_setting(s.plan, "context-parallel.kind", "ring");
+    }
+    if (const Choice* const tensor = find_choice(s.plan, "tensor-parallel");
+        tensor != nullptr && tensor->params.has(kUlyssesLayers)) {
+      heads.add(s);
+      ++with_heads;
+      apply_setting(s.plan, "tensor-parallel.ulysses-layers", "none");
     }
     rings.add(s);
   }

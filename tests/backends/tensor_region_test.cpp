@@ -146,6 +146,62 @@ TEST(TensorRegion, ContextRanksTrainAsOneDeviceInTheMemoryOfTheSimulator) {
   }
 }
 
+// In layers that keep their weights whole, tensor ranks divide the sequence and exchange heads.
+TEST(TensorRegion, RanksThatExchangeHeadsTrainAsOneDeviceInTheMemoryOfTheSimulator) {
+  const char *const all = "tensor-parallel.ulysses-layers=all",
+                    *const first = "tensor-parallel.ulysses-layers=first:1",
+                    *const last = "tensor-parallel.ulysses-layers=last:1";
+  const TensorPlan plans[] = {
+      {2, {"tp=2", all}},
+      {2, {"tp=2", first}},
+      {2, {"tp=2", last, "overlap.tensor=on"}},
+      {2, {"tp=2", first, "recompute=full"}},
+      {2, {"tp=2", all, "recompute=op"}},
+      {2, {"tp=2", first, "recompute=keep=input"}},
+      {4, {"tp=2", "dp=2", all, "zero=1"}},
+      {4, {"tp=2", "dp=2", first, "zero=2"}},
+      {4, {"tp=2", "dp=2", last, "zero=3"}},
+      {8, {"tp=2", "dp=4", all, "zero=3", "hybrid=2"}},
+      {4, {"tp=2", "pp=2", all, "schedule=zb-h1"}},
+      {8, {"tp=2", "pp=2", "dp=2", first, "schedule=zb-h1", "zero=2"}},
+      {4, {"tp=2", "pp=2", last, "schedule=dualpipe-v", "virtual-stages=2", "recompute=full"}},
+  };
+  const Model models[] = {testing::tiny_wide_norms(NormKind::Rms),
+                          testing::tiny_recurrent(Mixer::StateSpace),
+                          testing::tiny_head_norms(),
+                          testing::tiny_delta(),
+                          testing::tiny_latent(6),
+                          testing::tiny_pooler(EncoderHead::PoolerAndMaskedTokens)};
+  const std::size_t step = testing::sanitized() ? 4 : 1;
+  std::size_t begin = 0;
+  for (const Model& model : models) {
+    const CpuRun alone = train_region(model, {1, {}});
+    for (std::size_t i = begin++ % step; i < std::size(plans); i += step) {
+      SCOPED_TRACE(model.name + ": " + words_of_region(plans[i]));
+      try {
+        const CpuRun run = train_region(model, plans[i]);
+        expect_as_one_device(run, alone);
+        expect_memory_of_simulator(run);
+      } catch (const Error& error) {
+        ADD_FAILURE() << describe(error);
+      }
+    }
+  }
+}
+
+// The first layer of T5's decoder reads the table of its encoder, which tensor ranks divide.
+TEST(TensorRegion, LayersOfADecoderExchangeHeadsButThatWhichReadsTheEncodersTable) {
+  const Model model = testing::tiny_encoder_decoder("t5", 2);
+  const CpuRun alone = train_region(model, {1, {}});
+  for (const char* layers :
+       {"tensor-parallel.ulysses-layers=0-1,3", "tensor-parallel.ulysses-layers=last:1"}) {
+    const CpuRun run = train_region(model, {4, {"tp=2", "dp=2", "zero=2", layers}});
+    expect_as_one_device(run, alone);
+    expect_memory_of_simulator(run);
+  }
+  EXPECT_THROW(train_region(model, {2, {"tp=2", "tensor-parallel.ulysses-layers=2"}}), Error);
+}
+
 // Its weight pass makes the sums before the activation again, from weights that are no longer
 // there.
 TEST(TensorRegion, AConvolutionNeedsItsWeightsInBothPassesOfASplitBackward) {

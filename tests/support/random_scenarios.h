@@ -84,11 +84,21 @@ class DrawnScenario {
       p.batch.global = p.batch.micro * (s.cluster.count / replicas) * pick(1, 12);
       // Heads that the ranks do not divide go round a ring.
       if (p.mesh.cp > 1 && has_errors(check(s))) set(p, "context-parallel.kind", kinds[0]);
-      if (!has_errors(check(s))) return with_trained_parts(std::move(s));
+      if (!has_errors(check(s))) return with_trained_parts(with_own_layers(std::move(s)));
     }
   }
 
  private:
+  // One in four treats some layers otherwise than others, where that is legal too.
+  Scenario with_own_layers(Scenario s) const {
+    constexpr std::uint64_t kLayers = 3 * kAdded;
+    if (random_.between(kLayers, 0, 3) != 0) return s;
+    const char* what[] = {"tensor-parallel.ulysses-layers=first:3",
+                          "tensor-parallel.ulysses-layers=all", "zero.gathered-layers=last:2"};
+    Scenario own = s;
+    apply_setting(own.plan, what[random_.between(kLayers + 1, 0, 2)]);
+    return has_errors(check(own)) ? s : own;
+  }
   // One in six trains a part of the model, where that is legal too.
   Scenario with_trained_parts(Scenario s) const {
     constexpr std::uint64_t kParts = 2 * kAdded;

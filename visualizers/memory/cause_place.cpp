@@ -14,6 +14,7 @@ bool communicates(const Task& task, std::string_view cause) {
   if (task.kind != TaskKind::Collective) return cause == "pipeline";
   switch (task.group) {
     case Group::Tensor:
+    case Group::TensorHeads:
       return cause == "tensor parallel";
     case Group::Context:
     case Group::ContextHeads:

@@ -45,8 +45,8 @@ class GraphBuilder {
         .time;
   }
 
-  Bytes bytes_of(const Tensor& tensor) const {
-    return local_bytes(tensor, workload_.layout.binding, workload_.layout.precision);
+  Bytes bytes_of(const Tensor& tensor, const Binding& binding) const {
+    return local_bytes(tensor, binding, workload_.layout.precision);
   }
 
   // Who makes each tensor that is worked on; a collective takes its tensor over.
@@ -63,7 +63,8 @@ class GraphBuilder {
       const auto read = [&](TensorId id) {
         const auto from = maker.find(id);
         if (from == maker.end()) return;
-        graph.edges.push_back({from->second, index, block[id].name, bytes_of(block[id])});
+        graph.edges.push_back(
+            {from->second, index, block[id].name, bytes_of(block[id], body.binding)});
         made.column = std::max(made.column, graph.ops[from->second].column + 1);
       };
       if (op.communication) {
@@ -79,7 +80,7 @@ class GraphBuilder {
         made.op = std::string(node.op->name);
         for (const TensorId id : node.inputs) read(id);
         for (const TensorId id : node.outputs) {
-          made.output += bytes_of(block[id]);
+          made.output += bytes_of(block[id], body.binding);
           maker[id] = index;
         }
       }

@@ -76,16 +76,16 @@ struct Rehearsal::Kind {
 
 namespace {
 
-LocalNode local_node(const Workload& w, const Graph& graph, const Node& node) {
-  return {graph, node, w.layout.binding, w.layout.precision, w.layout.flash_attention};
+LocalNode local_node(const Workload& w, const Body& body, const Graph& graph, const Node& node) {
+  return {graph, node, body.binding, w.layout.precision, w.layout.flash_attention};
 }
 
-std::vector<bool> kept_tensors(const Workload& w, const Graph& graph) {
+std::vector<bool> kept_tensors(const Workload& w, const Body& body, const Graph& graph) {
   std::vector<bool> kept;
   for (const Tensor& tensor : graph.tensors) kept.push_back(tensor.kind != TensorKind::Activation);
   if (graph.input.valid()) kept[graph.input.value] = true;
   for (const Node& node : graph.nodes)
-    for (const Saved& s : node.op->saved(local_node(w, graph, node)))
+    for (const Saved& s : node.op->saved(local_node(w, body, graph, node)))
       if (s.tensor.valid()) kept[s.tensor.value] = true;
   return kept;
 }
@@ -95,11 +95,11 @@ bool has_gradient(const Tensor& tensor) {
 }
 
 // The bytes of the operands that one layer has for itself.
-Bytes layer_bytes(const Workload& w, const Graph& graph, const std::vector<bool>& kept,
-                  int older_versions) {
+Bytes layer_bytes(const Workload& w, const Body& body, const Graph& graph,
+                  const std::vector<bool>& kept, int older_versions) {
   Bytes sum{};
   for (std::size_t t = 0; t < kept.size(); ++t) {
-    const TensorView view = largest_view(w, graph.tensors[t]);
+    const TensorView view = largest_view(w, body.binding, graph.tensors[t]);
     if (kept[t]) sum += view.bytes();
     if (graph.tensors[t].kind == TensorKind::Parameter)
       sum += Bytes{view.elements() *
@@ -123,8 +123,9 @@ void run(const KernelCall& call, Pass pass) {
 }
 
 // A rank's share of the copies is as many as it sends; they go to experts of its own here.
-void share_copies(const Workload& w, const Graph& graph, std::int64_t copies, Routing& routing) {
-  const std::int64_t experts = routed_experts(graph) / w.layout.binding.ep;
+void share_copies(const Binding& binding, const Graph& graph, std::int64_t copies,
+                  Routing& routing) {
+  const std::int64_t experts = routed_experts(graph) / binding.ep;
   routing.held.resize(static_cast<std::size_t>(copies));
   for (std::size_t copy = 0; copy < routing.held.size(); ++copy)
     routing.held[copy] =
@@ -170,8 +171,8 @@ void Rehearsal::add_layer(Kind& kind, std::uint64_t stream, int older_versions) 
     TensorView view = kind.shared.tensors[t];
     layer.weight_gradients.push_back({});
     if (!view.there()) {
-      view = layer.take(largest_view(workload_, graph.tensors[t]));
-      fill_tensor(workload_, graph, t, view, Random(stream, t));
+      view = layer.take(largest_view(workload_, kind.body->binding, graph.tensors[t]));
+      fill_tensor(kind.body->binding, graph, t, view, Random(stream, t));
     }
     layer.tensors.push_back(view);
     if (graph.tensors[t].kind == TensorKind::Parameter &&
@@ -180,7 +181,7 @@ void Rehearsal::add_layer(Kind& kind, std::uint64_t stream, int older_versions) 
   }
   for (const Node& node : graph.nodes) {
     std::vector<FactView> facts;
-    for (const Saved& s : node.op->saved(local_node(workload_, graph, node)))
+    for (const Saved& s : node.op->saved(local_node(workload_, *kind.body, graph, node)))
       if (!s.tensor.valid())
         facts.push_back(
             {s.what, layer.take(s.bytes), fact_type(s.what, workload_.layout.precision), s.bytes});
@@ -194,19 +195,19 @@ void Rehearsal::add_kind(const Body& body, const std::vector<int>& older_version
   kind->body = &body;
   kind->graph = &workload_.scenario.model.blocks[static_cast<std::size_t>(body.block)].graph;
   const Graph& graph = *kind->graph;
-  kind->kept = kept_tensors(workload_, graph);
+  kind->kept = kept_tensors(workload_, body, graph);
   for (std::size_t t = 0; t < graph.tensors.size(); ++t) {
     const Tensor& tensor = graph.tensors[t];
     TensorView passing, gradient;
     if (!kind->kept[t])
-      fill_numbers(passing = kind->shared.take(largest_view(workload_, tensor)), tensor.kind,
-                   Random(1, t));
+      fill_numbers(passing = kind->shared.take(largest_view(workload_, body.binding, tensor)),
+                   tensor.kind, Random(1, t));
     if (has_gradient(tensor))
-      fill_numbers(gradient = kind->shared.take(largest_view(workload_, tensor)), tensor.kind,
-                   Random(2, t));
+      fill_numbers(gradient = kind->shared.take(largest_view(workload_, body.binding, tensor)),
+                   tensor.kind, Random(2, t));
     kind->shared.tensors.push_back(passing), kind->gradients.push_back(gradient);
   }
-  const Bytes one = layer_bytes(workload_, graph, kind->kept,
+  const Bytes one = layer_bytes(workload_, body, graph, kind->kept,
                                 *std::max_element(older_versions.begin(), older_versions.end()));
   const std::int64_t room =
       std::max<std::int64_t>(1, most.value / std::max<std::int64_t>(1, one.value));
@@ -275,7 +276,7 @@ void Rehearsal::run_pass(Kind& kind, Layer& layer, const BodyOp& op, const Took&
   std::vector<TensorView> inputs, outputs, output_gradients, input_gradients, weight_gradients;
   std::vector<std::uint8_t> adds;
   const auto seen = [&](TensorId id, const TensorView& view) {
-    return seen_by(workload_, node, graph[id], view);
+    return seen_by(kind.body->binding, node, graph[id], view);
   };
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
     const TensorId id = node.inputs[i];
@@ -291,7 +292,7 @@ void Rehearsal::run_pass(Kind& kind, Layer& layer, const BodyOp& op, const Took&
     outputs.push_back(seen(id, layer.tensors[id.value]));
     output_gradients.push_back(forward ? TensorView{} : seen(id, kind.gradients[id.value]));
   }
-  const Binding& binding = workload_.layout.binding;
+  const Binding& binding = kind.body->binding;
   const bool attends = attends_over_ranks(node);
   const int ranks = attends ? binding.cp / binding.ulysses : binding.cp;
   const Scratch::Frame frame(scratch_);
@@ -324,7 +325,7 @@ void Rehearsal::run_pass(Kind& kind, Layer& layer, const BodyOp& op, const Took&
                   .flash_attention = workload_.layout.flash_attention,
                   .random = Random(op.node.value),
                   .scratch = scratch_,
-                  .sequence = {0, ranks},
+                  .sequence = {0, ranks, kind.body->tensor_heads},
                   .routing = &layer.routing};
   call.inputs = inputs, call.outputs = outputs;
   call.output_gradients = output_gradients;
@@ -332,7 +333,7 @@ void Rehearsal::run_pass(Kind& kind, Layer& layer, const BodyOp& op, const Took&
   call.weight_gradients = weight_gradients;
   call.facts = layer.facts[op.node.value];
   if (documents_ && reads_documents(node)) call.documents = &bounds_;
-  if (node.op == &routed_matmul()) share_copies(workload_, graph, rows(inputs[0]), layer.routing);
+  if (node.op == &routed_matmul()) share_copies(binding, graph, rows(inputs[0]), layer.routing);
   const Duration before = thread_processor_time();
   trainyard::run(call, op.pass);
   took(op.work, thread_processor_time() - before);

@@ -61,19 +61,20 @@ void fill_numbers(const TensorView& view, TensorKind kind, const Random& random)
     from_floats(values.data(), view.data, view.type, n);
 }
 
-TensorView largest_view(const Workload& w, const Tensor& tensor) {
-  return view_of(tensor, whole(w.layout.binding), storage_type(tensor.kind, w.layout.precision));
+TensorView largest_view(const Workload& w, const Binding& binding, const Tensor& tensor) {
+  return view_of(tensor, whole(binding), storage_type(tensor.kind, w.layout.precision));
 }
 
-TensorView seen_by(const Workload& w, const Node& node, const Tensor& tensor, TensorView view) {
+TensorView seen_by(const Binding& binding, const Node& node, const Tensor& tensor,
+                   TensorView view) {
   // Tensor ranks of whole experts multiply each their own copies of tokens.
-  const bool own_copies = w.layout.binding.whole_experts && node.op == &routed_matmul();
+  const bool own_copies = binding.whole_experts && node.op == &routed_matmul();
   if (!view.there() || (node.split != TensorSplit::None && !own_copies)) return view;
   Tensor part = tensor;  // indices are as many as the rows they select
   for (Dim& dim : part.shape)
     if (tensor.kind == TensorKind::Index && dim.axis == Axis::Sequence)
       dim.axis = Axis::SequenceRegion;
-  TensorView seen = view_of(part, w.layout.binding, view.type);
+  TensorView seen = view_of(part, binding, view.type);
   seen.data = view.data;
   return seen;
 }
@@ -88,12 +89,11 @@ void widen(TensorView& part, int ranks, Scratch& scratch) {
   part.size[0] *= ranks;
 }
 
-void fill_tensor(const Workload& w, const Graph& graph, std::size_t t, const TensorView& view,
+void fill_tensor(const Binding& binding, const Graph& graph, std::size_t t, const TensorView& view,
                  const Random& random) {
   const TensorKind kind = graph.tensors[t].kind;
   if (kind == TensorKind::Index) {
-    const std::int64_t limit =
-        limit_of(graph, TensorId{static_cast<std::uint32_t>(t)}, w.layout.binding);
+    const std::int64_t limit = limit_of(graph, TensorId{static_cast<std::uint32_t>(t)}, binding);
     for (std::int64_t i = 0; i < view.elements(); ++i)
       view.i64()[i] = random.between(static_cast<std::uint64_t>(i), 0, limit - 1);
   } else if (kind == TensorKind::Activation || kind == TensorKind::Parameter) {

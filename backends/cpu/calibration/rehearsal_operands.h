@@ -8,10 +8,10 @@
 
 namespace trainyard {
 
-/// The largest size of the tensor that any op sees, without data.
-TensorView largest_view(const Workload&, const Tensor&);
+/// The largest size of the tensor that any op of a layer with that binding sees, without data.
+TensorView largest_view(const Workload&, const Binding&, const Tensor&);
 /// The tensor as the node sees it, in the memory of its largest view.
-TensorView seen_by(const Workload&, const Node&, const Tensor&, TensorView);
+TensorView seen_by(const Binding&, const Node&, const Tensor&, TensorView);
 /// Makes keys or values those of all ranks that divide a sequence, as attention has them: copies of
 /// the rank's own, in memory of the scratch.
 void widen(TensorView& part, int ranks, Scratch&);
@@ -19,6 +19,6 @@ void widen(TensorView& part, int ranks, Scratch&);
 void fill_numbers(const TensorView&, TensorKind, const Random&);
 /// Fills tensor t of the graph: ids stay below what their reader allows, and a statistic stays as
 /// it is.
-void fill_tensor(const Workload&, const Graph&, std::size_t t, const TensorView&, const Random&);
+void fill_tensor(const Binding&, const Graph&, std::size_t t, const TensorView&, const Random&);
 
 }  // namespace trainyard

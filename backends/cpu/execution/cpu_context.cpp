@@ -32,16 +32,8 @@ Byte* element_at(Byte* base, std::int64_t index, DType type) {
 
 }  // namespace
 
-SequencePart CpuExecution::sequence_part(int peer) const {
-  return {plan_.peers.context_rank(peer), plan_.peers.cp};
-}
-
 SequencePart CpuExecution::ring_part(int peer) const {
   return {plan_.peers.ring_rank(peer), plan_.peers.ring()};
-}
-
-bool CpuExecution::attends_round(const Node& node) const {
-  return plan_.peers.cp > 1 && attends_over_ranks(node);
 }
 
 // The run of the collective's node beside which it runs, or else the next, or else the one before.
@@ -177,10 +169,9 @@ TravelPtr CpuExecution::sum_round(const At& a, std::span<const int> members, std
 
 // Sets keys and values of the call to those of the whole sequence, and their gradients to memory in
 // which they leave.
-void CpuExecution::attend_round(LayerFlight& layer, std::span<TensorView> inputs,
+void CpuExecution::attend_round(LayerFlight& layer, int ring, std::span<TensorView> inputs,
                                 std::span<TensorView> gradients,
                                 std::span<std::uint8_t> adds) const {
-  const int ring = plan_.peers.ring();
   for (std::size_t i = 0; i < 2 && ring > 1; ++i) {
     const auto widen = [&](TensorView& view, std::vector<std::byte>& held) {
       view.size[0] *= ring;

@@ -302,15 +302,16 @@ void CpuExecution::fill(const LayerLayout& layout, std::size_t operand, std::int
   std::array<std::int64_t, kMostDims> shape = view.size;
   const std::span<const std::int64_t> dims(shape.data(), static_cast<std::size_t>(view.rank));
   const Dim* const leading = dims.empty() ? nullptr : (*layout.graph)[tensor].shape.data();
-  if (leading == nullptr || parts(*leading, plan_.workload.layout.binding) == 1)
+  if (leading == nullptr || parts(*leading, layout.body->binding) == 1)
     return ask(dims, 0, view.elements(), first);
   const std::int64_t row = view.elements() / view.size[0];
-  sequence_part(peer).each_stretch(view.size[0], 0, view.size[0],
-                                   [&](std::int64_t i, std::int64_t count, std::int64_t position) {
-                                     shape[0] = count;
-                                     ask(dims, position, count * row,
-                                         first + i * row * bytes_of(view.type));
-                                   });
+  plan_.sequence_ranks(*layout.body, peer)
+      .part()
+      .each_stretch(view.size[0], 0, view.size[0],
+                    [&](std::int64_t i, std::int64_t count, std::int64_t position) {
+                      shape[0] = count;
+                      ask(dims, position, count * row, first + i * row * bytes_of(view.type));
+                    });
 }
 
 }  // namespace trainyard

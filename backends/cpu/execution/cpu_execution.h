@@ -226,17 +226,14 @@ class CpuExecution final : public Execution {
   TravelPtr average_rows(const At&, std::span<const int> members);
 
   // Defined in cpu_context.cpp.
-  SequencePart sequence_part(int peer) const;
-  // The tokens of all ranks with which the peer has exchanged heads, which are two stretches again.
   SequencePart ring_part(int peer) const;
-  bool attends_round(const Node&) const;
   const KernelRun& run_beside(const At&) const;
   void make_views(const At&, Scratch&);
   TravelPtr pass_round(const At&, std::span<const int> members);
   TravelPtr gather_round(const At&, std::span<const int> members, std::size_t which);
   TravelPtr sum_round(const At&, std::span<const int> members, std::size_t which);
-  void attend_round(LayerFlight&, std::span<TensorView> inputs, std::span<TensorView> gradients,
-                    std::span<std::uint8_t> adds) const;
+  void attend_round(LayerFlight&, int ring, std::span<TensorView> inputs,
+                    std::span<TensorView> gradients, std::span<std::uint8_t> adds) const;
   void end_round(const At&, LayerFlight&, Pass, const Scratch&);
 
   // Defined in cpu_divided_state.cpp.
@@ -264,10 +261,7 @@ class CpuExecution final : public Execution {
     std::span<TensorView> inputs, outputs, gradients, output_gradients;
   };
   TravelPtr exchange_heads(const At&, std::span<const int> members);
-  void turn_to_heads(int peer, LayerFlight&, KernelCall&, const Attended&) const;
-  bool recurs_in_heads(const Node&) const;
-  void turn_to_heads(int peer, const Node&, const Graph&, const Attended&,
-                     std::span<TensorView> weights) const;
+  void turn_to_heads(const SequenceRanks&, LayerFlight&, KernelCall&, const Attended&) const;
 
   // Defined in cpu_experts.cpp.
   void count_dropped(const At&, const Routing&) const;

@@ -25,13 +25,15 @@ namespace {
 // which have a copy of the same heads.
 struct HeadExchange {
   std::int64_t ranks, tokens, batch;  // tokens: a rank's own
+  bool in_order;                      // as a SequencePart
   std::size_t copies;
   std::size_t row, part;  // bytes of all heads, and of a rank's, of one token of one sample
 
-  HeadExchange(const TensorView& own, std::size_t members, std::int64_t same)
+  HeadExchange(const TensorView& own, std::size_t members, bool all_in_order, std::int64_t same)
       : ranks(static_cast<std::int64_t>(members)),
         tokens(own.size[0]),
         batch(own.size[1]),
+        in_order(all_in_order),
         copies(static_cast<std::size_t>(same)),
         row(static_cast<std::size_t>(own.bytes().value / (tokens * batch))),
         part(row * copies / members) {}
@@ -49,7 +51,7 @@ struct HeadExchange {
   template <class Copy>
   void each_of_tokens(std::size_t rank, Copy&& copy) const {
     const std::size_t token = static_cast<std::size_t>(batch) * part;
-    SequencePart{static_cast<int>(rank), static_cast<int>(ranks)}.each_stretch(
+    SequencePart{static_cast<int>(rank), static_cast<int>(ranks), in_order}.each_stretch(
         tokens, 0, tokens, [&](std::int64_t first, std::int64_t count, std::int64_t position) {
           copy(static_cast<std::size_t>(first) * token, static_cast<std::size_t>(position) * token,
                static_cast<std::size_t>(count) * token);
@@ -87,10 +89,10 @@ TravelPtr CpuExecution::exchange_heads(const At& a, std::span<const int> members
     if (a.task.of_gradient) return nullptr;  // nobody wants it
     refuse("heads are exchanged for tokens, and they are not there");
   }
-  const Graph& graph =
-      *plan_.layouts[static_cast<std::size_t>(plan_.places[a.place].layers[l].layout)].graph;
-  const HeadExchange exchange(
-      view, ranks, copies_in_region(graph, a.task.tensor, plan_.workload.layout.binding));
+  const LayerLayout& layout =
+      plan_.layouts[static_cast<std::size_t>(plan_.places[a.place].layers[l].layout)];
+  const HeadExchange exchange(view, ranks, layout.body->tensor_heads,
+                              copies_in_region(*layout.graph, a.task.tensor, layout.body->binding));
   // Every message is written before the first arrives, because tensors turn in place.
   const auto packed = std::make_shared<std::vector<std::vector<std::byte>>>(ranks * ranks);
   for (std::size_t r = 0; r < ranks; ++r) {
@@ -141,37 +143,20 @@ TravelPtr CpuExecution::exchange_heads(const At& a, std::span<const int> members
 // Attention sees some heads of the tokens of all ranks that have exchanged them. Its output has
 // memory of its own until it is exchanged too: where attention runs again for its softmax alone, it
 // must not overwrite what later ops have kept.
-void CpuExecution::turn_to_heads(int peer, LayerFlight& layer, KernelCall& call,
-                                 const Attended& tensors) const {
-  const Peers& peers = plan_.peers;
-  if (peers.ulysses == 1) return;
-  call.tensor_rank = call.tensor_rank * peers.ulysses + peers.heads_rank(peer);
-  call.sequence = ring_part(peer);
+void CpuExecution::turn_to_heads(const SequenceRanks& sequence, LayerFlight& layer,
+                                 KernelCall& call, const Attended& tensors) const {
+  if (sequence.ulysses == 1) return;
+  call.tensor_rank = call.tensor_rank * sequence.ulysses + sequence.heads_rank();
+  call.sequence = sequence.ring_part();
   for (const std::span<TensorView> list : {tensors.inputs, tensors.gradients})
     for (std::size_t i = 0; i < std::min<std::size_t>(3, list.size()); ++i)
-      list[i] = turned_to_heads(list[i], peers.ulysses);
+      list[i] = turned_to_heads(list[i], sequence.ulysses);
   for (const std::span<TensorView> list : {tensors.outputs, tensors.output_gradients})
-    for (TensorView& view : list) view = turned_to_heads(view, peers.ulysses);
+    for (TensorView& view : list) view = turned_to_heads(view, sequence.ulysses);
   if (!tensors.output_gradients.empty()) return;
   TensorView& output = tensors.outputs[0];
   layer.output_of_heads.resize(static_cast<std::size_t>(output.bytes().value));
   output.data = layer.output_of_heads.data();
-}
-
-bool CpuExecution::recurs_in_heads(const Node& node) const {
-  return plan_.peers.cp > 1 && is_headwise_recurrence(node);
-}
-
-// A recurrence sees a part of the heads of all tokens, and takes that part of its parameters, which
-// are by head or by channel.
-void CpuExecution::turn_to_heads(int peer, const Node& node, const Graph& graph,
-                                 const Attended& tensors, std::span<TensorView> weights) const {
-  const Binding& binding = plan_.workload.layout.binding;
-  const int rank = plan_.peers.context_rank(peer);
-  for (const std::span<TensorView> list : {tensors.inputs, tensors.gradients, weights})
-    turn_recurrence(graph, node.inputs, binding, rank, list);
-  for (const std::span<TensorView> list : {tensors.outputs, tensors.output_gradients})
-    turn_recurrence(graph, node.outputs, binding, rank, list);
 }
 
 }  // namespace trainyard

@@ -5,6 +5,7 @@
 #include "backends/cpu/execution/cpu_execution.h"
 #include "backends/cpu/kernels/formats.h"
 #include "backends/cpu/kernels/ops/vocab_loss.h"
+#include "backends/cpu/kernels/turned_heads.h"
 #include "backends/documents.h"
 #include "core/base/error.h"
 #include "core/methods/layers/tensor_region.h"
@@ -180,7 +181,9 @@ void CpuExecution::with_call(const At& a, std::size_t l, Flight& f, const Kernel
   };
   const std::span<TensorView> inputs = find(storage[0], run.inputs),
                               outputs = find(storage[1], run.outputs);
-  const int rank = plan_.peers.tensor_rank(a.peer);
+  // Tensor ranks that do not divide the layer's weights each run it as one does alone.
+  const int rank = layout.body->tensor_heads ? 0 : plan_.peers.tensor_rank(a.peer);
+  const SequenceRanks sequence = plan_.sequence_ranks(*layout.body, a.peer);
   // A product divided by rows adds its bias on one rank only.
   if (node.split == TensorSplit::Row && rank > 0 && run.pass == Pass::Forward && inputs.size() > 2)
     inputs[2].data = nullptr;
@@ -222,7 +225,7 @@ void CpuExecution::with_call(const At& a, std::size_t l, Flight& f, const Kernel
                       run.node.value;
   KernelCall call{.graph = *layout.graph,
                   .node = node,
-                  .binding = plan_.workload.layout.binding,
+                  .binding = layout.body->binding,
                   .flash_attention = plan_.workload.layout.flash_attention,
                   .random = Random(training_.seed, stream),
                   .inputs = inputs,
@@ -230,7 +233,7 @@ void CpuExecution::with_call(const At& a, std::size_t l, Flight& f, const Kernel
                   .facts = {facts.data(), fact_count},
                   .scratch = scratch,
                   .tensor_rank = rank,
-                  .sequence = sequence_part(a.peer),
+                  .sequence = sequence.part(),
                   .routing = &layer.routing};
   layer.routing.capacity = capacity_;
   if (run.pass != Pass::BackwardWeight && divides_rows(*layout.graph, node, call.binding))
@@ -281,14 +284,18 @@ void CpuExecution::with_call(const At& a, std::size_t l, Flight& f, const Kernel
     if (!layout.body->wanted.empty()) take_unwanted(layout, run, scratch, into, list);
   }
   std::array<std::uint8_t, 4> adds{};
-  if (attends_round(node)) {
+  if (sequence.ranks > 1 && attends_over_ranks(node)) {
     std::copy(run.adds.begin(), run.adds.end(), adds.begin());
     call.adds = adds;
-    turn_to_heads(a.peer, layer, call, {inputs, outputs, into, from});
-    attend_round(layer, inputs, into, adds);
-  } else if (recurs_in_heads(node)) {
-    turn_to_heads(a.peer, node, *layout.graph, {inputs, outputs, into, from},
-                  weights.of(run.inputs.size()));
+    turn_to_heads(sequence, layer, call, {inputs, outputs, into, from});
+    attend_round(layer, sequence.ring(), inputs, into, adds);
+  } else if (sequence.ranks > 1 && is_headwise_recurrence(node)) {
+    // A recurrence sees a part of the heads of all tokens, and takes that part of its parameters,
+    // which are by head or by channel.
+    for (const std::span<TensorView> list : {inputs, into, weights.of(run.inputs.size())})
+      turn_recurrence(*layout.graph, node.inputs, call.binding, sequence.rank, list);
+    for (const std::span<TensorView> list : {outputs, from})
+      turn_recurrence(*layout.graph, node.outputs, call.binding, sequence.rank, list);
   }
   call_kernel(call, is_loss ? &loss : nullptr);
 }
@@ -320,7 +327,7 @@ void CpuExecution::take_unwanted(const LayerLayout& layout, const KernelRun& run
 
 LocalNode CpuExecution::local_node(const LayerLayout& layout, const Node& node) const {
   const Layout& settled = plan_.workload.layout;
-  return {*layout.graph, node, settled.binding, settled.precision, settled.flash_attention};
+  return {*layout.graph, node, layout.body->binding, settled.precision, settled.flash_attention};
 }
 
 void CpuExecution::run(const At& a, std::size_t l, Flight& f, const KernelRun& run,
@@ -345,7 +352,8 @@ void CpuExecution::run(const At& a, std::size_t l, Flight& f, const KernelRun& r
       count_dropped(a, f.layers[l].routing);
     if (run.pass == Pass::Forward && loss != nullptr && a.task.list == BodyList::Forward)
       end_loss(a, *loss);
-    if (attends_round(call.node)) end_round(a, f.layers[l], run.pass, scratch);
+    if (call.binding.cp > 1 && attends_over_ranks(call.node))
+      end_round(a, f.layers[l], run.pass, scratch);
   });
 }
 

@@ -15,8 +15,7 @@ bool has_axis(const Tensor& tensor, Axis axis) {
 
 }  // namespace
 
-PartialGradient partial_gradient(const Graph& graph, TensorId parameter, const Layout& layout) {
-  const Binding& binding = layout.binding;
+PartialGradient partial_gradient(const Graph& graph, TensorId parameter, const Binding& binding) {
   const Tensor& tensor = graph[parameter];
   if (binding.tp == 1) return PartialGradient::None;
   // Experts are divided by another group of ranks.

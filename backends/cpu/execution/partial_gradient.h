@@ -2,7 +2,6 @@
 // update, as Megatron-LM does when it finalizes a model's gradients.
 #pragma once
 
-#include "core/methods/layers/layout.h"
 #include "core/model/graph.h"
 
 namespace trainyard {
@@ -16,6 +15,7 @@ enum class PartialGradient : std::uint8_t {
               // over each head (Qwen 3, gated delta)
 };
 
-PartialGradient partial_gradient(const Graph&, TensorId parameter, const Layout&);
+/// `binding` is that of the parameter's layer.
+PartialGradient partial_gradient(const Graph&, TensorId parameter, const Binding& binding);
 
 }  // namespace trainyard

@@ -88,7 +88,6 @@ void RunPlan::add_places() {
 }
 
 void RunPlan::add_layer(StagePlacement& place, const Workload::Run& run, int index) {
-  const Layout& layout = workload.layout;
   const auto number = static_cast<std::size_t>(run.first_layer) + static_cast<std::size_t>(index);
   if (number >= layer_of_.size()) layer_of_.resize(number + 1, -1);
   layer_of_[number] = static_cast<std::int32_t>(place.layers.size());
@@ -101,8 +100,9 @@ void RunPlan::add_layer(StagePlacement& place, const Workload::Run& run, int ind
   std::vector<bool> narrow(graph.tensors.size());
   if (found.body->narrow.apart) narrow = narrow_weights(workload.scenario.model, found.body->block);
   Binding whole;
-  whole.micro_batch = layout.binding.micro_batch;
-  whole.sequence = layout.binding.sequence;
+  const Binding& binding = found.body->binding;
+  whole.micro_batch = binding.micro_batch;
+  whole.sequence = binding.sequence;
   for (std::uint32_t t = 0; t < graph.tensors.size(); ++t) {
     const Tensor& tensor = graph.tensors[t];
     if (tensor.kind != TensorKind::Parameter) continue;
@@ -110,9 +110,9 @@ void RunPlan::add_layer(StagePlacement& place, const Workload::Run& run, int ind
     p.tensor = {t};
     p.name = tensor.name;
     p.whole_shape = local_shape(tensor, whole);
-    p.local_shape = local_shape(tensor, layout.binding);
+    p.local_shape = local_shape(tensor, binding);
     for (std::size_t d = 0; d < p.local_shape.size(); ++d)
-      if (const std::int64_t count = parts(tensor.shape[d], layout.binding); count > 1) {
+      if (const std::int64_t count = parts(tensor.shape[d], binding); count > 1) {
         const bool by_experts = tensor.shape[d].axis == Axis::Experts;
         (by_experts ? p.divided_by_experts : p.divided) = static_cast<int>(d);
         (by_experts ? p.expert_parts : p.parts) = count;
@@ -125,7 +125,7 @@ void RunPlan::add_layer(StagePlacement& place, const Workload::Run& run, int ind
                            [](const Dim& d) { return d.axis == Axis::Experts; });
     p.frozen = is_frozen(graph, {t});
     p.narrow = narrow[t];
-    p.partial = partial_gradient(graph, {t}, layout) != PartialGradient::None;
+    p.partial = partial_gradient(graph, {t}, binding) != PartialGradient::None;
     layer.of_tensor[t] = static_cast<std::int32_t>(layer.parameters.size());
     layer.parameters.push_back(std::move(p));
   }
@@ -322,10 +322,16 @@ void RunPlan::make_groups() {
   }
 }
 
+SequenceRanks RunPlan::sequence_ranks(const Body& body, int peer) const {
+  if (body.tensor_heads) return {peers.tensor_rank(peer), peers.tp, peers.tp, true};
+  return {peers.context_rank(peer), peers.cp, peers.ulysses};
+}
+
 const std::vector<int>& RunPlan::members(Group group, int peer) const {
   const auto at = static_cast<std::size_t>(peer);
   switch (group) {
     case Group::Tensor:
+    case Group::TensorHeads:
       return tensor_[at];
     case Group::Context:
       return context_[at];

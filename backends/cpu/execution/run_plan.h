@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/cpu/kernels/sequence_part.h"
 #include "backends/cpu/memory/layer_layout.h"
 #include "backends/cpu/memory/tensor_part.h"
 #include "core/training/training.h"
@@ -164,6 +165,20 @@ inline TensorPart tensor_part(const PlacedParameter& p, std::int64_t part) {
            DimensionPart{p.divided_by_experts, part / p.parts}}};
 }
 
+/// The ranks that divide the sequence of a layer, and a peer's place among them: context ranks, or
+/// the tensor ranks of a layer whose weights they do not divide.
+struct SequenceRanks {
+  int rank = 0, ranks = 1;
+  int ulysses = 1;        // neighbours that exchange heads of attention
+  bool in_order = false;  // their parts lie one behind the other
+  int ring() const { return ranks / ulysses; }
+  int heads_rank() const { return rank % ulysses; }
+  SequencePart part() const { return {rank, ranks, in_order}; }
+  /// The tokens of all ranks with which the peer has exchanged heads, which are two stretches
+  /// again.
+  SequencePart ring_part() const { return {rank / ulysses, ring(), in_order}; }
+};
+
 class RunPlan {
  public:
   /// All arguments must outlive it.
@@ -187,6 +202,7 @@ class RunPlan {
     return static_cast<std::size_t>(layer_of_[static_cast<std::size_t>(model_layer)]);
   }
   const std::vector<int>& members(Group, int peer) const;
+  SequenceRanks sequence_ranks(const Body&, int peer) const;
   bool last_stage(const StagePlacement& p) const {
     return p.stage.value + 1 == workload.runs.size();
   }

@@ -17,15 +17,15 @@
 namespace trainyard {
 namespace {
 
-std::vector<TensorView> views(const Graph& graph, const Layout& layout, bool whole) {
-  Binding binding = layout.binding;
+std::vector<TensorView> views(const Graph& graph, Binding binding, const Precision& precision,
+                              bool whole) {
   if (whole) binding.sequence_parallel = false;
   std::vector<TensorView> list;
   for (const Tensor& tensor : graph.tensors) {
     TensorView view;
     for (std::int64_t size : local_shape(tensor, binding))
       view.size[static_cast<std::size_t>(view.rank++)] = size;
-    view.type = storage_type(tensor.kind, layout.precision);
+    view.type = storage_type(tensor.kind, precision);
     list.push_back(view);
   }
   return list;
@@ -36,8 +36,8 @@ class Finder {
   Finder(const Workload& w, const Body& body)
       : graph_(w.scenario.model.blocks[static_cast<std::size_t>(body.block)].graph),
         body_(body),
-        sequence_parallel_(w.layout.binding.sequence_parallel && w.layout.binding.tp > 1),
-        whole_experts_(w.layout.binding.whole_experts),
+        sequence_parallel_(body.binding.sequence_parallel && body.binding.tp > 1),
+        whole_experts_(body.binding.whole_experts),
         computes_(graph_.nodes.size(), false),
         producer_(graph_.tensors.size(), -1),
         written_(graph_.tensors.size(), false),
@@ -361,8 +361,8 @@ class Finder {
 LayerLayout layer_layout(const Workload& w, const Body& body, bool first_block) {
   LayerLayout layout = Finder(w, body).find(first_block);
   layout.at_experts = copies_of_tokens(*layout.graph);
-  layout.local = views(*layout.graph, w.layout, false);
-  layout.whole = views(*layout.graph, w.layout, true);
+  layout.local = views(*layout.graph, body.binding, w.layout.precision, false);
+  layout.whole = views(*layout.graph, body.binding, w.layout.precision, true);
   layout.narrow = std::any_of(body.forward.begin(), body.forward.end(), [](const BodyOp& op) {
     return !op.communication && narrow(op.work.math);
   });

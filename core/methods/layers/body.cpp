@@ -171,6 +171,8 @@ Body write_body(const Model& model, int block, const Layout& layout) {
   const Graph& graph = model.blocks[static_cast<std::size_t>(block)].graph;
   Body body;
   body.block = block;
+  body.binding = layout.binding;
+  body.tensor_heads = layout.tensor_heads;
   SavedList saved(graph, layout);
   const auto local = [&](std::size_t i) {
     return LocalNode{graph, graph.nodes[i], layout.binding, layout.precision,

@@ -116,6 +116,8 @@ struct NarrowWeights {
 
 struct Body {
   int block = 0;                 // index into Model::blocks
+  Binding binding;               // of its layout
+  bool tensor_heads = false;     // as its layout
   std::vector<BodyOp> forward;   // in order
   std::vector<BodyOp> backward;  // in order; each op's pass says whether a split schedule runs it
                                  // in the input or the weight pass

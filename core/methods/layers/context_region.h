@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "core/methods/layers/body.h"
 #include "core/model/ops.h"
 
 namespace trainyard {
@@ -56,5 +57,10 @@ inline std::int64_t copies_in_region(const Graph& graph, TensorId tensor, const 
   });
   return recurs ? copies_of_groups(graph[tensor], binding) : 1;
 }
+
+/// Writes what the ranks that divide a sequence send around attention, recurrences and poolers, and
+/// counts the copies of groups that they keep. They are context ranks, or the tensor ranks of a
+/// layer that exchanges heads (core/methods/parallel/ulysses_layers.h).
+void add_context_traffic(Body&, const Graph&, const Layout&);
 
 }  // namespace trainyard

@@ -31,6 +31,9 @@ struct Layout {
   FrameworkMemory framework{};  // memory that the plan's framework uses beside
   bool tied_copies = false;  // tied tensors are on different stages, and each stage holds its own
                              // copy
+  /// The tensor ranks do not divide this layer's weights: they divide its sequence, and exchange
+  /// heads for tokens around attention. The binding's cp is then their number.
+  bool tensor_heads = false;
   bool reduce_every_microbatch = false;  // gradients are scattered after every microbatch (ZeRO 2
                                          // and 3)
 };

@@ -52,6 +52,8 @@ class ContextTraffic {
       : graph_(graph),
         layout_(layout),
         ring_(layout.binding.cp / layout.binding.ulysses),
+        all_(layout.tensor_heads ? Group::TensorHeads : Group::Context),
+        heads_(layout.tensor_heads ? Group::TensorHeads : Group::ContextHeads),
         ring_group_(layout.binding.ulysses > 1 ? Group::ContextRing : Group::Context) {}
 
   // Adds the op with what travels before and after it.
@@ -115,9 +117,9 @@ class ContextTraffic {
   void on_output(const BodyOp& op, const char* name, CollectiveKind kind, bool gradient,
                  std::vector<BodyOp>& into) const {
     const TensorId out = graph_[op.node].outputs[0];
-    into.push_back(of_tensor(collective_op(kContextParallelName, name, op.node, op.pass, kind,
-                                           Group::Context, bytes(out)),
-                             out, gradient));
+    into.push_back(of_tensor(
+        collective_op(kContextParallelName, name, op.node, op.pass, kind, all_, bytes(out)), out,
+        gradient));
   }
   void turn(const BodyOp& op, TensorId tensor, bool gradient, std::string name, Group group,
             Bytes bytes, std::vector<BodyOp>& into) const {
@@ -127,14 +129,13 @@ class ContextTraffic {
   }
   void turn(const BodyOp& op, TensorId tensor, bool gradient, const char* name,
             std::vector<BodyOp>& into) const {
-    if (layout_.binding.ulysses > 1)
-      turn(op, tensor, gradient, name, Group::ContextHeads, bytes(tensor), into);
+    if (layout_.binding.ulysses > 1) turn(op, tensor, gradient, name, heads_, bytes(tensor), into);
   }
   void exchange(const BodyOp& op, TensorId tensor, bool gradient, const char* to,
                 std::vector<BodyOp>& into) const {
     turn(op, tensor, gradient,
-         (gradient ? "turn gradient of " : "turn ") + graph_[tensor].name + " to " + to,
-         Group::Context, bytes(tensor) * copies_of_groups(graph_[tensor], layout_.binding), into);
+         (gradient ? "turn gradient of " : "turn ") + graph_[tensor].name + " to " + to, all_,
+         bytes(tensor) * copies_of_groups(graph_[tensor], layout_.binding), into);
   }
   void pass(const BodyOp& op, const char* name, CollectiveKind kind,
             std::vector<BodyOp>& into) const {
@@ -146,7 +147,8 @@ class ContextTraffic {
 
   const Graph& graph_;
   const Layout& layout_;
-  int ring_;  // ranks of one
+  int ring_;           // ranks of one
+  Group all_, heads_;  // ranks that divide the sequence, and those that exchange heads
   Group ring_group_;
 };
 
@@ -159,23 +161,9 @@ void keep_copies_of_groups(Body& body, const Graph& graph, const Binding& bindin
 
 void rewrite_context_parallel(Body& body, const Layout& layout, const Scenario& scenario,
                               const Params&) {
-  if (layout.binding.cp == 1) return;
-  const Graph& graph = scenario.model.blocks[static_cast<std::size_t>(body.block)].graph;
-  const ContextTraffic traffic(graph, layout);
-  const auto mixes = [&](const BodyOp& op) {
-    if (op.communication || !op.node.valid()) return false;
-    const Node& node = graph[op.node];
-    return attends_over_ranks(node) || is_headwise_recurrence(node) ||
-           is_pooler(graph, node, layout.binding);
-  };
-  std::vector<BodyOp> forward, backward;
-  for (const BodyOp& op : body.forward)
-    mixes(op) ? traffic.forward(op, forward) : forward.push_back(op);
-  for (const BodyOp& op : body.backward)
-    mixes(op) ? traffic.backward(op, backward) : backward.push_back(op);
-  body.forward = std::move(forward);
-  body.backward = std::move(backward);
-  keep_copies_of_groups(body, graph, layout.binding);
+  if (layout.binding.cp > 1 && !layout.tensor_heads)
+    add_context_traffic(body, scenario.model.blocks[static_cast<std::size_t>(body.block)].graph,
+                        layout);
 }
 
 // Checks the ranks that exchange heads; the mesh of a complete plan has their number.
@@ -282,6 +270,24 @@ Diagnostics check_context_parallel(const Scenario& scenario, const Params& param
 }
 
 }  // namespace
+
+void add_context_traffic(Body& body, const Graph& graph, const Layout& layout) {
+  const ContextTraffic traffic(graph, layout);
+  const auto mixes = [&](const BodyOp& op) {
+    if (op.communication || !op.node.valid()) return false;
+    const Node& node = graph[op.node];
+    return attends_over_ranks(node) || is_headwise_recurrence(node) ||
+           is_pooler(graph, node, layout.binding);
+  };
+  std::vector<BodyOp> forward, backward;
+  for (const BodyOp& op : body.forward)
+    mixes(op) ? traffic.forward(op, forward) : forward.push_back(op);
+  for (const BodyOp& op : body.backward)
+    mixes(op) ? traffic.backward(op, backward) : backward.push_back(op);
+  body.forward = std::move(forward);
+  body.backward = std::move(backward);
+  keep_copies_of_groups(body, graph, layout.binding);
+}
 
 Method context_parallel() {
   return {

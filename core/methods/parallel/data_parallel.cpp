@@ -20,6 +20,9 @@ void rewrite_data_parallel(Body& body, const Layout& layout, const Scenario& sce
                                           CollectiveKind::AllReduce, group,
                                           gradient_bytes(parameters, layout)));
   };
+  // Each tensor rank has the gradients of its own tokens.
+  if (layout.tensor_heads)
+    reduce(body.parameters.dense, Group::Tensor, "reduce gradients of tokens");
   reduce(body.parameters.dense, Group::Data, "reduce gradients");
   reduce(body.parameters.expert, Group::ExpertData, "reduce expert gradients");
 }

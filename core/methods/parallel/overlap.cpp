@@ -155,8 +155,8 @@ Method overlap() {
             mark(body.forward, params.flag("weights"), params.flag("context"));
             mark(body.backward, params.flag("weights"), params.flag("context"));
             begin_with_attention(body.backward);
-            mark(body.reduce, params.flag("gradients"), false);
-            mark(body.gather, params.flag("weights"), false);
+            for (BodyOp& op : body.reduce) op.overlapped = params.flag("gradients");
+            for (BodyOp& op : body.gather) op.overlapped = params.flag("weights");
             const TensorOverlap tensor = tensor_overlap(scenario, params);
             if (layout.binding.tp == 1 || tensor == TensorOverlap::None) return;
             const Graph& graph = scenario.model.blocks[static_cast<std::size_t>(body.block)].graph;

@@ -16,15 +16,20 @@
 //
 // Shoeybi et al., "Megatron-LM", 2019; Korthikanti et al., "Reducing Activation Recomputation",
 // 2022.
+//
+// Layers that a plan names keep their weights whole instead (ulysses_layers.h).
 #include <algorithm>
 #include <map>
 #include <set>
 
 #include "core/methods/catalogue.h"
+#include "core/methods/layers/context_region.h"
 #include "core/methods/layers/tensor_region.h"
 #include "core/methods/parallel/communication.h"
 #include "core/methods/parallel/sequence_length.h"
+#include "core/methods/parallel/ulysses_layers.h"
 #include "core/model/ops.h"
+#include "core/plan/layer_ranges.h"
 
 namespace trainyard {
 namespace {
@@ -232,8 +237,9 @@ std::vector<BodyOp> weave_backward(const std::vector<BodyOp>& ops,
 
 void rewrite_tensor_parallel(Body& body, const Layout& layout, const Scenario& scenario,
                              const Params&) {
-  if (layout.binding.tp == 1) return;
   const Graph& graph = scenario.model.blocks[static_cast<std::size_t>(body.block)].graph;
+  if (layout.tensor_heads) return add_context_traffic(body, graph, layout);
+  if (layout.binding.tp == 1) return;
   Inserter inserter(graph, layout, body);
   if (layout.framework.keeps_gathered_inputs) inserter.keep_gathered(body.saved);
   const std::vector<Around> around = inserter.take();
@@ -289,9 +295,10 @@ Diagnostics check_regions(const Scenario& scenario) {
 
 Diagnostics check_tensor_parallel(const Scenario& scenario, const Params& params) {
   const int tp = scenario.plan.mesh.tp;
-  if (tp == 1) return {};
+  if (tp == 1) return check_ulysses_layers(scenario, params);
   Diagnostics found = check_degree(scenario);
   if (found.empty() && params.flag("sequence-parallel")) found = check_regions(scenario);
+  if (found.empty()) found = check_ulysses_layers(scenario, params);
   const std::int64_t node = devices_per_node(scenario.cluster);
   if (tp > node)
     found.push_back({Diagnostic::Severity::Warning,
@@ -322,7 +329,14 @@ Method tensor_parallel() {
       .file = "core/methods/parallel/tensor_parallel.cpp",
       .params = {{.name = "sequence-parallel",
                   .fallback = true,
-                  .doc = "divide norms and residuals along the sequence"}},
+                  .doc = "divide norms and residuals along the sequence"},
+                 {.name = kUlyssesLayers,
+                  .fallback = std::string("none"),
+                  .doc =
+                      "layers whose weights every tensor rank has whole, and whose ranks exchange "
+                      "heads for tokens around attention (Ulysses): none, all, or such as first:2 "
+                      "or 0-3, counted from 0",
+                  .refusal = layer_ranges_refusal}},
       .check = check_tensor_parallel,
       .arrange =
           [](Layout& layout, const Scenario& scenario, const Params& params) {
