@@ -10,6 +10,7 @@
 
 #include "core/base/units_text.h"
 #include "planners/plans/exact_price.h"
+#include "planners/plans/longest_first.h"
 #include "planners/plans/plan_pricer.h"
 
 namespace trainyard {
@@ -276,8 +277,14 @@ class PlanSearch {
     std::vector<SimulatedPlan> times(count);
     const auto parts = static_cast<std::size_t>(ranks_.count()),
                mine = static_cast<std::size_t>(ranks_.rank());
-    tbb::parallel_for(std::size_t{0}, count, [&](std::size_t i) {
-      if (i % parts != mine || options_.stop.stop_requested()) return;
+    std::vector<double> costs;
+    for (std::size_t i = 0; i < count; ++i) {
+      const Scenario one = space_.scenario(result_.best[i].id);
+      costs.push_back(simulation_cost(one.plan, one.cluster));
+    }
+    const std::vector<std::size_t> rank_of = spread(costs, parts);
+    run_longest_first(costs, options_.threads, [&](std::size_t i) {
+      if (rank_of[i] != mine || options_.stop.stop_requested()) return;
       times[i] = options_.simulator(space_.scenario(result_.best[i].id));
     });
     if (parts > 1) times = exchange_times(times);

@@ -146,6 +146,53 @@ TEST(SweepStudy, RowsAreWhatEachCombinationAloneGives) {
   EXPECT_GT(without, 0u);
 }
 
+// Simulations begin with the longest, and end in whatever order: the rows are in that of the
+// question.
+TEST(SweepStudy, AsGivenItIsTheSameForAnyNumberOfThreads) {
+  SweepQuestion question = small_question();
+  question.as_given = true;
+  question.bounds = {};
+  question.vary = {{"micro-batch", {"4", "1", "2"}}, {"pp", {"1", "2", "3"}}};
+  std::vector<std::string> rows[3];
+  for (const int threads : {1, 2, 5}) {
+    question.options.threads = threads;
+    std::size_t reported = 0;
+    question.progress = [&](const SweepStudy& so_far, const SearchProgress*) {
+      EXPECT_GE(so_far.rows.size(), reported);
+      reported = so_far.rows.size();
+    };
+    const SweepStudy study = sweep(question);
+    ASSERT_EQ(study.rows.size(), combinations(study.axes));
+    EXPECT_LT(reported, study.rows.size());
+    for (std::size_t i = 0; i < study.rows.size(); ++i) {
+      const SweepRow& row = study.rows[i];
+      rows[threads / 2].push_back(
+          row.reason + (row.result ? std::to_string(row.result->step.value.count()) : ""));
+    }
+  }
+  EXPECT_EQ(rows[1], rows[0]);
+  EXPECT_EQ(rows[2], rows[0]);
+}
+
+TEST(SweepStudy, AStoppedSweepAsGivenKeepsTheRowsBeforeTheFirstThatIsNotFinished) {
+  SweepQuestion question = small_question();
+  question.as_given = true;
+  question.bounds = {};
+  question.vary = {{"micro-batch", {"4", "2", "1"}}};
+  question.options.threads = 1;
+  std::stop_source stop;
+  question.options.stop = stop.get_token();
+  const SweepStudy whole = sweep(question);
+  question.progress = [&](const SweepStudy& so_far, const SearchProgress*) {
+    if (so_far.rows.size() >= 3) stop.request_stop();
+  };
+  const SweepStudy some = sweep(question);
+  EXPECT_GE(some.rows.size(), 3u);
+  EXPECT_LT(some.rows.size(), whole.rows.size());
+  for (std::size_t i = 0; i < some.rows.size(); ++i)
+    EXPECT_EQ(some.rows[i].reason, whole.rows[i].reason);
+}
+
 TEST(SweepStudy, ACombinationWithoutAPlanIsARowThatSaysWhy) {
   SweepQuestion question = small_question();
   question.models = {"gpt2"};

@@ -39,7 +39,7 @@ SweepQuestion sweep_question(const Words& words) {
   question.settings = words.texts("set");
   question.as_given = words.has("as-given");
   if (question.as_given)
-    for (const char* flag : {"objective", "bound", "spare", "simulate", "threads"})
+    for (const char* flag : {"objective", "bound", "spare", "simulate"})
       if (words.has(flag))
         refuse_flag(flag, "expected no --as-given beside it: a plan as given is not searched");
   question.bounds = bounds_of(words);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <mutex>
 #include <optional>
 #include <utility>
 
@@ -16,6 +17,7 @@
 #include "core/estimate/scaling.h"
 #include "core/io/documents/measured_prices.h"
 #include "core/lowering/lower.h"
+#include "planners/plans/longest_first.h"
 
 namespace trainyard {
 namespace {
@@ -46,6 +48,10 @@ class Sweep {
     expect_values();
     expect_one_opens();
     options_.progress = [this](const SearchProgress& now) { report(&now); };
+    if (question_.as_given) {
+      simulate_all();
+      return std::move(study_);
+    }
     for (std::size_t i = 0; i < count() && !options_.stop.stop_requested(); ++i) {
       report(nullptr);
       std::optional<SweepRow> row = row_of(i);
@@ -62,6 +68,35 @@ class Sweep {
   std::size_t varied() const { return combinations(question_.vary) * prices(); }
   void report(const SearchProgress* now) const {
     if (question_.progress) question_.progress(study_, now);
+  }
+
+  // A search has all cores for itself; simulations share them. The rows of the study are those
+  // before the first combination that is not finished.
+  void simulate_all() {
+    report(nullptr);
+    std::vector<double> costs(count());
+    for (std::size_t i = 0; i < costs.size(); ++i) costs[i] = cost_of(i);
+    std::vector<std::optional<SweepRow>> found(count());
+    std::mutex mutex;
+    run_longest_first(costs, options_.threads, [&](std::size_t i) {
+      if (options_.stop.stop_requested()) return;
+      std::optional<SweepRow> row = row_of(i);
+      const std::scoped_lock lock(mutex);
+      found[i] = std::move(row);
+      for (std::size_t next = study_.rows.size(); next < found.size() && found[next]; ++next)
+        study_.rows.push_back(std::move(*found[next]));
+      if (study_.rows.size() < found.size()) report(nullptr);
+    });
+  }
+
+  // A combination without a plan takes no time: what is wrong with it is its row.
+  double cost_of(std::size_t i) const {
+    try {
+      const Scenario one = open(request_of(i));
+      return simulation_cost(one.plan, one.cluster);
+    } catch (const Error&) {
+      return 0;
+    }
   }
 
   // Opens each model, cluster and calibration by itself.
