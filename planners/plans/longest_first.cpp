@@ -7,6 +7,8 @@
 #include <atomic>
 #include <numeric>
 
+#include "planners/plans/threads.h"
+
 namespace trainyard {
 
 std::vector<std::size_t> longest_first(std::span<const double> costs) {
@@ -32,7 +34,7 @@ void run_longest_first(std::span<const double> costs, int threads,
                        const std::function<void(std::size_t)>& job) {
   const std::vector<std::size_t> order = longest_first(costs);
   std::atomic<std::size_t> next = 0;
-  tbb::task_arena arena(threads > 0 ? threads : tbb::task_arena::automatic);
+  tbb::task_arena arena(threads_at_once(threads));
   arena.execute([&] {
     tbb::parallel_for(
         0, arena.max_concurrency(), 1,

@@ -11,6 +11,7 @@
 #include "planners/partition/balanced_split.h"
 #include "planners/plans/cost_models.h"
 #include "planners/plans/exact_price.h"
+#include "planners/plans/threads.h"
 #include "planners/recompute/recompute_plan.h"
 
 namespace trainyard {
@@ -26,7 +27,7 @@ class Refiner {
   std::vector<RefinedPlan> run(std::size_t most) {
     const std::vector<PlanId> from = starts(most);
     std::vector<std::optional<RefinedPlan>> made(2 * from.size());
-    tbb::task_arena arena(options_.threads > 0 ? options_.threads : tbb::task_arena::automatic);
+    tbb::task_arena arena(threads_at_once(options_.threads));
     arena.execute([&] {
       tbb::parallel_for(std::size_t{0}, made.size(), [&](std::size_t i) {
         if (options_.stop.stop_requested()) return;

@@ -12,6 +12,7 @@
 #include "planners/plans/exact_price.h"
 #include "planners/plans/longest_first.h"
 #include "planners/plans/plan_pricer.h"
+#include "planners/plans/threads.h"
 
 namespace trainyard {
 namespace {
@@ -384,7 +385,7 @@ const PricedPlan* SearchResult::find(PlanId id) const {
 
 SearchResult search(const PlanSpace& space, const SearchOptions& options) {
   SearchResult result;
-  tbb::task_arena arena(options.threads > 0 ? options.threads : tbb::task_arena::automatic);
+  tbb::task_arena arena(threads_at_once(options.threads));
   arena.execute([&] { result = PlanSearch(space, options).run(); });
   return result;
 }
