@@ -15,6 +15,7 @@
 #include "backends/cpu/time/cpu_clock.h"
 #include "backends/cpu/time/virtual_time.h"
 #include "backends/documents.h"
+#include "backends/start_weights.h"
 #include "core/base/error.h"
 #include "core/base/median.h"
 #include "core/base/units_text.h"
@@ -201,7 +202,28 @@ struct CpuBackend::Impl {
   void write_checkpoint() {
     if (options.checkpoint.empty()) return;
     execution.fetch_state();
-    if (first_process()) save(state(), options.checkpoint);
+    if (!first_process()) return;
+    Checkpoint whole = state();
+    for (CheckpointPart& part : weight_parts(workload.scenario.model, whole_parameters()))
+      whole.parts.push_back(std::move(part));
+    save(whole, options.checkpoint);
+  }
+
+  // Of all layers, by layer. The first process has them after fetch_state().
+  std::vector<TrainedTensor> whole_parameters() const {
+    std::vector<TrainedTensor> list;
+    for (std::size_t at = 0; at < plan.places.size(); ++at) {
+      const StagePlacement& place = plan.places[at];
+      if (at > 0 && plan.places[at - 1].stage == place.stage) continue;  // skip the second copy
+      for (const PlacedLayer& layer : place.layers)
+        for (const PlacedParameter& p : layer.parameters)
+          if (p.owner < 0)
+            list.push_back({layer.model_layer, p.name, p.whole_shape,
+                            execution.whole_parameter(at, layer, p)});
+    }
+    std::stable_sort(list.begin(), list.end(),
+                     [](const auto& a, const auto& b) { return a.layer < b.layer; });
+    return list;
   }
 
   std::uint64_t program_of_checkpoints() const {
@@ -457,20 +479,7 @@ BackendRun CpuBackend::run(const RunOptions& options) {
 std::vector<TrainedTensor> CpuBackend::parameters() const {
   Impl& m = *impl_;
   m.execution.fetch_state();
-  std::vector<TrainedTensor> list;
-  if (!m.first_process()) return list;
-  for (std::size_t at = 0; at < m.plan.places.size(); ++at) {
-    const StagePlacement& place = m.plan.places[at];
-    if (at > 0 && m.plan.places[at - 1].stage == place.stage) continue;  // skip the second copy
-    for (const PlacedLayer& layer : place.layers)
-      for (const PlacedParameter& p : layer.parameters)
-        if (p.owner < 0)
-          list.push_back({layer.model_layer, p.name, p.whole_shape,
-                          m.execution.whole_parameter(at, layer, p)});
-  }
-  std::stable_sort(list.begin(), list.end(),
-                   [](const auto& a, const auto& b) { return a.layer < b.layer; });
-  return list;
+  return m.first_process() ? m.whole_parameters() : std::vector<TrainedTensor>{};
 }
 
 Checkpoint CpuBackend::state() const { return impl_->state(); }

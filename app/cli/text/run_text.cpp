@@ -37,6 +37,15 @@ void write_loss(Out& out, const TrainingReport& r) {
        r.evaluation->samples);
 }
 
+void write_start(Out& out, const TrainingReport& r) {
+  if (!r.started_from) return;
+  const char* name = "started from ";
+  for (const std::string& sentence : r.started_from->sentences()) {
+    line(out, "{} {}", name, sentence);
+    name = "             ";
+  }
+}
+
 void write_check(Out& out, const TrainingReport& r) {
   if (r.check.empty()) return;
   line(out, "check         {}", check_sentence(r));
@@ -168,6 +177,7 @@ std::string run_text(const TrainingReport& r) {
                        : "trained",
        p.model_name, p.cluster_name, replayed ? "nothing was trained" : r.data,
        r.run.first_step > 0 ? fmt::format(", resumed at step {}", r.run.first_step) : "");
+  write_start(out, r);
   write_loss(out, r);
   write_check(out, r);
   write_phases(out, r);

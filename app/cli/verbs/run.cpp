@@ -107,9 +107,9 @@ void read_backends(const Words& words, const Launch& started, TrainingRequest& r
       if (words.has(flag)) refuse_run_flag(flag, why);
   };
   if (words.has("replay"))
-    refuse_beside(
-        "expected no --replay beside it, with which nothing is trained",
-        {"backend", "check", "timeline", "checkpoint", "checkpoint-every", "resume", "evaluate"});
+    refuse_beside("expected no --replay beside it, with which nothing is trained",
+                  {"backend", "check", "timeline", "checkpoint", "checkpoint-every", "resume",
+                   "start-from", "evaluate"});
   const BackendEntry& backend = training_backend(request.backend, {"--backend"});
   const bool over_processes = backend.name == "mpi";
   if (several && !over_processes)
@@ -228,6 +228,7 @@ Asked read_run(const Words& words, const Launch& started, Processes* processes,
   request.options = options_of(words, request.backend == "mpi", started.rank == 0);
   request.options.processes = processes;
   request.data = words.text("data");
+  request.start_from = words.text("start-from");
   Words scenario_words = words;
   const std::string cluster = cluster_words(words, started.count);
   if (!words.has("cluster")) scenario_words.add("cluster", cluster);
@@ -261,7 +262,7 @@ std::string question_text(const Asked& asked, const Words& words) {
       fmt::format("{} {}", digest(asked.job->predicted()->program), words.text("data"));
   for (const TrainingKey& key : training_keys())
     text += fmt::format(" {}={}", key.key, key.read(asked.words.training));
-  for (const char* flag : {"checkpoint", "checkpoint-every", "resume", "evaluate"})
+  for (const char* flag : {"checkpoint", "checkpoint-every", "resume", "start-from", "evaluate"})
     text += fmt::format(" {}", words.has(flag) ? words.text(flag) : "none");
   return text;
 }
@@ -356,6 +357,9 @@ Verb run_verb() {
             "written at the end and when stopped by Ctrl-C, SIGTERM or SIGHUP"},
            {"checkpoint-every", "N", "and every so many updates"},
            {"resume", "", "goes on from the checkpoint where there is one"},
+           {"start-from", "FILE",
+            "begins with the weights in the checkpoint of another run, of any plan, and with "
+            "nothing else of it; says which it has not"},
            {"evaluate", "",
             "afterwards, on data that it was not trained on; a model that acts plays 20 episodes"},
            calibration_flag(),

@@ -45,6 +45,7 @@ RunDialog::RunDialog(const Request& request, const Scenario& complete, QWidget* 
       steps_(named(new QSpinBox, "Updates")),
       memory_(named(new QLineEdit, "Memory per device")),
       training_(named(new QLineEdit, "Settings of training")),
+      start_(named(new QLineEdit, "Checkpoint whose weights to start from")),
       data_(new Field("Data")),
       mode_(new Field("Clock")),
       evaluate_(new QCheckBox("Evaluate afterwards on data that it was not trained on")) {
@@ -63,6 +64,10 @@ RunDialog::RunDialog(const Request& request, const Scenario& complete, QWidget* 
   steps_->setValue(100);
   memory_->setText(local_ ? q(readable(complete.cluster.device.memory.value)) : "1 GiB");
   training_->setPlaceholderText("rate=0.01 schedule=cosine");
+  start_->setPlaceholderText("file of another run, or empty");
+  start_->setToolTip(
+      "A checkpoint that another run wrote, of any plan. Only its weights are taken; what the run "
+      "did not find there begins anew.");
   data_->addItem("Automatic", "");
   for (const DataEntry& entry : data_sources())
     if (entry.absent().empty()) {
@@ -77,6 +82,7 @@ RunDialog::RunDialog(const Request& request, const Scenario& complete, QWidget* 
   form->addRow("&Updates", steps_);
   form->addRow("&Data", data_);
   form->addRow("&Training", training_);
+  form->addRow("&Start from weights", start_);
   form->addRow("&Clock", mode_);
   form->addRow("", evaluate_);
   column->addLayout(form);
@@ -101,6 +107,7 @@ TrainingWish RunDialog::wish() const {
   wish.steps = steps_->value();
   wish.mode = mode_->currentIndex() == 1 ? RunMode::WallClock : RunMode::VirtualTime;
   wish.data = data_->currentData().toString().toStdString();
+  wish.start_from = start_->text().trimmed().toStdString();
   wish.evaluate = evaluate_->isChecked();
   return wish;
 }

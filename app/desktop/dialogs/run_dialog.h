@@ -28,7 +28,7 @@ class RunDialog : public QDialog {
   Request request_;
   bool local_;  // whether the plan's own cluster is of this machine
   QSpinBox *devices_, *steps_;
-  QLineEdit *memory_, *training_;
+  QLineEdit *memory_, *training_, *start_;
   Field *data_, *mode_;
   QCheckBox* evaluate_;
 };

@@ -32,6 +32,10 @@ std::string batch_text(const std::vector<LiveStep>& steps, std::int64_t full) {
 
 std::string outcome_of(const TrainingReport& report) {
   std::string text = report.data;
+  const char* before = "; started from ";
+  if (report.started_from)
+    for (const std::string& sentence : report.started_from->sentences())
+      text += before + sentence, before = "; ";
   if (!report.evaluation) return text;
   char words[96];
   if (report.evaluation->mean_return)
@@ -139,6 +143,7 @@ void TrainingSession::work(std::stop_token stop, const TrainingWish& wish,
       gate->opened.wait(lock, stop, [&] { return !gate->closed; });
     };
     request.data = wish.data;
+    request.start_from = wish.start_from;
     TrainingJob job(std::move(request));
     if (!job.fits())
       throw Error(Error::Kind::InvalidInput, job.predicted()->result.verdict.sentence);

@@ -27,6 +27,7 @@ struct TrainingWish {
   RunMode mode = RunMode::VirtualTime;
   std::string data;  // empty = the default for the model
   bool evaluate = false;
+  std::string start_from = {};  // checkpoint of another run; empty = none
 };
 
 class TrainingSession : public QObject {

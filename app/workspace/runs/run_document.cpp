@@ -104,6 +104,17 @@ Fields<ModelEvaluation> evaluation_fields() {
           {"samples", &ModelEvaluation::samples}};
 }
 
+Fields<StartedFrom> started_from_fields() {
+  return {
+      {"checkpoint", &StartedFrom::file},
+      {"tensors", &StartedFrom::taken, "taken, each layer's counted"},
+      {"fresh", &StartedFrom::fresh, list_of(text()), kWhereSet, "not found there, and begun anew"},
+      {"reshaped", &StartedFrom::reshaped, list_of(text()), kWhereSet,
+       "of another shape there, and begun anew"},
+      {"unused", &StartedFrom::unused, list_of(text()), kWhereSet,
+       "not of this model, and left out"}};
+}
+
 // A field of the measured result, where there is one. A measurement may leave the range of a
 // prediction.
 JsonField<TrainingReport> measured(const char* key, std::optional<Json> schema = {}) {
@@ -141,6 +152,8 @@ Fields<TrainingReport> run_members() {
       {"steps", [](const Report& r) { return r.run.losses.size(); },
        "updates done, resumed ones included"},
       {"resumed_at", run(&BackendRun::first_step), kWhereSet},
+      {"started_from", &Report::started_from, object(started_from_fields()),
+       "another run, whose weights this one started from"},
       {"stopped", run(&BackendRun::stopped)},
       {"skipped", run(&BackendRun::skipped), "updates whose gradients had overflowed"},
       {"loss", run(&BackendRun::losses), losses(), "by update; null where it is no finite number"},

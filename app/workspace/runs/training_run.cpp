@@ -8,7 +8,9 @@
 #include "app/workspace/scenario/run_once.h"
 #include "app/workspace/scenario/wave_study.h"
 #include "app/workspace/scenario/workspace.h"
+#include "backends/cpu/cpu_backend.h"
 #include "backends/cpu/execution/evaluation.h"
+#include "backends/processes.h"
 #include "backends/ramped.h"
 #include "backends/recording.h"
 #include "backends/replay.h"
@@ -191,6 +193,38 @@ std::unique_ptr<Backend> TrainingJob::open(const CpuOptions& options) const {
   return std::make_unique<Ramped>(std::move(phases), request_.backend, own);
 }
 
+// All processes get what the first one has read.
+std::optional<StartedFrom> TrainingJob::start() const {
+  if (request_.start_from.empty() || checkpoint_to_resume(request_.options)) return std::nullopt;
+  const Model& model = predicted_->workload.scenario.model;
+  Processes* const processes = request_.options.processes;
+  std::vector<TrainedTensor> fresh = backend_->parameters();
+  if (processes == nullptr) {
+    StartWeights start = start_weights(load_checkpoint(request_.start_from), model,
+                                       std::move(fresh), request_.start_from);
+    backend_->set_parameters(start.tensors);
+    return std::move(start.report);
+  }
+  Checkpoint merged;
+  std::string wrong;
+  std::optional<StartedFrom> report;
+  if (processes->rank() == 0) try {
+      StartWeights start = start_weights(load_checkpoint(request_.start_from), model,
+                                         std::move(fresh), request_.start_from);
+      merged.parts = weight_parts(model, start.tensors);
+      report = std::move(start.report);
+    } catch (const Error& error) {
+      wrong = error.what();
+    }
+  wrong = processes->all_gather(wrong).front();
+  if (!wrong.empty()) throw Error(Error::Kind::InvalidInput, wrong, {request_.start_from});
+  const bool first = processes->rank() == 0;
+  merged = parse_checkpoint(processes->all_gather(first ? to_bytes(merged) : "").front(),
+                            request_.start_from);
+  backend_->set_parameters(tensors_of(merged, model));
+  return report;
+}
+
 int TrainingJob::devices() const {
   return static_cast<int>(predicted_->program.devices * predicted_->program.replicas);
 }
@@ -233,6 +267,7 @@ TrainingReport TrainingJob::run(bool evaluate, LiveSink* live) {
   report.aligned_peak = aligned_peak_;
   if (request_.replay.empty()) {
     backend_ = open(options);
+    report.started_from = start();
     report.data = std::string(data_->name()) + ": " + data_->provenance();
   }
   report.backend = backend_->name();

@@ -10,6 +10,7 @@
 
 #include "backends/backends.h"
 #include "backends/check.h"
+#include "backends/start_weights.h"
 #include "core/cost/cost_model.h"
 #include "core/plan/batch_ramp.h"
 #include "core/result/experiment.h"
@@ -27,7 +28,9 @@ struct TrainingRequest {
                                 // nothing is trained; empty = none
   CpuOptions options = {};      // memory_limit is filled
   RunOptions run = {};
-  std::string data = {};  // of data_sources(); empty = what the model's family is trained on
+  std::string start_from = {};  // checkpoint of another run, whose weights this one starts from;
+                                // empty = none. A run that is resumed has its own
+  std::string data = {};        // of data_sources(); empty = what the model's family is trained on
   std::shared_ptr<const CostModel> cost = {};  // of the prediction; null = cost_model(scenario)
 };
 
@@ -51,8 +54,9 @@ struct TrainingReport {
   std::vector<TrainedPhase> phases = {};  // of a batch ramp, as far as the run was to go; else
                                           // empty
   std::optional<ModelEvaluation> evaluation;
-  std::string data;                    // what it was trained on, in words; empty for a replay
-  std::string check;                   // the second backend; empty = none was asked for
+  std::string data;  // what it was trained on, in words; empty for a replay
+  std::optional<StartedFrom> started_from = {};  // nothing where it started from no other weights
+  std::string check;                             // the second backend; empty = none was asked for
   std::optional<CheckReport> checked;  // nothing where it was stopped before the check was done
 };
 
@@ -93,6 +97,7 @@ class TrainingJob {
   BackendJob job(const Experiment&) const;
   void expect_ramped() const;
   std::unique_ptr<Backend> open(const CpuOptions&) const;
+  std::optional<StartedFrom> start() const;
   void measure(TrainingReport&) const;
   void measure_phases(TrainingReport&) const;
 
