@@ -257,7 +257,7 @@ void hide(Breakdown& b, Duration hidden) {
 // computation down counts as computation; communication is exposed only where the device waits for
 // it.
 Breakdown break_down(const DeviceShare& share, const PipelineTimes& times,
-                     const PipelineEstimate& middle, Duration step) {
+                     const PipelineEstimate& middle, Duration step, int forward_only) {
   Breakdown b, slower;
   Duration keys{}, weights{}, leads{};
   const std::int64_t m = share.microbatches;
@@ -327,7 +327,8 @@ Breakdown break_down(const DeviceShare& share, const PipelineTimes& times,
   else
     take(b.data_parallel, step - middle.span - b.optimizer - b.host);
   if (!middle.paced)
-    take(b.pipeline, times.transfer * static_cast<std::int64_t>(2 * (times.forward.size() - 1)));
+    take(b.pipeline, times.transfer * (2 * (static_cast<std::int64_t>(times.forward.size()) - 1) -
+                                       forward_only));
   b.bubble = step - b.sum();
   return b;
 }
@@ -410,8 +411,9 @@ StepEstimate estimate_step(const Workload& w, const CostModel& cost) {
   for (std::size_t d = 1; d < devices; ++d)
     if (device_compute(shares[d]) > device_compute(shares[critical])) critical = d;
   found.critical_device = DeviceId{static_cast<std::uint32_t>(critical)};
+  const int forward_only = forward_only_stages(w.scenario.model, w.table);
   for (std::size_t d = 0; d < devices; ++d) {
-    Breakdown b = break_down(shares[d], times, middle, found.step);
+    Breakdown b = break_down(shares[d], times, middle, found.step, forward_only);
     // A device without neighbours waits for weights and gradients only.
     if (devices == 1) b.data_parallel += std::exchange(b.bubble, Duration{});
     if (d == critical) found.breakdown = b;

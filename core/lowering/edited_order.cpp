@@ -89,7 +89,7 @@ std::optional<std::string> wrong_updates(const Order& order, const ScheduleShape
 
 // The first error, as a sentence.
 std::optional<std::string> wrong(const Scenario& s, Order order) {
-  const ScheduleShape shape = schedule_shape(s.plan);
+  const ScheduleShape shape = schedule_shape(s);
   const Method& schedule = schedule_of(s.plan);
   const bool asynchronous = shape.steps > 1;  // waves that sum their gradients are not
   if (auto found = wrong_updates(order, shape, schedule.name, asynchronous)) return found;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/lowering/held_bytes.h"
+#include "core/methods/layers/transients.h"
 #include "core/methods/schedules/wave_average.h"
 
 namespace trainyard {
@@ -141,7 +142,11 @@ PhaseBytes make_phase_bytes(const Workload& w, const Runs& runs) {
   if (!runs.empty()) {
     sum.send_forward = share(body(w, runs.back()).output, w.layout.send_parts);
     sum.send_backward = share(body(w, runs.front()).input, w.layout.send_parts);
-    if (w.scenario.plan.mesh.pp > 1)
+    // A stage without backward hands its output on and keeps nothing.
+    const bool backs = std::any_of(runs.begin(), runs.end(), [&](const Workload::Run& run) {
+      return first_op(body(w, run).backward) != kNoOp;
+    });
+    if (w.scenario.plan.mesh.pp > 1 && backs)
       sum.stage_tensors = body(w, runs.back()).output * w.layout.framework.stage_tensors;
     sum.until_input += sum.stage_tensors;
   }

@@ -140,8 +140,7 @@ void take_shares(Body& body, const Graph& graph, const Layout& layout) {
     }
 }
 
-// A pipeline sends a gradient to every stage but the last, and a stage below all trained weights
-// would get none: its schedule would wait for ever. Nothing at all to train is no training.
+// Nothing at all to train is no training.
 Diagnostics check_trained(const Scenario& s) {
   if (!any_frozen(s.model)) return {};
   if (trained_parameters(s.model) == 0)
@@ -160,14 +159,7 @@ Diagnostics check_trained(const Scenario& s) {
                 "and " +
                     block.name + " reads the output of an encoder too",
                 "plan#/choices")};
-  if (s.plan.mesh.pp == 1) return {};
-  const std::vector<Stage> table = stages(s.model, s.plan, schedule.placement);
-  for (const LayerRun& run : table.front().runs)
-    if (trains(s.model.blocks[static_cast<std::size_t>(run.block)])) return {};
-  return {error("pp=" + std::to_string(s.plan.mesh.pp) +
-                    " sends gradients to the first stage, and none are made for it: all its "
-                    "weights are frozen",
-                "plan#/mesh/pp", "pp=1")};
+  return {};
 }
 
 // Finds the runs of equal layers of each stage. A kind of layer has one body for each of its
@@ -280,11 +272,12 @@ void seat_groups(Workload& w) {
 // Finds the largest message between stages.
 void find_largest_message(Workload& w) {
   w.largest_message = {};
-  const auto stages = static_cast<std::uint32_t>(w.table.size());
+  const auto stages = static_cast<std::uint32_t>(w.table.size()),
+             takes = static_cast<std::uint32_t>(forward_only_stages(w.scenario.model, w.table));
   for (std::uint32_t s = 0; s < stages; ++s) {
     const PhaseBytes& bytes = phase_bytes(w, StageId{s});
     if (s + 1 < stages) w.largest_message = std::max(w.largest_message, bytes.send_forward);
-    if (s > 0) w.largest_message = std::max(w.largest_message, bytes.send_backward);
+    if (s > takes) w.largest_message = std::max(w.largest_message, bytes.send_backward);
   }
 }
 

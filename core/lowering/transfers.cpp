@@ -17,7 +17,12 @@ bool hands_on(Phase phase) {
 
 Transfers::Transfers(const Workload& w, const StageCopies& places, const Boundaries& boundaries,
                      const Order& order, Draft& draft, std::int32_t microbatches)
-    : w_(w), places_(places), order_(order), draft_(draft), stages_(w.table.size()) {
+    : w_(w),
+      places_(places),
+      order_(order),
+      draft_(draft),
+      stages_(w.table.size()),
+      forward_only_(static_cast<std::uint32_t>(forward_only_stages(w.scenario.model, w.table))) {
   forward_.resize(stages_ * static_cast<std::size_t>(microbatches));
   backward_.resize(forward_.size());
   find_links();
@@ -26,7 +31,7 @@ Transfers::Transfers(const Workload& w, const StageCopies& places, const Boundar
 
 DeviceId Transfers::destination(DeviceId from, const Action& a) const {
   const bool forward = a.phase == Phase::Forward;
-  if (forward ? a.stage.value + 1 == stages_ : a.stage.value == 0) return {};
+  if (forward ? a.stage.value + 1 == stages_ : a.stage.value <= forward_only_) return {};
   const StageId next{forward ? a.stage.value + 1 : a.stage.value - 1};
   const DeviceId to = places_.device(next, places_.copy(a.stage, from));
   return to == from ? DeviceId{} : to;

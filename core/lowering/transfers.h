@@ -55,6 +55,7 @@ class Transfers {
   const Order& order_;
   Draft& draft_;
   std::size_t stages_;
+  std::uint32_t forward_only_;  // first stages to which no gradient is sent
   std::vector<Link> links_;
   std::vector<std::size_t> link_of_;  // by lane, stage and direction
   struct Tasks {

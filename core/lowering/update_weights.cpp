@@ -118,6 +118,10 @@ void update_in_lane(Lowering& l, std::size_t lane, const Action& a, int grows) {
 void update_after_step(Lowering& l, int step) {
   std::vector<Refs> copies(l.places.size());
   if (l.places.copied()) copies = reduce_copies(l, step);
+  // A stage without backward begins its next step when the first stage that has one has ended its
+  // own, as it would if gradients were sent to it.
+  const auto trained =
+      static_cast<std::uint32_t>(forward_only_stages(l.workload.scenario.model, l.workload.table));
   for (std::size_t place = 0; place < l.places.size(); ++place) {
     const DeviceId device = l.places[place].device;
     const std::size_t first = l.first_lane(device);
@@ -127,6 +131,10 @@ void update_after_step(Lowering& l, int step) {
     };
     if (first == l.lanes.size()) continue;
     Refs after = copies[place];
+    if (l.places[place].stage.value < trained)
+      for (std::size_t i = 0; i < l.lanes.size(); ++i)
+        for (std::size_t other = 0; other < l.places.size(); ++other)
+          if (l.places[other].stage.value == trained) after.add(l.reduced[i][other]);
     each_lane([&](std::size_t i) { after.add(l.reduced[i][place]), after.add(l.lanes[i].tail); });
     const Refs arrived = update(l, first, place, step, after);
     each_lane([&](std::size_t i) { l.arrived[i][place] = arrived; });

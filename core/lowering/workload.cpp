@@ -3,10 +3,16 @@
 #include <algorithm>
 
 #include "core/methods/catalogue.h"
+#include "core/methods/orders/forward_only.h"
+#include "core/model/trained_parts.h"
 
 namespace trainyard {
 
-ScheduleShape schedule_shape(const Plan& plan, const PhaseTimes& times, int steps) {
+namespace {
+
+ScheduleShape shape_of(const Scenario& s, const std::vector<Stage>& table, const PhaseTimes& times,
+                       int steps) {
+  const Plan& plan = s.plan;
   const Choice& choice = *chosen_on(plan, MethodAxis::Schedule);
   const Method& schedule = method(choice.method);
   ScheduleShape shape;
@@ -18,11 +24,29 @@ ScheduleShape schedule_shape(const Plan& plan, const PhaseTimes& times, int step
   shape.steps = std::max(1, steps);
   if (steps == 0 && schedule.settles)
     shape.steps = std::max(1, schedule.settles(shape, choice.params) + 1);
+  shape.forward_only = forward_only_stages(s.model, table);
   return shape;
 }
 
+}  // namespace
+
+int forward_only_stages(const Model& model, const std::vector<Stage>& table) {
+  const auto has_trained = [&](const Stage& stage) {
+    return std::any_of(stage.runs.begin(), stage.runs.end(), [&](const LayerRun& run) {
+      return trains(model.blocks[static_cast<std::size_t>(run.block)]);
+    });
+  };
+  if (!any_frozen(model)) return 0;
+  const auto first = std::find_if(table.begin(), table.end(), has_trained);
+  return static_cast<int>(first - table.begin());
+}
+
 ScheduleShape schedule_shape(const Workload& w, const PhaseTimes& times, int steps) {
-  return schedule_shape(w.scenario.plan, times, steps);
+  return shape_of(w.scenario, w.table, times, steps);
+}
+
+ScheduleShape schedule_shape(const Scenario& s, const PhaseTimes& times, int steps) {
+  return shape_of(s, stages(s.model, s.plan, schedule_of(s.plan).placement), times, steps);
 }
 
 BackwardKinds backward_kinds(const Order& order) {
@@ -42,7 +66,7 @@ bool splits_backward(const Workload& w) {
 Order order(const Workload& w, const ScheduleShape& shape) {
   if (w.edited) return *w.edited;
   const Choice& choice = *chosen_on(w.scenario.plan, MethodAxis::Schedule);
-  return method(choice.method).order(shape, choice.params);
+  return order_of(method(choice.method), choice.params, shape);
 }
 
 }  // namespace trainyard

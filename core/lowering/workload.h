@@ -46,8 +46,10 @@ struct Workload {
 /// asynchronous plan, as many as it needs to settle plus one; results refer to the middle step
 /// (step_window()).
 ScheduleShape schedule_shape(const Workload&, const PhaseTimes& = {}, int steps = 0);
-/// The same for a complete plan.
-ScheduleShape schedule_shape(const Plan&, const PhaseTimes& = {}, int steps = 0);
+/// The same for a scenario whose plan is complete and whose model is as its plan trains it.
+ScheduleShape schedule_shape(const Scenario&, const PhaseTimes& = {}, int steps = 0);
+/// Returns how many of the first stages have frozen layers alone, and so no backward.
+int forward_only_stages(const Model&, const std::vector<Stage>&);
 
 /// How an order runs its backwards: whole, in two parts, or some each way.
 struct BackwardKinds {

@@ -80,6 +80,7 @@ struct ScheduleShape {
   int devices = 1, stages = 1, microbatches = 1, steps = 1;
   PhaseTimes times{};
   Placement placement = Placement::Cyclic;
+  int forward_only = 0;  // how many of the first stages have no backward: their layers are frozen
 };
 
 /// The index of the lane before this one among the lanes of its device that have actions; kNoLane
@@ -111,11 +112,11 @@ std::string to_text(const Order&);
 /// expected and found.
 Order parse_order(std::string_view, const Place& = {"order"});
 
-/// All errors of the order as data: a duplicate action, a backward without or before its forward, a
-/// split backward beside a whole one, a missing microbatch, an unknown stage, a weight version that
-/// is read before it is written or written out of sequence, a gradient that no update applies, a
-/// pair that is not a forward and a backward, or on a device of several lanes, and lanes, pairs and
-/// data dependencies that wait for each other.
+/// All errors of the order as data: a duplicate action, a backward without or before its forward or
+/// on a stage that has forwards alone, a split backward beside a whole one, a missing microbatch,
+/// an unknown stage, a weight version that is read before it is written or written out of sequence,
+/// a gradient that no update applies, a pair that is not a forward and a backward, or on a device
+/// of several lanes, and lanes, pairs and data dependencies that wait for each other.
 Diagnostics check(const Order&, const ScheduleShape&);
 
 }  // namespace trainyard

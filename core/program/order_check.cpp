@@ -87,6 +87,10 @@ class Checker {
       if (phase == Phase::Backward || phase == Phase::BackwardInput)
         needs(Phase::Forward, "forward");
       if (phase == Phase::BackwardWeight) needs(Phase::BackwardInput, "input gradient");
+      if (phase != Phase::Forward && phase != Phase::Update &&
+          std::int64_t{stage} < shape_.forward_only)
+        add(place(e.index), "{}: stage {} has frozen layers alone, and no backward",
+            to_text(actions_[e.index]), stage);
       if (phase == Phase::Backward && (index_.has(Phase::BackwardInput, stage, microbatch) ||
                                        index_.has(Phase::BackwardWeight, stage, microbatch)))
         add(place(e.index), "{} stands beside a split backward", to_text(actions_[e.index]));
@@ -139,6 +143,7 @@ class Checker {
     for (int s = 0; s < shape_.stages && found_.size() < kMostProblems; ++s) {
       const auto stage = static_cast<std::uint32_t>(s);
       check_complete(stage, Phase::Forward, Phase::Forward, "forward");
+      if (s < shape_.forward_only) continue;
       check_complete(stage, Phase::Backward, Phase::BackwardInput, "backward");
       if (splits(stage))
         check_complete(stage, Phase::Backward, Phase::BackwardWeight, "weight gradient");

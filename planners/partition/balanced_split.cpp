@@ -110,14 +110,17 @@ std::vector<Bytes> room_for_layers(const Workload& w, const CostModel& cost) {
 // The most microbatches that each stage holds at once under the plan's order, by the number of
 // stages behind it.
 std::vector<int> live_microbatches(const Workload& w, const CostModel& cost) {
-  const Order order = trainyard::order(w, schedule_shape(w, phase_times(w, cost)));
+  const ScheduleShape shape = schedule_shape(w, phase_times(w, cost));
+  const Order order = trainyard::order(w, shape);
   std::vector<int> most(w.table.size());
   for (const Lane& lane : order.lanes) {
     std::vector<int> now(most.size());
     for (const Action& a : lane.actions) {
       const std::size_t s = a.stage.value;
       if (a.phase == Phase::Forward) most[s] = std::max(most[s], ++now[s]);
-      if (a.phase == Phase::Backward || a.phase == Phase::BackwardWeight) --now[s];
+      if (a.phase == Phase::Backward || a.phase == Phase::BackwardWeight ||
+          static_cast<int>(s) < shape.forward_only)
+        --now[s];
     }
   }
   std::reverse(most.begin(), most.end());

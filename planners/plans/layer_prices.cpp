@@ -5,6 +5,7 @@
 #include "core/lowering/phases.h"
 #include "core/memory/process_bytes.h"
 #include "core/methods/catalogue.h"
+#include "core/methods/settings/settings.h"
 #include "planners/plans/exact_price.h"
 
 namespace trainyard {
@@ -30,6 +31,15 @@ Fate fate_of(const Error& e) {
   return illegal_fate({{Diagnostic::Severity::Error, e.what(), e.place(), {}}});
 }
 
+// A plan whose trained parts the model does not have is refused where it is priced.
+bool has_forward_only_stages(const Scenario& s, const std::vector<Stage>& table) {
+  try {
+    return forward_only_stages(derives_model(s) ? trained_model(s) : s.model, table) > 0;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 }  // namespace
 
 StageKinds stage_kinds(const Scenario& base, int pp, int virtual_stages) {
@@ -43,7 +53,9 @@ StageKinds stage_kinds(const Scenario& base, int pp, int virtual_stages) {
     found.illegal = illegal_fate(wrong);
     return found;
   }
-  for (const Stage& stage : stages(base.model, plan)) {
+  const std::vector<Stage> table = stages(base.model, plan);
+  found.forward_only = has_forward_only_stages(base, table);
+  for (const Stage& stage : table) {
     BlockRuns runs;
     for (const LayerRun& r : stage.runs)
       if (r.count > 0) runs.push_back({r.block, r.count});

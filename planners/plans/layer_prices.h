@@ -26,6 +26,7 @@ struct StageKinds {
   Fate illegal = Fate::Untried;  // Layers if they do not divide into the stages
   std::vector<BlockRuns> kinds;
   std::vector<std::uint16_t> kind_of;  // by virtual stage
+  bool forward_only = false;           // the first stage has frozen layers alone, and no backward
 };
 StageKinds stage_kinds(const Scenario&, int pp, int virtual_stages);
 

@@ -467,7 +467,8 @@ class SpacePricer {
       if (work != nullptr && work->prices.illegal() != Fate::Untried)
         plan.fate = work->prices.illegal();
       if (plan.fate != Fate::Untried) continue;
-      if (work == nullptr || p.alters_layers || !followed(d, *p.holds)) {
+      if (work == nullptr || p.alters_layers || kinds_.at(p.stages).forward_only ||
+          !followed(d, *p.holds)) {
         price_alone(out.ids.back(), mesh, plan);
         continue;
       }

@@ -89,6 +89,7 @@ class DrawnPlan {
     const char* const parts[] = {"lora=2", "lora=3", "frozen=layers", "frozen=head"};
     const Random trained(13, seed);
     if (trained.between(0, 0, 2) == 0) part = parts[trained.between(1, 0, 3)];
+    if (part == "frozen=layers" && trained.between(2, 0, 1) == 0) part = "frozen=all-but-head";
     // A sequence that tensor and context ranks divide, where there is one.
     if (random_.between(at_++, 0, 1) != 0) return;
     alone.push_back("seq=4");
@@ -281,7 +282,8 @@ TEST(EveryPlan, ThatIsAcceptedTrainsAsOneDevice) {
                            "offload=both",
                            "lora=2",
                            "frozen=layers",
-                           "frozen=head"})
+                           "frozen=head",
+                           "frozen=all-but-head"})
     EXPECT_TRUE(met.contains(word)) << word;
 }
 

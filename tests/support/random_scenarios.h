@@ -105,7 +105,11 @@ class DrawnScenario {
     const char* what[] = {"lora=16", "lora=1", "lora=64", "frozen=layers"};
     if (random_.between(kParts, 0, 5) != 0) return s;
     Scenario part = s;
-    apply_setting(part.plan, what[random_.between(kParts + 1, 0, 3)]);
+    const std::int64_t chosen = random_.between(kParts + 1, 0, 3);
+    // Half of those that freeze layers freeze what is in front of them too, so that the first
+    // stages of a pipeline have no backward.
+    const bool head_alone = chosen == 3 && random_.between(kParts + 3, 0, 1) == 0;
+    apply_setting(part.plan, head_alone ? "frozen=all-but-head" : what[chosen]);
     const char* targets[] = {"all-linear", "attention", "mlp"};
     if (find_choice(part.plan, "lora") != nullptr)
       set(part.plan, "lora.targets", targets[random_.between(kParts + 2, 0, 2)]);

@@ -91,8 +91,7 @@ TEST(StartFrom, TheWeightsOfAnyOtherPlanAreTakenToTheBit) {
     EXPECT_EQ(run.report.run.first_step, 0);
     EXPECT_EQ(run.report.run.losses.size(), 2u);
     // And back to one device from that plan.
-    const Started back =
-        train_started({.from = other, .rate = kStill, .seed = 3});
+    const Started back = train_started({.from = other, .rate = kStill, .seed = 3});
     expect_weights(back.parameters, one.parameters);
     EXPECT_EQ(back.report.started_from->unused, Names{});
   }

@@ -6,6 +6,7 @@
 
 #include "core/methods/catalogue.h"
 #include "core/methods/orders/action_clock.h"
+#include "core/methods/orders/forward_only.h"
 #include "core/methods/orders/held_moments.h"
 #include "core/methods/orders/recurrence.h"
 
@@ -15,7 +16,7 @@ namespace {
 PipelineEstimate follow_for(const Method& m, const Params& params, ScheduleShape shape,
                             int microbatches, const PipelineTimes& times, bool holdings) {
   shape.microbatches = microbatches;
-  return follow(m.order(shape, params), shape, times, {.holdings = holdings});
+  return follow(order_of(m, params, shape), shape, times, {.holdings = holdings});
 }
 
 // Returns a lower bound of a device's time for a round of that many microbatches: the computation
@@ -196,7 +197,10 @@ PipelineEstimate estimate_pipeline(const Method& m, const Params& stated,
                                    const ScheduleShape& shape, const PipelineTimes& times) {
   // Fewer microbatches than the step has are followed below, and have the order of the whole step.
   const Params params = m.decide ? m.decide(shape, stated) : stated;
-  if (m.closed_form && times.host_copy.empty()) return m.closed_form(shape, times);
+  // Formulas take every stage to have a backward.
+  if (m.closed_form && times.host_copy.empty())
+    return shape.forward_only > 0 ? follow_for(m, params, shape, shape.microbatches, times, true)
+                                  : m.closed_form(shape, times);
   if (m.settles) {
     ScheduleShape settled = shape;
     settled.steps = m.settles(shape, params) + 1;
@@ -205,7 +209,7 @@ PipelineEstimate estimate_pipeline(const Method& m, const Params& stated,
   const Settling rounds = settling(shape.devices);
   bool holdings = true;
   const Duration floor =
-      busiest_round(shape, times, rounds.round, has_pairs(m.order(shape, params)));
+      busiest_round(shape, times, rounds.round, has_pairs(order_of(m, params, shape)));
   return paced(shape.microbatches, rounds, floor, [&](int microbatches) {
     return follow_for(m, params, shape, microbatches, times, std::exchange(holdings, false));
   });

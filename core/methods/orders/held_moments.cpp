@@ -61,12 +61,13 @@ HeldCount& count_of(Counts& counts, std::uint32_t copy) {
 
 }  // namespace
 
-void HeldOverTime::action(Phase phase, std::uint32_t copy, Duration start, Duration done) {
+void HeldOverTime::action(Phase phase, std::uint32_t copy, Duration start, Duration done,
+                          bool alone) {
   const bool forward = phase == Phase::Forward, input = phase == Phase::BackwardInput,
              weight = phase == Phase::BackwardWeight, runs = start < done;
   events_.push_back({start, Kind::Starts, phase, copy, forward ? 1 : 0, 0, runs});
   events_.push_back({done, runs ? Kind::Ends : Kind::Starts, phase, copy,
-                     forward || weight ? 0 : -1,
+                     (forward && !alone) || weight ? 0 : -1,
                      input    ? 1
                      : weight ? -1
                               : 0,

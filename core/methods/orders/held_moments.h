@@ -12,7 +12,8 @@ namespace trainyard {
 /// Collects what one device's actions do to the microbatches that it holds.
 class HeldOverTime {
  public:
-  void action(Phase, std::uint32_t copy, Duration start, Duration done);
+  /// `alone`: it is a forward of a stage without backward, which keeps nothing of its microbatch.
+  void action(Phase, std::uint32_t copy, Duration start, Duration done, bool alone);
   /// Records that the activations of a microbatch come back from the host (comes) or leave for it,
   /// between its forward and its backward.
   void host_copy(Duration at, bool comes, std::uint32_t copy);

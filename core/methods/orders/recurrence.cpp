@@ -346,7 +346,7 @@ class Recurrence {
     const bool forward = a.phase == Phase::Forward;
     const std::size_t s = a.stage.value;
     (forward ? own_forward_ : own_input_)[cell(s, a.microbatch)] = done;
-    if (forward ? s + 1 < stages_ : s > 0) {
+    if (forward ? s + 1 < stages_ : s > static_cast<std::size_t>(shape_.forward_only)) {
       const DeviceId from = clock.lane->device;
       const StageId next{forward ? a.stage.value + 1 : a.stage.value - 1};
       const DeviceId to = device(next, copy(a.stage, from));
@@ -377,7 +377,8 @@ class Recurrence {
   }
 
   void note_live(const Action& a, std::size_t here, Duration start, Duration done) {
-    held_[device_index(here)].action(a.phase, static_cast<std::uint32_t>(here), start, done);
+    const bool alone = a.stage.value < static_cast<std::uint32_t>(shape_.forward_only);
+    held_[device_index(here)].action(a.phase, static_cast<std::uint32_t>(here), start, done, alone);
     note_version(a, here);
   }
   std::size_t device_index(std::size_t here) const {

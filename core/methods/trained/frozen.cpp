@@ -1,6 +1,7 @@
 // Frozen parts are blocks of a model whose weights stay as they are. They have no gradients,
 // optimizer state or master copy; gradients pass through them to what is trained below, and below
-// the lowest block with trained weights there is no backward at all.
+// the lowest block with trained weights there is no backward at all. Pipeline stages there run
+// forwards alone, and nothing is sent back to them.
 //
 //   forward   embedding ▶ layers ▶ head     frozen=all-but-head: backward ends in the head
 //   backward                       head ◀
@@ -21,8 +22,8 @@ Method frozen_parts() {
       .card = {.gains = "no gradients, master copies or optimizer state of what is frozen, no "
                         "weight-gradient products, and no backward below all that is trained",
                .costs = "what is frozen learns nothing",
-               .legal_when = "schedules that update once a step; the first pipeline stage has "
-                             "trained weights; tables that are shared are frozen together"},
+               .legal_when = "schedules that update once a step; tables that are shared are frozen "
+                             "together"},
       .file = "core/methods/trained/frozen.cpp",
       .params =
           {{.name = "parts",
