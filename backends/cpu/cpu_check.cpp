@@ -53,12 +53,12 @@ bool is_sequence(const Dim& d) {
 // pooler is given its first token; the other ops treat each token by itself.
 bool runs_on_part_of_sequence(const Node& node) {
   static const std::set<const Op*> list = {
-      &attention(),    &matmul(),      &embedding(),     &layer_norm(),    &rms_norm(),
-      &rotary(),       &add(),         &multiply(),      &scale(),         &gelu(),
-      &relu(),         &tanh_op(),     &gated_silu(),    &gated_gelu(),    &dropout(),
-      &softmax_loss(), &split_qkv(),   &concat_heads(),  &squared_error(), &router(),
-      &dispatch(),     &combine(),     &routed_matmul(), &squared_relu(),  &sigmoid_gate(),
-      &first_token(),  &place_images()};
+      &attention(),    &matmul(),       &embedding(),     &layer_norm(),    &rms_norm(),
+      &rotary(),       &add(),          &multiply(),      &scale(),         &gelu(),
+      &relu(),         &tanh_op(),      &gated_silu(),    &gated_gelu(),    &dropout(),
+      &softmax_loss(), &split_qkv(),    &concat_heads(),  &squared_error(), &router(),
+      &dispatch(),     &combine(),      &routed_matmul(), &squared_relu(),  &sigmoid_gate(),
+      &first_token(),  &place_images(), &layer_scale()};
   return list.contains(node.op) || is_headwise_recurrence(node);
 }
 

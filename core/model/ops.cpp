@@ -49,6 +49,7 @@ std::span<const Op* const> ops() {
       &selective_scan(),
       &merge_patches(),
       &place_images(),
+      &layer_scale(),
   };
   return list;
 }

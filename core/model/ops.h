@@ -61,6 +61,7 @@ const Op& gated_delta();  // inputs q, k, v, strength, decay, log -A, bias of th
                           // heads, key_heads
 const Op& selective_scan();  // inputs x, dt, B, C, log -A [channels, state], D: the recurrence of
                              // the first Mamba
+const Op& layer_scale();     // inputs x, weight [channels]: x * weight
 const Op& sigmoid_gate();  // inputs gate, x: sigmoid(gate) * x, with a gate for the row or element
 
 /// Returns whether the node is attention over a sequence that context ranks divide. The tokens of a

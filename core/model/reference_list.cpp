@@ -43,6 +43,7 @@ const Reference& reference(const Op& op) {
       {&lstm(), lstm_reference()},
       {&squared_relu(), squared_relu_reference()},
       {&sigmoid_gate(), sigmoid_gate_reference()},
+      {&layer_scale(), layer_scale_reference()},
       {&causal_convolution(), causal_convolution_reference()},
       {&state_space(), state_space_reference()},
       {&gated_delta(), gated_delta_reference()},

@@ -75,7 +75,7 @@ class Refitting {
     } else if (op == &routed_matmul()) {
       set(node, 1, 1, x.back());
       set(node, 2, 1, tensor(node.inputs[1]).shape.back());
-    } else if (op == &layer_norm() || op == &rms_norm()) {
+    } else if (op == &layer_norm() || op == &rms_norm() || op == &layer_scale()) {
       fit_norm(node, x.back());
     } else if (op == &lstm() && x.back().size % 4 == 0) {
       set(node, 1, 0, plain(x.back().size / 4));
@@ -201,7 +201,7 @@ class Refitting {
                         op == &tanh_op() || op == &layer_norm() || op == &rms_norm() ||
                         op == &batch_norm() || op == &pooling() || op == &rotary() ||
                         op == &combine() || op == &gated_silu() || op == &gated_gelu() ||
-                        op == &multiply() || op == &squared_relu();
+                        op == &multiply() || op == &squared_relu() || op == &layer_scale();
     if (passes) return widen(node->inputs[0], width);
     if (op == &add()) return widen(node->inputs[1], width) || widen(node->inputs[0], width);
     return false;

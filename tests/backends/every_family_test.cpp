@@ -114,5 +114,17 @@ TEST(EveryFamily, VisionTowersTrainOverRanksAsOnOneDevice) {
   }
 }
 
+// InternViT-6B has norms over all heads of queries and keys, of which each tensor rank has some.
+TEST(EveryFamily, ATowerWithNormsOverAllHeadsTrainsOverRanksAsOnOneDevice) {
+  VisionSpec v = vision_family("internvl");
+  v.layers.layers = 2, v.layers.hidden = 8, v.layers.heads = 4, v.layers.ffn = 8;
+  v.layers.norm = NormKind::Rms, v.layers.wide_head_norm = true, v.layers.qkv_bias = false;
+  v.images = 2, v.image = 4, v.patch = 2, v.channels = 1;
+  Model decoder = tiny_of_family("qwen2", false);
+  decoder.sequence = 8;
+  std::string refused;
+  EXPECT_EQ(train_over_ranks(with_vision(std::move(decoder), v), refused), 8) << refused;
+}
+
 }  // namespace
 }  // namespace trainyard

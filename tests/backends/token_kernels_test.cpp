@@ -100,6 +100,11 @@ KernelCase sigmoid_gate_case(Draw& d) {
            activation(sizes({sequence, batch, n}))}};
 }
 
+KernelCase layer_scale_case(Draw& d) {
+  const Dim n = any_width(d);
+  return {{activation(tokens(d, n)), parameter({n})}};
+}
+
 KernelCase embedding_case(Draw& d) {
   const std::int64_t rows = d.between(1, 20);
   Shape ids = {whole(d.between(1, 9))};
@@ -205,6 +210,7 @@ TEST(TokenKernels, Gelu) { expect_agreement(gelu(), unary_case); }
 TEST(TokenKernels, GatedSilu) { expect_agreement(gated_silu(), gated_case); }
 TEST(TokenKernels, GatedGelu) { expect_agreement(gated_gelu(), gated_case); }
 TEST(TokenKernels, SquaredRelu) { expect_agreement(squared_relu(), unary_case); }
+TEST(TokenKernels, LayerScale) { expect_agreement(layer_scale(), layer_scale_case); }
 TEST(TokenKernels, SigmoidGate) { expect_agreement(sigmoid_gate(), sigmoid_gate_case); }
 TEST(TokenKernels, Dropout) { expect_agreement(dropout(), unary_case); }
 TEST(TokenKernels, SoftmaxLoss) { expect_agreement(softmax_loss(), loss_case); }

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <string>
 
 #include "core/io/models/hf_config_import.h"
@@ -42,6 +43,22 @@ struct PublishedVision {
   R"("num_attention_heads": 16, "num_hidden_layers": 34, "patch_size": 14,)"                  \
   R"("projector_input_dim": 4096, "projector_output_dim": 4096, "pixel_shuffle_ratio": 0.5,)" \
   R"("vision_output_dim": 4096})"
+
+// The decoders are those of Qwen 2.5 with fewer rows in their tables; the towers are InternViT-300M
+// and InternViT-6B. The checkpoints of InternVL 2.5 with 1, 38 and 78 billion parameters have the
+// same counts, which are in the metadata of their files.
+#define TRAINYARD_INTERN_300M                                                                      \
+  R"("vision_config": {"model_type": "internvl_vision", "attention_bias": true,)"                  \
+  R"("hidden_size": 1024, "image_size": [448, 448], "intermediate_size": 4096,)"                   \
+  R"("norm_type": "layer_norm", "num_attention_heads": 16, "num_hidden_layers": 24,)"              \
+  R"("patch_size": [14, 14], "use_absolute_position_embeddings": true, "use_mean_pooling": true,)" \
+  R"("use_qk_norm": false}, "downsample_ratio": 0.5, "vision_feature_layer": -1)"
+#define TRAINYARD_INTERN_6B                                                                        \
+  R"("vision_config": {"model_type": "internvl_vision", "attention_bias": false,)"                 \
+  R"("hidden_size": 3200, "image_size": [448, 448], "intermediate_size": 12800,)"                  \
+  R"("norm_type": "rms_norm", "num_attention_heads": 25, "num_hidden_layers": 45,)"                \
+  R"("patch_size": [14, 14], "use_absolute_position_embeddings": true, "use_mean_pooling": true,)" \
+  R"("use_qk_norm": true}, "downsample_ratio": 0.5, "vision_feature_layer": -1)"
 
 constexpr std::int64_t kClipLayer =
     4 * (1024 * 1024 + 1024) + 2 * 1024 * 4096 + 4096 + 1024 + 4 * 1024;
@@ -106,6 +123,38 @@ const PublishedVision kPublishedVision[] = {
     {"meta-llama/Llama-4-Maverick-17B-128E", 401583781376, 0, 144,
      R"({"model_type": "llama4", "text_config": {"model_type": "llama4_text",
          "num_local_experts": 128, "interleave_moe_layer_step": 2}, )" TRAINYARD_LLAMA4_TOWER "}"},
+    {"google/paligemma-3b-pt-224", 2923466480, 0, 256,
+     R"({"model_type": "paligemma", "text_config": {"model_type": "gemma", "hidden_size": 2048,
+         "intermediate_size": 16384, "num_attention_heads": 8, "num_hidden_layers": 18,
+         "num_key_value_heads": 1, "vocab_size": 257216},
+         "vision_config": {"model_type": "siglip_vision_model", "hidden_size": 1152,
+         "intermediate_size": 4304, "num_attention_heads": 16, "num_hidden_layers": 27,
+         "patch_size": 14, "vision_use_head": false}})"},
+    {"OpenGVLab/InternVL3-1B-hf", 938193024, 0, 256,
+     R"({"model_type": "internvl", "text_config": {"model_type": "qwen2", "hidden_size": 896,
+         "intermediate_size": 4864, "num_attention_heads": 14, "num_hidden_layers": 24,
+         "num_key_value_heads": 2, "tie_word_embeddings": false, "vocab_size": 151674},
+         )" TRAINYARD_INTERN_300M "}"},
+    {"OpenGVLab/InternVL3-2B-hf", 2088957440, 0, 256,
+     R"({"model_type": "internvl", "text_config": {"model_type": "qwen2", "hidden_size": 1536,
+         "intermediate_size": 8960, "num_attention_heads": 12, "num_hidden_layers": 28,
+         "num_key_value_heads": 2, "tie_word_embeddings": false, "vocab_size": 151674},
+         )" TRAINYARD_INTERN_300M "}"},
+    {"OpenGVLab/InternVL3-8B-hf", 7944373760, 0, 256,
+     R"({"model_type": "internvl", "text_config": {"model_type": "qwen2", "hidden_size": 3584,
+         "intermediate_size": 18944, "num_attention_heads": 28, "num_hidden_layers": 28,
+         "num_key_value_heads": 4, "tie_word_embeddings": false, "vocab_size": 151674},
+         )" TRAINYARD_INTERN_300M "}"},
+    {"OpenGVLab/InternVL3-38B-hf", 38388164992, 0, 256,
+     R"({"model_type": "internvl", "text_config": {"model_type": "qwen2", "hidden_size": 5120,
+         "intermediate_size": 27648, "num_attention_heads": 40, "num_hidden_layers": 64,
+         "num_key_value_heads": 8, "tie_word_embeddings": false, "vocab_size": 151674},
+         )" TRAINYARD_INTERN_6B "}"},
+    {"OpenGVLab/InternVL3-78B-hf", 78408318336, 0, 256,
+     R"({"model_type": "internvl", "text_config": {"model_type": "qwen2", "hidden_size": 8192,
+         "intermediate_size": 29568, "num_attention_heads": 64, "num_hidden_layers": 80,
+         "num_key_value_heads": 8, "tie_word_embeddings": false, "vocab_size": 151674},
+         )" TRAINYARD_INTERN_6B "}"},
 };
 
 Model read(const PublishedVision& row) { return import_hf_config(row.config, "c.json"); }
@@ -125,7 +174,7 @@ TEST(HfVision, EveryConfigHasThePublishedCount) {
     EXPECT_EQ(tokens_of_images(model), row.tokens) << row.name;
     ++rows;
   }
-  EXPECT_EQ(rows, 11u);
+  EXPECT_EQ(rows, 17u);
 }
 
 TEST(HfVision, ConfigsAndZooHaveTheSameBlocks) {
@@ -178,6 +227,34 @@ TEST(HfVision, WindowsAndImagesAttendToThemselvesAlone) {
   EXPECT_EQ(attention_flops(two, "layers"), decoder);
 }
 
+// SigLIP so400m in front of LLaVA's decoder: 384 pixels are 27 whole patches of 14, all 729 of
+// which the decoder reads, and the last of 27 layers is left out.
+TEST(HfVision, LlavaReadsTheTowerOfSigLip) {
+  const Model model = import_hf_config(
+      R"({"model_type": "llava", "vision_feature_select_strategy": "full",
+          "vision_feature_layer": -2,
+          "text_config": {"model_type": "llama", "hidden_size": 896, "num_attention_heads": 14},
+          "vision_config": {"model_type": "siglip_vision_model", "hidden_size": 1152,
+                            "image_size": 384, "intermediate_size": 4304,
+                            "num_attention_heads": 16, "num_hidden_layers": 27, "patch_size": 14,
+                            "vision_use_head": false}})",
+      "c.json");
+  constexpr std::int64_t kHidden = 1152, kInner = 4304, kDecoder = 896;
+  const std::map<std::string, std::int64_t> wanted = {
+      {"vision_embedding", 3 * 14 * 14 * kHidden + kHidden + 27 * 27 * kHidden},
+      {"vision_layers", 26 * (4 * (kHidden * kHidden + kHidden) + 2 * kHidden * kInner + kInner +
+                              kHidden + 4 * kHidden)},
+      {"projector", kHidden * kDecoder + kDecoder + kDecoder * kDecoder + kDecoder}};
+  std::size_t found = 0;
+  for (const Block& block : model.blocks)
+    if (const auto one = wanted.find(block.name); one != wanted.end()) {
+      EXPECT_EQ(parameters(block) * block.count, one->second) << block.name;
+      ++found;
+    }
+  EXPECT_EQ(found, wanted.size());
+  EXPECT_EQ(tokens_of_images(model), 27 * 27);
+}
+
 TEST(HfVision, WhatIsAssumedAndLeftOutIsSaid) {
   const auto says = [](const Model& model, const std::string& sentence) {
     return std::find(model.assumed.begin(), model.assumed.end(), sentence) != model.assumed.end();
@@ -190,7 +267,7 @@ TEST(HfVision, WhatIsAssumedAndLeftOutIsSaid) {
   EXPECT_TRUE(says(read(named("google/gemma-3-4b-it")),
                    "the decoder counts as causal for images too, whose tokens attend to later ones "
                    "of their image"));
-  // No family here has this tower in front of LLaVA's decoder.
+  // LLaVA's usual choice leaves out a class token, which this tower does not have.
   const Model text = import_hf_config(R"({"model_type": "llava", "vision_config": {
       "model_type": "siglip_vision_model", "num_hidden_layers": 27},
       "text_config": {"model_type": "llama"}})",

@@ -339,6 +339,7 @@ std::vector<Case> token_cases() {
       {"relu", relu(), {x}},
       {"tanh", tanh_op(), {x}},
       {"squared relu", squared_relu(), {x}},
+      {"layer scale", layer_scale(), {x, parameter(sizes({4}))}},
       {"sigmoid gate", sigmoid_gate(), {x, x}},
       {"sigmoid gate of rows", sigmoid_gate(), {activation(sizes({3, 2, 1})), x}},
       {"gated silu", gated_silu(), {x, x}},

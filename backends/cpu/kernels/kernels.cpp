@@ -42,6 +42,7 @@ std::map<const Op*, CpuKernel> fast_kernels() {
       {&combine(), combine_kernel()},
       {&squared_relu(), squared_relu_kernel()},
       {&sigmoid_gate(), sigmoid_gate_kernel()},
+      {&layer_scale(), layer_scale_kernel()},
       {&causal_convolution(), causal_convolution_kernel()},
       {&state_space(), state_space_kernel()},
       {&gated_delta(), gated_delta_kernel()},

@@ -49,6 +49,7 @@ CpuKernel routed_matmul_kernel();
 CpuKernel combine_kernel();
 CpuKernel squared_relu_kernel();
 CpuKernel sigmoid_gate_kernel();
+CpuKernel layer_scale_kernel();
 CpuKernel causal_convolution_kernel();
 CpuKernel state_space_kernel();
 CpuKernel gated_delta_kernel();

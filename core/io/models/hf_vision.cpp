@@ -17,6 +17,23 @@ struct Tower {
 };
 using ReadTower = std::optional<VisionSpec> (*)(Tower&);
 
+// Reads the side of a square, which may be written as height and width.
+std::int64_t square_side(HfFields& f, const char* name, std::int64_t fallback) {
+  constexpr std::int64_t kMostPixels = 65536;
+  const auto field = f.find({name});
+  if (!field || field->value().as_list() == nullptr)
+    return f.size({name}, fallback, 1, kMostPixels);
+  const std::vector<JsonCursor> sides = field->items();
+  if (sides.size() != 2)
+    field->refuse("expected a height and a width, found " + std::to_string(sides.size()) +
+                  " numbers");
+  const std::int64_t height = sides[0].integer(1, kMostPixels);
+  if (sides[1].integer(1, kMostPixels) != height)
+    sides[1].refuse("expected a square, whose width is its height " + std::to_string(height) +
+                    ", found " + std::to_string(sides[1].integer()));
+  return height;
+}
+
 void read_layers(Tower& t, VisionSpec& v, const TowerDefaults& d, const char* act, bool gated,
                  FieldNames hidden = {"hidden_size"}) {
   HfFields& f = t.own;
@@ -30,8 +47,8 @@ void read_layers(Tower& t, VisionSpec& v, const TowerDefaults& d, const char* ac
   spec.activation = hf_activation(f, {"hidden_act"}, act, gated);
   spec.attention_dropout = f.drops({"attention_dropout"}, 0.0);
   v.channels = f.size({"num_channels", "in_channels", "in_chans"}, 3, 1, 4096);
-  v.patch = f.size({"patch_size"}, d.patch, 1, 65536);
-  if (d.image > 0) v.image = f.size({"image_size"}, d.image, 1, 65536);
+  v.patch = square_side(f, "patch_size", d.patch);
+  if (d.image > 0) v.image = square_side(f, "image_size", d.image);
 }
 
 // Layers behind the one whose output the projector reads give nothing, and are never trained.
@@ -52,6 +69,22 @@ void leave_out_last_layers(Tower& t, VisionSpec& v, std::int64_t usual) {
                 " of the vision tower: what is behind it gives nothing and is left out");
 }
 
+// The convolution leaves out pixels that make no whole patch.
+void read_whole_patches(Tower& t, VisionSpec& v) {
+  const std::int64_t left = v.image % v.patch;
+  if (left == 0 || left == v.image) return;
+  v.image -= left;
+  t.root.note("the last " + std::to_string(left) + " pixels of an image make no patch of " +
+              std::to_string(v.patch) + " and are not read: its side is " +
+              std::to_string(v.image));
+}
+
+// SigLIP's head pools an image into one vector, which no decoder reads.
+void leave_out_pooling_head(Tower& t) {
+  if (!t.own.find({"vision_use_head"}) || t.own.flag("vision_use_head", true))
+    t.root.note("the pooling head of the vision tower gives the projector nothing and is left out");
+}
+
 bool is_a_list(Tower& t) {
   const auto field = t.root.find({"vision_feature_layer"});
   return field && field->value().as_list() != nullptr;
@@ -65,10 +98,25 @@ std::optional<VisionSpec> llava_tower(Tower& t) {
   if (is_a_list(t)) return std::nullopt;
   const bool bias =
       !t.root.find({"multimodal_projector_bias"}) || t.root.flag("multimodal_projector_bias", true);
-  VisionSpec v = vision_family(type == "pixtral" ? "pixtral" : "clip");
+  VisionSpec v = vision_family(type == "pixtral"               ? "pixtral"
+                               : type == "siglip_vision_model" ? "siglip"
+                                                               : "clip");
   if (type == "clip_vision_model" && !whole) {
     read_layers(t, v, {768, 3072, 12, 12, 224, 32}, "quick_gelu", false);
     leave_out_last_layers(t, v, -2);
+  } else if (type == "siglip_vision_model" && whole) {
+    read_layers(t, v, {768, 3072, 12, 12, 224, 16}, "gelu_pytorch_tanh", false);
+    v.projector = vision_family("clip").projector;
+    read_whole_patches(t, v);
+    const std::int64_t layers = v.layers.layers;
+    leave_out_last_layers(t, v, -2);
+    // The norm stands behind the last layer, and a projector that reads a layer does not meet it.
+    v.last_norm = {};
+    if (v.layers.layers == layers)
+      t.root.note(
+          "the norm behind the last layer of the vision tower gives the projector nothing, "
+          "which reads that layer, and is left out");
+    leave_out_pooling_head(t);
   } else if (type == "pixtral" && whole) {
     read_layers(t, v, {1024, 4096, 24, 16, 1024, 16}, "gelu", true);
     v.projector = vision_family("clip").projector;
@@ -79,6 +127,9 @@ std::optional<VisionSpec> llava_tower(Tower& t) {
   for (ProjectorStep& step : v.projector) step.bias = step.bias && bias;
   return v;
 }
+
+constexpr const char* kImagesAttendAsText =
+    "the decoder counts as causal for images too, whose tokens attend to later ones of their image";
 
 std::optional<VisionSpec> gemma3_tower(Tower& t) {
   VisionSpec v = vision_family("siglip");
@@ -92,9 +143,19 @@ std::optional<VisionSpec> gemma3_tower(Tower& t) {
                   "expected a square of a side that divides the " + std::to_string(patches) +
                       " patches along an image, found " + std::to_string(tokens));
   v.projector.front().size = patches / side;
-  t.root.note(
-      "the decoder counts as causal for images too, whose tokens attend to later ones of "
-      "their image");
+  t.root.note(kImagesAttendAsText);
+  return v;
+}
+
+// Beyer et al., "PaliGemma", 2024.
+std::optional<VisionSpec> paligemma_tower(Tower& t) {
+  VisionSpec v = vision_family("siglip");
+  read_layers(t, v, {768, 3072, 12, 12, 224, 16}, "gelu_pytorch_tanh", false);
+  v.projector = vision_family("clip").projector;
+  v.projector.resize(1);
+  v.projector.front().name = "linear";
+  leave_out_pooling_head(t);
+  t.root.note(kImagesAttendAsText);
   return v;
 }
 
@@ -169,6 +230,31 @@ std::optional<VisionSpec> llama4_tower(Tower& t) {
   return v;
 }
 
+std::optional<VisionSpec> internvl_tower(Tower& t) {
+  if (is_a_list(t)) return std::nullopt;
+  VisionSpec v = vision_family("internvl");
+  read_layers(t, v, {1024, 4096, 24, 16, 448, 14}, "gelu", false);
+  TransformerSpec& spec = v.layers;
+  spec.qkv_bias = t.own.flag("attention_bias", false);
+  spec.wide_head_norm = t.own.flag("use_qk_norm", false);
+  const std::string norm = t.own.word({"norm_type"}, "layer_norm");
+  if (norm != "layer_norm" && norm != "rms_norm")
+    t.own.refuse({"norm_type"},
+                 "expected layer_norm or rms_norm, found \"" + norm.substr(0, 60) + "\"");
+  if (norm == "rms_norm") spec.norm = NormKind::Rms;
+  if (spec.wide_head_norm && spec.norm != NormKind::Rms) return std::nullopt;  // two kinds of norm
+  v.position_table = t.own.flag("use_absolute_position_embeddings", true);
+  if (!t.own.flag("use_mean_pooling", true)) v.last_norm = "layernorm";
+  const std::int64_t layers = spec.layers;
+  leave_out_last_layers(t, v, -1);
+  if (spec.layers < layers) v.last_norm = {};
+  const auto ratio = t.root.find({"downsample_ratio"});
+  if (ratio && ratio->number() != 0.5)
+    ratio->refuse("expected a pixel shuffle of two by two patches, which is the ratio 0.5");
+  t.root.note("each tile into which an image is cut, and its thumbnail, counts as an image");
+  return v;
+}
+
 struct TowerReader {
   const char* type;
   ReadTower read;
@@ -176,6 +262,7 @@ struct TowerReader {
 constexpr TowerReader kTowerReaders[] = {
     {"llava", llava_tower},       {"gemma3", gemma3_tower},         {"mistral3", mistral3_tower},
     {"qwen2_vl", qwen2_vl_tower}, {"qwen2_5_vl", qwen2_5_vl_tower}, {"llama4", llama4_tower},
+    {"internvl", internvl_tower}, {"paligemma", paligemma_tower},
 };
 
 const TowerReader* find_tower(std::string_view type) {

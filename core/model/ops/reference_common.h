@@ -76,6 +76,7 @@ Reference dot_interaction_reference();
 Reference lstm_reference();
 Reference squared_relu_reference();
 Reference sigmoid_gate_reference();
+Reference layer_scale_reference();
 Reference causal_convolution_reference();
 Reference state_space_reference();
 Reference gated_delta_reference();

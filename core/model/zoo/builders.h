@@ -120,6 +120,8 @@ struct TransformerSpec {
                                   // (OLMo 2)
   bool sinks = false;             // a number per head takes part in each softmax (gpt-oss)
   bool scaled_embedding = false;  // multiplied by the square root of hidden (Gemma)
+  bool layer_scale = false;  // each part is multiplied by a learnt number for each channel before
+                             // the sum (InternViT)
   bool dropout = false, attention_dropout = false;
   ExpertsSpec experts;
   LatentSpec latent;

@@ -206,11 +206,18 @@ TensorId TransformerLayer::whole_layer(TensorId x, bool dense) {
     const TensorId fed = feed_and_drop(spec.one_norm ? normed : norm(names.mlp_norm, x));
     return builder.residual("mlp_add", builder.residual("attention_add", x, mixed), fed);
   }
+  const auto scaled = [&](std::string_view name, TensorId h) {
+    if (!spec.layer_scale) return h;
+    const TensorId weight = builder.parameter(std::string(name) + ".weight", {whole(spec.hidden)});
+    return builder.node(name, layer_scale(), {h, weight});
+  };
   if (spec.sandwich_norm) mixed = norm("post_attention_layernorm", mixed);
+  mixed = scaled("lambda_1", mixed);
   x = builder.residual("attention_add", x, mixed);
   if (!spec.feed_forward) return x;
   TensorId fed = feed_and_drop(norm(names.mlp_norm, x));
   if (spec.sandwich_norm) fed = norm("post_feedforward_layernorm", fed);
+  fed = scaled("lambda_2", fed);
   return builder.residual("mlp_add", x, fed);
 }
 

@@ -52,8 +52,8 @@ struct VisionSpec {
 };
 
 /// Returns what the towers of a family share: names, norms, biases, projector. The families are
-/// clip (LLaVA), siglip (Gemma 3), pixtral (Mistral 3), qwen2_vl, qwen2_5_vl and llama4. Throws
-/// Error{InvalidInput} with the nearest name.
+/// clip (LLaVA), siglip (Gemma 3), pixtral (Mistral 3), qwen2_vl, qwen2_5_vl, llama4 and internvl.
+/// Throws Error{InvalidInput} with the nearest name.
 VisionSpec vision_family(std::string_view family);
 /// Returns the names that vision_family() accepts, in that order.
 const std::vector<std::string>& vision_families();

@@ -114,6 +114,20 @@ VisionSpec llama4_tower() {
   return v;
 }
 
+// Chen et al., "InternVL", 2023; Zhu et al., "InternVL3", 2025.
+VisionSpec internvl_tower() {
+  VisionSpec v = plain_tower(true);
+  v.layers.names.attention_norm = "layernorm_before";
+  v.layers.names.mlp_norm = "layernorm_after";
+  v.layers.names.out = "projection_layer";
+  v.layers.layer_scale = true;
+  v.class_token = v.position_table = v.patch_bias = true;
+  v.projector = {merge_step(2), norm_step("layer_norm", NormKind::Layer),
+                 product_step("linear_1", kDecoderWidth, true), kGeluStep,
+                 product_step("linear_2", kDecoderWidth, true)};
+  return v;
+}
+
 struct NamedTower {
   const char* name;
   VisionSpec (*spec)();
@@ -121,6 +135,7 @@ struct NamedTower {
 constexpr NamedTower kTowers[] = {
     {"clip", clip_tower},         {"siglip", siglip_tower},         {"pixtral", pixtral_tower},
     {"qwen2_vl", qwen2_vl_tower}, {"qwen2_5_vl", qwen2_5_vl_tower}, {"llama4", llama4_tower},
+    {"internvl", internvl_tower},
 };
 
 }  // namespace

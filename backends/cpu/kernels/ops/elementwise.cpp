@@ -147,7 +147,34 @@ void dropout_backward(const KernelCall& call) {
                 dx.add);
 }
 
+// --- layer_scale: rows times one row of numbers ---
+
+void layer_scale_forward(const KernelCall& call) {
+  const TensorView& x = input(call, 0);
+  const std::int64_t n = width(x);
+  for (std::int64_t r = 0; r < rows(x); ++r)
+    product_loop(n, x.f32() + r * n, input(call, 1).f32(), output(call).f32() + r * n, false);
+}
+void layer_scale_backward(const KernelCall& call) {
+  const TensorView& dy = output_gradient(call);
+  const std::int64_t n = width(dy);
+  if (const Target dx = target(call, 0))
+    for (std::int64_t r = 0; r < rows(dy); ++r)
+      product_loop(n, dy.f32() + r * n, input(call, 1).f32(), dx.view.f32() + r * n, dx.add);
+}
+void layer_scale_weight(const KernelCall& call) {
+  const TensorView &x = input(call, 0), &dy = output_gradient(call);
+  const std::int64_t n = width(dy);
+  if (const Target sums = target(call, 1))
+    for (std::int64_t r = 0; r < rows(dy); ++r)
+      product_loop(n, x.f32() + r * n, dy.f32() + r * n, sums.view.f32(), true);
+}
+
 }  // namespace
+
+CpuKernel layer_scale_kernel() {
+  return {layer_scale_forward, layer_scale_backward, layer_scale_weight};
+}
 
 CpuKernel add_kernel() { return without_parameters(add_forward, add_backward); }
 CpuKernel multiply_kernel() { return without_parameters(multiply_forward, multiply_backward); }
