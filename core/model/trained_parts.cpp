@@ -91,42 +91,51 @@ class MixingNodes {
   std::vector<bool> found_;
 };
 
-constexpr std::string_view kAttention = "attention", kMlp = "mlp", kAllLinear = "all-linear";
+constexpr std::string_view kAttention = "attention", kMlp = "mlp", kExperts = "experts",
+                           kAllLinear = "all-linear";
 
 bool is_linear(const Node& node) { return node.op == &matmul() && node.inputs.size() >= 2; }
+bool is_routed(const Node& node) { return node.op == &routed_matmul() && node.inputs.size() >= 2; }
 
 std::vector<bool> targets_of(const Graph& graph, const std::vector<std::string_view>& words) {
   const MixingNodes mixing(graph);
   const auto is_target = [&](std::size_t n) {
     const Node& node = graph.nodes[n];
-    return is_linear(node) && std::any_of(words.begin(), words.end(), [&](std::string_view word) {
-             return word == kAllLinear || word == (mixing.contains(n) ? kAttention : kMlp) ||
-                    word == node.name;
-           });
+    return std::any_of(words.begin(), words.end(), [&](std::string_view word) {
+      if (is_routed(node)) return word == kExperts || word == node.name;
+      return is_linear(node) &&
+             (word == kAllLinear || word == (mixing.contains(n) ? kAttention : kMlp) ||
+              word == node.name);
+    });
   };
   std::vector<bool> found;
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) found.push_back(is_target(n));
   return found;
 }
 
-// Adds the adapter of a product behind it, and returns the sum of both.
+// Adds the adapter of a product behind it, and returns the sum of both. Each expert of a routed
+// product has an adapter of its own.
 TensorId add_adapter(Graph& graph, const Node& product, const LoraSpec& lora) {
   const Shape weight = graph[product.inputs[1]].shape;
+  const Shape experts(weight.begin(), weight.end() - 2);  // none of a product that all tokens share
   const Dim rank{lora.rank, Axis::None, 0};
   const bool column = product.split == TensorSplit::Column, row = product.split == TensorSplit::Row;
   const std::map<std::string, std::int64_t> marked = {{kAdapter, 1}};
+  std::map<std::string, std::int64_t> as_product = marked;
+  if (is_routed(product)) as_product["top_k"] = attribute(product, "top_k");
   const auto multiply = [&](const char* which, TensorId x, Dim in, Dim out, TensorSplit split) {
     const std::string name = product.name + which;
     Tensor made;
     made.name = name + ".weight";
-    made.shape = {in, out};
+    made.shape = experts;
+    made.shape.insert(made.shape.end(), {in, out});
     made.kind = TensorKind::Parameter;
     const TensorId own = graph.add(std::move(made));
-    return graph.add(name, matmul(), {x, own}, marked, split);
+    return graph.add(name, *product.op, {x, own}, as_product, split);
   };
-  const TensorId narrow = multiply(".lora_A", product.inputs[0], weight[0], rank,
+  const TensorId narrow = multiply(".lora_A", product.inputs[0], weight[weight.size() - 2], rank,
                                    row ? TensorSplit::Row : TensorSplit::None);
-  const TensorId wide = multiply(".lora_B", narrow, rank, weight[1],
+  const TensorId wide = multiply(".lora_B", narrow, rank, weight.back(),
                                  column ? TensorSplit::Column : TensorSplit::None);
   const TensorSplit beside = column ? TensorSplit::Inside : TensorSplit::None;
   const TensorId scaled =
@@ -262,13 +271,14 @@ std::int64_t trained_parameters(const Model& model) {
 
 Model with_adapters(Model model, const LoraSpec& lora, const Place& place) {
   const std::vector<std::string_view> words = words_of(lora.targets);
-  std::vector<std::string_view> names = {kAttention, kMlp, kAllLinear};
+  std::vector<std::string_view> names = {kAttention, kMlp, kExperts, kAllLinear};
   for (const Block& block : model.blocks)
     for (const Node& node : block.graph.nodes)
-      if (block.layer && is_linear(node)) names.push_back(node.name);
+      if (block.layer && (is_linear(node) || is_routed(node))) names.push_back(node.name);
   for (std::string_view word : words)
     if (std::find(names.begin(), names.end(), word) == names.end())
-      refuse_word("attention, mlp, all-linear or a linear layer of the model", word, names, place);
+      refuse_word("attention, mlp, experts, all-linear or a linear layer of the model", word, names,
+                  place);
   for (Block& block : model.blocks) freeze(block);
   bool any = false;
   for (Block& block : model.blocks) {

@@ -46,9 +46,10 @@ struct LoraSpec {
 
 /// Returns the model with all its weights frozen and an adapter beside each targeted linear layer.
 /// A product that is cut by columns has a whole A and its B cut by columns; one that is cut by rows
-/// has its A cut by rows, whose narrow sums are reduced, and a whole B. Experts that are stored as
-/// one tensor, embeddings and the head have none. Throws Error{InvalidInput} at `place` for an
-/// unknown target, with the nearest, and where a target is in no layer.
+/// has its A cut by rows, whose narrow sums are reduced, and a whole B. The experts of a routed
+/// product have an adapter each, where the targets name it or "experts". Embeddings and the head
+/// have none. Throws Error{InvalidInput} at `place` for an unknown target, with the nearest, and
+/// where a target is in no layer.
 Model with_adapters(Model, const LoraSpec&, const Place&);
 
 /// Returns the model with these parts frozen: "embedding" (all before the first layer), "layers",

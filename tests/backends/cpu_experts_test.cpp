@@ -166,6 +166,42 @@ TEST(CpuExperts, TrainAsOneDevice) {
     }
 }
 
+// Each expert has an adapter of its own, which is where its expert is.
+TEST(CpuExperts, AdaptersOfExpertsTrainAsOnOneDevice) {
+  const Model model = routed_model(1);
+  Training training = training_of_experts();
+  training.epsilon = 0.01;
+  const auto with_adapters = [](Divided d) {
+    d.settings.insert(d.settings.end(),
+                      {"optimizer=momentum", "lora=2", "lora.targets=experts,attention"});
+    return d;
+  };
+  const CpuRun alone = train_divided(model, with_adapters({1, {}}), training);
+  int moved = 0;
+  for (std::size_t t = 0; t < alone.parameters.size(); ++t) {
+    const bool adapts = alone.parameters[t].name.find(".lora_") != std::string::npos;
+    EXPECT_EQ(alone.initial[t].values != alone.parameters[t].values, adapts)
+        << alone.parameters[t].name;
+    moved += alone.parameters[t].name.starts_with("experts.") && adapts ? 1 : 0;
+  }
+  EXPECT_EQ(moved, 4 * 3 * 2);  // of four layers: three products, A and B
+  int refused = 0;
+  for (const Divided& d : every_division()) {
+    SCOPED_TRACE(name_of(d));
+    const std::string words = name_of(d);
+    const auto has = [&](const char* word) { return words.find(word) != std::string::npos; };
+    if (has("tp=2 ") && !has("etp=1") && !has("sequence-parallel=off")) {
+      EXPECT_THROW(train_divided(model, with_adapters(d), training), Error);
+      ++refused;
+      continue;
+    }
+    const CpuRun divided = train_divided(model, with_adapters(d), training);
+    expect_same_losses(divided.run.losses, alone.run.losses);
+    expect_same_parameters(divided, alone);
+  }
+  EXPECT_EQ(refused, 6);
+}
+
 // Copies are exchanged while all ranks wait, so who drives makes no difference, bit for bit.
 TEST(CpuExperts, TrainTheSameHoweverTheyAreDriven) {
   for (const Divided& d : testing::non_empty(kDividedExperts)) {

@@ -190,8 +190,8 @@ TEST(TrainedParts, WhatCannotBeIsRefused) {
     return std::string();
   };
   EXPECT_EQ(sentence([&] { with_adapters(model, {1, 1, "atention"}, kAdaptPlace); }),
-            "here: expected attention, mlp, all-linear or a linear layer of the model, found "
-            "\"atention\"; did you mean \"attention\"?");
+            "here: expected attention, mlp, experts, all-linear or a linear layer of the model, "
+            "found \"atention\"; did you mean \"attention\"?");
   EXPECT_EQ(
       sentence([&] { with_adapters(testing::tiny_convnet(2), {1, 1, "all-linear"}, kAdaptPlace); }),
       "here: expected a linear layer to adapt, found that no layer of tiny convnet has one "

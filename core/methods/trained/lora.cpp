@@ -8,7 +8,9 @@
 // B begins as zero, so that the model begins as it was. Frozen weights have no gradients, optimizer
 // state or master copy; gradients pass through them. Where tensor ranks cut W by columns, A is
 // whole and B is cut by columns; where they cut it by rows, A is cut by rows, its r-wide sums are
-// reduced as W's output is, and B is whole.
+// reduced as W's output is, and B is whole. Experts that are stored as one tensor have an adapter
+// each, A [experts, in, r] and B [experts, r, out], as those of PEFT's target_parameters, and
+// they are where their expert is.
 //
 // Hu et al., "LoRA: Low-Rank Adaptation of Large Language Models", ICLR 2022 (arXiv 2106.09685).
 #include "core/cluster/local_device.h"
@@ -28,7 +30,30 @@ Model adapt(Model model, const Params& params) {
                        {std::string(kLoraPlace) + "/targets"});
 }
 
+bool adapts_experts(const Model& model) {
+  for (const Block& block : model.blocks)
+    for (const Node& node : block.graph.nodes)
+      if (is_adapter(node) && node.op == &routed_matmul()) return true;
+  return false;
+}
+
+// Tensor ranks that cut experts gather the copies of all their tokens around the products, and
+// under sequence parallel the first product of an adapter has a rank's own copies alone.
+bool cuts_adapted_experts(const Scenario& scenario) {
+  const Plan& plan = scenario.plan;
+  const Choice* const tensor = find_choice(plan, "tensor-parallel");
+  return plan.mesh.tp > 1 && !whole_experts(plan.mesh) && tensor != nullptr &&
+         tensor->params.flag("sequence-parallel") && adapts_experts(scenario.model);
+}
+
 Diagnostics check_lora(const Scenario& scenario, const Params&) {
+  if (cuts_adapted_experts(scenario))
+    return {{Diagnostic::Severity::Error,
+             "adapters of experts are modelled for whole experts on every tensor rank where "
+             "sequence parallel divides the tokens, and tp=" +
+                 std::to_string(scenario.plan.mesh.tp) + " cuts each expert",
+             {std::string(kLoraPlace) + "/targets"},
+             "etp=1"}};
   if (find_choice(scenario.plan, "frozen") == nullptr) return {};
   return {{Diagnostic::Severity::Error,
            "lora freezes all weights but its adapters, and the plan freezes parts beside it",
@@ -46,7 +71,7 @@ void fuse_adapters(Body& body, const Layout&, const Scenario& scenario, const Pa
   for (std::vector<BodyOp>* ops : {&body.forward, &body.backward})
     for (BodyOp& op : *ops) {
       if (op.communication || !is_adapter(graph[op.node])) continue;
-      if (graph[op.node].op != &matmul()) {
+      if (graph[op.node].op != &matmul() && graph[op.node].op != &routed_matmul()) {
         op.work = {};
         continue;
       }
@@ -69,8 +94,7 @@ Method lora() {
                         "FLOPs; r (in + out) parameters to reduce",
                .costs = "two narrow products, a scale and a sum per target; activations are kept "
                         "as before but for inputs of frozen products",
-               .legal_when = "schedules that update once a step; the first pipeline stage has a "
-                             "target"},
+               .legal_when = "schedules that update once a step"},
       .file = "core/methods/trained/lora.cpp",
       .params = {{.name = "rank",
                   .fallback = std::int64_t{8},
@@ -85,7 +109,8 @@ Method lora() {
                  {.name = "targets",
                   .fallback = std::string("all-linear"),
                   .doc = "linear layers that get an adapter: attention, mlp, all-linear (all in "
-                         "layers, none in the head) or names such as q_proj,v_proj"}},
+                         "layers, none in the head), experts (the routed ones, each with its own) "
+                         "or names such as q_proj,v_proj"}},
       .check = check_lora,
       .derive = adapt,
       .rewrite = fuse_adapters,

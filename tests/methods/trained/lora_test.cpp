@@ -48,6 +48,19 @@ TEST(Lora, TheAdaptersAreAllThatIsTrained) {
     }
 }
 
+// Mixtral's experts: gate and up [h, f], down [f, h], each with a pair of its own for every expert.
+TEST(Lora, EachExpertHasAnAdapterOfItsOwn) {
+  constexpr std::int64_t kWidth = 512, kInner = 1024, kCount = 8;
+  for (const char* ep : {"ep=1", "ep=4"}) {
+    const Workload w =
+        prepare(scenario(testing::mixture(), 8, {"lora=16", "lora.targets=experts", ep, "zero=0"}));
+    const LocalParameters& p = layer(w).parameters;
+    EXPECT_EQ(p.expert, 16 * 3 * (kWidth + kInner) * kCount / (ep[3] - '0')) << ep;
+    EXPECT_EQ(p.frozen_expert, 3 * kWidth * kInner * kCount / (ep[3] - '0')) << ep;
+    EXPECT_EQ(p.dense, 0) << ep;
+  }
+}
+
 TEST(Lora, FrozenProductsHaveNoWeightGradientsAndKeepNoInput) {
   const Body plain = layer(adapted_gpt({})), adapted = layer(adapted_gpt({"lora=16"}));
   std::set<std::string> weights;
@@ -196,7 +209,7 @@ TEST(Lora, WhatNoRunCouldTrainIsRefused) {
   EXPECT_EQ(first(scenario(gpt(), 8, {"frozen=embedding,layers,head"})),
             "expected weights that are trained, found that all of gpt are frozen | ");
   EXPECT_EQ(first(scenario(gpt(), 8, {"lora=16", "lora.targets=o_projj"})).substr(0, 60),
-            "expected attention, mlp, all-linear or a linear layer of the");
+            "expected attention, mlp, experts, all-linear or a linear lay");
   EXPECT_EQ(first(scenario(testing::tiny_encoder_decoder("t5", 2), 1, {"lora=2"})).substr(0, 66),
             "frozen weights are modelled for layers that read the layer before ");
 }
