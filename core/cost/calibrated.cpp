@@ -218,6 +218,7 @@ class Calibrated final : public MeasuredCostModel {
       learned_.emplace(learned_kernels(c_, base_.get(), device_));
     for (const ExchangeTiming& t : c_.exchanges)
       exchanges_[{t.collective, t.ranks, t.per_node}].add(t);
+    contention_ = contention_of(c_.contention);
     basis_ = c_.residual_worst > 0
                  ? fmt::format(
                        "measured on {}: its own check was off by {:.1f} % (median) and "
@@ -288,6 +289,7 @@ class Calibrated final : public MeasuredCostModel {
     return base_ != nullptr ? base_->exposed(sum) : CostModel::exposed(sum);
   }
   double contention(const Device& device) const override {
+    if (contention_) return *contention_;
     return base_ != nullptr ? base_->contention(device) : CostModel::contention(device);
   }
   ProcessMemory process_memory(const Device& device) const override {
@@ -400,6 +402,7 @@ class Calibrated final : public MeasuredCostModel {
   std::map<KernelKey, Duration> exact_;
   std::map<KernelKind, Curve> curves_;
   std::optional<LearnedPrices> learned_;  // empty: shapes are interpolated
+  std::optional<double> contention_;      // empty: the base's
   // These are by kind, ranks and ranks in one node, of which 0 is any number.
   std::map<std::tuple<std::optional<CollectiveKind>, std::int64_t, std::int64_t>, ExchangeCurve>
       exchanges_;
@@ -418,6 +421,21 @@ std::shared_ptr<const LearnedKernels> learned_kernels(const Calibration& c, cons
                 {"--cost"});
   return learn_kernels(c.kernels,
                        [&](const Work& work) { return formula_of(work, base, device).seconds(); });
+}
+
+std::optional<double> contention_of(const std::vector<MeasuredContention>& measured) {
+  double apart = 0, beside = 0;
+  std::optional<double> reverse;
+  for (const MeasuredContention& m : measured) {
+    if (m.of == kCommunicates) {
+      reverse = m.factor;
+      continue;
+    }
+    apart += to_seconds(m.time), beside += to_seconds(m.time) * m.factor;
+  }
+  if (!(apart > 0)) return {};
+  const double factor = std::max(1.0, beside / apart);
+  return std::max(1.0, reverse.value_or(factor)) * (1 - 1 / factor);
 }
 
 Duration exchange_price(const CostModel& model, const ExchangeTiming& of, const Cluster& cluster) {

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/cost/cost_model.h"
@@ -41,6 +42,26 @@ struct ExposedCommunication {
   double share = 0;                          // in [0, 1]
 };
 
+/// MeasuredContention is how much longer one kind of work took beside work of the other sort:
+/// computation beside communication, or the reverse. Only work that ran alike both ways, and wholly
+/// one way or the other, is compared.
+struct MeasuredContention {
+  std::string of;            // "products", "element-wise"; kCommunicates for the reverse
+  double factor = 1;         // what those beside took in all, over what they take apart
+  double spread = 0;         // half of the interquartile range of single ones, as a share of the
+                             // factor
+  std::int64_t kernels = 0;  // those that ran beside
+  Duration time{};           // what they take apart
+};
+inline constexpr std::string_view kCommunicates = "communication";
+
+/// Returns the share of CostModel::contention() for these. While both run, computation is slowed by
+/// the factor f (of all its kinds, each weighted by its time) and communication by g (where it was
+/// not measured, as computation): what communication of time t hides behind longer computation
+/// makes this longer by t g (1 - 1/f). Empty where nothing of computation was measured; never below
+/// 0.
+std::optional<double> contention_of(const std::vector<MeasuredContention>&);
+
 /// OtherShapes says how kernels are priced at shapes that were not measured.
 enum class OtherShapes : std::uint8_t { Interpolated, Learned };
 
@@ -58,6 +79,7 @@ struct Calibration {
                        // 0 = not recorded
   std::vector<ExchangeTiming> exchanges;  // between processes; empty = devices are of one process
   std::vector<ExposedCommunication> exposed;       // of the run that was recorded
+  std::vector<MeasuredContention> contention;      // of the same; empty = not measured
   double residual_median = 0, residual_worst = 0;  // errors of the calibration's own check, as
                                                    // shares
   std::vector<std::string> notes;

@@ -117,6 +117,10 @@ class Merger {
       made_.name.push_back(names[t.name[i]]);
     }
     made_.category.insert(made_.category.end(), t.category.begin(), t.category.end());
+    if (!t.sizes.empty()) made_.sizes.resize(static_cast<std::size_t>(first), kSizesNotStated);
+    for (const std::uint32_t sizes : t.sizes)
+      made_.sizes.push_back(sizes == kSizesNotStated ? sizes : names[sizes]);
+    if (!made_.sizes.empty()) made_.sizes.resize(made_.start.size(), kSizesNotStated);
     for (RecordedCounter& counter : t.counters) {
       counter.process = processes[counter.process];
       for (std::int64_t& at : counter.at) at += shift;

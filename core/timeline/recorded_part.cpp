@@ -44,6 +44,7 @@ RecordedTrace part_of(RecordedTrace trace, Instant from, Instant to) {
       trace.start[kept] = trace.start[i];
       trace.end[kept] = trace.end[i];
       trace.name[kept] = trace.name[i];
+      if (!trace.sizes.empty()) trace.sizes[kept] = trace.sizes[i];
       trace.category[kept++] = trace.category[i];
       ++made.count;
     }
@@ -56,6 +57,7 @@ RecordedTrace part_of(RecordedTrace trace, Instant from, Instant to) {
   trace.end.resize(kept);
   trace.name.resize(kept);
   trace.category.resize(kept);
+  if (!trace.sizes.empty()) trace.sizes.resize(kept);
   for (RecordedCounter& counter : trace.counters) counter = cut(counter, first, last);
   std::erase_if(trace.steps,
                 [&](const RecordedStep& step) { return step.from < from || step.to > to; });

@@ -123,6 +123,11 @@ void check(const RecordedTrace& trace) {
   const std::size_t spans = trace.start.size();
   if (trace.end.size() != spans || trace.name.size() != spans || trace.category.size() != spans)
     refuse_trace(trace, "expected one start, end, name and kind a span");
+  if (!trace.sizes.empty() && trace.sizes.size() != spans)
+    refuse_trace(trace, "expected the sizes of every span or of none");
+  for (const std::uint32_t sizes : trace.sizes)
+    if (sizes != kSizesNotStated && sizes >= trace.names.size())
+      refuse_trace(trace, "expected sizes that are in the list of names");
   for (const RecordedThread& thread : trace.threads)
     if (thread.process >= trace.processes.size())
       refuse_trace(trace, "expected threads of processes of the list");

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -113,6 +114,9 @@ struct RecordedPart {
 /// No time of a trace is further than this from its first event: 417 days.
 inline constexpr Duration kFarthestRecorded{std::int64_t{1} << 55};
 
+/// The entry of RecordedTrace::sizes of a span whose sizes are not stated.
+inline constexpr std::uint32_t kSizesNotStated = std::numeric_limits<std::uint32_t>::max();
+
 struct RecordedTrace {
   std::string source;      // the file's name
   std::string device;      // "NVIDIA H100 80GB HBM3"; empty where the trace does not state it
@@ -131,6 +135,10 @@ struct RecordedTrace {
   std::vector<std::int64_t> start, end;
   std::vector<std::uint32_t> name;     // index into names
   std::vector<std::uint8_t> category;  // a RecordedKind
+  /// Index into names of what is stated of the sizes of a device's kernel: those of the operator
+  /// that launched it ("[[4096,1024],[1024,512]]"), else its grid; or kSizesNotStated. Kernels of
+  /// equal names and sizes do the same work. The list is empty where nothing is stated of any.
+  std::vector<std::uint32_t> sizes;
   std::vector<RecordedCounter> counters;
   std::vector<RecordedStep> steps;  // by process and start
   std::vector<RecordedGroup> groups;

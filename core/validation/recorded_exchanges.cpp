@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <string>
 #include <tuple>
@@ -22,6 +23,7 @@ struct Repeats {
   std::vector<std::int64_t> times;
   std::int64_t calls = 0;  // of all processes
   bool waits = false;
+  Matched last;
 };
 
 // Returns how many ranks of the group are in the node of its first one; 0 where that is not stated.
@@ -42,8 +44,9 @@ bool are_alike(const Matched& a, const Matched& b) {
 
 class ExchangeReader {
  public:
-  ExchangeReader(const RecordedTrace& trace, std::int64_t per_node)
-      : trace_(trace), per_node_(per_node) {}
+  ExchangeReader(const RecordedTrace& trace, std::int64_t per_node,
+                 const std::function<Duration(const RecordedCollective&)>& time)
+      : trace_(trace), per_node_(per_node), time_(time) {}
 
   RecordedExchanges read() {
     for (std::uint32_t process = 0; process < trace_.processes.size(); ++process) place(process);
@@ -54,7 +57,8 @@ class ExchangeReader {
       const Duration time{std::max<std::int64_t>(1, quantile(repeats.times, 0.5))};
       found.list.push_back({{kind, ranks, Bytes{bytes}, time, in_node},
                             static_cast<double>(repeats.calls) / std::max(1.0, steps_),
-                            repeats.waits});
+                            repeats.waits,
+                            repeats.last});
     }
     for (const auto& [name, count] : others_)
       found.unseen.push_back(
@@ -108,19 +112,23 @@ class ExchangeReader {
   }
 
   void take(const RecordedGroup& group, const Matched& same, bool waits) {
-    Duration shortest = same.front()->to - same.front()->from;
     std::int64_t bytes = 0;  // tokens of experts differ from rank to rank
-    for (const RecordedCollective* one : same)
-      shortest = std::min(shortest, one->to - one->from), bytes += one->bytes.value;
+    for (const RecordedCollective* one : same) bytes += one->bytes.value;
+    const RecordedCollective* const last = *std::min_element(
+        same.begin(), same.end(),
+        [](const auto* a, const auto* b) { return a->to - a->from < b->to - b->from; });
+    const Duration shortest = time_ ? time_(*last) : last->to - last->from;
     const auto count = static_cast<std::int64_t>(same.size());
     Repeats& repeats = repeats_[{*same.front()->kind, group.size, in_one_node(group, per_node_),
                                  std::max<std::int64_t>(1, bytes / count)}];
     repeats.times.push_back(shortest.count());
     repeats.calls += count, repeats.waits |= waits;
+    if (!waits) repeats.last.push_back(last);
   }
 
   const RecordedTrace& trace_;
   const std::int64_t per_node_;
+  const std::function<Duration(const RecordedCollective&)>& time_;
   std::map<GroupStep, std::map<std::uint32_t, Matched>> placed_;
   std::map<ExchangeKey, Repeats> repeats_;
   std::map<std::string, std::int64_t> others_;
@@ -129,8 +137,10 @@ class ExchangeReader {
 
 }  // namespace
 
-RecordedExchanges recorded_exchanges(const RecordedTrace& trace, std::int64_t per_node) {
-  return ExchangeReader(trace, std::max<std::int64_t>(1, per_node)).read();
+RecordedExchanges recorded_exchanges(
+    const RecordedTrace& trace, std::int64_t per_node,
+    const std::function<Duration(const RecordedCollective&)>& time) {
+  return ExchangeReader(trace, std::max<std::int64_t>(1, per_node), time).read();
 }
 
 }  // namespace trainyard

@@ -6,6 +6,7 @@
 // ranks of a group have of one collective is closest to what the links take.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,8 @@ struct RecordedExchange {
   double calls = 0;       // in a step of one process
   bool waits = false;     // the time includes waiting: not all ranks were recorded, or they do not
                           // agree on what they exchanged
+  std::vector<const RecordedCollective*> last;  // of the rank that waited least, for each repeat
+                                                // of which all ranks were recorded
 };
 
 struct RecordedExchanges {
@@ -31,7 +34,10 @@ struct RecordedExchanges {
 /// Reads the steps that recorded_units() reads. The collectives of one group in one step are
 /// matched over its ranks by their order. `per_node` is how many devices a node has, of which a
 /// group's ranks say how many of them share one; those within a node and those across nodes are
-/// apart. Where ranks are not stated, neither is it.
-RecordedExchanges recorded_exchanges(const RecordedTrace&, std::int64_t per_node);
+/// apart. Where ranks are not stated, neither is it. `time` says what one took on one rank; null:
+/// its whole length.
+RecordedExchanges recorded_exchanges(
+    const RecordedTrace&, std::int64_t per_node,
+    const std::function<Duration(const RecordedCollective&)>& time = {});
 
 }  // namespace trainyard

@@ -154,10 +154,10 @@ class HostReader {
       const bool backward = m.part == StepPart::Forward && span.start < backward_until;
       const std::string_view key =
           product_[span.name] && calls_batched(spans, i) ? std::string_view("attention") : m.op;
-      into.push_back(
-          {span.start,
-           span.end,
-           {key, backward ? StepPart::Backward : m.part, Duration{span.end - span.start}}});
+      into.push_back({span.start,
+                      span.end,
+                      {key, backward ? StepPart::Backward : m.part, Duration{span.end - span.start},
+                       Instant{span.start}}});
     }
   }
 
@@ -202,7 +202,8 @@ void read_streams(const RecordedTrace& trace, std::uint32_t thread, std::vector<
         key = to_string(*family);
       into.push_back({trace.start[i],
                       trace.end[i],
-                      {key, part_of_kind(kind), Duration{trace.end[i] - trace.start[i]}}});
+                      {key, part_of_kind(kind), Duration{trace.end[i] - trace.start[i]},
+                       Instant{trace.start[i]}}});
     }
   }
 }

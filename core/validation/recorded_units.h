@@ -28,6 +28,7 @@ struct RecordedUnit {
   std::string_view key;  // an op ("layer_norm"), a family ("products"), or kOtherWork
   StepPart part = StepPart::Forward;
   Duration time{};
+  Instant start{};
 };
 
 /// One step of one process.

@@ -16,7 +16,10 @@
 #include "core/cluster/local_device.h"
 #include "core/cost/kernel_times.h"
 #include "core/validation/planned_units.h"
+#include "core/validation/recorded_contention.h"
 #include "core/validation/recorded_exchanges.h"
+#include "core/validation/recorded_instructions.h"
+#include "core/validation/recorded_reserve.h"
 #include "core/validation/recorded_units.h"
 #include "core/validation/trace_match.h"
 
@@ -54,37 +57,15 @@ class TraceReader {
   // Where Trainyard wrote the recording, its spans are the program's instructions. Returns whether
   // they are.
   bool follow_program() {
-    std::vector<std::pair<std::uint32_t, std::uint64_t>> spans;  // instruction and span
-    if (trace_.processes.size() != static_cast<std::size_t>(program_.devices)) return false;
-    for (const Stream& stream : program_.streams) {
-      std::vector<std::uint64_t> own;
-      for (const RecordedRow& row : trace_.rows) {
-        const RecordedThread& thread = trace_.threads[row.thread];
-        if (thread.process != stream.device.value || thread.name != stream.name) continue;
-        for (std::uint64_t i = row.first; i < row.first + row.count; ++i) own.push_back(i);
-      }
-      if (own.size() != stream.count) return false;
-      std::stable_sort(own.begin(), own.end(), [this](std::uint64_t a, std::uint64_t b) {
-        return std::pair(trace_.start[a], trace_.end[a]) <
-               std::pair(trace_.start[b], trace_.end[b]);
-      });
-      for (std::uint32_t i = 0; i < stream.count; ++i) {
-        const Instruction& in = program_.instructions[stream.first + i];
-        const std::string name =
-            fmt::format("{} {}", program_.name(program_.task(in).name), in.microbatch);
-        if (trace_.names[trace_.name[own[i]]] != name) return false;
-        spans.emplace_back(stream.first + i, own[i]);
-      }
-    }
+    const std::vector<RecordedInstruction> spans = recorded_instructions(trace_, program_);
+    if (spans.empty()) return false;
+    followed_ = true;
+    contention_ = contention_of_instructions(program_, spans);
     Instant first{std::numeric_limits<std::int64_t>::max()}, last{};
-    for (const auto& [instruction, span] : spans) {
-      const Task& task = program_.task(InstructionId{instruction});
-      const Duration took =
-          Duration{trace_.end[span] - trace_.start[span]} -
-          (task.phase == Phase::Update && task.kind == TaskKind::Compute ? step_start()
-                                                                         : Duration{});
-      first = std::min(first, Instant{trace_.start[span]});
-      last = std::max(last, Instant{trace_.end[span]});
+    for (const auto& [id, span] : spans) {
+      const Task& task = program_.task(id);
+      const Duration took = priced_time(task, contention_.apart(span));
+      first = std::min(first, Instant{span.from}), last = std::max(last, Instant{span.to});
       const std::span works = std::span(program_.works).subspan(task.first_work, task.works);
       if (task.kind == TaskKind::Compute && took > Duration{}) {
         add_together(kernels_, works, took, base_, device());
@@ -113,10 +94,31 @@ class TraceReader {
       row.calls /= program_.devices;
     }
     found_.step = last - first, found_.steps = 1;
+    // Kernels of another device have the time of its host in them (see priced_time()).
+    if (!is_local_core(device())) found_.calibration.issue = Duration{1};
     return true;
   }
 
+  // Compares kernels that a profiler recorded.
+  void compare_kernels() {
+    std::vector<WorkSpan> communicated = communicated_spans(trace_);
+    std::uint32_t alike = 0;
+    for (const RecordedExchange& one :
+         recorded_exchanges(trace_, devices_per_node(workload_.scenario.cluster)).list) {
+      for (const RecordedCollective* last : one.last) {
+        communicated.push_back(span_of(*last));
+        communicated.back().alike = alike;
+      }
+      ++alike;
+    }
+    contention_ = RecordedContention(computed_spans(trace_), communicated);
+  }
+  static WorkSpan span_of(const RecordedCollective& one) {
+    return {one.process, one.from.count(), one.to.count(), kCommunicates};
+  }
+
   void match_units() {
+    compare_kernels();
     const std::vector<RecordedStepUnits> steps = recorded_units(trace_);
     std::vector<std::int64_t> lengths;
     std::map<std::uint32_t, std::vector<const RecordedStepUnits*>> by_process;
@@ -175,7 +177,9 @@ class TraceReader {
   void read_stated() {
     const Cluster& cluster = workload_.scenario.cluster;
     const bool local = is_local_core(device());
-    RecordedExchanges stated = recorded_exchanges(trace_, devices_per_node(cluster));
+    RecordedExchanges stated = recorded_exchanges(
+        trace_, devices_per_node(cluster),
+        [this](const RecordedCollective& c) { return contention_.apart(span_of(c)); });
     std::set<std::pair<CollectiveKind, std::int64_t>> waiting;
     for (RecordedExchange& one : stated.list) {
       ExchangeTiming& t = one.timing;
@@ -226,7 +230,7 @@ class TraceReader {
       TimesByKey& one = times.emplace_back();
       for (const RecordedUnit& unit : step->units)
         if (unit.part != StepPart::Communication || !are_stated())
-          one[{unit.part, std::string(unit.key)}].push_back(unit.time);
+          one[{unit.part, std::string(unit.key)}].push_back(apart(step->process, unit));
     }
     std::set<Key> recorded;
     for (const TimesByKey& one : times)
@@ -298,6 +302,11 @@ class TraceReader {
     return longer;
   }
 
+  Duration apart(std::uint32_t process, const RecordedUnit& unit) const {
+    return contention_.apart({process, unit.start.count(), (unit.start + unit.time).count(),
+                              unit.part == StepPart::Communication ? kCommunicates : unit.key});
+  }
+
   static bool is_elementwise(const std::vector<PlannedUnit>& units) {
     return units.front().family == to_string(KernelFamily::Elementwise);
   }
@@ -357,11 +366,15 @@ class TraceReader {
     add_together(kernels_, unit.works, time, base_, device());
   }
 
-  // The base adds a time to an update once a step, which spans that Trainyard wrote include.
-  Duration step_start() const {
-    constexpr double kAlmostNothing = 1e-9;
-    return base_.phase(PhaseLoad{kAlmostNothing, 0, 0}, true, workload_.scenario.cluster) -
-           seconds(kAlmostNothing);
+  // Spans that Trainyard wrote are as long as their phase, which is longer than its kernels by what
+  // the host takes to issue them, and by the slowest of the replicas. Returns the time from which
+  // the prices of the recording make the same phase: they take the host's part from the recording,
+  // and add the slowest replica's part as the base does, but not to updates.
+  Duration priced_time(const Task& task, Duration took) const {
+    if (task.kind != TaskKind::Compute || task.phase == Phase::Update || is_local_core(device()))
+      return took;
+    const Duration lengthened = base_.phase(PhaseLoad{1, 0, 0}, false, workload_.scenario.cluster);
+    return seconds(to_seconds(took) / to_seconds(lengthened));
   }
 
   // Gaps between operators on a host are what starting each takes. A device waits between kernels
@@ -410,39 +423,32 @@ class TraceReader {
   }
 
   void read_reserve() {
-    if (memory_ != nullptr) return read_snapshot();
-    double reserved = 0, allocated = 0;
-    for (const RecordedCounter& counter : trace_.counters) {
-      if (!counter.bytes || counter.value.empty()) continue;
-      const double most = *std::max_element(counter.value.begin(), counter.value.end());
-      if (counter.name.find("reserved") != std::string::npos) reserved = std::max(reserved, most);
-      if (counter.name.find("allocated") != std::string::npos)
-        allocated = std::max(allocated, most);
-    }
-    if (allocated > 0 && reserved >= allocated)
-      found_.calibration.reserve = reserved / allocated;
-    else if (!is_local_core(device()))
+    if (auto reserve = recorded_reserve(trace_, memory_)) {
+      found_.calibration.reserve = reserve->factor;
+      if (!reserve->note.empty()) found_.notes.push_back(std::move(reserve->note));
+    } else if (!is_local_core(device())) {
       found_.unseen.emplace_back(
           "what the allocator reserves beyond tensors: the recording has no counters of memory");
+    }
   }
 
-  // A device on which nothing was allocated says nothing of its allocator.
-  void read_snapshot() {
-    const SnapshotFindings found = snapshot_findings(*memory_, fullest_device(*memory_));
-    const SnapshotWave& wave = found.wave;
-    const Bytes allocated = total(wave.wave.samples[wave.wave.peak].bytes);
-    const Bytes reserved = wave.reserved[wave.most_reserved];
-    if (allocated.value <= 0 || reserved < allocated)
-      throw Error(Error::Kind::InvalidInput,
-                  fmt::format("expected at least as much reserved memory as is allocated at the "
-                              "peak, found {} and {}",
-                              readable(reserved), readable(allocated)),
-                  {memory_->source});
-    found_.calibration.reserve = reserved / allocated;
-    found_.notes.push_back(
-        fmt::format("reserved memory is of {}: {} over {} at the peak of device "
-                    "{}",
-                    memory_->source, readable(reserved), readable(allocated), wave.device));
+  void name_unseen_contention() {
+    constexpr const char* kRepeats =
+        "of one size ran three times beside it and three times apart from it";
+    if (found_.calibration.exposed.empty() || is_local_core(device())) return;
+    if (!contention_.of_computation())
+      found_.unseen.push_back(
+          "how much slower computation is beside communication: " +
+          (trace_.sizes.empty() && !followed_
+               ? std::string("the recording does not state the sizes of kernels (of PyTorch's "
+                             "profiler record_shapes=True, of nsys the report cuda_gpu_trace), "
+                             "which tell the same work alone and beside it")
+               : fmt::format("no kernel {}", kRepeats)));
+    else if (!contention_.of_communication())
+      found_.unseen.push_back(fmt::format(
+          "how much slower communication is beside computation: no collective {}, so that it is "
+          "taken to lose what computation loses",
+          kRepeats));
   }
 
   TracePrices finish() {
@@ -471,10 +477,8 @@ class TraceReader {
     read_reserve();
     found_.overlaps = recorded_overlaps(trace_);
     for (const RecordedOverlap& overlap : found_.overlaps) c.exposed.push_back(overlap.of);
-    if (!c.exposed.empty() && !is_local_core(device()))
-      found_.unseen.emplace_back(
-          "how much slower computation is beside communication: the recording does not tell the "
-          "same work alone and beside it apart");
+    c.contention = contention_.measured();
+    name_unseen_contention();
     constexpr double kStrange = 100;  // times what is predicted; the slowest libraries stay below
                                       // it
     Duration recorded{}, predicted{};
@@ -522,8 +526,10 @@ class TraceReader {
   std::map<std::tuple<CollectiveKind, std::int64_t, std::int64_t>, std::vector<std::int64_t>>
       exchanges_;
   std::map<std::string, TracedWork> rows_;
-  bool whole_ = false;  // whether a part of the step is priced as a whole
-  Duration strange_{};  // a step's time of kernels that the plan has no work for
+  RecordedContention contention_;
+  bool followed_ = false;  // whether its spans are the program's instructions
+  bool whole_ = false;     // whether a part of the step is priced as a whole
+  Duration strange_{};     // a step's time of kernels that the plan has no work for
   TracePrices found_;
 };
 

@@ -50,6 +50,7 @@ TEST(DocumentFields, OfACalibration) {
   c.exchanges = {{CollectiveKind::AllReduce, 4, Bytes{4096}, 40us, 2}};
   c.held_back = {{CollectiveKind::AllReduce, 4, Bytes{8192}, 70us, 2}};
   c.exposed = {{CollectiveKind::AllGather, 8, 0.25}};
+  c.contention = {{"products", 1.25, 0.05, 12, std::chrono::microseconds(300)}};
   c.residual_median = 0.021, c.residual_worst = 0.064;
   c.other_shapes = OtherShapes::Learned;
   c.notes = {"one thread"};

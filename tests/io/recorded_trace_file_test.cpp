@@ -38,6 +38,25 @@ TEST(RecordedTraceFile, ReadsBackTheSame) {
   std::filesystem::remove_all(folder);
 }
 
+// A file has a section of sizes where any span has some, and only there.
+TEST(RecordedTraceFile, KeepsTheSizesOfSpans) {
+  RecordedTrace t = sample();
+  t.sizes.clear();
+  const std::string without = recorded_trace_bytes(t);
+  t.sizes.assign(t.start.size(), kSizesNotStated);
+  t.sizes[1] = 0;
+  const std::string with = recorded_trace_bytes(t);
+  EXPECT_EQ(without[12], 8);
+  EXPECT_EQ(with[12], 9);
+  EXPECT_EQ(parse_recorded_trace(with, "t.tybin"), t);
+  t.sizes[1] = static_cast<std::uint32_t>(t.names.size());
+  EXPECT_EQ(testing::refusal([&] { parse_recorded_trace(recorded_trace_bytes(t), "t.tybin"); }),
+            "t.tybin: expected sizes that are in the list of names");
+  t.sizes.pop_back();
+  EXPECT_EQ(testing::refusal([&] { parse_recorded_trace(recorded_trace_bytes(t), "t.tybin"); }),
+            "t.tybin: expected the sizes of every span or of none");
+}
+
 // A changed byte is always reported, except in the padding between sections.
 TEST(RecordedTraceFile, EveryFlippedByteIsToldOrHarmless) {
   const RecordedTrace t = sample();

@@ -79,6 +79,33 @@ RC_GTEST_PROP(TraceProfile, ARecordedPlanPricesEveryOtherOfTheSameKernels, ()) {
   }
 }
 
+// What a simulated run lost to communication beside computation is found again in its recording,
+// and what it took apart is not priced as what it took beside.
+TEST(TraceProfile, ARecordingOfOursSaysHowMuchContentionItRanUnder) {
+  Scenario scenario = open({"gpt2-xl",
+                            "h100-sxm:16",
+                            "",
+                            {"dp=16", "global-batch=64", "micro-batch=2", "overlap=on", "zero=0"}});
+  for (const double contention : {0.0, 0.25, 0.5}) {
+    const auto base = cost_model(scenario);
+    Calibration hidden;
+    hidden.machine = "another", hidden.device = "h100-sxm";
+    hidden.copy = {1us, {1e12}}, hidden.reduce = {1e12};
+    hidden.contention = {{"products", 1 + contention, 0, 3, 1us}};
+    const auto cost = calibrated_cost_model(hidden, cost_model(scenario), scenario.cluster.device);
+    const auto run = at_op_grain(scenario, *cost);
+    const TraceProfile profile =
+        trace_profile(parse_chrome_trace(trace_event(*run), "run.json"), scenario);
+    const std::vector<MeasuredContention>& found = profile.prices.calibration.contention;
+    ASSERT_TRUE(contention_of(found)) << contention;
+    EXPECT_NEAR(*contention_of(found), contention, 1e-3);
+    const auto own = priced_by(profile.prices.calibration, scenario);
+    const auto again = at_op_grain(scenario, *own);
+    EXPECT_NEAR(to_seconds(again->result.step.value), to_seconds(run->result.step.value),
+                2e-3 * to_seconds(run->result.step.value));
+  }
+}
+
 // The text of a trace as PyTorch's profiler writes one on a processor: two steps, of which the
 // first warms up.
 class HostTrace {

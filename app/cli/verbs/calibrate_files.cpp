@@ -164,6 +164,21 @@ int run_snapshot(const Words& words, Streams& streams) {
   return kDone;
 }
 
+// Says how much longer work took beside work of the other sort, and what a plan is priced with.
+std::string contention_text(const std::vector<MeasuredContention>& list) {
+  if (list.empty()) return "";
+  std::string out = fmt::format("\n  {:<28} {:>8} {:>12} {:>8} {:>9}\n", "beside the other",
+                                "pieces", "apart", "factor", "spread");
+  for (const MeasuredContention& m : list)
+    out += fmt::format("  {:<28} {:>8} {:>12} {:>8.3g} {:>7.1f} %\n", m.of, m.kernels,
+                       readable(m.time), m.factor, 100 * m.spread);
+  if (const std::optional<double> lost = contention_of(list))
+    out += fmt::format(
+        "contention    communication hidden behind computation costs {:.1f} % of its time\n",
+        100 * *lost);
+  return out;
+}
+
 std::string prices_text(const TraceProfile& profile) {
   const TracePrices& p = profile.prices;
   std::string out = fmt::format(
@@ -195,6 +210,7 @@ std::string prices_text(const TraceProfile& profile) {
             ? fmt::format("{} of {}", to_string(*overlap.of.collective), overlap.of.ranks)
             : "all",
         readable(overlap.time), 100 * overlap.of.share);
+  out += contention_text(p.calibration.contention);
   if (!p.unseen.empty()) out += "\nnot seen, and priced as without the recording\n";
   for (const std::string& sentence : p.unseen) out += "  " + sentence + "\n";
   if (!p.notes.empty()) out += "\n";

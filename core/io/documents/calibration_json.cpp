@@ -132,6 +132,15 @@ Fields<ExposedCommunication> exposed_fields() {
           {"share", &ExposedCommunication::share, number(kShare)}};
 }
 
+Fields<MeasuredContention> contention_fields() {
+  return {{"of", &MeasuredContention::of},
+          {"factor", &MeasuredContention::factor, number({"a factor", 0.01, 100}),
+           "of the time beside the other sort of work over the time apart from it"},
+          {"spread", &MeasuredContention::spread, number(kAmount), "of the factor"},
+          {"kernels", &MeasuredContention::kernels, whole(1, 1'000'000'000)},
+          {"time", &MeasuredContention::time, time_text(), "of these kernels apart, as 271 us"}};
+}
+
 Fields<Calibration> calibration_members() {
   return {
       {"machine", &Calibration::machine},
@@ -151,6 +160,8 @@ Fields<Calibration> calibration_members() {
        "exchanges of other sizes, which no price was made of"},
       {"exposed", &Calibration::exposed, list_of(object(exposed_fields())), kWhereSet,
        "communication of the recorded run beside which its rank computed nothing"},
+      {"contention", &Calibration::contention, list_of(object(contention_fields())), kWhereSet,
+       "how much longer computation took beside communication, and the reverse"},
       {"residual", Fields<Calibration>{{"median", &Calibration::residual_median, number(kAmount)},
                                        {"worst", &Calibration::residual_worst, number(kAmount)}}},
       {"kernels", &Calibration::kernels, list_of(object(kernel_fields()))},

@@ -25,10 +25,11 @@ RecordedKind kind_of_phase(std::string_view phase) {
 }  // namespace
 
 void clear(ChromeEvent& e) {
-  for (std::string* text :
-       {&e.name, &e.phase, &e.category, &e.time, &e.duration, &e.process, &e.thread, &e.id,
-        &e.arg_name, &e.arg_phase, &e.collective, &e.dtype, &e.group, &e.group_ranks})
+  for (std::string* text : {&e.name, &e.phase, &e.category, &e.time, &e.duration, &e.process,
+                            &e.thread, &e.id, &e.arg_name, &e.arg_phase, &e.collective, &e.dtype,
+                            &e.group, &e.group_ranks, &e.dims, &e.grid, &e.block})
     text->clear();
+  e.operator_id = {};
   e.correlation = e.sort_index = e.device_id = e.device_type = e.elements = e.group_size = {};
   e.allocated = e.reserved = {};
   e.numbers.clear();
@@ -75,6 +76,7 @@ void set_argument(ChromeEvent& e, std::string_view key, std::string_view text) {
       break;
     case 11:
       if (key == "correlation") e.correlation = number_of<std::int64_t>(text);
+      if (key == "External id") e.operator_id = number_of<std::int64_t>(text);
       if (key == "Device Type") e.device_type = number_of<std::int64_t>(text);
       break;
     case 13:
@@ -96,6 +98,18 @@ void set_argument(ChromeEvent& e, std::string_view key, std::string_view text) {
     default:
       break;
   }
+}
+
+std::string* list_of(ChromeEvent& e, std::string_view key) {
+  if (key == "Input Dims") return &e.dims;
+  if (key == "grid") return &e.grid;
+  return key == "block" ? &e.block : nullptr;
+}
+
+std::string sizes_of(const ChromeEvent& e) {
+  std::string sizes = e.dims;
+  if (sizes.empty() && !e.grid.empty()) sizes = grid_words(e.grid, e.block);
+  return sizes.size() > kLongestSizes ? std::string() : sizes;
 }
 
 ChromeEventKind kind_of(const ChromeEvent& e) {

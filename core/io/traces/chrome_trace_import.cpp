@@ -149,6 +149,11 @@ class EventReader {
       span.correlation = static_cast<std::uint32_t>(*event_.correlation);
       span.launches = kind.launches;
     }
+    if (event_.operator_id && *event_.operator_id > 0 &&
+        *event_.operator_id < std::int64_t{kNoCorrelation})
+      span.operator_id = static_cast<std::uint32_t>(*event_.operator_id);
+    if (const std::string sizes = sizes_of(event_); !sizes.empty())
+      span.sizes = builder_.name(sizes);
     return span;
   }
 
@@ -309,8 +314,28 @@ class TraceDocument {
       key_.assign(tokens_.text());
       const Token value = tokens_.next();
       if (is_plain(value)) set_argument(event, key_, plain_text(value));
-      tokens_.pass(value);
+      if (std::string* const list = value == Token::ListBegin ? list_of(event, key_) : nullptr)
+        take_list(*list);
+      else
+        tokens_.pass(value);
     }
+  }
+
+  // Appends the rest of a list as it stands, without spaces, until it is too long to be used.
+  void take_list(std::string& to) {
+    to += '[';
+    bool first = true;
+    for (Token token = tokens_.next(); token != Token::ListEnd && token != Token::End;
+         token = tokens_.next()) {
+      if (!std::exchange(first, false) && to.size() <= kLongestSizes) to += ',';
+      if (token == Token::ListBegin)
+        take_list(to);
+      else if (is_plain(token) && to.size() <= kLongestSizes)
+        to += plain_text(token);
+      else
+        tokens_.pass(token);
+    }
+    to += ']';
   }
 
   // Takes the name of the first device that has one, at any depth.

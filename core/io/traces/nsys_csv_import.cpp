@@ -36,8 +36,14 @@ enum class NsysColumn : std::uint8_t {
   Context,
   Stream,
   Correlation,
+  GridX,
+  GridY,
+  GridZ,
+  BlockX,
+  BlockY,
+  BlockZ,
 };
-constexpr std::size_t kNsysColumns = static_cast<std::size_t>(NsysColumn::Correlation) + 1;
+constexpr std::size_t kNsysColumns = static_cast<std::size_t>(NsysColumn::BlockZ) + 1;
 
 // A Title is a head's words in lower case and its unit: "start" and "us" for "Start (us)".
 struct Title {
@@ -87,6 +93,9 @@ std::optional<NsysColumn> column_of(const std::string& words, bool projected) {
       {"tid", NsysColumn::Thread},    {"device", NsysColumn::Device},
       {"ctx", NsysColumn::Context},   {"strm", NsysColumn::Stream},
       {"stream", NsysColumn::Stream}, {"corrid", NsysColumn::Correlation},
+      {"grdx", NsysColumn::GridX},    {"grdy", NsysColumn::GridY},
+      {"grdz", NsysColumn::GridZ},    {"blkx", NsysColumn::BlockX},
+      {"blky", NsysColumn::BlockY},   {"blkz", NsysColumn::BlockZ},
   };
   for (const auto& [name, column] : kWords)
     if (name == words) return column;
@@ -255,8 +264,17 @@ class NsysReader {
     const std::int64_t end = until == NsysColumn::End ? *given : *start + *given;
     if (*start < -kFarthestTime || end > kFarthestTime || end < *start)
       return defect(until, "an end behind the start and within 73 years", "another");
-    add({*start, end, builder_.name(name()), kNoCorrelation, RecordedKind::Host, false});
+    TraceSpan span{*start, end, builder_.name(name())};
+    if (!cell(NsysColumn::GridX).empty())
+      span.sizes = builder_.name(
+          grid_words(list_of_cells(NsysColumn::GridX, NsysColumn::GridY, NsysColumn::GridZ),
+                     list_of_cells(NsysColumn::BlockX, NsysColumn::BlockY, NsysColumn::BlockZ)));
+    add(span);
     ++shown_;
+  }
+
+  std::string list_of_cells(NsysColumn x, NsysColumn y, NsysColumn z) const {
+    return fmt::format("[{},{},{}]", cell(x), cell(y), cell(z));
   }
 
   // A range in the default domain is called ":forward"; the colon is removed.

@@ -47,8 +47,9 @@ enum Part : std::uint32_t {
   KindsPart,
   SampleTimesPart,
   SampleValuesPart,
+  SizesPart,  // absent where the trace states no sizes
 };
-constexpr std::uint32_t kParts = SampleValuesPart;
+constexpr std::uint32_t kFewestParts = SampleValuesPart, kMostParts = SizesPart;
 
 struct Section {
   std::uint32_t part = 0, sum = 0;
@@ -257,23 +258,24 @@ Content content_of(const RecordedTrace& t) {
 template <class Put>
 void write_all(const RecordedTrace& t, const Put& put) {
   const Content content = content_of(t);
-  const std::array<std::string_view, kParts> parts = {
+  std::vector<std::string_view> parts = {
       content.about,    content.names,        bytes_of(t.start),       bytes_of(t.end),
       bytes_of(t.name), bytes_of(t.category), bytes_of(content.times), bytes_of(content.values)};
+  if (!t.sizes.empty()) parts.push_back(bytes_of(t.sizes));
   const auto aligned = [](std::uint64_t n) { return (n + kAlign - 1) / kAlign * kAlign; };
-  std::array<Section, kParts> table;
-  std::uint64_t at = aligned(kHead + sizeof table);
-  for (std::uint32_t i = 0; i < kParts; ++i) {
+  std::vector<Section> table(parts.size());
+  std::uint64_t at = aligned(kHead + bytes_of(table).size());
+  for (std::uint32_t i = 0; i < parts.size(); ++i) {
     table[i] = {i + 1, sum_of(parts[i]), at, parts[i].size(), 0};
     at = aligned(at + parts[i].size());
   }
   Head head{};
   std::memcpy(head.magic, kMagic.data(), kMagic.size());
   head.version = kRecordedTraceVersion;
-  head.sections = kParts;
+  head.sections = static_cast<std::uint32_t>(parts.size());
   head.size = at;
   std::string first(reinterpret_cast<const char*>(&head), sizeof head);
-  first.append(reinterpret_cast<const char*>(table.data()), sizeof table);
+  first.append(bytes_of(table));
   head.sum = sum_of(first);
   std::memcpy(first.data(), &head, sizeof head);
   put(first);
@@ -332,34 +334,38 @@ void take_names(std::string_view bytes, const std::string& source, std::uint64_t
 }
 
 // Reads and checks the head; `size` is that of the whole file.
-std::array<Section, kParts> table_of(const Fetch& fetch, std::uint64_t size,
-                                     const std::string& source) {
-  std::array<Section, kParts> table;
-  std::string first(static_cast<std::size_t>(std::min<std::uint64_t>(size, kHead + sizeof table)),
-                    '\0');
+std::vector<Section> table_of(const Fetch& fetch, std::uint64_t size, const std::string& source) {
+  std::string first(
+      static_cast<std::size_t>(std::min<std::uint64_t>(size, kHead + kFewestParts * kEntry)), '\0');
   if (!first.empty()) fetch(0, first.size(), first.data());
   if (!is_recorded_trace(first)) refuse_byte(source, 0, "expected a .tybin file, found another");
-  if (first.size() < kHead + sizeof table)
+  if (first.size() < kHead + kFewestParts * kEntry)
     refuse_byte(source, first.size(), "expected a head and a table, found the end of the file");
   Head head{};
   std::memcpy(&head, first.data(), sizeof head);
-  std::memcpy(table.data(), first.data() + kHead, sizeof table);
   if (head.version != kRecordedTraceVersion)
     refuse_byte(source, 8,
                 "expected version " + std::to_string(kRecordedTraceVersion) + ", found " +
                     std::to_string(head.version) + ": written by another Trainyard");
-  if (head.sections != kParts)
-    refuse_byte(
-        source, 12,
-        "expected " + std::to_string(kParts) + " sections, found " + std::to_string(head.sections));
+  if (head.sections < kFewestParts || head.sections > kMostParts)
+    refuse_byte(source, 12,
+                "expected " + std::to_string(kFewestParts) + " or " + std::to_string(kMostParts) +
+                    " sections, found " + std::to_string(head.sections));
   if (head.size != size)
     refuse_byte(source, 16,
                 "expected " + std::to_string(head.size) + " bytes, found " + std::to_string(size));
+  const std::size_t known = first.size();
+  first.resize(kHead + head.sections * kEntry);
+  if (first.size() > size)
+    refuse_byte(source, size, "expected a head and a table, found the end of the file");
+  if (first.size() > known) fetch(known, first.size() - known, first.data() + known);
+  std::vector<Section> table(head.sections);
+  std::memcpy(table.data(), first.data() + kHead, first.size() - kHead);
   const std::uint32_t sum = std::exchange(head.sum, 0);
   std::memcpy(first.data(), &head, sizeof head);
   if (sum_of(first) != sum)
     refuse_byte(source, 24, "expected the check sum of the head, found another");
-  for (std::uint32_t i = 0; i < kParts; ++i)
+  for (std::uint32_t i = 0; i < table.size(); ++i)
     if (table[i].part != i + 1 || table[i].at > size || table[i].size > size - table[i].at)
       refuse_byte(source, kHead + i * kEntry, "expected a section within the file");
   return table;
@@ -403,6 +409,7 @@ RecordedTrace read_all(const Fetch& fetch, std::uint64_t size, const std::string
   take_names(names, source, of(NamesPart).at, t.names);
   take_list(fetch, of(StartsPart), source, t.start, stop);
   take_list(fetch, of(SpanNamesPart), source, t.name, stop);
+  if (table.size() >= SizesPart) take_list(fetch, of(SizesPart), source, t.sizes, stop);
   std::vector<std::int64_t> times;
   std::vector<double> values;
   take_list(fetch, of(SampleTimesPart), source, times, stop);

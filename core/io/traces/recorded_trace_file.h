@@ -6,7 +6,8 @@
 // bytes of the whole file and a check sum of the head and the table. The table has 32 bytes per
 // section: its kind, the CRC-32 of its bytes, where it begins (a multiple of 64) and how many bytes
 // it has. The sections are a trainyard/recorded-trace document with everything but spans, names and
-// samples; the names; starts, ends, names and kinds of spans; times and values of samples.
+// samples; the names; starts, ends, names and kinds of spans; times and values of samples; and,
+// where sizes are stated, the sizes of spans.
 #pragma once
 
 #include <stop_token>

@@ -90,6 +90,12 @@ RecordedKind kind_of_kernel(std::string_view name) {
   return RecordedKind::Forward;
 }
 
+std::string grid_words(std::string_view grid, std::string_view block) {
+  std::string words = "grid " + std::string(grid);
+  if (!block.empty()) words += " block " + std::string(block);
+  return words;
+}
+
 std::uint32_t TraceBuilder::name(std::string_view text) {
   key_.assign(text);
   if (const auto found = names_.find(key_); found != names_.end()) return found->second;
@@ -153,7 +159,7 @@ bool TraceBuilder::is_kept(std::int64_t from, std::int64_t to) const {
 }
 
 void TraceBuilder::leave_out(std::uint32_t thread, const TraceSpan& span) {
-  if (span.launches) launches_.push_back({span.correlation, thread, span.start});
+  if (span.launches) launches_.push_back({span.correlation, thread, span.start, span.operator_id});
   if (text(span.name).starts_with(kUpdates)) updates_.emplace_back(thread, span.start, span.end);
   if (steps_of_names_[span.name]) marks_left_out_.emplace_back(thread, span);
 }
@@ -168,6 +174,9 @@ void TraceBuilder::add(std::uint32_t thread, const TraceSpan& span) {
   Thread& t = threads_[thread];
   if (!t.backward && !span.launches && span.kind == RecordedKind::Host)
     t.backward = text(span.name).starts_with("autograd::engine::");
+  if (span.sizes != kSizesNotStated && span.operator_id != kNoCorrelation &&
+      !trace_.threads[thread].device)
+    sizes_of_operators_[span.operator_id] = span.sizes;
   if (!is_kept(span.start, span.end)) return leave_out(thread, span);
   see(span.start, span.end);
   t.spans.push_back(span);
@@ -282,6 +291,17 @@ void TraceBuilder::close_open() {
         {"an end of every event that begins", "none", 0, 0, unended, "they last to the end"});
 }
 
+// A kernel has the sizes of the operator that launched it, where the profiler was asked for them,
+// and else its grid.
+std::uint32_t TraceBuilder::sizes_of(const TraceSpan& kernel, const Launch* launch) const {
+  for (const std::uint32_t id :
+       {kernel.operator_id, launch != nullptr ? launch->operator_id : kNoCorrelation})
+    if (const auto found = sizes_of_operators_.find(id);
+        id != kNoCorrelation && found != sizes_of_operators_.end())
+      return found->second;
+  return kernel.sizes;
+}
+
 // Kernels get the kind of the pass that launched them: autograd's own thread runs the backward
 // pass, and an optimizer marks its step.
 void TraceBuilder::tell_kernels(const std::stop_token& stop) {
@@ -296,13 +316,13 @@ void TraceBuilder::tell_kernels(const std::stop_token& stop) {
     stop_if(stop);
     several = several || threads_[t].backward;
     for (const TraceSpan& span : threads_[t].spans) {
-      if (span.launches) launches.push_back({span.correlation, t, span.start});
+      if (span.launches) launches.push_back({span.correlation, t, span.start, span.operator_id});
       if (updates_by_name[span.name]) updates[t].emplace_back(span.start, span.end);
     }
     std::sort(updates[t].begin(), updates[t].end());
     several = several || !updates[t].empty();
   }
-  if (!several || launches.empty()) return;
+  if (!several && sizes_of_operators_.empty()) launches.clear();
   std::stable_sort(launches.begin(), launches.end());
   stop_if(stop);
   const auto kind_of = [&](const Launch& launch) {
@@ -313,14 +333,25 @@ void TraceBuilder::tell_kernels(const std::stop_token& stop) {
       return RecordedKind::Optimizer;
     return threads_[launch.thread].backward ? RecordedKind::Backward : RecordedKind::Forward;
   };
-  for (Thread& t : threads_) {
+  const auto launch_of = [&](const TraceSpan& span) -> const Launch* {
+    if (span.correlation == kNoCorrelation) return nullptr;
+    const auto found = std::lower_bound(launches.begin(), launches.end(),
+                                        Launch{span.correlation, 0, 0, kNoCorrelation});
+    return found != launches.end() && found->correlation == span.correlation ? &*found : nullptr;
+  };
+  for (std::uint32_t t = 0; t < threads_.size(); ++t) {
     stop_if(stop);
-    for (TraceSpan& span : t.spans) {
-      if (span.kind != RecordedKind::Forward || span.correlation == kNoCorrelation) continue;
-      const auto found =
-          std::lower_bound(launches.begin(), launches.end(), Launch{span.correlation, 0, 0});
-      if (found != launches.end() && found->correlation == span.correlation)
-        span.kind = kind_of(*found);
+    const bool on_device = trace_.threads[t].device;
+    for (TraceSpan& span : threads_[t].spans) {
+      if (span.kind == RecordedKind::Host) {
+        span.sizes = kSizesNotStated;
+        continue;
+      }
+      const Launch* const launch = launch_of(span);
+      span.sizes = on_device ? sizes_of(span, launch) : kSizesNotStated;
+      states_sizes_ |= span.sizes != kSizesNotStated;
+      if (several && launch != nullptr && span.kind == RecordedKind::Forward)
+        span.kind = kind_of(*launch);
     }
   }
 }
@@ -367,6 +398,7 @@ void TraceBuilder::lay_out(std::uint32_t thread, const std::stop_token& stop) {
   trace_.end.resize(whole);
   trace_.name.resize(whole);
   trace_.category.resize(whole);
+  if (states_sizes_) trace_.sizes.resize(whole, kSizesNotStated);
   for (std::size_t i = 0; i < spans.size(); ++i) {
     if (depths[i] == kDeepest) continue;
     const std::uint64_t at = next[depths[i]]++;
@@ -374,6 +406,7 @@ void TraceBuilder::lay_out(std::uint32_t thread, const std::stop_token& stop) {
     trace_.end[at] = spans[i].end - first_;
     trace_.name[at] = spans[i].name;
     trace_.category[at] = static_cast<std::uint8_t>(spans[i].kind);
+    if (states_sizes_) trace_.sizes[at] = spans[i].sizes;
   }
 }
 

@@ -27,13 +27,18 @@ struct TraceSpan {
   std::uint32_t name = 0;
   std::uint32_t correlation = kNoCorrelation;  // shared by a launch and the kernel that it launched
   RecordedKind kind = RecordedKind::Host;
-  bool launches = false;  // this is the host's side of the correlation
+  bool launches = false;                       // this is the host's side of the correlation
+  std::uint32_t operator_id = kNoCorrelation;  // shared by an operator, its launches and kernels
+  std::uint32_t sizes = kSizesNotStated;       // number of a text, as a name
 };
 
 /// Returns the text with "?" in place of bytes that are not UTF-8 and of control characters.
 std::string clean_text(std::string_view);
 /// Returns what the name of a device's kernel says of its kind; Forward where it says nothing.
 RecordedKind kind_of_kernel(std::string_view name);
+
+/// Returns the sizes of a kernel by what it was launched with: "grid [128,1,1] block [256,1,1]".
+std::string grid_words(std::string_view grid, std::string_view block);
 
 class TraceBuilder {
  public:
@@ -102,6 +107,7 @@ class TraceBuilder {
   struct Launch {
     std::uint32_t correlation, thread;
     std::int64_t at;
+    std::uint32_t operator_id;
     bool operator<(const Launch& other) const { return correlation < other.correlation; }
   };
   void see(std::int64_t from, std::int64_t to);
@@ -110,6 +116,7 @@ class TraceBuilder {
   void close_open();
   void leave_out_far(const std::stop_token&);
   void tell_kernels(const std::stop_token&);
+  std::uint32_t sizes_of(const TraceSpan& kernel, const Launch* launch) const;
   void lay_out(std::uint32_t thread, const std::stop_token&);
   std::vector<std::uint32_t> order_of_threads() const;
   bool lies_within(const RecordedStep&) const;
@@ -133,6 +140,8 @@ class TraceBuilder {
   // may be before it.
   std::vector<Launch> launches_;
   std::vector<std::tuple<std::uint32_t, std::int64_t, std::int64_t>> updates_;
+  std::unordered_map<std::uint32_t, std::uint32_t> sizes_of_operators_;
+  bool states_sizes_ = false;  // whether any kernel has sizes
   // Marks of steps that are not kept, because a step that is may end where the next one begins.
   std::vector<std::pair<std::uint32_t, TraceSpan>> marks_left_out_;  // by thread
   std::optional<TraceMeasure> measure_;  // empty: everything that is added is kept
