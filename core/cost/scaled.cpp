@@ -8,15 +8,18 @@ namespace {
 
 class Scaled final : public ScaledCostModel {
  public:
-  Scaled(std::unique_ptr<const CostModel> base, StepFactor factor)
-      : base_(std::move(base)), factor_(factor) {}
+  Scaled(std::unique_ptr<const CostModel> base, StepFactor factor, std::string not_measured)
+      : base_(std::move(base)), factor_(factor), not_measured_(std::move(not_measured)) {}
 
   const StepFactor& step_factor() const override { return factor_; }
   const CostModel& unscaled() const override { return *base_; }
+  const std::string& not_measured() const override { return not_measured_; }
   std::string_view name() const override { return base_->name(); }
   std::vector<std::string> leaves_out() const override {
     std::vector<std::string> list = base_->leaves_out();
-    list.emplace_back("what of the measured steps is another parameter's than that of all times");
+    if (!not_measured_.empty()) list.push_back("what was measured: " + not_measured_);
+    if (factor_ != StepFactor{})
+      list.emplace_back("what of the measured steps is another parameter's than that of all times");
     return list;
   }
   Duration compute(const Work& work, const Device& device) const override {
@@ -62,13 +65,14 @@ class Scaled final : public ScaledCostModel {
 
   const std::unique_ptr<const CostModel> base_;
   const StepFactor factor_;
+  const std::string not_measured_;
 };
 
 }  // namespace
 
 std::unique_ptr<ScaledCostModel> scaled_cost_model(std::unique_ptr<const CostModel> base,
-                                                   StepFactor factor) {
-  return std::make_unique<Scaled>(std::move(base), factor);
+                                                   StepFactor factor, std::string not_measured) {
+  return std::make_unique<Scaled>(std::move(base), factor, std::move(not_measured));
 }
 
 }  // namespace trainyard

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "core/cost/cost_model.h"
 
@@ -20,8 +21,11 @@ class ScaledCostModel : public CostModel {
  public:
   virtual const StepFactor& step_factor() const = 0;
   virtual const CostModel& unscaled() const = 0;
+  /// A sentence on what its measurements do not say of this cluster; empty where there is none.
+  virtual const std::string& not_measured() const = 0;
 };
 
-std::unique_ptr<ScaledCostModel> scaled_cost_model(std::unique_ptr<const CostModel>, StepFactor);
+std::unique_ptr<ScaledCostModel> scaled_cost_model(std::unique_ptr<const CostModel>, StepFactor,
+                                                   std::string not_measured = "");
 
 }  // namespace trainyard

@@ -50,13 +50,14 @@ std::string factor_words(const StepFactor& steps) {
 ParameterProfile calibrate_to_rows(const RowSet& set, const std::string& name, int threads) {
   const RowFit own(set);
   std::vector<double> weights, before;
-  std::set<std::string> groups;
+  std::set<std::string> groups, devices;
   int count = 0;
   for (std::size_t i = 0; i < own.rows.size(); ++i) {
     weights.push_back(own.rows[i].weight);
     if (!(own.rows[i].weight > 0)) continue;
     ++count;
     groups.insert(set.rows[i].row.group);
+    devices.insert(set.rows[i].workload.scenario.cluster.device.id);
   }
   if (count == 0)
     throw Error(Error::Kind::InvalidInput,
@@ -69,6 +70,7 @@ ParameterProfile calibrate_to_rows(const RowSet& set, const std::string& name, i
     before.push_back(std::log(own.predict(i, profile.shipped) / own.rows[i].measured));
   profile.rows = fmt::format("{}: {} row{} in {} group{}", name, count, count == 1 ? "" : "s",
                              groups.size(), groups.size() == 1 ? "" : "s");
+  profile.devices.assign(devices.begin(), devices.end());
   profile.before = residual(before, weights);
   const auto note = [&](const std::vector<double>& log_errors) {
     profile.after = residual(log_errors, weights);

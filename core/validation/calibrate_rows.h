@@ -10,7 +10,8 @@ namespace trainyard {
 
 /// One to three step times, and nothing else, give one factor on all times
 /// (core/validation/cluster_factor.h), drawn towards 1 by how far the published groups are apart;
-/// parameters keep their shipped values. More rows give parameters:
+/// parameters keep their shipped values, and the factor is of clusters of the rows' devices alone.
+/// More rows give parameters:
 ///
 /// Every parameter starts from its shipped value and is held near it; groups of rows have equal
 /// weights. `name` of the rows goes into the provenance. Throws Error{InvalidInput} where no row

@@ -20,7 +20,9 @@ struct ProfileResidual {
 };
 
 struct ParameterProfile {
-  std::string rows;  // provenance: "runs.csv: 12 rows in 3 groups"
+  std::string rows;                  // provenance: "runs.csv: 12 rows in 3 groups"
+  std::vector<std::string> devices;  // of the catalogue, on whose clusters the rows were measured;
+                                     // empty = not stated, and taken for every cluster
   Parameters parameters, shipped;
   std::array<double, kParameters> determined = all_open();  // posterior over prior spread, in (0,
                                                             // 1]
@@ -36,6 +38,14 @@ struct ParameterProfile {
     return ones;
   }
 };
+
+/// Returns the profile as it prices clusters of the device: a factor is of the clusters that were
+/// measured, and other ones are priced without it. Parameters are of all clusters, because a row
+/// moves those that its device has a part in (its generation's, or those of every device).
+ParameterProfile profile_for(ParameterProfile, const std::string& device);
+/// Returns a sentence on what the rows do not say of clusters of the device; empty where they were
+/// measured on it, or do not state on what.
+std::string not_measured_words(const ParameterProfile&, const std::string& device);
 
 /// Returns the parameters that the rows changed, the largest relative change first.
 std::vector<const ParameterInfo*> moved_parameters(const ParameterProfile&);

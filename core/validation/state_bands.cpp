@@ -131,7 +131,9 @@ void state_bands(Result& result, const Workload& work, const CostModel& cost) {
   const bool modelled = !memory.nearest.empty();
   if (modelled) state_memory(result, memory);
   const bool outside = time.outside || !time.validated;
-  result.evidence = Evidence{time.nearest, outside, sentence(time, modelled), time.unchecked};
+  std::string words = sentence(time, modelled);
+  if (own != nullptr && !own->not_measured().empty()) words += "; " + own->not_measured();
+  result.evidence = Evidence{time.nearest, outside, std::move(words), time.unchecked};
 }
 
 Result banded_estimate(const Workload& work, const CostModel& cost) {

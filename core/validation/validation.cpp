@@ -40,7 +40,11 @@ bool is_worse(const RowVerdict& a, const RowVerdict& b) {
 }
 
 RowVerdict judged(const PreparedRow& row, const ValidateOptions& options) {
-  const bool time = metric_name(row.metric) == "time";
+  const std::vector<std::string>& own = options.steps_of;
+  const bool time =
+      metric_name(row.metric) == "time" &&
+      (own.empty() ||
+       std::find(own.begin(), own.end(), row.workload.scenario.cluster.device.id) != own.end());
   RowVerdict verdict =
       verdict_of(row, predict(row, options.parameters) * (time ? options.steps.factor : 1),
                  predict_whole(row, options.parameters), validated_rows());

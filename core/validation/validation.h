@@ -42,6 +42,7 @@ struct ValidateOptions {
   bool cross = false;
   Parameters parameters{};
   StepFactor steps{};
+  std::vector<std::string> steps_of{};  // devices whose rows have the factor; empty = all rows
   int threads = 2;
   int explained = 8;  // number of the worst counted rows that are explained
 };

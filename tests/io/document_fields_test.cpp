@@ -19,6 +19,7 @@ using namespace std::chrono_literals;
 ParameterProfile full_profile() {
   ParameterProfile profile;
   profile.rows = "runs.csv: 12 rows in 3 groups";
+  profile.devices = {"a100-sxm-80", "h100-sxm"};
   profile.determined.fill(0.5);
   profile.steps = StepFactor{1.08, 0.85};
   profile.before = {0.11, 0.25, 0.3};

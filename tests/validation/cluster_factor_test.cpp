@@ -108,6 +108,7 @@ TEST(CalibrateToRows, FewRowsGiveOneFactor) {
     few.rows.resize(count);
     const ParameterProfile profile = calibrate_to_rows(few, "own.csv", 1);
     ASSERT_TRUE(profile.steps);
+    EXPECT_EQ(profile.devices, std::vector{few.rows.front().workload.scenario.cluster.device.id});
     EXPECT_EQ(profile.parameters, profile.shipped);
     EXPECT_EQ(*profile.steps, cluster_factor(std::vector<double>(count, -std::log(1.2)),
                                              error_spread(validated_rows().rows(), false)));

@@ -99,6 +99,52 @@ TEST(PricedScenario, AFactorOfAFewRowsIsOnEveryStep) {
   }
 }
 
+// One factor is of the cluster on which it was measured: another one is priced as without it, with
+// the wide band, and its answer says so.
+TEST(PricedScenario, AFactorIsOfTheDevicesThatWereMeasured) {
+  ParameterProfile profile;
+  profile.rows = "mine.csv: 2 rows in 1 group";
+  profile.devices = {"a100-sxm-80"};
+  profile.steps = StepFactor{1.25, 0.8};
+  const std::vector<std::string> plan = {"tp=8", "global-batch=64", "micro-batch=1"};
+  const auto answer = [&](const char* cluster, bool measured) {
+    Scenario s = open({"llama-3-8b", cluster, "", plan});
+    const std::unique_ptr<CostModel> cost = measured ? priced_by(profile, s) : cost_model(s);
+    return banded_estimate(prepare(s), *cost);
+  };
+  const Result plain = answer("h100-sxm:8", false), other = answer("h100-sxm:8", true);
+  EXPECT_EQ(other.step.value, plain.step.value);
+  EXPECT_EQ(other.step.low, plain.step.low);
+  EXPECT_EQ(other.step.high, plain.step.high);
+  const std::string words =
+      "its one factor is of a100-sxm-80, and not of h100-sxm, which is priced without it";
+  EXPECT_EQ(other.evidence->sentence, plain.evidence->sentence + "; " + words);
+  const Result own = answer("a100-sxm-80:8", true), own_plain = answer("a100-sxm-80:8", false);
+  EXPECT_NEAR(to_seconds(own.step.value) / to_seconds(own_plain.step.value), 1.25, 1e-4);
+  EXPECT_EQ(own.evidence->sentence, own_plain.evidence->sentence);
+  const PricedScenario opened =
+      open_priced({"llama-3-8b", "h100-sxm:8", "", plan, measured_prices_word(profile)});
+  EXPECT_EQ(opened.cost, nullptr);
+  EXPECT_EQ(opened.why_not, words);
+}
+
+// Parameters price every cluster, because a row moves those that its device has a part in.
+TEST(PricedScenario, ParametersOfAnotherDeviceAreSaidToBe) {
+  ParameterProfile profile;
+  profile.rows = "mine.csv: 9 rows in 1 group";
+  profile.devices = {"a100-sxm-80"};
+  Scenario s = open({"gpt2", "h100-sxm:8", "", {}});
+  const std::unique_ptr<CostModel> cost = priced_by(profile, s);
+  const Result found = banded_estimate(prepare(s), *cost);
+  EXPECT_EQ(found.step.value, banded_estimate(prepare(s), *cost_model(s)).step.value);
+  EXPECT_NE(found.evidence->sentence.find("its rows are of a100-sxm-80, and not of h100-sxm, which "
+                                          "has only some of the fitted parameters in common with "
+                                          "them"),
+            std::string::npos)
+      << found.evidence->sentence;
+  EXPECT_EQ(why_not_priced(profile, s.cluster), "");
+}
+
 TEST(MachineResiduals, HoldEveryKernelAgainstWhatIsPredicted) {
   const Calibration c = slow_machine();
   const KernelResiduals found = machine_residuals(c);

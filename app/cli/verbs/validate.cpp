@@ -167,6 +167,7 @@ ValidateOptions validate_options_of(const Words& words) {
     const ParameterProfile profile = read_profile(read_file(path), path);
     options.parameters = profile.parameters;
     options.steps = profile.steps.value_or(StepFactor{});
+    options.steps_of = profile.devices;
   }
   options.threads = static_cast<int>(words.integer("threads", 1, 256, 2));
   options.explained = static_cast<int>(words.integer("explain", 0, 10'000, 8));

@@ -8,8 +8,9 @@
 namespace trainyard {
 
 std::string why_not_priced(const MeasuredPrices& prices, const Cluster& cluster) {
+  if (const auto* profile = std::get_if<ParameterProfile>(&prices))
+    return profile->steps ? not_measured_words(*profile, cluster.device.id) : "";
   const auto* calibration = std::get_if<Calibration>(&prices);
-  if (calibration == nullptr) return {};
   const std::string& device = calibration->device;
   if (cluster.device.id == (device.empty() ? "cpu" : device)) return {};
   if (!device.empty())

@@ -10,8 +10,9 @@
 
 namespace trainyard {
 
-/// Why the prices do not apply to the cluster; empty if they do. A profile prices every cluster, a
-/// calibration this machine's own cores, or the device of the run that it was recorded of.
+/// Why the prices do not apply to the cluster; empty if they do. Fitted parameters price every
+/// cluster, a fitted factor clusters of the devices whose rows it was fitted to, a calibration this
+/// machine's own cores, or the device of the run that it was recorded of.
 std::string why_not_priced(const MeasuredPrices&, const Cluster&);
 /// The calibration if it prices the cluster that the words describe, else "". Throws as open()
 /// does.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <optional>
 #include <utility>
 #include <variant>
 
@@ -18,9 +19,12 @@ namespace {
 
 std::unique_ptr<CostModel> own_cost_model(const ParameterProfile& profile,
                                           const Scenario& scenario) {
+  const std::string& device = scenario.cluster.device.id;
   std::unique_ptr<CostModel> cost = physical_cost_model(scenario, profile.parameters);
-  if (!profile.steps) return cost;
-  return scaled_cost_model(std::move(cost), *profile.steps);
+  std::string not_measured = not_measured_words(profile, device);
+  const std::optional<StepFactor> steps = profile_for(profile, device).steps;
+  if (!steps && not_measured.empty()) return cost;
+  return scaled_cost_model(std::move(cost), steps.value_or(StepFactor{}), std::move(not_measured));
 }
 
 }  // namespace

@@ -17,7 +17,8 @@ std::unique_ptr<CostModel> cost_model(const Scenario&);
 
 /// Reads a file, or a document on one line, and makes the cost model that it describes: a
 /// trainyard/calibration prices this machine (see calibrate_cluster()), a trainyard/profile sets
-/// the parameters of the physical model. Throws Error{InvalidInput} or Error{Io}.
+/// the parameters of the physical model, and where its rows are of other devices than the
+/// cluster's, the model says so (and leaves out a factor). Throws Error{InvalidInput} or Error{Io}.
 std::unique_ptr<CostModel> open_cost_model(const std::string& word, Scenario&);
 /// Returns the calibration with kernels of other shapes priced so, as a document on one line.
 /// Throws as open_cost_model() does, and Error{InvalidInput} for a profile, which has no kernels.

@@ -60,6 +60,8 @@ Fields<ParameterProfile> profile_members() {
   for (const ParameterInfo& row : parameter_table())
     parameters.add({std::string(row.name), parameter_fields(row), kDefaulted, row.meaning});
   return {{"rows", &ParameterProfile::rows, "which rows it was fitted to"},
+          {"devices", &ParameterProfile::devices, kWhereSet,
+           "of the catalogue, on whose clusters they were measured; absent: not stated"},
           {"residual",
            Fields<ParameterProfile>{{"shipped", &ParameterProfile::before, residual, of_rows},
                                     {"fitted", &ParameterProfile::after, residual, of_rows}}},
