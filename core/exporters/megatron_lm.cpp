@@ -35,10 +35,14 @@ std::string launch_array(const World& world) {
       world.nodes, world.per_node, world.nodes - 1);
 }
 
-MegatronCommand command_of(const Scenario& s, Limits& limits) {
+constexpr std::string_view kAdapters = "Megatron-Bridge has adapters (its group peft)";
+
+}  // namespace
+
+MegatronCommand megatron_command(const Scenario& s, Limits& limits, std::string_view adapters) {
   MegatronCommand command;
   command.world = world_of(s, limits);
-  refuse_frozen(s, limits, "Megatron-Bridge has adapters (its group peft)");
+  refuse_frozen(s, limits, adapters);
   command.groups.push_back({"MODEL", megatron_model(s, limits)});
   command.groups.push_back({"PARALLELISM", megatron_parallelism(s, limits)});
   command.groups.push_back({"BATCH", megatron_batch(s, limits)});
@@ -53,45 +57,47 @@ MegatronCommand command_of(const Scenario& s, Limits& limits) {
   return command;
 }
 
-}  // namespace
-
 MegatronCommand megatron_command(const Scenario& s) {
   Limits limits("Megatron-LM");
-  MegatronCommand command = command_of(s, limits);
+  MegatronCommand command = megatron_command(s, limits, kAdapters);
   limits.throw_if_refused();
   return command;
 }
 
 Diagnostics megatron_refusals(const Scenario& s) {
   Limits limits("Megatron-LM");
-  command_of(s, limits);
+  megatron_command(s, limits, kAdapters);
   return limits.refusals();
 }
 
-std::string megatron_call(const MegatronCommand& command, std::string_view before) {
+std::string megatron_call(const MegatronCommand& command, std::string_view before,
+                          std::string_view program) {
   std::string text, arrays;
   for (const ArgumentGroup& group : command.groups) {
     text += fmt::format("{}=(\n  {}\n)\n", group.name, fmt::join(group.arguments, "\n  "));
     arrays += fmt::format(" \\\n  \"${{{}[@]}}\"", group.name);
   }
-  return fmt::format("{}\n{}torchrun \"${{LAUNCH[@]}}\" pretrain_gpt.py{}\n", text, before, arrays);
+  return fmt::format("{}\n{}torchrun \"${{LAUNCH[@]}}\" {}{}\n", text, before, program, arrays);
+}
+
+std::string megatron_head(const Scenario& s, const MegatronCommand& command,
+                          std::string_view program, std::string_view folder) {
+  std::string text = "#!/usr/bin/env bash\n";
+  for (const std::string& line : about_lines(s, program)) text += fmt::format("# {}\n", line);
+  text += command.world.nodes == 1 ? fmt::format("# Start it in {}'s folder.\n", folder)
+                                   : fmt::format(
+                                         "# Start it on each of the {} nodes, in {}'s folder, with "
+                                         "MASTER_ADDR and NODE_RANK set.\n",
+                                         command.world.nodes, folder);
+  text += "set -euo pipefail\n\n";
+  for (const std::string& line : command.environment) text += fmt::format("{}\n", line);
+  return text + launch_array(command.world);
 }
 
 Exported megatron_lm(const Scenario& s) {
   const MegatronCommand command = megatron_command(s);
-  std::string text = "#!/usr/bin/env bash\n";
-  for (const std::string& line :
-       about_lines(s, "Megatron-LM with Megatron Core 0.20 (pretrain_gpt.py)"))
-    text += fmt::format("# {}\n", line);
-  text += command.world.nodes == 1
-              ? "# Start it in Megatron-LM's folder.\n"
-              : fmt::format(
-                    "# Start it on each of the {} nodes, in Megatron-LM's folder, with "
-                    "MASTER_ADDR and NODE_RANK set.\n",
-                    command.world.nodes);
-  text += "set -euo pipefail\n\n";
-  for (const std::string& line : command.environment) text += fmt::format("{}\n", line);
-  text += launch_array(command.world);
+  std::string text = megatron_head(
+      s, command, "Megatron-LM with Megatron Core 0.20 (pretrain_gpt.py)", "Megatron-LM");
   text += megatron_call(command, "");
   return {std::move(text), command.warnings};
 }

@@ -28,11 +28,19 @@ struct MegatronCommand {
 /// Takes a legal scenario with a complete plan. Throws Error{Unsupported} with everything for which
 /// the program has no argument and what it would refuse itself.
 MegatronCommand megatron_command(const Scenario&);
+/// The same, where what is refused and warned of goes to `limits`; `adapters` says who trains
+/// adapters (see refuse_frozen()).
+MegatronCommand megatron_command(const Scenario&, Limits&, std::string_view adapters);
 /// Returns everything for which it would throw, each with its place and fix.
 Diagnostics megatron_refusals(const Scenario&);
 /// Returns the arrays of a command and the call that uses them, after the launch array LAUNCH;
-/// `before` is put before torchrun ("srun ").
-std::string megatron_call(const MegatronCommand&, std::string_view before);
+/// `before` is put before torchrun ("srun "), and the arrays are arguments of `program`.
+std::string megatron_call(const MegatronCommand&, std::string_view before,
+                          std::string_view program = "pretrain_gpt.py");
+/// Returns the beginning of a script for `program`, to be started in the folder of that name, up to
+/// the launch array.
+std::string megatron_head(const Scenario&, const MegatronCommand&, std::string_view program,
+                          std::string_view folder);
 
 /// Returns a script that is started on every node.
 Exported megatron_lm(const Scenario&);

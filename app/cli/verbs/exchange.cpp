@@ -52,10 +52,10 @@ Verb export_verb() {
           .summary =
               "Writes a plan in another program's words: a launch script, a configuration, a "
               "job, an order, a split.",
-          .flags = with_scenario_flags(
-              {order_flag(),
-               {"to", "FORMAT",
-                "megatron-lm, deepspeed, slurm, torchtitan, pytorch-csv or megatron-layout"}}),
+          .flags = with_scenario_flags({order_flag(),
+                                        {"to", "FORMAT",
+                                         "megatron-lm, megatron-bridge, deepspeed, slurm, "
+                                         "torchtitan, pytorch-csv or megatron-layout"}}),
           .examples = {"export --to megatron-lm --model llama-3-70b --cluster h100-sxm:64 --set "
                        "tp=8 --set pp=4 --set zero=1",
                        "export --to slurm --model llama-3-70b --cluster h100-sxm:64 --set tp=8 "

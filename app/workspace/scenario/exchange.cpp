@@ -9,6 +9,7 @@
 #include "core/base/nearest.h"
 #include "core/estimate/estimate.h"
 #include "core/exporters/deepspeed.h"
+#include "core/exporters/megatron_bridge.h"
 #include "core/exporters/megatron_lm.h"
 #include "core/exporters/slurm.h"
 #include "core/exporters/torchtitan.h"
@@ -132,6 +133,8 @@ Exported of_scenario(const Workload& w) {
 
 constexpr std::array kFormats = {
     ExportFormat{"megatron-lm", "Megatron-LM launch script", "sh", of_scenario<megatron_lm>},
+    ExportFormat{"megatron-bridge", "Megatron-Bridge launch script", "sh",
+                 of_scenario<megatron_bridge>},
     ExportFormat{"deepspeed", "DeepSpeed configuration", "json", of_scenario<deepspeed>},
     ExportFormat{"slurm", "Slurm job", "sbatch", of_scenario<slurm>},
     ExportFormat{"torchtitan", "torchtitan configuration", "toml", of_scenario<torchtitan>},
