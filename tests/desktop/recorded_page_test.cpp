@@ -6,6 +6,7 @@
 #include <QKeyEvent>
 #include <QLabel>
 #include <QLineEdit>
+#include <QPushButton>
 #include <QTreeWidget>
 
 #include "app/desktop/analyse/links_page.h"
@@ -191,6 +192,36 @@ TEST(KernelsPage, ARecordingPricesTheProjectOnceAccepted) {
   ASSERT_TRUE(happens([&] { return window->settled(); }));
   EXPECT_EQ(window->session().outcome().calibrated, "");
   EXPECT_EQ(window->session().experiment()->result.step.value, before);
+}
+
+// As calibrate --trace T --snapshot S does.
+TEST(KernelsPage, AMemorySnapshotBesideARecordingSaysWhatIsReserved) {
+  const Folder folder;
+  auto window = window_with(small_plan());
+  auto* page = window->findChild<KernelsPage*>();
+  auto* machine = window->findChild<MachinePage*>();
+  const Experiment& run = *window->session().experiment();
+  auto* recorded = window->findChild<RecordedPage*>();
+  recorded->open(QString::fromStdString(folder.file("t.json", trace_event(run))));
+  ASSERT_TRUE(happens([&] { return recorded->settled() && recorded->model() != nullptr; }));
+  const auto reserve = [&] {
+    page->make_prices();
+    EXPECT_TRUE(happens([&] { return machine->settled(); }));
+    return std::get<Calibration>(machine->measurement().found()->prices).reserve;
+  };
+  EXPECT_EQ(reserve(), 0);
+  EXPECT_EQ(page->snapshot()->text(), "Add a memory snapshot…");
+  page->set_snapshot(
+      QString::fromStdString(folder.file("s.pickle", snapshot_pickle(run, DeviceId{0}))));
+  EXPECT_EQ(page->snapshot()->text(), "Leave out s.pickle");
+  EXPECT_GE(reserve(), 1);
+  page->snapshot()->click();
+  EXPECT_EQ(reserve(), 0);
+  page->set_snapshot(QString::fromStdString(folder.file("bad.pickle", "no pickle")));
+  page->make_prices();
+  ASSERT_TRUE(happens([&] { return machine->settled(); }));
+  EXPECT_NE(machine->measurement().error().find("bad.pickle"), std::string::npos)
+      << machine->measurement().error();
 }
 
 TEST(SnapshotPage, HoldsASnapshotAgainstThePlan) {

@@ -188,7 +188,7 @@ std::string prices_text(const TraceProfile& profile) {
       readable(profile.after));
   if (p.calibration.overhead > Duration{})
     out += fmt::format("gaps          {} a kernel\n", readable(p.calibration.overhead));
-  if (p.calibration.issue > Duration{})
+  if (p.calibration.issue > Duration{1})  // else it is in the times of kernels
     out += fmt::format("host          {} to issue a kernel\n", readable(p.calibration.issue));
   if (p.calibration.reserve > 0)
     out += fmt::format("reserved      {:.3g} times what is allocated at the peak\n",

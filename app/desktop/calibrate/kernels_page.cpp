@@ -1,6 +1,7 @@
 #include "app/desktop/calibrate/kernels_page.h"
 
 #include <QAction>
+#include <QFileDialog>
 #include <QFileInfo>
 #include <QLabel>
 #include <QPushButton>
@@ -86,6 +87,11 @@ KernelsPage::KernelsPage(Document& document, Session& session, RecordedPage& rec
   auto* bar = new Header("Kernels of the recording");
   state_ = make_label("", 11, QFont::Normal, "second");
   bar->row()->addWidget(state_);
+  snapshot_ = new QPushButton;
+  bar->row()->addWidget(snapshot_);
+  connect(snapshot_, &QPushButton::clicked, this,
+          [this] { snapshot_path_.isEmpty() ? ask_for_snapshot() : set_snapshot(""); });
+  set_snapshot("");
   prices_ = new QPushButton("Make prices of it");
   prices_->setToolTip(
       "Takes the recording for a run of the open plan; what its kernels and collectives took "
@@ -118,6 +124,28 @@ KernelsPage::KernelsPage(Document& document, Session& session, RecordedPage& rec
 
 void KernelsPage::connect_commands(const Actions& actions) {
   connect(actions["calibrate.recording"], &QAction::triggered, this, &KernelsPage::make_prices);
+  connect(actions["calibrate.snapshot"], &QAction::triggered, this, [this] {
+    document_.show_perspective("calibrate", "kernels");
+    ask_for_snapshot();
+  });
+}
+
+void KernelsPage::ask_for_snapshot() {
+  const QString path =
+      QFileDialog::getOpenFileName(this, "Choose the memory snapshot of the recorded run", {},
+                                   "Memory snapshots (*.pickle *.pkl);;All files (*)");
+  if (!path.isEmpty()) set_snapshot(path);
+}
+
+void KernelsPage::set_snapshot(const QString& path) {
+  snapshot_path_ = path;
+  snapshot_->setText(path.isEmpty() ? QString("Add a memory snapshot…")
+                                    : "Leave out " + QFileInfo(path).fileName());
+  snapshot_->setAccessibleName(snapshot_->text());
+  snapshot_->setToolTip(
+      path.isEmpty() ? QString("A file of torch.cuda.memory._dump_snapshot() of the same run "
+                               "says how much more its allocator reserves than tensors need.")
+                     : "The prices are made of this snapshot too: " + path);
 }
 
 void KernelsPage::make_prices() {
@@ -128,7 +156,8 @@ void KernelsPage::make_prices() {
     return;
   }
   document_.show_perspective("calibrate", "machine");
-  measurement_.read(std::move(recorded), experiment->workload.scenario);
+  measurement_.read(std::move(recorded), experiment->workload.scenario,
+                    snapshot_path_.toStdString());
 }
 
 void KernelsPage::showEvent(QShowEvent* event) {

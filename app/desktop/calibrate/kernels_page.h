@@ -33,6 +33,9 @@ class KernelsPage : public Page {
   /// Makes prices of the recording as a run of the open plan, and shows them. Does nothing without
   /// either.
   void make_prices();
+  /// A file of a memory snapshot of the recorded run, which prices are made of too; empty: none.
+  void set_snapshot(const QString& path);
+  QPushButton* snapshot() const { return snapshot_; }
   /// Null if there is no recording or no plan, or while the recording's kernels are still being
   /// summed.
   const TraceMatch* match() const { return match_.get(); }
@@ -54,6 +57,7 @@ class KernelsPage : public Page {
   void match_again();
   void match(const RecordedModel&, const std::vector<NameStatistics>&);
   void show_match();
+  void ask_for_snapshot();
 
   Document& document_;
   Session& session_;
@@ -66,7 +70,8 @@ class KernelsPage : public Page {
   ResidualsScene* scene_;  // owned by the canvas
   ViewTable *rows_, *unmatched_;
   QLabel* state_;
-  QPushButton* prices_;
+  QPushButton *snapshot_, *prices_;
+  QString snapshot_path_;
   NameTables names_;  // declared last, so that it is destroyed first
 };
 

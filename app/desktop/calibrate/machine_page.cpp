@@ -54,16 +54,27 @@ QString facts_of(const Calibration& c) {
   if (!c.exchanges.empty())
     lines << q(format_count(static_cast<std::int64_t>(c.exchanges.size()))) +
                  " sizes of collectives and messages";
-  if (c.issue > Duration{}) lines << "the host issues a kernel in " + q(readable(c.issue));
+  if (c.issue > Duration{1}) lines << "the host issues a kernel in " + q(readable(c.issue));
   if (c.reserve > 0)
     lines << q(fmt::format("the allocator reserves {:.3g} times what is allocated", c.reserve));
+  if (const std::optional<double> lost = contention_of(c.contention))
+    lines << q(fmt::format("communication hidden behind computation costs {:.1f} % of its time",
+                           100 * *lost));
+  for (const MeasuredContention& m : c.contention)
+    lines << q(fmt::format("{}: {:.3g} times as long beside {} (by {} pieces, spread {:.1f} %)",
+                           m.of, m.factor, m.of == kCommunicates ? "computation" : "communication",
+                           m.kernels, 100 * m.spread));
   for (const std::string& note : c.notes) lines << q(note);
   return lines.join("\n");
 }
 
 QString facts_of(const ParameterProfile& profile) {
-  QStringList lines = {profile.steps ? "one factor fitted to rows of a cluster like it"
-                                     : "parameters fitted to rows, for every cluster"};
+  const std::string devices = fmt::format("{}", fmt::join(profile.devices, " and "));
+  const QString of = devices.empty() ? QString() : " of " + q(devices);
+  QStringList lines = {
+      profile.steps ? "one factor fitted to rows" + of +
+                          (devices.empty() ? ", for every cluster" : ", for clusters of it alone")
+                    : "parameters fitted to rows" + of + ", for every cluster"};
   for (const std::string& note : profile.notes) lines << q(note);
   return lines.join("\n");
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <exception>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "backends/cpu/calibration/calibrate.h"
 #include "core/base/error.h"
 #include "core/io/json/inline_document.h"
+#include "core/io/snapshots/memory_snapshot_import.h"
 #include "visualizers/recorded/recorded_model.h"
 
 namespace trainyard {
@@ -115,17 +117,21 @@ void MachineMeasurement::open(const std::string& word) {
 }
 
 void MachineMeasurement::read(std::shared_ptr<const RecordedModel> recorded,
-                              const Scenario& scenario) {
+                              const Scenario& scenario, const std::string& snapshot) {
   stop();
   work_.stop();
   error_.clear();
   progress_ = 0;
   work_.ask(
-      [recorded = std::move(recorded), scenario](const std::stop_token& gone, const auto&) {
+      [recorded = std::move(recorded), scenario, snapshot](const std::stop_token& gone,
+                                                           const auto&) {
         Answer answer;
         try {
-          answer.found = shown(
-              trace_profile(whole_trace(*recorded), scenario, gone).prices.calibration, "", gone);
+          std::optional<MemorySnapshot> memory;
+          if (!snapshot.empty()) memory = import_memory_snapshot(snapshot, {gone, {}});
+          const TraceProfile profile =
+              trace_profile(whole_trace(*recorded), scenario, gone, memory ? &*memory : nullptr);
+          answer.found = shown(profile.prices.calibration, "", gone);
         } catch (const Error& wrong) {
           answer.error = describe(wrong);
         }

@@ -45,7 +45,9 @@ class MachineMeasurement : public QObject {
   /// one.
   void start(const MeasureWish&);
   /// Makes prices of a recorded run of the scenario in the background; they become the result.
-  void read(std::shared_ptr<const RecordedModel>, const Scenario&);
+  /// `snapshot` is the file of a memory snapshot of the same run, which says what its allocator
+  /// reserves; empty: none.
+  void read(std::shared_ptr<const RecordedModel>, const Scenario&, const std::string& snapshot);
   /// Opens a file, or a document on one line, in the background.
   void open(const std::string& word);
   /// Makes prices of the result with kernels of other shapes priced so; they become the result at

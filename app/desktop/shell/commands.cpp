@@ -131,6 +131,8 @@ constexpr Command kCommands[] = {
      "Shows what was measured before, or parameters fitted to rows."},
     {"calibrate.recording", "Calibrate", "Make prices of the recording", "",
      "Takes the opened recording for a run of the open plan, to price other plans by it."},
+    {"calibrate.snapshot", "Calibrate", "Add a memory snapshot to the recording…", "",
+     "Says what the recorded run's allocator reserved, for prices that are made of the recording."},
     {"calibrate.save", "Calibrate", "Save calibration…", "",
      "Writes what was measured as a file, also for --calibration."},
     {"calibrate.accept", "Calibrate", "Accept calibration", "",
