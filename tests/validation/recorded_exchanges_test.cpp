@@ -51,6 +51,19 @@ TEST(RecordedExchanges, TheShortestOfTheRanksIsWhatTheLinksTake) {
   EXPECT_TRUE(found.unseen.empty());
 }
 
+// The rank that came last waited for nobody, and its collective is timed as the caller says.
+TEST(RecordedExchanges, KnowWhichRankCameLast) {
+  const RecordedTrace trace = merged({rank_of(0, {50, 10, 30}), rank_of(1, {20, 90, 35})});
+  const auto half = [](const RecordedCollective& one) { return (one.to - one.from) / 2; };
+  const RecordedExchange one = recorded_exchanges(trace, 8, half).list.at(0);
+  EXPECT_EQ(one.timing.time, 10500ns);  // half of 21 us
+  std::vector<std::uint32_t> ranks;
+  for (const RecordedCollective* last : one.last) ranks.push_back(last->process);
+  EXPECT_EQ(ranks, (std::vector<std::uint32_t>{1, 0, 0, 1, 0, 0}));  // of two steps
+  const RecordedTrace alone = merged({rank_of(0, {50, 50, 50})});
+  EXPECT_TRUE(recorded_exchanges(alone, 8).list.at(0).last.empty());
+}
+
 TEST(RecordedExchanges, OfOneRankAloneTheyIncludeWaiting) {
   const RecordedExchanges found = recorded_exchanges(merged({rank_of(0, {50, 50, 50})}), 8);
   ASSERT_EQ(found.list.size(), 1u);
