@@ -132,7 +132,8 @@ void state_bands(Result& result, const Workload& work, const CostModel& cost) {
   if (modelled) state_memory(result, memory);
   const bool outside = time.outside || !time.validated;
   std::string words = sentence(time, modelled);
-  if (own != nullptr && !own->not_measured().empty()) words += "; " + own->not_measured();
+  if (own != nullptr && !own->not_measured().empty())
+    words += "; of the calibration: " + own->not_measured();
   result.evidence = Evidence{time.nearest, outside, std::move(words), time.unchecked};
 }
 

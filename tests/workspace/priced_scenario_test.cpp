@@ -118,7 +118,7 @@ TEST(PricedScenario, AFactorIsOfTheDevicesThatWereMeasured) {
   EXPECT_EQ(other.step.high, plain.step.high);
   const std::string words =
       "its one factor is of a100-sxm-80, and not of h100-sxm, which is priced without it";
-  EXPECT_EQ(other.evidence->sentence, plain.evidence->sentence + "; " + words);
+  EXPECT_EQ(other.evidence->sentence, plain.evidence->sentence + "; of the calibration: " + words);
   const Result own = answer("a100-sxm-80:8", true), own_plain = answer("a100-sxm-80:8", false);
   EXPECT_NEAR(to_seconds(own.step.value) / to_seconds(own_plain.step.value), 1.25, 1e-4);
   EXPECT_EQ(own.evidence->sentence, own_plain.evidence->sentence);
