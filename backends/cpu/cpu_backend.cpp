@@ -209,7 +209,7 @@ struct CpuBackend::Impl {
     save(whole, options.checkpoint);
   }
 
-  // Of all layers, by layer. The first process has them after fetch_state().
+  // All layers, in order. The first process has them after fetch_state().
   std::vector<TrainedTensor> whole_parameters() const {
     std::vector<TrainedTensor> list;
     for (std::size_t at = 0; at < plan.places.size(); ++at) {

@@ -123,7 +123,7 @@ constexpr Override kOverrides[] = {
     {"--lr-warmup-samples", "scheduler.lr_warmup_iters=0"},
 };
 
-// What Megatron-LM has an argument for and the overrides of a recipe have not.
+// These are arguments of Megatron-LM for which the overrides of a recipe have nothing.
 struct Missing {
   std::string_view argument, place, sentence, fix;
 };

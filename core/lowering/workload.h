@@ -46,7 +46,7 @@ struct Workload {
 /// asynchronous plan, as many as it needs to settle plus one; results refer to the middle step
 /// (step_window()).
 ScheduleShape schedule_shape(const Workload&, const PhaseTimes& = {}, int steps = 0);
-/// The same for a scenario whose plan is complete and whose model is as its plan trains it.
+/// Likewise for a scenario whose plan is complete and whose model is as its plan trains it.
 ScheduleShape schedule_shape(const Scenario&, const PhaseTimes& = {}, int steps = 0);
 /// Returns how many of the first stages have frozen layers alone, and so no backward.
 int forward_only_stages(const Model&, const std::vector<Stage>&);

@@ -117,7 +117,7 @@ TEST(ForwardOnly, TrainAsOneDevice) {
   }
 }
 
-// What else a plan may do to a stage that runs forwards alone.
+// These are other things that a plan may do to a stage that runs forwards alone.
 TEST(ForwardOnly, TrainAsOneDeviceBesideOtherMethods) {
   Training t;
   t.rate = 0.05, t.momentum = 0.5, t.steps = 2;

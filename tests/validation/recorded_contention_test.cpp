@@ -100,8 +100,8 @@ TEST(RecordedContention, KernelsOfOtherSizesAreNotCompared) {
   EXPECT_FALSE(contention(t.trace()).of_computation());
 }
 
-// What ran partly beside a collective says neither what it takes apart nor beside, and two on one
-// side have no median.
+// Work that ran partly beside a collective says neither what it takes apart nor beside, and two on
+// one side have no median.
 TEST(RecordedContention, NeedsThreeWhollyOnEachSide) {
   ShapedTrace t;
   for (int i = 0; i < 3; ++i) t.kernel(kGemm, kSquare, 100);
@@ -125,7 +125,7 @@ TEST(RecordedContention, WhatAKernelTakesApartIsItsTimeLessWhatItLost) {
   EXPECT_EQ(apart(0, 130'000, "products"), 100us);
   EXPECT_EQ(apart(70'000, 60'000, "element-wise"), 120us);
   EXPECT_EQ(apart(70'000, 0, "products"), 70us);
-  // What was not compared lost what all computation did.
+  // Work that was not compared lost what all computation did.
   EXPECT_EQ(apart(0, 89'000, "attention"), 70us);
   EXPECT_EQ(apart(0, 89'000, kCommunicates), 70us);
   EXPECT_EQ(found.apart({device + 1, from, from + 126'000, "products"}), 126us);

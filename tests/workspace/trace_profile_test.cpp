@@ -79,8 +79,8 @@ RC_GTEST_PROP(TraceProfile, ARecordedPlanPricesEveryOtherOfTheSameKernels, ()) {
   }
 }
 
-// What a simulated run lost to communication beside computation is found again in its recording,
-// and what it took apart is not priced as what it took beside.
+// The time that a simulated run lost to communication beside computation is found again in its
+// recording, and what it took apart is not priced as what it took beside.
 TEST(TraceProfile, ARecordingOfOursSaysHowMuchContentionItRanUnder) {
   Scenario scenario = open({"gpt2-xl",
                             "h100-sxm:16",

@@ -61,7 +61,7 @@ void rewrite_zero(Body& body, const Layout& layout, const Scenario& scenario,
   const bool keeps = stage == 3 && (!reshards_after_forward(scenario.plan) ||
                                     params.text(kGatheredLayers) == "all");
   const bool around_layer = stage == 3 && !(keeps && mesh.pp > 1);
-  // What data parallel wrote is replaced, but not what tensor ranks add up among themselves.
+  // This replaces what data parallel wrote, and leaves what tensor ranks add up among themselves.
   std::erase_if(body.reduce, [](const BodyOp& op) { return op.group != Group::Tensor; });
   for (const Part& part : parts) {
     if (part.replicas == 1 && ranks(mesh, part.shard, group) == 1) continue;
