@@ -111,6 +111,8 @@ class OpGrain final : public PhaseWriter {
     lane.last_compute = walk.last_compute.valid() ? walk.last_compute : lane.last_compute;
     Written written{walk.first, walk.chain, {}};
     written.reduced.add(reduced);
+    // Where the last layer of backward has nothing to reduce, its gradients are made later still.
+    if (reduced.valid() && layers.front().reduce.empty()) written.reduced.add(walk.chain);
     const bool beside = std::any_of(layers.begin(), layers.end(), [](const LayerTasks& layer) {
       return overlapped(layer.reduce);
     });

@@ -189,6 +189,21 @@ TEST(TensorRegion, RanksThatExchangeHeadsTrainAsOneDeviceInTheMemoryOfTheSimulat
   }
 }
 
+// The copies of a stage add up their gradients once those of the embedding are there too, which has
+// nothing to add up among tensor ranks.
+TEST(TensorRegion, CopiesOfAStageWaitForLayersThatReduceNothing) {
+  for (const Model& model : {testing::tiny_encoder_decoder("t5", 2), testing::tiny_head_norms()}) {
+    const CpuRun alone = train_region(model, {1, {}});
+    for (const char* overlap : {"overlap=on", "overlap=off"}) {
+      SCOPED_TRACE(model.name + " " + overlap);
+      const CpuRun run = train_region(model, {4,
+                                              {"tp=2", "pp=2", "schedule=chimera", overlap,
+                                               "tensor-parallel.ulysses-layers=first:1"}});
+      expect_as_one_device(run, alone);
+    }
+  }
+}
+
 // The first layer of T5's decoder reads the table of its encoder, which tensor ranks divide.
 TEST(TensorRegion, LayersOfADecoderExchangeHeadsButThatWhichReadsTheEncodersTable) {
   const Model model = testing::tiny_encoder_decoder("t5", 2);
