@@ -4,7 +4,9 @@
 
 #include <QAction>
 #include <QDialogButtonBox>
+#include <QKeyEvent>
 #include <QLabel>
+#include <QLineEdit>
 #include <QMenuBar>
 #include <QMessageBox>
 #include <QPushButton>
@@ -19,6 +21,7 @@
 #include "app/desktop/dialogs/palette_dialog.h"
 #include "app/desktop/learn/learn_page.h"
 #include "app/desktop/shell/inspector.h"
+#include "app/desktop/shell/palette_settings.h"
 #include "app/desktop/shell/welcome_page.h"
 #include "core/model/model.h"
 #include "core/model/zoo/presets.h"
@@ -130,6 +133,47 @@ TEST(Palette, TheBestAnswerComesFirst) {
   palette.filter("model");
   const QStringList offered = palette.offered();
   EXPECT_LT(offered.indexOf("Add to the model…"), offered.indexOf("Open…"));
+}
+
+// Settings come behind the commands, those of methods too, which have no row in the strategy panel.
+TEST(Palette, FindsASettingByItsWordsAndSetsItsValue) {
+  const auto window = window_with(small_plan());
+  PaletteDialog palette(window.get(), palette_settings(window->document(), window->session()));
+  auto* const words = palette.findChild<QLineEdit*>();
+  const auto enter = [&](const QString& text) {
+    words->setText(text);
+    QKeyEvent press(QEvent::KeyPress, Qt::Key_Return, Qt::NoModifier, "\r");
+    QApplication::sendEvent(words, &press);
+  };
+  palette.filter("layers whose ulysses");
+  ASSERT_EQ(palette.offered(), QStringList{"tensor-parallel.ulysses-layers="});
+  enter("layers whose ulysses");
+  EXPECT_EQ(words->text(), "tensor-parallel.ulysses-layers=");
+  EXPECT_TRUE(palette.offered().isEmpty());
+  enter("tensor-parallel.ulysses-layers=first:1");
+  EXPECT_EQ(palette.result(), QDialog::Accepted);
+  EXPECT_EQ(own_setting(*window->document().plan(), "tensor-parallel.ulysses-layers"), "first:1");
+  window->document().undo_stack().undo();
+  EXPECT_EQ(own_setting(*window->document().plan(), "tensor-parallel.ulysses-layers"), "");
+}
+
+TEST(Palette, SaysWhyAValueIsNotSet) {
+  const auto window = window_with(small_plan());
+  PaletteDialog palette(window.get(), palette_settings(window->document(), window->session()));
+  const auto* const about = palette.findChild<QLabel*>();
+  const std::pair<const char*, const char*> wrong[] = {
+      {"tensor-parallel.ulysses-layers=lst:1", "did you mean \"last\"?"},
+      {"tensor-parallel.ulysses-layer=all", "did you mean \"ulysses-layers\"?"},
+      {"micro-bach=4", "did you mean \"micro-batch\"?"},
+      {"micro-batch=four", "found \"four\""},
+      {"micro-batch=", "type the value of micro-batch"}};
+  for (const auto& [typed, says] : testing::non_empty(wrong)) {
+    palette.filter(typed);
+    EXPECT_TRUE(palette.offered().isEmpty()) << typed;
+    EXPECT_TRUE(about->text().contains(says)) << about->text().toStdString();
+  }
+  Window empty;
+  EXPECT_TRUE(palette_settings(empty.document(), empty.session()).keys.isEmpty());
 }
 
 // What cannot run comes last and is not run.

@@ -30,6 +30,7 @@
 #include "app/desktop/session/file_kind.h"
 #include "app/desktop/session/first_plan.h"
 #include "app/desktop/shell/model_commands.h"
+#include "app/desktop/shell/palette_settings.h"
 #include "app/desktop/shell/perspective.h"
 #include "app/desktop/shell/shortcut_sheet.h"
 #include "app/desktop/shell/window.h"
@@ -156,7 +157,8 @@ void Window::connect_commands() {
   on("plan.own-order", [this] { analyse_->order().editor().back(); });
   for (Page* shown : pages_)
     if (auto* design = qobject_cast<DesignPage*>(shown)) connect_model_commands(actions_, *design);
-  on("help.commands", [this] { PaletteDialog(this).exec(); });
+  on("help.commands",
+     [this] { PaletteDialog(this, palette_settings(document_, session_)).exec(); });
   on("help.keys", [this] { show_keys(); });
   on("help.about", [this] { show_about(); });
   connect_exploration();
