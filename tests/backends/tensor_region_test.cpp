@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <iterator>
+#include <span>
 
 #include "core/timeline/metrics.h"
 #include "tests/support/cases.h"
@@ -92,16 +92,17 @@ void expect_memory_of_simulator(const CpuRun& t) {
   }
 }
 
-TEST(TensorRegion, RanksTrainAsOneDeviceInTheMemoryOfTheSimulator) {
-  const std::size_t step = testing::sanitized() ? 4 : 1;  // of which each model begins elsewhere
+// Trains every model by every plan; a sanitized build takes one plan in four, of which each model
+// begins elsewhere.
+void expect_each(std::span<const Model> models, std::span<const TensorPlan> plans) {
+  const std::size_t step = testing::sanitized() ? 4 : 1;
   std::size_t begin = 0;
-  for (const Model& model : testing::non_empty(divided_models())) {
+  for (const Model& model : testing::non_empty(models)) {
     const CpuRun alone = train_region(model, {1, {}});
-    for (std::size_t i = begin++ % step; i < std::size(kTensorPlans); i += step) {
-      const TensorPlan& plan = kTensorPlans[i];
-      SCOPED_TRACE(model.name + ": " + words_of_region(plan));
+    for (std::size_t i = begin++ % step; i < plans.size(); i += step) {
+      SCOPED_TRACE(model.name + ": " + words_of_region(plans[i]));
       try {
-        const CpuRun run = train_region(model, plan);
+        const CpuRun run = train_region(model, plans[i]);
         expect_as_one_device(run, alone);
         expect_memory_of_simulator(run);
       } catch (const Error& error) {
@@ -109,6 +110,10 @@ TEST(TensorRegion, RanksTrainAsOneDeviceInTheMemoryOfTheSimulator) {
       }
     }
   }
+}
+
+TEST(TensorRegion, RanksTrainAsOneDeviceInTheMemoryOfTheSimulator) {
+  expect_each(divided_models(), kTensorPlans);
 }
 
 // Context ranks beside tensor ranks: a pooler takes the first token of them all, and ranks whose
@@ -129,21 +134,7 @@ TEST(TensorRegion, ContextRanksTrainAsOneDeviceInTheMemoryOfTheSimulator) {
   const Model models[] = {testing::tiny_recurrent(Mixer::StateSpace), testing::tiny_delta(),
                           testing::tiny_pooler(),
                           testing::tiny_pooler(EncoderHead::PoolerAndMaskedTokens)};
-  const std::size_t step = testing::sanitized() ? 4 : 1;
-  std::size_t begin = 0;
-  for (const Model& model : models) {
-    const CpuRun alone = train_region(model, {1, {}});
-    for (std::size_t i = begin++ % step; i < std::size(plans); i += step) {
-      SCOPED_TRACE(model.name + ": " + words_of_region(plans[i]));
-      try {
-        const CpuRun run = train_region(model, plans[i]);
-        expect_as_one_device(run, alone);
-        expect_memory_of_simulator(run);
-      } catch (const Error& error) {
-        ADD_FAILURE() << describe(error);
-      }
-    }
-  }
+  expect_each(models, plans);
 }
 
 // In layers that keep their weights whole, tensor ranks divide the sequence and exchange heads.
@@ -172,21 +163,7 @@ TEST(TensorRegion, RanksThatExchangeHeadsTrainAsOneDeviceInTheMemoryOfTheSimulat
                           testing::tiny_delta(),
                           testing::tiny_latent(6),
                           testing::tiny_pooler(EncoderHead::PoolerAndMaskedTokens)};
-  const std::size_t step = testing::sanitized() ? 4 : 1;
-  std::size_t begin = 0;
-  for (const Model& model : models) {
-    const CpuRun alone = train_region(model, {1, {}});
-    for (std::size_t i = begin++ % step; i < std::size(plans); i += step) {
-      SCOPED_TRACE(model.name + ": " + words_of_region(plans[i]));
-      try {
-        const CpuRun run = train_region(model, plans[i]);
-        expect_as_one_device(run, alone);
-        expect_memory_of_simulator(run);
-      } catch (const Error& error) {
-        ADD_FAILURE() << describe(error);
-      }
-    }
-  }
+  expect_each(models, plans);
 }
 
 // The copies of a stage add up their gradients once those of the embedding are there too, which has
