@@ -122,6 +122,10 @@ void update_after_step(Lowering& l, int step) {
   // own, as it would if gradients were sent to it.
   const auto trained =
       static_cast<std::uint32_t>(forward_only_stages(l.workload.scenario.model, l.workload.table));
+  Refs trained_ends;
+  for (std::size_t place = 0; trained > 0 && place < l.places.size(); ++place)
+    if (l.places[place].stage.value == trained)
+      for (const std::vector<Refs>& lane : l.reduced) trained_ends.add(lane[place]);
   for (std::size_t place = 0; place < l.places.size(); ++place) {
     const DeviceId device = l.places[place].device;
     const std::size_t first = l.first_lane(device);
@@ -131,10 +135,7 @@ void update_after_step(Lowering& l, int step) {
     };
     if (first == l.lanes.size()) continue;
     Refs after = copies[place];
-    if (l.places[place].stage.value < trained)
-      for (std::size_t i = 0; i < l.lanes.size(); ++i)
-        for (std::size_t other = 0; other < l.places.size(); ++other)
-          if (l.places[other].stage.value == trained) after.add(l.reduced[i][other]);
+    if (l.places[place].stage.value < trained) after.add(trained_ends);
     each_lane([&](std::size_t i) { after.add(l.reduced[i][place]), after.add(l.lanes[i].tail); });
     const Refs arrived = update(l, first, place, step, after);
     each_lane([&](std::size_t i) { l.arrived[i][place] = arrived; });

@@ -75,7 +75,7 @@ class Sweep {
   void simulate_all() {
     report(nullptr);
     std::vector<double> costs(count());
-    for (std::size_t i = 0; i < costs.size(); ++i) costs[i] = cost_of(i);
+    run_longest_first(costs, options_.threads, [&](std::size_t i) { costs[i] = cost_of(i); });
     std::vector<std::optional<SweepRow>> found(count());
     std::mutex mutex;
     run_longest_first(costs, options_.threads, [&](std::size_t i) {
