@@ -11,7 +11,8 @@ namespace trainyard {
 
 std::optional<DocumentStream> document_stream(const Workload& w, std::uint64_t seed) {
   if (w.layout.binding.documents == nullptr) return std::nullopt;
-  return DocumentStream(w.layout.binding.documents, w.scenario.plan.batch, seed);
+  return DocumentStream(w.layout.binding.documents, w.scenario.plan.batch, seed,
+                        w.scenario.plan.mesh.dp.value_or(1));
 }
 
 std::unique_ptr<DataSource> documents_of(const BackendJob& job) {

@@ -169,7 +169,7 @@ ReferenceOptions ReferenceBackend::options_of(const RunOptions& options) const {
   if (auto stream = document_stream(job_.workload, job_.training->seed))
     made.documents = [stream = *std::move(stream),
                       micro = job_.workload.scenario.plan.batch.micro](std::int64_t microbatch) {
-      return stream.bounds(microbatch * micro, micro);
+      return stream.bounds(microbatch * micro, micro, stream.plan().sequence);
     };
   made.weights = [this](ReferenceParameter& p) {
     const auto found = find_parameter(parameters_, p.layer, p.name);

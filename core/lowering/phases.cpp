@@ -6,6 +6,7 @@
 #include "core/lowering/held_bytes.h"
 #include "core/methods/layers/transients.h"
 #include "core/methods/schedules/wave_average.h"
+#include "core/model/open_sizes.h"
 
 namespace trainyard {
 namespace {
@@ -140,8 +141,11 @@ PhaseBytes make_phase_bytes(const Workload& w, const Runs& runs) {
   add_held(sum, held);
   add_communication(sum, w, runs);
   if (!runs.empty()) {
-    sum.send_forward = share(body(w, runs.back()).output, w.layout.send_parts);
-    sum.send_backward = share(body(w, runs.front()).input, w.layout.send_parts);
+    const auto sent = [&](Bytes whole) {
+      return share(at_mean_width(whole, w.layout.binding), w.layout.send_parts);
+    };
+    sum.send_forward = sent(body(w, runs.back()).output);
+    sum.send_backward = sent(body(w, runs.front()).input);
     // A stage without backward hands its output on and keeps nothing.
     const bool backs = std::any_of(runs.begin(), runs.end(), [&](const Workload::Run& run) {
       return first_op(body(w, run).backward) != kNoOp;

@@ -13,6 +13,7 @@
 #include "core/methods/layers/transients.h"
 #include "core/methods/settings/settings.h"
 #include "core/model/edit.h"
+#include "core/model/open_sizes.h"
 #include "core/model/patch_grid.h"
 #include "core/model/trained_parts.h"
 
@@ -132,7 +133,8 @@ void take_share(Work& work, double share, std::int64_t tokens) {
 }
 
 void take_shares(Body& body, const Graph& graph, const Layout& layout) {
-  const std::int64_t tokens = layout.binding.micro_batch * layout.binding.sequence;
+  const Binding priced = at_mean_width(layout.binding);
+  const std::int64_t tokens = priced.micro_batch * priced.sequence;
   for (auto* ops : {&body.forward, &body.backward})
     for (BodyOp& op : *ops) {
       const double share = op.node.valid() ? share_of_positions(graph[op.node]) : 1;
@@ -160,6 +162,13 @@ Diagnostics check_trained(const Scenario& s) {
                     block.name + " reads the output of an encoder too",
                 "plan#/choices")};
   return {};
+}
+
+// Ranks exchange as much of activations as a microbatch has.
+void narrow_messages(Body& body) {
+  for (auto* ops : {&body.forward, &body.backward})
+    for (BodyOp& op : *ops)
+      if (op.communication && op.tensor.valid()) op.bytes = at_mean_width(op.bytes, body.binding);
 }
 
 // Finds the runs of equal layers of each stage. A kind of layer has one body for each of its
@@ -330,6 +339,7 @@ Body layer_body(const Workload& w, int block, const LayerPolicy& policy,
   });
   const Graph& graph = s.model.blocks[static_cast<std::size_t>(block)].graph;
   take_shares(body, graph, layout);
+  if (has_open_widths(body.binding)) narrow_messages(body);
   find_lifetimes(body, graph, layout);
   return body;
 }

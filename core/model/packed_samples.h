@@ -4,7 +4,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
+
+#include "core/model/open_widths.h"
 
 namespace trainyard {
 
@@ -16,22 +19,26 @@ struct PackedSamples {
   std::vector<std::vector<std::int32_t>> samples = {};  // documents of each, in the order of the
                                                         // sample
   double cut = 0;  // share of the documents that were longer than the sequence, in [0, 1]
+  std::optional<OpenWidths> open = {};  // where a microbatch is as wide as its longest document
 
   /// Returns the tokens of a sample that are no padding.
   std::int64_t tokens(std::size_t sample) const;
-  /// Returns the share of all tokens that are no padding, in (0, 1]: the packing efficiency of
-  /// Krell et al.
+  /// Returns the tokens of a sample that are computed, padding included: the sequence, or the mean
+  /// of open widths.
+  double mean_width() const { return open ? open->mean_width() : static_cast<double>(sequence); }
+  /// Returns the share of all computed tokens that are no padding, in (0, 1]: the packing
+  /// efficiency of Krell et al.
   double efficiency() const;
   /// Returns the mean number of documents in a sample.
   double documents_a_sample() const;
-  /// Returns the mean over all tokens of a value that a token has by the length of its document;
-  /// padding has 0.
+  /// Returns the mean over all computed tokens of a value that a token has by the length of its
+  /// document; padding has 0.
   template <class F>
   double mean_over_tokens(F&& of_length) const {
     double sum = 0;
     for (const std::int64_t length : lengths)
       sum += static_cast<double>(length) * of_length(length);
-    return sum / (static_cast<double>(sequence) * static_cast<double>(samples.size()));
+    return sum / (mean_width() * static_cast<double>(samples.size()));
   }
 };
 

@@ -2,6 +2,7 @@
 #include <set>
 
 #include "core/model/fields.h"
+#include "core/model/open_sizes.h"
 
 namespace trainyard {
 namespace {
@@ -28,13 +29,14 @@ PartCost& operator+=(PartCost& sum, const PartCost& more) {
 PartCost cost_of_nodes(const Graph& graph, int only, const Binding& binding,
                        const Precision& precision) {
   PartCost cost;
+  const Binding priced = at_mean_width(binding);
   std::set<std::uint32_t> kept, counted;
   for (int n = 0; n < static_cast<int>(graph.nodes.size()); ++n) {
     const Node& node = graph.nodes[static_cast<std::size_t>(n)];
     const LocalNode local{graph, node, binding, precision};
     PartCost own;
     own.saved = saved_by(local, kept);
-    own.forward = node.op->work(local, Pass::Forward).flops;
+    own.forward = node.op->work({graph, node, priced, precision}, Pass::Forward).flops;
     for (const TensorId id : node.inputs)
       if (const Tensor& tensor = graph[id]; tensor.kind == TensorKind::Parameter &&
                                             tensor.tied_to.empty() &&

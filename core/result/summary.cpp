@@ -7,6 +7,7 @@
 #include "core/lowering/host_memory.h"
 #include "core/memory/process_bytes.h"
 #include "core/methods/settings/settings.h"
+#include "core/model/open_sizes.h"
 #include "core/model/packed_samples.h"
 #include "core/model/patch_grid.h"
 #include "core/model/trained_parts.h"
@@ -112,10 +113,9 @@ void state_who(Result& result, const Workload& workload) {
   result.plan = scenario.plan;
   result.samples_per_step = static_cast<double>(scenario.plan.batch.global);
   result.counts_tokens = scenario.model.tokens;
-  result.tokens_per_step =
-      result.counts_tokens
-          ? result.samples_per_step * static_cast<double>(scenario.plan.batch.sequence)
-          : 0.0;
+  result.tokens_per_step = result.counts_tokens
+                               ? result.samples_per_step * tokens_of_sample(workload.layout.binding)
+                               : 0.0;
   if (const PackedSamples* const documents = workload.layout.binding.documents.get())
     result.documents = {documents->documents_a_sample(), documents->efficiency()};
   result.capacity = scenario.cluster.device.memory.value;
@@ -142,7 +142,7 @@ void state_utilisation(Result& result, const Workload& workload) {
     return;
   const FlopsFacts facts = flops_facts(workload.scenario.model);
   if (!(facts.width > 0)) return;
-  const auto sequence = static_cast<double>(workload.scenario.plan.batch.sequence);
+  const double sequence = tokens_of_sample(workload.layout.binding);
   for (const FlopsDefinitionInfo& one : flops_definitions()) {
     const double share =
         flops_per_token(one.definition, facts, sequence) * result.tokens_per_step / possible;

@@ -6,6 +6,7 @@
 #include "core/memory/process_bytes.h"
 #include "core/methods/catalogue.h"
 #include "core/methods/settings/settings.h"
+#include "core/model/open_sizes.h"
 #include "planners/plans/exact_price.h"
 
 namespace trainyard {
@@ -88,7 +89,9 @@ void WorkPrices::read(Workload& w, const CostModel& cost) {
     Layer& layer = layers_[static_cast<std::size_t>(body.block)];
     layer.time = times[b];
     layer.held = layer_held(body);
-    layer.output = body.output, layer.input = body.input;
+    layer.output = body.output;
+    layer.sent_forward = at_mean_width(body.output, body.binding);
+    layer.sent_backward = at_mean_width(body.input, body.binding);
     layer.further = further_bytes(w, body, process);
   }
 }
@@ -123,9 +126,9 @@ StageWorkSum WorkPrices::sum(const BlockRuns& runs, const CostModel& cost,
     const Layer& last = layers_[static_cast<std::size_t>(runs.back().block)];
     s.bytes.stage_tensors = last.output * stage_tensors_;
     s.bytes.until_input += s.bytes.stage_tensors;
-    s.bytes.send_forward = share(last.output, send_parts_);
+    s.bytes.send_forward = share(last.sent_forward, send_parts_);
     s.bytes.send_backward =
-        share(layers_[static_cast<std::size_t>(runs.front().block)].input, send_parts_);
+        share(layers_[static_cast<std::size_t>(runs.front().block)].sent_backward, send_parts_);
   }
   return s;
 }

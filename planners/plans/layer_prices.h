@@ -74,7 +74,7 @@ class WorkPrices {
   struct Layer {
     LayerTime time;
     LayerHeld held;
-    Bytes output{}, input{}, further{};
+    Bytes output{}, sent_forward{}, sent_backward{}, further{};
   };
   void read(Workload&, const CostModel&);
 

@@ -5,6 +5,7 @@
 #include "core/cluster/with_count.h"
 #include "core/estimate/estimate.h"
 #include "core/methods/settings/settings.h"
+#include "core/model/open_sizes.h"
 
 namespace trainyard {
 
@@ -22,7 +23,7 @@ PlanFigures figures_of(const Workload& workload, const CostModel& cost) {
   found.margin = workload.scenario.cluster.device.memory.value - found.reserved;
   found.fits = found.margin.value >= 0;
   found.work = static_cast<double>(plan.batch.global);
-  if (workload.scenario.model.tokens) found.work *= static_cast<double>(plan.batch.sequence);
+  if (workload.scenario.model.tokens) found.work *= tokens_of_sample(workload.layout.binding);
   found.breakdown = step.breakdown;
   return found;
 }

@@ -9,8 +9,10 @@
 #include <map>
 #include <set>
 
+#include "core/model/ops.h"
 #include "core/model/zoo/builders.h"
 #include "core/timeline/metrics.h"
+#include "core/training/model_inputs.h"
 #include "tests/support/cases.h"
 #include "tests/support/cpu_training.h"
 #include "tests/support/non_empty.h"
@@ -90,6 +92,13 @@ class DrawnPlan {
     const Random trained(13, seed);
     if (trained.between(0, 0, 2) == 0) part = parts[trained.between(1, 0, 3)];
     if (part == "frozen=layers" && trained.between(2, 0, 1) == 0) part = "frozen=all-but-head";
+    const Random drawn_documents(17, seed);
+    if (drawn_documents.between(0, 0, 2) == 0) {
+      const char* const rules[] = {"packing.widths=any", "packing.widths=multiple:2",
+                                   "packing.widths=2"};
+      documents = {"packing=longest", rules[drawn_documents.between(1, 0, 2)]};
+      if (drawn_documents.between(2, 0, 1) == 0) documents.emplace_back("packing.order=by-length");
+    }
     // A sequence that tensor and context ranks divide, where there is one.
     if (random_.between(at_++, 0, 1) != 0) return;
     alone.push_back("seq=4");
@@ -104,12 +113,23 @@ class DrawnPlan {
   std::int64_t devices = 1;
   std::vector<std::string> words, alone;
   std::string_view offload, part;  // not among the words: the part that is trained, or empty
+  std::vector<std::string> documents;  // nor are these, of samples as wide as their longest
 
   /// Returns this plan, but training that part only.
   DrawnPlan of_part() const {
     DrawnPlan made = *this;
     made.words.emplace_back(part);
     made.alone.emplace_back(part);
+    return made;
+  }
+
+  /// Returns this plan with samples of documents, which one device pads to the whole sequence.
+  DrawnPlan of_documents() const {
+    constexpr const char* kLengths = "lengths=uniform:1-4";
+    DrawnPlan made = *this;
+    made.words.insert(made.words.end(), documents.begin(), documents.end());
+    made.words.emplace_back(kLengths);
+    made.alone.insert(made.alone.end(), {"packing=pad", kLengths});
     return made;
   }
 
@@ -170,6 +190,20 @@ bool accepted(const DrawnPlan& drawn, std::string_view offload) {
   } catch (const Error&) {  // words that do not go together
     return false;
   }
+}
+
+// Dropout draws a mask by the place of an element, which another width moves; and documents have an
+// input for each token.
+bool teaches_alike(const Model& model) {
+  for (const ModelInput& input : model_inputs(model))
+    if (!has_axis(input.in_graph(), Axis::Sequence)) return false;
+  for (const Block& block : model.blocks)
+    for (const Node& node : block.graph.nodes) {
+      const auto rate = node.attributes.find("dropout");
+      if (node.op == &dropout() || (rate != node.attributes.end() && rate->second != 0))
+        return false;
+    }
+  return true;
 }
 
 // The largest difference of a parameter that both have, relative to the largest parameter. The run
@@ -234,6 +268,9 @@ TEST(EveryPlan, ThatIsAcceptedTrainsAsOneDevice) {
     DrawnPlan drawn(seed);
     if (!accepted(drawn, kNoOffload)) continue;
     if (!drawn.part.empty() && accepted(drawn.of_part(), kNoOffload)) drawn = drawn.of_part();
+    if (!drawn.documents.empty() && teaches_alike(models()[drawn.model]) &&
+        accepted(drawn.of_documents(), kNoOffload))
+      drawn = drawn.of_documents();
     ++pairs;
     for (const std::string& word : drawn.words) met.insert(word);
     met.insert(models()[drawn.model].name);
@@ -277,6 +314,10 @@ TEST(EveryPlan, ThatIsAcceptedTrainsAsOneDevice) {
                            "reshard-after-forward=off",
                            "zero.gathered-layers=last:1",
                            "tensor-parallel.ulysses-layers=first:1",
+                           "packing.widths=any",
+                           "packing.widths=multiple:2",
+                           "packing.widths=2",
+                           "packing.order=by-length",
                            "offload=optimizer",
                            "offload=activations",
                            "offload=both",

@@ -186,8 +186,59 @@ TEST(PackedTraining, EveryLayoutTrainsAsOneDevice) {
   }
 }
 
+// Microbatches as wide as their longest document, in every layout, against whole sequences on one
+// device: padding teaches nothing, and so it may be left out.
+TEST(OpenWidthTraining, EveryLayoutTrainsAsPaddedOnOneDevice) {
+  const DividedDocuments layouts[] = {
+      {1, "packing=longest", {"micro-batch=1"}},
+      {1, "packing=longest", {"micro-batch=4"}},
+      {1, "packing=longest", {"micro-batch=2", "packing.widths=multiple:6"}},
+      {1, "packing=longest", {"micro-batch=2", "packing.widths=4,10"}},
+      {1, "packing=longest", {"flash-attention=off", "micro-batch=2"}},
+      {1, "packing=longest", {"recompute=full", "micro-batch=2"}},
+      {1, "packing=longest", {"flash-attention=off", "recompute=selective"}},
+      {2, "packing=longest", {"pp=2", "micro-batch=2"}},
+      {2, "packing=longest", {"tp=2", "sequence-parallel=off"}},
+      {2, "packing=longest", {"tp=2", "sequence-parallel=on", "micro-batch=2"}},
+      {2, "packing=longest", {"dp=2", "zero=3"}},
+      {4, "packing=longest", {"pp=2", "dp=2", "schedule=zb-h1"}},
+      {4, "packing=longest", {"pp=2", "schedule=dualpipe", "recompute=full", "dp=2"}},
+      {4, "packing=longest", {"tp=2", "pp=2", "schedule=gpipe", "zero=1"}},
+  };
+  for (const char* family : {"llama", "gpt2"}) {
+    const Model model = model_of_documents(family);
+    const CpuRun padded = trained_documents(model, "packing=pad", 1, {}, 16, 3);
+    for (const DividedDocuments& one : layouts) {
+      SCOPED_TRACE(std::string(family) + " with " + std::string(one.settings[0]) + " on " +
+                   std::to_string(one.devices));
+      testing::expect_same_training(
+          trained_documents(model, one.packing, one.devices, one.settings, 16, 3), padded, 1e-5);
+    }
+  }
+}
+
+// Dealt by length a step has the documents that it has as they are drawn, and every replica has its
+// part of those of one length.
+TEST(OpenWidthTraining, AStepByLengthTeachesWhatItsDocumentsDo) {
+  const Model model = model_of_documents("llama");
+  const CpuRun padded = trained_documents(model, "packing=pad", 1, {}, 16, 3);
+  const DividedDocuments layouts[] = {
+      {1, "packing=longest", {"micro-batch=1"}},
+      {1, "packing=longest", {"micro-batch=4"}},
+      {2, "packing=longest", {"dp=2", "micro-batch=2"}},
+      {4, "packing=longest", {"dp=2", "pp=2", "micro-batch=2"}},
+  };
+  for (const DividedDocuments& one : layouts) {
+    SCOPED_TRACE(std::string(one.settings[0]) + " on " + std::to_string(one.devices));
+    Settings by_length = one.settings;
+    by_length.push_back("packing.order=by-length");
+    testing::expect_same_training(
+        trained_documents(model, one.packing, one.devices, by_length, 16, 3), padded, 1e-5);
+  }
+}
+
 TEST(PackedTraining, TheReferenceLearnsTheSame) {
-  for (const char* packing : {"packing=packed", "packing=pad"})
+  for (const char* packing : {"packing=packed", "packing=pad", "packing=longest"})
     for (const char* family : {"gpt2", "llama"}) {
       SCOPED_TRACE(std::string(packing) + " of " + family);
       const CpuRun run = trained_documents(model_of_documents(family), packing, 2, {"dp=2"}, 8, 3);

@@ -58,9 +58,9 @@ TEST(DocumentStream, TheSeedDecidesTheOrderOfSamples) {
 TEST(DocumentStream, LossesDivideByTheTokensOfAnAverageMicrobatch) {
   const DocumentStream stream(plan_of(false), steps_of(6, 2), 7);
   for (const std::int64_t first : {0, 2, 4})
-    EXPECT_DOUBLE_EQ(stream.bounds(first, 2).counted, 21.0 / 3);
+    EXPECT_DOUBLE_EQ(stream.bounds(first, 2, 8).counted, 21.0 / 3);
   EXPECT_DOUBLE_EQ(stream.bounds_alone(0, 6).counted, 21);
-  const DocumentBounds bounds = stream.bounds(0, 2);
+  const DocumentBounds bounds = stream.bounds(0, 2, 8);
   ASSERT_EQ(bounds.begins.size(), 16u);
   for (std::int64_t s = 0; s < 2; ++s) {
     const Document one = stream.documents(s)[0];

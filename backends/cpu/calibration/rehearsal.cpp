@@ -19,6 +19,7 @@
 #include "core/base/random.h"
 #include "core/methods/layers/context_region.h"
 #include "core/methods/precision/narrow_products.h"
+#include "core/model/open_sizes.h"
 #include "core/model/ops.h"
 #include "core/model/trained_parts.h"
 #include "core/training/delayed_update.h"
@@ -72,6 +73,7 @@ struct Rehearsal::Kind {
   std::vector<TensorView> gradients;  // by tensor
   std::vector<Layer> layers;
   std::set<std::pair<const Layer*, std::uint32_t>> written;  // gradients written in this backward
+  Binding binding;  // of the body, at the mean width of microbatches
 };
 
 namespace {
@@ -171,8 +173,8 @@ void Rehearsal::add_layer(Kind& kind, std::uint64_t stream, int older_versions) 
     TensorView view = kind.shared.tensors[t];
     layer.weight_gradients.push_back({});
     if (!view.there()) {
-      view = layer.take(largest_view(workload_, kind.body->binding, graph.tensors[t]));
-      fill_tensor(kind.body->binding, graph, t, view, Random(stream, t));
+      view = layer.take(largest_view(workload_, kind.binding, graph.tensors[t]));
+      fill_tensor(kind.binding, graph, t, view, Random(stream, t));
     }
     layer.tensors.push_back(view);
     if (graph.tensors[t].kind == TensorKind::Parameter &&
@@ -193,6 +195,7 @@ void Rehearsal::add_layer(Kind& kind, std::uint64_t stream, int older_versions) 
 void Rehearsal::add_kind(const Body& body, const std::vector<int>& older_versions, Bytes most) {
   auto kind = std::make_unique<Kind>();
   kind->body = &body;
+  kind->binding = at_mean_width(body.binding);
   kind->graph = &workload_.scenario.model.blocks[static_cast<std::size_t>(body.block)].graph;
   const Graph& graph = *kind->graph;
   kind->kept = kept_tensors(workload_, body, graph);
@@ -200,10 +203,10 @@ void Rehearsal::add_kind(const Body& body, const std::vector<int>& older_version
     const Tensor& tensor = graph.tensors[t];
     TensorView passing, gradient;
     if (!kind->kept[t])
-      fill_numbers(passing = kind->shared.take(largest_view(workload_, body.binding, tensor)),
+      fill_numbers(passing = kind->shared.take(largest_view(workload_, kind->binding, tensor)),
                    tensor.kind, Random(1, t));
     if (has_gradient(tensor))
-      fill_numbers(gradient = kind->shared.take(largest_view(workload_, body.binding, tensor)),
+      fill_numbers(gradient = kind->shared.take(largest_view(workload_, kind->binding, tensor)),
                    tensor.kind, Random(2, t));
     kind->shared.tensors.push_back(passing), kind->gradients.push_back(gradient);
   }
@@ -225,7 +228,8 @@ Rehearsal::Rehearsal(const Workload& workload, Bytes most)
       rule_(optimizer_rule(workload.scenario.plan.optimizer, {},
                            weight_update_of(workload.scenario.plan, workload.layout.precision))),
       delayed_(late_rule(workload.scenario.plan)),
-      documents_(document_stream(workload, 1)) {
+      documents_(has_open_widths(workload.layout.binding) ? std::nullopt
+                                                          : document_stream(workload, 1)) {
   const std::vector<int> older = older_versions(workload);
   std::vector<std::vector<int>> older_of(workload.bodies.size());  // by layer of the body
   for (std::size_t stage = 0; stage < workload.runs.size(); ++stage)
@@ -276,7 +280,7 @@ void Rehearsal::run_pass(Kind& kind, Layer& layer, const BodyOp& op, const Took&
   std::vector<TensorView> inputs, outputs, output_gradients, input_gradients, weight_gradients;
   std::vector<std::uint8_t> adds;
   const auto seen = [&](TensorId id, const TensorView& view) {
-    return seen_by(kind.body->binding, node, graph[id], view);
+    return seen_by(kind.binding, node, graph[id], view);
   };
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
     const TensorId id = node.inputs[i];
@@ -292,7 +296,7 @@ void Rehearsal::run_pass(Kind& kind, Layer& layer, const BodyOp& op, const Took&
     outputs.push_back(seen(id, layer.tensors[id.value]));
     output_gradients.push_back(forward ? TensorView{} : seen(id, kind.gradients[id.value]));
   }
-  const Binding& binding = kind.body->binding;
+  const Binding& binding = kind.binding;
   const bool attends = attends_over_ranks(node);
   const int ranks = attends ? binding.cp / binding.ulysses : binding.cp;
   const Scratch::Frame frame(scratch_);

@@ -50,7 +50,7 @@ class Rehearsal {
   std::unique_ptr<OptimizerRule> rule_;
   UpdateRule delayed_;  // of an asynchronous schedule; its numbers are some that change every
                         // weight
-  std::optional<DocumentStream> documents_;  // where samples are documents
+  std::optional<DocumentStream> documents_;  // where samples are documents in whole sequences
   DocumentBounds bounds_;                    // of the microbatch that is run
   Scratch scratch_;
   std::int64_t updates_ = 0;

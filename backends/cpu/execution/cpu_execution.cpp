@@ -11,6 +11,7 @@
 #include "backends/cpu/kernels/convert.h"
 #include "backends/initial_weights.h"
 #include "core/base/error.h"
+#include "core/model/open_sizes.h"
 
 namespace trainyard {
 namespace {
@@ -179,6 +180,7 @@ void CpuExecution::begin_repetition(int repetition) {
       stage.reads_left = plan_.places[at].reads;
       for (StageState::Older& older : stage.older) older.version = -1;
     }
+  find_sizes();
   stage_data();
 }
 
@@ -247,8 +249,10 @@ void CpuExecution::stage(std::size_t at, std::size_t l, std::int32_t microbatch,
     if (tensor == layout.graph->input && layer.model_layer > 0) continue;
     Staged& into = staged(first_operand_[at][l] + i, microbatch, peer);
     if (std::exchange(into.microbatch, microbatch) == microbatch) continue;
-    into.data.resize(static_cast<std::size_t>(layout.local[tensor.value].bytes().value));
-    fill(layout, i, microbatch, peer, into.data.data());
+    const DeviceState& device = state(plan_.places[at].device, peer);
+    const TensorView& view = device.sizes(at, l, microbatch).local[tensor.value];
+    into.data.resize(static_cast<std::size_t>(view.bytes().value));
+    fill(layout, tensor, view, microbatch, peer, into.data.data());
   }
 }
 
@@ -278,11 +282,30 @@ std::int64_t CpuExecution::first_sample(std::int32_t microbatch, int peer) const
          plan_.workload.scenario.plan.batch.micro;
 }
 
+// Microbatches that are as wide as their longest document have sizes of their own, which are found
+// once a width. The program and its buffers are of whole sequences.
+void CpuExecution::find_sizes() {
+  if (!documents_ || !documents_->plan().open) return;
+  const Workload& w = plan_.workload;
+  const auto sizes_at = [&](std::int64_t width) -> const std::vector<LayerSizes>& {
+    std::vector<LayerSizes>& found = sizes_[width];
+    if (found.empty())
+      for (const LayerLayout& layout : plan_.layouts)
+        found.push_back(
+            layer_sizes(*layout.graph, at_width(layout.body->binding, width), w.layout.precision));
+    return found;
+  };
+  for (std::unique_ptr<DeviceState>& device : devices_) {
+    const std::int32_t all = plan_.program.microbatches * plan_.program.steps;
+    for (std::int32_t m = 0; device != nullptr && m < all; ++m)
+      device->set_sizes(m, sizes_at(documents_->width(first_sample(m, device->peer()),
+                                                      w.scenario.plan.batch.micro)));
+  }
+}
+
 // A device that has a part of the sequence asks for each stretch of it.
-void CpuExecution::fill(const LayerLayout& layout, std::size_t operand, std::int32_t microbatch,
-                        int peer, void* into) const {
-  const TensorId tensor = layout.data[operand].first;
-  const TensorView& view = layout.local[tensor.value];
+void CpuExecution::fill(const LayerLayout& layout, TensorId tensor, const TensorView& view,
+                        std::int32_t microbatch, int peer, void* into) const {
   const auto ask = [&](std::span<const std::int64_t> shape, std::int64_t first_token,
                        std::int64_t elements, std::byte* to) {
     const DataRequest request{plan_.workload.scenario.model,  *layout.graph, tensor,     shape,

@@ -136,8 +136,8 @@ class CpuExecution final : public Execution {
   void run(const At&, std::size_t layer, Flight&, const KernelRun&, Scratch&);
   template <class F>
   void with_call(const At&, std::size_t layer, Flight&, const KernelRun&, Scratch&, F&&);
-  void take_unwanted(const LayerLayout&, const KernelRun&, Scratch&, std::span<TensorView> inputs,
-                     std::span<TensorView> weights) const;
+  void take_unwanted(const LayerLayout&, const LayerSizes&, const KernelRun&, Scratch&,
+                     std::span<TensorView> inputs, std::span<TensorView> weights) const;
   LocalNode local_node(const LayerLayout&, const Node&) const;
   bool loses_over_ranks(const Node&) const;
   void read_data(const At&, const LayerLayout&, std::size_t layer, Flight&);
@@ -400,8 +400,10 @@ class CpuExecution final : public Execution {
   Staged& staged(std::size_t operand, std::int32_t microbatch, int peer);
   void stage(std::size_t place, std::size_t layer, std::int32_t microbatch, int peer);
   void stage_data();
-  void fill(const LayerLayout&, std::size_t operand, std::int32_t microbatch, int peer,
+  void fill(const LayerLayout&, TensorId, const TensorView&, std::int32_t microbatch, int peer,
             void* into) const;
+  void find_sizes();
+  std::map<std::int64_t, std::vector<LayerSizes>> sizes_;  // by width of a sample, then by layout
 };
 
 }  // namespace trainyard

@@ -49,9 +49,10 @@ struct OwnRows {
   std::int64_t first = 0, count = 0;
 };
 
-OwnRows own_rows(const LayerLayout& layout, const Routing& routing, TensorId tensor, int rank) {
+OwnRows own_rows(const LayerLayout& layout, const LayerSizes& sizes, const Routing& routing,
+                 TensorId tensor, int rank) {
   if (!layout.gathers_copies(tensor) || routing.gathered.empty()) {
-    const std::int64_t each = rows(layout.local[tensor.value]);
+    const std::int64_t each = rows(sizes.local[tensor.value]);
     return {rank * each, each};
   }
   const auto own = routing.gathered.begin() + rank;
@@ -92,8 +93,8 @@ void CpuExecution::run_narrow(const At& a, std::size_t l, Flight& f, const Kerne
     how.codes = reinterpret_cast<std::uint8_t*>(f.layers[l].saved[index].data);
     how.scales = &f.layers[l].narrow[index].scales;
     if (x.where != Operand::Where::Saved) {
-      const OwnRows own =
-          own_rows(layout, *call.routing, x.tensor, plan_.peers.tensor_rank(a.peer));
+      const OwnRows own = own_rows(layout, a.device.sizes(a.place, l, f), *call.routing, x.tensor,
+                                   plan_.peers.tensor_rank(a.peer));
       how.first_kept_row = own.first, how.kept_rows = own.count;
     }
   }
@@ -131,9 +132,10 @@ void CpuExecution::widen(const At& a, std::size_t l, Flight& f, const Operand& f
   NarrowCopy& copy = f.layers[l].narrow[index];
   if (!copy.wide.empty() || copy.scales.empty()) return;
   const Routing& routing = f.layers[l].routing;
+  const LayerSizes& sizes = a.device.sizes(a.place, l, f);
   const OwnRows own =
-      own_rows(layout, routing, from.tensor, plan_.peers.tensor_rank(a.device.peer()));
-  TensorView part = layout.local[from.tensor.value];
+      own_rows(layout, sizes, routing, from.tensor, plan_.peers.tensor_rank(a.device.peer()));
+  TensorView part = sizes.local[from.tensor.value];
   part.size = {own.count, width(part)};
   part.rank = 2;
   copy.wide.resize(static_cast<std::size_t>(std::max<std::int64_t>(1, part.bytes().value)));

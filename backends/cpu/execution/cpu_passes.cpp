@@ -164,6 +164,7 @@ void CpuExecution::with_call(const At& a, std::size_t l, Flight& f, const Kernel
   const StagePlacement& place = plan_.places[a.place];
   const LayerLayout& layout = plan_.layouts[static_cast<std::size_t>(place.layers[l].layout)];
   const Node& node = (*layout.graph)[run.node];
+  const LayerSizes& sizes = a.device.sizes(a.place, l, f);
   LayerFlight& layer = f.layers[l];
   Scratch::Frame frame(scratch);
   Views storage[4];
@@ -214,7 +215,7 @@ void CpuExecution::with_call(const At& a, std::size_t l, Flight& f, const Kernel
   if (run.pass == Pass::Forward && a.task.list == BodyList::Backward)
     for (std::size_t i = 0; i < outputs.size(); ++i)
       if (!outputs[i].there()) {
-        outputs[i] = layout.local[node.outputs[i].value];
+        outputs[i] = sizes.local[node.outputs[i].value];
         outputs[i].data = scratch.take(static_cast<std::size_t>(outputs[i].bytes().value));
       }
   const auto stream = ((static_cast<std::uint64_t>(
@@ -225,7 +226,7 @@ void CpuExecution::with_call(const At& a, std::size_t l, Flight& f, const Kernel
                       run.node.value;
   KernelCall call{.graph = *layout.graph,
                   .node = node,
-                  .binding = layout.body->binding,
+                  .binding = sizes.binding,
                   .flash_attention = plan_.workload.layout.flash_attention,
                   .random = Random(training_.seed, stream),
                   .inputs = inputs,
@@ -241,7 +242,7 @@ void CpuExecution::with_call(const At& a, std::size_t l, Flight& f, const Kernel
   DocumentBounds bounds;
   if (documents_ && reads_documents(node)) {
     bounds = documents_->bounds(first_sample(a.microbatch, a.peer),
-                                plan_.workload.scenario.plan.batch.micro);
+                                plan_.workload.scenario.plan.batch.micro, sizes.binding.sequence);
     call.documents = &bounds;
   }
   // The loss is not in the ledger: it takes four bytes, in full precision whatever the format of
@@ -281,7 +282,7 @@ void CpuExecution::with_call(const At& a, std::size_t l, Flight& f, const Kernel
       if (run.inputs[i].where == Operand::Where::Parameter && !is_frozen(node))
         list[i] = parameter_gradient(a, l, layer, run.inputs[i].tensor);
     call.weight_gradients = list;
-    if (!layout.body->wanted.empty()) take_unwanted(layout, run, scratch, into, list);
+    if (!layout.body->wanted.empty()) take_unwanted(layout, sizes, run, scratch, into, list);
   }
   std::array<std::uint8_t, 4> adds{};
   if (sequence.ranks > 1 && attends_over_ranks(node)) {
@@ -303,7 +304,8 @@ void CpuExecution::with_call(const At& a, std::size_t l, Flight& f, const Kernel
 // A kernel makes all gradients of its inputs at once. Those that nobody needs are not in the
 // ledger: they go to scratch memory, as do gradients of frozen weights that a kernel makes beside
 // these.
-void CpuExecution::take_unwanted(const LayerLayout& layout, const KernelRun& run, Scratch& scratch,
+void CpuExecution::take_unwanted(const LayerLayout& layout, const LayerSizes& sizes,
+                                 const KernelRun& run, Scratch& scratch,
                                  std::span<TensorView> inputs,
                                  std::span<TensorView> weights) const {
   if (run.pass != Pass::BackwardInput) return;
@@ -319,7 +321,7 @@ void CpuExecution::take_unwanted(const LayerLayout& layout, const KernelRun& run
     if (weight ? !beside : kind != TensorKind::Activation || inputs[i].there()) continue;
     if (!weight && layout.body->wanted[in.value]) continue;
     TensorView& view = weight ? weights[i] : inputs[i];
-    view = layout.local[in.value];
+    view = sizes.local[in.value];
     if (weight) view.type = settled.precision.gradient;
     view.data = scratch.take(static_cast<std::size_t>(view.bytes().value));
   }
@@ -426,7 +428,7 @@ void CpuExecution::read_data(const At& a, const LayerLayout& layout, std::size_t
     if (from.microbatch == a.microbatch)
       std::memcpy(into.data, from.data.data(), from.data.size());
     else
-      fill(layout, i, a.microbatch, a.peer, into.data);
+      fill(layout, layout.data[i].first, into, a.microbatch, a.peer, into.data);
   }
 }
 

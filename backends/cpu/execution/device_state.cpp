@@ -51,12 +51,15 @@ Flight& DeviceState::flight(std::size_t place, std::int32_t microbatch) {
   StageState& stage = stages_[place];
   std::unique_ptr<Flight>& flight = stage.flights[static_cast<std::size_t>(microbatch)];
   if (flight != nullptr) return *flight;
+  const auto* const sizes = sizes_.empty() ? nullptr : sizes_[static_cast<std::size_t>(microbatch)];
   if (!stage.spare.empty()) {
     flight = std::move(stage.spare.back());
     stage.spare.pop_back();
+    flight->sizes = sizes;
     return *flight;
   }
   flight = std::make_unique<Flight>();
+  flight->sizes = sizes;
   const StagePlacement& p = plan_.places[place];
   flight->layers.resize(p.layers.size());
   for (std::size_t l = 0; l < p.layers.size(); ++l) {
@@ -395,6 +398,31 @@ void DeviceState::exchange(Allocation& a, Allocation& b) {
   std::swap(a, b);
 }
 
+// --- sizes ---
+
+void DeviceState::set_sizes(std::int32_t microbatch, const std::vector<LayerSizes>& sizes) {
+  sizes_.resize(static_cast<std::size_t>(plan_.program.microbatches) *
+                static_cast<std::size_t>(plan_.program.steps));
+  sizes_[static_cast<std::size_t>(microbatch)] = &sizes;
+  // Stages without backward leave their flights, which the next step goes on with.
+  for (StageState& stage : stages_)
+    if (!stage.flights.empty())
+      if (const auto& flight = stage.flights[static_cast<std::size_t>(microbatch)])
+        flight->sizes = &sizes;
+}
+
+const LayerSizes& DeviceState::sizes(std::size_t place, std::size_t layer,
+                                     std::int32_t microbatch) const {
+  const auto layout = static_cast<std::size_t>(plan_.places[place].layers[layer].layout);
+  if (sizes_.empty()) return plan_.layouts[layout];
+  return (*sizes_[static_cast<std::size_t>(microbatch)])[layout];
+}
+
+const LayerSizes& DeviceState::sizes(std::size_t place, std::size_t layer, const Flight& f) const {
+  const auto layout = static_cast<std::size_t>(plan_.places[place].layers[layer].layout);
+  return f.sizes == nullptr ? plan_.layouts[layout] : (*f.sizes)[layout];
+}
+
 // --- views ---
 
 TensorView DeviceState::at_experts(TensorView view, const LayerFlight& layer) const {
@@ -409,7 +437,8 @@ TensorView DeviceState::view(std::size_t place, std::size_t l, Flight& f,
   if (!operand.there() || operand.where == Operand::Where::Parameter) return {};
   const StagePlacement& stage = plan_.places[place];
   const LayerLayout& layout = plan_.layouts[static_cast<std::size_t>(stage.layers[l].layout)];
-  TensorView view = (operand.whole ? layout.whole : layout.local)[operand.tensor.value];
+  const LayerSizes& own = sizes(place, l, f);
+  TensorView view = (operand.whole ? own.whole : own.local)[operand.tensor.value];
   LayerFlight& layer = f.layers[l];
   const auto index = static_cast<std::size_t>(operand.index);
   if (operand.where == Operand::Where::Saved) {

@@ -68,8 +68,9 @@ struct Flight {
   std::vector<std::pair<BufferId, Bytes>> left;
   // Statistics of a loss over a divided vocabulary, on their way to all ranks.
   std::vector<float> statistics;
-  std::map<std::uint32_t, float> added_losses;  // by tensor, where the model's loss is a sum of
-                                                // them
+  std::map<std::uint32_t, float> added_losses;     // by tensor, where the model's loss is a sum of
+                                                   // them
+  const std::vector<LayerSizes>* sizes = nullptr;  // its own, by layout; null: of whole sequences
 };
 
 /// The weights, gradients and optimizer state of a whole stage.
@@ -163,6 +164,12 @@ class DeviceState {
   /// Exchanges the places of two allocations of equal size: each keeps its buffer.
   void exchange(Allocation&, Allocation&);
 
+  /// Sets the sizes of a microbatch that is not of whole sequences, by layout; they are not owned.
+  void set_sizes(std::int32_t microbatch, const std::vector<LayerSizes>&);
+  /// The sizes of a layer's tensors in a microbatch, or in its flight.
+  const LayerSizes& sizes(std::size_t place, std::size_t layer, std::int32_t microbatch) const;
+  const LayerSizes& sizes(std::size_t place, std::size_t layer, const Flight&) const;
+
   /// The tensor at its address; without data if it is not held.
   TensorView view(std::size_t place, std::size_t layer, Flight&, const Operand&) const;
 
@@ -192,7 +199,8 @@ class DeviceState {
   HostArena host_;
   std::unique_ptr<NvmeFile> nvme_;
   std::vector<std::byte*> nvme_buffers_;
-  std::vector<StageState> stages_;  // by place; empty if another device holds it
+  std::vector<StageState> stages_;                     // by place; empty if another device holds it
+  std::vector<const std::vector<LayerSizes>*> sizes_;  // by microbatch; empty where all are whole
 };
 
 }  // namespace trainyard

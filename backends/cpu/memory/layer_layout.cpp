@@ -358,11 +358,14 @@ class Finder {
 
 }  // namespace
 
+LayerSizes layer_sizes(const Graph& graph, const Binding& binding, const Precision& precision) {
+  return {binding, views(graph, binding, precision, false), views(graph, binding, precision, true)};
+}
+
 LayerLayout layer_layout(const Workload& w, const Body& body, bool first_block) {
   LayerLayout layout = Finder(w, body).find(first_block);
   layout.at_experts = copies_of_tokens(*layout.graph);
-  layout.local = views(*layout.graph, body.binding, w.layout.precision, false);
-  layout.whole = views(*layout.graph, body.binding, w.layout.precision, true);
+  static_cast<LayerSizes&>(layout) = layer_sizes(*layout.graph, body.binding, w.layout.precision);
   layout.narrow = std::any_of(body.forward.begin(), body.forward.end(), [](const BodyOp& op) {
     return !op.communication && narrow(op.work.math);
   });

@@ -51,11 +51,17 @@ struct OpRun {
   bool last = false;
 };
 
-struct LayerLayout {
+/// Sizes and formats of a layer's tensors, by tensor and without data: on one device, and gathered
+/// over the tensor ranks.
+struct LayerSizes {
+  Binding binding;
+  std::vector<TensorView> local, whole;
+};
+
+/// Its own sizes are those of whole sequences, for which buffers have room.
+struct LayerLayout : LayerSizes {
   const Graph* graph = nullptr;
   const Body* body = nullptr;
-  // By tensor, without data: size and format on one device, and gathered over the tensor ranks.
-  std::vector<TensorView> local, whole;
   std::vector<bool> at_experts;             // by tensor: whether it is of copies of tokens
   std::vector<OpRun> forward, backward;     // by op of the body
   Operand input, output;                    // at the first op of forward, and after the last
@@ -80,6 +86,9 @@ struct LayerLayout {
   }
 };
 
+/// Returns the sizes of the layer's tensors for that binding, which may be of a shorter sequence
+/// than the layer's own.
+LayerSizes layer_sizes(const Graph&, const Binding&, const Precision&);
 /// `first_block`: whether the block's input comes from outside. The workload must outlive it.
 LayerLayout layer_layout(const Workload&, const Body&, bool first_block);
 

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "core/methods/layers/saved_tensors.h"
+#include "core/model/open_sizes.h"
 #include "core/model/ops.h"
 #include "core/model/trained_parts.h"
 
@@ -181,16 +182,21 @@ Body write_body(const Model& model, int block, const Layout& layout) {
   body.wanted = wanted_gradients(model, block);
   for (std::size_t i = 0; i < graph.nodes.size(); ++i)
     for (const Saved& s : saved_for_backward(local(i), body.wanted)) saved.add(i, s);
+  const Binding priced = at_mean_width(layout.binding);
+  const auto work_of = [&](std::size_t i, Pass pass) {
+    const LocalNode node{graph, graph.nodes[i], priced, layout.precision, layout.flash_attention};
+    return node.node.op->work(node, pass);
+  };
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     const LocalNode node = local(i);
-    if (const Work work = node.node.op->work(node, Pass::Forward); !empty(work))
+    if (const Work work = work_of(i, Pass::Forward); !empty(work))
       body.forward.push_back(compute_op(node, i, Pass::Forward, work));
   }
   for (std::size_t i = graph.nodes.size(); i-- > 0;) {
     const LocalNode node = local(i);
     for (Pass pass : {Pass::BackwardInput, Pass::BackwardWeight})
       if (runs_backward(node, pass, body.wanted))
-        body.backward.push_back(compute_op(node, i, pass, node.node.op->work(node, pass)));
+        body.backward.push_back(compute_op(node, i, pass, work_of(i, pass)));
   }
   body.parameters = local_parameters(graph, layout);
   const auto boundary = [&](TensorId id) {

@@ -250,7 +250,7 @@ std::string read_tier(const Plan& plan) {
 
 // A plan whose samples are whole texts does not mention documents, unless it states their lengths.
 void set_packing(Plan& plan, std::string_view value, const Place& place) {
-  const std::vector<std::string_view> words = {kNoPacking, "pad", "packed"};
+  const std::vector<std::string_view> words = {kNoPacking, "pad", "longest", "packed"};
   if (std::find(words.begin(), words.end(), value) == words.end())
     throw Error(Error::Kind::InvalidInput,
                 "expected " + list(words) + ", found \"" + std::string(value.substr(0, 80)) + "\"" +
@@ -438,9 +438,9 @@ std::vector<Setting> make_settings() {
        [](const P& p) { return given(p.batch.sequence); }},
       {"packing",
        {"sequence-packing", "packed-sequence", "packed-sequences"},
-       "documents in samples: none (a sample is one text), pad (one and padding), or packed "
-       "(several, attention inside each)",
-       {kNoPacking, "pad", "packed"},
+       "documents in samples: none (a sample is one text), pad (one and padding), longest (padded "
+       "to the longest of its microbatch), or packed (several, attention inside each)",
+       {kNoPacking, "pad", "longest", "packed"},
        set_packing,
        read_packing},
       {"lengths",

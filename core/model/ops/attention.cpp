@@ -87,9 +87,19 @@ double keys_of_text(const Node& node, std::int64_t tokens) {
   return window > 0 && window < keys ? window - window * window / (2 * keys) : keys / 2;
 }
 
+// Returns the mean over all tokens of a number that they have by the width of their microbatch.
+template <class F>
+double mean_over_tokens(const OpenWidths& open, F&& of_width) {
+  return open.mean([&](double width) { return width * of_width(width); }) / open.mean_width();
+}
+
 // Padding attends to nothing where documents share samples, because its queries are in none.
 double keys_seen(const LocalNode& local, const Sizes& s) {
   const PackedSamples* const documents = local.binding.documents.get();
+  if (documents != nullptr && documents->open)
+    return mean_over_tokens(*documents->open, [&](double width) {
+      return keys_of_text(local.node, std::llround(width));
+    });
   if (documents == nullptr || !documents->packed) return keys_of_text(local.node, s.keys);
   return documents->mean_over_tokens(
       [&](std::int64_t length) { return keys_of_text(local.node, length); });
@@ -137,7 +147,9 @@ Work unfused(const LocalNode& local, const Sizes& s, Pass pass) {
 
 Work attention_work(const LocalNode& local, Pass pass) {
   if (pass == Pass::BackwardWeight) return {};
-  const Sizes s = sizes(local);
+  Sizes s = sizes(local);
+  if (const PackedSamples* documents = local.binding.documents.get(); documents && documents->open)
+    s.keys = std::llround(mean_over_tokens(*documents->open, [](double width) { return width; }));
   return local.flash_attention ? fused(local, s, pass) : unfused(local, s, pass);
 }
 

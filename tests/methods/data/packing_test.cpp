@@ -81,6 +81,109 @@ TEST(Packing, NothingElseChanges) {
   EXPECT_GT(packed.layout.binding.documents->efficiency(), 0.97);
 }
 
+// --- widths that are open ---
+
+double flops_of(const Workload& w) {
+  double sum = 0;
+  for (const Body& body : w.bodies)
+    for (const auto* ops : {&body.forward, &body.backward})
+      for (const BodyOp& op : *ops) sum += op.work.flops.value;
+  return sum;
+}
+
+std::int64_t products_rows(const Workload& w) {
+  for (const BodyOp& op : testing::layer(w).forward)
+    if (op.work.kind == WorkKind::Product) return op.work.m;
+  return 0;
+}
+
+// Lengths of 128 and 384 of a sequence of 512: half of the tokens, and (128^2 + 384^2) / 2 of the
+// 512^2 pairs that attention sees.
+TEST(OpenWidths, WorkIsOfMeanWidthsAndMemoryOfWholeSequences) {
+  const Settings two = {"lengths=histogram:128*1,384*1", "micro-batch=1", "global-batch=8"};
+  const auto with = [&](std::string_view packing) {
+    Settings all = two;
+    all.push_back(packing);
+    return workload_with(all);
+  };
+  const Workload padded = with("packing=pad"), open = with("packing=longest");
+  EXPECT_EQ(products_rows(open), 256);
+  EXPECT_EQ(products_rows(padded), 512);
+  EXPECT_DOUBLE_EQ(attention_flops(open),
+                   attention_flops(padded) * (128.0 * 128 + 384 * 384) / 2 / (512.0 * 512));
+  EXPECT_DOUBLE_EQ(open.layout.binding.documents->efficiency(), 1);
+  EXPECT_DOUBLE_EQ(padded.layout.binding.documents->efficiency(), 0.5);
+  ASSERT_EQ(open.bodies.size(), padded.bodies.size());
+  for (std::size_t b = 0; b < open.bodies.size(); ++b) {
+    EXPECT_EQ(saved_bytes(open.bodies[b]), saved_bytes(padded.bodies[b]));
+    EXPECT_EQ(open.bodies[b].held.backward, padded.bodies[b].held.backward);
+    EXPECT_EQ(open.bodies[b].output, padded.bodies[b].output);
+  }
+}
+
+// Unfused scores are as many as pairs of positions, and no tokens are left out.
+TEST(OpenWidths, UnfusedAttentionHasTheMeanOfSquaredWidths) {
+  const auto flops = [](std::string_view packing) {
+    return attention_flops(prepare(testing::scenario(
+        gpt(), 1,
+        {"flash-attention=off", "lengths=histogram:128*1,384*1", "micro-batch=1", packing})));
+  };
+  EXPECT_DOUBLE_EQ(flops("packing=longest"),
+                   flops("packing=pad") * (128.0 * 128 + 384 * 384) / 2 / (512.0 * 512));
+}
+
+// B-SCH-09: lengths of 16 to 128, uniform. Padded samples compute 128 / 72 of what is useful, and
+// open widths with one sample each nothing more.
+TEST(OpenWidths, PaddingIsLeftOutOfUniformLengths) {
+  const auto computed = [](Settings settings) {
+    settings.insert(settings.end(), {"seq=128", "lengths=uniform:16-128", "global-batch=64"});
+    return 1 / workload_with(settings).layout.binding.documents->efficiency();
+  };
+  EXPECT_NEAR(computed({"packing=pad"}), 128.0 / 72, 0.005);
+  EXPECT_GE(computed({"packing=pad"}), 1.6);
+  EXPECT_DOUBLE_EQ(computed({"packing=longest", "micro-batch=1"}), 1);
+  EXPECT_GE(computed({"packing=longest", "micro-batch=8"}), 1.5);
+  EXPECT_LE(computed({"packing=longest", "micro-batch=8", "packing.order=by-length"}), 1.1);
+  EXPECT_LE(computed({"packing=longest", "micro-batch=4", "packing.order=by-length"}), 1.05);
+  // Four buckets of equal width waste half of one in the mean.
+  EXPECT_NEAR(computed({"packing=longest", "micro-batch=1", "packing.widths=32,64,96,128"}),
+              1 + 15.5 / 72, 0.02);
+}
+
+TEST(OpenWidths, MessagesAreAsWideAsMicrobatches) {
+  const auto sent = [](std::string_view packing) {
+    const Workload w = prepare(testing::scenario(
+        gpt(), 4, {"pp=2", "tp=2", "lengths=histogram:128*1,384*1", "micro-batch=1", packing}));
+    double bytes = 0;
+    for (const BodyOp& op : testing::layer(w).forward)
+      if (op.communication && op.tensor.valid()) bytes += static_cast<double>(op.bytes.value);
+    return std::pair{bytes, w.largest_message};
+  };
+  const auto padded = sent("packing=pad"), open = sent("packing=longest");
+  EXPECT_GT(open.first, 0);
+  EXPECT_DOUBLE_EQ(2 * open.first, padded.first);
+  EXPECT_EQ(open.second * 2, padded.second);
+}
+
+// Less padding is never more work, and sorting a step never more than drawing it.
+TEST(OpenWidths, AreNeverMoreWorkThanPadding) {
+  EXPECT_TRUE(rc::check([] {
+    const auto low = *rc::gen::inRange(1, 500), high = *rc::gen::inRange(low, 700);
+    const auto micro = *rc::gen::element(1, 2, 4);
+    const std::string lengths =
+                          "lengths=uniform:" + std::to_string(low) + "-" + std::to_string(high),
+                      batch = "micro-batch=" + std::to_string(micro);
+    const auto flops = [&](Settings settings) {
+      settings.insert(settings.end(), {lengths, batch, "global-batch=16"});
+      return flops_of(workload_with(settings));
+    };
+    const double padded = flops({"packing=pad"}), open = flops({"packing=longest"}),
+                 sorted = flops({"packing=longest", "packing.order=by-length"});
+    RC_ASSERT(open <= padded * (1 + 1e-12));
+    RC_ASSERT(sorted <= open * (1 + 1.0 / low));  // mean widths are rounded to whole tokens
+  }));
+}
+
 TEST(Packing, UnfusedAttentionMasksAndWorksOnAll) {
   const auto scores = [](Settings settings) {
     settings.push_back("flash-attention=off");
@@ -125,6 +228,13 @@ TEST(Packing, Refusals) {
   EXPECT_EQ(with({"packing=packed", "lengths=fixed:1024"}, gpt()),
             "100.0 % of the documents are longer than the sequence of 512 tokens and are cut at "
             "its end -> seq=1024");
+  EXPECT_EQ(with({"packing=longest", "lengths=fixed:64", "cp=2"}, gpt(), 2),
+            "context ranks divide a sequence whose length is known when the program is written, "
+            "and microbatches are as long as their longest document (cp 2) -> packing=pad");
+  EXPECT_NE(with({"packing=longest", "lengths=fixed:64"}, zoo_model("mixtral-tiny"))
+                .find("experts have places for the tokens of whole sequences"),
+            std::string::npos);
+  EXPECT_EQ(with({"packing=longest", "lengths=fixed:64"}, zoo_model("lstm-tiny")), "");
   EXPECT_NE(with({"packing=packed", "lengths=fixed:64"}, zoo_model("lstm-tiny"))
                 .find("documents share samples where only attention mixes tokens"),
             std::string::npos);
