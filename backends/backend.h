@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <iterator>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -56,6 +57,13 @@ struct DeviceMemory {
 
 /// The answer of a backend. Whatever a backend does not find out stays empty: the simulator knows
 /// no losses, and the reference measures no time.
+/// Widths of the microbatches of a run whose samples are as wide as their longest document, in
+/// tokens a sample.
+struct RunWidths {
+  std::int64_t distinct = 0, narrowest = 0, widest = 0;
+  double computed = 0;  // share of the tokens of whole sequences that were computed, in (0, 1]
+};
+
 struct BackendRun {
   std::vector<double> losses;             // by step, over all samples of it; resumed ones included
   std::vector<double> microbatch_losses;  // of the last repetition, as data count them
@@ -67,7 +75,8 @@ struct BackendRun {
   std::int64_t skipped = 0;     // updates that were skipped because gradients had overflowed
   double gradient_norm = 0;     // of the last update; 0 = not asked for
   double samples_per_second = 0;
-  bool stopped = false;  // before it was done, because it was asked to
+  bool stopped = false;                  // before it was done, because it was asked to
+  std::optional<RunWidths> widths = {};  // set where they are open
 };
 
 class Backend {

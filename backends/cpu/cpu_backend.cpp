@@ -86,6 +86,18 @@ Diagnostics check_acting(const DataSource& data, const CpuOptions& options) {
   return found;
 }
 
+std::optional<RunWidths> widths_of(const std::map<std::int64_t, std::int64_t>& counts,
+                                   std::int64_t sequence) {
+  if (counts.empty()) return std::nullopt;
+  double tokens = 0, microbatches = 0;
+  for (const auto& [width, count] : counts) {
+    tokens += static_cast<double>(width) * static_cast<double>(count);
+    microbatches += static_cast<double>(count);
+  }
+  return RunWidths{static_cast<std::int64_t>(counts.size()), counts.begin()->first,
+                   counts.rbegin()->first, tokens / microbatches / static_cast<double>(sequence)};
+}
+
 }  // namespace
 
 std::optional<Checkpoint> checkpoint_to_resume(const CpuOptions& options) {
@@ -440,6 +452,7 @@ BackendRun CpuBackend::run(const RunOptions& options) {
   result.losses = m.losses;
   result.microbatch_losses = m.execution.losses();
   result.gradient_norm = m.execution.gradient_norm();
+  result.widths = widths_of(m.execution.widths(), m.workload.scenario.plan.batch.sequence);
   if (!kept.empty()) {
     std::vector<std::size_t> order(kept.size());
     std::iota(order.begin(), order.end(), std::size_t{0});

@@ -95,8 +95,11 @@ struct StageMemory {
 
 /// SampleDocuments say what the samples of a plan that packs or pads consist of.
 struct SampleDocuments {
-  double a_sample = 1;    // mean number of documents
-  double efficiency = 1;  // share of tokens that are no padding, in (0, 1]
+  double a_sample = 1;        // mean number of documents
+  double efficiency = 1;      // share of computed tokens that are no padding, in (0, 1]
+  double width = 0;           // mean tokens of a sample that are computed
+  std::int64_t sequence = 0;  // tokens of a sample for which there is memory; `width` is less where
+                              // microbatches are as wide as their longest document
 };
 
 /// A phase of a batch ramp, and the price of one of its steps.

@@ -32,6 +32,7 @@ bool unsaid(std::string_view key, const Plan& plan) {
          (key == "offload-tier" && setting(plan, key) != "nvme") ||
          ((key == "offload" || key == "frozen") && find_choice(plan, key) == nullptr) ||
          ((key == "packing" || key == "lengths") && find_choice(plan, "packing") == nullptr) ||
+         ((key == "widths" || key == "packing-order") && setting(plan, "packing") != "longest") ||
          (key == "batch-ramp" && find_choice(plan, "batch-ramp") == nullptr) ||
          (key.starts_with("lora") && find_choice(plan, "lora") == nullptr) ||
          (key == "reshard-after-forward" && reshards_after_forward(plan)) ||
@@ -46,6 +47,9 @@ std::string said(const Plan& plan, const Choice& choice, std::string_view param,
   if (choice.method == "zero" && param == "reduce" && value == ParamValue{std::string("framework")})
     return "";
   if (choice.method == "offload" && value == ParamValue{std::string("host")}) return "";
+  if (choice.method == "packing" && (param == "widths" || param == "order") &&
+      setting(plan, "packing") != "longest")
+    return "";
   if (choice.method == "expert-parallel" && (value == ParamValue{0.0} || value == ParamValue{1.0}))
     return "";
   return fmt::format(" {}={}", param, to_text(value));

@@ -117,7 +117,8 @@ void state_who(Result& result, const Workload& workload) {
                                ? result.samples_per_step * tokens_of_sample(workload.layout.binding)
                                : 0.0;
   if (const PackedSamples* const documents = workload.layout.binding.documents.get())
-    result.documents = {documents->documents_a_sample(), documents->efficiency()};
+    result.documents = {documents->documents_a_sample(), documents->efficiency(),
+                        documents->mean_width(), documents->sequence};
   result.capacity = scenario.cluster.device.memory.value;
 }
 

@@ -182,6 +182,8 @@ KnobValues knob_values(std::string_view key, const Scenario& complete) {
   if (found == nullptr || found->key == "order" || found->key == "loss-scale") return values;
   // Without lengths of documents there is nothing to pack.
   if (found->key == "packing" && find_choice(complete.plan, "packing") == nullptr) return values;
+  const bool of_widths = found->key == "widths" || found->key == "packing-order";
+  if (of_widths && setting(complete.plan, "packing") != "longest") return values;
   values.now = found->read(complete.plan);
   // A plan that offloads no optimizer state has none to place.
   if (found->key == "offload-tier" && values.now.empty()) return values;

@@ -94,10 +94,9 @@ class DrawnPlan {
     if (part == "frozen=layers" && trained.between(2, 0, 1) == 0) part = "frozen=all-but-head";
     const Random drawn_documents(17, seed);
     if (drawn_documents.between(0, 0, 2) == 0) {
-      const char* const rules[] = {"packing.widths=any", "packing.widths=multiple:2",
-                                   "packing.widths=2"};
+      const char* const rules[] = {"widths=any", "widths=multiple:2", "widths=2"};
       documents = {"packing=longest", rules[drawn_documents.between(1, 0, 2)]};
-      if (drawn_documents.between(2, 0, 1) == 0) documents.emplace_back("packing.order=by-length");
+      if (drawn_documents.between(2, 0, 1) == 0) documents.emplace_back("packing-order=by-length");
     }
     // A sequence that tensor and context ranks divide, where there is one.
     if (random_.between(at_++, 0, 1) != 0) return;
@@ -112,7 +111,7 @@ class DrawnPlan {
   std::size_t model = 0;
   std::int64_t devices = 1;
   std::vector<std::string> words, alone;
-  std::string_view offload, part;  // not among the words: the part that is trained, or empty
+  std::string_view offload, part;      // not among the words: the part that is trained, or empty
   std::vector<std::string> documents;  // nor are these, of samples as wide as their longest
 
   /// Returns this plan, but training that part only.
@@ -314,10 +313,10 @@ TEST(EveryPlan, ThatIsAcceptedTrainsAsOneDevice) {
                            "reshard-after-forward=off",
                            "zero.gathered-layers=last:1",
                            "tensor-parallel.ulysses-layers=first:1",
-                           "packing.widths=any",
-                           "packing.widths=multiple:2",
-                           "packing.widths=2",
-                           "packing.order=by-length",
+                           "widths=any",
+                           "widths=multiple:2",
+                           "widths=2",
+                           "packing-order=by-length",
                            "offload=optimizer",
                            "offload=activations",
                            "offload=both",

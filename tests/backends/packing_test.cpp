@@ -192,8 +192,8 @@ TEST(OpenWidthTraining, EveryLayoutTrainsAsPaddedOnOneDevice) {
   const DividedDocuments layouts[] = {
       {1, "packing=longest", {"micro-batch=1"}},
       {1, "packing=longest", {"micro-batch=4"}},
-      {1, "packing=longest", {"micro-batch=2", "packing.widths=multiple:6"}},
-      {1, "packing=longest", {"micro-batch=2", "packing.widths=4,10"}},
+      {1, "packing=longest", {"micro-batch=2", "widths=multiple:6"}},
+      {1, "packing=longest", {"micro-batch=2", "widths=4,10"}},
       {1, "packing=longest", {"flash-attention=off", "micro-batch=2"}},
       {1, "packing=longest", {"recompute=full", "micro-batch=2"}},
       {1, "packing=longest", {"flash-attention=off", "recompute=selective"}},
@@ -231,10 +231,39 @@ TEST(OpenWidthTraining, AStepByLengthTeachesWhatItsDocumentsDo) {
   for (const DividedDocuments& one : layouts) {
     SCOPED_TRACE(std::string(one.settings[0]) + " on " + std::to_string(one.devices));
     Settings by_length = one.settings;
-    by_length.push_back("packing.order=by-length");
+    by_length.push_back("packing-order=by-length");
     testing::expect_same_training(
         trained_documents(model, one.packing, one.devices, by_length, 16, 3), padded, 1e-5);
   }
+}
+
+// B-SCH-09: lengths of 16 to 128 tokens, uniform, a thousand samples. One program serves all
+// widths, computes nothing but documents, and holds what it holds for whole sequences.
+TEST(OpenWidthTraining, OneProgramServesAThousandSamplesOfManyLengths) {
+  TransformerSpec spec = family_spec("llama");
+  spec.name = "lengths", spec.layers = 1, spec.hidden = 8, spec.heads = spec.kv_heads = 2;
+  spec.ffn = 8, spec.vocab = 7, spec.sequence = 128;
+  const Model model = build_decoder(spec);
+  const auto trained = [&](std::string_view packing, std::string_view micro) {
+    return train_on_cpu(
+        model, 1, {packing, micro, "lengths=uniform:16-128", "global-batch=128", "optimizer=sgd"},
+        training_of(8));
+  };
+  const CpuRun open = trained("packing=longest", "micro-batch=1"),
+               padded = trained("packing=pad", "micro-batch=1");
+  ASSERT_TRUE(open.run.widths);
+  EXPECT_FALSE(padded.run.widths);
+  EXPECT_GE(open.run.widths->distinct, 50);
+  EXPECT_GE(open.run.widths->narrowest, 16);
+  EXPECT_EQ(open.run.widths->widest, 128);
+  EXPECT_EQ(open.program.instructions.size(), padded.program.instructions.size());
+  EXPECT_EQ(open.run.memory[0].most, padded.run.memory[0].most);
+  // The mean over 1024 samples is close to that of all documents, and both are what is useful.
+  EXPECT_NEAR(open.run.widths->computed * 128, open.workload.layout.binding.documents->mean_width(),
+              1.0);
+  EXPECT_DOUBLE_EQ(open.workload.layout.binding.documents->efficiency(), 1);
+  EXPECT_LT(padded.workload.layout.binding.documents->efficiency(), 1 / 1.6);
+  testing::expect_same_training(open, padded, 1e-5);
 }
 
 TEST(PackedTraining, TheReferenceLearnsTheSame) {

@@ -148,7 +148,9 @@ RC_GTEST_PROP(Scaling, RateAndMoneyFollowFromStepAndDevices, ()) {
     const Result& r = *point->result;
     const double step = to_seconds(r.step.value),
                  work = static_cast<double>(point->global_batch) *
-                        (study.counts_tokens ? static_cast<double>(r.plan.batch.sequence) : 1);
+                        (r.documents           ? r.documents->width
+                         : study.counts_tokens ? static_cast<double>(r.plan.batch.sequence)
+                                               : 1);
     RC_ASSERT(std::abs(rate(r).value * step / work - 1) < 1e-12);
     RC_ASSERT(r.devices == point->devices);
     const auto money = money_for_work(r);

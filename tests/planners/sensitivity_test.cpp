@@ -89,8 +89,8 @@ TEST(Sensitivity, EveryValueIsTheEstimateOfItsScenario) {
   EXPECT_GT(knobs.size(), 18u);
 }
 
-// No setting is listed here: every setting with words or a number has a strip, but that of packing,
-// which follows from lengths of documents and has one where a plan states them.
+// No setting is listed here: every setting with words or a number has a strip, but those of
+// packing, which follow from lengths of documents and have one where a plan states them.
 TEST(Sensitivity, EverySettingWithValuesHasAStrip) {
   const auto expect_strips = [](const Sensitivity& all, const Setting& s) {
     const KnobStrip& found = strip(all, s.key);
@@ -104,11 +104,15 @@ TEST(Sensitivity, EverySettingWithValuesHasAStrip) {
   Scenario packed = large();
   apply_setting(packed.plan, "lengths=lognormal:600,1.1");
   apply_setting(packed.plan, "packing=packed");
+  Scenario open = packed;
+  apply_setting(open.plan, "packing=longest");
   Scenario offloaded = large();
   apply_setting(offloaded.plan, "offload=optimizer");
   for (const Setting& s : testing::non_empty(settings()))
     if (s.key == "packing")
       expect_strips(sensitivity(packed, testing::costs(), {.keys = {"packing"}}), s);
+    else if (s.key == "packing-order")  // where each sample has the sequence, order moves nothing
+      expect_strips(sensitivity(open, testing::costs(), {.keys = {"packing-order"}}), s);
     else if (s.key == "offload-tier")  // without offload there is nothing that it moves
       expect_strips(sensitivity(offloaded, testing::costs(), {.keys = {"offload-tier"}}), s);
     else if (!s.values.empty())

@@ -84,7 +84,8 @@ class DrawnScenario {
       p.batch.global = p.batch.micro * (s.cluster.count / replicas) * pick(1, 12);
       // Heads that the ranks do not divide go round a ring.
       if (p.mesh.cp > 1 && has_errors(check(s))) set(p, "context-parallel.kind", kinds[0]);
-      if (!has_errors(check(s))) return with_trained_parts(with_own_layers(std::move(s)));
+      if (!has_errors(check(s)))
+        return with_documents(with_trained_parts(with_own_layers(std::move(s))));
     }
   }
 
@@ -97,6 +98,23 @@ class DrawnScenario {
                           "tensor-parallel.ulysses-layers=all", "zero.gathered-layers=last:2"};
     Scenario own = s;
     apply_setting(own.plan, what[random_.between(kLayers + 1, 0, 2)]);
+    return has_errors(check(own)) ? s : own;
+  }
+  // One in six has samples of documents, where that is legal too.
+  Scenario with_documents(Scenario s) const {
+    constexpr std::uint64_t kDocuments = 4 * kAdded;
+    // Tests go on with other degrees of context parallelism, in which documents are not all legal.
+    if (random_.between(kDocuments, 0, 5) != 0 || s.plan.mesh.cp > 1) return s;
+    const char* what[] = {"packing=pad", "packing=packed", "packing=longest", "packing=longest"};
+    const char* rules[] = {"widths=any", "widths=multiple:64", "widths=100,300,700"};
+    Scenario own = s;
+    apply_setting(own.plan, what[random_.between(kDocuments + 1, 0, 3)]);
+    apply_setting(own.plan, "lengths=lognormal:200,0.9");
+    if (setting(own.plan, "packing") == "longest") {
+      apply_setting(own.plan, rules[random_.between(kDocuments + 2, 0, 2)]);
+      if (random_.between(kDocuments + 3, 0, 1) == 0)
+        apply_setting(own.plan, "packing-order=by-length");
+    }
     return has_errors(check(own)) ? s : own;
   }
   // One in six trains a part of the model, where that is legal too.

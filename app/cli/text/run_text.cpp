@@ -64,6 +64,12 @@ void write_speed(Out& out, const TrainingReport& r) {
        signed_percent(r.comparison.step_share()));
   if (r.run.samples_per_second > 0)
     line(out, "throughput    {:.4g} samples/s", r.run.samples_per_second);
+  if (const std::optional<RunWidths>& widths = r.run.widths)
+    line(
+        out,
+        "widths        {} of {} to {} tokens a sample, from one program; {} of the tokens of whole "
+        "sequences were computed",
+        widths->distinct, widths->narrowest, widths->widest, readable_share(widths->computed));
   const Result& m = r.measured->result;
   line(out, "utilisation   MFU {} of {} dense, bubble {}, exposed communication {}",
        readable_share(m.mfu), readable(m.peak_flops), readable_share(m.bubble_fraction),

@@ -90,6 +90,13 @@ Fields<CheckReport> check_fields() {
           {"parameter_tolerance", tolerance(&CheckTolerances::parameters)}};
 }
 
+Fields<RunWidths> widths_fields() {
+  return {{"distinct", &RunWidths::distinct},
+          {"narrowest", &RunWidths::narrowest, "tokens a sample"},
+          {"widest", &RunWidths::widest, "tokens a sample"},
+          {"computed_share", &RunWidths::computed, "of the tokens of whole sequences"}};
+}
+
 Fields<ModelEvaluation> evaluation_fields() {
   const auto accuracy = [](const ModelEvaluation& e) {
     return e.accuracy >= 0 ? &e.accuracy : nullptr;
@@ -162,6 +169,8 @@ Fields<TrainingReport> run_members() {
       {"phases", &Report::phases, list_of(object(trained_phase_fields())), kWhereSet,
        "of a batch ramp, as far as the run was to go"},
       {"samples_per_second", run(&BackendRun::samples_per_second), number(kAmount), kWhereSet},
+      {"widths", run(&BackendRun::widths), object(widths_fields()),
+       "of microbatches that are as wide as their longest document"},
       {"devices", run(&BackendRun::memory), list_of(object(device_memory_fields()))},
       {"evaluation", &Report::evaluation, object(evaluation_fields())},
       {"check", &Report::checked, object(check_fields()),

@@ -295,12 +295,14 @@ void CpuExecution::find_sizes() {
             layer_sizes(*layout.graph, at_width(layout.body->binding, width), w.layout.precision));
     return found;
   };
-  for (std::unique_ptr<DeviceState>& device : devices_) {
-    const std::int32_t all = plan_.program.microbatches * plan_.program.steps;
+  const std::int64_t micro = w.scenario.plan.batch.micro;
+  const std::int32_t all = plan_.program.microbatches * plan_.program.steps;
+  for (std::unique_ptr<DeviceState>& device : devices_)
     for (std::int32_t m = 0; device != nullptr && m < all; ++m)
-      device->set_sizes(m, sizes_at(documents_->width(first_sample(m, device->peer()),
-                                                      w.scenario.plan.batch.micro)));
-  }
+      device->set_sizes(m, sizes_at(documents_->width(first_sample(m, device->peer()), micro)));
+  for (std::int32_t m = 0; m < all; ++m)
+    for (int replica = 0; replica < plan_.peers.replicas(); ++replica)
+      ++widths_[documents_->width((samples_before() + sample(m, replica)) * micro, micro)];
 }
 
 // A device that has a part of the sequence asks for each stretch of it.

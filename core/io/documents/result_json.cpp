@@ -159,7 +159,9 @@ Fields<Result> documents_fields() {
   };
   return {{"a_sample", of(&SampleDocuments::a_sample), number(kAmount), "mean number"},
           {"packing_efficiency", of(&SampleDocuments::efficiency), number(kShare),
-           "share of tokens that are no padding"},
+           "share of computed tokens that are no padding"},
+          {"mean_width", of(&SampleDocuments::width), number(kAmount),
+           "mean tokens of a sample that are computed"},
           {"useful_tokens_per_second",
            [](const Result& r) -> std::optional<double> {
              if (!tokens_rate(r)) return std::nullopt;

@@ -25,7 +25,6 @@
 #include <tuple>
 
 #include "core/methods/catalogue.h"
-#include "core/methods/settings/settings.h"
 #include "core/model/ops.h"
 #include "core/model/packed_samples.h"
 #include "core/plan/document_lengths.h"

@@ -143,11 +143,11 @@ TEST(OpenWidths, PaddingIsLeftOutOfUniformLengths) {
   EXPECT_GE(computed({"packing=pad"}), 1.6);
   EXPECT_DOUBLE_EQ(computed({"packing=longest", "micro-batch=1"}), 1);
   EXPECT_GE(computed({"packing=longest", "micro-batch=8"}), 1.5);
-  EXPECT_LE(computed({"packing=longest", "micro-batch=8", "packing.order=by-length"}), 1.1);
-  EXPECT_LE(computed({"packing=longest", "micro-batch=4", "packing.order=by-length"}), 1.05);
+  EXPECT_LE(computed({"packing=longest", "micro-batch=8", "packing-order=by-length"}), 1.1);
+  EXPECT_LE(computed({"packing=longest", "micro-batch=4", "packing-order=by-length"}), 1.05);
   // Four buckets of equal width waste half of one in the mean.
-  EXPECT_NEAR(computed({"packing=longest", "micro-batch=1", "packing.widths=32,64,96,128"}),
-              1 + 15.5 / 72, 0.02);
+  EXPECT_NEAR(computed({"packing=longest", "micro-batch=1", "widths=32,64,96,128"}), 1 + 15.5 / 72,
+              0.02);
 }
 
 TEST(OpenWidths, MessagesAreAsWideAsMicrobatches) {
@@ -178,7 +178,7 @@ TEST(OpenWidths, AreNeverMoreWorkThanPadding) {
       return flops_of(workload_with(settings));
     };
     const double padded = flops({"packing=pad"}), open = flops({"packing=longest"}),
-                 sorted = flops({"packing=longest", "packing.order=by-length"});
+                 sorted = flops({"packing=longest", "packing-order=by-length"});
     RC_ASSERT(open <= padded * (1 + 1e-12));
     RC_ASSERT(sorted <= open * (1 + 1.0 / low));  // mean widths are rounded to whole tokens
   }));
