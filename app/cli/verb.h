@@ -85,6 +85,7 @@ Verb plan_verb();
 Verb run_verb();
 Verb runs_verb();
 Verb calibrate_verb();
+Verb probe_verb();
 Verb validate_verb();
 Verb compare_verb();
 Verb knobs_verb();

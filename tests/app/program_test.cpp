@@ -356,6 +356,12 @@ TEST(Program, DocumentsConformToTheirSchemas) {
   const Json machine =
       parse_json(trainyard("calibrate" + words + " --seconds 0.1", folder).out, "machine");
   conforms(machine, parse_json(json_schema("calibration"), "schema"), "machine");
+  for (const auto& [probe, name] :
+       {std::pair{std::string("probe --vary n=14..18 --set m=8 --set k=8 --rounds 9"), "probe"},
+        {"probe --batch --vary m=1..16:x2 --set n=32 --set k=32 --rounds 9", "batch"},
+        {"probe --batch" + kFits, "batch"}})
+    conforms(parse_json(trainyard(probe + " --json", folder).out, name),
+             parse_json(json_schema(name), "schema"), name);
 }
 
 TEST(Program, ARunThatDoesNotFitIsNotStarted) {

@@ -1,10 +1,12 @@
 #include "app/cli/verbs/json_schemas.h"
 
+#include "app/cli/text/batch_text.h"
 #include "app/cli/text/knob_answers.h"
 #include "app/cli/text/knob_questions.h"
 #include "app/cli/text/knobs_text.h"
 #include "app/cli/text/lesson_pages.h"
 #include "app/cli/text/plan_text.h"
+#include "app/cli/text/probe_text.h"
 #include "app/cli/text/scaling_text.h"
 #include "app/cli/text/tune_text.h"
 #include "app/cli/text/waves_text.h"
@@ -52,6 +54,8 @@ constexpr DocumentSchema kDocuments[] = {
     {"waves", [] { return waves_fields().schema(); }},
     {"tune", tune_schema},
     {"calibration", [] { return calibration_fields().schema(); }},
+    {"probe", probe_schema},
+    {"batch", batch_schema},
     {"run", [] { return run_fields().schema(); }},
     {"runs", runs_schema},
     {"comparison", comparison_schema},

@@ -36,6 +36,8 @@ constexpr std::array kSchemas = {
     Schema{"trainyard/knobs", "strips of a plan's knobs"},
     Schema{"trainyard/scaling", "a study of scaling"},
     Schema{"trainyard/sweep", "a sweep"},
+    Schema{"trainyard/probe", "a probe of one op"},
+    Schema{"trainyard/batch", "a study of batches"},
     Schema{"trainyard/tune", "a tuning"},
     Schema{"trainyard/waves", "waves that share a device"},
     Schema{"trainyard/flip", "what would let another plan win"},

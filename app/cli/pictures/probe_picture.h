@@ -1,0 +1,16 @@
+// What `trainyard probe` writes beside its text: the picture, and the rows behind it.
+#pragma once
+
+#include <vector>
+
+#include "app/cli/verb.h"
+#include "core/cost/width_probe.h"
+
+namespace trainyard {
+
+std::vector<Flag> probe_file_flags();
+/// Writes the files that were given, and says so. Throws Error{InvalidInput} for an unknown theme,
+/// and Error{Io}.
+void write_probe_files(const WidthProbe&, const Words&, Streams&);
+
+}  // namespace trainyard

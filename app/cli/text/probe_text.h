@@ -1,0 +1,16 @@
+// What `trainyard probe` prints: the staircase of one op as a table with what follows from it in
+// sentences, or as one trainyard/probe document.
+#pragma once
+
+#include <string>
+
+#include "core/cost/width_probe.h"
+#include "core/io/json/json.h"
+
+namespace trainyard {
+
+std::string probe_text(const WidthProbe&);
+Json probe_schema();
+std::string probe_document(const WidthProbe&);
+
+}  // namespace trainyard

@@ -1,0 +1,24 @@
+// How the batch decides what bounds a product on this machine, measured, or a plan on its cluster,
+// by formula and simulated; for `probe --batch`.
+#pragma once
+
+#include <stop_token>
+
+#include "app/workspace/runs/kernel_probe.h"
+#include "core/cost/cost_model.h"
+#include "core/estimate/batch_study.h"
+#include "core/plan/plan.h"
+
+namespace trainyard {
+
+/// Measures the op at the batches that the question varies, or at 1, 2, 4 ... 1,024 where it varies
+/// nothing, beside the roofline of a core of this machine. Throws Error{InvalidInput} for an op
+/// without products, and as kernel_probe() does.
+BatchStudy batch_probe(ProbeQuestion);
+/// Products of the plan's layers at micro-batches of 1, 2, 4 ... 64 samples by the roofline of the
+/// cluster's device, and the critical batch of the plan. `cost` null: cost_model(). Throws
+/// Error{InvalidInput} for a scenario that cannot run, for an asynchronous plan, which has no step,
+/// and for a plan whose critical batch is too large to simulate; Error{Cancelled} when stopped.
+BatchStudy batch_probe(const Scenario&, const CostModel* cost, const std::stop_token& stop = {});
+
+}  // namespace trainyard

@@ -1,0 +1,71 @@
+#include "core/estimate/batch_study.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "core/base/units_text.h"
+
+namespace trainyard {
+namespace {
+
+std::string ridge_words(const Ridge& ridge) {
+  return fmt::format("{:.3g} FLOP/byte ({} over {})", ridge.intensity(),
+                     readable(FlopsPerSecond{ridge.flops_per_second}),
+                     readable(BytesPerSecond{ridge.bytes_per_second}));
+}
+
+// A sample is many tokens, so that a batch below one sample is said in these too.
+std::string batch_words(const BatchStudy& study, const IntensityCurve& curve, double batch) {
+  if (!study.critical) return fmt::format("{}={:.3g}", curve.unit, batch);
+  std::string words = fmt::format("{:.3g} {}", batch, curve.unit);
+  if (study.sequence > 1)
+    words += fmt::format(" ({} tokens)",
+                         readable_count(std::ceil(batch * static_cast<double>(study.sequence))));
+  return words;
+}
+
+std::string knee_words(const BatchStudy& study, const IntensityCurve& curve, const Ridge& ridge) {
+  return ridge.batch ? fmt::format("is passed at {}", batch_words(study, curve, *ridge.batch))
+                     : std::string("is not passed at any batch");
+}
+
+std::string critical_words(const PlanCritical& c, const CriticalBatch& found) {
+  if (found.at_once)
+    return fmt::format("{:.4g} samples per device or fewer, the fewest microbatches of a step",
+                       c.per_device(static_cast<double>(c.multiple)));
+  return fmt::format(
+      "{:.4g} samples per device ({:.1f} microbatches of {} per replica, a global "
+      "batch of {:.0f})",
+      c.per_device(found.microbatches), found.microbatches, c.micro_batch,
+      std::ceil(c.global(found.microbatches)));
+}
+
+}  // namespace
+
+std::vector<std::string> batch_sentences(const BatchStudy& study) {
+  std::vector<std::string> all;
+  for (const IntensityCurve& curve : study.curves) {
+    all.push_back(fmt::format("{}: by formula the ridge of {}, {}, {}.", curve.name, study.device,
+                              ridge_words(curve.predicted),
+                              knee_words(study, curve, curve.predicted)));
+    if (curve.measured)
+      all.push_back(fmt::format("{}: measured, the ridge is {}, which {}.", curve.name,
+                                ridge_words(*curve.measured),
+                                knee_words(study, curve, *curve.measured)));
+  }
+  if (!study.critical) return all;
+  const PlanCritical& c = *study.critical;
+  all.push_back(
+      fmt::format("Critical batch, where a step attains {:.0f} % of its peak throughput, "
+                  "by formula: {}.",
+                  100 * kCriticalShare, critical_words(c, c.predicted)));
+  all.push_back(fmt::format("Critical batch, simulated: {}.", critical_words(c, c.simulated)));
+  all.push_back(
+      fmt::format("The plan's own {} microbatch{} per replica attain{} {:.1f} % of the "
+                  "peak throughput, simulated.",
+                  c.own, c.own == 1 ? "" : "es", c.own == 1 ? "s" : "", 100 * c.own_share));
+  return all;
+}
+
+}  // namespace trainyard
