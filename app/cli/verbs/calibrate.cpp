@@ -27,6 +27,7 @@
 #include "core/io/documents/profile_json.h"
 #include "core/model/ops.h"
 #include "core/validation/calibrate_rows.h"
+#include "core/validation/kernel_order.h"
 
 namespace trainyard {
 namespace {
@@ -84,7 +85,8 @@ std::string held_back_text(const Calibration& c) {
 }
 
 // Says how far each kind of price is from shapes that it did not see.
-std::string other_shapes_text(const KernelResiduals& found) {
+std::string other_shapes_text(const Calibration& c) {
+  const KernelResiduals found = machine_residuals(c);
   std::vector<std::string> off;
   const auto add = [&](const char* by, const ResidualShares& shares) {
     if (shares.points > 0)
@@ -94,8 +96,15 @@ std::string other_shapes_text(const KernelResiduals& found) {
   add("roofline", found.before);
   add("calibrated", found.held_out);
   add("learned", found.learned_held_out);
-  return fmt::format("other shapes  off by (median and 90th percentile) {}\n",
-                     fmt::join(off, ", "));
+  std::string text =
+      fmt::format("other shapes  off by (median and 90th percentile) {}\n", fmt::join(off, ", "));
+  const KernelOrder order = kernel_order(c, found);
+  if (order.flops && order.formula && order.learned)
+    text += fmt::format(
+        "their order   agrees with the measured one (Spearman) by FLOPs alone "
+        "{:.3f}, roofline {:.3f}, learned {:.3f}\n",
+        *order.flops, *order.formula, *order.learned);
+  return text;
 }
 
 // Lists the kernels that take most of the time, and how certain their times are.
@@ -106,7 +115,7 @@ std::string text(const Calibration& c) {
       "kernels       {} shapes; steps held back were off by {:.1f} % (median), "
       "{:.1f} % at worst\n",
       c.kernels.size(), 100 * c.residual_median, 100 * c.residual_worst);
-  out += other_shapes_text(machine_residuals(c)) + "\n";
+  out += other_shapes_text(c) + "\n";
   std::vector<const KernelTiming*> list;
   for (const KernelTiming& timing : c.kernels) list.push_back(&timing);
   std::stable_sort(list.begin(), list.end(),
