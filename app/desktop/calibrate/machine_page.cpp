@@ -15,6 +15,7 @@
 
 #include <fmt/format.h>
 
+#include "app/desktop/calibrate/probe_panel.h"
 #include "app/desktop/controls/actions.h"
 #include "app/desktop/controls/canvas_widget.h"
 #include "app/desktop/controls/complaint.h"
@@ -26,6 +27,7 @@
 #include "core/base/units_text.h"
 #include "core/cost/learned_kernels.h"
 #include "core/io/bytes/file_writer.h"
+#include "visualizers/probe/staircase_view.h"
 #include "visualizers/viewmodel/format.h"
 
 namespace trainyard {
@@ -95,6 +97,7 @@ MachinePage::MachinePage(Document& document, Session& session, QWidget* parent)
   canvas_ = new CanvasWidget("Kernels, measured against predicted", std::move(scene));
   canvas_->setMinimumHeight(180);
   rows_ = new ViewTable;
+  probe_ = new ProbePanel([this] { return prices_of_this_machine(); });
   auto* left = new QWidget;
   auto* column = new QVBoxLayout(left);
   column->setContentsMargins(0, 0, 0, 0);
@@ -103,9 +106,9 @@ MachinePage::MachinePage(Document& document, Session& session, QWidget* parent)
   auto* halves = new QSplitter(Qt::Vertical);
   halves->addWidget(canvas_);
   halves->addWidget(rows_);
-  halves->setSizes({480, 320});
-  halves->setStretchFactor(0, 3);
-  halves->setStretchFactor(1, 2);
+  halves->addWidget(probe_);
+  halves->setSizes({300, 180, 360});
+  for (int part = 0; part < 3; ++part) halves->setStretchFactor(part, part == 1 ? 2 : 3);
   column->addWidget(halves, 1);
   auto* row = new QHBoxLayout(this);
   row->setContentsMargins(0, 0, 0, 0);
@@ -117,7 +120,14 @@ MachinePage::MachinePage(Document& document, Session& session, QWidget* parent)
     canvas_->refresh();
   });
   connect(rows_, &ViewTable::closed, this, &MachinePage::toggle_rows);
-  connect(&measurement_, &MachineMeasurement::changed, this, &MachinePage::refresh);
+  connect(&measurement_, &MachineMeasurement::changed, this, [this] {
+    if (measurement_.found().get() != shown_) probe_last_ = false;
+    refresh();
+  });
+  connect(&probe_->measurement(), &ProbeMeasurement::changed, this, [this] {
+    probe_last_ = probe_->measurement().found() != nullptr;
+    Q_EMIT turned();
+  });
   connect(&document_, &Document::changed, this, &MachinePage::refresh_card);
   connect(&session_, &Session::experiment_changed, this, &MachinePage::refresh_card);
   refresh();
@@ -153,6 +163,7 @@ QWidget* MachinePage::make_bar() {
            consent_, box_, make_label("with", 12, QFont::Normal, ""), what_, bar_, stop_, start_})
     bar->row()->addWidget(part);
   connect(consent_, &QCheckBox::toggled, this, &MachinePage::refresh);
+  connect(consent_, &QCheckBox::toggled, probe_, &ProbePanel::allow);
   connect(start_, &QPushButton::clicked, this, &MachinePage::start);
   connect(stop_, &QPushButton::clicked, this, [this] { measurement_.stop(); });
   return bar;
@@ -206,19 +217,24 @@ void MachinePage::connect_commands(const Actions& actions) {
   };
   // Without consent, the command only moves the focus to the consent box.
   on("calibrate.measure", [this] { consent_->isChecked() ? start() : consent_->setFocus(); });
-  on("calibrate.stop", [this] { measurement_.stop(); });
+  on("calibrate.probe", [this] { consent_->isChecked() ? probe_->start() : consent_->setFocus(); });
+  on("calibrate.stop", [this] {
+    measurement_.stop();
+    probe_->measurement().stop();
+  });
   on("calibrate.open", [this] { ask_for_file(); });
   on("calibrate.save", [this] { ask_where_to_save(); });
   on("calibrate.accept", [this] { accept(); });
   on("calibrate.remove", [this] { document_.set_calibration(""); });
   const auto refresh_actions = [this, &actions] {
     const bool some = measurement_.found() != nullptr;
-    actions["calibrate.stop"]->setEnabled(stop_->isEnabled());
+    actions["calibrate.stop"]->setEnabled(!settled());
     actions["calibrate.save"]->setEnabled(some);
     actions["calibrate.accept"]->setEnabled(some);
     actions["calibrate.remove"]->setEnabled(!document_.project().calibration.empty());
   };
   connect(&measurement_, &MachineMeasurement::changed, this, refresh_actions);
+  connect(&probe_->measurement(), &ProbeMeasurement::changed, this, refresh_actions);
   connect(&document_, &Document::changed, this, refresh_actions);
   refresh_actions();
 }
@@ -348,13 +364,28 @@ bool MachinePage::toggle_rows() {
   return true;
 }
 
+QList<CanvasWidget*> MachinePage::canvases() const { return {canvas_, probe_->canvas()}; }
+
+bool MachinePage::settled() const {
+  return !measurement_.running() && !probe_->measurement().running();
+}
+
+// Prices of a recorded run are of another device than the cores that a probe measures.
+std::string MachinePage::prices_of_this_machine() const {
+  const auto found = measurement_.found();
+  const auto* kernels = found ? std::get_if<Calibration>(&found->prices) : nullptr;
+  return kernels != nullptr && kernels->device.empty() ? found->word : std::string();
+}
+
 std::optional<Drawing> MachinePage::picture() const {
+  if (probe_last_) return staircase_picture(*probe_->measurement().found());
   const auto found = measurement_.found();
   if (!found || !found->residuals) return std::nullopt;
   return residuals_picture(*found->residuals);
 }
 
 std::optional<DataTable> MachinePage::table() const {
+  if (probe_last_) return staircase_table(*probe_->measurement().found());
   const auto found = measurement_.found();
   if (!found) return std::nullopt;
   if (found->residuals) return residuals_table(*found->residuals);

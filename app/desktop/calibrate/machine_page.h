@@ -1,6 +1,7 @@
 // A MachinePage measures this machine, for a duration to which the user agrees, or opens an earlier
 // measurement from a file; it compares the kernels with the predictions, and the user can accept
-// the result for the project's predictions.
+// the result for the project's predictions. Below, a ProbePanel shows how the time of one op grows
+// with one of its sizes.
 #pragma once
 
 #include "app/desktop/controls/page.h"
@@ -19,6 +20,7 @@ namespace trainyard {
 class Actions;
 class ElidedLabel;
 class Field;
+class ProbePanel;
 class ResidualsScene;
 class ViewTable;
 
@@ -34,6 +36,7 @@ class MachinePage : public Page {
   void save(const QString& path) const;
   MachineMeasurement& measurement() { return measurement_; }
   ViewTable& rows() const { return *rows_; }
+  ProbePanel& probe() const { return *probe_; }
   /// The consent box; nothing runs before the user has ticked it.
   QCheckBox* consent() const { return consent_; }
   QDoubleSpinBox* box() const { return box_; }
@@ -44,8 +47,8 @@ class MachinePage : public Page {
   /// The text about the accepted calibration.
   QString use() const;
 
-  QList<CanvasWidget*> canvases() const override { return {canvas_}; }
-  bool settled() const override { return !measurement_.running(); }
+  QList<CanvasWidget*> canvases() const override;
+  bool settled() const override;
   bool whole() const override { return true; }
   bool toggle_rows() override;
   std::optional<Drawing> picture() const override;
@@ -62,6 +65,8 @@ class MachinePage : public Page {
   void refresh();
   void refresh_card();
   QString words_of_nothing() const;
+  /// As ProbePanel takes it.
+  std::string prices_of_this_machine() const;
 
   Document& document_;
   Session& session_;
@@ -70,6 +75,8 @@ class MachinePage : public Page {
   CanvasWidget* canvas_;
   ResidualsScene* scene_;  // owned by the canvas
   ViewTable* rows_;
+  ProbePanel* probe_;
+  bool probe_last_ = false;  // whether the probe is the newest result, which is exported
   QCheckBox* consent_;
   QDoubleSpinBox* box_;
   Field* what_;

@@ -125,6 +125,8 @@ constexpr Command kCommands[] = {
      "Lists every run of this machine, with notes, tags and search."},
     {"calibrate.measure", "Calibrate", "Measure this machine", "",
      "Runs kernels here for the time that you agree to, beside what is predicted of them."},
+    {"calibrate.probe", "Calibrate", "Probe one op", "",
+     "Measures how the time of a kernel steps with one of its sizes, once you agree to measure."},
     {"calibrate.stop", "Calibrate", "Stop measuring", "",
      "Ends early and keeps what was measured."},
     {"calibrate.open", "Calibrate", "Open calibration…", "",
