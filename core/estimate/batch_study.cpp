@@ -49,10 +49,14 @@ std::vector<std::string> batch_sentences(const BatchStudy& study) {
     all.push_back(fmt::format("{}: by formula the ridge of {}, {}, {}.", curve.name, study.device,
                               ridge_words(curve.predicted),
                               knee_words(study, curve, curve.predicted)));
-    if (curve.measured)
-      all.push_back(fmt::format("{}: measured, the ridge is {}, which {}.", curve.name,
-                                ridge_words(*curve.measured),
-                                knee_words(study, curve, *curve.measured)));
+    if (!curve.measured) continue;
+    const std::string where = curve.measured->batch
+                                  ? "meet at " + batch_words(study, curve, *curve.measured->batch)
+                                  : std::string("meet at no batch");
+    all.push_back(
+        fmt::format("{}: measured, the traffic of the smallest batch and the highest "
+                    "rate {}, at {}.",
+                    curve.name, where, ridge_words(*curve.measured)));
   }
   if (!study.critical) return all;
   const PlanCritical& c = *study.critical;

@@ -52,6 +52,21 @@ TEST(KernelProbe, HasThePricesOfACalibrationBesideItsTimes) {
   EXPECT_EQ(priced.sizes, (std::vector<std::pair<std::string, std::int64_t>>{{"m", 8}, {"k", 8}}));
 }
 
+TEST(KernelProbe, AddsItsKernelsToACalibration) {
+  const WidthProbe probe =
+      kernel_probe({.sizes = {{"m", 8}, {"k", 8}}, .varied = {"n", {8, 16}}, .rounds = 6});
+  Calibration calibration;
+  calibration.kernels.push_back({probe.widths[1].work, std::chrono::hours(1), 0, 1});
+  const Calibration more = with_probe(calibration, probe);
+  ASSERT_EQ(more.kernels.size(), 2u);
+  EXPECT_EQ(more.kernels[0].work, probe.widths[1].work);
+  EXPECT_EQ(more.kernels[1].work, probe.widths[0].work);
+  EXPECT_EQ(more.kernels[0].repeats, 6);
+  // A nanosecond of rounding, and the lower of the two middle times of six.
+  EXPECT_NEAR(to_seconds(more.kernels[0].time), probe.stairs.seconds[1].value, 1e-9);
+  EXPECT_EQ(more.notes.size(), 1u);
+}
+
 TEST(KernelProbe, StoppedTooEarlyIsCancelled) {
   std::stop_source stop;
   ProbeQuestion question{.varied = {"n", {8, 16}}, .stop = stop.get_token()};

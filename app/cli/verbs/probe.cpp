@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <optional>
+#include <ostream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,6 +19,9 @@
 #include "app/workspace/runs/kernel_probe.h"
 #include "app/workspace/scenario/refuse_flag.h"
 #include "core/base/error.h"
+#include "core/io/bytes/file_writer.h"
+#include "core/io/bytes/files.h"
+#include "core/io/documents/calibration_json.h"
 #include "core/model/sized_op.h"
 
 namespace trainyard {
@@ -39,7 +44,7 @@ ProbeQuestion probe_question(const Words& words) {
 
 // A plan is probed by formula and simulated: nothing of it is measured here.
 BatchStudy plan_study(const Words& words, Streams& streams, const std::stop_token& stop) {
-  for (const char* flag : {"op", "vary", "pass", "rounds", "csv", "svg", "png"})
+  for (const char* flag : {"op", "vary", "pass", "rounds", "add-to", "csv", "svg", "png"})
     if (words.has(flag))
       refuse_flag(flag, "expected none beside --model, whose products are not measured");
   Scenario scenario = open_scenario(words, streams);
@@ -76,15 +81,26 @@ int run_probe(const Words& words, Streams& streams) {
     if (status.is_due()) status.show(fmt::format("measuring {:3.0f} %", 100 * share));
   };
   if (words.has("batch")) {
-    for (const char* flag : {"csv", "svg", "png"})
-      if (words.has(flag)) refuse_flag(flag, "expected none beside --batch, which draws nothing");
+    for (const char* flag : {"add-to", "csv", "svg", "png"})
+      if (words.has(flag))
+        refuse_flag(flag, "expected none beside --batch, which prints its answer alone");
     const BatchStudy study = batch_probe(std::move(question));
     status.clear();
     deliver(words.has("json") ? batch_document(study) : batch_text(study), words, streams);
     return kDone;
   }
+  std::optional<Calibration> calibration;  // read before anything is measured
+  if (words.has("add-to"))
+    calibration = read_calibration(read_file(words.text("add-to")), words.text("add-to"));
+  if (calibration && !calibration->device.empty())
+    refuse_flag("add-to",
+                "expected a calibration of this machine, found one of " + calibration->machine);
   const WidthProbe probe = kernel_probe(question);
   status.clear();
+  if (calibration) {
+    write_file(words.text("add-to"), write_calibration(with_probe(*std::move(calibration), probe)));
+    if (!words.has("quiet")) streams.err << "wrote " << words.text("add-to") << "\n";
+  }
   write_probe_files(probe, words, streams);
   deliver(words.has("json") ? probe_document(probe) : probe_text(probe), words, streams);
   return kDone;
@@ -118,6 +134,8 @@ Verb probe_verb() {
       {"batch", "",
        "intensity and rates by batch instead, and the ridge: of --op measured here, or of the "
        "products of --model on --cluster by formula, with the plan's critical batch simulated"},
+      {"add-to", "FILE",
+       "adds the measured kernels to this calibration of this machine, for --cost learned"},
       calibration_flag(),
       cost_flag(),
       {"json", "", "one trainyard/probe@1 or, with --batch, trainyard/batch@1 document"}};

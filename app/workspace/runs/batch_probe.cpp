@@ -19,6 +19,12 @@ namespace {
 
 constexpr std::int64_t kMostMicroBatch = 64;
 
+// Batches from one sample or row to so many that a kernel has long reached its rate.
+VariedSize usual_batches(const SizedOp& op) {
+  const std::int64_t most = std::clamp<std::int64_t>(16 * op.sizes.front().usual, 64, 1024);
+  return varied_size(fmt::format("{}=1..{}:x2", op.batch, most));
+}
+
 // Returns whether the op multiplies by a weight, which a larger batch shares.
 bool has_weight(const SizedOp& op) {
   const Graph graph = graph_of(op, {});
@@ -87,8 +93,7 @@ PlanCritical plan_critical(const Workload& workload, const CostModel& cost,
 
 BatchStudy batch_probe(ProbeQuestion question) {
   const SizedOp& op = with_place("--op", [&]() -> const SizedOp& { return sized_op(question.op); });
-  if (question.varied.widths.empty())
-    question.varied = varied_size(fmt::format("{}=1..1024:x2", op.batch));
+  if (question.varied.widths.empty()) question.varied = usual_batches(op);
   if (question.varied.name != op.batch)
     refuse_flag("vary", fmt::format("expected {}, which is the batch of {}, found \"{}\"", op.batch,
                                     op.name, question.varied.name));

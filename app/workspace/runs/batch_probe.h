@@ -11,7 +11,7 @@
 
 namespace trainyard {
 
-/// Measures the op at the batches that the question varies, or at 1, 2, 4 ... 1,024 where it varies
+/// Measures the op at the batches that the question varies, or at doubles from 1 on where it varies
 /// nothing, beside the roofline of a core of this machine. Throws Error{InvalidInput} for an op
 /// without products, and as kernel_probe() does.
 BatchStudy batch_probe(ProbeQuestion);

@@ -13,6 +13,7 @@
 #include "core/base/number_text.h"
 #include "core/cluster/device.h"
 #include "core/cost/calibrated.h"
+#include "core/cost/kernel_times.h"
 #include "core/cost/learned_kernels.h"
 #include "core/cost/local_core.h"
 #include "core/io/documents/measured_prices.h"
@@ -116,6 +117,24 @@ void expect_rounds(const ProbeQuestion& question) {
 }
 
 }  // namespace
+
+Calibration with_probe(Calibration calibration, const WidthProbe& probe) {
+  for (const ProbedWidth& width : probe.widths) {
+    KernelTimes times{width.work, {}};
+    for (const double took : width.seconds) times.times.push_back(seconds(took).count());
+    const auto same = std::find_if(
+        calibration.kernels.begin(), calibration.kernels.end(),
+        [&](const KernelTiming& t) { return kernel_key(t.work) == kernel_key(width.work); });
+    if (same != calibration.kernels.end())
+      *same = timing_of(times);
+    else
+      calibration.kernels.push_back(timing_of(times));
+  }
+  calibration.notes.push_back(fmt::format(
+      "{} over {}={}..{} was probed alone, with operands as warm as caches keep them",
+      probed_words(probe), probe.varied, probe.widths.front().width, probe.widths.back().width));
+  return calibration;
+}
 
 std::string_view pass_word(Pass pass) {
   return pass == Pass::Forward         ? "forward"

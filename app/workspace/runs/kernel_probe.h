@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "core/cost/calibrated.h"
 #include "core/cost/width_probe.h"
 #include "core/model/op.h"
 #include "core/model/sized_op.h"
@@ -43,6 +44,10 @@ struct ProbeQuestion {
 /// there is not, for a calibration of another machine's kernels, and for too few rounds, and
 /// Error{Cancelled} when stopped before there are as many rounds as intervals need.
 WidthProbe kernel_probe(const ProbeQuestion&);
+
+/// The calibration with the kernels of the probe, in place of those of equal sizes: prices of other
+/// shapes then know the steps. A note says that they were measured alone.
+Calibration with_probe(Calibration, const WidthProbe&);
 
 /// "forward", "input-gradient" and "weight-gradient", as --pass takes them.
 std::string_view pass_word(Pass);
