@@ -3,6 +3,7 @@
 #include "backends/cpu/cpu_backend.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <filesystem>
 #include <map>
@@ -132,7 +133,7 @@ struct CpuBackend::Impl {
                          : *job.data),
         options(o),
         plan(workload, program),
-        execution(plan, training, options, data),
+        execution(plan, options, std::array{TrainedJob{&training, &data}}),
         processes(options.processes),
         driver(options.mode == RunMode::VirtualTime
                    ? virtual_time_driver(job.prices, options.processor_time ? options.processor_time

@@ -57,6 +57,9 @@ class Ledger {
     return loss;
   }
   bool exhausted(std::size_t arm) const { return left_[arm] <= 0; }
+  std::int64_t evaluations_left() const {
+    return options_.most_evaluations - static_cast<std::int64_t>(found_.trials.size());
+  }
   std::optional<double> best() const {
     return found_.best ? best_loss().value : std::optional<double>();
   }
@@ -77,6 +80,27 @@ class Ledger {
   double spent_ = 0;
 };
 
+// Stands in for the ledger while a copy of a walk finds what comes next if nothing is better.
+class Ahead {
+ public:
+  explicit Ahead(const Ledger& ledger) : ledger_(ledger) {}
+
+  const Loss* known(std::size_t arm, const SearchPoint& point) const {
+    const bool found = std::find(points_.begin(), points_.end(), point) != points_.end();
+    return found ? &worse_ : ledger_.known(arm, point);
+  }
+  Loss evaluate(std::size_t, const SearchPoint& point, int) {
+    points_.push_back(point);
+    return worse_;
+  }
+  const std::vector<SearchPoint>& points() const { return points_; }
+
+ private:
+  const Ledger& ledger_;
+  const Loss worse_{std::nullopt, std::numeric_limits<double>::infinity()};
+  std::vector<SearchPoint> points_;
+};
+
 // The successive walks of one arm.
 class Walks {
  public:
@@ -84,7 +108,8 @@ class Walks {
       : arm_(arm), seed_(seed), index_(index), walk_(arm.space, random(0)) {}
 
   /// Evaluates one new point; returns false if none could be found.
-  bool advance(Ledger& ledger) {
+  template <class Book>
+  bool advance(Book& ledger) {
     // A walk that meets only known points has converged as much as one whose steps are too short.
     constexpr int kKnown = 64, kWalks = 16;
     for (int walks = 0; walks < kWalks; ++walks) {
@@ -106,7 +131,8 @@ class Walks {
   Random random(std::uint64_t stream) const { return Random(seed_, index_ << 32 | stream); }
 
   // Evaluates the points that no walk has reached, one per call; a space without a grid has none.
-  bool rest(Ledger& ledger) {
+  template <class Book>
+  bool rest(Book& ledger) {
     if (points_of(arm_.space) >= kMany) return false;
     if (rest_.empty())
       for (const Dimension& d : arm_.space) rest_.push_back(d.low);
@@ -219,6 +245,15 @@ FrugalSearch search(const std::vector<Arm>& arms, const EvaluatePoint& evaluate,
   while (ledger.open()) {
     const std::optional<std::size_t> arm = chooser.next(ledger);
     if (!arm) return ledger.finish(true);
+    if (options.expects) {
+      Walks copy = walks[*arm];
+      Ahead ahead(ledger);
+      const auto most =
+          static_cast<std::size_t>(std::min(options.ahead, ledger.evaluations_left()));
+      while (ahead.points().size() < most && copy.advance(ahead)) {
+      }
+      if (!ahead.points().empty()) options.expects(*arm, ahead.points());
+    }
     if (!walks[*arm].advance(ledger) || ledger.exhausted(*arm)) chooser.close(*arm);
   }
   return ledger.finish(false);

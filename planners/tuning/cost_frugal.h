@@ -67,6 +67,12 @@ struct FrugalOptions {
   std::uint64_t seed = 0;
   std::stop_token stop = {};
   std::function<void(const Trial&)> progress = {};
+  /// Called before an evaluation with the points of the arm that come next if none of them is
+  /// better than what is known: the one that is evaluated now first, and at most `ahead` in all.
+  /// Whoever evaluates may then do some of them at once. The search is the same with and without
+  /// it.
+  std::function<void(std::size_t arm, const std::vector<SearchPoint>&)> expects = {};
+  std::int64_t ahead = 1;
 };
 
 struct FrugalSearch {

@@ -227,5 +227,33 @@ TEST(Arena, RefusesWhatItDoesNotHold) {
   EXPECT_THROW(arena.release(same), Error);
 }
 
+// Copies have the same places, count once, and do not touch each other.
+TEST(Arena, CopiesHaveTheSamePlacesAndTheirOwnBytes) {
+  const Program p = buffers_of({100, 5000, 64});
+  Arena arena(p, {0}, "d0", Bytes{6000}, 3);
+  ASSERT_EQ(arena.copies(), 3);
+  std::vector<Allocation> held;
+  for (std::uint32_t b = 0; b < 3; ++b) held.push_back(arena.allocate({b}, -1));
+  const auto fill = [&](const Allocation& a, int copy, int with) {
+    std::memset(a.data + copy * arena.stride(), with, static_cast<std::size_t>(a.bytes.value));
+  };
+  for (int copy = 0; copy < 3; ++copy)
+    for (std::size_t b = 0; b < 3; ++b) fill(held[b], copy, 10 * copy + static_cast<int>(b));
+  for (int copy = 0; copy < 3; ++copy)
+    for (std::size_t b = 0; b < 3; ++b) {
+      const std::byte* const first = held[b].data + copy * arena.stride();
+      EXPECT_TRUE(std::all_of(first, first + held[b].bytes.value, [&](std::byte x) {
+        return x == static_cast<std::byte>(10 * copy + static_cast<int>(b));
+      }));
+      EXPECT_EQ(arena.contains(first), copy == 0);
+    }
+  EXPECT_EQ(arena.most(), Bytes{5164});
+  EXPECT_THROW(static_cast<void>(arena.allocate({1}, 0)), Error);  // the limit is of one copy
+  arena.poison(true);
+  arena.release(held[0]);
+  for (int copy = 0; copy < 3; ++copy)
+    EXPECT_EQ(held[1].data[copy * arena.stride()], static_cast<std::byte>(10 * copy + 1));
+}
+
 }  // namespace
 }  // namespace trainyard

@@ -138,5 +138,54 @@ TEST(CostFrugal, RandomSearchTriesTheSamePlaces) {
     EXPECT_TRUE(seen.insert({t.arm, t.point}).second);
 }
 
+// What is expected is what comes, until a point is better than what was known; and being told does
+// not change the search.
+TEST(CostFrugal, KnowsWhatComesNextIfNothingIsBetter) {
+  const FrugalSearch plain = search(families(), evaluate, {.most_evaluations = 300, .seed = 3});
+  std::size_t arm = 0, at = 0;
+  std::vector<SearchPoint> next;
+  std::int64_t evaluated = 0, foreseen = 0;
+  FrugalOptions options{.most_evaluations = 300, .seed = 3};
+  options.ahead = 8;
+  options.expects = [&](std::size_t of, const std::vector<SearchPoint>& points) {
+    ASSERT_FALSE(points.empty());
+    EXPECT_LE(points.size(), 8u);
+    EXPECT_LE(static_cast<std::int64_t>(points.size()), 300 - evaluated);
+    EXPECT_EQ(std::set<SearchPoint>(points.begin(), points.end()).size(), points.size());
+    if (of == arm && at < next.size()) foreseen += points.front() == next[at];
+    arm = of, next = points, at = 0;
+  };
+  const FrugalSearch told = search(
+      families(),
+      [&](std::size_t of, const SearchPoint& p) {
+        EXPECT_EQ(of, arm);
+        EXPECT_EQ(p, next.front());
+        ++evaluated, at = 1;
+        return evaluate(of, p);
+      },
+      options);
+  ASSERT_EQ(told.trials.size(), plain.trials.size());
+  for (std::size_t i = 0; i < plain.trials.size(); ++i) {
+    EXPECT_EQ(told.trials[i].arm, plain.trials[i].arm);
+    EXPECT_EQ(told.trials[i].point, plain.trials[i].point);
+  }
+  EXPECT_GT(foreseen, 100);
+}
+
+TEST(CostFrugal, ExpectsEverythingWhereNothingIsEverBetter) {
+  const std::vector<Arm> one{{"a", {integer("n", 0, 11)}}};
+  std::vector<SearchPoint> first;
+  FrugalOptions options;
+  options.ahead = 100;
+  options.expects = [&](std::size_t, const std::vector<SearchPoint>& points) {
+    if (first.empty()) first = points;
+  };
+  const FrugalSearch found = search(
+      one, [](std::size_t, const SearchPoint&) { return Evaluation{{1.0}, 1, ""}; }, options);
+  ASSERT_EQ(found.trials.size(), 12u);
+  ASSERT_EQ(first.size(), 12u);
+  for (std::size_t i = 0; i < 12; ++i) EXPECT_EQ(found.trials[i].point, first[i]);
+}
+
 }  // namespace
 }  // namespace trainyard

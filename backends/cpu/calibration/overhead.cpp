@@ -1,3 +1,5 @@
+#include "backends/cpu/calibration/overhead.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -11,14 +13,6 @@ namespace trainyard {
 namespace {
 
 constexpr int kSteps = 200;
-
-// Each layer has a single number.
-Workload smallest_network() {
-  Scenario s{build_mlp({"overhead", 1, 1, 8, 2}), make_cluster(device("cpu"), 1), {}};
-  for (const char* one : {"precision=fp32", "optimizer=sgd", "global-batch=1", "micro-batch=1"})
-    apply_setting(s.plan, one);
-  return prepare(s);
-}
 
 double median(std::vector<double> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
@@ -68,6 +62,13 @@ double rehearsed(const Workload& w) {
 }
 
 }  // namespace
+
+Workload smallest_network() {
+  Scenario s{build_mlp({"overhead", 1, 1, 8, 2}), make_cluster(device("cpu"), 1), {}};
+  for (const char* one : {"precision=fp32", "optimizer=sgd", "global-batch=1", "micro-batch=1"})
+    apply_setting(s.plan, one);
+  return prepare(s);
+}
 
 Duration measure_overhead() {
   const Workload w = smallest_network();

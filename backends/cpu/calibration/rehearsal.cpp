@@ -221,10 +221,12 @@ void Rehearsal::add_kind(const Body& body, const std::vector<int>& older_version
   kinds_.push_back(std::move(kind));
 }
 
-Rehearsal::Rehearsal(const Workload& workload, Bytes most)
+Rehearsal::Rehearsal(const Workload& workload, Bytes most, int jobs)
     : workload_(workload),
-      replicas_(static_cast<int>(std::clamp<std::int64_t>(
-          workload.scenario.cluster.count / std::max(1, workload.scenario.plan.mesh.pp), 1, 64))),
+      replicas_(jobs *
+                static_cast<int>(std::clamp<std::int64_t>(
+                    workload.scenario.cluster.count / std::max(1, workload.scenario.plan.mesh.pp),
+                    1, 64))),
       rule_(optimizer_rule(workload.scenario.plan.optimizer, {},
                            weight_update_of(workload.scenario.plan, workload.layout.precision))),
       delayed_(late_rule(workload.scenario.plan)),

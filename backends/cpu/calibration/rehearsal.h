@@ -24,12 +24,13 @@ class Rehearsal {
   using Took = std::function<void(const Work&, Duration)>;
 
   /// The workload must outlive it. Layers of one kind that do not fit in `most` bytes share
-  /// operands.
-  Rehearsal(const Workload&, Bytes most);
+  /// operands. jobs: that take turns at every kernel, each with operands of its own, as in a fused
+  /// run (backends/cpu/fused.h).
+  Rehearsal(const Workload&, Bytes most, int jobs = 1);
   ~Rehearsal();
 
-  /// Runs every kernel once for each layer and replica, then the optimizer. Kernels that cannot be
-  /// run are left out.
+  /// Runs every kernel once for each layer, replica and job, then the optimizer. Kernels that
+  /// cannot be run are left out.
   void run(const Took&);
 
  private:
@@ -44,7 +45,7 @@ class Rehearsal {
   Layer& replica(Kind&, int layer, int replica) const;
 
   const Workload& workload_;
-  const int replicas_;  // devices of a pipeline rank, which take turns on one processor
+  const int replicas_;  // devices of a pipeline rank and jobs, which take turns on one processor
   std::vector<std::unique_ptr<Kind>> kinds_;  // by body
   std::vector<std::pair<int, int>> layers_;   // kind and index within it, in forward order
   std::unique_ptr<OptimizerRule> rule_;

@@ -29,16 +29,23 @@ std::int64_t count_updates(const RunPlan& plan, const StagePlacement& place) {
 
 }  // namespace
 
-CpuExecution::CpuExecution(const RunPlan& plan, const Training& training, const CpuOptions& options,
-                           const DataSource& source)
+CpuExecution::CpuExecution(const RunPlan& plan, const CpuOptions& options,
+                           std::span<const TrainedJob> jobs)
     : plan_(plan),
-      training_(training),
       options_(options),
-      source_(source),
-      documents_(document_stream(plan.workload, training.seed)),
+      training_(*jobs.front().training),
+      documents_(document_stream(plan.workload, training_.seed)),
       weight_update_(weight_update_of(plan.workload.scenario.plan, plan.workload.layout.precision)),
-      scaler_(training) {
-  rule_ = optimizer_rule(plan.workload.scenario.plan.optimizer, training, weight_update_);
+      scaler_(training_) {
+  const auto same_data = [&](const TrainedJob& a) {
+    return std::find_if(jobs.begin(), jobs.end(),
+                        [&](const TrainedJob& b) { return b.data == a.data; }) -
+           jobs.begin();
+  };
+  for (const TrainedJob& job : jobs)
+    jobs_.push_back(
+        {*job.training, *job.data, static_cast<std::size_t>(same_data(job)),
+         optimizer_rule(plan.workload.scenario.plan.optimizer, *job.training, weight_update_)});
   if (const Choice* chosen = find_choice(plan.workload.scenario.plan, "expert-parallel"))
     if (chosen->params.has("capacity")) capacity_ = chosen->params.number("capacity");
   scales_loss_ = plan.workload.layout.precision.activation == DType::F16;
@@ -47,7 +54,8 @@ CpuExecution::CpuExecution(const RunPlan& plan, const Training& training, const 
   const auto samples = static_cast<std::size_t>(plan.program.microbatches) *
                        static_cast<std::size_t>(plan.program.steps) *
                        static_cast<std::size_t>(plan.peers.replicas());
-  part_losses_.assign(samples * static_cast<std::size_t>(plan.peers.cp), 0);
+  for (JobState& job : jobs_)
+    job.part_losses.assign(samples * static_cast<std::size_t>(plan.peers.cp), 0);
   if (plan.asynchronous)
     losses_left_ = std::vector<std::atomic<int>>(static_cast<std::size_t>(plan.program.steps));
   std::size_t norms = 0, operands = 0;
@@ -65,12 +73,16 @@ CpuExecution::CpuExecution(const RunPlan& plan, const Training& training, const 
       operands += plan.layouts[static_cast<std::size_t>(layer.layout)].data.size();
     }
   }
-  norms_.resize(norms);
+  bool clips = false;
+  for (JobState& job : jobs_) {
+    job.norms.resize(norms);
+    clips |= job.training.clip > 0;
+  }
   operands_ = operands;
   for (const StagePlacement& place : plan.places) updates_of_.push_back(count_updates(plan, place));
   find_tied();
-  together_ = !plan.asynchronous && (training.clip > 0 || scales_loss_ || has_partial_ ||
-                                     !tied_.empty() || (rule_->needs_norms() && divided));
+  together_ = !plan.asynchronous && (clips || scales_loss_ || has_partial_ || !tied_.empty() ||
+                                     (rule().needs_norms() && divided));
   find_rules();
   find_narrow();
   find_groups();
@@ -86,13 +98,14 @@ void CpuExecution::make_state() {
     for (int peer = 0; peer < peers(); ++peer) {
       if (!here(DeviceId{d}, peer)) continue;
       std::unique_ptr<DeviceState>& device = devices_[index(DeviceId{d}, peer)];
-      device = std::make_unique<DeviceState>(plan_, DeviceId{d}, peer, limit);
+      device = std::make_unique<DeviceState>(plan_, DeviceId{d}, peer, limit,
+                                             static_cast<int>(jobs_.size()));
       device->arena().poison(options_.poison);
       device->host().poison(options_.poison);
       for (std::size_t at = 0; at < plan_.places.size(); ++at) {
         if (plan_.places[at].device.value != d) continue;
         hold_state(*device, at);
-        fill_weights(*device, at);
+        for (std::size_t job = 0; job < jobs_.size(); ++job) fill_weights(*device, at, job);
       }
     }
 }
@@ -102,9 +115,11 @@ void CpuExecution::hold_state(DeviceState& device, std::size_t at) {
   StageState& stage = device.stage(at);
   const auto hold = [&](const std::vector<BufferId>& ids, std::vector<Allocation>& into) {
     for (BufferId id : ids) {
-      into.push_back(device.arena().allocate(id, -1));
-      if (into.back())
-        std::memset(into.back().data, 0, static_cast<std::size_t>(into.back().bytes.value));
+      const Allocation& held = into.emplace_back(device.arena().allocate(id, -1));
+      if (held)
+        device.each_job([&](std::ptrdiff_t job) {
+          std::memset(held.data + job, 0, static_cast<std::size_t>(held.bytes.value));
+        });
     }
     if (into.empty()) into.emplace_back();
   };
@@ -128,7 +143,7 @@ void CpuExecution::hold_state(DeviceState& device, std::size_t at) {
 
 // Fills the initial weights; tied tensors of another stage start equal to the tensors they are tied
 // to.
-void CpuExecution::fill_weights(DeviceState& device, std::size_t at) {
+void CpuExecution::fill_weights(DeviceState& device, std::size_t at, std::size_t job) {
   const StagePlacement& place = plan_.places[at];
   const Model& model = plan_.workload.scenario.model;
   for (std::size_t l = 0; l < place.layers.size(); ++l) {
@@ -152,9 +167,10 @@ void CpuExecution::fill_weights(DeviceState& device, std::size_t at) {
         }
         if (p.transposed) std::swap(shape[0], shape[1]);
       }
-      std::vector<float> whole = initial_weights(*graph, tensor, shape, number, training_.seed);
+      std::vector<float> whole =
+          initial_weights(*graph, tensor, shape, number, jobs_[job].training.seed);
       if (p.transposed && !p.tied_to.empty()) whole = transposed(whole, shape[0], shape[1]);
-      set_parameter(device, at, l, p, whole);
+      set_parameter(device, at, l, p, whole, job);
     }
   }
 }
@@ -169,9 +185,10 @@ void CpuExecution::begin_repetition(int repetition) {
   }
   prepared_ = false;
   skip_ = false;
-  clip_ = 1;
+  for (JobState& job : jobs_) job.clip = 1;
   for (std::atomic<int>& left : losses_left_) left = plan_.program.microbatches * plan_.peers.cp;
-  if (processes() != nullptr) std::fill(part_losses_.begin(), part_losses_.end(), 0);
+  if (processes() != nullptr)
+    for (JobState& job : jobs_) std::fill(job.part_losses.begin(), job.part_losses.end(), 0);
   // Versions count from 0 in every pass.
   for (std::unique_ptr<DeviceState>& device : devices_)
     for (std::size_t at = 0; device != nullptr && at < plan_.places.size(); ++at) {
@@ -184,11 +201,11 @@ void CpuExecution::begin_repetition(int repetition) {
   stage_data();
 }
 
-void CpuExecution::end_loss(const At& a, float loss) {
+void CpuExecution::end_loss(const At& a, float loss, std::size_t job) {
   const Peers& peers = plan_.peers;
   if (peers.tensor_rank(a.peer) != 0) return;
-  part_losses_[static_cast<std::size_t>(sample(a.microbatch, peers.replica(a.peer)) * peers.cp +
-                                        peers.context_rank(a.peer))] = loss;
+  jobs_[job].part_losses[static_cast<std::size_t>(
+      sample(a.microbatch, peers.replica(a.peer)) * peers.cp + peers.context_rank(a.peer))] = loss;
   if (!plan_.asynchronous || !step_done || peers.replica(a.peer) != 0) return;
   // Waves do not run in step: the last microbatch of a step need not be the last to have its loss.
   const int step = a.microbatch / plan_.program.microbatches;
@@ -196,15 +213,16 @@ void CpuExecution::end_loss(const At& a, float loss) {
 }
 
 // The ranks that divide a sequence have equally many of its tokens.
-double CpuExecution::loss(std::size_t microbatch) const {
+double CpuExecution::loss(std::size_t microbatch, std::size_t job) const {
   const auto ranks = static_cast<std::size_t>(plan_.peers.cp);
   double sum = 0;
-  for (std::size_t r = 0; r < ranks; ++r) sum += part_losses_[microbatch * ranks + r];
+  for (std::size_t r = 0; r < ranks; ++r) sum += jobs_[job].part_losses[microbatch * ranks + r];
   return sum / static_cast<double>(ranks);
 }
 
 std::vector<double> CpuExecution::losses() const {
-  std::vector<double> all(part_losses_.size() / static_cast<std::size_t>(plan_.peers.cp));
+  std::vector<double> all(jobs_.front().part_losses.size() /
+                          static_cast<std::size_t>(plan_.peers.cp));
   for (std::size_t i = 0; i < all.size(); ++i) all[i] = loss(i);
   return all;
 }
@@ -215,7 +233,7 @@ void CpuExecution::end_repetition(int) {
   if (processes() != nullptr) {
     // A process whose stages have no parameters has not been asked for what updates share.
     if (together_) prepare_updates();
-    processes()->sum(part_losses_);
+    for (JobState& job : jobs_) processes()->sum(job.part_losses);
     if (scales_ != nullptr) scales_->see_all(*processes());
   }
   updates_ += plan_.asynchronous ? plan_.program.steps : 1;
@@ -231,10 +249,12 @@ void CpuExecution::end_repetition(int) {
 
 // Peers of a synchronous step share what their data rank reads; those of an asynchronous run are
 // not in step.
-CpuExecution::Staged& CpuExecution::staged(std::size_t operand, std::int32_t microbatch, int peer) {
+CpuExecution::Staged& CpuExecution::staged(std::size_t operand, std::int32_t microbatch, int peer,
+                                           std::size_t job) {
   const int readers = plan_.asynchronous ? plan_.peers.count() : plan_.peers.dp,
             reader = plan_.asynchronous ? peer : plan_.peers.data_rank(peer);
-  return staged_[(operand * static_cast<std::size_t>(staged_microbatches_) +
+  return staged_[((jobs_[job].reads_as * operands_ + operand) *
+                      static_cast<std::size_t>(staged_microbatches_) +
                   static_cast<std::size_t>(microbatch % staged_microbatches_)) *
                      static_cast<std::size_t>(readers) +
                  static_cast<std::size_t>(reader)];
@@ -247,12 +267,15 @@ void CpuExecution::stage(std::size_t at, std::size_t l, std::int32_t microbatch,
   for (std::size_t i = 0; i < layout.data.size(); ++i) {
     const TensorId tensor = layout.data[i].first;
     if (tensor == layout.graph->input && layer.model_layer > 0) continue;
-    Staged& into = staged(first_operand_[at][l] + i, microbatch, peer);
-    if (std::exchange(into.microbatch, microbatch) == microbatch) continue;
     const DeviceState& device = state(plan_.places[at].device, peer);
     const TensorView& view = device.sizes(at, l, microbatch).local[tensor.value];
-    into.data.resize(static_cast<std::size_t>(view.bytes().value));
-    fill(layout, tensor, view, microbatch, peer, into.data.data());
+    for (std::size_t job = 0; job < jobs_.size(); ++job) {
+      if (!jobs_[job].runs) continue;
+      Staged& into = staged(first_operand_[at][l] + i, microbatch, peer, job);
+      if (std::exchange(into.microbatch, microbatch) == microbatch) continue;
+      into.data.resize(static_cast<std::size_t>(view.bytes().value));
+      fill(layout, tensor, view, microbatch, peer, jobs_[job].source, into.data.data());
+    }
   }
 }
 
@@ -260,7 +283,7 @@ void CpuExecution::stage_data() {
   constexpr std::int32_t kAhead = 8;  // all data of an asynchronous run could be the whole data set
   const std::int32_t all = plan_.program.microbatches * plan_.program.steps;
   staged_microbatches_ = plan_.asynchronous ? std::min(all, kAhead) : all;
-  staged_.resize(operands_ * static_cast<std::size_t>(staged_microbatches_) *
+  staged_.resize(jobs_.size() * operands_ * static_cast<std::size_t>(staged_microbatches_) *
                  static_cast<std::size_t>(plan_.peers.count()));
   for (Staged& one : staged_) one.microbatch = -1;
   for (std::size_t at = 0; at < plan_.places.size(); ++at)
@@ -307,19 +330,20 @@ void CpuExecution::find_sizes() {
 
 // A device that has a part of the sequence asks for each stretch of it.
 void CpuExecution::fill(const LayerLayout& layout, TensorId tensor, const TensorView& view,
-                        std::int32_t microbatch, int peer, void* into) const {
+                        std::int32_t microbatch, int peer, const DataSource& source,
+                        void* into) const {
   const auto ask = [&](std::span<const std::int64_t> shape, std::int64_t first_token,
                        std::int64_t elements, std::byte* to) {
     const DataRequest request{plan_.workload.scenario.model,  *layout.graph, tensor,     shape,
                               first_sample(microbatch, peer), false,         first_token};
     const auto n = static_cast<std::size_t>(elements);
     if (view.type == DType::I64) {
-      source_.fill(request, std::span(reinterpret_cast<std::int64_t*>(to), n));
+      source.fill(request, std::span(reinterpret_cast<std::int64_t*>(to), n));
     } else if (view.type == DType::F32) {
-      source_.fill(request, std::span(reinterpret_cast<float*>(to), n));
+      source.fill(request, std::span(reinterpret_cast<float*>(to), n));
     } else {
       std::vector<float> numbers(n);
-      source_.fill(request, std::span(numbers));
+      source.fill(request, std::span(numbers));
       from_floats(numbers.data(), to, view.type, elements);
     }
   };

@@ -16,6 +16,7 @@
 #include "backends/cpu/execution/collectives.h"
 #include "backends/cpu/execution/device_state.h"
 #include "backends/cpu/execution/execution.h"
+#include "backends/cpu/execution/job_state.h"
 #include "backends/cpu/execution/operand_scales.h"
 #include "backends/cpu/kernels/narrow_product.h"
 #include "core/methods/precision/update_rule.h"
@@ -32,7 +33,9 @@ namespace trainyard {
 
 class CpuExecution final : public Execution {
  public:
-  CpuExecution(const RunPlan&, const Training&, const CpuOptions&, const DataSource&);
+  /// One job, or several that are trained together, which check_fused() of backends/cpu/fused.h has
+  /// found to be possible.
+  CpuExecution(const RunPlan&, const CpuOptions&, std::span<const TrainedJob>);
 
   const Program& program() const override { return plan_.program; }
   int peers() const override { return plan_.peers.count(); }
@@ -84,17 +87,19 @@ class CpuExecution final : public Execution {
   LossScaler& scaler() { return scaler_; }
   /// Null unless products are in 8 or 4 bits.
   OperandScales* scales() { return scales_.get(); }
-  double gradient_norm() const { return gradient_norm_; }
+  double gradient_norm(std::size_t job = 0) const { return jobs_[job].gradient_norm; }
   bool skipped() const { return skip_; }
   /// For asynchronous programs: called with the number of each step once its last loss is known, by
   /// the thread that computed it.
   std::function<void(std::int64_t)> step_done;
   /// The loss of a microbatch of this repetition, by its index in data order; may be called as soon
   /// as it is known.
-  double loss(std::size_t microbatch) const;
+  double loss(std::size_t microbatch, std::size_t job = 0) const;
+  /// Nothing is done for the job from the next repetition on; its weights stay as they are.
+  void end_job(std::size_t job) { jobs_[job].runs = false; }
   /// The losses of the repetition that has ended, by microbatch in data order.
   std::vector<double> losses() const;
-  const OptimizerRule& rule() const { return *rule_; }
+  const OptimizerRule& rule() const { return *jobs_.front().rule; }
   /// Returns whether a place keeps weights that its updates derive with its optimizer state.
   bool derives(std::size_t place) const {
     return !rules_.empty() && derives_weights(rules_[place]);
@@ -102,14 +107,14 @@ class CpuExecution final : public Execution {
   bool scales_loss() const { return scales_loss_; }
   /// The parameter, gathered from its shards and tensor ranks, and from the master copy if there is
   /// one.
-  std::vector<float> whole_parameter(std::size_t place, const PlacedLayer&,
-                                     const PlacedParameter&) const;
+  std::vector<float> whole_parameter(std::size_t place, const PlacedLayer&, const PlacedParameter&,
+                                     std::size_t job = 0) const;
   /// Returns what batch norms remember of the microbatches that they were trained on, for
   /// evaluate().
   std::vector<TrainedTensor> whole_statistics() const;
   /// Writes this device's part of a whole tensor into its weights and master copy.
   void set_parameter(DeviceState&, std::size_t place, std::size_t layer, const PlacedParameter&,
-                     const std::vector<float>& whole);
+                     const std::vector<float>& whole, std::size_t job = 0);
 
  private:
   struct At {
@@ -129,14 +134,21 @@ class CpuExecution final : public Execution {
   }
   void make_state();
   void hold_state(DeviceState&, std::size_t place);
-  void fill_weights(DeviceState&, std::size_t place);
-  void end_loss(const At&, float loss);
+  void fill_weights(DeviceState&, std::size_t place, std::size_t job);
+  void end_loss(const At&, float loss, std::size_t job);
+  // Calls f(job, how far its bytes lie behind the first one's) for every job that runs.
+  template <class F>
+  void each_job(const DeviceState& device, F&& f) const {
+    for (std::size_t job = 0; job < jobs_.size(); ++job)
+      if (jobs_[job].runs) f(job, static_cast<std::ptrdiff_t>(job) * device.arena().stride());
+  }
 
   // Defined in cpu_passes.cpp.
   void take_all(const At&, bool at_end);
   void release_all(const At&, bool at_end);
   void compute(const At&, Scratch&);
   void run(const At&, std::size_t layer, Flight&, const KernelRun&, Scratch&);
+  // Calls f(call, loss, job) for every job that runs.
   template <class F>
   void with_call(const At&, std::size_t layer, Flight&, const KernelRun&, Scratch&, F&&);
   void take_unwanted(const LayerLayout&, const LayerSizes&, const KernelRun&, Scratch&,
@@ -295,6 +307,7 @@ class CpuExecution final : public Execution {
   // Defined in cpu_update.cpp.
   void update(const At&);
   void prepare_updates();
+  void prepare_updates(std::size_t job);
   void sum_partial_gradients();
   void sum_partial_gradient(std::size_t place, const std::vector<int>& members, std::int64_t first,
                             std::int64_t elements);
@@ -314,14 +327,15 @@ class CpuExecution final : public Execution {
   void set_gradient(const TiedTensor&, int peer, const std::vector<float>&);
   bool counts(std::size_t norm, int peer) const;
   bool is_tied_copy(std::size_t norm) const;
-  StepFacts step_facts(const StageState&, std::size_t set) const;
+  StepFacts step_facts(const StageState&, std::size_t set, std::size_t job = 0) const;
   template <class F>
-  void each_part(DeviceState&, std::size_t place, std::size_t set, F&&);
+  void each_part(DeviceState&, std::size_t place, std::size_t set, std::size_t job, F&&);
   template <class F>
-  void each_part_of(DeviceState&, std::size_t place, std::size_t set, std::size_t layer, F&&);
+  void each_part_of(DeviceState&, std::size_t place, std::size_t set, std::size_t layer,
+                    std::size_t job, F&&);
   void prepare_together();
   void apply(ParameterPart&, const StepFacts&, std::size_t norm, std::size_t place, StageState&,
-             std::byte* stage_weights) const;
+             std::byte* stage_weights, std::size_t job = 0) const;
   // The elements of a layer that a device holds of a part's weights, gradients or optimizer state;
   // it updates those of which it has the optimizer state.
   PartRange held_range(const StatePart&, const DividedState&, int peer) const;
@@ -359,13 +373,12 @@ class CpuExecution final : public Execution {
   std::vector<std::uint32_t> stream_of_;  // by instruction, where there are several processes
 
   const RunPlan& plan_;
-  const Training& training_;
   const CpuOptions& options_;
-  const DataSource& source_;
+  std::vector<JobState> jobs_;
+  const Training& training_;  // the first job's; what it says beyond the rule is alike for all
   std::optional<DocumentStream> documents_;            // where samples are documents
   std::vector<std::unique_ptr<DeviceState>> devices_;  // by pipeline rank, then peer; null
                                                        // where it is of another process
-  std::unique_ptr<OptimizerRule> rule_;
   WeightUpdate weight_update_ = WeightUpdate::Direct;
   std::vector<std::int64_t> updates_of_;  // by place: number in one pass through the program
   WaveAverage average_;                   // of waves with weights of their own
@@ -380,14 +393,11 @@ class CpuExecution final : public Execution {
   std::int64_t updates_ = 0;                   // done so far
   std::int64_t first_update_ = 0;              // first update of this session
   std::int64_t first_sample_ = 0;              // consumed before this session
-  std::vector<double> part_losses_;            // by microbatch in data order, then context rank
   std::vector<std::atomic<int>> losses_left_;  // asynchronous: number of missing losses, by step
   int repetition_ = 0;
   // Values that all updates share; the first update of a repetition computes them.
   std::mutex mutex_;
   bool prepared_ = false, skip_ = false;
-  double clip_ = 1, gradient_norm_ = 0;
-  std::vector<TensorNorms> norms_;                  // by place, layer and parameter
   std::vector<std::vector<std::size_t>> norms_at_;  // by place and layer: index of its first norms
   std::vector<const PlacedParameter*> parameter_of_;  // by index of its norms
   // The data of a repetition, read before the ops that take them: all microbatches of a synchronous
@@ -396,15 +406,16 @@ class CpuExecution final : public Execution {
     std::int32_t microbatch = -1;
     std::vector<std::byte> data;
   };
-  std::vector<Staged> staged_;  // by operand, microbatch (modulo staged_microbatches_) and reader
+  // By job, operand, microbatch (modulo staged_microbatches_) and reader.
+  std::vector<Staged> staged_;
   std::int32_t staged_microbatches_ = 0;
   std::vector<std::vector<std::size_t>> first_operand_;  // by place, then layer
   std::size_t operands_ = 0;
-  Staged& staged(std::size_t operand, std::int32_t microbatch, int peer);
+  Staged& staged(std::size_t operand, std::int32_t microbatch, int peer, std::size_t job);
   void stage(std::size_t place, std::size_t layer, std::int32_t microbatch, int peer);
   void stage_data();
   void fill(const LayerLayout&, TensorId, const TensorView&, std::int32_t microbatch, int peer,
-            void* into) const;
+            const DataSource&, void* into) const;
   void find_sizes();
   std::map<std::int64_t, std::vector<LayerSizes>> sizes_;  // by width of a sample, then by layout
   std::map<std::int64_t, std::int64_t> widths_;

@@ -14,7 +14,7 @@ void CpuExecution::hold_on_host(DeviceState& device, std::size_t at) {
   const Precision& precision = plan_.workload.layout.precision;
   StageState& stage = device.stage(at);
   const bool master = weight_update_ == WeightUpdate::Master;
-  const auto slots = static_cast<int>(rule_->slots().size());
+  const auto slots = static_cast<int>(rule().slots().size());
   const auto hold = [&](int each) {
     Allocation held{nullptr, Bytes{place.optimizer * each}, {}, -1};
     if (held.bytes.value == 0) return held;
@@ -118,8 +118,8 @@ void CpuExecution::update_on_host(const At& a) {
   if (skip_) return;
   StageState& stage = a.device.stage(a.place);
   StepFacts facts = step_facts(stage, 0);
-  facts.gradient_scale *= clip_;
-  each_part_of(a.device, a.place, 0, plan_.layer_of(a.task.layer),
+  facts.gradient_scale *= jobs_.front().clip;
+  each_part_of(a.device, a.place, 0, plan_.layer_of(a.task.layer), 0,
                [&](ParameterPart& part, std::size_t norm) {
                  apply(part, facts, norm, a.place, stage, nullptr);
                });

@@ -199,7 +199,7 @@ void CpuExecution::apply_narrow(ParameterPart& part, const StepFacts& facts,
     part.weights = between.data();
     part.weight_type = type;
   }
-  rule_->apply(part, facts, norms);
+  rule().apply(part, facts, norms);
   std::vector<float> numbers(static_cast<std::size_t>(part.elements));
   to_floats(part.weights, type, numbers.data(), part.elements);
   const PlacedParameter& p = *parameter_of_[norm];

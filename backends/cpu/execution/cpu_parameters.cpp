@@ -126,13 +126,18 @@ void CpuExecution::add_late_gradients(const At& a) const {
   for (std::size_t i = 0; i < layout.body->transients.size(); ++i) {
     const Transient& t = layout.body->transients[i];
     if (!is_late_gradient(*layout.graph, t) || !flight.transients[i]) continue;
-    std::memcpy(parameter_gradient(a, l, flight, t.tensor).data, flight.transients[i].data,
-                static_cast<std::size_t>(t.bytes.value));
+    auto* const to = static_cast<std::byte*>(parameter_gradient(a, l, flight, t.tensor).data);
+    const std::byte* const from = flight.transients[i].data;
+    a.device.each_job([&](std::ptrdiff_t job) {
+      std::memcpy(to + job, from + job, static_cast<std::size_t>(t.bytes.value));
+    });
   }
 }
 
 void CpuExecution::set_parameter(DeviceState& device, std::size_t at, std::size_t l,
-                                 const PlacedParameter& p, const std::vector<float>& whole) {
+                                 const PlacedParameter& p, const std::vector<float>& whole,
+                                 std::size_t job) {
+  const std::ptrdiff_t behind = static_cast<std::ptrdiff_t>(job) * device.arena().stride();
   const PlacedLayer& layer = plan_.places[at].layers[l];
   const DType type = plan_.workload.layout.precision.parameter;
   StageState& stage = device.stage(at);
@@ -151,7 +156,7 @@ void CpuExecution::set_parameter(DeviceState& device, std::size_t at, std::size_
   };
   held(part.weights, [&](std::int64_t index, std::span<const float> numbers) {
     for (Allocation& set : stage.weights) {
-      std::byte* const to = part.held.of(set.data, index);
+      std::byte* const to = part.held.of(set.data, index) + behind;
       if (part.held.codes())
         write_codes(stage, at, layer, p, set.data, to,
                     held_range(part, part.weights, device.peer()).first + index - p.offset,
@@ -174,13 +179,13 @@ void CpuExecution::set_parameter(DeviceState& device, std::size_t at, std::size_
   }
   for (std::size_t set = 0; set < stage.optimizer.size(); ++set) {
     if (weight_update_ == WeightUpdate::Master)
-      copy_to(reinterpret_cast<float*>(stage.optimizer[set].data));
+      copy_to(reinterpret_cast<float*>(stage.optimizer[set].data + behind));
     if (float* const weights = derived(stage, at, set)) copy_to(weights);
   }
 }
 
 std::vector<float> CpuExecution::whole_parameter(std::size_t at, const PlacedLayer& layer,
-                                                 const PlacedParameter& p) const {
+                                                 const PlacedParameter& p, std::size_t job) const {
   const DType type = plan_.workload.layout.precision.parameter;
   // The rank that updates a share has its newest values; other ranks may still have to gather them.
   // Frozen weights have no master copy: each rank gives the part that it holds.
@@ -191,6 +196,8 @@ std::vector<float> CpuExecution::whole_parameter(std::size_t at, const PlacedLay
   std::int64_t elements = 1;
   for (std::int64_t d : p.whole_shape) elements *= d;
   std::vector<float> whole(static_cast<std::size_t>(elements));
+  const std::ptrdiff_t behind =
+      static_cast<std::ptrdiff_t>(job) * state(plan_.places[at].device, 0).arena().stride();
   for (std::int64_t part = 0; part < p.parts * p.expert_parts; ++part) {
     std::vector<const StageState*> by_rank;
     std::vector<std::vector<std::byte>> from_nvme;  // by rank, the layer's master weights
@@ -223,10 +230,11 @@ std::vector<float> CpuExecution::whole_parameter(std::size_t at, const PlacedLay
       double sum = 0;
       for (const Allocation& set : sets)
         sum += static_cast<double>(
-            master                    ? number_at(set.data, DType::F32, index)
-            : state_part.held.codes() ? number_of_code(stage, at, layer, p, set.data,
-                                                       state_part.held.of(set.data, in_read - e), e)
-                                      : number_at(state_part.held.of(set.data, in_read), type, 0));
+            master ? number_at(set.data + behind, DType::F32, index)
+            : state_part.held.codes()
+                ? number_of_code(stage, at, layer, p, set.data,
+                                 state_part.held.of(set.data, in_read - e), e)
+                : number_at(state_part.held.of(set.data, in_read) + behind, type, 0));
       whole[static_cast<std::size_t>(in_whole)] =
           static_cast<float>(sum / static_cast<double>(sets.size()));
     }

@@ -156,8 +156,9 @@ void CpuExecution::compute(const At& a, Scratch& scratch) {
   }
 }
 
-// Calls f(call, loss) with the arguments for the run's kernel; `loss` is the address of the model's
-// loss, or of the gradient with which backward begins.
+// Calls f(call, loss, job) with the arguments for the run's kernel, job by job: they are found
+// once, and lie for the others at the same places of their copies of the arena. `loss` is the
+// address of the model's loss, or of the gradient with which backward begins.
 template <class F>
 void CpuExecution::with_call(const At& a, std::size_t l, Flight& f, const KernelRun& run,
                              Scratch& scratch, F&& call_kernel) {
@@ -247,7 +248,8 @@ void CpuExecution::with_call(const At& a, std::size_t l, Flight& f, const Kernel
   }
   // The loss is not in the ledger: it takes four bytes, in full precision whatever the format of
   // activations. Backward begins with its scale.
-  float loss = scales_loss_ ? static_cast<float>(scaler_.scale()) : 1.0f;
+  const float first_loss = scales_loss_ ? static_cast<float>(scaler_.scale()) : 1.0f;
+  float loss = first_loss;
   const bool is_loss = plan_.last_stage(place) && l + 1 == f.layers.size() &&
                        node.outputs[0] == layout.graph->output;
   TensorView scalar;
@@ -298,7 +300,25 @@ void CpuExecution::with_call(const At& a, std::size_t l, Flight& f, const Kernel
     for (const std::span<TensorView> list : {outputs, from})
       turn_recurrence(*layout.graph, node.outputs, call.binding, sequence.rank, list);
   }
-  call_kernel(call, is_loss ? &loss : nullptr);
+  const Arena& arena = a.device.arena();
+  std::ptrdiff_t at = 0;  // of the job whose operands the views are
+  each_job(a.device, [&](std::size_t job, std::ptrdiff_t behind) {
+    if (behind != at) {
+      const std::ptrdiff_t on = behind - at;
+      const auto shift = [&](auto& view) {
+        auto* const data = static_cast<std::byte*>(view.data);
+        if (arena.contains(data - at)) view.data = data + on;
+      };
+      for (const std::span<TensorView> list :
+           {inputs, outputs, from, into, weights.of(run.pass == Pass::Forward ? 0 : inputs.size())})
+        for (TensorView& view : list) shift(view);
+      for (std::size_t i = 0; i < fact_count; ++i) shift(facts[i]);
+      call.random = Random(jobs_[job].training.seed, stream);
+      loss = first_loss;
+      at = behind;
+    }
+    call_kernel(call, is_loss ? &loss : nullptr, job);
+  });
 }
 
 // A kernel makes all gradients of its inputs at once. Those that nobody needs are not in the
@@ -334,7 +354,7 @@ LocalNode CpuExecution::local_node(const LayerLayout& layout, const Node& node) 
 
 void CpuExecution::run(const At& a, std::size_t l, Flight& f, const KernelRun& run,
                        Scratch& scratch) {
-  with_call(a, l, f, run, scratch, [&](const KernelCall& call, const float* loss) {
+  with_call(a, l, f, run, scratch, [&](const KernelCall& call, const float* loss, std::size_t job) {
     if (run.pass == Pass::Forward && loses_over_ranks(call.node)) {
       // The ranks exchange their statistics before the loss is computed.
       const std::int64_t rows = call.inputs[1].elements();
@@ -353,7 +373,7 @@ void CpuExecution::run(const At& a, std::size_t l, Flight& f, const KernelRun& r
     if (call.node.op == &router() && run.pass == Pass::Forward)
       count_dropped(a, f.layers[l].routing);
     if (run.pass == Pass::Forward && loss != nullptr && a.task.list == BodyList::Forward)
-      end_loss(a, *loss);
+      end_loss(a, *loss, job);
     if (call.binding.cp > 1 && attends_over_ranks(call.node))
       end_round(a, f.layers[l], run.pass, scratch);
   });
@@ -397,10 +417,12 @@ TravelPtr CpuExecution::exchange_loss(const At& a, std::span<const int> members)
       const At to = {a.instruction, a.task,       state(a.device.device(), members[r]),
                      a.place,       a.microbatch, members[r]};
       Flight& f = to.device.flight(a.place, a.microbatch);
-      with_call(to, l, f, *run, scratch, [&](const KernelCall& call, const float* loss) {
-        vocab_loss(call, combined.data());
-        if (loss != nullptr && to.task.list == BodyList::Forward) end_loss(to, *loss);
-      });
+      with_call(to, l, f, *run, scratch,
+                [&](const KernelCall& call, const float* loss, std::size_t job) {
+                  vocab_loss(call, combined.data());
+                  if (loss != nullptr && to.task.list == BodyList::Forward)
+                    end_loss(to, *loss, job);
+                });
     }
     return nullptr;
   };
@@ -424,11 +446,14 @@ void CpuExecution::read_data(const At& a, const LayerLayout& layout, std::size_t
     const TensorView into = a.device.view(a.place, l, f, layout.data[i].second);
     if (!into.there())
       refuse("there is no place for \"" + (*layout.graph)[layout.data[i].first].name + "\"");
-    const Staged& from = staged(first_operand_[a.place][l] + i, a.microbatch, a.peer);
-    if (from.microbatch == a.microbatch)
-      std::memcpy(into.data, from.data.data(), from.data.size());
-    else
-      fill(layout, layout.data[i].first, into, a.microbatch, a.peer, into.data);
+    each_job(a.device, [&](std::size_t job, std::ptrdiff_t behind) {
+      auto* const to = static_cast<std::byte*>(into.data) + behind;
+      const Staged& from = staged(first_operand_[a.place][l] + i, a.microbatch, a.peer, job);
+      if (from.microbatch == a.microbatch)
+        std::memcpy(to, from.data.data(), from.data.size());
+      else
+        fill(layout, layout.data[i].first, into, a.microbatch, a.peer, jobs_[job].source, to);
+    });
   }
 }
 

@@ -25,7 +25,8 @@ void CpuExecution::hold_statistics(StageState& stage, const StagePlacement& plac
 
 // A forward that is computed again has been seen before.
 bool CpuExecution::is_seen_by_statistics(const At& a, const Node& node, Pass pass) const {
-  return node.op == &batch_norm() && pass == Pass::Forward && a.task.list == BodyList::Forward;
+  return node.op == &batch_norm() && pass == Pass::Forward && a.task.list == BodyList::Forward &&
+         jobs_.size() == 1;  // nothing evaluates a job of a fused run
 }
 
 void CpuExecution::run_batch_norm(const At& a, std::size_t l, NodeId node,

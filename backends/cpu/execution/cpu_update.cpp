@@ -19,12 +19,13 @@ std::byte* element_of_size(std::byte* base, std::int64_t index, std::size_t each
 
 }  // namespace
 
-StepFacts CpuExecution::step_facts(const StageState& stage, std::size_t set) const {
+StepFacts CpuExecution::step_facts(const StageState& stage, std::size_t set,
+                                   std::size_t job) const {
   const std::int64_t count = stage.counts[std::min(set, stage.counts.size() - 1)];
   if (count == 0) refuse("there are no gradients to update the weights with");
   StepFacts facts;
   facts.t = updates_;
-  facts.rate = rate_at(training_, facts.t);
+  facts.rate = rate_at(jobs_[job].training, facts.t);
   facts.gradient_scale = 1.0 / (static_cast<double>(count) * plan_.peers.dp);
   if (scales_loss_) facts.gradient_scale /= scaler_.scale();
   return facts;
@@ -119,6 +120,16 @@ void CpuExecution::prepare_updates() {
   prepared_ = true;
   if (has_partial_) sum_partial_gradients();
   sum_tied_gradients();
+  for (std::size_t job = 0; job < jobs_.size(); ++job) {
+    // One job that clips makes the updates of all wait, and not their norms needed.
+    const bool asks = jobs_.size() == 1 || jobs_[job].training.clip > 0 || rule().needs_norms();
+    if (jobs_[job].runs && asks) prepare_updates(job);
+  }
+}
+
+// Finds how the job's gradients are clipped, and its norms: those of no other job count.
+void CpuExecution::prepare_updates(std::size_t index) {
+  JobState& job = jobs_[index];
   // Each device adds terms of its own; all terms are added up in one order, wherever they are from.
   std::vector<double> terms;
   const auto each_term = [&](auto&& f) {
@@ -137,39 +148,39 @@ void CpuExecution::prepare_updates() {
   each_term([&](std::size_t at, int peer, std::span<double> into) {
     if (second_copy(at)) return;
     DeviceState& device = state(plan_.places[at].device, peer);
-    const double scale = step_facts(device.stage(at), 0).gradient_scale;
-    each_part(device, at, 0, [&](const ParameterPart& part, std::size_t norm) {
+    const double scale = step_facts(device.stage(at), 0, index).gradient_scale;
+    each_part(device, at, 0, index, [&](const ParameterPart& part, std::size_t norm) {
       if (!counts(norm, peer) || is_tied_copy(norm)) return;
       into[norm - first_norm(at)] =
           square_sum(part.gradients, part.gradient_type, part.elements) * scale * scale;
     });
   });
   const double squares = std::accumulate(terms.begin(), terms.end(), 0.0);
-  gradient_norm_ = std::sqrt(squares);
+  job.gradient_norm = std::sqrt(squares);
   const bool overflow = !std::isfinite(squares);
   skip_ = scales_loss_ ? !scaler_.update(overflow) : false;
-  clip_ =
-      training_.clip > 0 && gradient_norm_ > training_.clip ? training_.clip / gradient_norm_ : 1;
-  if (!rule_->needs_norms() || skip_) return;
+  const double most = job.training.clip;
+  job.clip = most > 0 && job.gradient_norm > most ? most / job.gradient_norm : 1;
+  if (!job.rule->needs_norms() || skip_) return;
   terms.clear();
   each_term([&](std::size_t at, int peer, std::span<double> into) {
     DeviceState& device = state(plan_.places[at].device, peer);
-    StepFacts facts = step_facts(device.stage(at), 0);
-    facts.gradient_scale *= clip_;
-    each_part(device, at, 0, [&](const ParameterPart& part, std::size_t norm) {
-      const TensorNorms found = rule_->norms(part, facts);  // every replica advances its moments
+    StepFacts facts = step_facts(device.stage(at), 0, index);
+    facts.gradient_scale *= job.clip;
+    each_part(device, at, 0, index, [&](const ParameterPart& part, std::size_t norm) {
+      const TensorNorms found = job.rule->norms(part, facts);  // every replica advances its moments
       if (!counts(norm, peer)) return;
       into[2 * (norm - first_norm(at))] = found.weights;
       into[2 * (norm - first_norm(at)) + 1] = found.direction;
     });
   });
-  std::fill(norms_.begin(), norms_.end(), TensorNorms{});
+  std::fill(job.norms.begin(), job.norms.end(), TensorNorms{});
   std::size_t term = 0;
   for (std::size_t at = 0; at < plan_.places.size(); ++at)
     for (int peer = 0; peer < plan_.peers.count(); ++peer)
       for (std::size_t i = 0; i < parameters_of(at); ++i) {
-        norms_[first_norm(at) + i].weights += terms[term++];
-        norms_[first_norm(at) + i].direction += terms[term++];
+        job.norms[first_norm(at) + i].weights += terms[term++];
+        job.norms[first_norm(at) + i].direction += terms[term++];
       }
 }
 
@@ -192,13 +203,15 @@ void CpuExecution::prepare_together() {
 
 // `stage_weights`: the set of which a part in 8 bits is one.
 void CpuExecution::apply(ParameterPart& part, const StepFacts& facts, std::size_t norm,
-                         std::size_t at, StageState& stage, std::byte* stage_weights) const {
-  TensorNorms norms = norms_[norm];
-  if (rule_->needs_norms() && !together_) norms = rule_->norms(part, facts);
+                         std::size_t at, StageState& stage, std::byte* stage_weights,
+                         std::size_t index) const {
+  const JobState& job = jobs_[index];
+  TensorNorms norms = job.norms[norm];
+  if (job.rule->needs_norms() && !together_) norms = job.rule->norms(part, facts);
   if (parameter_of_[norm]->narrow)
     apply_narrow(part, facts, norms, norm, at, stage, stage_weights);
   else
-    rule_->apply(part, facts, norms);
+    job.rule->apply(part, facts, norms);
 }
 
 void CpuExecution::update(const At& a) {
@@ -225,28 +238,32 @@ void CpuExecution::update(const At& a) {
   StageState::Older* const older = room_for_older(stage);
   std::byte* const beside = older != nullptr ? keep_older(a, *older) : nullptr;
   if (!skip_ && place.gradients > 0) {
-    StepFacts facts = step_facts(stage, set);
-    if (plan_.asynchronous) {
-      // Rates are scheduled by step, but a stage may update many times within one.
-      facts.t = updates;
-      const std::int64_t step = a.microbatch * std::int64_t{plan_.program.steps} /
-                                std::max<std::int64_t>(1, updates_of_[a.place]);
-      facts.rate = rate_at(training_, updates_ + step);
-    }
-    facts.gradient_scale *= clip_;
-    if (!rules_.empty()) correct(facts, rules_[a.place]);
     std::byte* const weights = stage.weights[std::min(set, stage.weights.size() - 1)].data;
-    each_part(a.device, a.place, set, [&](ParameterPart& part, std::size_t norm) {
-      if (beside != nullptr)
-        part.updated = beside + (static_cast<std::byte*>(part.weights) - stage.weights[0].data);
-      apply(part, facts, norm, a.place, stage, weights);
+    each_job(a.device, [&](std::size_t job, std::ptrdiff_t) {
+      StepFacts facts = step_facts(stage, set, job);
+      if (plan_.asynchronous) {
+        // Rates are scheduled by step, but a stage may update many times within one.
+        facts.t = updates;
+        const std::int64_t step = a.microbatch * std::int64_t{plan_.program.steps} /
+                                  std::max<std::int64_t>(1, updates_of_[a.place]);
+        facts.rate = rate_at(training_, updates_ + step);
+      }
+      facts.gradient_scale *= jobs_[job].clip;
+      if (!rules_.empty()) correct(facts, rules_[a.place]);
+      each_part(a.device, a.place, set, job, [&](ParameterPart& part, std::size_t norm) {
+        if (beside != nullptr)
+          part.updated = beside + (static_cast<std::byte*>(part.weights) - stage.weights[0].data);
+        apply(part, facts, norm, a.place, stage, weights, job);
+      });
     });
   }
   if (beside != nullptr) a.device.exchange(stage.weights[0], older->weights);
   average_waves(a);
   if (place.gradients > 0)
-    std::memset(stage.gradients[set].data, 0,
-                static_cast<std::size_t>(stage.gradients[set].bytes.value));
+    each_job(a.device, [&](std::size_t, std::ptrdiff_t behind) {
+      std::memset(stage.gradients[set].data + behind, 0,
+                  static_cast<std::size_t>(stage.gradients[set].bytes.value));
+    });
   stage.counts[set] = 0;
   stage.version = a.instruction.weights;
   ++updates;

@@ -18,11 +18,14 @@ std::string device_name(DeviceId device, int peer, int peers) {
 
 }  // namespace
 
-DeviceState::DeviceState(const RunPlan& plan, DeviceId device, int peer, Bytes limit)
+DeviceState::DeviceState(const RunPlan& plan, DeviceId device, int peer, Bytes limit, int jobs)
     : plan_(plan),
       device_(device),
       peer_(peer),
-      arena_(plan.program, device, device_name(device, peer, plan.peers.count()), limit),
+      arena_(plan.program, device,
+             device_name(device, peer, plan.peers.count()) +
+                 (jobs > 1 ? ", shared by " + std::to_string(jobs) + " jobs," : ""),
+             Bytes{limit.value / jobs}, jobs),
       // Loads of experts are planned to be equal, and may be larger.
       host_("the host of " + device_name(device, peer, plan.peers.count()),
             plan.peers.ep > 1 ? Bytes{} : plan.host),
@@ -138,10 +141,12 @@ void DeviceState::begin_side_gradient(Flight& f, LayerFlight& layer, const Layer
       static_cast<std::size_t>(layout.local[layout.side_gradient.tensor.value].bytes().value);
   Arrival& from = layer.side_gradient;
   const std::byte* const begun = from.held ? from.held.data : from.lent;
-  if (begun == nullptr)
-    std::memset(into.data, 0, bytes);
-  else
-    std::memcpy(into.data, begun, bytes);
+  each_job([&](std::ptrdiff_t job) {
+    if (begun == nullptr)
+      std::memset(into.data + job, 0, bytes);
+    else
+      std::memcpy(into.data + job, begun + job, bytes);
+  });
   if (from.held) {
     arena_.release(from.held);
     --f.held;
@@ -195,11 +200,15 @@ bool DeviceState::adopt_arrived(std::size_t place, std::int32_t microbatch, Buff
   if (way == nullptr || (way->lent == nullptr && !begins)) return false;
   into = arena_.allocate(id, microbatch);
   ++flight(place, microbatch).held;
-  if (begins)
+  if (begins) {
     begin_side_gradient(flight(place, microbatch), layer, layout, into);
-  else
-    std::memcpy(into.data, std::exchange(way->lent, nullptr),
+    return true;
+  }
+  const std::byte* const lent = std::exchange(way->lent, nullptr);
+  each_job([&](std::ptrdiff_t job) {
+    std::memcpy(into.data + job, lent + job,
                 static_cast<std::size_t>(std::min(into.bytes, own).value));
+  });
   return true;
 }
 
@@ -310,7 +319,9 @@ void DeviceState::take(std::size_t place, std::int32_t microbatch, const Task& t
   }
   ++flight(place, microbatch).held;
   if (buffer.holds == Holds::Unreduced || is_late(place, buffer))
-    std::memset(into.data, 0, static_cast<std::size_t>(into.bytes.value));
+    each_job([&](std::ptrdiff_t job) {
+      std::memset(into.data + job, 0, static_cast<std::size_t>(into.bytes.value));
+    });
   if (buffer.holds != Holds::Message || task.kind != TaskKind::Compute ||
       task.phase == Phase::Forward)
     return;

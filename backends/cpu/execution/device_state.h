@@ -114,7 +114,9 @@ struct StageState {
 
 class DeviceState {
  public:
-  DeviceState(const RunPlan&, DeviceId, int peer, Bytes limit);
+  /// jobs: so many that the program trains at once share the limit; what one holds lies in its own
+  /// copy of the arena, at the places of the first (backends/cpu/fused.h).
+  DeviceState(const RunPlan&, DeviceId, int peer, Bytes limit, int jobs = 1);
 
   const RunPlan& plan() const { return plan_; }
   DeviceId device() const { return device_; }
@@ -142,6 +144,12 @@ class DeviceState {
   bool in_flight(std::size_t place, std::int32_t microbatch) const;
   /// Ends the flight: nothing of the microbatch is held any more.
   void land(std::size_t place, std::int32_t microbatch);
+
+  /// Calls f(distance) for every job, with how far its bytes lie behind the first one's.
+  template <class F>
+  void each_job(F&& f) const {
+    for (int job = 0; job < arena_.copies(); ++job) f(job * arena_.stride());
+  }
 
   /// Takes the buffer that an instruction of this task allocates for the microbatch into its slot;
   /// data that has arrived for it is renamed, not copied.

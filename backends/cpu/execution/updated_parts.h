@@ -12,44 +12,48 @@ inline std::byte* element_at(std::byte* base, std::int64_t index, std::size_t ea
   return base + static_cast<std::size_t>(index) * each;
 }
 
-// Calls f(part, index of its norms) for every parameter, or part of one, that the device updates.
+// Calls f(part, index of its norms) for every parameter of the job, or part of one, that the device
+// updates.
 template <class F>
-void CpuExecution::each_part(DeviceState& device, std::size_t at, std::size_t set, F&& f) {
+void CpuExecution::each_part(DeviceState& device, std::size_t at, std::size_t set, std::size_t job,
+                             F&& f) {
   for (std::size_t l = 0; l < plan_.places[at].layers.size(); ++l)
-    each_part_of(device, at, set, l, f);
+    each_part_of(device, at, set, l, job, f);
 }
 
 // Calls f for the parts of one layer only.
 template <class F>
 void CpuExecution::each_part_of(DeviceState& device, std::size_t at, std::size_t set, std::size_t l,
-                                F&& f) {
+                                std::size_t job, F&& f) {
   const StagePlacement& place = plan_.places[at];
   const Layout& layout = plan_.workload.layout;
   StageState& stage = device.stage(at);
   const std::size_t weight_each = static_cast<std::size_t>(bytes_of(layout.precision.parameter)),
                     gradient_each = static_cast<std::size_t>(bytes_of(layout.precision.gradient));
   const auto state_each = static_cast<std::size_t>(bytes_of_slot());
-  const std::size_t slots = rule_->slots().size();
+  const std::size_t slots = rule().slots().size();
   const PlacedLayer& layer = place.layers[l];
+  const std::ptrdiff_t behind = static_cast<std::ptrdiff_t>(job) * device.arena().stride();
   const bool master = weight_update_ == WeightUpdate::Master;
   // State lies by place, and that which passes through a buffer by layer.
   const bool passes = on_nvme() && layer.optimizer > 0;
   std::byte* const buffer = passes ? device.buffer_of(layer) : nullptr;
   const std::int64_t kept = passes ? layer.optimizer : place.optimizer,
                      kept_from = passes ? layer.optimizer_at : 0;
-  std::byte* const state = passes ? element_at(buffer, master ? 0 : layer.optimizer, weight_each)
-                           : stage.optimizer.empty()
-                               ? nullptr
-                               : stage.optimizer[std::min(set, stage.optimizer.size() - 1)].data;
+  std::byte* const state =
+      passes ? element_at(buffer, master ? 0 : layer.optimizer, weight_each)
+      : stage.optimizer.empty()
+          ? nullptr
+          : stage.optimizer[std::min(set, stage.optimizer.size() - 1)].data + behind;
   // The host keeps weights and gradients in the order of the optimizer's state.
   const bool on_host = !stage.host_weights.empty();
   const std::vector<Allocation>& gradient_sets = stage.to_update();
   const bool weights_pass = passes && !master;
-  std::byte* const weights = weights_pass ? buffer
-                             : on_host
-                                 ? stage.host_weights[0].data
-                                 : stage.weights[std::min(set, stage.weights.size() - 1)].data;
-  std::byte* const gradients = gradient_sets[std::min(set, gradient_sets.size() - 1)].data;
+  std::byte* const weights =
+      weights_pass ? buffer
+      : on_host    ? stage.host_weights[0].data
+                   : stage.weights[std::min(set, stage.weights.size() - 1)].data + behind;
+  std::byte* const gradients = gradient_sets[std::min(set, gradient_sets.size() - 1)].data + behind;
   float* const derived_weights = derived(stage, at, set);
   std::vector<void*> slot_of(slots);
   for (std::size_t i = 0; i < layer.parameters.size(); ++i) {

@@ -33,18 +33,20 @@ std::int64_t addresses_for(Bytes limit) {
 
 }  // namespace
 
-// A range of addresses that turns into memory from its beginning on, as it is used.
+// Ranges of addresses of one size, which turn into memory from their beginnings on, as they are
+// used.
 class Reservation {
  public:
-  Reservation(const std::string& name, std::int64_t size) : size_(size) {
-    void* at = mmap(nullptr, static_cast<std::size_t>(size), PROT_NONE,
-                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  Reservation(const std::string& name, std::int64_t size, int copies)
+      : size_(size), copies_(copies), stride_(copies > 1 ? size + kApart : size) {
+    void* at =
+        mmap(nullptr, whole(), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (at == MAP_FAILED)
       throw Error(Error::Kind::OutOfMemory,
-                  name + " found no range of " + readable(Bytes{size}) + " addresses");
+                  name + " found no range of " + readable(Bytes{stride_ * copies_}) + " addresses");
     first_ = static_cast<std::byte*>(at);
   }
-  ~Reservation() { munmap(first_, static_cast<std::size_t>(size_)); }
+  ~Reservation() { munmap(first_, whole()); }
   Reservation(const Reservation&) = delete;
   Reservation& operator=(const Reservation&) = delete;
 
@@ -52,23 +54,34 @@ class Reservation {
   bool open(std::int64_t reach) {
     if (reach <= open_) return true;
     const std::int64_t to = std::min(rounded(reach, kStep), size_);
-    if (mprotect(first_ + open_, static_cast<std::size_t>(to - open_), PROT_READ | PROT_WRITE) != 0)
-      return false;
+    for (int copy = 0; copy < copies_; ++copy)
+      if (mprotect(first_ + copy * stride_ + open_, static_cast<std::size_t>(to - open_),
+                   PROT_READ | PROT_WRITE) != 0)
+        return false;
     open_ = to;
     return true;
   }
+  std::int64_t stride() const { return stride_; }
+  int copies() const { return copies_; }
 
  private:
+  // Equal places of neighbouring copies are in different sets of the caches.
+  static constexpr std::int64_t kApart = 17 * 4096;
+
+  std::size_t whole() const { return static_cast<std::size_t>(stride_ * copies_); }
+
   std::byte* first_ = nullptr;
-  std::int64_t size_, open_ = 0;
+  std::int64_t size_;
+  int copies_;
+  std::int64_t stride_, open_ = 0;
 };
 
 struct Arena::Impl {
-  Impl(const Program& p, std::string its_name, Bytes its_limit)
+  Impl(const Program& p, std::string its_name, Bytes its_limit, int copies)
       : program(p),
         name(std::move(its_name)),
         limit(its_limit),
-        memory(name, addresses_for(its_limit)),
+        memory(name, addresses_for(its_limit), copies),
         free(addresses_for(its_limit)) {
     wave.samples.push_back({});
   }
@@ -80,8 +93,9 @@ struct Arena::Impl {
   Held& held(const Allocation&);
   void log(const CategoryBytes&);
   // All ones is NaN in every floating-point format and no valid index.
-  static void poison(const Allocation& a) {
-    std::memset(a.data, 0xFF, static_cast<std::size_t>(a.bytes.value));
+  void poison(const Allocation& a) const {
+    for (int copy = 0; copy < memory.copies(); ++copy)
+      std::memset(a.data + copy * memory.stride(), 0xFF, static_cast<std::size_t>(a.bytes.value));
   }
 
   const Program& program;
@@ -140,9 +154,16 @@ void Arena::Impl::log(const CategoryBytes& bytes) {
     wave.samples.push_back({now, bytes});
 }
 
-Arena::Arena(const Program& program, DeviceId, std::string name, Bytes limit)
-    : impl_(std::make_unique<Impl>(program, std::move(name), limit)) {}
+Arena::Arena(const Program& program, DeviceId, std::string name, Bytes limit, int copies)
+    : impl_(std::make_unique<Impl>(program, std::move(name), limit, copies)) {}
 Arena::~Arena() = default;
+
+std::ptrdiff_t Arena::stride() const { return impl_->memory.stride(); }
+int Arena::copies() const { return impl_->memory.copies(); }
+bool Arena::contains(const void* address) const {
+  const std::byte* const at = static_cast<const std::byte*>(address);
+  return at >= impl_->memory.first() && at < impl_->memory.first() + impl_->memory.stride();
+}
 
 void Arena::plan(const BufferPlaces& places) { impl_->places = places; }
 

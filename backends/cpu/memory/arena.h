@@ -29,9 +29,10 @@ class Arena {
  public:
   /// limit: the most bytes held at once, as requested; 0 = only the machine's limit. Holes between
   /// places do not count (see reach()). name: "d1 (pipeline rank 1, peer 0)", for messages.
-  /// `program` must outlive the arena. Throws Error{OutOfMemory} if the machine has no addresses
-  /// left.
-  Arena(const Program&, DeviceId, std::string name, Bytes limit);
+  /// `copies`: so many equal ranges of addresses, each with the limit; what is allocated has the
+  /// same place in all of them, and the arena counts it once. `program` must outlive the arena.
+  /// Throws Error{OutOfMemory} if the machine has no addresses left.
+  Arena(const Program&, DeviceId, std::string name, Bytes limit, int copies = 1);
   ~Arena();
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
@@ -55,6 +56,12 @@ class Arena {
   /// Sets the time of the events that follow. A time earlier than the last one begins a new wave
   /// and discards what was recorded and not taken.
   void set_time(Instant now);
+
+  /// The distance from an address in one copy to the same place in the next, in bytes.
+  std::ptrdiff_t stride() const;
+  int copies() const;
+  /// Returns whether an address is in the first copy.
+  bool contains(const void*) const;
 
   const CategoryBytes& held() const { return held_; }
   CategoryBytes most_by_category() const;  // the peak of each category by itself
