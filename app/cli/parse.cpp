@@ -65,6 +65,7 @@ Words parse(const Verb& verb, const std::vector<std::string>& arguments) {
                           ? app.add_flag(name)
                           : app.add_option(name, values[i])->allow_extra_args(false));
     if (!verb.flags[i].value.empty()) options.back()->take_all();
+    if (verb.flags[i].value.starts_with('[')) options.back()->expected(0, 1);
   }
   std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
   try {

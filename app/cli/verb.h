@@ -15,7 +15,8 @@ namespace trainyard {
 
 struct Flag {
   std::string_view name;   // "model", without dashes
-  std::string_view value;  // placeholder of its value in help: "M"; empty = a switch
+  std::string_view value;  // placeholder of its value in help: "M"; empty = a switch; "[M]" = may
+                           // be left out, and is then empty
   std::string_view doc;
   bool repeated = false;
 };

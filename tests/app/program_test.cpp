@@ -346,6 +346,15 @@ TEST(Program, DocumentsConformToTheirSchemas) {
   const Json tune = parse_json(tuned.out, "tune");
   conforms(tune, parse_json(json_schema("tune"), "schema"), "tune");
   EXPECT_NE(tune.find("best"), nullptr);
+  const Ran fused = trainyard(
+      "tune --model mlp-small --cluster cpu:1 --set global-batch=8 --set micro-batch=8 --set "
+      "precision=fp32 --measure --data random --objective loss --steps 2 --trials 4 "
+      "--vary train.rate=1e-3,1e-2,0.1,1 --fuse 4 --quiet --json",
+      folder);
+  const Json together = parse_json(fused.out, "tune");
+  conforms(together, parse_json(json_schema("tune"), "schema"), "tune");
+  ASSERT_NE(together.find("fusion"), nullptr);
+  EXPECT_EQ(*together.find("fusion")->find("trials")->integer(), 4);
   const std::string words =
       " --model mlp-small --devices 2 --set global-batch=8 --set "
       "precision=fp32 --json";

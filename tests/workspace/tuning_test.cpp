@@ -156,6 +156,19 @@ std::string refused(const TuneRequest& request) {
   return "";
 }
 
+TuneRequest rates() {
+  TuneRequest request;
+  request.base = {
+      "mlp-small", "cpu:1", "", {"global-batch=32", "micro-batch=32", "precision=fp32"}};
+  request.vary = {"train.rate=1e-4..1"};
+  request.goal = TuneGoal::Loss;
+  request.measure = true;
+  request.training.steps = 5;
+  request.data = "random";
+  request.options.most_evaluations = 9;
+  return request;
+}
+
 TEST(Tune, RefusesWhatCannotBeHad) {
   TuneRequest request = small();
   request.goal = TuneGoal::Loss;
@@ -167,8 +180,83 @@ TEST(Tune, RefusesWhatCannotBeHad) {
   EXPECT_NE(refused(request).find("expected --measure"), std::string::npos);
   request.vary.clear(), request.arms.clear();
   EXPECT_NE(refused(request).find("expected settings to vary"), std::string::npos);
+  request = rates();
+  request.fuse = 4, request.measure = false, request.goal = TuneGoal::Time;
+  EXPECT_EQ(refused(request),
+            "--fuse: expected --measure beside it: simulated trials are not trained");
+  request.measure = true;
+  EXPECT_NE(refused(request).find("--fuse: expected --objective loss"), std::string::npos);
+  request.fuse.reset();
   request.measure = true, request.goal = TuneGoal::Money;
   EXPECT_NE(refused(request).find("money is not measured"), std::string::npos);
+}
+
+void expect_same_trials(const TuneReport& fused, const TuneReport& alone) {
+  ASSERT_EQ(fused.trials.size(), alone.trials.size());
+  for (std::size_t i = 0; i < alone.trials.size(); ++i) {
+    EXPECT_EQ(fused.trials[i].set, alone.trials[i].set);
+    EXPECT_EQ(fused.trials[i].train, alone.trials[i].train);
+    EXPECT_EQ(fused.trials[i].value, alone.trials[i].value);
+    EXPECT_EQ(fused.trials[i].why_not, alone.trials[i].why_not);
+  }
+  EXPECT_EQ(fused.best, alone.best);
+}
+
+// To be trained together changes no loss, and no step of the search.
+TEST(Tune, TrialsThatAreTrainedTogetherHaveTheLossesOfTheirOwnRuns) {
+  TuneRequest request = rates();
+  request.vary = {"train.rate=1e-3..1e3", "train.clip=0,1", "train.seed=1,2"};
+  const TuneReport alone = tune(request);
+  EXPECT_FALSE(alone.fusion);
+  request.fuse = 4;
+  const TuneReport fused = tune(request);
+  expect_same_trials(fused, alone);
+  ASSERT_TRUE(fused.fusion);
+  std::int64_t together = 0;
+  for (const TuneTrial& t : testing::non_empty(fused.trials)) {
+    EXPECT_NE(t.together > 0, !t.why_alone.empty());
+    EXPECT_LE(t.together, 4);
+    together += t.together > 0;
+  }
+  EXPECT_EQ(fused.fusion->trials, together);
+  EXPECT_GE(together, 6);
+  EXPECT_GT(fused.fusion->runs, 0);
+  EXPECT_GT(fused.fusion->gain.value_or(0), 0);
+  EXPECT_GT(fused.fusion->predicted.value_or(0), 0);
+  EXPECT_GT(fused.fusion->would_fit.value_or(0), 4);
+}
+
+// A setting of the plan makes another program: its trials are trained with their likes only.
+TEST(Tune, TrialsOfOtherPlansAreOtherPrograms) {
+  TuneRequest request = rates();
+  request.vary = {"micro-batch=8,16,32", "train.rate=1e-3,1e-2"};
+  request.options.most_evaluations = 100;
+  const TuneReport alone = tune(request);
+  request.fuse = 8;
+  const TuneReport fused = tune(request);
+  expect_same_trials(fused, alone);
+  EXPECT_TRUE(fused.exhausted);
+  for (const TuneTrial& t : testing::non_empty(fused.trials)) {
+    EXPECT_EQ(t.together, 2);
+  }
+  EXPECT_EQ(fused.fusion->trials, 6);
+  EXPECT_EQ(fused.fusion->runs, 3);
+  EXPECT_EQ(fused.fusion->jobs, 2);
+}
+
+TEST(Tune, WhatCannotBeTrainedTogetherIsTrainedAloneAndSaysWhy) {
+  TuneRequest request = rates();
+  request.base.cluster = "cpu:2", request.base.settings.push_back("micro-batch=16");
+  request.fuse = 4;
+  request.options.most_evaluations = 3;
+  const TuneReport report = tune(request);
+  for (const TuneTrial& t : testing::non_empty(report.trials)) {
+    EXPECT_TRUE(t.value);
+    EXPECT_EQ(t.together, 0);
+    EXPECT_EQ(t.why_alone, "jobs that are trained together share one device, found a plan of 2");
+  }
+  EXPECT_EQ(report.fusion->runs, 0);
+  EXPECT_FALSE(report.fusion->gain);
 }
 
 TEST(Tune, TrainsForRealAndTheBestCanBeTrainedAgain) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "core/base/units_text.h"
 #include "core/io/json/fields.h"
@@ -49,6 +50,7 @@ std::string trials_text(const TuneReport& report) {
                         t.value ? goal_text(report.goal, *t.value) : "-", cost_text(t.cost),
                         cost_text(t.spent));
     if (t.better) text += "  best so far";
+    if (t.together > 1) text += fmt::format("  one of {} together", t.together);
     if (!t.why_not.empty()) text += "  " + t.why_not;
     text += "\n";
   }
@@ -80,17 +82,50 @@ std::string arms_text(const TuneReport& report) {
   return text;
 }
 
+std::string fusion_text(const TuneReport& report) {
+  if (!report.fusion) return "";
+  const TuneFusion& f = *report.fusion;
+  std::string text = fmt::format("\n{} of {} trials were trained together, in {} {}", f.trials,
+                                 report.trials.size(), f.runs, f.runs == 1 ? "run" : "runs");
+  if (f.unneeded > 0)
+    text += fmt::format("; {} more were trained ahead, and the search went elsewhere", f.unneeded);
+  text += "\n";
+  std::map<std::string, int> alone;  // by reason
+  for (const TuneTrial& t : report.trials)
+    if (!t.why_alone.empty()) ++alone[t.why_alone];
+  for (const auto& [why, count] : alone) text += fmt::format("{} alone: {}\n", count, why);
+  if (!f.gain) return text;
+  text += fmt::format("{} jobs together: {:.1f} times the samples per second of one after another",
+                      f.jobs, *f.gain);
+  if (f.predicted) text += fmt::format(" (predicted {:.1f})", *f.predicted);
+  if (f.would_fit) text += fmt::format("; {} would fit", *f.would_fit);
+  return text + "\n";
+}
+
 constexpr const char* kTuneValue = "of the objective: seconds, bytes, dollars a step, loss";
 
 Fields<TuneTrial> trial_fields() {
-  return {{"family", &TuneTrial::arm, "index into families"},
-          {"set", &TuneTrial::set},
-          {"train", &TuneTrial::train, kWhereSet},
-          {"value", &TuneTrial::value, kTuneValue},
-          {"why_not", &TuneTrial::why_not, kWhereSet, "it has no value because"},
-          {"cost_seconds", &TuneTrial::cost, "seconds: of this trial"},
-          {"spent_seconds", &TuneTrial::spent, "seconds: of all up to it"},
-          {"better", &TuneTrial::better, "than all before"}};
+  return {
+      {"family", &TuneTrial::arm, "index into families"},
+      {"set", &TuneTrial::set},
+      {"train", &TuneTrial::train, kWhereSet},
+      {"value", &TuneTrial::value, kTuneValue},
+      {"why_not", &TuneTrial::why_not, kWhereSet, "it has no value because"},
+      {"cost_seconds", &TuneTrial::cost, "seconds: of this trial"},
+      {"spent_seconds", &TuneTrial::spent, "seconds: of all up to it"},
+      {"better", &TuneTrial::better, "than all before"},
+      {"together", &TuneTrial::together, kWhereSet, "trials of its program, with --fuse"},
+      {"why_alone", &TuneTrial::why_alone, kWhereSet, "it was not trained with others because"}};
+}
+
+Fields<TuneFusion> fusion_fields() {
+  return {{"runs", &TuneFusion::runs, "that trained several trials"},
+          {"trials", &TuneFusion::trials, "that have their results from them"},
+          {"unneeded", &TuneFusion::unneeded, "trained ahead, and never asked for"},
+          {"jobs", &TuneFusion::jobs, "of the largest run; 0 where there was none"},
+          {"gain", &TuneFusion::gain, "samples per second of that run over one job after another"},
+          {"predicted_gain", &TuneFusion::predicted, "of the same"},
+          {"would_fit", &TuneFusion::would_fit, "jobs, in the memory of the device"}};
 }
 
 Fields<TuneArm> family_fields() {
@@ -121,6 +156,7 @@ Fields<TuneReport> tune_fields() {
        {"spent_seconds", &TuneReport::spent, "seconds: of all trials"},
        {"exhausted", &TuneReport::exhausted, "nothing is left to try"},
        {"stopped", &TuneReport::stopped},
+       {"fusion", &TuneReport::fusion, object(fusion_fields())},
        {"best", [](const TuneReport& r) { return r.best ? &r : nullptr; },
         object(best_trial_fields())}});
 }
@@ -161,6 +197,7 @@ std::string tune_text(const TuneReport& report) {
   text += trials_text(report);
   if (report.best) text += course_text(report);
   text += arms_text(report);
+  text += fusion_text(report);
   text += fmt::format("\n{} trials, {}{}\n", report.trials.size(), cost_text(report.spent()),
                       report.stopped     ? ", stopped"
                       : report.exhausted ? ", nothing is left to try"

@@ -48,6 +48,10 @@ TuneRequest tuning_of(const Words& words) {
   request.options.most_evaluations = words.integer("trials", 1, 1'000'000, 100);
   if (words.has("budget")) request.options.most_cost = words.number("budget", 1e-9, 1e12, 1);
   request.options.seed = static_cast<std::uint64_t>(words.integer("seed", 0, INT64_MAX, 0));
+  if (const std::string most = words.text("fuse"); words.has("fuse"))
+    request.fuse = most.empty() || most == "auto"
+                       ? 0
+                       : static_cast<int>(words.integer("fuse", 2, FusedTrials::kMostJobs, 2));
   return request;
 }
 
@@ -90,6 +94,10 @@ Verb tune_verb() {
            {"steps", "N", "updates of a trial: 1, measured 20"},
            {"train", "KEY=VALUE", "measured: one setting of training, as in run", true},
            {"data", "NAME", "measured: what is trained on, as in run"},
+           {"fuse", "[B|auto]",
+            "measured, objective loss: trains trials that differ in train.* alone as one program, "
+            "B "
+            "at once, or as many as fit and pay (auto, the default)"},
            {"trials", "N", "at most so many (default 100)"},
            {"budget", "SECONDS",
             "and at most so much cost: what trials took, simulated ones what they would take"},
@@ -101,7 +109,10 @@ Verb tune_verb() {
                    "micro-batch=1..16 --vary tp=1,2,4,8 --arms recompute=none,full --trials 30",
                    "tune --model mlp-small --cluster cpu:1 --set global-batch=64 --set "
                    "precision=fp32 --measure --data random --objective loss --steps 5 --trials 4 "
-                   "--vary train.rate=1e-3..1 --json"},
+                   "--vary train.rate=1e-3..1 --json",
+                   "tune --model mlp-small --cluster cpu:1 --set global-batch=32 --set "
+                   "micro-batch=32 --set precision=fp32 --measure --data random --objective loss "
+                   "--steps 20 --trials 8 --vary train.rate=1e-3..1 --fuse 4"},
       .run = run_tune};
 }
 

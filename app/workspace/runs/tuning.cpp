@@ -73,6 +73,7 @@ class Tuner {
     add_families();
     report_.model = base_.model.name, report_.cluster = base_.cluster.name;
     report_.goal = request.goal, report_.measured = request.measure;
+    if (request.fuse) fused_.emplace(*request.fuse, request.data, request.options.stop);
   }
 
   TuneReport run() {
@@ -84,11 +85,18 @@ class Tuner {
     }
     FrugalOptions options = request_.options;
     options.progress = [&](const Trial& trial) { add(trial); };
+    if (fused_) {
+      options.ahead = *request_.fuse > 0 ? *request_.fuse : FusedTrials::kMostJobs;
+      options.expects = [&](std::size_t arm, const std::vector<SearchPoint>& points) {
+        train_ahead(arm, points);
+      };
+    }
     const FrugalSearch found = search(
         arms, [&](std::size_t arm, const SearchPoint& point) { return evaluate(arm, point); },
         options);
     report_.exhausted = found.exhausted;
     report_.stopped = found.stopped || interrupted_;
+    if (fused_) report_.fusion = fused_->report();
     return std::move(report_);
   }
 
@@ -99,6 +107,12 @@ class Tuner {
     if (request_.goal == TuneGoal::Money && request_.measure)
       refuse_flag("objective",
                   "money is not measured; expected time, memory or loss with --measure");
+    if (request_.fuse && !request_.measure)
+      refuse_flag("fuse", "expected --measure beside it: simulated trials are not trained");
+    if (request_.fuse && request_.goal != TuneGoal::Loss)
+      refuse_flag("fuse",
+                  "expected --objective loss: trials that are trained together have no step and no "
+                  "memory of their own to measure");
     throw_if_errors(check(request_.training));
   }
 
@@ -133,24 +147,63 @@ class Tuner {
                   "expected settings to vary, as micro-batch=1..64, or several families (--arms)");
   }
 
-  Evaluation evaluate(std::size_t arm, const SearchPoint& point) {
-    const TunedFamily& family = families_[arm];
-    Scenario scenario{base_.model, base_.cluster, family.plan};
+  TuneTrial trial_of(std::size_t arm, const SearchPoint& point) const {
+    TuneTrial made;
+    made.arm = arm;
+    for (std::size_t i = 0; i < point.size(); ++i) {
+      const Vary& vary = *families_[arm].vary[i];
+      const std::string word = vary.key + "=" + value_text(vary, point[i]);
+      (vary.training ? made.train : made.set).push_back(word);
+    }
+    return made;
+  }
+  Scenario scenario_of(const TuneTrial& trial) const {
+    Scenario scenario{base_.model, base_.cluster, families_[trial.arm].plan};
+    for (const std::string& word : trial.set) apply_setting(scenario.plan, word);
+    if (is_balanced_later(scenario.plan.split))
+      scenario.plan.split = balanced_split(scenario, *cost_model(scenario));
+    return scenario;
+  }
+  Training training_of(const TuneTrial& trial) const {
     Training training = request_.training;
+    for (const std::string& word : trial.train) apply_training(training, word);
+    return training;
+  }
+  FusedCandidate candidate_of(const TuneTrial& trial) const {
+    const std::string partition = fmt::format("{} {}", trial.arm, fmt::join(trial.set, " "));
+    return {partition, fmt::format("{} | {}", partition, fmt::join(trial.train, " ")),
+            training_of(trial)};
+  }
+
+  // A trial that is wrong is left to its own evaluation, which says so.
+  void train_ahead(std::size_t arm, const std::vector<SearchPoint>& points) {
+    try {
+      const TuneTrial first = trial_of(arm, points.front());
+      std::vector<FusedCandidate> next;
+      for (const SearchPoint& point : points) next.push_back(candidate_of(trial_of(arm, point)));
+      fused_->train(scenario_of(first), next);
+    } catch (const Error&) {
+    }
+  }
+
+  Evaluation evaluate(std::size_t arm, const SearchPoint& point) {
     Evaluation found;
-    now_ = {};
-    now_.arm = arm;
+    now_ = trial_of(arm, point);
     const auto began = std::chrono::steady_clock::now();
     try {
-      for (std::size_t i = 0; i < point.size(); ++i) {
-        const Vary& vary = *family.vary[i];
-        const std::string word = vary.key + "=" + value_text(vary, point[i]);
-        (vary.training ? now_.train : now_.set).push_back(word);
+      if (fused_) {
+        const std::string name = candidate_of(now_).name;
+        if (const std::optional<FusedResult> result = fused_->take(name)) {
+          now_.together = result->jobs;
+          take_loss(result->losses, found);
+          found.cost = result->seconds;
+          cheapest_ = std::min(cheapest_.value_or(found.cost), found.cost);
+          return found;
+        }
+        now_.why_alone = fused_->why_alone(name);
       }
-      for (const std::string& word : now_.set) apply_setting(scenario.plan, word);
-      for (const std::string& word : now_.train) apply_training(training, word);
-      if (is_balanced_later(scenario.plan.split))
-        scenario.plan.split = balanced_split(scenario, *cost_model(scenario));
+      Scenario scenario = scenario_of(now_);
+      const Training training = training_of(now_);
       found = request_.measure ? measured(std::move(scenario), training) : simulated(scenario);
     } catch (const Error& error) {
       if (error.kind() == Error::Kind::Cancelled) interrupted_ = true;
@@ -195,15 +248,7 @@ class Tuner {
       interrupted_ = true;
       found.why_not = "stopped";
     } else if (request_.goal == TuneGoal::Loss) {
-      const std::vector<double>& losses = report.run.losses;
-      const std::size_t last = std::max<std::size_t>(1, losses.size() / 10);
-      const double loss =
-          std::accumulate(losses.end() - static_cast<std::ptrdiff_t>(last), losses.end(), 0.0) /
-          static_cast<double>(last);
-      if (std::isfinite(loss))
-        found.loss = {loss, 0};
-      else
-        found.why_not = "its loss is no number";
+      take_loss(report.run.losses, found);
     } else if (request_.goal == TuneGoal::Time) {
       found.loss = {to_seconds(report.step), 0};
     } else if (report.measured) {
@@ -213,6 +258,20 @@ class Tuner {
     }
     if (!found.why_not.empty()) found.loss = {std::nullopt, 1};
     return found;
+  }
+
+  // The mean over the last tenth of the steps.
+  static void take_loss(const std::vector<double>& losses, Evaluation& found) {
+    const std::size_t last = std::max<std::size_t>(1, losses.size() / 10);
+    const double loss =
+        std::accumulate(losses.end() - static_cast<std::ptrdiff_t>(last), losses.end(), 0.0) /
+        static_cast<double>(last);
+    if (std::isfinite(loss)) {
+      found.loss = {loss, 0};
+      return;
+    }
+    found.why_not = "its loss is no number";
+    found.loss = {std::nullopt, 1};
   }
 
   static void judge(const Result& result, Evaluation& found) {
@@ -252,6 +311,7 @@ class Tuner {
   std::unique_ptr<CostModel> cost_;  // null = each scenario's own
   std::vector<Vary> varied_;
   std::vector<TunedFamily> families_;
+  std::optional<FusedTrials> fused_;  // nothing: every trial is trained alone
   TuneReport report_;
   TuneTrial now_;
   std::optional<double> cheapest_;

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "app/workspace/runs/fused_trials.h"
 #include "app/workspace/scenario/workspace.h"
 #include "core/training/training.h"
 #include "planners/tuning/cost_frugal.h"
@@ -50,6 +51,9 @@ struct TuneRequest {
   std::string calibration;  // file, as open_cost_model() reads it; empty = the workbench's own
   FrugalOptions options;    // costs are in seconds; its progress is not called
   std::function<void(const TuneReport&)> progress = {};  // called after every trial
+  // Trials that differ in training alone are trained together, at most so many; 0 = as many as fit
+  // and pay; nothing: every trial alone.
+  std::optional<int> fuse = {};
 };
 
 struct TuneTrial {
@@ -59,6 +63,8 @@ struct TuneTrial {
   std::string why_not;                  // why there is no value
   double cost = 0, spent = 0;           // seconds: of this trial, and of all up to it
   bool better = false;                  // than all trials before
+  int together = 0;                     // trials of the program that trained it; 0 = it alone
+  std::string why_alone = {};           // where trials were to be trained together and it was not
 };
 
 struct TuneArm {
@@ -76,14 +82,16 @@ struct TuneReport {
   std::vector<TuneArm> arms;
   std::optional<std::size_t> best;  // of trials
   bool exhausted = false, stopped = false;
+  std::optional<TuneFusion> fusion = {};  // where trials were to be trained together
   double spent() const { return trials.empty() ? 0 : trials.back().spent; }
 };
 
 /// Tunes and blocks until done. A simulated trial costs the seconds that its steps (training.steps
 /// of them) would take, a measured trial the seconds that they took. A plan that does not fit costs
-/// one step; an illegal plan costs as much as the cheapest trial before it (1 s before any). Throws
-/// Error{InvalidInput} if words are wrong, nothing is varied, or the goal is not available: money
-/// cannot be measured, and a loss cannot be simulated.
+/// one step; an illegal plan costs as much as the cheapest trial before it (1 s before any), and a
+/// trial that was trained with others its equal share. Throws Error{InvalidInput} if words are
+/// wrong, nothing is varied, or the goal is not available: money cannot be measured, a loss cannot
+/// be simulated, and trials that are trained together have no step and no memory of their own.
 TuneReport tune(const TuneRequest&);
 
 }  // namespace trainyard
