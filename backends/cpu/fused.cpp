@@ -47,6 +47,26 @@ void check_fused_model(const Model& model, Diagnostics& found) {
   }
 }
 
+// Calls f(0), f(1), ... at once, the first on this thread. Rethrows what the first that failed
+// threw.
+template <class F>
+void on_threads(std::size_t count, F f) {
+  std::vector<std::exception_ptr> failures(count);
+  const auto work = [&](std::size_t thread) {
+    try {
+      f(thread);
+    } catch (...) {
+      failures[thread] = std::current_exception();
+    }
+  };
+  std::vector<std::thread> others;
+  for (std::size_t t = 1; t < count; ++t) others.emplace_back(work, t);
+  work(0);
+  for (std::thread& other : others) other.join();
+  for (const std::exception_ptr& failure : failures)
+    if (failure) std::rethrow_exception(failure);
+}
+
 }  // namespace
 
 Diagnostics check_fused(const BackendJob& job) {
@@ -184,15 +204,16 @@ FusedBackend::FusedBackend(const BackendJob& shared, std::span<const TrainedJob>
                     threads = options.mode == RunMode::WallClock ? std::min(asked, jobs.size()) : 1;
   const Bytes device_memory = shared.workload.scenario.cluster.device.memory.value;
   const Bytes limit = options.memory_limit.value > 0 ? options.memory_limit : device_memory;
-  for (std::size_t t = 0; t < threads; ++t) {
+  impl_->parts.resize(threads);
+  on_threads(threads, [&](std::size_t t) {
     const std::size_t first = t * jobs.size() / threads, end = (t + 1) * jobs.size() / threads;
     const auto count = static_cast<std::int64_t>(end - first);
     CpuOptions own = options;
     own.memory_limit = Bytes{limit.value / static_cast<std::int64_t>(jobs.size()) * count};
     const std::span<const TrainedJob> part = jobs.subspan(first, end - first);
-    impl_->parts.push_back(std::make_unique<Part>(
-        shared, impl_->plan, first, std::vector<TrainedJob>(part.begin(), part.end()), own));
-  }
+    impl_->parts[t] = std::make_unique<Part>(
+        shared, impl_->plan, first, std::vector<TrainedJob>(part.begin(), part.end()), own);
+  });
 }
 FusedBackend::~FusedBackend() = default;
 
@@ -204,20 +225,8 @@ FusedRun FusedBackend::run(const FusedRunOptions& options) {
   result.gradient_norms.resize(jobs);
   result.steps.resize(parts.size());
   std::mutex mutex;
-  std::vector<std::exception_ptr> failures(parts.size());
-  const auto work = [&](std::size_t thread) {
-    try {
-      parts[thread]->run(options, mutex, result, thread);
-    } catch (...) {
-      failures[thread] = std::current_exception();
-    }
-  };
-  std::vector<std::thread> others;
-  for (std::size_t t = 1; t < parts.size(); ++t) others.emplace_back(work, t);
-  work(0);
-  for (std::thread& other : others) other.join();
-  for (const std::exception_ptr& failure : failures)
-    if (failure) std::rethrow_exception(failure);
+  on_threads(parts.size(),
+             [&](std::size_t thread) { parts[thread]->run(options, mutex, result, thread); });
   return result;
 }
 

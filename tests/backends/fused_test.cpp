@@ -136,10 +136,21 @@ TEST(Fused, EveryOptimizerAndFormatOfWeightsIsEachJobsOwn) {
   }
 }
 
-// Whatever the rates, seeds and numbers of steps, a job does not notice the others.
+// Whatever the model, the rates, seeds, numbers of steps and threads, a job does not notice the
+// others.
 TEST(Fused, NoJobNoticesTheOthers) {
-  const Shared shared(tiny_mlp(1), Settings{"global-batch=4", "optimizer=adamw"});
-  EXPECT_TRUE(rc::check([&] {
+  EXPECT_TRUE(rc::check([] {
+    const int layers = *rc::gen::inRange(1, 4);
+    const Model models[] = {tiny_mlp(layers), tiny_convnet(layers),
+                            tiny_transformer({.layers = layers}),
+                            tiny_transformer({.layers = layers, .family = "llama"})};
+    const std::string_view rules[] = {"optimizer=sgd", "optimizer=momentum", "optimizer=adamw",
+                                      "optimizer=lamb"},
+                           batches[] = {"micro-batch=1", "micro-batch=2", "micro-batch=4"},
+                           kept[] = {"recompute=none", "recompute=full"};
+    const Shared shared(models[*rc::gen::inRange(0, 4)],
+                        Settings{"global-batch=4", rules[*rc::gen::inRange(0, 4)],
+                                 batches[*rc::gen::inRange(0, 3)], kept[*rc::gen::inRange(0, 2)]});
     std::vector<Training> all;
     for (int j = *rc::gen::inRange(1, 7); j > 0; --j) {
       Training t = trained(std::pow(10.0, -*rc::gen::inRange(0, 5)),

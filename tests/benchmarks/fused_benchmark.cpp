@@ -104,8 +104,7 @@ class Sweep {
 
 struct Row {
   int jobs = 1, threads = 1;
-  Duration measured = Duration::max();  // a step of one job
-  std::vector<double> predicted = {};   // gain, by round
+  Duration measured = Duration::max(), predicted = Duration::max();  // a step of one job
 };
 
 int compare(const Options& options) {
@@ -116,23 +115,24 @@ int compare(const Options& options) {
     rows.push_back({jobs, 1});
     if (cores > 1 && jobs >= cores) rows.push_back({jobs, cores});
   }
-  Duration alone = Duration::max();
+  Duration alone = Duration::max(), predicted_alone = Duration::max();
   for (int round = 0; round < options.rounds; ++round) {
     alone = std::min(alone, sweep.alone());
     FusedPricer pricer = sweep.pricer();
+    predicted_alone = std::min(predicted_alone, pricer.step(1));
     for (Row& row : rows) {
       row.measured = std::min(row.measured, sweep.together(row.jobs, row.threads));
-      row.predicted.push_back(pricer.gain(row.jobs, row.threads, sweep.sources(row.jobs)));
+      row.predicted =
+          std::min(row.predicted, pricer.step(row.jobs, row.threads, sweep.sources(row.jobs)));
     }
   }
   const auto us = [](Duration d) { return static_cast<double>(d.count()) / 1e3; };
   fmt::print("{} instructions; one job alone takes {:.1f} us a step\n", sweep.instructions(),
              us(alone));
   int failures = 0;
-  for (Row& row : rows) {
-    std::sort(row.predicted.begin(), row.predicted.end());
+  for (const Row& row : rows) {
     const double gain = us(alone) / us(row.measured),
-                 predicted = row.predicted[row.predicted.size() / 2], error = predicted / gain - 1;
+                 predicted = us(predicted_alone) / us(row.predicted), error = predicted / gain - 1;
     fmt::print(
         "{:2} jobs on {} {}: {:5.1f} us a step of each, {:.2f} times the samples per second, "
         "predicted {:.2f} ({:+.0f} %)\n",

@@ -257,6 +257,28 @@ TEST(Tune, WhatCannotBeTrainedTogetherIsTrainedAloneAndSaysWhy) {
   }
   EXPECT_EQ(report.fusion->runs, 0);
   EXPECT_FALSE(report.fusion->gain);
+  // Nor are jobs trained here that their own run would not be.
+  request.base.cluster = "h100-sxm:1";
+  const TuneReport elsewhere = tune(request);
+  for (const TuneTrial& t : testing::non_empty(elsewhere.trials)) {
+    EXPECT_FALSE(t.value);
+    EXPECT_NE(t.why_not.find("such as cpu:1"), std::string::npos) << t.why_not;
+    EXPECT_EQ(t.why_alone, t.why_not);
+  }
+}
+
+// A run that is stopped leaves no trial behind.
+TEST(Tune, AStoppedFusedRunIsNoTrial) {
+  TuneRequest request = rates();
+  request.fuse = 4;
+  std::stop_source stop;
+  request.options.stop = stop.get_token();
+  request.progress = [&](const TuneReport& now) {
+    if (now.trials.size() == 2) stop.request_stop();
+  };
+  const TuneReport report = tune(request);
+  EXPECT_TRUE(report.stopped);
+  EXPECT_EQ(report.trials.size(), 2u);
 }
 
 TEST(Tune, TrainsForRealAndTheBestCanBeTrainedAgain) {

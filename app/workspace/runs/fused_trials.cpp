@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "app/workspace/runs/training_run.h"
+#include "app/workspace/scenario/local_cluster.h"
 #include "backends/cpu/calibration/fused_prices.h"
 #include "backends/cpu/fused.h"
 #include "core/base/error.h"
@@ -50,6 +51,7 @@ FusedTrials::Partition& FusedTrials::partition(const Scenario& scenario,
   made = std::make_unique<Partition>();
   Partition& p = *made;
   try {
+    expect_local(scenario);
     p.predicted = predict_training(scenario, first.training, nullptr, stop_);
     const std::string name = data_.empty() ? std::string(default_data(scenario.model)) : data_;
     const std::unique_ptr<DataSource>& data = p.data[first.training.seed] =
@@ -81,6 +83,7 @@ FusedTrials::Partition& FusedTrials::partition(const Scenario& scenario,
 }
 
 void FusedTrials::train(const Scenario& scenario, const std::vector<FusedCandidate>& next) {
+  const auto began = std::chrono::steady_clock::now();
   const FusedCandidate& first = next.front();
   if (results_.contains(first.name) || alone_.contains(first.name)) return;
   Partition& p = partition(scenario, first);
@@ -100,6 +103,11 @@ void FusedTrials::train(const Scenario& scenario, const std::vector<FusedCandida
   }
   try {
     train_together(p, like);
+    // To price the program and to train one job alone for a while belongs to the cost.
+    const double took =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+    for (const FusedCandidate* one : like)
+      results_.at(one->name).seconds = took / static_cast<double>(like.size());
   } catch (const Error& error) {
     alone_[first.name] = error.what();
   }
@@ -126,15 +134,12 @@ void FusedTrials::train_together(Partition& p, const std::vector<const FusedCand
     p.alone = one.run({.stop = stop_}).steps_per_second();
   }
   options.mode = RunMode::WallClock;
-  const auto began = std::chrono::steady_clock::now();
   FusedBackend backend(p.job(), jobs, options);
   FusedRun done = backend.run(run);
   if (done.stopped) throw Error(Error::Kind::Cancelled, "the run was stopped");
-  const double took =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   const int count = static_cast<int>(like.size());
   for (std::size_t j = 0; j < like.size(); ++j)
-    results_[like[j]->name] = {std::move(done.losses[j]), took / count, count};
+    results_[like[j]->name] = {std::move(done.losses[j]), 0, count};
   ++fusion_.runs;
   if (count <= fusion_.jobs) return;
   std::set<const DataSource*> sources;

@@ -15,7 +15,7 @@
 namespace trainyard {
 namespace {
 
-constexpr int kFewPasses = 3, kManyPasses = 200;
+constexpr int kFewPasses = 5, kManyPasses = 200;
 constexpr Duration kLongEnough = std::chrono::milliseconds(30);  // after which the least is enough
 constexpr double kMore = 1.05;  // a gain that is worth twice as many jobs
 
@@ -103,15 +103,18 @@ const FusedPrices& FusedPricer::of(int jobs) {
   return prices;
 }
 
-double FusedPricer::gain(int jobs, int threads, int sources) {
+Duration FusedPricer::step(int jobs, int threads, int sources) {
   const int on_one = (jobs + threads - 1) / threads;
-  return static_cast<double>((jobs * one_.step_alone()).count()) /
-         static_cast<double>(
-             std::max(Duration{1}, of(on_one).step(std::min(sources, on_one))).count());
+  return of(on_one).step(std::min(sources, on_one)) / jobs;
+}
+
+double FusedPricer::gain(int jobs, int threads, int sources) {
+  return static_cast<double>(one_.step_alone().count()) /
+         static_cast<double>(std::max(Duration{1}, step(jobs, threads, sources)).count());
 }
 
 int FusedPricer::enough(int most, int threads) {
-  int jobs = std::min(2 * threads, most);
+  int jobs = std::min(std::max(2, threads), most);
   while (2 * jobs <= most && gain(2 * jobs, threads) > kMore * gain(jobs, threads)) jobs *= 2;
   return jobs;
 }

@@ -23,7 +23,7 @@ struct FusedPrices {
   Duration step_alone() const { return once + data + alone; }
 };
 
-/// Measures the parts on the calling thread, each for some hundredths of a second or three steps:
+/// Measures the parts on the calling thread, each for some hundredths of a second or five steps:
 ///   once   the instructions of the job times what one takes in a network without work to speak of
 ///   data   reading the samples of a step
 ///   alone, each   the kernels of a step, called without an executor
@@ -34,11 +34,13 @@ class FusedPricer {
 
   /// Measures what is not known yet for so many jobs of one core.
   const FusedPrices& of(int jobs);
-  /// Returns how many times as many samples per second as one job after another so many have that
-  /// are dealt among cores: as many as the core with the most of them lets all have.
+  /// Returns what a step of one job takes beside the others, where so many are dealt among cores:
+  /// its share of the step of the core with the most of them.
+  Duration step(int jobs, int threads = 1, int sources = 1);
+  /// Returns how many times as many samples per second that is as one job after another.
   double gain(int jobs, int threads = 1, int sources = 1);
-  /// Returns the least of 2, 4, 8, ... times `threads` jobs, up to `most`, from which on twice as
-  /// many gain less than 5 %. More are not always better: their tensors leave the caches.
+  /// Returns how many jobs to train together, up to `most`: one for each thread and at least two,
+  /// doubled as long as that gains 5 %. More are not always better: their tensors leave the caches.
   int enough(int most, int threads = 1);
 
  private:
