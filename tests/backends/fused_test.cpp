@@ -228,6 +228,19 @@ TEST(Fused, SaysWhyJobsCannotBeTrainedTogether) {
   EXPECT_NE(why(tiny_transformer({.family = "llama", .experts = 4}), Settings{"global-batch=4"})
                 .find("choose other experts"),
             std::string::npos);
+  EXPECT_NE(
+      why(tiny_mlp(2), Settings{"global-batch=4", "offload=optimizer"}).find("offloads to it"),
+      std::string::npos);
+  EXPECT_NE(
+      why(tiny_mlp(2), Settings{"global-batch=4", "schedule=pipedream"}).find("no end of a step"),
+      std::string::npos);
+  EXPECT_NE(
+      why(tiny_mlp(2), Settings{"global-batch=8", "batch-ramp=4:4:8"}).find("a batch that grows"),
+      std::string::npos);
+  EXPECT_NE(why(tiny_transformer({.layers = 2, .family = "llama"}),
+                Settings{"global-batch=4", "packing=packed", "lengths=fixed:2"})
+                .find("documents of other lengths"),
+            std::string::npos);
   const Shared two(tiny_mlp(2), Settings{"global-batch=4", "pp=2"}, 2);
   const Jobs jobs({training});
   EXPECT_THROW(FusedBackend(two.job(), jobs.list), Error);

@@ -88,16 +88,23 @@ std::string fusion_text(const TuneReport& report) {
   std::string text = fmt::format("\n{} of {} trials were trained together, in {} {}", f.trials,
                                  report.trials.size(), f.runs, f.runs == 1 ? "run" : "runs");
   if (f.unneeded > 0)
-    text += fmt::format("; {} more were trained ahead, and the search went elsewhere", f.unneeded);
+    text += fmt::format("; {} more were trained ahead in {}, and the search went elsewhere",
+                        f.unneeded, cost_text(f.unneeded_seconds));
   text += "\n";
   std::map<std::string, int> alone;  // by reason
   for (const TuneTrial& t : report.trials)
     if (!t.why_alone.empty()) ++alone[t.why_alone];
   for (const auto& [why, count] : alone) text += fmt::format("{} alone: {}\n", count, why);
-  if (!f.gain) return text;
-  text += fmt::format("{} jobs together: {:.1f} times the samples per second of one after another",
-                      f.jobs, *f.gain);
-  if (f.predicted) text += fmt::format(" (predicted {:.1f})", *f.predicted);
+  if (!f.predicted) return text;
+  text += fmt::format("{} jobs together: ", f.jobs);
+  text += f.gain
+              ? fmt::format(
+                    "{:.1f} times the samples per second of one after another (predicted {:.1f})",
+                    *f.gain, *f.predicted)
+              : fmt::format(
+                    "predicted {:.1f} times the samples per second of one after another, and "
+                    "not measured in so few steps",
+                    *f.predicted);
   if (f.would_fit) text += fmt::format("; {} would fit", *f.would_fit);
   return text + "\n";
 }
@@ -122,6 +129,7 @@ Fields<TuneFusion> fusion_fields() {
   return {{"runs", &TuneFusion::runs, "that trained several trials"},
           {"trials", &TuneFusion::trials, "that have their results from them"},
           {"unneeded", &TuneFusion::unneeded, "trained ahead, and never asked for"},
+          {"unneeded_seconds", &TuneFusion::unneeded_seconds, "seconds: of these, beyond spent"},
           {"jobs", &TuneFusion::jobs, "of the largest run; 0 where there was none"},
           {"gain", &TuneFusion::gain, "samples per second of that run over one job after another"},
           {"predicted_gain", &TuneFusion::predicted, "of the same"},

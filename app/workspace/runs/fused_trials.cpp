@@ -20,6 +20,7 @@ namespace trainyard {
 namespace {
 
 constexpr std::int64_t kStepsAlone = 10;  // to know what one job after another takes
+constexpr std::size_t kFewSteps = 3;      // in fewer, what is done once decides how long they take
 constexpr double kPays = 1.05;            // a smaller gain is not worth training ahead
 
 int cores() { return std::max(1, static_cast<int>(std::thread::hardware_concurrency())); }
@@ -129,7 +130,7 @@ void FusedTrials::train_together(Partition& p, const std::vector<const FusedCand
   run.goes_on = [](std::size_t, double loss) { return std::isfinite(loss); };
   if (p.alone == 0) {
     Training few = like.front()->training;
-    few.steps = std::min(few.steps, kStepsAlone);
+    few.steps = kStepsAlone;
     FusedBackend one(p.job(), std::array{TrainedJob{&few, jobs.front().data}}, options);
     p.alone = one.run({.stop = stop_}).steps_per_second();
   }
@@ -147,7 +148,9 @@ void FusedTrials::train_together(Partition& p, const std::vector<const FusedCand
   fusion_.jobs = count;
   fusion_.predicted = p.prices->gain(count, cores(), static_cast<int>(sources.size()));
   fusion_.would_fit = p.fits;
-  if (p.alone > 0) fusion_.gain = done.steps_per_second() / p.alone;
+  fusion_.gain.reset();
+  if (p.alone > 0 && done.steps.front().size() >= kFewSteps)
+    fusion_.gain = done.steps_per_second() / p.alone;
 }
 
 std::optional<FusedResult> FusedTrials::take(const std::string& name) {
@@ -167,6 +170,7 @@ std::string FusedTrials::why_alone(const std::string& name) const {
 TuneFusion FusedTrials::report() const {
   TuneFusion made = fusion_;
   made.unneeded = static_cast<std::int64_t>(results_.size());
+  for (const auto& [name, result] : results_) made.unneeded_seconds += result.seconds;
   return made;
 }
 

@@ -28,8 +28,10 @@ struct TuneFusion {
   int jobs = 0;               // of the largest run, which the following are about
   // How many times as many samples per second as one job after another, in processor time of the
   // cores among which the jobs were dealt.
+  // The measured one is absent where the run had fewer than three steps.
   std::optional<double> gain, predicted;
   std::optional<std::int64_t> would_fit;  // jobs, in the memory of the device
+  double unneeded_seconds = 0;            // which no trial's cost has
 };
 
 struct FusedCandidate {
