@@ -15,14 +15,9 @@ std::string ridge_words(const Ridge& ridge) {
                      readable(BytesPerSecond{ridge.bytes_per_second}));
 }
 
-// A sample is many tokens, so that a batch below one sample is said in these too.
 std::string batch_words(const BatchStudy& study, const IntensityCurve& curve, double batch) {
-  if (!study.critical) return fmt::format("{}={:.3g}", curve.unit, batch);
-  std::string words = fmt::format("{:.3g} {}", batch, curve.unit);
-  if (study.sequence > 1)
-    words += fmt::format(" ({} tokens)",
-                         readable_count(std::ceil(batch * static_cast<double>(study.sequence))));
-  return words;
+  return study.critical ? fmt::format("a microbatch of {:.3g} {}", batch, curve.unit)
+                        : fmt::format("{}={:.3g}", curve.unit, batch);
 }
 
 std::string knee_words(const BatchStudy& study, const IntensityCurve& curve, const Ridge& ridge) {

@@ -29,8 +29,7 @@ struct PlanCritical {
 };
 
 struct BatchStudy {
-  std::string what, device;   // "llama-3-8b on h100-sxm:64", "H100 SXM5"
-  std::int64_t sequence = 0;  // tokens of a sample of a plan; 0 = an op's batch, or no sequence
+  std::string what, device;  // "llama-3-8b on h100-sxm:64", "H100 SXM5"
   std::vector<IntensityCurve> curves = {};
   std::optional<PlanCritical> critical = {};  // of a plan
 };

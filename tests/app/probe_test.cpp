@@ -50,7 +50,10 @@ TEST(ProbeVerb, SaysByWhatTheFiguresOfABatchAreKnown) {
             std::string::npos)
       << op.out;
   EXPECT_NE(op.out.find("matmul: measured, the traffic of the smallest batch"), std::string::npos);
-  const Ran plan = trainyard("probe --batch --model gpt2-small --cluster h100-sxm:8", folder);
+  const Ran plan = trainyard(
+      "probe --batch --model gpt2-small --cluster h100-sxm:8 --csv b.csv --svg b.svg", folder);
+  EXPECT_NE(read_file((folder.path() / "b.svg").string()).find("<svg"), std::string::npos);
+  EXPECT_EQ(read_file((folder.path() / "b.csv").string()).find("products,batch,"), 0u);
   for (const char* words : {"throughput, by formula: ", "Critical batch, simulated: "})
     EXPECT_NE(plan.out.find(words), std::string::npos) << plan.out;
 }

@@ -9,6 +9,8 @@
 #include "core/io/documents/measured_prices.h"
 #include "core/methods/settings/settings.h"
 #include "core/model/zoo/zoo.h"
+#include "tests/planners/random_plans.h"
+#include "tests/support/cases.h"
 #include "tests/support/non_empty.h"
 
 namespace trainyard {
@@ -121,6 +123,40 @@ TEST(BatchProbe, CriticalBatchByFormulaIsWithinTenPercentOfTheSimulated) {
     EXPECT_LT(c.own_share, 1);
   }
   EXPECT_GE(knees, 5);
+}
+
+// A plan that attains the share at once says so either way; its knee lies below one microbatch.
+TEST(BatchProbe, CriticalBatchOfRandomPlansIsWithinTenPercentOfTheSimulated) {
+  int knees = 0;
+  for (std::uint64_t seed = 0; seed < testing::cases(100, 15); ++seed) {
+    const Scenario s = testing::random_plan(seed);
+    const Choice* schedule = find_choice(s.plan, "pipedream-2bw");
+    if (schedule != nullptr) continue;  // it is asynchronous
+    const PlanCritical c = *batch_probe(s, nullptr).critical;
+    EXPECT_EQ(c.predicted.at_once, c.simulated.at_once) << seed;
+    if (c.simulated.at_once) continue;
+    ++knees;
+    EXPECT_NEAR(c.predicted.microbatches / c.simulated.microbatches, 1, 0.1) << seed;
+  }
+  EXPECT_GT(knees, 5);
+}
+
+// A layer of a GPT has weights of 12 h^2 numbers: at one token it does two FLOPs for each of them,
+// and moves little else. Where two curves of a roofline cross, both parts take equally long.
+TEST(BatchProbe, ALayerGoesFromMatrixTimesVectorToMatrixTimesMatrix) {
+  const BatchStudy study = batch_probe(planned("gpt2-small", "h100-sxm:8", {}), nullptr);
+  ASSERT_FALSE(study.curves.empty());
+  const IntensityCurve& layers = study.curves.front();
+  EXPECT_EQ(layers.unit, "tokens");
+  const BatchPoint &one = layers.points.front(), &most = layers.points.back();
+  EXPECT_EQ(one.batch, 1);
+  EXPECT_NEAR(one.flops, 2 * 12 * 768 * 768, 1);
+  EXPECT_NEAR(one.intensity(), 1, 0.01);  // two FLOPs for two bytes
+  EXPECT_GT(most.intensity(), 200);
+  const double each = (most.bytes - one.bytes) / (most.batch - one.batch);
+  const double at = *layers.predicted.batch, bytes = one.bytes + each * (at - 1);
+  EXPECT_NEAR(one.flops * at / layers.predicted.flops_per_second,
+              bytes / layers.predicted.bytes_per_second, 1e-12);
 }
 
 TEST(BatchProbe, AnAsynchronousPlanHasNoStep) {

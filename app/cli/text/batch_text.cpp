@@ -7,19 +7,23 @@
 namespace trainyard {
 namespace {
 
+// Right of the last word of a row nothing is written.
+void trimmed_line(Out& out, std::string row) {
+  row.resize(row.find_last_not_of(' ') + 1);
+  line(out, "{}", row);
+}
+
 void write_intensity(Out& out, const IntensityCurve& curve) {
   line(out, "{}", curve.name);
-  line(out, "{:>10} {:>12} {:>18} {:>18} {:>10}", curve.unit, "FLOP/byte", "roofline, formula",
-       curve.measured ? "measured" : "", curve.measured ? "time" : "");
-  for (const BatchPoint& p : curve.points) {
-    std::string row =
-        fmt::format("{:>10.4g} {:>12.4g} {:>18} {:>18} {:>10}", p.batch, p.intensity(),
-                    readable(FlopsPerSecond{p.flops / p.roofline()}),
-                    p.measured ? readable(FlopsPerSecond{p.flops / p.measured->value}) : "",
-                    p.measured ? readable(seconds(p.measured->value)) : "");
-    row.resize(row.find_last_not_of(' ') + 1);
-    line(out, "{}", row);
-  }
+  trimmed_line(out, fmt::format("{:>10} {:>12} {:>18} {:>18} {:>10}", curve.unit, "FLOP/byte",
+                                "roofline, formula", curve.measured ? "measured" : "",
+                                curve.measured ? "time" : ""));
+  for (const BatchPoint& p : curve.points)
+    trimmed_line(
+        out, fmt::format("{:>10.6g} {:>12.4g} {:>18} {:>18} {:>10}", p.batch, p.intensity(),
+                         readable(FlopsPerSecond{p.flops / p.roofline()}),
+                         p.measured ? readable(FlopsPerSecond{p.flops / p.measured->value}) : "",
+                         p.measured ? readable(seconds(p.measured->value)) : ""));
   line(out, "");
 }
 
@@ -87,7 +91,6 @@ Fields<BatchStudy> batch_fields() {
       "trainyard/batch",
       {{"what", &BatchStudy::what},
        {"device", &BatchStudy::device},
-       {"sequence", &BatchStudy::sequence, whole(1), kWhereSet, "tokens of a sample"},
        {"curves", &BatchStudy::curves, list_of(object(curve_fields()))},
        {"critical", &BatchStudy::critical, object(plan_critical_fields()), "of a plan"},
        {"sentences", batch_sentences}});

@@ -44,7 +44,7 @@ ProbeQuestion probe_question(const Words& words) {
 
 // A plan is probed by formula and simulated: nothing of it is measured here.
 BatchStudy plan_study(const Words& words, Streams& streams, const std::stop_token& stop) {
-  for (const char* flag : {"op", "vary", "pass", "rounds", "add-to", "csv", "svg", "png"})
+  for (const char* flag : {"op", "vary", "pass", "rounds", "add-to"})
     if (words.has(flag))
       refuse_flag(flag, "expected none beside --model, whose products are not measured");
   Scenario scenario = open_scenario(words, streams);
@@ -65,45 +65,62 @@ void refuse_plan_words(const Words& words) {
                               "probed, with --op");
 }
 
+BatchStudy op_batches(ProbeQuestion question, const Words& words) {
+  for (const char* flag : {"add-to", "calibration"})
+    if (words.has(flag))
+      refuse_flag(flag, "expected none beside --batch and an op, which takes and gives no prices");
+  return batch_probe(std::move(question));
+}
+
+// Reads the calibration of --add-to before anything is measured.
+std::optional<Calibration> calibration_to_add_to(const Words& words) {
+  if (!words.has("add-to")) return std::nullopt;
+  const std::string path = words.text("add-to");
+  Calibration calibration = read_calibration(read_file(path), path);
+  if (!calibration.device.empty())
+    refuse_flag("add-to",
+                "expected a calibration of this machine, found one of " + calibration.machine);
+  return calibration;
+}
+
+WidthProbe op_widths(const ProbeQuestion& question, const Words& words, Streams& streams) {
+  std::optional<Calibration> calibration = calibration_to_add_to(words);
+  WidthProbe probe = kernel_probe(question);
+  if (!calibration) return probe;
+  write_file(words.text("add-to"), write_calibration(with_probe(*std::move(calibration), probe)));
+  if (!words.has("quiet")) streams.err << "wrote " << words.text("add-to") << "\n";
+  return probe;
+}
+
+int answer(const BatchStudy& study, const Words& words, Streams& streams) {
+  write_probe_files(study, words, streams);
+  deliver(words.has("json") ? batch_document(study) : batch_text(study), words, streams);
+  return kDone;
+}
+
+int answer(const WidthProbe& probe, const Words& words, Streams& streams) {
+  write_probe_files(probe, words, streams);
+  deliver(words.has("json") ? probe_document(probe) : probe_text(probe), words, streams);
+  return kDone;
+}
+
 int run_probe(const Words& words, Streams& streams) {
   theme_of(words);  // refused before anything is measured
   const InterruptStop interrupt;
-  if (words.has("batch") && words.has("model")) {
-    const BatchStudy study = plan_study(words, streams, interrupt.token());
-    deliver(words.has("json") ? batch_document(study) : batch_text(study), words, streams);
-    return kDone;
-  }
+  if (words.has("batch") && words.has("model"))
+    return answer(plan_study(words, streams, interrupt.token()), words, streams);
   refuse_plan_words(words);
   ProbeQuestion question = probe_question(words);
   question.stop = interrupt.token();
   StatusLine status(words, streams);
   question.progress = [&](double share) {
-    if (status.is_due()) status.show(fmt::format("measuring {:3.0f} %", 100 * share));
+    if (share >= 1)
+      status.clear();
+    else if (status.is_due())
+      status.show(fmt::format("measuring {:3.0f} %", 100 * share));
   };
-  if (words.has("batch")) {
-    for (const char* flag : {"add-to", "csv", "svg", "png"})
-      if (words.has(flag))
-        refuse_flag(flag, "expected none beside --batch, which prints its answer alone");
-    const BatchStudy study = batch_probe(std::move(question));
-    status.clear();
-    deliver(words.has("json") ? batch_document(study) : batch_text(study), words, streams);
-    return kDone;
-  }
-  std::optional<Calibration> calibration;  // read before anything is measured
-  if (words.has("add-to"))
-    calibration = read_calibration(read_file(words.text("add-to")), words.text("add-to"));
-  if (calibration && !calibration->device.empty())
-    refuse_flag("add-to",
-                "expected a calibration of this machine, found one of " + calibration->machine);
-  const WidthProbe probe = kernel_probe(question);
-  status.clear();
-  if (calibration) {
-    write_file(words.text("add-to"), write_calibration(with_probe(*std::move(calibration), probe)));
-    if (!words.has("quiet")) streams.err << "wrote " << words.text("add-to") << "\n";
-  }
-  write_probe_files(probe, words, streams);
-  deliver(words.has("json") ? probe_document(probe) : probe_text(probe), words, streams);
-  return kDone;
+  return words.has("batch") ? answer(op_batches(question, words), words, streams)
+                            : answer(op_widths(question, words, streams), words, streams);
 }
 
 // "matmul (m, n, k), convolution (batch, ...)".

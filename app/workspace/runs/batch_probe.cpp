@@ -17,7 +17,7 @@
 namespace trainyard {
 namespace {
 
-constexpr std::int64_t kMostMicroBatch = 64;
+constexpr double kMostTokens = 65'536, kMostSamples = 1024;  // of a microbatch
 
 // Batches from one sample or row to so many that a kernel has long reached its rate.
 VariedSize usual_batches(const SizedOp& op) {
@@ -33,15 +33,14 @@ bool has_weight(const SizedOp& op) {
          WorkKind::Product;
 }
 
-// Forward products of one layer of each block, at one micro-batch.
+// Forward products of one layer of each block, at some batches.
 struct BlockPoints {
   std::string name;
   std::int64_t products = 0;
   std::vector<BatchPoint> points;
 };
 
-void add_products(const Workload& workload, std::vector<BlockPoints>& blocks) {
-  const auto batch = static_cast<double>(workload.layout.binding.micro_batch);
+void add_products(const Workload& workload, double batch, std::vector<BlockPoints>& blocks) {
   for (const Body& body : workload.bodies) {
     const std::string& name =
         workload.scenario.model.blocks[static_cast<std::size_t>(body.block)].name;
@@ -61,6 +60,42 @@ void add_products(const Workload& workload, std::vector<BlockPoints>& blocks) {
     block.name = name, block.products = products;
     block.points.push_back(point);
   }
+}
+
+// Products at any batch: their arithmetic and their traffic are straight lines through two.
+BatchPoint at_batch(const BlockPoints& block, double batch) {
+  const BatchPoint &a = block.points.front(), &b = block.points.back();
+  BatchPoint point{.batch = batch};
+  for (double BatchPoint::* part :
+       {&BatchPoint::flops, &BatchPoint::bytes, &BatchPoint::arithmetic, &BatchPoint::traffic})
+    point.*part = a.*part + (b.*part - a.*part) * (batch - a.batch) / (b.batch - a.batch);
+  return point;
+}
+
+// From one token, which multiplies matrices by a vector, on; in samples where a model has no
+// sequence.
+std::vector<IntensityCurve> curves_of(const Workload& workload) {
+  const Plan& plan = workload.scenario.plan;
+  const bool tokens = workload.scenario.model.sequence > 1;
+  std::vector<BlockPoints> blocks;
+  for (const std::int64_t micro : {1, 2}) {
+    Scenario s = workload.scenario;
+    s.plan = with_batch(s.plan, micro * plan.mesh.dp.value_or(1) * plan.mesh.pp);
+    s.plan.batch.micro = micro;
+    const Workload at = prepare(s);
+    add_products(at, static_cast<double>(micro * (tokens ? at.layout.binding.sequence : 1)),
+                 blocks);
+  }
+  std::vector<IntensityCurve> curves;
+  for (const BlockPoints& block : blocks) {
+    std::vector<BatchPoint> points;
+    for (double batch = 1; batch <= (tokens ? kMostTokens : kMostSamples); batch *= 2)
+      points.push_back(at_batch(block, batch));
+    curves.push_back(intensity_curve(fmt::format("{}: {} product{} of a layer", block.name,
+                                                 block.products, block.products == 1 ? "" : "s"),
+                                     tokens ? "tokens" : "samples", std::move(points)));
+  }
+  return curves;
 }
 
 PlanCritical plan_critical(const Workload& workload, const CostModel& cost,
@@ -129,21 +164,7 @@ BatchStudy batch_probe(const Scenario& scenario, const CostModel* given,
   BatchStudy study;
   study.what = scenario.model.name + " on " + scenario.cluster.name;
   study.device = scenario.cluster.device.name;
-  study.sequence = scenario.model.sequence > 1 ? workload.layout.binding.sequence : 0;
-  std::vector<BlockPoints> blocks;
-  const std::int64_t replicas = workload.scenario.plan.mesh.dp.value_or(1),
-                     stages = workload.scenario.plan.mesh.pp;
-  for (std::int64_t micro = 1; micro <= kMostMicroBatch; micro *= 2) {
-    Scenario s = workload.scenario;
-    s.plan = with_batch(s.plan, micro * replicas * stages);
-    s.plan.batch.micro = micro;
-    add_products(prepare(s), blocks);
-  }
-  for (BlockPoints& block : blocks)
-    study.curves.push_back(
-        intensity_curve(fmt::format("{}: {} product{} of a layer", block.name, block.products,
-                                    block.products == 1 ? "" : "s"),
-                        "samples", std::move(block.points)));
+  study.curves = curves_of(workload);
   study.critical = plan_critical(workload, cost, stop);
   return study;
 }

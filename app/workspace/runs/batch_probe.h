@@ -15,7 +15,7 @@ namespace trainyard {
 /// nothing, beside the roofline of a core of this machine. Throws Error{InvalidInput} for an op
 /// without products, and as kernel_probe() does.
 BatchStudy batch_probe(ProbeQuestion);
-/// Products of the plan's layers at micro-batches of 1, 2, 4 ... 64 samples by the roofline of the
+/// Products of the plan's layers at microbatches of one token and more, by the roofline of the
 /// cluster's device, and the critical batch of the plan. `cost` null: cost_model(). Throws
 /// Error{InvalidInput} for a scenario that cannot run, for an asynchronous plan, which has no step,
 /// and for a plan whose critical batch is too large to simulate; Error{Cancelled} when stopped.
