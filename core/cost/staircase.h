@@ -15,8 +15,8 @@
 
 namespace trainyard {
 
-/// What one width took. A round measures every width once, so that the times of one round are
-/// neighbours in time and a drift of the machine is the same for all of them.
+/// A ProbedWidth has the times of one width. A round measures every width once, so that the times
+/// of one round are neighbours in time and a drift of the machine is the same for all of them.
 struct ProbedWidth {
   std::int64_t width = 0;
   std::vector<double> seconds = {};  // by round; > 0

@@ -24,12 +24,12 @@ struct CriticalBatch {
 /// Returns the time of a step with so many microbatches per replica.
 using StepOf = std::function<Duration(std::int64_t microbatches)>;
 
-/// By formula, from the steps of 4 and 8 times `multiple` microbatches; steps have multiples of it
-/// alone, as a pipeline's. Throws what the step throws.
+/// Follows the formula, from the steps of 4 and 8 times `multiple` microbatches; steps have
+/// multiples of it alone, as a pipeline's. Throws what the step throws.
 CriticalBatch predicted_critical_batch(const StepOf&, std::int64_t multiple);
-/// By search: the first multiple whose throughput is the share of the peak, interpolated to the one
-/// before. The peak is the throughput of the microbatches that are added last, far beyond the
-/// prediction, which says how far. Calls the step some ten times; throws what it throws, and
+/// Searches: finds the first multiple whose throughput is the share of the peak, interpolated to
+/// the one before. The peak is the throughput of the microbatches that are added last, far beyond
+/// the prediction, which says how far. Calls the step some ten times; throws what it throws, and
 /// Error{Unsupported} where throughput keeps rising.
 CriticalBatch searched_critical_batch(const StepOf&, std::int64_t multiple,
                                       const CriticalBatch& predicted);

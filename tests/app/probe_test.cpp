@@ -1,4 +1,4 @@
-// What `trainyard probe` prints and writes.
+// Tests what `trainyard probe` prints and writes.
 #include <gtest/gtest.h>
 
 #include <algorithm>

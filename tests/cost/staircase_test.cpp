@@ -28,7 +28,8 @@ std::vector<std::pair<std::int64_t, std::int64_t>> ranges(const WidthProbe& prob
 
 using Ranges = std::vector<std::pair<std::int64_t, std::int64_t>>;
 
-// Of 11 samples 5 are below the median with a chance of one half; one or fewer with 12 / 2,048.
+// At most one of 11 samples is below the median with a chance of 12 / 2,048, at most two with 67 /
+// 2,048.
 TEST(MedianInterval, IsThatOfTheBinomialLaw) {
   std::vector<double> samples(11);
   std::iota(samples.begin(), samples.end(), 1.0);

@@ -15,7 +15,7 @@ StepOf line(std::int64_t fixed_us, std::int64_t each_us) {
   return [=](std::int64_t m) { return std::chrono::microseconds(fixed_us + each_us * m); };
 }
 
-// Of fixed + each * m, m = 19 * fixed / each attains 95 %.
+// A step of fixed + each * m attains 95 % at m = 19 * fixed / each.
 TEST(CriticalBatch, IsNineteenTimesTheFixedPart) {
   const CriticalBatch found = predicted_critical_batch(line(500, 100), 1);
   EXPECT_NEAR(found.microbatches, 95, 1e-9);

@@ -1,4 +1,5 @@
-// What `trainyard probe` writes beside its text: the picture, and the rows behind it.
+// Writes the files that `trainyard probe` makes beside its text: the picture, and the rows behind
+// it.
 #pragma once
 
 #include <vector>

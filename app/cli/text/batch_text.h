@@ -1,5 +1,5 @@
-// What `trainyard probe --batch` prints: intensity and rates by batch as tables with what follows
-// from them in sentences, or as one trainyard/batch document.
+// Words the answer of `trainyard probe --batch`: intensity and rates by batch as tables with
+// sentences that follow from them, or as one trainyard/batch document.
 #pragma once
 
 #include <string>

@@ -57,7 +57,7 @@ Fields<ProbedPoint> point_fields() {
            whole(0), "read and written"}};
 }
 
-// Which widths a ratio is of, under the names that its list has for them.
+// The two widths of a ratio have the names that its list has for them.
 Fields<ProbedRatio> ratio_fields(const char* below, const char* above) {
   const auto width = [](std::size_t WidthRatio::* at) {
     return [at](const ProbedRatio& r) { return r.probe->widths[r.ratio->*at].width; };

@@ -1,5 +1,5 @@
-// What `trainyard probe` prints: the staircase of one op as a table with what follows from it in
-// sentences, or as one trainyard/probe document.
+// Words the answer of `trainyard probe`: the staircase of one op as a table with sentences that
+// follow from it, or as one trainyard/probe document.
 #pragma once
 
 #include <string>

@@ -31,7 +31,7 @@ class ProbePanel : public QWidget {
 
   /// Measures what the form asks for; does nothing before allow(true), or while it measures.
   void start();
-  /// Whether the user agreed to run kernels on this machine.
+  /// Says whether the user agreed to run kernels on this machine.
   void allow(bool);
   ProbeMeasurement& measurement() { return measurement_; }
   CanvasWidget* canvas() const { return canvas_; }
@@ -40,7 +40,7 @@ class ProbePanel : public QWidget {
   Field* varied() const { return varied_; }
   QLineEdit* widths() const { return widths_; }
   QLineEdit* sizes() const { return sizes_; }
-  /// What follows from the staircase, a sentence a line.
+  /// Returns the sentences that follow from the staircase, a paragraph each.
   QString sentences() const;
 
  private:

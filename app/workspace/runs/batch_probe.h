@@ -1,5 +1,5 @@
-// How the batch decides what bounds a product on this machine, measured, or a plan on its cluster,
-// by formula and simulated; for `probe --batch`.
+// Finds how the batch decides what bounds a product on this machine, measured, or a plan on its
+// cluster, by formula and simulated; for `probe --batch`.
 #pragma once
 
 #include <stop_token>

@@ -16,7 +16,7 @@
 
 namespace trainyard {
 
-/// What --vary says: a size, and the widths that it takes.
+/// A VariedSize is a size of an op and the widths that it takes, as --vary states them.
 struct VariedSize {
   std::string name;
   std::vector<std::int64_t> widths;  // ascending, at least two
