@@ -226,6 +226,29 @@ TEST(Tune, TrialsThatAreTrainedTogetherHaveTheLossesOfTheirOwnRuns) {
   EXPECT_GT(fused.fusion->would_fit.value_or(0), 4);
 }
 
+// What was trained ahead in vain is not lost where it is better than all that the search tried.
+TEST(Tune, TheBestThatWasTrainedAheadIsToldWhereItIsBetter) {
+  TuneRequest request = rates();
+  request.vary = {"train.rate=1e-4..10@10"};  // begins where next to everything else is better
+  request.fuse = 16;
+  std::stop_source stop;
+  request.options.stop = stop.get_token();
+  request.progress = [&](const TuneReport&) { stop.request_stop(); };
+  const TuneReport report = tune(request);
+  ASSERT_TRUE(report.fusion && report.best);
+  ASSERT_EQ(report.trials.size(), 1u);
+  EXPECT_EQ(report.fusion->unneeded, 8);
+  EXPECT_GT(report.fusion->unneeded_seconds, 0);
+  ASSERT_TRUE(report.fusion->ahead_value);
+  EXPECT_LT(*report.fusion->ahead_value, *report.trials[*report.best].value);
+  TrainingRequest again;
+  again.scenario = open(request.base), again.training = request.training, again.data = "random";
+  ASSERT_EQ(report.fusion->ahead_train.size(), 1u);
+  apply_training(again.training, report.fusion->ahead_train.front());
+  EXPECT_EQ(TrainingJob(std::move(again)).run(false, nullptr).run.losses.back(),
+            *report.fusion->ahead_value);
+}
+
 // A setting of the plan makes another program: its trials are trained with their likes only.
 TEST(Tune, TrialsOfOtherPlansAreOtherPrograms) {
   TuneRequest request = rates();

@@ -82,6 +82,14 @@ std::string arms_text(const TuneReport& report) {
   return text;
 }
 
+// The words of what was trained ahead and is better than every trial.
+std::string ahead_words(const TuneReport& report) {
+  TuneTrial ahead;
+  ahead.arm = report.fusion->ahead_arm;
+  ahead.set = report.fusion->ahead_set, ahead.train = report.fusion->ahead_train;
+  return words_of(report, ahead);
+}
+
 std::string fusion_text(const TuneReport& report) {
   if (!report.fusion) return "";
   const TuneFusion& f = *report.fusion;
@@ -90,6 +98,9 @@ std::string fusion_text(const TuneReport& report) {
   if (f.unneeded > 0)
     text += fmt::format("; {} more were trained ahead in {}, and the search went elsewhere",
                         f.unneeded, cost_text(f.unneeded_seconds));
+  if (f.ahead_value)
+    text += fmt::format("; the best of these is better than every trial: {}  {}",
+                        goal_text(report.goal, *f.ahead_value), ahead_words(report));
   text += "\n";
   std::map<std::string, int> alone;  // by reason
   for (const TuneTrial& t : report.trials)
@@ -126,14 +137,18 @@ Fields<TuneTrial> trial_fields() {
 }
 
 Fields<TuneFusion> fusion_fields() {
-  return {{"runs", &TuneFusion::runs, "that trained several trials"},
-          {"trials", &TuneFusion::trials, "that have their results from them"},
-          {"unneeded", &TuneFusion::unneeded, "trained ahead, and never asked for"},
-          {"unneeded_seconds", &TuneFusion::unneeded_seconds, "seconds: of these, beyond spent"},
-          {"jobs", &TuneFusion::jobs, "of the largest run; 0 where there was none"},
-          {"gain", &TuneFusion::gain, "samples per second of that run over one job after another"},
-          {"predicted_gain", &TuneFusion::predicted, "of the same"},
-          {"would_fit", &TuneFusion::would_fit, "jobs, in the memory of the device"}};
+  return {
+      {"runs", &TuneFusion::runs, "that trained several trials"},
+      {"trials", &TuneFusion::trials, "that have their results from them"},
+      {"unneeded", &TuneFusion::unneeded, "trained ahead, and never asked for"},
+      {"unneeded_seconds", &TuneFusion::unneeded_seconds, "seconds: of these, beyond spent"},
+      {"jobs", &TuneFusion::jobs, "of the largest run; 0 where there was none"},
+      {"gain", &TuneFusion::gain, "samples per second of that run over one job after another"},
+      {"predicted_gain", &TuneFusion::predicted, "of the same"},
+      {"ahead_value", &TuneFusion::ahead_value, "of the best unneeded, if better than all trials"},
+      {"ahead_set", &TuneFusion::ahead_set, kWhereSet, "its settings, as set of a trial"},
+      {"ahead_train", &TuneFusion::ahead_train, kWhereSet, "its training, as train of a trial"},
+      {"would_fit", &TuneFusion::would_fit, "jobs, in the memory of the device"}};
 }
 
 Fields<TuneArm> family_fields() {

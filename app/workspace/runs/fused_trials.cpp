@@ -162,6 +162,12 @@ std::optional<FusedResult> FusedTrials::take(const std::string& name) {
   return result;
 }
 
+std::vector<std::string> FusedTrials::left() const {
+  std::vector<std::string> names;
+  for (const auto& [name, result] : results_) names.push_back(name);
+  return names;
+}
+
 std::string FusedTrials::why_alone(const std::string& name) const {
   const auto found = alone_.find(name);
   return found == alone_.end() ? "" : found->second;

@@ -32,6 +32,10 @@ struct TuneFusion {
   std::optional<double> gain, predicted;
   std::optional<std::int64_t> would_fit;  // jobs, in the memory of the device
   double unneeded_seconds = 0;            // which no trial's cost has
+  // The best of the unneeded, where it is better than every trial.
+  std::optional<double> ahead_value = {};
+  std::vector<std::string> ahead_set = {}, ahead_train = {};
+  std::size_t ahead_arm = 0;
 };
 
 struct FusedCandidate {
@@ -60,6 +64,8 @@ class FusedTrials {
   void train(const Scenario& scenario, const std::vector<FusedCandidate>&);
   /// Returns the result of a trial, once; nothing where it must be trained alone.
   std::optional<FusedResult> take(const std::string& name);
+  /// Returns the names of the trained ones that nobody took.
+  std::vector<std::string> left() const;
   /// Returns why a trial is trained alone; empty where it is not.
   std::string why_alone(const std::string& name) const;
   TuneFusion report() const;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <map>
 #include <numeric>
 #include <utility>
 
@@ -96,7 +97,10 @@ class Tuner {
         options);
     report_.exhausted = found.exhausted;
     report_.stopped = found.stopped || interrupted_;
-    if (fused_) report_.fusion = fused_->report();
+    if (fused_) {
+      report_.fusion = fused_->report();
+      add_ahead(*report_.fusion);
+    }
     return std::move(report_);
   }
 
@@ -180,9 +184,26 @@ class Tuner {
     try {
       const TuneTrial first = trial_of(arm, points.front());
       std::vector<FusedCandidate> next;
-      for (const SearchPoint& point : points) next.push_back(candidate_of(trial_of(arm, point)));
+      for (const SearchPoint& point : points) {
+        next.push_back(candidate_of(trial_of(arm, point)));
+        ahead_.insert_or_assign(next.back().name, trial_of(arm, point));
+      }
       fused_->train(scenario_of(first), next);
     } catch (const Error&) {
+    }
+  }
+
+  // What was trained ahead may be better than what the search went on to.
+  void add_ahead(TuneFusion& fusion) {
+    std::optional<double> best;
+    if (report_.best) best = report_.trials[*report_.best].value;
+    for (const std::string& name : fused_->left()) {
+      Evaluation found;
+      take_loss(fused_->take(name)->losses, found);
+      if (!found.loss.value || (best && *found.loss.value >= *best)) continue;
+      best = fusion.ahead_value = found.loss.value;
+      const TuneTrial& trial = ahead_.at(name);
+      fusion.ahead_arm = trial.arm, fusion.ahead_set = trial.set, fusion.ahead_train = trial.train;
     }
   }
 
@@ -311,7 +332,8 @@ class Tuner {
   std::unique_ptr<CostModel> cost_;  // null = each scenario's own
   std::vector<Vary> varied_;
   std::vector<TunedFamily> families_;
-  std::optional<FusedTrials> fused_;  // nothing: every trial is trained alone
+  std::optional<FusedTrials> fused_;        // nothing: every trial is trained alone
+  std::map<std::string, TuneTrial> ahead_;  // by name: those that were to be trained ahead
   TuneReport report_;
   TuneTrial now_;
   std::optional<double> cheapest_;
