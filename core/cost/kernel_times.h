@@ -22,7 +22,8 @@ using KernelTable = std::map<KernelKey, KernelTimes>;
 void add_together(KernelTable&, std::span<const WorkCount>, Duration took, const CostModel& cost,
                   const Device&);
 
-/// The least time that at least the fraction `share` in [0, 1] of the times do not exceed; `times`
+/// The time at place share * (n - 1), rounded down, of n sorted times that are counted from 0: the
+/// smallest for a share of 0, the lower of both in the middle for 0.5, the largest for 1. `times`
 /// must not be empty.
 std::int64_t quantile(std::vector<std::int64_t> times, double share);
 
