@@ -46,14 +46,14 @@ struct FusedRunOptions {
 struct FusedRun {
   std::vector<std::vector<double>> losses;  // by job, then step
   std::vector<double> gradient_norms;       // by job, of the last update; 0 = not asked for
-  // By thread: the processor time of each step of the program, everything included, and how many
-  // jobs it was a step of.
+  // Each thread has the processor time of each step of the program, everything included, and how
+  // many jobs it was a step of.
   std::vector<std::vector<std::pair<Duration, int>>> steps;
   Bytes most{};  // of one job, held at once
   bool stopped = false;
 
-  /// How many steps of a job are done in a second of all threads, each on a core of its own, going
-  /// by the median step of each.
+  /// Returns the steps of a job that are done in a second of all threads, each on a core of its
+  /// own, going by the median step of each.
   double steps_per_second() const;
 };
 

@@ -20,8 +20,8 @@ struct OpenWidths {
                                            // the sequence beyond the last; ascending
   bool by_length = false;  // microbatches of a step have neighbours by length, the longest first;
                            // else documents as they are drawn
-  /// By width, ascending: which share of the microbatches has it. They add up to 1. Where there are
-  /// more than 256 widths, neighbours are one, with their mean.
+  /// Each width, ascending, and which share of the microbatches has it. Shares add up to 1. Where
+  /// there are more than 256 widths, neighbours are one, with their mean.
   std::vector<std::pair<double, double>> shares = {};
 
   /// Returns the width of a microbatch whose longest document has so many tokens, in [1, sequence].

@@ -1,7 +1,7 @@
-// How many samples per second a sweep of small jobs has as one program, over one job after another:
-// perceptrons of 64-128-10 with a batch of 32, on the CPU backend, whole steps with their data and
-// everything around kernels. Prints a line for each number of jobs and of cores, measured and
-// predicted (backends/cpu/calibration/fused_prices.h). Fails where eight jobs, dealt among the
+// Measures the samples per second of a sweep of small jobs as one program, over one job after
+// another: perceptrons of 64-128-10 with a batch of 32, on the CPU backend, whole steps with their
+// data and everything around kernels. Prints a line for each number of jobs and of cores, measured
+// and predicted (backends/cpu/calibration/fused_prices.h). Fails where eight jobs, dealt among the
 // cores of this machine, have less than twice the samples of one job after another, or where that
 // gain is predicted more than 15 % off. Times are processor times, and the quickest of several
 // rounds counts, so that a busy machine does not decide. Jobs share their data, as those of a sweep
@@ -76,7 +76,7 @@ class Sweep {
     backend.run();
     return (thread_processor_time() - before) / options_.steps;
   }
-  // The same of jobs that are dealt among threads, per job.
+  // Measures jobs that are dealt among threads, per job.
   Duration together(int count, int threads) const {
     std::vector<TrainedJob> jobs;
     for (int j = 0; j < count; ++j) {

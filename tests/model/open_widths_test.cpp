@@ -64,7 +64,7 @@ TEST(OpenWidths, SharesAreThoseOfAllWaysToDrawAStep) {
   }));
 }
 
-// Of n lengths 1 to n, the largest of b is b (n + 1) / (b + 1) in the mean.
+// The largest of b lengths that are drawn from 1 to n is b (n + 1) / (b + 1) in the mean.
 TEST(OpenWidths, TheMeanOfTheLargestOfAFewIsThatOfOrderStatistics) {
   std::vector<std::int64_t> lengths(113);
   std::iota(lengths.begin(), lengths.end(), 1);
@@ -74,7 +74,8 @@ TEST(OpenWidths, TheMeanOfTheLargestOfAFewIsThatOfOrderStatistics) {
     EXPECT_NEAR(open.mean_width(),
                 static_cast<double>(micro * 114) / static_cast<double>(micro + 1), 1e-9);
   }
-  // By length, the k-th smallest of 8 is k 114 / 9: a microbatch of 4 has the fourth and the last.
+  // Where a step is sorted, the k-th smallest of 8 is k 114 / 9: a microbatch of 4 has the fourth
+  // and the last.
   OpenWidths sorted{.sequence = 113, .by_length = true};
   find_shares(sorted, lengths, {4, 8});
   EXPECT_NEAR(sorted.mean_width(), (4 + 8) * 114.0 / 9 / 2, 1e-9);

@@ -138,8 +138,8 @@ TEST(CostFrugal, RandomSearchTriesTheSamePlaces) {
     EXPECT_TRUE(seen.insert({t.arm, t.point}).second);
 }
 
-// What is expected is what comes, until a point is better than what was known; and being told does
-// not change the search.
+// The points that are expected are those that come, until a point is better than what was known;
+// and being told does not change the search.
 TEST(CostFrugal, KnowsWhatComesNextIfNothingIsBetter) {
   const FrugalSearch plain = search(families(), evaluate, {.most_evaluations = 300, .seed = 3});
   std::size_t arm = 0, at = 0;

@@ -226,7 +226,8 @@ TEST(Tune, TrialsThatAreTrainedTogetherHaveTheLossesOfTheirOwnRuns) {
   EXPECT_GT(fused.fusion->would_fit.value_or(0), 4);
 }
 
-// What was trained ahead in vain is not lost where it is better than all that the search tried.
+// A trial that was trained ahead in vain is not lost where it is better than all that the search
+// tried.
 TEST(Tune, TheBestThatWasTrainedAheadIsToldWhereItIsBetter) {
   TuneRequest request = rates();
   request.vary = {"train.rate=1e-4..10@10"};  // begins where next to everything else is better

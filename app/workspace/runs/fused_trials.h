@@ -20,15 +20,15 @@
 
 namespace trainyard {
 
-/// What became of a tuning's trials that were to be trained together.
+/// A TuneFusion tells what became of a tuning's trials that were to be trained together.
 struct TuneFusion {
   std::int64_t runs = 0;      // fused ones
   std::int64_t trials = 0;    // whose results come from them
   std::int64_t unneeded = 0;  // trained with others, and never asked for
   int jobs = 0;               // of the largest run, which the following are about
-  // How many times as many samples per second as one job after another, in processor time of the
-  // cores among which the jobs were dealt.
-  // The measured one is absent where the run had fewer than three steps.
+  // The jobs together have so many times the samples per second of one job after another, in
+  // processor time of the cores among which they were dealt. The measured number is absent where
+  // the run had fewer than three steps.
   std::optional<double> gain, predicted;
   std::optional<std::int64_t> would_fit;  // jobs, in the memory of the device
   double unneeded_seconds = 0;            // which no trial's cost has

@@ -193,7 +193,7 @@ class Tuner {
     }
   }
 
-  // What was trained ahead may be better than what the search went on to.
+  // A trial that was trained ahead may be better than all that the search went on to.
   void add_ahead(TuneFusion& fusion) {
     std::optional<double> best;
     if (report_.best) best = report_.trials[*report_.best].value;

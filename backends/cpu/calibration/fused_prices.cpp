@@ -50,7 +50,7 @@ Duration kernels_of_step(const Workload& w, std::int64_t microbatches, int jobs 
   return median(std::move(steps));
 }
 
-// What an instruction takes beside its kernel, everything in a step included.
+// Measures what an instruction takes beside its kernel, everything in a step included.
 double nanoseconds_per_instruction() {
   const Workload w = smallest_network();
   LowerOptions options;

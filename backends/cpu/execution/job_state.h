@@ -1,5 +1,5 @@
-// What a run of the CPU backend keeps by job. An ordinary run trains one; a fused run trains many
-// that are alike, whose tensors lie in copies of one arena (backends/cpu/fused.h).
+// A JobState is what a run of the CPU backend keeps by job. An ordinary run trains one; a fused run
+// trains many that are alike, whose tensors lie in copies of one arena (backends/cpu/fused.h).
 #pragma once
 
 #include <cstddef>
