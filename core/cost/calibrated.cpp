@@ -301,8 +301,10 @@ class Calibrated final : public MeasuredCostModel {
 
   PriceBasis priced_by(const Work& work) const override {
     if (exact_.count(kernel_key(work)) > 0) return {PricedBy::Measurement};
-    if (learned_ && learned_->knows(work))
-      return {PricedBy::Learned, 1, learned_->price(work, formula(work).seconds()).off};
+    if (learned_ && learned_->knows(work)) {
+      const LearnedPrice price = learned_->price(work, formula(work).seconds());
+      return {PricedBy::Learned, 1, price.off, price.beyond};
+    }
     const auto curve = curves_.find(kind_of_kernel(work));
     if (curve == curves_.end()) return {PricedBy::Formula};
     return {PricedBy::OtherShapes, curve->second.likeness(formula(work))};

@@ -22,6 +22,8 @@ struct PriceBasis {
   double likeness = 1;
   /// For Learned: nine in ten measurements are within a factor of exp(off) of the price.
   double off = 0;
+  /// For Learned: a size of the kernel lies outside of those that were measured.
+  bool beyond = false;
 };
 
 /// A MeasuredCostModel uses measurements of the machine at hand where there are any.

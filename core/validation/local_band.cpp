@@ -37,6 +37,7 @@ void add_priced(PricedTime& sum, const std::vector<WorkCount>& works, double tim
       case PricedBy::Learned:
         sum.learned += time;
         sum.learned_off += time * basis.off;
+        if (basis.beyond) sum.learned_beyond += time;
         break;
       case PricedBy::Formula:
         sum.formula += time;
@@ -45,7 +46,7 @@ void add_priced(PricedTime& sum, const std::vector<WorkCount>& works, double tim
   }
 }
 
-std::string part(double share, const char* by, const PriceRange& range) {
+std::string part(double share, const std::string& by, const PriceRange& range) {
   return fmt::format("{:.0f} % {} ({:.2f} to {:.2f} times the price)", 100 * share, by, range.low,
                      range.high);
 }
@@ -83,9 +84,13 @@ PriceRange price_range(PricedBy by) {
 Band local_band(const PricedTime& time, double check) {
   struct Part {
     double share;
-    const char* by;
+    std::string by;
     PriceRange range;
   };
+  std::string learned = "by what was learned from measured kernels";
+  if (time.learned_beyond > 0)
+    learned += fmt::format(", {:.0f} % of it at sizes beyond theirs,",
+                           100 * time.learned_beyond / time.learned);
   PriceRange measured = price_range(PricedBy::Measurement);
   measured = {std::min(measured.low, 1 - std::min(check, 1.0)), std::max(measured.high, 1 + check)};
   const double whole = time.total();
@@ -95,7 +100,7 @@ Band local_band(const PricedTime& time, double check) {
       {whole > 0 ? time.other_shapes / whole : 0, "by measurements of the same kernel at others",
        price_range(PricedBy::OtherShapes)},
       {whole > 0 ? time.learned / whole : 0,
-       "by what was learned from measured kernels",
+       learned,
        {std::exp(-time.learned_off), std::exp(time.learned_off)}},
       {whole > 0 ? time.formula / whole : 1, "by a formula", price_range(PricedBy::Formula)}};
   Band band;

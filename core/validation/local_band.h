@@ -14,7 +14,8 @@ namespace trainyard {
 struct PricedTime {
   double measured = 0, other_shapes = 0, formula = 0;
   double learned = 0;
-  double learned_off = 0;  // mean PriceBasis::off of the learned seconds
+  double learned_off = 0;     // mean PriceBasis::off of the learned seconds
+  double learned_beyond = 0;  // those of the learned seconds that are of sizes beyond measured ones
   double total() const { return measured + other_shapes + formula + learned; }
 };
 PricedTime priced_time(const Workload&, const CostModel&);

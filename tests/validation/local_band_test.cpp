@@ -150,6 +150,12 @@ TEST(LocalBand, LearnedTimeHasItsOwnRange) {
   time.learned = 2, time.learned_off = std::log(1.2);
   EXPECT_NEAR(local_band(time, 0).high, 0.2, 1e-12);
   EXPECT_NEAR(local_band(time, 0).low, 1 / 1.2 - 1, 1e-12);
+  EXPECT_EQ(local_band(time, 0).basis.find("beyond"), std::string::npos);
+  time.learned_beyond = 0.5;
+  EXPECT_NE(local_band(time, 0).basis.find("learned from measured kernels, 25 % of it at sizes "
+                                           "beyond theirs, (0.83 to 1.20 times the price)"),
+            std::string::npos)
+      << local_band(time, 0).basis;
   time.formula = 2;
   EXPECT_NEAR(local_band(time, 0).high, 0.1 + (price_range(PricedBy::Formula).high - 1) / 2, 1e-12);
   Calibration c = measured_kernels(tiny("gpt-tiny", {}, 1), as_formula);
@@ -158,6 +164,11 @@ TEST(LocalBand, LearnedTimeHasItsOwnRange) {
   const Workload other = tiny("gpt-tiny", {"micro-batch=3", "global-batch=3"}, 1);
   const PricedTime priced = priced_time(other, *calibrated_cost_model(c));
   EXPECT_GT(priced.learned, 0.5 * priced.total());
+  // Three samples are more than any of which kernels were measured, and one is not.
+  EXPECT_GT(priced.learned_beyond, 0);
+  EXPECT_LE(priced.learned_beyond, priced.learned);
+  const Workload same = tiny("gpt-tiny", {}, 1);
+  EXPECT_EQ(priced_time(same, *calibrated_cost_model(c)).learned_beyond, 0);
   EXPECT_GT(priced.learned_off, 0);
   EXPECT_NE(local_band(priced, 0).basis.find("learned from measured kernels"), std::string::npos);
 }
