@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "core/base/units_text.h"
+
 namespace trainyard {
 namespace {
 
@@ -29,6 +31,20 @@ Banded<double> rate_per_device(const Result& result) {
   const double work = result.counts_tokens ? result.tokens_per_step : result.samples_per_step;
   return over_step(result.step,
                    work / static_cast<double>(std::max<std::int64_t>(1, result.devices)));
+}
+
+std::vector<std::string> document_sentences(const Result& result) {
+  if (!result.documents || result.step.value <= Duration{}) return {};
+  const SampleDocuments& d = *result.documents;
+  std::vector<std::string> list = {
+      fmt::format("{:.3g} a sample, {} of the tokens: {} useful tokens/s", d.a_sample,
+                  readable_share(d.efficiency), readable_rate(useful_tokens_per_second(result)))};
+  if (d.width < static_cast<double>(d.sequence))
+    list.push_back(
+        fmt::format("microbatches of {:.4g} tokens a sample in the mean, priced as equal; memory "
+                    "is for {}",
+                    d.width, d.sequence));
+  return list;
 }
 
 Banded<double> utilisation(const Result& result) {

@@ -26,6 +26,10 @@ bool has_band(const Banded<T>& figure) {
 Banded<double> rate(const Result&);
 /// Returns the same of one device.
 Banded<double> rate_per_device(const Result&);
+/// Returns in sentences what samples of documents consist of, how many useful tokens a second come
+/// of them, and how wide microbatches are where that is open; empty where a sample is one text, or
+/// without a step.
+std::vector<std::string> document_sentences(const Result&);
 /// Returns model FLOPs over the dense peak, in (0, 1].
 Banded<double> utilisation(const Result&);
 /// Returns where the step of each pipeline rank went, in order, including what its allocator loses:

@@ -132,6 +132,19 @@ TEST(Window, EveryReadingHasItsRange) {
   EXPECT_GT(table->rowHeight(time.front()->row()), table->rowHeight(0)) << "wrapped, not cut";
 }
 
+// Tokens a second count padding too, so that they are never shown without what is useful of them.
+TEST(Window, TokensOfDocumentsAreShownWithTheirUsefulShare) {
+  const auto window = window_with(small_plan());
+  Result result = window->session().experiment()->result;
+  EXPECT_FALSE(reading_texts(result).back().contains("useful"));
+  result.documents = {1, 0.25, 512, 512};
+  EXPECT_TRUE(reading_texts(result).back().endsWith("tokens/s/GPU, 25.0 % useful"))
+      << reading_texts(result).back().toStdString();
+  QStringList facts;
+  for (const auto& [name, text] : banded_figures(result)) facts << name + ": " + text;
+  EXPECT_TRUE(facts.join('\n').contains("Documents: 1 a sample, 25.0 % of the tokens"));
+}
+
 TEST(Window, AKnobIsFollowedByANewResultAndUndoByTheOld) {
   const auto window = window_with(small_plan());
   const Result before = window->session().experiment()->result;

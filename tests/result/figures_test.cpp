@@ -39,6 +39,24 @@ TEST(Figures, UtilisationIsNeverAboveItsPeak) {
   EXPECT_DOUBLE_EQ(utilisation(quick).high, 1);
 }
 
+// Twice as many tokens as are useful in a step of two seconds.
+TEST(Figures, DocumentsSayWhatIsUseful) {
+  Result r = result();
+  EXPECT_TRUE(document_sentences(r).empty());
+  r.documents = {1, 0.5, 512, 512};
+  const std::string useful = readable_rate(r.tokens_per_step / 4);
+  EXPECT_EQ(
+      document_sentences(r),
+      std::vector<std::string>{"1 a sample, 50.0 % of the tokens: " + useful + " useful tokens/s"});
+  r.documents = {1, 0.5, 300.25, 512};
+  ASSERT_EQ(document_sentences(r).size(), 2u);
+  EXPECT_EQ(
+      document_sentences(r)[1],
+      "microbatches of 300.2 tokens a sample in the mean, priced as equal; memory is for 512");
+  r.step = {};
+  EXPECT_TRUE(document_sentences(r).empty());
+}
+
 TEST(Figures, AStepOfNoLengthHasNoRate) {
   Result empty = result();
   empty.step = {};

@@ -56,16 +56,9 @@ void write_speed(Out& out, const Result& r) {
   if (s > 0 && !r.counts_tokens)
     line(out, "throughput    {} samples/s, {} samples/s a device",
          readable_rate(r.samples_per_step / s), readable_rate(rate_per_device(r).value));
-  if (s > 0 && r.documents)
-    line(out, "documents     {:.3g} a sample, {} of the tokens: {} useful tokens/s",
-         r.documents->a_sample, readable_share(r.documents->efficiency),
-         readable_rate(useful_tokens_per_second(r)));
-  if (s > 0 && r.documents && r.documents->width < static_cast<double>(r.documents->sequence))
-    line(
-        out,
-        "              microbatches of {:.4g} tokens a sample in the mean, priced as equal; memory "
-        "is for {}",
-        r.documents->width, r.documents->sequence);
+  const char* label = "documents";
+  for (const std::string& sentence : document_sentences(r))
+    line(out, "{:<13} {}", std::exchange(label, ""), sentence);
   if (r.asynchrony) write_asynchrony(out, r, *r.asynchrony);
   line(out, "utilisation   MFU {}, HFU {} of {} dense", readable_share(r.mfu),
        readable_share(r.hfu), readable(r.peak_flops));

@@ -29,6 +29,12 @@ const char* rate_unit(const Result& result) {
   return result.counts_tokens ? "tokens/s/GPU" : "samples/s/GPU";
 }
 
+// Padding counts among the tokens of a second.
+QString useful_share(const Result& result) {
+  return result.documents ? ", " + q(format_percent(result.documents->efficiency)) + " useful"
+                          : QString();
+}
+
 }  // namespace
 
 QStringList reading_texts(const Result& result) {
@@ -41,7 +47,7 @@ QStringList reading_texts(const Result& result) {
           "bubble " + bold(format_percent(result.bubble_fraction)),
           "exposed comm " + bold(format_percent(result.exposed_communication_fraction)),
           mark + "worst device " + ranged(peak) + " / " + q(format_bytes(result.capacity)),
-          ranged(rate) + " " + rate_unit(result)};
+          ranged(rate) + " " + rate_unit(result) + useful_share(result)};
 }
 
 QList<std::pair<QString, QString>> banded_figures(const Result& result) {
@@ -49,6 +55,8 @@ QList<std::pair<QString, QString>> banded_figures(const Result& result) {
       {"Step", q(band_text(result.step).text())},
       {"Throughput", q(band_number(rate_per_device(result), rate_unit(result)).text())},
       {"MFU", q(band_percent(utilisation(result)).text())}};
+  for (const std::string& sentence : document_sentences(result))
+    list << std::pair{QString("Documents"), q(sentence)};
   if (!result.ramp.empty()) list << std::pair{QString("Batch ramp"), q(ramp_sentence(result))};
   if (const StageMemory* most = fullest(result))
     list << std::pair{QString("Peak"),
