@@ -248,7 +248,8 @@ std::string read_tier(const Plan& plan) {
   return params.text("host") == "activations" && tier == "host" ? "" : tier;
 }
 
-// A plan whose samples are whole texts does not mention documents, unless it states their lengths.
+// A plan whose samples are whole texts does not mention documents, unless it states something else
+// of them.
 void set_packing(Plan& plan, std::string_view value, const Place& place) {
   const std::vector<std::string_view> words = {kNoPacking, "pad", "longest", "packed"};
   if (std::find(words.begin(), words.end(), value) == words.end())
@@ -256,9 +257,23 @@ void set_packing(Plan& plan, std::string_view value, const Place& place) {
                 "expected " + list(words) + ", found \"" + std::string(value.substr(0, 80)) + "\"" +
                     did_you_mean(value.substr(0, 80), words),
                 place);
-  if (value == kNoPacking && read_param(plan, "packing", "lengths").empty())
-    return remove_choice(plan, "packing");
+  const auto& params = method("packing").params;
+  const bool states_more =
+      find_choice(plan, "packing") != nullptr &&
+      std::any_of(params.begin(), params.end(), [&](const ParamSpec& spec) {
+        return spec.name != "samples" &&
+               read_param(plan, "packing", spec.name) != to_text(spec.fallback);
+      });
+  if (value == kNoPacking && !states_more) return remove_choice(plan, "packing");
   set_param(plan, "packing", "samples", value, place);
+}
+
+// A plan of whole texts has no need to say what it would be of without these.
+void set_widths(Plan& plan, std::string_view param, std::string_view value, const Place& place) {
+  Plan changed = plan;
+  set_param(changed, "packing", param, value, place);
+  const bool usual = value == to_text(spec_of(method("packing"), param).fallback);
+  if (!usual || find_choice(plan, "packing") != nullptr) plan = std::move(changed);
 }
 
 std::string read_packing(const Plan& plan) {
@@ -455,13 +470,13 @@ std::vector<Setting> make_settings() {
        "with packing=longest, tokens that a microbatch may have: any, multiple:64, or buckets such "
        "as 128,256,512",
        {},
-       [](P& p, V v, L& l) { set_param(p, "packing", "widths", v, l); },
+       [](P& p, V v, L& l) { set_widths(p, "widths", v, l); },
        [](const P& p) { return read_param(p, "packing", "widths"); }},
       {"packing-order",
        {"group-by-length"},
        "with packing=longest, how documents of a step come to microbatches: drawn, or by-length",
        {"drawn", "by-length"},
-       [](P& p, V v, L& l) { set_param(p, "packing", "order", v, l); },
+       [](P& p, V v, L& l) { set_widths(p, "order", v, l); },
        [](const P& p) { return read_param(p, "packing", "order"); }},
       {"split",
        {"stage-split", "layers-per-stage"},
