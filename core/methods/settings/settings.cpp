@@ -268,14 +268,6 @@ void set_packing(Plan& plan, std::string_view value, const Place& place) {
   set_param(plan, "packing", "samples", value, place);
 }
 
-// A plan of whole texts has no need to say what it would be of without these.
-void set_widths(Plan& plan, std::string_view param, std::string_view value, const Place& place) {
-  Plan changed = plan;
-  set_param(changed, "packing", param, value, place);
-  const bool usual = value == to_text(spec_of(method("packing"), param).fallback);
-  if (!usual || find_choice(plan, "packing") != nullptr) plan = std::move(changed);
-}
-
 std::string read_packing(const Plan& plan) {
   const std::string samples = read_param(plan, "packing", "samples");
   return samples.empty() ? std::string(kNoPacking) : samples;
@@ -470,13 +462,13 @@ std::vector<Setting> make_settings() {
        "with packing=longest, tokens that a microbatch may have: any, multiple:64, or buckets such "
        "as 128,256,512",
        {},
-       [](P& p, V v, L& l) { set_widths(p, "widths", v, l); },
+       [](P& p, V v, L& l) { set_param(p, "packing", "widths", v, l); },
        [](const P& p) { return read_param(p, "packing", "widths"); }},
       {"packing-order",
        {"group-by-length"},
        "with packing=longest, how documents of a step come to microbatches: drawn, or by-length",
        {"drawn", "by-length"},
-       [](P& p, V v, L& l) { set_widths(p, "order", v, l); },
+       [](P& p, V v, L& l) { set_param(p, "packing", "order", v, l); },
        [](const P& p) { return read_param(p, "packing", "order"); }},
       {"split",
        {"stage-split", "layers-per-stage"},
