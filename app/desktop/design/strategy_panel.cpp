@@ -153,7 +153,10 @@ void StrategyPanel::refresh_values() {
     std::string value = plan == nullptr ? "" : own_setting(*plan, key);
     const bool derived = key == "dp" && value.empty();
     if (value.empty() && complete_plan != nullptr) value = setting(*complete_plan, key);
-    row->setVisible(plan != nullptr && !value.empty() && (detailed_ || is_principal(key)));
+    const bool of_widths = key == "widths" || key == "packing-order";
+    const bool idle =
+        of_widths && (complete_plan == nullptr || setting(*complete_plan, "packing") != "longest");
+    row->setVisible(plan != nullptr && !value.empty() && !idle && (detailed_ || is_principal(key)));
     row->set_value(QString::fromStdString(value), derived);
   }
   refresh_effects();

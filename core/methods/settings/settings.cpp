@@ -273,6 +273,13 @@ std::string read_packing(const Plan& plan) {
   return samples.empty() ? std::string(kNoPacking) : samples;
 }
 
+// Without packing, widths and order are what they are where nothing is stated.
+std::string read_widths(const Plan& plan, std::string_view param) {
+  return find_choice(plan, "packing") != nullptr
+             ? read_param(plan, "packing", param)
+             : to_text(spec_of(method("packing"), param).fallback);
+}
+
 // A plan whose batches are all the global one does not mention a ramp.
 void set_batch_ramp(Plan& plan, std::string_view value, const Place& place) {
   set_param(plan, kBatchRamp, kBatchRampSizes, value, place);
@@ -463,13 +470,13 @@ std::vector<Setting> make_settings() {
        "as 128,256,512",
        {},
        [](P& p, V v, L& l) { set_param(p, "packing", "widths", v, l); },
-       [](const P& p) { return read_param(p, "packing", "widths"); }},
+       [](const P& p) { return read_widths(p, "widths"); }},
       {"packing-order",
        {"group-by-length"},
        "with packing=longest, how documents of a step come to microbatches: drawn, or by-length",
        {"drawn", "by-length"},
        [](P& p, V v, L& l) { set_param(p, "packing", "order", v, l); },
-       [](const P& p) { return read_param(p, "packing", "order"); }},
+       [](const P& p) { return read_widths(p, "order"); }},
       {"split",
        {"stage-split", "layers-per-stage"},
        "layers of each virtual stage in order, even, or balanced (what makes the step shortest)",
