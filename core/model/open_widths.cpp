@@ -52,9 +52,11 @@ double sorted_below(std::int64_t below, std::int64_t all, DrawnSamples drawn) {
   const double ways = log_choose(all, rest);
   double microbatches = 0;
   for (std::int64_t h = std::max<std::int64_t>(0, rest - (all - below)); h <= std::min(rest, below);
-       ++h)
+       ++h) {
+    const std::int64_t whole = (certain + h) / drawn.micro;
     microbatches += std::exp(log_choose(below, h) + log_choose(all - below, rest - h) - ways) *
-                    static_cast<double>((certain + h) / drawn.micro);
+                    static_cast<double>(whole);
+  }
   return microbatches * static_cast<double>(drawn.micro) / static_cast<double>(drawn.step);
 }
 

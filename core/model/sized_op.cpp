@@ -14,14 +14,14 @@ struct OneOp {
   Graph graph = {};
 
   std::int64_t operator[](std::string_view name) const { return sizes.find(name)->second; }
-  TensorId tensor(const char* name, std::vector<std::int64_t> shape,
+  TensorId tensor(const char* name, const std::vector<std::int64_t>& shape,
                   TensorKind kind = TensorKind::Activation) {
     Tensor made{name, {}, kind, {}};
     for (const std::int64_t size : shape) made.shape.push_back({size, Axis::None, 0});
     return graph.add(std::move(made));
   }
-  TensorId weight(const char* name, std::vector<std::int64_t> shape) {
-    return tensor(name, std::move(shape), TensorKind::Parameter);
+  TensorId weight(const char* name, const std::vector<std::int64_t>& shape) {
+    return tensor(name, shape, TensorKind::Parameter);
   }
   Graph with(const Op& op, std::vector<TensorId> inputs,
              std::map<std::string, std::int64_t> attributes = {}) {

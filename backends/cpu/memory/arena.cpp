@@ -66,7 +66,7 @@ class Reservation {
 
  private:
   // Equal places of neighbouring copies are in different sets of the caches.
-  static constexpr std::int64_t kApart = 17 * 4096;
+  static constexpr std::int64_t kApart = std::int64_t{17} * 4096;
 
   std::size_t whole() const { return static_cast<std::size_t>(stride_ * copies_); }
 
