@@ -35,10 +35,6 @@ Plan complete(const Scenario& scenario) {
     throw_if_errors(check_params(c.params, m.params, {"plan#/choices/" + c.method}));
     c.params = with_defaults(c.params, m.params);
   }
-  // Packing that states nothing is that of a plan that does not mention it.
-  std::erase_if(plan.choices, [](const Choice& c) {
-    return c.method == "packing" && c.params == with_defaults({}, method("packing").params);
-  });
   const Choice* const context = find_choice(plan, "context-parallel");
   plan.mesh.ulysses =
       context != nullptr ? ulysses_degree(scenario.model, plan.mesh, context->params) : 1;

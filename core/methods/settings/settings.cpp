@@ -257,13 +257,10 @@ void set_packing(Plan& plan, std::string_view value, const Place& place) {
                 "expected " + list(words) + ", found \"" + std::string(value.substr(0, 80)) + "\"" +
                     did_you_mean(value.substr(0, 80), words),
                 place);
-  const auto& params = method("packing").params;
+  const Choice* const chosen = find_choice(plan, "packing");
   const bool states_more =
-      find_choice(plan, "packing") != nullptr &&
-      std::any_of(params.begin(), params.end(), [&](const ParamSpec& spec) {
-        return spec.name != "samples" &&
-               read_param(plan, "packing", spec.name) != to_text(spec.fallback);
-      });
+      chosen != nullptr && (chosen->params.has("widths") || chosen->params.has("order") ||
+                            !read_param(plan, "packing", "lengths").empty());
   if (value == kNoPacking && !states_more) return remove_choice(plan, "packing");
   set_param(plan, "packing", "samples", value, place);
 }
@@ -271,13 +268,6 @@ void set_packing(Plan& plan, std::string_view value, const Place& place) {
 std::string read_packing(const Plan& plan) {
   const std::string samples = read_param(plan, "packing", "samples");
   return samples.empty() ? std::string(kNoPacking) : samples;
-}
-
-// Without packing, widths and order are what they are where nothing is stated.
-std::string read_widths(const Plan& plan, std::string_view param) {
-  return find_choice(plan, "packing") != nullptr
-             ? read_param(plan, "packing", param)
-             : to_text(spec_of(method("packing"), param).fallback);
 }
 
 // A plan whose batches are all the global one does not mention a ramp.
@@ -470,13 +460,13 @@ std::vector<Setting> make_settings() {
        "as 128,256,512",
        {},
        [](P& p, V v, L& l) { set_param(p, "packing", "widths", v, l); },
-       [](const P& p) { return read_widths(p, "widths"); }},
+       [](const P& p) { return read_param(p, "packing", "widths"); }},
       {"packing-order",
        {"group-by-length"},
        "with packing=longest, how documents of a step come to microbatches: drawn, or by-length",
        {"drawn", "by-length"},
        [](P& p, V v, L& l) { set_param(p, "packing", "order", v, l); },
-       [](const P& p) { return read_widths(p, "order"); }},
+       [](const P& p) { return read_param(p, "packing", "order"); }},
       {"split",
        {"stage-split", "layers-per-stage"},
        "layers of each virtual stage in order, even, or balanced (what makes the step shortest)",
