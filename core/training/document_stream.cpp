@@ -102,8 +102,12 @@ DocumentBounds DocumentStream::bounds_within(std::int64_t first_sample, std::int
 DocumentBounds DocumentStream::bounds(std::int64_t first_sample, std::int64_t samples,
                                       std::int64_t width) const {
   DocumentBounds made = bounds_within(first_sample, samples, width);
+  // A sum over the step is that of its documents as they are drawn, in whatever order it has them.
   const std::int64_t step = first_sample / batch_.global * batch_.global;
-  made.counted = tokens(step, batch_.global) * static_cast<double>(samples) /
+  std::int64_t of_step = 0;
+  for (std::int64_t s = step; s < step + batch_.global; ++s)
+    of_step += plan_->tokens(draw(s).sample);
+  made.counted = static_cast<double>(of_step) * static_cast<double>(samples) /
                  static_cast<double>(batch_.global);
   return made;
 }
