@@ -5,34 +5,24 @@
 #include "app/cli/interrupt.h"
 #include "app/cli/text/scenario_words.h"
 #include "app/cli/text/tune_text.h"
+#include "app/workspace/runs/fused_trials.h"
+#include "app/workspace/runs/tune_document.h"
+#include "app/workspace/runs/tune_words.h"
 #include "app/workspace/scenario/refuse_flag.h"
-#include "core/base/error.h"
 
 namespace trainyard {
 namespace {
-
-// Reads "schedule=1f1b,interleaved" as one family per word.
-void add_arms(const std::string& text, std::vector<std::string>& arms) {
-  const std::size_t equals = text.find('=');
-  if (equals == std::string::npos)
-    refuse_flag("arms", "expected KEY=WORD,WORD, found \"" + text.substr(0, 80) + "\"");
-  const std::string key = text.substr(0, equals + 1);
-  for (std::size_t from = equals + 1; from <= text.size();) {
-    const std::size_t end = std::min(text.find(',', from), text.size());
-    arms.push_back(key + text.substr(from, end - from));
-    from = end + 1;
-  }
-}
 
 TuneRequest tuning_of(const Words& words) {
   TuneRequest request;
   request.base = {words.text("model"), words.text("cluster"), words.text("plan"),
                   words.texts("set")};
   request.vary = words.texts("vary");
-  for (const std::string& text : words.texts("arms")) add_arms(text, request.arms);
+  for (const std::string& text : words.texts("arms"))
+    for (const std::string& family : parse_families(text)) request.arms.push_back(family);
   for (const std::string& text : words.texts("arm")) request.arms.push_back(text);
   const std::string goal = words.choice("objective", {"time", "memory", "money", "loss"}, "time");
-  for (const TuneGoal known : {TuneGoal::Time, TuneGoal::Memory, TuneGoal::Money, TuneGoal::Loss})
+  for (const TuneGoal known : kTuneGoals)
     if (to_string(known) == goal) request.goal = known;
   request.measure = words.has("measure");
   if (!request.measure)
@@ -64,7 +54,7 @@ int run_tune(const Words& words, Streams& streams) {
       const TuneTrial& trial = now.trials.back();
       if (trial.better)
         streams.err << "trial " << now.trials.size() << ": " << goal_text(now.goal, *trial.value)
-                    << "  " << words_of(now, trial) << std::endl;
+                    << "  " << flag_words(now, trial) << std::endl;
     };
   const TuneReport report = tune(request);
   deliver(words.has("json") ? tune_document(report) : tune_text(report), words, streams);

@@ -16,27 +16,10 @@
 
 #include "core/plan/plan.h"
 #include "core/result/experiment.h"
+#include "core/result/tune_report.h"
 #include "core/training/training.h"
 
 namespace trainyard {
-
-/// A TuneFusion tells what became of a tuning's trials that were to be trained together.
-struct TuneFusion {
-  std::int64_t runs = 0;      // fused ones
-  std::int64_t trials = 0;    // whose results come from them
-  std::int64_t unneeded = 0;  // trained with others, and never asked for
-  int jobs = 0;               // of the largest run, which the following are about
-  // The jobs together have so many times the samples per second of one job after another, in
-  // processor time of the cores among which they were dealt. The measured number is absent where
-  // the run had fewer than three steps.
-  std::optional<double> gain, predicted;
-  std::optional<std::int64_t> would_fit;  // jobs, in the memory of the device
-  double unneeded_seconds = 0;            // which no trial's cost has
-  // The best of the unneeded, where it is better than every trial.
-  std::optional<double> ahead_value = {};
-  std::vector<std::string> ahead_set = {}, ahead_train = {};
-  std::size_t ahead_arm = 0;
-};
 
 struct FusedCandidate {
   std::string partition;  // alike for trials of one program

@@ -9,6 +9,7 @@
 #include <numeric>
 #include <utility>
 
+#include "app/workspace/runs/fused_trials.h"
 #include "app/workspace/runs/training_run.h"
 #include "app/workspace/scenario/refuse_flag.h"
 #include "app/workspace/scenario/run_once.h"
@@ -341,20 +342,6 @@ class Tuner {
 };
 
 }  // namespace
-
-std::string_view to_string(TuneGoal goal) {
-  switch (goal) {
-    case TuneGoal::Time:
-      return "time";
-    case TuneGoal::Memory:
-      return "memory";
-    case TuneGoal::Money:
-      return "money";
-    case TuneGoal::Loss:
-      return "loss";
-  }
-  return "";
-}
 
 TuneReport tune(const TuneRequest& request) { return Tuner(request).run(); }
 

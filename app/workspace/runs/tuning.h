@@ -9,15 +9,12 @@
 #include <string>
 #include <vector>
 
-#include "app/workspace/runs/fused_trials.h"
 #include "app/workspace/scenario/workspace.h"
+#include "core/result/tune_report.h"
 #include "core/training/training.h"
 #include "planners/tuning/cost_frugal.h"
 
 namespace trainyard {
-
-enum class TuneGoal : std::uint8_t { Time, Memory, Money, Loss };
-std::string_view to_string(TuneGoal);  // "time"
 
 /// A setting and the values it may take: words in an order, or numbers from low to high.
 struct Vary {
@@ -37,8 +34,6 @@ std::string value_text(const Vary&, double value);
 /// nor of training, for values that the key does not accept, and for inconsistent ranges.
 Vary parse_vary(std::string_view text, const std::vector<Plan>&);
 
-struct TuneReport;
-
 struct TuneRequest {
   Request base;
   std::vector<std::string> vary;  // as parse_vary() reads them
@@ -54,36 +49,6 @@ struct TuneRequest {
   // Trials that differ in training alone are trained together, at most so many; 0 = as many as fit
   // and pay; nothing: every trial alone.
   std::optional<int> fuse = {};
-};
-
-struct TuneTrial {
-  std::size_t arm = 0;
-  std::vector<std::string> set, train;  // the varied settings: "micro-batch=8", "rate=0.1"
-  std::optional<double> value;          // of the goal: seconds, bytes, dollars per step, or loss
-  std::string why_not;                  // why there is no value
-  double cost = 0, spent = 0;           // seconds: of this trial, and of all up to it
-  bool better = false;                  // than all trials before
-  int together = 0;                     // trials of the program that trained it; 0 = it alone
-  std::string why_alone = {};           // where trials were to be trained together and it was not
-};
-
-struct TuneArm {
-  std::string settings;
-  std::size_t trials = 0;
-  double spent = 0;
-  std::optional<double> best;
-};
-
-struct TuneReport {
-  std::string model, cluster;
-  TuneGoal goal = TuneGoal::Time;
-  bool measured = false;
-  std::vector<TuneTrial> trials;
-  std::vector<TuneArm> arms;
-  std::optional<std::size_t> best;  // of trials
-  bool exhausted = false, stopped = false;
-  std::optional<TuneFusion> fusion = {};  // where trials were to be trained together
-  double spent() const { return trials.empty() ? 0 : trials.back().spent; }
 };
 
 /// Tunes and blocks until done. A simulated trial costs the seconds that its steps (training.steps
