@@ -1,6 +1,7 @@
 #include "visualizers/chart/table.h"
 
 #include <cmath>
+#include <cstdio>
 #include <utility>
 
 #include "core/base/units_text.h"
@@ -60,11 +61,18 @@ std::string_view file_unit(DataUnit unit) {
     case DataUnit::Words:
     case DataUnit::Count:
     case DataUnit::Number:
+    case DataUnit::Digits:
     case DataUnit::Rate:
     case DataUnit::Share:
       return "";
   }
   return "";
+}
+
+std::string five_digits(double number) {
+  char digits[32];
+  std::snprintf(digits, sizeof digits, "%.5g", number);
+  return digits;
 }
 
 std::string file_text(const DataColumn& column, const DataCell& cell) {
@@ -105,6 +113,8 @@ std::string cell_text(const DataColumn& column, const DataCell& cell) {
       return format_count(whole_of(cell));
     case DataUnit::Number:
       return to_text(number);
+    case DataUnit::Digits:
+      return five_digits(number);
     case DataUnit::Rate:
       return readable_rate(number);
     case DataUnit::Share:

@@ -31,6 +31,7 @@ enum class DataUnit : std::uint8_t {
   Energy,      // J
   Power,       // W
   Money,       // US dollars
+  Digits,      // a plain one, which people read to five digits
 };
 
 struct DataColumn {
