@@ -7,16 +7,21 @@
 
 #include <QAbstractButton>
 #include <QAction>
+#include <QClipboard>
 #include <QHeaderView>
 #include <QLabel>
+#include <QLineEdit>
+#include <QPushButton>
 #include <QTabBar>
 #include <QTableWidget>
 #include <QTreeWidget>
 #include <algorithm>
 
+#include "app/desktop/analyse/analyse_page.h"
 #include "app/desktop/controls/canvas_widget.h"
 #include "app/desktop/controls/page.h"
 #include "app/desktop/design/verdict_bar.h"
+#include "app/desktop/planner/tune_page.h"
 #include "app/desktop/shell/perspective.h"
 #include "core/methods/settings/settings.h"
 #include "tests/app/run_program.h"
@@ -299,6 +304,50 @@ INSTANTIATE_TEST_SUITE_P(TenProjects, OneFigure, ::testing::ValuesIn(kProjects),
                            name.erase(std::remove(name.begin(), name.end(), '-'), name.end());
                            return name;
                          });
+
+// The command that the tab Tune copies is run as it stands, and prints the document that the tab
+// saves and the figures that it shows.
+TEST(TunedFigures, AreThoseOfTheCommandThatIsCopied) {
+  const TemporaryFolder folder;
+  const auto window = window_with(small_plan());
+  window->actions_of()["view.tune"]->trigger();
+  TunePage& page = window->findChild<AnalysePage*>()->tune();
+  for (const auto& [list, word] :
+       {std::pair("settings to try", "micro-batch=1..8"), std::pair("settings to try", "tp=1,2,4"),
+        std::pair("families of settings", "recompute=none,full")}) {
+    auto* field = named<QLineEdit>(page, QString("Add to ") + list);
+    field->setText(word);
+    press(field, Qt::Key_Return);
+    QApplication::processEvents();
+  }
+  page.start();
+  ASSERT_TRUE(happens([&] { return window->settled(); }));
+  named<QPushButton>(page, "Copy the command line of the tuning")->click();
+  std::vector<std::string> words = split_words(QApplication::clipboard()->text().toStdString());
+  ASSERT_GT(words.size(), 2U);
+  EXPECT_EQ(words.front(), "trainyard");
+  words.front() = words[1], words[1] = "--quiet";
+  const Ran shown = run_program(TRAINYARD_PROGRAM, words, folder.path());
+  words.emplace_back("--json");
+  const Ran saved = run_program(TRAINYARD_PROGRAM, words, folder.path());
+  EXPECT_EQ(saved.exit, 0) << saved.err;
+  EXPECT_EQ(saved.out, *page.document());
+  // Each row of the table has the cells of a line that the program prints.
+  const DataTable table = *page.table();
+  std::istringstream lines(shown.out);
+  std::string line;
+  for (int head = 0; head < 3; ++head) std::getline(lines, line);
+  for (std::size_t row = 0; row < table.rows; ++row) {
+    std::getline(lines, line);
+    for (std::size_t c = 0; c < table.columns.size(); ++c) {
+      const DataColumn& column = table.columns[c];
+      if (column.unit == DataUnit::StepTime || column.unit == DataUnit::Time) {
+        const std::string cell = cell_text(column, table.cell(row, c));
+        EXPECT_NE(line.find(cell.empty() ? "-" : cell), std::string::npos) << cell << ": " << line;
+      }
+    }
+  }
+}
 
 }  // namespace
 }  // namespace trainyard

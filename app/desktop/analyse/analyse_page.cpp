@@ -18,6 +18,7 @@
 #include "app/desktop/controls/text.h"
 #include "app/desktop/planner/planner_page.h"
 #include "app/desktop/planner/sweep_page.h"
+#include "app/desktop/planner/tune_page.h"
 #include "app/desktop/scene/analyse_scene.h"
 #include "app/desktop/scene/utilisation_scene.h"
 #include "app/desktop/scene/waves_scene.h"
@@ -26,7 +27,7 @@
 namespace trainyard {
 namespace {
 
-constexpr const char* kPagesOfSeveralResults[] = {"Schedules", "Run", "Plans", "Sweep"};
+constexpr const char* kPagesOfSeveralResults[] = {"Schedules", "Run", "Plans", "Sweep", "Tune"};
 
 }  // namespace
 
@@ -58,10 +59,11 @@ AnalysePage::AnalysePage(Document& document, Session& session, TrainingSession& 
       schedules_(new SchedulesPage(document, session)),
       run_(new RunPage(document, training)),
       planner_(new PlannerPage(document)),
-      sweep_(new SweepPage(document, planner_->space())) {
+      sweep_(new SweepPage(document, planner_->space())),
+      tune_(new TunePage(document)) {
   for (const View& view : views())
     if (!view.tab.empty()) add(q(view.tab), page_of(view));
-  Page* const several[] = {schedules_, run_, planner_, sweep_};
+  Page* const several[] = {schedules_, run_, planner_, sweep_, tune_};
   for (std::size_t i = 0; i < std::size(several); ++i) add(kPagesOfSeveralResults[i], several[i]);
   auto* splitter = new QSplitter(Qt::Vertical);
   splitter->addWidget(pages());
@@ -78,6 +80,7 @@ AnalysePage::AnalysePage(Document& document, Session& session, TrainingSession& 
   connect(&session_, &Session::range_changed, this, &AnalysePage::refresh_rows);
   connect(&schedules_->comparison(), &Comparison::changed, this, &AnalysePage::refresh_rows);
   connect(&sweep_->sweeping(), &Sweeping::changed, this, &AnalysePage::refresh_rows);
+  connect(&tune_->tuning(), &TuningSession::changed, this, &AnalysePage::refresh_rows);
   connect(&session_, &Session::selection_changed, this, [this] {
     if (rows_->isVisible() && tab() == "timeline") rows_->choose(session_.state().selected);
   });

@@ -21,6 +21,7 @@ class PlannerPage;
 class RunPage;
 class SearchBar;
 class SweepPage;
+class TunePage;
 class ViewPage;
 class ViewTable;
 
@@ -38,6 +39,7 @@ class AnalysePage : public TabPage {
   OrderPage& order() const { return *order_; }
   PlannerPage& planner() const { return *planner_; }
   SweepPage& sweep() const { return *sweep_; }
+  TunePage& tune() const { return *tune_; }
   Exploration& exploration() { return exploration_; }
   SearchBar& search_bar() const { return *search_; }
   SchedulesPage& schedules() const { return *schedules_; }
@@ -59,6 +61,7 @@ class AnalysePage : public TabPage {
   RunPage* run_;
   PlannerPage* planner_;
   SweepPage* sweep_;
+  TunePage* tune_;
 };
 
 }  // namespace trainyard

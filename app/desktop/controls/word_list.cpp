@@ -33,7 +33,7 @@ WordList::WordList(const Kind& kind, QWidget* parent)
   column->addWidget(chips_);
   edit_->setAccessibleName("Add to " + kind.title.toLower());
   edit_->setPlaceholderText(kind.hint);
-  edit_->setToolTip("Enter adds it; a click on a chip takes it out of the sweep");
+  edit_->setToolTip("Enter adds it; a click on a chip turns it off or on again");
   edit_->setFixedHeight(kFieldHeight);
   edit_->setMaxLength(kMostTyped);
   if (!kind.offered.isEmpty()) {

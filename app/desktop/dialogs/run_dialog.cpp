@@ -20,8 +20,6 @@
 namespace trainyard {
 namespace {
 
-constexpr std::int64_t kMostHere = 16;  // default limit on devices
-
 template <class W>
 W* named(W* widget, const QString& name) {
   widget->setAccessibleName(name);
@@ -29,13 +27,6 @@ W* named(W* widget, const QString& name) {
 }
 
 }  // namespace
-
-std::int64_t devices_here(const Scenario& complete) {
-  const Mesh& mesh = complete.plan.mesh;
-  if (complete.cluster.device.id == "cpu" || complete.cluster.count <= kMostHere)
-    return complete.cluster.count;
-  return static_cast<std::int64_t>(mesh.tp) * mesh.cp * mesh.pp * std::max(1, mesh.ep);
-}
 
 RunDialog::RunDialog(const Request& request, const Scenario& complete, QWidget* parent)
     : QDialog(parent),

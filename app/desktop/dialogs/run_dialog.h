@@ -33,8 +33,4 @@ class RunDialog : public QDialog {
   QCheckBox* evaluate_;
 };
 
-/// The number of devices for the plan on this machine: its own if they are few, else those of one
-/// replica.
-std::int64_t devices_here(const Scenario& complete);
-
 }  // namespace trainyard

@@ -35,6 +35,7 @@
 #include "app/desktop/learn/learn_page.h"
 #include "app/desktop/planner/planner_page.h"
 #include "app/desktop/planner/sweep_page.h"
+#include "app/desktop/planner/tune_page.h"
 #include "app/desktop/shell/bottom_panel.h"
 #include "app/desktop/shell/compare_perspective.h"
 #include "app/desktop/shell/inspector.h"
@@ -96,6 +97,7 @@ Window::Window(Published::Rows rows) : published_(std::move(rows)), actions_(thi
   centre_->findChild<KernelsPage*>()->connect_commands(actions_);
   analyse_->run().connect_commands(actions_);
   analyse_->sweep().connect_commands(actions_);
+  analyse_->tune().connect_commands(actions_);
   strategy_->connect_commands(actions_);
   connect_shell();
   lay_out();

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "core/base/error.h"
 #include "core/cluster/cluster_options.h"
 
@@ -22,6 +24,14 @@ Cluster local_cluster(std::int64_t devices, Bytes memory) {
   ClusterOptions options;
   if (memory.value > 0) options.memory = memory;
   return make_cluster(device("cpu"), devices, options);
+}
+
+std::int64_t devices_here(const Scenario& complete) {
+  constexpr std::int64_t kMostHere = 16;  // from here on, a replica alone is tried
+  const Mesh& mesh = complete.plan.mesh;
+  if (complete.cluster.device.id == "cpu" || complete.cluster.count <= kMostHere)
+    return complete.cluster.count;
+  return static_cast<std::int64_t>(mesh.tp) * mesh.cp * mesh.pp * std::max(1, mesh.ep);
 }
 
 }  // namespace trainyard

@@ -12,4 +12,8 @@ void expect_local(const Scenario&);
 /// A cluster of `devices` cores of this machine, each with `memory` (0 = as in the catalogue).
 Cluster local_cluster(std::int64_t devices, Bytes memory);
 
+/// Returns the number of devices for the plan on this machine: its own if they are few or of this
+/// machine, else those of one replica. The plan must be complete.
+std::int64_t devices_here(const Scenario& complete);
+
 }  // namespace trainyard
