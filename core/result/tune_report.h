@@ -40,6 +40,13 @@ struct TuneArm {
   std::optional<double> best;
 };
 
+/// So many jobs together are predicted to have so many times the samples per second of one after
+/// another.
+struct FusedGain {
+  int jobs = 0;
+  double gain = 0;
+};
+
 /// A TuneFusion tells what became of a tuning's trials that were to be trained together.
 struct TuneFusion {
   std::int64_t runs = 0;      // fused ones
@@ -56,6 +63,7 @@ struct TuneFusion {
   std::optional<double> ahead_value = {};
   std::vector<std::string> ahead_set = {}, ahead_train = {};
   std::size_t ahead_arm = 0;
+  std::vector<FusedGain> priced = {};  // by rising jobs, where as many as pay were asked for
 };
 
 struct TuneReport {

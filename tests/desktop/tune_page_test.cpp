@@ -9,11 +9,13 @@
 #include <QLineEdit>
 #include <QPushButton>
 #include <QTableView>
+#include <QTimer>
 #include <QToolButton>
 
 #include "app/desktop/analyse/analyse_page.h"
 #include "app/desktop/controls/canvas_widget.h"
 #include "app/desktop/controls/widgets.h"
+#include "app/desktop/dialogs/run_dialog.h"
 #include "app/desktop/tables/view_table.h"
 #include "app/workspace/runs/tune_document.h"
 #include "core/methods/settings/settings.h"
@@ -288,14 +290,38 @@ TEST(TunePage, MeasuredTrialsAreTrainedTogetherAndHaveTheLossesOfTheVerb) {
       QString("%1 of 5 trials were trained together").arg(report.fusion->trials)))
       << sentence.toStdString();
   EXPECT_TRUE(sentence.contains("jobs would fit in the memory of the device."));
+  // Where as many as pay are asked for, the gains of all the numbers that were priced are told.
+  tuned.choose("Trials trained together", "as many as pay");
+  tuned.tune();
+  ASSERT_TRUE(report.fusion);
+  ASSERT_FALSE(report.fusion->priced.empty());
+  EXPECT_TRUE(tuned.said("Trials that were trained together")
+                  .contains(QString("As predicted, %1 jobs together have")
+                                .arg(report.fusion->priced.front().jobs)));
+  auto* gains = named<CanvasWidget>(*tuned.page, "Gain of jobs trained together");
+  EXPECT_EQ(gains->isVisible(), report.fusion->priced.size() > 1);
+  EXPECT_EQ(gains->scene().description(), tuned.said("Trials that were trained together"));
   // Training is no part of a plan, so that there is nothing to apply.
   EXPECT_FALSE(tuned.button("Apply the trial to the plan")->isEnabled());
   EXPECT_FALSE(tuned.window->actions_of()["plan.tune-apply"]->isEnabled());
   const int steps = tuned.window->document().undo_stack().count();
   tuned.page->apply();
   EXPECT_EQ(tuned.window->document().undo_stack().count(), steps);
+  // They are what a run begins with.
+  tuned.page->choose(2);
+  QString begins;
+  QTimer timer;
+  QObject::connect(&timer, &QTimer::timeout, [&] {
+    if (auto* dialog = qobject_cast<RunDialog*>(QApplication::activeModalWidget())) {
+      begins = named<QLineEdit>(*dialog, "Settings of training")->text();
+      dialog->reject();
+    }
+  });
+  timer.start(5);
+  tuned.button("Train with the trial's settings of training")->click();
+  EXPECT_EQ(begins.toStdString(), report.trials[2].train.front());
   EXPECT_NE(tuned.copied().find("--measure"), std::string::npos);
-  EXPECT_NE(tuned.copied().find("--fuse 4"), std::string::npos);
+  EXPECT_NE(tuned.copied().find("--fuse auto"), std::string::npos);
   // What is trained together has no step of its own to measure.
   tuned.choose("Minimise in the tuning", "step time");
   EXPECT_FALSE(tuned.page->panel().request()->fuse);

@@ -73,6 +73,13 @@ TEST(TuneWords, TheCommandAsksTheSame) {
   EXPECT_NE(tune_command(request).find(" --fuse 8 "), std::string::npos);
 }
 
+TEST(TuneWords, ARunOfATrialBeginsWithItsSettingsOfTraining) {
+  TuneRequest request;
+  request.training.momentum = 0.5, request.training.steps = 7, request.training.rate = 0.3;
+  EXPECT_EQ(training_words(request, two_families().trials[0]),
+            (Settings{"rate=0.1", "momentum=0.5"}));
+}
+
 TEST(TuneWords, HowManyTrialsWereTrainedTogetherIsSaidInSentences) {
   TuneReport report = two_families();
   EXPECT_EQ(fusion_sentences(report), Settings{});
@@ -83,17 +90,20 @@ TEST(TuneWords, HowManyTrialsWereTrainedTogetherIsSaidInSentences) {
   report.fusion->predicted = 3.04;
   report.fusion->ahead_value = 0.125, report.fusion->ahead_train = {"rate=0.3"};
   report.fusion->would_fit = 900;
+  report.fusion->priced = {{2, 1.66}, {4, 3.04}};
   EXPECT_EQ(fusion_sentences(report),
             (Settings{"4 of 2 trials were trained together, in 1 run.",
                       "Another 1 trial was trained ahead in 250 ms, and the search went elsewhere.",
                       "The best of what was trained ahead is better than every trial: 0.125 with "
                       "rate 0.3 of training.",
                       "1 trial was trained alone: its data are its own.",
+                      "As predicted, 2 jobs together have 1.7 times the samples per second of one "
+                      "after another, 4 jobs 3.0 times.",
                       "4 jobs together are predicted to have 3.0 times the samples per second of "
                       "one after another; so few updates cannot measure it.",
                       "900 jobs would fit in the memory of the device."}));
   report.fusion->gain = 2.96;
-  EXPECT_EQ(fusion_sentences(report)[4],
+  EXPECT_EQ(fusion_sentences(report)[5],
             "4 jobs together have 3.0 times the samples per second of one after another; 3.0 times "
             "was predicted.");
 }

@@ -28,7 +28,8 @@ W* named(W* widget, const QString& name) {
 
 }  // namespace
 
-RunDialog::RunDialog(const Request& request, const Scenario& complete, QWidget* parent)
+RunDialog::RunDialog(const Request& request, const Scenario& complete, QWidget* parent,
+                     const QString& training)
     : QDialog(parent),
       request_(request),
       local_(complete.cluster.device.id == "cpu"),
@@ -55,6 +56,7 @@ RunDialog::RunDialog(const Request& request, const Scenario& complete, QWidget* 
   steps_->setValue(100);
   memory_->setText(local_ ? q(readable(complete.cluster.device.memory.value)) : "1 GiB");
   training_->setPlaceholderText("rate=0.01 schedule=cosine");
+  training_->setText(training);
   start_->setPlaceholderText("file of another run, or empty");
   start_->setToolTip(
       "A checkpoint that another run wrote, of any plan. Only its weights are taken; what the run "

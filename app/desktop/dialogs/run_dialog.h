@@ -20,7 +20,9 @@ class RunDialog : public QDialog {
  public:
   /// The complete plan gives the least number of devices. The request's cluster is replaced if it
   /// is not of this machine.
-  RunDialog(const Request&, const Scenario& complete, QWidget* parent = nullptr);
+  /// training: settings of training to begin with, as they are typed.
+  RunDialog(const Request&, const Scenario& complete, QWidget* parent = nullptr,
+            const QString& training = {});
   /// Throws Error{InvalidInput} if the memory is not a valid quantity.
   TrainingWish wish() const;
 

@@ -16,10 +16,12 @@
 #include "app/desktop/controls/text.h"
 #include "app/desktop/controls/theme.h"
 #include "app/desktop/controls/widgets.h"
+#include "app/desktop/scene/gains_scene.h"
 #include "app/desktop/scene/tuning_scene.h"
 #include "app/desktop/tables/view_table.h"
 #include "app/workspace/runs/tune_document.h"
 #include "app/workspace/runs/tune_words.h"
+#include "visualizers/tuning/gains_view.h"
 
 namespace trainyard {
 
@@ -37,17 +39,12 @@ TunePage::TunePage(Document& document, QWidget* parent)
   halves->setSizes({460, 400});
   rows_->set_closable(false);
   rows_->rows()->setAccessibleName("Trials of the tuning");
-  fusion_ = make_label("", 11, QFont::Normal, "second");
-  fusion_->setTextFormat(Qt::PlainText);
-  fusion_->setWordWrap(true);
-  fusion_->setContentsMargins(10, 6, 10, 6);
-  fusion_->setAccessibleName("Trials that were trained together");
   auto* right = new QWidget;
   auto* column = new QVBoxLayout(right);
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(0);
   column->addWidget(halves, 1);
-  column->addWidget(fusion_);
+  column->addWidget(make_fusion());
   auto* row = new QHBoxLayout(this);
   row->setContentsMargins(0, 0, 0, 0);
   row->setSpacing(1);
@@ -80,6 +77,9 @@ QWidget* TunePage::make_picture() {
   chip_->setAccessibleName("Freshness of the tuning");
   apply_ = new QPushButton("Apply the best");
   apply_->setAccessibleName("Apply the trial to the plan");
+  train_ = new QPushButton("Train with it…");
+  train_->setAccessibleName("Train with the trial's settings of training");
+  train_->setToolTip("Asks for a run of the open plan with the settings of training of this trial");
   copy_ = new QPushButton("Copy command");
   copy_->setAccessibleName("Copy the command line of the tuning");
   copy_->setToolTip("Copies the command that asks the same in a terminal");
@@ -88,7 +88,7 @@ QWidget* TunePage::make_picture() {
   save_->setToolTip("Saves the picture as PNG or SVG, or the trials as CSV or JSON");
   bar->row()->addWidget(best_, 50);
   bar->row()->addWidget(chip_);
-  for (QPushButton* button : {apply_, copy_, save_}) {
+  for (QPushButton* button : {apply_, train_, copy_, save_}) {
     button->setProperty("kind", "small");
     bar->row()->addWidget(button);
   }
@@ -100,7 +100,25 @@ QWidget* TunePage::make_picture() {
   canvas_->setMinimumHeight(160);
   column->addWidget(canvas_, 1);
   connect(apply_, &QPushButton::clicked, this, &TunePage::apply);
+  connect(train_, &QPushButton::clicked, this, [this] { Q_EMIT train_wanted(training()); });
   connect(copy_, &QPushButton::clicked, this, &TunePage::copy_command);
+  return box;
+}
+
+// What came of training trials together, in sentences beside a curve.
+QWidget* TunePage::make_fusion() {
+  auto* box = new QWidget;
+  auto* row = new QHBoxLayout(box);
+  row->setContentsMargins(0, 0, 0, 0);
+  fusion_ = make_label("", 11, QFont::Normal, "second");
+  fusion_->setTextFormat(Qt::PlainText);
+  fusion_->setWordWrap(true);
+  fusion_->setContentsMargins(10, 6, 10, 6);
+  fusion_->setAccessibleName("Trials that were trained together");
+  row->addWidget(fusion_, 1);
+  gains_ = new CanvasWidget("Gain of jobs trained together", std::make_unique<GainsScene>(tuning_));
+  gains_->setFixedSize(340, 170);
+  row->addWidget(gains_);
   return box;
 }
 
@@ -168,6 +186,17 @@ void TunePage::apply() {
     document_.apply(QString("Apply trial %1 of the tuning").arg(*wanted() + 1), assignments);
 }
 
+// The settings of training that the run dialog would begin with; empty where none were varied.
+QString TunePage::training() const {
+  const TuneReport& report = tuning_.report();
+  const auto trial = wanted();
+  if (!trial || *trial >= report.trials.size() || report.trials[*trial].train.empty()) return {};
+  QStringList words;
+  for (const std::string& word : training_words(tuning_.request(), report.trials[*trial]))
+    words << q(word);
+  return words.join(' ');
+}
+
 void TunePage::copy_command() const {
   if (const auto request = panel_->request())
     QApplication::clipboard()->setText(q(tune_command(*request)));
@@ -197,6 +226,8 @@ void TunePage::refresh() {
   for (const std::string& sentence : fusion_sentences(report)) sentences << q(sentence);
   fusion_->setText(sentences.join(' '));
   fusion_->setVisible(!sentences.isEmpty());
+  gains_->setVisible(has_gains(report));
+  gains_->refresh();
   const bool known = chosen_ && *chosen_ < report.trials.size();
   choose(known ? chosen_ : std::nullopt);
 }
@@ -235,11 +266,12 @@ void TunePage::refresh_apply() {
   const auto trial = wanted();
   const bool can = !settings().empty();
   apply_->setEnabled(can);
+  train_->setVisible(!training().isEmpty());
   apply_->setText(chosen_ ? QString("Apply trial %1").arg(*chosen_ + 1) : "Apply the best");
   apply_->setToolTip(can ? "Gives the open plan the settings of this trial, as one step that can "
                            "be undone"
                      : trial ? "The trial differs in settings of training alone, which a plan does "
-                               "not hold"
+                               "not hold; Train with it begins a run with them"
                              : "There is no trial yet that could be applied");
 }
 

@@ -25,7 +25,7 @@ class TunePage : public Page {
 
   const TuningSession& tuning() const { return tuning_; }
   TunePanel& panel() const { return *panel_; }
-  QList<CanvasWidget*> canvases() const override { return {canvas_}; }
+  QList<CanvasWidget*> canvases() const override { return {canvas_, gains_}; }
   bool settled() const override { return !tuning_.running(); }
   bool whole() const override { return true; }
   void start();
@@ -42,16 +42,20 @@ class TunePage : public Page {
 
  Q_SIGNALS:
   void changed();
+  /// The user wants to train the open plan with these settings of training, as they are typed.
+  void train_wanted(const QString& training);
 
  protected:
   void showEvent(QShowEvent*) override;
 
  private:
   QWidget* make_picture();
+  QWidget* make_fusion();
   bool has_trials() const { return !tuning_.report().trials.empty(); }
   /// Returns the trial that apply() is about.
   std::optional<std::size_t> wanted() const;
   std::vector<std::string> settings() const;
+  QString training() const;
   void copy_command() const;
   void refresh();
   void refresh_state();
@@ -62,10 +66,10 @@ class TunePage : public Page {
   std::optional<std::size_t> chosen_;
   QString asked_;  // fingerprint of the tuning
   TunePanel* panel_;
-  CanvasWidget* canvas_;
+  CanvasWidget *canvas_, *gains_;
   TuningScene* scene_ = nullptr;  // owned by the canvas
   ViewTable* rows_;
-  QPushButton *apply_, *copy_, *save_;
+  QPushButton *apply_, *train_, *copy_, *save_;
   QLabel *best_, *chip_, *fusion_;
 };
 

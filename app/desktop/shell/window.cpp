@@ -98,6 +98,7 @@ Window::Window(Published::Rows rows) : published_(std::move(rows)), actions_(thi
   analyse_->run().connect_commands(actions_);
   analyse_->sweep().connect_commands(actions_);
   analyse_->tune().connect_commands(actions_);
+  connect(&analyse_->tune(), &TunePage::train_wanted, this, &Window::train);
   strategy_->connect_commands(actions_);
   connect_shell();
   lay_out();

@@ -126,7 +126,8 @@ class Window : public QMainWindow {
   void report_import(const std::string& file);
   bool save(bool ask);
   bool may_discard();
-  void train();
+  /// Asks and trains; training: settings of training to begin with, as they are typed.
+  void train(const QString& training = {});
   void rename_plan();
   void apply_words(const QString& assignments);
   void export_view();

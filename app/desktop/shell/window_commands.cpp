@@ -165,7 +165,7 @@ void Window::connect_commands() {
   actions_["view.dark"]->setChecked(current_theme() == Theme::Dark);
 }
 
-void Window::train() {
+void Window::train(const QString& training) {
   const ProjectPlan* plan = document_.plan();
   if (plan == nullptr || document_.project().model.empty() || training_.running()) return;
   const Request request = request_of(document_.project(), *plan);
@@ -173,7 +173,7 @@ void Window::train() {
     Scenario scenario = open_priced(request).scenario;
     throw_if_errors(check(scenario));
     scenario.plan = complete(scenario);
-    RunDialog dialog(request, scenario, this);
+    RunDialog dialog(request, scenario, this, training);
     if (dialog.exec() != QDialog::Accepted) return;
     const TrainingWish wish = dialog.wish();
     show_tab("run");

@@ -73,6 +73,11 @@ FusedTrials::Partition& FusedTrials::partition(const Scenario& scenario,
     const auto fit =
         static_cast<int>(std::min<std::int64_t>(p.fits.value_or(kMostJobs), kMostJobs));
     p.most = most_ > 0 ? std::min(most_, fit) : p.prices->enough(fit, cores());
+    // These are the numbers that enough() has measured on its way.
+    if (most_ == 0 && fusion_.priced.empty())
+      for (int jobs = std::min(std::max(2, cores()), fit); jobs <= std::min(2 * p.most, fit);
+           jobs *= 2)
+        fusion_.priced.push_back({jobs, p.prices->gain(jobs, cores())});
     if (const double gain = p.prices->gain(p.most, cores()); most_ == 0 && gain < kPays)
       p.why_not = fmt::format(
           "{} together would have {:.2f} times the samples per second of one after another", p.most,

@@ -34,7 +34,10 @@ Fields<TuneFusion> fusion_fields() {
       {"ahead_value", &TuneFusion::ahead_value, "of the best unneeded, if better than all trials"},
       {"ahead_set", &TuneFusion::ahead_set, kWhereSet, "its settings, as set of a trial"},
       {"ahead_train", &TuneFusion::ahead_train, kWhereSet, "its training, as train of a trial"},
-      {"would_fit", &TuneFusion::would_fit, "jobs, in the memory of the device"}};
+      {"would_fit", &TuneFusion::would_fit, "jobs, in the memory of the device"},
+      {"priced", &TuneFusion::priced,
+       list_of(object(Fields<FusedGain>{{"jobs", &FusedGain::jobs}, {"gain", &FusedGain::gain}})),
+       kWhereSet, "predicted gains, where as many as pay were asked for"}};
 }
 
 Fields<TuneArm> family_fields() {

@@ -22,6 +22,16 @@ std::string shell_word(const std::string& word) {
   return quoted + "'";
 }
 
+// The settings of training that are not as usual, without the number of updates.
+std::vector<std::string> changed_training(const Training& training) {
+  std::vector<std::string> words;
+  for (const TrainingKey& key : training_keys())
+    if (const std::string value = key.read(training);
+        key.key != "steps" && value != key.read(Training{}))
+      words.push_back(fmt::format("{}={}", key.key, value));
+  return words;
+}
+
 std::string trials_word(std::int64_t count) {
   return count == 1 ? "1 trial was" : fmt::format("{} trials were", count);
 }
@@ -70,6 +80,12 @@ std::string flag_words(const TuneReport& report, const TuneTrial& trial) {
   return fmt::format("{}", fmt::join(words, " "));
 }
 
+std::vector<std::string> training_words(const TuneRequest& request, const TuneTrial& trial) {
+  Training training = request.training;
+  for (const std::string& word : trial.train) apply_training(training, word);
+  return changed_training(training);
+}
+
 std::string tune_command(const TuneRequest& request) {
   std::string command = "trainyard tune";
   const auto add = [&](const char* flag, const std::string& word) {
@@ -86,10 +102,7 @@ std::string tune_command(const TuneRequest& request) {
   add_each("arm", request.arms);
   add("objective", std::string(to_string(request.goal)));
   if (request.measure) command += " --measure";
-  for (const TrainingKey& key : training_keys())
-    if (const std::string value = key.read(request.training);
-        key.key != "steps" && value != key.read(Training{}))
-      add("train", fmt::format("{}={}", key.key, value));
+  add_each("train", changed_training(request.training));
   add("steps", std::to_string(request.training.steps));
   add("data", request.data);
   if (request.fuse) add("fuse", *request.fuse > 0 ? std::to_string(*request.fuse) : "auto");
@@ -119,6 +132,16 @@ std::vector<std::string> fusion_sentences(const TuneReport& report) {
     if (!t.why_alone.empty()) ++alone[t.why_alone];
   for (const auto& [why, count] : alone)
     said.push_back(fmt::format("{} trained alone: {}.", trials_word(count), why));
+  if (!f.priced.empty()) {
+    std::string gains;
+    for (const FusedGain& one : f.priced)
+      gains += gains.empty() ? fmt::format(
+                                   "As predicted, {} jobs together have {:.1f} times the "
+                                   "samples per second of one after another",
+                                   one.jobs, one.gain)
+                             : fmt::format(", {} jobs {:.1f} times", one.jobs, one.gain);
+    said.push_back(gains + ".");
+  }
   if (!f.predicted) return said;
   said.push_back(f.gain
                      ? fmt::format("{} jobs together have {:.1f} times the samples per second of "

@@ -19,6 +19,9 @@ std::vector<std::string> plan_settings(const TuneReport&, const TuneTrial&);
 /// Returns these, and what is varied of training, as words of a command line: "--set micro-batch=8
 /// --train rate=0.1".
 std::string flag_words(const TuneReport&, const TuneTrial&);
+/// Returns the settings of training that make the trial, as --train takes them, without those that
+/// are as usual and without the number of updates.
+std::vector<std::string> training_words(const TuneRequest&, const TuneTrial&);
 /// Returns the command line that asks the same, such as "trainyard tune --model gpt2 ...", with
 /// words quoted as a shell needs it. A model or cluster that is a whole document stands in it as
 /// that.

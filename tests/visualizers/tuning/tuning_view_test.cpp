@@ -11,6 +11,7 @@
 #include "tests/support/non_empty.h"
 #include "tests/visualizers/golden.h"
 #include "tests/visualizers/labels.h"
+#include "visualizers/tuning/gains_view.h"
 
 namespace trainyard {
 namespace {
@@ -191,6 +192,35 @@ TEST(TuningView, ColumnsAreTheVariedKeysOfAllFamilies) {
   EXPECT_EQ(table.cell(1, 3), DataCell(4.0));
   EXPECT_EQ(trial_words(report, report.trials[1]),
             "recompute full, seed 4 of training, rate 0.1 of training");
+}
+
+// The curve needs two numbers of jobs; the measured gain is marked where it was measured.
+TEST(GainsView, TheCurveHasAPointForEachNumberOfJobs) {
+  TuneReport report = testing::made_tuning(TuneGoal::Loss, 3, 1);
+  const auto drawn_gains = [&] {
+    Drawing drawing({340, 170});
+    draw_gains(drawing, whole(drawing.size), report);
+    return drawing;
+  };
+  EXPECT_TRUE(drawn_gains().marks.empty());
+  report.fusion.emplace();
+  report.fusion->priced = {{2, 1.5}};
+  EXPECT_FALSE(has_gains(report));
+  EXPECT_TRUE(drawn_gains().marks.empty());
+  report.fusion->priced = {{2, 1.5}, {4, 2.25}, {8, 2.26}};
+  report.fusion->jobs = 4, report.fusion->gain = 2.04, report.fusion->would_fit = 86;
+  ASSERT_TRUE(has_gains(report));
+  const Drawing drawing = drawn_gains();
+  const std::map<std::uint64_t, Point> at = places(drawing);
+  ASSERT_EQ(at.size(), 3u);
+  EXPECT_NEAR(at.at(1).x - at.at(0).x, at.at(2).x - at.at(1).x, 0.1) << "by factors of two";
+  EXPECT_LT(at.at(1).y, at.at(0).y);
+  EXPECT_LT(at.at(2).y, at.at(1).y);
+  EXPECT_TRUE(testing::has_label(drawing, "measured 2.0 times"));
+  EXPECT_TRUE(testing::has_label(drawing, "jobs together; 86 would fit"));
+  for (const std::string& fault : testing::label_faults(drawing)) ADD_FAILURE() << fault;
+  report.fusion->jobs = 64;
+  EXPECT_FALSE(testing::says(drawn_gains(), "measured")) << "beyond what was priced";
 }
 
 }  // namespace
