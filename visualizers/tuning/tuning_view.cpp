@@ -75,7 +75,7 @@ std::vector<double> figure_ticks(const TuningPlot& plot, TuneGoal goal) {
   }
   const double unit = goal == TuneGoal::Memory ? 0x1p30 : 1;
   for (const double value : round_values(plot.low / unit, plot.high / unit,
-                                         std::max(2, static_cast<int>(plot.rect.height / 44))))
+                                         std::max(4, static_cast<int>(plot.rect.height / 34))))
     ticks.push_back(value * unit);
   return ticks;
 }

@@ -71,9 +71,8 @@ Verb tune_verb() {
           "against what they cost.",
       .flags = with_scenario_flags(
           {{"vary", "KEY=RANGE",
-            "micro-batch=1..64, tp=1,2,4,8 or, measured, train.rate=1e-4..0.1; begins at the "
-            "first, "
-            "or at what follows a @",
+            "a setting and its values: micro-batch=1..64, tp=1,2,4,8 or, with --measure, "
+            "train.rate=1e-4..0.1; the search begins at the first, or at what follows a @",
             true},
            {"arms", "KEY=WORD,...", "families of settings: one a word, as schedule=1f1b,zb-h1",
             true},
@@ -85,9 +84,9 @@ Verb tune_verb() {
            {"train", "KEY=VALUE", "measured: one setting of training, as in run", true},
            {"data", "NAME", "measured: what is trained on, as in run"},
            {"fuse", "[B|auto]",
-            "measured, objective loss: trains trials that differ in train.* alone as one program, "
-            "B "
-            "at once, or as many as fit and pay (auto, the default)"},
+            "with --measure and --objective loss: trials that differ in train.* alone are trained "
+            "as "
+            "one program, B at once, or as many as fit and pay (auto, the default)"},
            {"trials", "N", "at most so many (default 100)"},
            {"budget", "SECONDS",
             "and at most so much cost: what trials took, simulated ones what they would take"},

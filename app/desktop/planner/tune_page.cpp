@@ -108,16 +108,19 @@ QWidget* TunePage::make_picture() {
 // What came of training trials together, in sentences beside a curve.
 QWidget* TunePage::make_fusion() {
   auto* box = new QWidget;
+  box->setObjectName("panel");
+  box->setAttribute(Qt::WA_StyledBackground);
   auto* row = new QHBoxLayout(box);
   row->setContentsMargins(0, 0, 0, 0);
   fusion_ = make_label("", 11, QFont::Normal, "second");
   fusion_->setTextFormat(Qt::PlainText);
   fusion_->setWordWrap(true);
-  fusion_->setContentsMargins(10, 6, 10, 6);
+  fusion_->setContentsMargins(10, 8, 10, 6);
+  fusion_->setAlignment(Qt::AlignTop);
   fusion_->setAccessibleName("Trials that were trained together");
   row->addWidget(fusion_, 1);
   gains_ = new CanvasWidget("Gain of jobs trained together", std::make_unique<GainsScene>(tuning_));
-  gains_->setFixedSize(340, 170);
+  gains_->setFixedSize(340, 150);
   row->addWidget(gains_);
   return box;
 }
