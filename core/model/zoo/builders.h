@@ -173,6 +173,9 @@ Model build_small_resnet(std::string name, int blocks_per_stage);
 /// + 4.
 Model build_wide_resnet(std::string name, int depth, int width);
 Model build_vgg16(std::string name);
+/// Builds a small network of our own for 32 x 32 images: a stem, blocks of four branches each as in
+/// Inception-ResNet (Szegedy et al. 2016), and a classifier. blocks >= 1.
+Model build_branched(std::string name, std::int64_t blocks);
 
 /// ConvNetSpec describes a residual network of any size on square images: a stem, then stages of
 /// plain residual blocks, each stage after the first with twice the channels and half the image

@@ -75,6 +75,31 @@ Block residual_block(std::string name, std::int64_t count, ImageFlow& flow, std:
   return b.block(std::move(name), count, true, b.activate("relu", b.residual("add", shortcut, h)));
 }
 
+// Builds a block of four branches and a shortcut (Szegedy et al. 2016, "Inception-ResNet"). There
+// the branches are joined channel by channel and projected; that is the sum of a projection of
+// each, which is what is built.
+Block branched_block(std::int64_t count, const ImageFlow& flow, std::int64_t width) {
+  ImageBuilder b;
+  const TensorId x = b.image(flow.channels, flow.size);
+  const auto convolved = [&](const std::string& name, TensorId from, std::int64_t kernel) {
+    return b.activate(name + ".relu", b.bn(name + ".bn", b.conv(name, from, width, kernel, 1)));
+  };
+  const auto projected = [&](const std::string& name, TensorId from) {
+    return b.conv(name + ".project", from, flow.channels, 1, 1);
+  };
+  const TensorId narrow = projected("one", convolved("one.conv1", x, 1));
+  const TensorId wide = projected("two", convolved("two.conv2", convolved("two.conv1", x, 1), 3));
+  const TensorId widest = projected(
+      "three",
+      convolved("three.conv3", convolved("three.conv2", convolved("three.conv1", x, 1), 3), 3));
+  const TensorId pooled =
+      b.node("four.pool", pooling(), {x}, {{"kernel", 3}, {"stride", 1}, {"padding", 1}});
+  const TensorId last = projected("four", convolved("four.conv1", pooled, 1));
+  const TensorId sum =
+      b.residual("sum", b.residual("sum12", narrow, wide), b.residual("sum34", widest, last));
+  return b.block("mixed", count, true, b.activate("relu", b.residual("add", x, sum)));
+}
+
 void push_stage(Model& model, const std::string& name, int blocks, ImageFlow& flow,
                 std::int64_t width, std::int64_t stride, bool bottleneck) {
   model.blocks.push_back(residual_block(name + ".first", 1, flow, width, stride, bottleneck));
@@ -98,6 +123,20 @@ Model build_resnet(std::string name, const std::vector<int>& blocks, bool bottle
   ImageBuilder end;
   const TensorId features = end.image(flow.channels, flow.size);
   model.blocks.push_back(end.classifier(features, 1000));
+  return model;
+}
+
+Model build_branched(std::string name, std::int64_t blocks) {
+  Model model = image_model(std::move(name), "inception");
+  const ImageFlow flow{64, 32};
+  ImageBuilder start;
+  const TensorId x = start.bn(
+      "bn1", start.conv("conv1", start.image(3, flow.size), flow.channels, 3, 1, false, true));
+  model.blocks.push_back(start.block("stem", 1, false, start.activate("relu", x)));
+  model.blocks.push_back(branched_block(blocks, flow, 32));
+  ImageBuilder end;
+  const TensorId features = end.image(flow.channels, flow.size);
+  model.blocks.push_back(end.classifier(features, 10));
   return model;
 }
 

@@ -34,6 +34,7 @@ Model wide_28_2(const ZooEntry& e) { return with_source(build_wide_resnet(name_o
 Model wide_28_10(const ZooEntry& e) {
   return with_source(build_wide_resnet(name_of(e), 28, 10), e);
 }
+Model inception_tiny(const ZooEntry& e) { return with_source(build_branched(name_of(e), 3), e); }
 Model mlp_small(const ZooEntry& e) {
   return with_source(build_mlp({name_of(e), 784, 256, 8, 10}), e);
 }
@@ -87,6 +88,10 @@ constexpr ZooEntry kEntries[] = {
      "Simonyan and Zisserman 2014; count of the common implementations", vgg16},
     {"wideresnet-28-2", "resnet", 1467610, 1467610, true, kWide, wide_28_2},
     {"wideresnet-28-10", "resnet", 36479194, 36479194, true, kWide, wide_28_10},
+    {"inception-tiny", "inception", 135946, 135946, false,
+     "our own, small enough to train on a laptop: blocks of four branches as in Inception-ResNet "
+     "(Szegedy et al. 2016)",
+     inception_tiny},
     {"mlp-small", "mlp", 729866, 729866, false, kOwn, mlp_small},
     {"cartpole-q", "mlp", 4610, 4610, false,
      "our own, small enough to train on a laptop: position and motion of a cart with a pole in, "
