@@ -124,6 +124,11 @@ void run(const KernelCall& call, Pass pass) {
   vocab_loss(call, statistics);
 }
 
+// The pass of a forward that is repeated says in which part of backward that happens.
+Pass kernel_pass(const BodyOp& op) { return op.recomputed ? Pass::Forward : op.pass; }
+
+bool has_kernel(const BodyOp& op) { return !op.communication && op.node.valid() && !is_cast(op); }
+
 // A rank's share of the copies is as many as it sends; they go to experts of its own here.
 void share_copies(const Binding& binding, const Graph& graph, std::int64_t copies,
                   Routing& routing) {
@@ -274,41 +279,83 @@ void Rehearsal::run(const Took& took) {
   ++updates_;
 }
 
-void Rehearsal::run_pass(Kind& kind, Layer& layer, const BodyOp& op, const Took& took) {
-  if (op.communication || !op.node.valid() || is_cast(op)) return;
+Rehearsal::Bound Rehearsal::bind(Kind& kind, Layer& layer, const BodyOp& op) const {
   const Graph& graph = *kind.graph;
   const Node& node = graph[op.node];
-  const bool forward = op.pass == Pass::Forward;
-  std::vector<TensorView> inputs, outputs, output_gradients, input_gradients, weight_gradients;
-  std::vector<std::uint8_t> adds;
+  const Pass pass = kernel_pass(op);
+  const bool forward = pass == Pass::Forward;
+  Bound bound{&op, &kind, &layer, {}, {}, {}, {}, {}, {}};
   const auto seen = [&](TensorId id, const TensorView& view) {
     return seen_by(kind.binding, node, graph[id], view);
   };
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
     const TensorId id = node.inputs[i];
-    inputs.push_back(seen(id, layer.tensors[id.value]));
-    const bool wanted = kind.gradients[id.value].there() &&
-                        (op.pass == Pass::BackwardInput ||
-                         (!forward && weight_pass_reads_gradient(graph, node, i)));
-    input_gradients.push_back(wanted ? seen(id, kind.gradients[id.value]) : TensorView{});
-    adds.push_back(wanted && !kind.written.insert({&layer, id.value}).second);
-    weight_gradients.push_back(forward ? TensorView{} : layer.weight_gradients[id.value]);
+    bound.inputs.push_back(seen(id, layer.tensors[id.value]));
+    const bool wanted =
+        kind.gradients[id.value].there() &&
+        (pass == Pass::BackwardInput || (!forward && weight_pass_reads_gradient(graph, node, i)));
+    bound.input_gradients.push_back(wanted ? seen(id, kind.gradients[id.value]) : TensorView{});
+    bound.adds.push_back(wanted && !kind.written.insert({&layer, id.value}).second);
+    bound.weight_gradients.push_back(forward ? TensorView{} : layer.weight_gradients[id.value]);
   }
   for (const TensorId id : node.outputs) {
-    outputs.push_back(seen(id, layer.tensors[id.value]));
-    output_gradients.push_back(forward ? TensorView{} : seen(id, kind.gradients[id.value]));
+    bound.outputs.push_back(seen(id, layer.tensors[id.value]));
+    bound.output_gradients.push_back(forward ? TensorView{} : seen(id, kind.gradients[id.value]));
   }
+  return bound;
+}
+
+std::vector<Rehearsal::Bound> Rehearsal::bind(std::size_t body, const std::vector<BodyOp>& ops) {
+  Kind& kind = *kinds_[body];
+  kind.written.clear();
+  std::vector<Bound> list;
+  for (const BodyOp& op : ops)
+    list.push_back(has_kernel(op)
+                       ? bind(kind, kind.layers.front(), op)
+                       : Bound{&op, &kind, &kind.layers.front(), {}, {}, {}, {}, {}, {}});
+  return list;
+}
+
+void Rehearsal::run(const Bound& bound, Scratch& scratch) const {
+  if (!has_kernel(*bound.op)) return;
+  const Kind& kind = *bound.kind;
+  const Graph& graph = *kind.graph;
+  const Node& node = graph[bound.op->node];
+  const int ranks =
+      attends_over_ranks(node) ? kind.binding.cp / kind.binding.ulysses : kind.binding.cp;
+  KernelCall call{.graph = graph,
+                  .node = node,
+                  .binding = kind.binding,
+                  .flash_attention = workload_.layout.flash_attention,
+                  .random = Random(bound.op->node.value),
+                  .scratch = scratch,
+                  .sequence = {0, ranks, kind.body->tensor_heads},
+                  .routing = &bound.layer->routing};
+  call.inputs = bound.inputs, call.outputs = bound.outputs;
+  call.output_gradients = bound.output_gradients;
+  call.input_gradients = bound.input_gradients, call.adds = bound.adds;
+  call.weight_gradients = bound.weight_gradients;
+  call.facts = bound.layer->facts[bound.op->node.value];
+  if (documents_ && reads_documents(node)) call.documents = &bounds_;
+  trainyard::run(call, kernel_pass(*bound.op));
+}
+
+void Rehearsal::run_pass(Kind& kind, Layer& layer, const BodyOp& op, const Took& took) {
+  if (!has_kernel(op)) return;
+  const Graph& graph = *kind.graph;
+  const Node& node = graph[op.node];
+  Bound bound = bind(kind, layer, op);
   const Binding& binding = kind.binding;
-  const bool attends = attends_over_ranks(node);
-  const int ranks = attends ? binding.cp / binding.ulysses : binding.cp;
   const Scratch::Frame frame(scratch_);
-  if (attends) {
-    for (std::vector<TensorView>* list : {&inputs, &input_gradients, &outputs, &output_gradients})
+  if (attends_over_ranks(node)) {
+    for (std::vector<TensorView>* list :
+         {&bound.inputs, &bound.input_gradients, &bound.outputs, &bound.output_gradients})
       for (std::size_t i = 0; i < std::min<std::size_t>(3, list->size()); ++i)
         (*list)[i] = turned_to_heads((*list)[i], binding.ulysses);
+    const int ranks = binding.cp / binding.ulysses;
     for (std::size_t i = 1; ranks > 1 && i < 3; ++i) {
-      widen(inputs[i], ranks, scratch_);
-      widen(input_gradients[i], ranks, scratch_);
+      widen(bound.inputs[i], ranks, scratch_);
+      widen(bound.input_gradients[i], ranks, scratch_);
     }
   }
   if (binding.cp > 1 && is_headwise_recurrence(node)) {
@@ -321,27 +368,16 @@ void Rehearsal::run_pass(Kind& kind, Layer& layer, const BodyOp& op, const Took&
       }
       turn_recurrence(graph, tensors, binding, 0, list);
     };
-    for (std::vector<TensorView>* list : {&inputs, &input_gradients, &weight_gradients})
+    for (std::vector<TensorView>* list :
+         {&bound.inputs, &bound.input_gradients, &bound.weight_gradients})
       turn(node.inputs, *list);
-    for (std::vector<TensorView>* list : {&outputs, &output_gradients}) turn(node.outputs, *list);
+    for (std::vector<TensorView>* list : {&bound.outputs, &bound.output_gradients})
+      turn(node.outputs, *list);
   }
-  KernelCall call{.graph = graph,
-                  .node = node,
-                  .binding = binding,
-                  .flash_attention = workload_.layout.flash_attention,
-                  .random = Random(op.node.value),
-                  .scratch = scratch_,
-                  .sequence = {0, ranks, kind.body->tensor_heads},
-                  .routing = &layer.routing};
-  call.inputs = inputs, call.outputs = outputs;
-  call.output_gradients = output_gradients;
-  call.input_gradients = input_gradients, call.adds = adds;
-  call.weight_gradients = weight_gradients;
-  call.facts = layer.facts[op.node.value];
-  if (documents_ && reads_documents(node)) call.documents = &bounds_;
-  if (node.op == &routed_matmul()) share_copies(binding, graph, rows(inputs[0]), layer.routing);
+  if (node.op == &routed_matmul())
+    share_copies(binding, graph, rows(bound.inputs[0]), layer.routing);
   const Duration before = thread_processor_time();
-  trainyard::run(call, op.pass);
+  run(bound, scratch_);
   took(op.work, thread_processor_time() - before);
 }
 

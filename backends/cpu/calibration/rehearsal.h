@@ -36,6 +36,25 @@ class Rehearsal {
  private:
   struct Layer;
   struct Kind;
+
+ public:
+  /// An op of a layer with the operands of a rehearsal, which must outlive it.
+  struct Bound {
+    const BodyOp* op;
+    Kind* kind;
+    Layer* layer;
+    std::vector<TensorView> inputs, outputs, output_gradients, input_gradients, weight_gradients;
+    std::vector<std::uint8_t> adds;  // by input: a gradient that an earlier op of the list made
+  };
+  /// Binds the ops of the first layer of a body, in the order of `ops`, which is its forward or its
+  /// backward, to be run one by one, after a run() that has given all operands values. Ops that
+  /// depend on each other must keep that order. The layout must divide nothing.
+  std::vector<Bound> bind(std::size_t body, const std::vector<BodyOp>& ops);
+  /// Runs the kernel, if it has one; any thread may, each with a scratch of its own.
+  void run(const Bound&, Scratch&) const;
+
+ private:
+  Bound bind(Kind&, Layer&, const BodyOp&) const;
   void add_kind(const Body&, const std::vector<int>& older_versions, Bytes most);
   void add_layer(Kind&, std::uint64_t stream, int older_versions) const;
   void add_parameter(Layer&, std::size_t tensor, const TensorView&, int older_versions) const;
