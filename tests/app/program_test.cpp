@@ -368,7 +368,8 @@ TEST(Program, DocumentsConformToTheirSchemas) {
   for (const auto& [probe, name] :
        {std::pair{std::string("probe --vary n=14..18 --set m=8 --set k=8 --rounds 9"), "probe"},
         {"probe --batch --vary m=1..16:x2 --set n=32 --set k=32 --rounds 9", "batch"},
-        {"probe --batch" + kFits, "batch"}})
+        {"probe --batch" + kFits, "batch"},
+        {"branches --model inception-tiny --set precision=fp32 --rounds 1 --cores 1", "branches"}})
     conforms(parse_json(trainyard(probe + " --json", folder).out, name),
              parse_json(json_schema(name), "schema"), name);
 }

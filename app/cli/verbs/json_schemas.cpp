@@ -1,6 +1,7 @@
 #include "app/cli/verbs/json_schemas.h"
 
 #include "app/cli/text/batch_text.h"
+#include "app/cli/text/branch_text.h"
 #include "app/cli/text/knob_answers.h"
 #include "app/cli/text/knob_questions.h"
 #include "app/cli/text/knobs_text.h"
@@ -56,6 +57,7 @@ constexpr DocumentSchema kDocuments[] = {
     {"calibration", [] { return calibration_fields().schema(); }},
     {"probe", probe_schema},
     {"batch", batch_schema},
+    {"branches", branches_schema},
     {"run", [] { return run_fields().schema(); }},
     {"runs", runs_schema},
     {"comparison", comparison_schema},

@@ -38,6 +38,7 @@ constexpr std::array kSchemas = {
     Schema{"trainyard/sweep", "a sweep"},
     Schema{"trainyard/probe", "a probe of one op"},
     Schema{"trainyard/batch", "a study of batches"},
+    Schema{"trainyard/branches", "a study of branches"},
     Schema{"trainyard/tune", "a tuning"},
     Schema{"trainyard/waves", "waves that share a device"},
     Schema{"trainyard/flip", "what would let another plan win"},

@@ -1,0 +1,94 @@
+// branches: measures on this machine what a layer gains if independent operators run beside each
+// other.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "app/cli/interrupt.h"
+#include "app/cli/status_line.h"
+#include "app/cli/text/branch_text.h"
+#include "app/cli/text/scenario_words.h"
+#include "app/workspace/runs/branch_study.h"
+#include "app/workspace/scenario/local_cluster.h"
+#include "app/workspace/scenario/refuse_flag.h"
+#include "core/base/nearest.h"
+
+namespace trainyard {
+namespace {
+
+// Refused before anything is measured.
+void expect_block(const Words& words, const Scenario& scenario) {
+  if (!words.has("stages")) return;
+  std::vector<std::string> names;
+  for (const Block& block : scenario.model.blocks) names.push_back(block.name);
+  const std::string name = words.text("stages");
+  if (std::find(names.begin(), names.end(), name) == names.end())
+    refuse_flag("stages", fmt::format("expected a kind of layer of {}, found \"{}\"{}",
+                                      scenario.model.name, name, did_you_mean(name, names)));
+}
+
+// The pass that gains most, of the layer that was asked for or of all.
+const BranchPass* shown_pass(const BranchStudy& study, const Words& words) {
+  const BranchPass* most = nullptr;
+  const auto gain = [](const BranchPass& pass) {
+    return to_seconds(pass.sequential.measured) / to_seconds(pass.best.measured);
+  };
+  for (const BranchPass& pass : study.passes)
+    if ((!words.has("stages") || pass.block == words.text("stages")) &&
+        (most == nullptr || gain(pass) > gain(*most)))
+      most = &pass;
+  return most;
+}
+
+int run_branches(const Words& words, Streams& streams) {
+  BranchQuestion question;
+  question.cores = static_cast<int>(words.integer("cores", 1, 1024, 0));
+  question.rounds = static_cast<int>(words.integer("rounds", 1, 1000, question.rounds));
+  StageLimits& limits = question.limits;
+  limits.group_size = static_cast<int>(words.integer("group-size", 1, 64, limits.group_size));
+  limits.groups = static_cast<int>(words.integer("groups", 1, 64, limits.groups));
+  Words with_cluster = words;
+  if (!words.has("cluster")) with_cluster.add("cluster", local_cluster(1, {}).name);
+  const Scenario scenario = open_scenario(with_cluster, streams);
+  expect_block(words, scenario);
+  const InterruptStop interrupt;
+  question.stop = interrupt.token();
+  StatusLine status(words, streams);
+  question.progress = [&](double share) {
+    if (share >= 1)
+      status.clear();
+    else if (status.is_due())
+      status.show(fmt::format("measuring {:3.0f} %", 100 * share));
+  };
+  const BranchStudy study = branch_study(scenario, question);
+  deliver(words.has("json") ? branch_document(study) : branch_text(study, shown_pass(study, words)),
+          words, streams);
+  return kDone;
+}
+
+}  // namespace
+
+Verb branches_verb() {
+  return {
+      .name = "branches",
+      .summary =
+          "Measures on this machine what layers gain if independent operators run beside each "
+          "other, and finds the stages.",
+      .flags = with_scenario_flags(
+          {{"cores", "N", "cores of this machine that share a layer; else all"},
+           {"rounds", "N", "of every measurement; else 31"},
+           {"group-size", "N", "operators that may follow each other in a stage; else 16"},
+           {"groups", "N", "groups that may run beside each other in a stage; else 8"},
+           {"stages", "LAYER",
+            "lists the stages of that kind of layer, as the table names it; else of the one that "
+            "gains most"},
+           {"json", "", "one trainyard/branches@1 document, with the stages of all layers"}}),
+      .examples = {"branches --model inception-tiny --set precision=fp32 --set micro-batch=1 "
+                   "--set global-batch=1 --rounds 5"},
+      .run = run_branches};
+}
+
+}  // namespace trainyard

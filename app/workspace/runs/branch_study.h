@@ -1,0 +1,59 @@
+// Studies what it is worth to run independent operators of a layer beside each other on the cores
+// of this machine: measures each operator, finds stages (planners/branches/operator_stages.h), and
+// runs them.
+#pragma once
+
+#include <functional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "core/plan/plan.h"
+#include "planners/branches/operator_stages.h"
+#include "planners/branches/stage_time.h"
+
+namespace trainyard {
+
+struct BranchQuestion {
+  int cores = 0;    // 0: all that this machine has
+  int rounds = 31;  // of every measurement, >= 1
+  StageLimits limits = {};
+  std::stop_token stop = {};
+  std::function<void(double)> progress = {};  // share that is done, in [0, 1]
+};
+
+/// A schedule, what it should take by the times of its operators, and what it takes.
+struct RunSchedule {
+  OperatorSchedule schedule;  // its time is the predicted one
+  Duration measured{};        // by the clock, the quickest of the rounds
+};
+
+/// The forward or the backward of one kind of layer, for one microbatch.
+struct BranchPass {
+  std::string block;    // the name of its kind in the model
+  std::int64_t layers;  // of that kind in the model
+  bool backward = false;
+  OperatorGraph graph;
+  std::vector<OperatorTime> times;  // by operator
+  RunSchedule sequential, greedy, best;
+  BestStages found;       // without its schedule, which is in `best`
+  bool same_bits = true;  // all three leave the same numbers
+};
+
+struct BranchStudy {
+  std::string machine;
+  CoreSharing sharing;
+  int rounds = 0;
+  std::vector<BranchPass> passes;  // by kind of layer, forward before backward
+};
+
+/// Measures on all cores and blocks. Leaves out passes of one operator. Throws Error{InvalidInput}
+/// for a scenario that is not of one device of this machine or whose layers do not fit into its
+/// memory, and for more cores than it has; Error{Cancelled} when stopped.
+BranchStudy branch_study(const Scenario&, const BranchQuestion& = {});
+
+/// Sentences that follow from the study: the pass that gains most, and what the stages of all
+/// layers come to in a step.
+std::vector<std::string> branch_sentences(const BranchStudy&);
+
+}  // namespace trainyard

@@ -1,0 +1,258 @@
+#include "backends/cpu/calibration/concurrent_layer.h"
+
+#include <immintrin.h>
+#include <malloc.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <limits>
+#include <mutex>
+#include <string_view>
+#include <thread>
+
+#include "backends/cpu/time/cpu_clock.h"
+#include "core/base/digest.h"
+#include "core/base/median.h"
+#include "core/cost/kernel_times.h"
+
+namespace trainyard {
+
+// Keeps the calling thread on one of the cores that it may use, and lets it go again. Threads that
+// spin for each other on one core would only wait.
+class ConcurrentLayer::Pinned {
+ public:
+  explicit Pinned(std::size_t core) {
+    sched_getaffinity(0, sizeof before_, &before_);
+    const auto allowed = static_cast<std::size_t>(CPU_COUNT(&before_));
+    int cpu = -1;
+    for (std::size_t left = core % std::max<std::size_t>(1, allowed) + 1;
+         left > 0 && cpu + 1 < CPU_SETSIZE;)
+      if (CPU_ISSET(static_cast<std::size_t>(++cpu), &before_)) --left;
+    cpu_set_t own;
+    CPU_ZERO(&own);
+    CPU_SET(static_cast<std::size_t>(cpu), &own);
+    sched_setaffinity(0, sizeof own, &own);
+  }
+  ~Pinned() { sched_setaffinity(0, sizeof before_, &before_); }
+  Pinned(const Pinned&) = delete;
+  Pinned& operator=(const Pinned&) = delete;
+
+ private:
+  cpu_set_t before_;
+};
+
+// Where threads wait for each other. They spin, because a thread that sleeps took 50 us to wake
+// here, as long as a stage, and one that gives up its core to another program has it back after 3
+// ms. They give it up all the same when the others are very late, who may need it.
+class ConcurrentLayer::Meeting {
+ public:
+  explicit Meeting(std::size_t threads)
+      : threads_(threads),
+        patience_(threads <= std::thread::hardware_concurrency() ? 1 << 20 : 0) {}
+
+  void arrive_and_wait() {
+    const std::size_t held = held_.load(std::memory_order_acquire);
+    if (there_.fetch_add(1, std::memory_order_acq_rel) + 1 == threads_) {
+      there_.store(0, std::memory_order_relaxed);
+      held_.store(held + 1, std::memory_order_release);
+      return;
+    }
+    for (int spins = 0; held_.load(std::memory_order_acquire) == held;)
+      if (spins < patience_)
+        ++spins, _mm_pause();
+      else
+        std::this_thread::yield();
+  }
+
+ private:
+  const std::size_t threads_;
+  const int patience_;  // some tens of milliseconds, where each thread has a core
+  std::atomic<std::size_t> there_{0}, held_{0};
+};
+
+// A thread for each core, which sleeps between runs.
+class ConcurrentLayer::Cores {
+ public:
+  using Work = std::function<void(std::size_t stage, std::size_t core, Scratch&)>;
+
+  explicit Cores(int count)
+      : scratch_(static_cast<std::size_t>(count)), meeting_(static_cast<std::size_t>(count)) {
+    for (std::size_t core = 0; core < scratch_.size(); ++core)
+      threads_.emplace_back([this, core](const std::stop_token& stop) {
+        const Pinned pinned(core);
+        for (std::size_t next = 1; wait_for(next, stop); ++next) take_part(core);
+      });
+  }
+
+  std::size_t count() const { return scratch_.size(); }
+
+  /// Calls work for every core in every stage, twice over, and returns the time by the clock of the
+  /// second time, since all cores were there.
+  Duration run(std::size_t stages, const Work& work) {
+    std::unique_lock lock(mutex_);
+    stages_ = stages, work_ = &work, ended_ = 0;
+    ++runs_;
+    changed_.notify_all();
+    changed_.wait(lock, [&] { return ended_ == count(); });
+    return took_;
+  }
+
+ private:
+  /// Returns false if it is stopped instead.
+  bool wait_for(std::size_t run, const std::stop_token& stop) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait(lock, stop, [&] { return runs_ >= run; });
+  }
+
+  void take_part(std::size_t core) {
+    Duration took{};
+    for (int pass = 0; pass < 2; ++pass) {  // the first brings operands into the caches
+      meeting_.arrive_and_wait();
+      const auto start = std::chrono::steady_clock::now();
+      for (std::size_t stage = 0; stage < stages_; ++stage) {
+        (*work_)(stage, core, scratch_[core]);
+        meeting_.arrive_and_wait();
+      }
+      took = std::chrono::steady_clock::now() - start;
+    }
+    const std::scoped_lock lock(mutex_);
+    if (core == 0) took_ = took;
+    ++ended_;
+    changed_.notify_all();
+  }
+
+  std::vector<Scratch> scratch_;  // by core
+  Meeting meeting_;
+  std::mutex mutex_;  // of what follows, which stays as it is while cores work
+  std::condition_variable_any changed_;
+  std::size_t runs_ = 0, stages_ = 0, ended_ = 0;
+  const Work* work_ = nullptr;
+  Duration took_{};
+  std::vector<std::jthread> threads_;  // last, so that they end before what they use
+};
+
+namespace {
+
+// Threads have memory of their own that stays with them, and large operands pages of their own.
+// Without that a stage of two cores took 100 us longer here in each run of the program; with it, in
+// one of three.
+void keep_memory() {
+#ifdef __GLIBC__
+  mallopt(M_TRIM_THRESHOLD, std::numeric_limits<int>::max());
+  mallopt(M_MMAP_THRESHOLD, 128 << 10);
+  mallopt(M_TOP_PAD, 64 << 20);
+#endif
+}
+
+// The time that it takes to read the clock of a thread's processor time.
+Duration clock_reading() {
+  std::vector<Duration> times;
+  for (int i = 0; i < 200; ++i) {
+    const Duration before = thread_processor_time();
+    times.push_back(thread_processor_time() - before);
+  }
+  return median(std::move(times));
+}
+
+}  // namespace
+
+ConcurrentLayer::ConcurrentLayer(const Workload& workload, std::size_t body, bool backward,
+                                 int cores)
+    : cores_(std::make_unique<Cores>(cores)), first_core_(std::make_unique<Cores>(1)) {
+  keep_memory();
+  const Body& layer = workload.bodies[body];
+  for (int core = 0; core < cores; ++core) {
+    copies_.push_back(std::make_unique<Rehearsal>(workload, Bytes{1}));  // a layer of each kind
+    copies_.back()->run([](const Work&, Duration) {});
+    bound_.push_back(copies_.back()->bind(body, backward ? layer.backward : layer.forward));
+  }
+}
+
+ConcurrentLayer::~ConcurrentLayer() = default;
+
+ConcurrentLayer::Times ConcurrentLayer::time_ops(int rounds) const {
+  const std::size_t ops = bound_.front().size();
+  const auto timed = [&](std::size_t cores) {
+    std::vector<std::vector<std::vector<std::int64_t>>> took(cores);  // by core, op and round
+    Meeting together(cores);
+    const auto work = [&](std::size_t core) {
+      const Pinned pinned(core);
+      took[core].resize(ops);
+      Scratch scratch;
+      const Duration reading = clock_reading();
+      for (int round = -1; round < rounds; ++round) {  // the first makes oneDNN's kernels
+        together.arrive_and_wait();
+        for (std::size_t op = 0; op < ops; ++op) {
+          const Duration before = thread_processor_time();
+          copies_[core]->run(bound_[core][op], scratch);
+          const Duration time = thread_processor_time() - before - reading;
+          if (round >= 0) took[core][op].push_back(std::max<std::int64_t>(1, time.count()));
+        }
+      }
+    };
+    {
+      std::vector<std::jthread> threads;
+      for (std::size_t core = 0; core < cores; ++core) threads.emplace_back(work, core);
+    }
+    std::vector<Duration> times(ops);
+    for (std::size_t op = 0; op < ops; ++op) {
+      for (std::size_t core = 0; core < cores; ++core)
+        times[op] += Duration{quantile(took[core][op], 0.25)};
+      times[op] /= static_cast<std::int64_t>(cores);
+    }
+    return times;
+  };
+  Times times{timed(1), timed(bound_.size())};
+  for (std::size_t op = 0; op < ops; ++op)
+    times.beside[op] = std::max(times.alone[op], times.beside[op]);
+  return times;
+}
+
+Duration ConcurrentLayer::time_join(int rounds) {
+  if (cores_->count() == 1) return {};
+  constexpr std::size_t kStages = 16;
+  constexpr Duration kWork = std::chrono::microseconds(20);  // of a short stage
+  std::vector<Duration> times;
+  for (int round = 0; round < rounds; ++round)
+    times.push_back(cores_->run(kStages,
+                                [&](std::size_t, std::size_t, Scratch&) {
+                                  const auto end = std::chrono::steady_clock::now() + kWork;
+                                  while (std::chrono::steady_clock::now() < end) {
+                                  }
+                                }) /
+                        std::int64_t{kStages} -
+                    kWork);
+  return std::max(Duration{}, median(std::move(times)));
+}
+
+Duration ConcurrentLayer::run(const std::vector<OpsOfCores>& stages) {
+  const bool one_core = std::all_of(stages.begin(), stages.end(),
+                                    [](const OpsOfCores& stage) { return stage.size() == 1; });
+  return (one_core ? *first_core_ : *cores_)
+      .run(stages.size(), [&](std::size_t stage, std::size_t core, Scratch& scratch) {
+        if (core >= stages[stage].size()) return;
+        for (const int op : stages[stage][core])
+          copies_.front()->run(bound_.front()[static_cast<std::size_t>(op)], scratch);
+      });
+}
+
+std::uint64_t ConcurrentLayer::digest() const {
+  Digest digest;
+  const auto add = [&](const std::vector<TensorView>& list) {
+    for (const TensorView& view : list)
+      if (view.there())
+        digest.add(std::string_view(static_cast<const char*>(view.data),
+                                    static_cast<std::size_t>(view.bytes().value)));
+  };
+  for (const Rehearsal::Bound& bound : bound_.front()) {
+    if (bound.op->pass == Pass::Forward) add(bound.outputs);
+    add(bound.input_gradients), add(bound.weight_gradients);
+  }
+  return digest.value();
+}
+
+}  // namespace trainyard

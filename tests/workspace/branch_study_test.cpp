@@ -1,0 +1,117 @@
+#include "app/workspace/runs/branch_study.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "backends/cpu/calibration/concurrent_layer.h"
+#include "backends/cpu/kernels/weight_pass.h"
+#include "core/base/error.h"
+#include "core/lowering/lower.h"
+#include "core/methods/settings/settings.h"
+#include "core/model/trained_parts.h"
+#include "core/model/zoo/zoo.h"
+#include "planners/branches/layer_operators.h"
+
+namespace trainyard {
+namespace {
+
+using Settings = std::vector<std::string_view>;
+
+Scenario scenario(const std::string& model, const Settings& settings, int devices = 1) {
+  Scenario s{zoo_model(model), make_cluster(device("cpu"), devices), {}};
+  for (const std::string_view one : settings) apply_setting(s.plan, one);
+  return s;
+}
+
+// Greedy stages use all that is independent at once: whatever of two operators that share a tensor
+// is missing among the dependences then changes bits.
+TEST(BranchStudy, OperatorsBesideEachOtherLeaveTheBitsOfOneAfterAnother) {
+  for (const auto& [model, more] : {std::pair{std::string("inception-tiny"), ""},
+                                    {"inception-tiny", "recompute=full"},
+                                    {"gpt-tiny", "recompute=selective"},
+                                    {"lstm-tiny", ""},
+                                    {"mixtral-tiny", ""},
+                                    {"transformer-tiny", ""},
+                                    {"gpt-tiny", "lora=4"}}) {
+    Settings settings{"precision=fp32", "global-batch=2", "micro-batch=2"};
+    if (*more != '\0') settings.push_back(more);
+    const Workload w = prepare(scenario(model, settings));
+    for (std::size_t body = 0; body < w.bodies.size(); ++body)
+      for (const bool backward : {false, true}) {
+        const Body& layer = w.bodies[body];
+        const Graph& graph = w.scenario.model.blocks[static_cast<std::size_t>(layer.block)].graph;
+        const OperatorGraph operators = layer_operators(
+            graph, layer, backward ? layer.backward : layer.forward, weight_pass_reads_gradient);
+        if (operators.operators.size() < 2) continue;
+        const std::vector<OperatorTime> equal(operators.operators.size(),
+                                              {Duration{1}, Duration{1}});
+        const OperatorSchedule greedy =
+            greedy_stages(operators, [](const OperatorGroups&) { return StagePrice{Duration{1}}; });
+        std::vector<OpsOfCores> beside, alone{{{}}};
+        for (const OperatorStage& stage : greedy.stages)
+          beside.push_back(deal(stage.groups, equal, 2));
+        for (int one = 0; one < static_cast<int>(operators.operators.size()); ++one)
+          alone[0][0].push_back(one);
+        ConcurrentLayer first(w, body, backward, 2), second(w, body, backward, 2);
+        const std::uint64_t before = first.digest();
+        first.run(alone), second.run(beside);
+        EXPECT_EQ(first.digest(), second.digest())
+            << model << " " << more << " " << graph.nodes.front().name << backward;
+        // Gradients of weights are added up, so that a run is seen.
+        const bool adds =
+            backward && trains(w.scenario.model.blocks[static_cast<std::size_t>(layer.block)]);
+        EXPECT_EQ(adds, adds && first.digest() != before) << model;
+      }
+  }
+}
+
+TEST(BranchStudy, HasEachPassOfEachKindOfLayer) {
+  std::vector<double> shares;
+  BranchQuestion question;
+  question.cores = 1, question.rounds = 1;
+  question.progress = [&](double share) { shares.push_back(share); };
+  const BranchStudy study = branch_study(
+      scenario("inception-tiny", Settings{"precision=fp32", "global-batch=1", "micro-batch=1"}),
+      question);
+  ASSERT_EQ(study.passes.size(), 6U);
+  EXPECT_EQ(study.passes[2].block, "mixed");
+  EXPECT_EQ(study.passes[2].layers, 3);
+  EXPECT_TRUE(study.passes[3].backward);
+  EXPECT_EQ(study.sharing.join, Duration{});
+  for (const BranchPass& pass : study.passes) {
+    EXPECT_TRUE(pass.same_bits);
+    EXPECT_GT(pass.sequential.measured, Duration{});
+    // One core gains nothing from any order.
+    EXPECT_EQ(pass.best.schedule.time, pass.sequential.schedule.time);
+    EXPECT_EQ(pass.times.size(), pass.graph.operators.size());
+  }
+  EXPECT_TRUE(std::is_sorted(shares.begin(), shares.end()));
+  EXPECT_EQ(shares.back(), 1);
+  EXPECT_EQ(branch_sentences(study).back(), "All schedules leave the same numbers, bit for bit.");
+}
+
+std::string refusal(const Scenario& s, const BranchQuestion& question = {}) {
+  try {
+    branch_study(s, question);
+  } catch (const Error& error) {
+    return error.place().text + ": " + error.what();
+  }
+  return "nothing was refused";
+}
+
+TEST(BranchStudy, RefusesWhatItCannotRun) {
+  EXPECT_EQ(refusal(scenario("gpt-tiny", Settings{"global-batch=2", "precision=fp32"}, 2)),
+            "--cluster: expected one device, cpu:1, whose layers nothing divides, found cpu:2");
+  std::stop_source stop;
+  stop.request_stop();
+  BranchQuestion stopped;
+  stopped.cores = 1, stopped.rounds = 1, stopped.stop = stop.get_token();
+  EXPECT_EQ(refusal(scenario("gpt-tiny", Settings{"precision=fp32"}), stopped),
+            ": stopped before the stages were found");
+}
+
+}  // namespace
+}  // namespace trainyard
