@@ -106,5 +106,33 @@ TEST(RecordedTraceFile, DocumentTellsWhereTheTimeWent) {
   EXPECT_EQ(json.find("defects")->as_list()->size(), 1u);
 }
 
+TEST(RecordedTraceFile, DocumentTellsWhatStandsOut) {
+  RecordedTrace t;
+  t.source = "made up";
+  t.names = {"gemm"};
+  t.processes = {{"rank 0", 0}};
+  t.threads = {{0, "stream 7", true}};
+  t.rows = {{0, 0, 0, 10}};
+  t.name.resize(10);
+  t.category.resize(10, static_cast<std::uint8_t>(RecordedKind::Backward));
+  for (std::int64_t i = 0; i < 10; ++i) {
+    t.start.push_back(1000 * i);
+    t.end.push_back(1000 * i + (i == 9 ? 3000 : 1000));
+  }
+  const Json json = parse_json(trace_document(t, Instant{0}, end_of(t)), "trace");
+  const Json& found = *json.find("stragglers");
+  EXPECT_EQ(*found.find("judged")->integer(), 10);
+  EXPECT_TRUE(found.find("processes")->as_list()->empty());
+  EXPECT_TRUE(found.find("steps")->as_list()->empty());
+  ASSERT_EQ(found.find("kernels")->as_list()->size(), 1u);
+  const Json& kernel = found.find("kernels")->as_list()->at(0);
+  EXPECT_EQ(*kernel.find("name")->text(), "gemm");
+  EXPECT_EQ(*kernel.find("process")->text(), "rank 0");
+  EXPECT_EQ(*kernel.find("count")->integer(), 1);
+  EXPECT_EQ(*kernel.find("of")->integer(), 10);
+  EXPECT_NEAR(*kernel.find("ratio")->real(), 3, 1e-9);
+  EXPECT_NEAR(*kernel.find("lost_seconds")->real(), 2e-6, 1e-12);
+}
+
 }  // namespace
 }  // namespace trainyard

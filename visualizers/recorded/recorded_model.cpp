@@ -85,6 +85,7 @@ std::shared_ptr<const RecordedModel> recorded_model(RecordedTrace trace) {
   model->end = all.to;
   model->shares = recorded_shares(trace, model->begin, model->end);
   model->step = median_step(trace);
+  model->stragglers = find_stragglers(trace);
   model->spans = take_spans(trace);
   for (const RecordedCounter& counter : trace.counters) model->curves.push_back(curve_of(counter));
   model->lanes = lanes_of(trace);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/timeline/recorded_trace.h"
+#include "core/timeline/stragglers.h"
 #include "visualizers/drawing/palette.h"
 #include "visualizers/viewmodel/span_store.h"
 #include "visualizers/viewmodel/statistics.h"
@@ -33,8 +34,10 @@ struct RecordedModel {
   std::vector<RecordedShare> shares;     // from begin to end
   Duration step{};                       // median_step()
   Instant begin{}, end{};                // of the recording, or of the part of it that was read
+  Stragglers stragglers;                 // find_stragglers()
 };
-/// Takes the trace apart, so that no span is held twice. Linear in it, and as shares are. The trace
+/// Takes the trace apart, so that no span is held twice. Linear in it, and as shares and stragglers
+/// are. The trace
 /// keeps the laws of check(), which every reader of a file has seen to.
 std::shared_ptr<const RecordedModel> recorded_model(RecordedTrace);
 

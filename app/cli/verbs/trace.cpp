@@ -19,6 +19,7 @@
 #include "core/io/documents/recorded_trace_json.h"
 #include "core/io/traces/recorded_trace_file.h"
 #include "visualizers/recorded/recorded_view.h"
+#include "visualizers/recorded/straggler_words.h"
 
 namespace trainyard {
 namespace {
@@ -110,6 +111,13 @@ std::string counters_text(const RecordedTrace& t) {
                            out;
 }
 
+std::string stragglers_text(const RecordedModel& m) {
+  std::string out = "\n" + straggler_scope(m) + "\n";
+  for (const StragglerSentence& one : straggler_sentences(m, kNamesShown))
+    out += "  " + one.text + "\n";
+  return out;
+}
+
 std::string text_of(const RecordedModel& m, TimeRange range,
                     const std::vector<RecordedShare>& shares) {
   const RecordedTrace& t = m.trace;
@@ -122,7 +130,7 @@ std::string text_of(const RecordedModel& m, TimeRange range,
     out += fmt::format("range         {} to {}\n", readable(range.from), readable(range.to));
   for (const std::string& note : t.notes) out += "note          " + note + "\n";
   out += steps_text(t) + shares_text(t, shares, range.length()) + names_text(m, range) +
-         counters_text(t);
+         stragglers_text(m) + counters_text(t);
   if (t.defects.empty()) return out;
   out += "\nwhat it lacks\n";
   for (const TraceDefect& d : t.defects) out += "  " + describe(d) + "\n";

@@ -25,6 +25,7 @@
 #include "app/desktop/session/session.h"
 #include "app/desktop/tables/table.h"
 #include "core/base/error.h"
+#include "visualizers/recorded/straggler_words.h"
 #include "visualizers/viewmodel/format.h"
 
 namespace trainyard {
@@ -121,9 +122,30 @@ RecordedPage::RecordedPage(Session& session, QWidget* parent)
   lower_bar->row()->addWidget(range_);
   lower_column->addWidget(lower_bar);
   lower_column->addWidget(table_, 1);
+  stragglers_ = make_table("What stands out of the recording", {"takes longer than its like"}, {});
+  stragglers_->setToolTip("Enter or a double click shows the kernel that took longest.");
+  connect(stragglers_, &QTreeWidget::itemActivated, this, [this](QTreeWidgetItem* item, int) {
+    const QVariant span = item->data(0, Qt::UserRole);
+    if (!span.isValid()) return;
+    scene_->show_span(span.toULongLong());
+    canvas_->refresh();
+  });
+  scope_ = make_label("", 11, QFont::Normal, "second");
+  auto* out = new QWidget;
+  auto* out_column = new QVBoxLayout(out);
+  out_column->setContentsMargins(0, 0, 0, 0);
+  out_column->setSpacing(0);
+  auto* out_bar = new Header("Stands out");
+  out_bar->row()->addWidget(scope_);
+  out_column->addWidget(out_bar);
+  out_column->addWidget(stragglers_, 1);
+  auto* tables = new QSplitter(Qt::Horizontal);
+  tables->addWidget(lower);
+  tables->addWidget(out);
+  tables->setSizes({760, 560});
   auto* halves = new QSplitter(Qt::Vertical);
   halves->addWidget(canvas_);
-  halves->addWidget(lower);
+  halves->addWidget(tables);
   halves->setSizes({620, 220});
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(0, 0, 0, 0);
@@ -264,6 +286,7 @@ void RecordedPage::refresh() {
     for (const TraceDefect& defect : model_->trace.defects) tip += q(describe(defect)) + "\n";
   state_->setToolTip(tip.trimmed());
   fill_table();
+  fill_stragglers();
   search(search_->text());
   Q_EMIT turned();
 }
@@ -282,6 +305,18 @@ void RecordedPage::fill_table() {
              [this, range](const std::vector<NameStatistics>& list, bool exact) {
                show_names(list, range, exact);
              });
+}
+
+void RecordedPage::fill_stragglers() {
+  stragglers_->clear();
+  scope_->setText(model_ ? q(straggler_scope(*model_)) : QString());
+  scope_->setToolTip(scope_->text());
+  if (!model_) return;
+  for (const StragglerSentence& one : straggler_sentences(*model_, kRowsShown)) {
+    auto* row = new QTreeWidgetItem(stragglers_, {q(one.text)});
+    row->setToolTip(0, q(one.text));
+    if (one.span) row->setData(0, Qt::UserRole, QVariant::fromValue<qulonglong>(*one.span));
+  }
 }
 
 void RecordedPage::show_names(const std::vector<NameStatistics>& list, const TimeRange& range,

@@ -63,6 +63,7 @@ class RecordedPage : public Page {
   void ask_for_file();
   void refresh();
   void fill_table();
+  void fill_stragglers();
   void show_names(const std::vector<NameStatistics>&, const TimeRange&, bool exact);
   void search(const QString& words);
   void walk(bool forwards);
@@ -77,7 +78,8 @@ class RecordedPage : public Page {
   QLabel *state_, *found_, *range_;
   QLineEdit* search_;
   QPushButton *open_, *cancel_;
-  QTreeWidget* table_;
+  QTreeWidget *table_, *stragglers_;
+  QLabel* scope_;
   Background background_;  // ends first, but for the tables
   NameTables names_;
 };

@@ -1,6 +1,9 @@
 #include "core/io/documents/recorded_trace_json.h"
 
 #include <algorithm>
+#include <vector>
+
+#include "core/timeline/stragglers.h"
 
 namespace trainyard {
 namespace {
@@ -85,6 +88,46 @@ Fields<SharedTime> shared_time_fields() {
       {"busy_seconds", &SharedTime::share, object(busy_fields()), "streams side by side, each"}};
 }
 
+struct StragglerSheet {
+  const RecordedTrace& trace;
+  Stragglers found;
+};
+
+Fields<InTrace<SlowProcess>> slow_process_fields() {
+  return {process_name<SlowProcess>(),
+          {"ratio", of_part(&SlowProcess::ratio), "to the median process"},
+          {"spans", of_part(&SlowProcess::spans), whole(1), "that were compared"}};
+}
+
+Fields<SlowStep> slow_step_fields() {
+  return {{"number", &SlowStep::number, signed_whole()},
+          {"seconds", &SlowStep::length, number()},
+          {"ratio", &SlowStep::ratio, "to the median step"},
+          {"kernels_ratio", &SlowStep::kernels, "of its kernels to the medians of their kinds"}};
+}
+
+Fields<InTrace<SlowKernels>> slow_kernels_fields() {
+  using Kernels = InTrace<SlowKernels>;
+  return {{"name", [](const Kernels& of) { return of.trace.names[of.part.name]; }},
+          process_name<SlowKernels>(),
+          {"count", of_part(&SlowKernels::count), whole(1)},
+          {"of", of_part(&SlowKernels::of), whole(1)},
+          {"ratio", of_part(&SlowKernels::ratio), "median, to the median of the kind"},
+          {"lost_seconds", of_part(&SlowKernels::lost), number(), "beyond the medians"}};
+}
+
+Fields<StragglerSheet> straggler_fields() {
+  using Sheet = StragglerSheet;
+  return {
+      {"judged", [](const Sheet& sheet) { return sheet.found.judged; }},
+      {"processes", [](const Sheet& sheet) { return all_in(sheet.trace, sheet.found.processes); },
+       list_of(object(slow_process_fields()))},
+      {"steps", [](const Sheet& sheet) -> const auto& { return sheet.found.steps; },
+       list_of(object(slow_step_fields()))},
+      {"kernels", [](const Sheet& sheet) { return all_in(sheet.trace, sheet.found.kernels); },
+       list_of(object(slow_kernels_fields()))}};
+}
+
 std::vector<InTrace<RecordedCounter>> sampled_counters(const TraceSheet& sheet) {
   std::vector<InTrace<RecordedCounter>> list;
   for (const RecordedCounter& counter : sheet.trace.counters)
@@ -121,6 +164,11 @@ Fields<TraceSheet> trace_fields() {
        {"steps", [](const Sheet& sheet) { return all_in(sheet.trace, sheet.trace.steps); },
         list_of(object(recorded_step_fields()))},
        {"processes", shares_of, list_of(object(shared_time_fields()))},
+       {"stragglers",
+        [](const Sheet& sheet) {
+          return StragglerSheet{sheet.trace, find_stragglers(sheet.trace)};
+        },
+        object(straggler_fields()), "what takes longer than its like"},
        {"counters", sampled_counters, list_of(object(recorded_counter_fields()))},
        {"notes", of(&RecordedTrace::notes), kWhereSet, "what was done with it"},
        {"defects", of(&RecordedTrace::defects), list_of(object(trace_defect_fields()))}});
