@@ -179,11 +179,13 @@ const LongSequence kLongSequences[] = {
 
 TEST(CpuContext, TrainsAsOneDevice) {
   const std::size_t count = testing::cases(std::size(kLongSequences), 1);
-  std::size_t ran = 0;
+  std::size_t ran = 0, pair = 0;
   for (const LongSequence& tiny : testing::non_empty(std::span(kLongSequences, count))) {
     const Model model = long_model(tiny);
     const CpuRun alone = train_contexts(model, 1, {});
     for (const DividedSequence& d : testing::non_empty(kDividedSequences)) {
+      // Each division meets a quarter of the models, and each model a quarter of the divisions.
+      if (pair++ % 4 != 0) continue;
       SCOPED_TRACE(model.name + ": " + name_of(d));
       if (!refusal_of_contexts(model, d).empty()) continue;
       try {
@@ -194,7 +196,7 @@ TEST(CpuContext, TrainsAsOneDevice) {
       ++ran;
     }
   }
-  EXPECT_GE(ran, 24 * count);
+  EXPECT_GE(ran, 24 * count / 4);
 }
 
 TEST(CpuContext, DividesExpertsToo) {

@@ -153,7 +153,7 @@ TEST(CpuExperts, TrainAsOneDevice) {
       training.clip = clips ? 0.05 : 0;
       training.epsilon = 0.01;  // a gradient that is 0 except for rounding has no effect
       const CpuRun alone = train_divided(model, {1, {optimizer}}, training);
-      for (Divided d : every_division()) {
+      for (Divided d : testing::sampled(every_division(), 3)) {
         SCOPED_TRACE(name_of(d) + optimizer + (clips ? " clipped" : ""));
         d.settings.push_back(optimizer);
         const CpuRun divided = train_divided(model, d, training);
@@ -186,7 +186,7 @@ TEST(CpuExperts, AdaptersOfExpertsTrainAsOnOneDevice) {
   }
   EXPECT_EQ(moved, 4 * 3 * 2);  // of four layers: three products, A and B
   int refused = 0;
-  for (const Divided& d : every_division()) {
+  for (const Divided& d : testing::sampled(every_division(), 3)) {
     SCOPED_TRACE(name_of(d));
     const std::string words = name_of(d);
     const auto has = [&](const char* word) { return words.find(word) != std::string::npos; };
@@ -204,7 +204,7 @@ TEST(CpuExperts, AdaptersOfExpertsTrainAsOnOneDevice) {
 
 // Copies are exchanged while all ranks wait, so who drives makes no difference, bit for bit.
 TEST(CpuExperts, TrainTheSameHoweverTheyAreDriven) {
-  for (const Divided& d : testing::non_empty(kDividedExperts)) {
+  for (const Divided& d : testing::non_empty(testing::sampled(kDividedExperts, 2))) {
     SCOPED_TRACE(name_of(d));
     CpuOptions wall;
     wall.mode = RunMode::WallClock;
@@ -230,7 +230,7 @@ std::vector<double> peaks_over_plan(const CpuRun& t) {
 // Where every token goes to every expert, all ranks have as many copies as is planned.
 TEST(CpuExperts, RanksOfEqualLoadsHoldWhatIsPlanned) {
   const Model model = tiny_transformer({.family = "mixtral", .experts = 4, .top_k = 4});
-  for (const Divided& d : every_division()) {
+  for (const Divided& d : testing::sampled(every_division(), 3)) {
     SCOPED_TRACE(name_of(d));
     const CpuRun t = train_divided(model, d, training_of_experts());
     for (double peak : peaks_over_plan(t)) EXPECT_NEAR(peak, 1, 0.02);
@@ -241,7 +241,7 @@ TEST(CpuExperts, RanksOfEqualLoadsHoldWhatIsPlanned) {
 
 // Loads are planned to be equal: a rank to whose experts more copies come holds more.
 TEST(CpuExperts, RanksOfUnequalLoadsHoldAllThatComes) {
-  for (const Divided& d : testing::non_empty(kDividedExperts)) {
+  for (const Divided& d : testing::non_empty(testing::sampled(kDividedExperts, 2))) {
     SCOPED_TRACE(name_of(d));
     const CpuRun t = train_divided(routed_model(), d, training_of_experts());
     const std::vector<double> peaks = peaks_over_plan(t);

@@ -10,6 +10,7 @@
 #include "core/lowering/host_memory.h"
 #include "core/model/zoo/builders.h"
 #include "core/program/offloaded.h"
+#include "tests/support/cases.h"
 #include "tests/support/cpu_training.h"
 #include "tests/support/non_empty.h"
 #include "tests/support/tiny_models.h"
@@ -99,18 +100,22 @@ int expect_offload_changes_no_bit(const Model& model, const OffloadedPlan& plan,
 }
 
 TEST(CpuOffload, ChangesNoBitUnderAnySchedule) {
-  int ran = 0;
-  for (const OffloadedPlan& plan : testing::non_empty(kOffloadedPlans))
-    ran +=
+  int ran = 0, refused = 0;
+  for (const OffloadedPlan& plan : testing::non_empty(testing::sampled(kOffloadedPlans, 5))) {
+    const int of_plan =
         expect_offload_changes_no_bit(testing::tiny_transformer({.layers = 8}), plan, {}, ran % 2);
+    ran += of_plan;
+    refused += 3 - of_plan;
+  }
   // The backward of zb-h1 in two parts keeps its activations.
-  EXPECT_EQ(ran, 3 * static_cast<int>(std::size(kOffloadedPlans)) - 2);
+  EXPECT_GT(ran, 0);
+  EXPECT_EQ(refused, 2);
 }
 
 TEST(CpuOffload, ChangesNoBitInAnyPrecision) {
   const OffloadedPlan plans[] = {{4, {"pp=4", "schedule=gpipe"}},
                                  {4, {"pp=2", "dp=2", "schedule=gpipe", "zero=1"}}};
-  for (const OffloadedPlan& plan : plans)
+  for (const OffloadedPlan& plan : testing::sampled(plans, 2))
     for (const char* precision : {"precision=bf16", "precision=fp16", "precision=bf16-nearest",
                                   "precision=bf16-sr", "precision=bf16-kahan", "precision=fp8"})
       EXPECT_EQ(expect_offload_changes_no_bit(testing::tiny_transformer({.layers = 8}), plan,
@@ -195,7 +200,7 @@ struct TimedRun {
 };
 
 TEST(CpuOffload, TakesTheTimeAndTheMemoryOfTheSimulator) {
-  for (const OffloadedPlan& plan : testing::non_empty(kOffloadedPlans))
+  for (const OffloadedPlan& plan : testing::non_empty(testing::sampled(kOffloadedPlans, 5)))
     for (std::string_view host : kHosts)
       for (const double rate : {18.5e9, 1e8}) {
         const Settings settings =
@@ -223,7 +228,7 @@ TEST(CpuOffload, TakesTheTimeAndTheMemoryOfTheSimulator) {
 // The host of the fullest device holds what the plan says, to the byte; where a microbatch comes
 // back early, before another leaves, it holds one fewer.
 TEST(CpuOffload, TheHostHoldsWhatThePlanSays) {
-  for (const OffloadedPlan& plan : testing::non_empty(kOffloadedPlans))
+  for (const OffloadedPlan& plan : testing::non_empty(testing::sampled(kOffloadedPlans, 5)))
     for (std::string_view host : kHosts)
       for (std::string_view precision : {"precision=fp32", "precision=bf16"}) {
         const Settings settings =

@@ -12,6 +12,7 @@
 #include "backends/cpu/execution/operand_scales.h"
 #include "backends/reference/reference_machine.h"
 #include "core/timeline/metrics.h"
+#include "tests/support/cases.h"
 #include "tests/support/cpu_training.h"
 #include "tests/support/layers.h"
 #include "tests/support/tiny_models.h"
@@ -176,7 +177,7 @@ TEST(NarrowFormats, ExpertsTrainAsOneDeviceDoes) {
 // other blocks, and only the one scale of fp8 makes no difference.
 TEST(NarrowFormats, ExpertsOnTensorRanksGatherWhatTheyKept) {
   const Model model = testing::tiny_transformer({.family = "mixtral", .experts = 4});
-  for (const std::string& precision : narrow_precisions())
+  for (const std::string& precision : testing::sampled(narrow_precisions(), 2))
     for (const testing::Settings& words : {testing::Settings{"tp=2"},
                                            {"tp=2", "recompute=full"},
                                            {"tp=2", "pp=2", "schedule=zb-h1"},
@@ -203,7 +204,7 @@ TEST(NarrowFormats, ExpertsOnTensorRanksGatherWhatTheyKept) {
 // Where every token goes to every expert, all ranks have as many copies as is planned.
 TEST(NarrowFormats, ExpertsOnTensorRanksHoldWhatTheirProgramStates) {
   const Model model = testing::tiny_transformer({.family = "mixtral", .experts = 4, .top_k = 4});
-  for (const std::string& precision : narrow_precisions())
+  for (const std::string& precision : testing::sampled(narrow_precisions(), 2))
     for (const testing::Settings& words : {testing::Settings{"tp=2", "sequence-parallel=off"},
                                            {"tp=2"},
                                            {"tp=2", "etp=1"},

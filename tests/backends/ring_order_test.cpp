@@ -8,6 +8,7 @@
 
 #include "backends/cpu/time/virtual_time.h"
 #include "core/methods/catalogue.h"
+#include "tests/support/cases.h"
 #include "tests/support/fake_execution.h"
 #include "tests/support/layers.h"
 #include "tests/support/non_empty.h"
@@ -71,8 +72,8 @@ class RingExecution final : public FakeExecution {
 };
 
 TEST(RingOrder, IsKeptByEveryDriver) {
-  int ran = 0;
-  for (const Method& m : testing::non_empty(methods())) {
+  std::uint64_t ran = 0;
+  for (const Method& m : testing::non_empty(testing::sampled(methods(), 3))) {
     if (!m.order) continue;
     for (const char* extra : {"recompute=none", "recompute=full", "overlap=off"}) {
       const std::string schedule = "schedule=" + std::string(m.name);
@@ -107,7 +108,7 @@ TEST(RingOrder, IsKeptByEveryDriver) {
       ++ran;
     }
   }
-  EXPECT_GE(ran, 20);
+  EXPECT_GE(ran, testing::cases(20, 6));
 }
 
 }  // namespace
