@@ -5,7 +5,6 @@
 #include <QLineEdit>
 #include <QProgressBar>
 #include <QPushButton>
-#include <QScrollArea>
 #include <QToolButton>
 #include <QVBoxLayout>
 
@@ -83,21 +82,16 @@ QWidget* section(const QString& title) {
 }  // namespace
 
 SpacePanel::SpacePanel(Document& document, Planning& planning, QWidget* parent)
-    : QWidget(parent), document_(document), planning_(planning) {
-  setObjectName("panel");
-  setAttribute(Qt::WA_StyledBackground);
-  setFixedWidth(232);
-  auto* outer = new QVBoxLayout(this);
-  outer->setContentsMargins(0, 0, 0, 0);
-  outer->setSpacing(0);
-  outer->addWidget(make_search());
-  auto* scroll = new QScrollArea;
-  scroll->setObjectName("panel");
-  scroll->setFrameShape(QFrame::NoFrame);
-  scroll->setWidgetResizable(true);
-  scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-  scroll->setAccessibleName("Space of plans");
-  scroll->setFocusPolicy(Qt::NoFocus);
+    : QuestionPanel({"Search", "", "Plans tried", "", "Space of plans"}, 232, parent),
+      document_(document),
+      planning_(planning) {
+  set_fields(make_fields());
+  connect(&planning_, &Planning::changed, this, &SpacePanel::refresh_progress);
+  refresh();
+  refresh_progress();
+}
+
+QWidget* SpacePanel::make_fields() {
   auto* inside = new QWidget;
   auto* column = new QVBoxLayout(inside);
   column->setContentsMargins(0, 0, 0, 8);
@@ -120,47 +114,7 @@ SpacePanel::SpacePanel(Document& document, Planning& planning, QWidget* parent)
   fixed_->setWordWrap(true);
   column->addWidget(fixed_);
   column->addStretch(1);
-  scroll->setWidget(inside);
-  outer->addWidget(scroll, 1);
-  connect(&planning_, &Planning::changed, this, &SpacePanel::refresh_progress);
-  refresh();
-  refresh_progress();
-}
-
-QWidget* SpacePanel::make_search() {
-  auto* box = new QWidget;
-  auto* column = new QVBoxLayout(box);
-  column->setContentsMargins(0, 0, 0, 0);
-  column->setSpacing(0);
-  auto* head = new Header("Search");
-  state_ = make_label("", 11, QFont::Normal, "third");
-  head->row()->addWidget(state_);
-  column->addWidget(head);
-  auto* inner = new QWidget;
-  auto* lines = new QVBoxLayout(inner);
-  lines->setContentsMargins(10, 8, 10, 8);
-  lines->setSpacing(6);
-  count_ = make_label("", 13, QFont::DemiBold);
-  bar_ = new QProgressBar;
-  bar_->setTextVisible(false);
-  bar_->setFixedHeight(5);
-  bar_->setAccessibleName("Plans tried");
-  size_ = make_label("", 11, QFont::Normal, "third");
-  size_->setWordWrap(true);
-  error_ = make_label("", 11, QFont::Normal, "error");
-  error_->setWordWrap(true);
-  run_ = new QPushButton("Search");
-  run_->setProperty("kind", "primary");
-  run_->setAccessibleName("Search for plans");
-  lines->addWidget(count_);
-  lines->addWidget(bar_);
-  lines->addWidget(size_);
-  lines->addWidget(error_);
-  lines->addWidget(run_);
-  column->addWidget(inner);
-  connect(run_, &QPushButton::clicked, this,
-          [this] { planning_.running() ? Q_EMIT stop() : Q_EMIT start(); });
-  return box;
+  return inside;
 }
 
 QWidget* SpacePanel::make_limits() {
@@ -285,8 +239,7 @@ void SpacePanel::refresh() {
       whole.reset();
     }
   }
-  error_->setText(wrong);
-  error_->setVisible(!wrong.isEmpty());
+  show_wrong(wrong);
   run_->setEnabled(base.has_value() || planning_.running());
   for (auto& [key, row] : rows_) {
     row.box->setVisible(base.has_value());
@@ -373,12 +326,12 @@ QString SpacePanel::fingerprint() const {
 void SpacePanel::refresh_progress() {
   const bool running = planning_.running();
   const auto findings = planning_.findings();
-  run_->setText(running ? "Stop" : findings == nullptr ? "Search" : "Search again");
-  run_->setAccessibleName(running ? "Stop the search" : "Search for plans");
-  run_->setIcon(icon(running ? "stop" : "search", qcolor(Ink::OnAccent, current_theme())));
-  run_->setIconSize({14, 14});
+  show_run(running,
+           running               ? "Stop"
+           : findings == nullptr ? "Search"
+                                 : "Search again",
+           running ? "Stop the search" : "Search for plans", "search");
   run_->setEnabled(running || error_->text().isEmpty());
-  bar_->setVisible(running);
   count_->setVisible(running || findings != nullptr);
   if (running) {
     const PlanProgress& now = planning_.progress();
@@ -388,20 +341,20 @@ void SpacePanel::refresh_progress() {
     bar_->setRange(0, now.total > 0 ? 1000 : 0);
     if (now.total > 0)
       bar_->setValue(static_cast<int>(1000 * now.tried / std::max<std::uint64_t>(1, now.total)));
-    size_->setText(QString("%1 fit, %2 on the front")
-                       .arg(count_text(now.fitting))
-                       .arg(now.picture.front.size()));
+    now_->setText(QString("%1 fit, %2 on the front")
+                      .arg(count_text(now.fitting))
+                      .arg(now.picture.front.size()));
     return;
   }
   if (findings == nullptr) {
     state_->setText(planning_.error().empty() ? "" : "failed");
-    size_->setText("Prices every plan of the space below, and says why each lost.");
+    now_->setText("Prices every plan of the space below, and says why each lost.");
     return;
   }
   const SearchResult& r = findings->result;
   state_->setText(r.stopped ? "stopped" : "done");
   count_->setText(count_text(r.tried) + " plans");
-  size_->setText(
+  now_->setText(
       QString("%1 fit, %2 on the front, %3 simulated\n%4 s, %5 plans/s")
           .arg(count_text(r.fitting))
           .arg(r.front.size())

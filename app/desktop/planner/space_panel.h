@@ -2,18 +2,15 @@
 // plan fixes, and the objective; its button starts the search.
 #pragma once
 
-#include <QWidget>
-
 #include <map>
 #include <optional>
 
+#include "app/desktop/planner/question_panel.h"
 #include "app/desktop/session/document.h"
 #include "app/desktop/session/planning.h"
 
 class QLabel;
 class QLineEdit;
-class QProgressBar;
-class QPushButton;
 class QToolButton;
 class QVBoxLayout;
 
@@ -22,7 +19,7 @@ namespace trainyard {
 class ChipRow;
 class Field;
 
-class SpacePanel : public QWidget {
+class SpacePanel : public QuestionPanel {
   Q_OBJECT
 
  public:
@@ -38,11 +35,6 @@ class SpacePanel : public QWidget {
   /// Reads the document again.
   void refresh();
 
- Q_SIGNALS:
-  void changed();  // the user changed the space or the objective
-  void start();
-  void stop();
-
  private:
   struct Row {
     QWidget* box = nullptr;
@@ -53,7 +45,7 @@ class SpacePanel : public QWidget {
     std::optional<QStringList> mine;  // the user's choice; empty = the default
     QString own;                      // the open plan's value
   };
-  QWidget* make_search();
+  QWidget* make_fields();
   QWidget* make_limits();
   void add_row(const std::string& key);
   void show_row(Row&);
@@ -64,9 +56,7 @@ class SpacePanel : public QWidget {
   Document& document_;
   Planning& planning_;
   std::map<std::string, Row> rows_;
-  QLabel *count_, *state_, *size_, *fixed_, *error_;
-  QProgressBar* bar_;
-  QPushButton* run_;
+  QLabel* fixed_;
   QLineEdit *batch_, *sequence_;
   Field *objective_, *spare_;
 };

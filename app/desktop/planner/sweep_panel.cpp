@@ -3,7 +3,6 @@
 #include <QLabel>
 #include <QProgressBar>
 #include <QPushButton>
-#include <QScrollArea>
 #include <QVBoxLayout>
 
 #include <algorithm>
@@ -84,23 +83,13 @@ std::vector<std::string> without_varied(const std::vector<std::string>& settings
 
 SweepPanel::SweepPanel(Document& document, const SpacePanel& space, const Sweeping& sweeping,
                        QWidget* parent)
-    : QWidget(parent), document_(document), space_(space), sweeping_(sweeping) {
-  setObjectName("panel");
-  setAttribute(Qt::WA_StyledBackground);
-  setFixedWidth(248);
-  auto* outer = new QVBoxLayout(this);
-  outer->setContentsMargins(0, 0, 0, 0);
-  outer->setSpacing(0);
-  outer->addWidget(make_progress());
-  auto* scroll = new QScrollArea;
-  scroll->setObjectName("panel");
-  scroll->setFrameShape(QFrame::NoFrame);
-  scroll->setWidgetResizable(true);
-  scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-  scroll->setAccessibleName("Question of the sweep");
-  scroll->setFocusPolicy(Qt::NoFocus);
-  scroll->setWidget(make_question());
-  outer->addWidget(scroll, 1);
+    : QuestionPanel({"Sweep", "Size of the sweep", "Combinations done", "Why nothing is swept",
+                     "Question of the sweep"},
+                    248, parent),
+      document_(document),
+      space_(space),
+      sweeping_(sweeping) {
+  set_fields(make_question());
   connect(&sweeping_, &Sweeping::changed, this, &SweepPanel::refresh_progress);
   for (const WordList* list : {models_, clusters_, prices_, vary_})
     connect(list, &WordList::changed, this, &SweepPanel::refresh_size);
@@ -108,41 +97,6 @@ SweepPanel::SweepPanel(Document& document, const SpacePanel& space, const Sweepi
   connect(objective_, &QComboBox::activated, this, &SweepPanel::refresh_size);
   refresh();
   refresh_progress();
-}
-
-QWidget* SweepPanel::make_progress() {
-  auto* box = new QWidget;
-  auto* column = new QVBoxLayout(box);
-  column->setContentsMargins(0, 0, 0, 0);
-  column->setSpacing(0);
-  auto* head = new Header("Sweep");
-  state_ = make_label("", 11, QFont::Normal, "third");
-  head->row()->addWidget(state_);
-  column->addWidget(head);
-  auto* lines = new QVBoxLayout;
-  lines->setContentsMargins(10, 8, 10, 8);
-  lines->setSpacing(6);
-  count_ = make_label("", 13, QFont::DemiBold);
-  count_->setAccessibleName("Size of the sweep");
-  bar_ = new QProgressBar;
-  bar_->setTextVisible(false);
-  bar_->setFixedHeight(5);
-  bar_->setAccessibleName("Combinations done");
-  now_ = make_label("", 11, QFont::Normal, "third");
-  now_->setTextFormat(Qt::PlainText);
-  error_ = make_label("", 11, QFont::Normal, "error");
-  error_->setTextFormat(Qt::PlainText);
-  error_->setAccessibleName("Why nothing is swept");
-  for (QLabel* label : {now_, error_}) label->setWordWrap(true);
-  run_ = new QPushButton;
-  run_->setProperty("kind", "primary");
-  run_->setIconSize({14, 14});
-  for (QWidget* each : std::initializer_list<QWidget*>{count_, bar_, now_, error_, run_})
-    lines->addWidget(each);
-  column->addLayout(lines);
-  connect(run_, &QPushButton::clicked, this,
-          [this] { sweeping_.running() ? Q_EMIT stop() : Q_EMIT start(); });
-  return box;
 }
 
 QWidget* SweepPanel::make_question() {
@@ -281,11 +235,12 @@ void SweepPanel::refresh_progress() {
   const bool running = sweeping_.running();
   const SweepStudy& study = sweeping_.study();
   const QString wrong = running ? QString() : missing();
-  run_->setText(running ? "Stop" : study.axes.empty() ? "Sweep" : "Sweep again");
-  run_->setAccessibleName(running ? "Stop the sweep" : "Sweep all combinations");
-  run_->setIcon(icon(running ? "stop" : "play", qcolor(Ink::OnAccent, current_theme())));
+  show_run(running,
+           running              ? "Stop"
+           : study.axes.empty() ? "Sweep"
+                                : "Sweep again",
+           running ? "Stop the sweep" : "Sweep all combinations", "play");
   run_->setEnabled(running || wrong.isEmpty());
-  bar_->setVisible(running);
   if (running) {
     const std::size_t all = combinations(study.axes), done = study.rows.size();
     state_->setText("running");
@@ -298,7 +253,7 @@ void SweepPanel::refresh_progress() {
                    .arg(q(format_count(static_cast<std::int64_t>(sweeping_.tried()))));
     now_->setText(words);
     now_->setVisible(!words.isEmpty());
-    error_->hide();
+    show_wrong({});
     return;
   }
   const auto asked = question();
@@ -309,8 +264,7 @@ void SweepPanel::refresh_progress() {
                               : q(format_count(static_cast<std::int64_t>(size))) + " combinations");
   state_->setText(study.axes.empty() ? "" : study.stopped() ? "stopped" : "done");
   now_->hide();
-  error_->setText(wrong);
-  error_->setVisible(!wrong.isEmpty());
+  show_wrong(wrong);
   show_error();
 }
 
@@ -322,8 +276,7 @@ void SweepPanel::show_error() {
       {"--model", models_}, {"--cluster", clusters_}, {"--price", prices_}, {"--vary", vary_}};
   for (const auto& [place, list] : places)
     if (error->place().text.starts_with(place)) return list->refuse(q(error->what()));
-  error_->setText(q(error->what()));
-  error_->show();
+  show_wrong(q(error->what()));
 }
 
 }  // namespace trainyard

@@ -3,16 +3,13 @@
 // the sweep.
 #pragma once
 
-#include <QWidget>
-
 #include <optional>
 
+#include "app/desktop/planner/question_panel.h"
 #include "app/desktop/session/document.h"
 #include "app/desktop/session/sweeping.h"
 
 class QLabel;
-class QProgressBar;
-class QPushButton;
 
 namespace trainyard {
 
@@ -21,7 +18,7 @@ class Segment;
 class SpacePanel;
 class WordList;
 
-class SweepPanel : public QWidget {
+class SweepPanel : public QuestionPanel {
   Q_OBJECT
 
  public:
@@ -38,13 +35,7 @@ class SweepPanel : public QWidget {
   /// Reads the document again.
   void refresh();
 
- Q_SIGNALS:
-  void changed();  // the user changed the question
-  void start();
-  void stop();
-
  private:
-  QWidget* make_progress();
   QWidget* make_question();
   void refresh_size();
   void refresh_progress();
@@ -57,9 +48,7 @@ class SweepPanel : public QWidget {
   WordList *models_, *clusters_, *prices_, *vary_;
   Segment* plans_;
   Field* objective_;
-  QLabel *state_, *count_, *now_, *error_, *about_;
-  QProgressBar* bar_;
-  QPushButton* run_;
+  QLabel* about_;
   QString asked_;  // fingerprint of what was asked last
 };
 

@@ -3,7 +3,6 @@
 #include <QLabel>
 #include <QProgressBar>
 #include <QPushButton>
-#include <QScrollArea>
 #include <QVBoxLayout>
 
 #include <algorithm>
@@ -148,23 +147,12 @@ std::int64_t whole_or(const CheckedField& field, std::int64_t usual) {
 }  // namespace
 
 TunePanel::TunePanel(Document& document, const TuningSession& tuning, QWidget* parent)
-    : QWidget(parent), document_(document), tuning_(tuning) {
-  setObjectName("panel");
-  setAttribute(Qt::WA_StyledBackground);
-  setFixedWidth(268);
-  auto* outer = new QVBoxLayout(this);
-  outer->setContentsMargins(0, 0, 0, 0);
-  outer->setSpacing(0);
-  outer->addWidget(make_progress());
-  auto* scroll = new QScrollArea;
-  scroll->setObjectName("panel");
-  scroll->setFrameShape(QFrame::NoFrame);
-  scroll->setWidgetResizable(true);
-  scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-  scroll->setAccessibleName("Question of the tuning");
-  scroll->setFocusPolicy(Qt::NoFocus);
-  scroll->setWidget(make_question());
-  outer->addWidget(scroll, 1);
+    : QuestionPanel({"Tune", "Size of the tuning", "Trials done", "Why nothing is tuned",
+                     "Question of the tuning"},
+                    268, parent),
+      document_(document),
+      tuning_(tuning) {
+  set_fields(make_question());
   connect(&tuning_, &TuningSession::changed, this, &TunePanel::refresh_progress);
   for (const WordList* list : {vary_, families_, training_})
     connect(list, &WordList::changed, this, &TunePanel::refresh_question);
@@ -178,41 +166,6 @@ TunePanel::TunePanel(Document& document, const TuningSession& tuning, QWidget* p
   });
   show_goals();
   refresh();
-}
-
-QWidget* TunePanel::make_progress() {
-  auto* box = new QWidget;
-  auto* column = new QVBoxLayout(box);
-  column->setContentsMargins(0, 0, 0, 0);
-  column->setSpacing(0);
-  auto* head = new Header("Tune");
-  state_ = make_label("", 11, QFont::Normal, "third");
-  head->row()->addWidget(state_);
-  column->addWidget(head);
-  auto* lines = new QVBoxLayout;
-  lines->setContentsMargins(10, 8, 10, 8);
-  lines->setSpacing(6);
-  count_ = make_label("", 13, QFont::DemiBold);
-  count_->setAccessibleName("Size of the tuning");
-  bar_ = new QProgressBar;
-  bar_->setTextVisible(false);
-  bar_->setFixedHeight(5);
-  bar_->setAccessibleName("Trials done");
-  now_ = make_label("", 11, QFont::Normal, "third");
-  now_->setTextFormat(Qt::PlainText);
-  error_ = make_label("", 11, QFont::Normal, "error");
-  error_->setTextFormat(Qt::PlainText);
-  error_->setAccessibleName("Why nothing is tuned");
-  for (QLabel* label : {now_, error_}) label->setWordWrap(true);
-  run_ = new QPushButton;
-  run_->setProperty("kind", "primary");
-  run_->setIconSize({14, 14});
-  for (QWidget* each : std::initializer_list<QWidget*>{count_, bar_, now_, error_, run_})
-    lines->addWidget(each);
-  column->addLayout(lines);
-  connect(run_, &QPushButton::clicked, this,
-          [this] { tuning_.running() ? Q_EMIT stop() : Q_EMIT start(); });
-  return box;
 }
 
 QWidget* TunePanel::make_question() {
@@ -472,11 +425,12 @@ void TunePanel::refresh_progress() {
   const bool running = tuning_.running();
   const TuneReport& report = tuning_.report();
   const QString wrong = running ? QString() : missing();
-  run_->setText(running ? "Stop" : report.arms.empty() ? "Tune" : "Tune again");
-  run_->setAccessibleName(running ? "Stop tuning" : "Start tuning");
-  run_->setIcon(icon(running ? "stop" : "play", qcolor(Ink::OnAccent, current_theme())));
+  show_run(running,
+           running               ? "Stop"
+           : report.arms.empty() ? "Tune"
+                                 : "Tune again",
+           running ? "Stop tuning" : "Start tuning", "play");
   run_->setEnabled(running || wrong.isEmpty());
-  bar_->setVisible(running);
   now_->hide();
   const auto asked = request();
   const std::int64_t most = running ? trials_asked_ : asked ? asked->options.most_evaluations : 0;
@@ -488,7 +442,7 @@ void TunePanel::refresh_progress() {
     bar_->setValue(static_cast<int>(done));
     now_->setText(QString("Trial %1 is under way.").arg(done + 1));
     now_->show();
-    error_->hide();
+    show_wrong({});
     return;
   }
   count_->setText(
@@ -496,8 +450,7 @@ void TunePanel::refresh_progress() {
           ? QString("At most %1 %2").arg(q(format_count(most)), most == 1 ? "trial" : "trials")
           : QString("Nothing to tune"));
   state_->setText(report.arms.empty() ? "" : report.stopped ? "stopped" : "done");
-  error_->setText(wrong);
-  error_->setVisible(!wrong.isEmpty());
+  show_wrong(wrong);
   show_error();
 }
 
@@ -512,8 +465,7 @@ void TunePanel::show_error() {
   for (const auto& [flag, list] : lists)
     if (place.starts_with(flag)) return list->refuse(sentence);
   if (place.starts_with("--cluster") && measured()) return cluster_->refuse(sentence);
-  error_->setText(sentence);
-  error_->show();
+  show_wrong(sentence);
 }
 
 }  // namespace trainyard

@@ -3,16 +3,13 @@
 // may be spent; its button starts the tuning.
 #pragma once
 
-#include <QWidget>
-
 #include <optional>
 
+#include "app/desktop/planner/question_panel.h"
 #include "app/desktop/session/document.h"
 #include "app/desktop/session/tuning_session.h"
 
 class QLabel;
-class QProgressBar;
-class QPushButton;
 class QVBoxLayout;
 
 namespace trainyard {
@@ -22,7 +19,7 @@ class Field;
 class Segment;
 class WordList;
 
-class TunePanel : public QWidget {
+class TunePanel : public QuestionPanel {
   Q_OBJECT
 
  public:
@@ -39,13 +36,7 @@ class TunePanel : public QWidget {
   /// Reads the document again.
   void refresh();
 
- Q_SIGNALS:
-  void changed();  // the user changed the question
-  void start();
-  void stop();
-
  private:
-  QWidget* make_progress();
   QWidget* make_question();
   void add_lists(QVBoxLayout*);
   void add_ways(QVBoxLayout*);
@@ -71,9 +62,7 @@ class TunePanel : public QWidget {
   Field *goal_, *data_, *fuse_;
   CheckedField *cluster_, *steps_, *trials_, *budget_, *seed_;
   QWidget* real_;  // what only trials that are trained for real need
-  QLabel *state_, *count_, *now_, *error_, *about_, *about_fuse_;
-  QProgressBar* bar_;
-  QPushButton* run_;
+  QLabel *about_, *about_fuse_;
   QString asked_;  // fingerprint of what was asked last
   std::int64_t trials_asked_ = 0;
   QString here_;  // devices of this machine for the open plan, as a word of a cluster
