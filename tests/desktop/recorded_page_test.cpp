@@ -24,6 +24,7 @@
 #include "tests/support/kineto_trace.h"
 #include "tests/support/non_empty.h"
 #include "tests/support/snapshot_pickle.h"
+#include "visualizers/recorded/straggler_words.h"
 
 namespace trainyard {
 namespace {
@@ -48,7 +49,7 @@ TEST(RecordedPage, OpensATraceWithoutAModelAndFindsNamesInIt) {
   EXPECT_EQ(window.document().project().perspective, "calibrate");
   EXPECT_TRUE(page->isVisible());
   EXPECT_TRUE(page->picture().has_value());
-  auto* table = page->findChild<QTreeWidget*>();
+  auto* table = named<QTreeWidget>(*page, "Statistics of the recording");
   EXPECT_GT(table->topLevelItemCount(), 4);
   auto* search = page->findChild<QLineEdit*>();
   search->setText("reducescatter");
@@ -99,7 +100,32 @@ TEST(RecordedPage, ADroppedReportOfNsysIsARecording) {
   EXPECT_EQ(model.step, Duration{4000});
   ASSERT_EQ(model.lanes.size(), 1u);
   EXPECT_EQ(model.lanes[0].rows, 2u);
-  EXPECT_EQ(page->findChild<QTreeWidget*>()->topLevelItemCount(), 2);
+  EXPECT_EQ(named<QTreeWidget>(*page, "Statistics of the recording")->topLevelItemCount(), 2);
+}
+
+// Ten equal kernels, of which the last takes three times as long.
+TEST(RecordedPage, AKernelThatStandsOutIsSaidAndShown) {
+  const Folder folder;
+  Window window;
+  window.show();
+  auto* page = window.findChild<RecordedPage*>();
+  std::string report =
+      "Start (ns),Duration (ns),CorrId,GrdX,GrdY,GrdZ,BlkX,BlkY,BlkZ,Reg/Trd,StcSMem (MB),DymSMem "
+      "(MB),Bytes (MB),Throughput (MB/s),SrcMemKd,DstMemKd,Device,Ctx,Strm,Name\n";
+  for (int i = 0; i < 10; ++i)
+    report += std::to_string(5000 * i) + "," + (i == 9 ? "3000" : "1000") +
+              ",1,1,1,1,1,1,1,16,0,0,,,,,NVIDIA H100 (0),1,7,gemm\n";
+  page->open(QString::fromStdString(folder.file("kernels.csv", report)));
+  ASSERT_TRUE(happens([&] { return page->settled() && page->model() != nullptr; }))
+      << page->error().toStdString();
+  auto* found = named<QTreeWidget>(*page, "What stands out of the recording");
+  ASSERT_EQ(found->topLevelItemCount(), 1);
+  EXPECT_EQ(found->topLevelItem(0)->text(0).toStdString(),
+            straggler_sentences(*page->model(), 1)[0].text);
+  auto& scene = dynamic_cast<RecordedScene&>(page->canvases().front()->scene());
+  Q_EMIT found->itemActivated(found->topLevelItem(0), 0);
+  EXPECT_EQ(scene.state().selected.kind, ItemKind::Span);
+  EXPECT_EQ(scene.state().selected.tag, 9u);
 }
 
 TEST(RecordedPage, DroppedFilesOfRanksAreOneRecording) {

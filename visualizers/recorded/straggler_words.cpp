@@ -19,22 +19,23 @@ std::vector<StragglerSentence> straggler_sentences(const RecordedModel& model,
   const Stragglers& found = model.stragglers;
   std::vector<StragglerSentence> said;
   for (const SlowProcess& one : found.processes)
-    said.push_back({fmt::format("{} takes {:.2f} times what the median process takes for equal "
-                                "kernels ({} compared)",
-                                t.processes[one.process].name, one.ratio, counted(one.spans)),
+    said.push_back({fmt::format("{:.2f} times the median process: {}, over {} kernels that others "
+                                "have too",
+                                one.ratio, t.processes[one.process].name, counted(one.spans)),
                     {}});
   for (const SlowStep& one : found.steps)
-    said.push_back({fmt::format("step {} took {}, {:.2f} times the median step; its kernels took "
-                                "{:.2f} times their median",
-                                one.number, format_duration(one.length), one.ratio, one.kernels),
-                    {}});
+    said.push_back(
+        {fmt::format("{:.2f} times the median step: step {}, {}; its kernels took {:.2f} "
+                     "times their median",
+                     one.ratio, one.number, format_duration(one.length), one.kernels),
+         {}});
   for (std::size_t i = 0; i < std::min(kernels, found.kernels.size()); ++i) {
     const SlowKernels& one = found.kernels[i];
     const auto kind = static_cast<RecordedKind>(model.spans.category[one.longest]);
     said.push_back(
-        {fmt::format("{} of {} \"{}\" ({}) of {} took {:.2f} times their median and {} more",
-                     counted(one.count), counted(one.of), t.names[one.name], to_string(kind),
-                     t.processes[one.process].name, one.ratio, format_duration(one.lost)),
+        {fmt::format("{:.2f} times the median kernel, {} more: {} of {} \"{}\" ({}) of {}",
+                     one.ratio, format_duration(one.lost), counted(one.count), counted(one.of),
+                     t.names[one.name], to_string(kind), t.processes[one.process].name),
          one.longest});
   }
   if (found.kernels.size() > kernels)

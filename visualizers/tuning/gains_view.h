@@ -1,5 +1,5 @@
-// How many jobs pay to be trained together, as a curve: the predicted gain over their number, and
-// the measured gain of the largest run.
+// Draws how many jobs pay to be trained together, as a curve: the predicted gain over their number,
+// and the measured gain of the largest run.
 #pragma once
 
 #include "core/result/tune_report.h"

@@ -122,7 +122,8 @@ RecordedPage::RecordedPage(Session& session, QWidget* parent)
   lower_bar->row()->addWidget(range_);
   lower_column->addWidget(lower_bar);
   lower_column->addWidget(table_, 1);
-  stragglers_ = make_table("What stands out of the recording", {"takes longer than its like"}, {});
+  stragglers_ =
+      make_table("What stands out of the recording", {"takes longer than its like"}, {480});
   stragglers_->setToolTip("Enter or a double click shows the kernel that took longest.");
   connect(stragglers_, &QTreeWidget::itemActivated, this, [this](QTreeWidgetItem* item, int) {
     const QVariant span = item->data(0, Qt::UserRole);

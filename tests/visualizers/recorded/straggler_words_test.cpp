@@ -31,7 +31,7 @@ TEST(StragglerWords, SayWhatStandsOutAndShowIt) {
   const std::vector<StragglerSentence> said = straggler_sentences(*model, 5);
   ASSERT_EQ(said.size(), 1u);
   EXPECT_EQ(said[0].text,
-            "1 of 10 \"gemm\" (backward) of rank 0 took 3.00 times their median and 2.00 µs more");
+            "3.00 times the median kernel, 2.00 µs more: 1 of 10 \"gemm\" (backward) of rank 0");
   EXPECT_EQ(said[0].span, 9u);
   EXPECT_EQ(straggler_sentences(*model, 0)[0].text, "1 more kinds of kernels stand out");
 }
