@@ -20,8 +20,8 @@ constexpr std::size_t kFewestProcesses = 3;  // that the same kernel is compared
 constexpr double kLeastSpread = 0.01;        // below it clocks and rounding speak
 constexpr double kMostSpreads = 10;          // of one detector
 constexpr double kStandsOut = 4, kSlowerKernel = 1.2, kSlower = 1.05;
-// Of normal numbers: their standard deviation over their median absolute deviation, and the
-// standard error of a median over that of the mean.
+// Normal numbers have 1.4826 times their median absolute deviation as standard deviation, and the
+// standard error of their median is 1.2533 times that of their mean.
 constexpr double kNormal = 1.4826, kMedianError = 1.2533;
 constexpr float kNotJudged = std::numeric_limits<float>::quiet_NaN();
 

@@ -1,5 +1,6 @@
-// How long a stage of operators takes on the cores of one device: its groups are dealt among the
-// cores, and an operator takes longer while other cores work, because they share caches and memory.
+// Tells how long a stage of operators takes on the cores of one device: its groups are dealt among
+// the cores, and an operator takes longer while other cores work, because they share caches and
+// memory.
 #pragma once
 
 #include <vector>

@@ -322,7 +322,7 @@ TEST(TunePage, MeasuredTrialsAreTrainedTogetherAndHaveTheLossesOfTheVerb) {
   EXPECT_EQ(begins.toStdString(), report.trials[2].train.front());
   EXPECT_NE(tuned.copied().find("--measure"), std::string::npos);
   EXPECT_NE(tuned.copied().find("--fuse auto"), std::string::npos);
-  // What is trained together has no step of its own to measure.
+  // Trials that are trained together have no step of their own to measure.
   tuned.choose("Minimise in the tuning", "step time");
   EXPECT_FALSE(tuned.page->panel().request()->fuse);
   EXPECT_FALSE(named<Field>(*tuned.page, "Trials trained together")->isEnabled());

@@ -20,7 +20,7 @@ namespace {
 const std::set<std::string_view> kUnlike = {"gpt_oss", "gemma3", "llama", "qwen3_next"};
 const std::set<std::string_view> kNoDecoders = {
     "bert", "vit", "t5",   "transformer", "resnet",  "wide_resnet", "vgg",
-    "mlp",  "cnn", "lstm", "dlrm",        "convnet", "vlm"};
+    "mlp",  "cnn", "lstm", "dlrm",        "convnet", "vlm",         "inception"};
 
 std::ptrdiff_t layer_blocks(const Model& model) {
   return std::count_if(model.blocks.begin(), model.blocks.end(),

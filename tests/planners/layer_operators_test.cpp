@@ -41,7 +41,7 @@ class LayerPass {
     EXPECT_NE(found, graph_.operators.end()) << name;
     return static_cast<int>(found - graph_.operators.begin());
   }
-  /// Whether the one must have ended before the other begins.
+  /// Returns whether the one must have ended before the other begins.
   bool waits(std::string_view later, std::string_view earlier) const {
     std::set<int> reached = {at(later)};
     for (int i = at(later); i >= 0; --i)

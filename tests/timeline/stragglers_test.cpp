@@ -11,7 +11,7 @@
 namespace trainyard {
 namespace {
 
-// How the times of a made up run vary besides what is planted; each as a share of a time.
+// Varies the times of a made up run besides what is planted, each by a share of a time.
 struct Disturbance {
   double noise = 0.1;   // of each kernel, log-normal
   double drift = 0;     // of each process, up and down over the run, each at another time

@@ -17,10 +17,6 @@ std::string both(const RunSchedule& one) {
                      100 * (to_seconds(one.schedule.time) / to_seconds(one.measured) - 1));
 }
 
-double gain(const BranchPass& pass) {
-  return to_seconds(pass.sequential.measured) / to_seconds(pass.best.measured);
-}
-
 std::vector<std::string> group_names(const BranchPass& pass, const OperatorGroup& group) {
   std::vector<std::string> names;
   for (const int one : group)
@@ -133,7 +129,7 @@ std::string branch_text(const BranchStudy& study, const BranchPass* shown) {
   for (const BranchPass& pass : study.passes)
     line(out, "{:<16} {:<8} {:>6} {:>4} {:>18} {:>18} {:>18} {:>6.2f} {:>7} {:>8}{}", pass.block,
          pass_name(pass), pass.layers, pass.graph.operators.size(), both(pass.sequential),
-         both(pass.greedy), both(pass.best), gain(pass), pass.best.schedule.stages.size(),
+         both(pass.greedy), both(pass.best), measured_gain(pass), pass.best.schedule.stages.size(),
          pass.found.states, pass.found.exact ? "" : "  searched in parts");
   if (shown != nullptr) list_stages(out, *shown);
   line(out, "");

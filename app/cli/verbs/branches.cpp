@@ -30,19 +30,6 @@ void expect_block(const Words& words, const Scenario& scenario) {
                                       scenario.model.name, name, did_you_mean(name, names)));
 }
 
-// The pass that gains most, of the layer that was asked for or of all.
-const BranchPass* shown_pass(const BranchStudy& study, const Words& words) {
-  const BranchPass* most = nullptr;
-  const auto gain = [](const BranchPass& pass) {
-    return to_seconds(pass.sequential.measured) / to_seconds(pass.best.measured);
-  };
-  for (const BranchPass& pass : study.passes)
-    if ((!words.has("stages") || pass.block == words.text("stages")) &&
-        (most == nullptr || gain(pass) > gain(*most)))
-      most = &pass;
-  return most;
-}
-
 int run_branches(const Words& words, Streams& streams) {
   BranchQuestion question;
   question.cores = static_cast<int>(words.integer("cores", 1, 1024, 0));
@@ -64,7 +51,10 @@ int run_branches(const Words& words, Streams& streams) {
       status.show(fmt::format("measuring {:3.0f} %", 100 * share));
   };
   const BranchStudy study = branch_study(scenario, question);
-  deliver(words.has("json") ? branch_document(study) : branch_text(study, shown_pass(study, words)),
+  deliver(words.has("json")
+              ? branch_document(study)
+              : branch_text(study,
+                            most_gaining(study, words.has("stages") ? words.text("stages") : "")),
           words, streams);
   return kDone;
 }

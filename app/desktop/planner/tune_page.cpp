@@ -105,7 +105,7 @@ QWidget* TunePage::make_picture() {
   return box;
 }
 
-// What came of training trials together, in sentences beside a curve.
+// Tells in sentences beside a curve how trials that were trained together came out.
 QWidget* TunePage::make_fusion() {
   auto* box = new QWidget;
   box->setObjectName("panel");

@@ -140,22 +140,31 @@ BranchStudy branch_study(const Scenario& scenario, const BranchQuestion& questio
   return study;
 }
 
+double measured_gain(const BranchPass& pass) {
+  return to_seconds(pass.sequential.measured) / to_seconds(pass.best.measured);
+}
+
+const BranchPass* most_gaining(const BranchStudy& study, std::string_view block) {
+  const BranchPass* most = nullptr;
+  for (const BranchPass& pass : study.passes)
+    if ((block.empty() || pass.block == block) &&
+        (most == nullptr || measured_gain(pass) > measured_gain(*most)))
+      most = &pass;
+  return most;
+}
+
 std::vector<std::string> branch_sentences(const BranchStudy& study) {
   std::vector<std::string> sentences;
   Duration sequential{}, best{};
-  const BranchPass* most = nullptr;
-  const auto gain = [](const BranchPass& pass) {
-    return to_seconds(pass.sequential.measured) / to_seconds(pass.best.measured);
-  };
   for (const BranchPass& pass : study.passes) {
     sequential += pass.sequential.measured * pass.layers;
     best += pass.best.measured * pass.layers;
-    if (most == nullptr || gain(pass) > gain(*most)) most = &pass;
   }
+  const BranchPass* const most = most_gaining(study);
   if (most == nullptr) return {"No layer has two operators, so that there is nothing to schedule."};
   sentences.push_back(fmt::format(
       "The {} of {} gains most: {:.2f} times as fast in {} stages as one operator after another.",
-      most->backward ? "backward" : "forward", most->block, gain(*most),
+      most->backward ? "backward" : "forward", most->block, measured_gain(*most),
       most->best.schedule.stages.size()));
   sentences.push_back(
       fmt::format("All layers of a microbatch take {} one operator after another and {} in these "

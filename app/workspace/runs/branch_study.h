@@ -6,6 +6,7 @@
 #include <functional>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/plan/plan.h"
@@ -40,6 +41,9 @@ struct BranchPass {
   bool same_bits = true;  // all three leave the same numbers
 };
 
+/// The measured time of one operator after another over that of the best stages.
+double measured_gain(const BranchPass&);
+
 struct BranchStudy {
   std::string machine;
   CoreSharing sharing;
@@ -51,6 +55,10 @@ struct BranchStudy {
 /// for a scenario that is not of one device of this machine or whose layers do not fit into its
 /// memory, and for more cores than it has; Error{Cancelled} when stopped.
 BranchStudy branch_study(const Scenario&, const BranchQuestion& = {});
+
+/// Returns the pass that gains most, of the kind of layer `block` or, where that is empty, of all;
+/// null where there is none.
+const BranchPass* most_gaining(const BranchStudy&, std::string_view block = {});
 
 /// Sentences that follow from the study: the pass that gains most, and what the stages of all
 /// layers come to in a step.

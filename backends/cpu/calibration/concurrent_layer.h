@@ -26,8 +26,8 @@ class ConcurrentLayer {
   /// Runs the ops in their order `rounds` times on one core, and then on all cores at once, each
   /// with operands of its own. Times are processor times, the lower quartile of the rounds.
   Times time_ops(int rounds) const;
-  /// What a stage takes beyond its work, where every core works for a while: the median of
-  /// `rounds`. It is long where other programs keep cores from being there at once.
+  /// Returns the time that a stage takes beyond its work, where every core works for a while: the
+  /// median of `rounds`. It is long where other programs keep cores from being there at once.
   Duration time_join(int rounds);
   /// Runs one stage after another, on as many cores as any has, twice: returns the time by the
   /// clock of the second time, which finds operands that fit into the caches there.
