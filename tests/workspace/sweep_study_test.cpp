@@ -126,7 +126,7 @@ void expect_reproduced(const SweepQuestion& question, const SweepStudy& study, s
 
 TEST(SweepStudy, RowsAreWhatEachCombinationAloneGives) {
   std::size_t given = 0, searched = 0, without = 0;
-  for (unsigned seed = 1; seed <= testing::cases(12, 4); ++seed) {
+  for (unsigned seed = 1; seed <= testing::cases(12, 8); ++seed) {
     std::mt19937 random(seed);
     const SweepQuestion question = drawn_question(random);
     SCOPED_TRACE(seed);
