@@ -1,6 +1,7 @@
 #include "core/timeline/stragglers.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <limits>
@@ -31,14 +32,16 @@ bool computes(std::uint8_t category) {
          kind != RecordedKind::Host;
 }
 
-// Between the two middle values where the number is even: where half of a kind is slower, neither
-// half stands out. Not of an empty list.
-double median(std::vector<double> values) {
+// Returns what is between the two middle values where the number is even: where half of a kind is
+// slower, neither half stands out. Takes no empty list, and leaves it in another order.
+double median_of_scratch(std::span<double> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
   std::nth_element(values.begin(), middle, values.end());
   if (values.size() % 2 == 1) return *middle;
   return (*middle + *std::max_element(values.begin(), middle)) / 2;
 }
+
+double median(std::vector<double> values) { return median_of_scratch(values); }
 
 double spread(std::vector<double> values) {
   const double center = median(values);
@@ -133,13 +136,14 @@ Beyond beyond_neighbours(std::span<Computation> kind) {
     for (std::size_t i = 0; i < own.size(); ++i) {
       const std::size_t from = i - std::min(i, kNeighbours),
                         to = std::min(own.size(), i + kNeighbours + 1);
-      std::vector<double> near;
+      std::array<double, 2 * kNeighbours> near{};
+      std::size_t count = 0;
       for (std::size_t n = from; n < to; ++n)
-        if (n != i) near.push_back(own[n].beyond);
-      if (near.size() < kNeighbours)
+        if (n != i) near[count++] = own[n].beyond;
+      if (count < kNeighbours)
         beyond.emplace_back();
       else
-        beyond.emplace_back(own[i].beyond - median(std::move(near)));
+        beyond.emplace_back(own[i].beyond - median_of_scratch(std::span(near).first(count)));
     }
   });
   return beyond;
@@ -154,12 +158,13 @@ Beyond beyond_processes(std::span<Computation> kind) {
     at += own.size();
   });
   Beyond beyond(kind.size());
+  std::vector<double> same;
   for (const auto& [count, firsts] : begins) {
     if (firsts.size() < kFewestProcesses) continue;
     for (std::size_t n = 0; n < count; ++n) {
-      std::vector<double> same;
+      same.clear();
       for (const std::size_t first : firsts) same.push_back(kind[first + n].beyond);
-      const double typical = median(std::move(same));
+      const double typical = median_of_scratch(same);
       for (const std::size_t first : firsts) beyond[first + n] = kind[first + n].beyond - typical;
     }
   }
