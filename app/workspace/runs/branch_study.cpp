@@ -140,6 +140,17 @@ BranchStudy branch_study(const Scenario& scenario, const BranchQuestion& questio
   return study;
 }
 
+namespace {
+
+constexpr double kLoses = 0.95;
+
+// "backward of stem"
+std::string pass_words(const BranchPass& pass) {
+  return fmt::format("{} of {}", pass.backward ? "backward" : "forward", pass.block);
+}
+
+}  // namespace
+
 double measured_gain(const BranchPass& pass) {
   return to_seconds(pass.sequential.measured) / to_seconds(pass.best.measured);
 }
@@ -155,21 +166,28 @@ const BranchPass* most_gaining(const BranchStudy& study, std::string_view block)
 
 std::vector<std::string> branch_sentences(const BranchStudy& study) {
   std::vector<std::string> sentences;
-  Duration sequential{}, best{};
+  Duration sequential{}, quickest{};
+  std::vector<std::string> slower;  // passes whose best stages lose by more than the noise
   for (const BranchPass& pass : study.passes) {
     sequential += pass.sequential.measured * pass.layers;
-    best += pass.best.measured * pass.layers;
+    quickest += std::min({pass.sequential.measured, pass.greedy.measured, pass.best.measured}) *
+                pass.layers;
+    if (measured_gain(pass) < kLoses) slower.push_back(pass_words(pass));
   }
   const BranchPass* const most = most_gaining(study);
   if (most == nullptr) return {"No layer has two operators, so that there is nothing to schedule."};
   sentences.push_back(fmt::format(
-      "The {} of {} gains most: {:.2f} times as fast in {} stages as one operator after another.",
-      most->backward ? "backward" : "forward", most->block, measured_gain(*most),
-      most->best.schedule.stages.size()));
-  sentences.push_back(
-      fmt::format("All layers of a microbatch take {} one operator after another and {} in these "
-                  "stages, {:.2f} times as fast.",
-                  readable(sequential), readable(best), to_seconds(sequential) / to_seconds(best)));
+      "The {} gains most: {:.2f} times as fast in {} stages as one operator after another.",
+      pass_words(*most), measured_gain(*most), most->best.schedule.stages.size()));
+  sentences.push_back(fmt::format(
+      "All layers of a microbatch take {} one operator after another and {} where each "
+      "pass runs as it is quickest, {:.2f} times as fast.",
+      readable(sequential), readable(quickest), to_seconds(sequential) / to_seconds(quickest)));
+  if (!slower.empty())
+    sentences.push_back(fmt::format(
+        "Best by prediction and yet slower than one operator after another: the stages of the {}. "
+        "Operators that short are better left in their order.",
+        fmt::join(slower, ", of the ")));
   const bool same = std::all_of(study.passes.begin(), study.passes.end(),
                                 [](const BranchPass& pass) { return pass.same_bits; });
   sentences.push_back(same ? "All schedules leave the same numbers, bit for bit."

@@ -60,8 +60,8 @@ BranchStudy branch_study(const Scenario&, const BranchQuestion& = {});
 /// null where there is none.
 const BranchPass* most_gaining(const BranchStudy&, std::string_view block = {});
 
-/// Sentences that follow from the study: the pass that gains most, and what the stages of all
-/// layers come to in a step.
+/// Sentences that follow from the study: the pass that gains most, the time of all layers where
+/// each pass runs in the quickest of its three schedules, and passes whose best stages lose.
 std::vector<std::string> branch_sentences(const BranchStudy&);
 
 }  // namespace trainyard
