@@ -162,25 +162,35 @@ Duration clock_reading() {
 
 ConcurrentLayer::ConcurrentLayer(const Workload& workload, std::size_t body, bool backward,
                                  int cores)
-    : cores_(std::make_unique<Cores>(cores)), first_core_(std::make_unique<Cores>(1)) {
+    : workload_(workload),
+      body_(body),
+      backward_(backward),
+      cores_(std::make_unique<Cores>(cores)),
+      first_core_(std::make_unique<Cores>(1)) {
   keep_memory();
-  const Body& layer = workload.bodies[body];
-  for (int core = 0; core < cores; ++core) {
-    copies_.push_back(std::make_unique<Rehearsal>(workload, Bytes{1}));  // a layer of each kind
-    copies_.back()->run([](const Work&, Duration) {});
-    bound_.push_back(copies_.back()->bind(body, backward ? layer.backward : layer.forward));
-  }
+  own_ = make_operands();
 }
 
 ConcurrentLayer::~ConcurrentLayer() = default;
 
+ConcurrentLayer::Operands ConcurrentLayer::make_operands() const {
+  const Body& layer = workload_.bodies[body_];
+  Operands made{std::make_unique<Rehearsal>(workload_, Bytes{1}), {}};  // a layer of each kind
+  made.layers->run([](const Work&, Duration) {});
+  made.bound = made.layers->bind(body_, backward_ ? layer.backward : layer.forward);
+  return made;
+}
+
 ConcurrentLayer::Times ConcurrentLayer::time_ops(int rounds) const {
-  const std::size_t ops = bound_.front().size();
+  const std::size_t ops = own_.bound.size();
+  std::vector<Operands> others;
+  while (others.size() + 1 < cores_->count()) others.push_back(make_operands());
   const auto timed = [&](std::size_t cores) {
     std::vector<std::vector<std::vector<std::int64_t>>> took(cores);  // by core, op and round
     Meeting together(cores);
     const auto work = [&](std::size_t core) {
       const Pinned pinned(core);
+      const Operands& operands = core == 0 ? own_ : others[core - 1];
       took[core].resize(ops);
       Scratch scratch;
       const Duration reading = clock_reading();
@@ -188,7 +198,7 @@ ConcurrentLayer::Times ConcurrentLayer::time_ops(int rounds) const {
         together.arrive_and_wait();
         for (std::size_t op = 0; op < ops; ++op) {
           const Duration before = thread_processor_time();
-          copies_[core]->run(bound_[core][op], scratch);
+          operands.layers->run(operands.bound[op], scratch);
           const Duration time = thread_processor_time() - before - reading;
           if (round >= 0) took[core][op].push_back(std::max<std::int64_t>(1, time.count()));
         }
@@ -206,7 +216,7 @@ ConcurrentLayer::Times ConcurrentLayer::time_ops(int rounds) const {
     }
     return times;
   };
-  Times times{timed(1), timed(bound_.size())};
+  Times times{timed(1), timed(cores_->count())};
   for (std::size_t op = 0; op < ops; ++op)
     times.beside[op] = std::max(times.alone[op], times.beside[op]);
   return times;
@@ -236,7 +246,7 @@ Duration ConcurrentLayer::run(const std::vector<OpsOfCores>& stages) {
       .run(stages.size(), [&](std::size_t stage, std::size_t core, Scratch& scratch) {
         if (core >= stages[stage].size()) return;
         for (const int op : stages[stage][core])
-          copies_.front()->run(bound_.front()[static_cast<std::size_t>(op)], scratch);
+          own_.layers->run(own_.bound[static_cast<std::size_t>(op)], scratch);
       });
 }
 
@@ -248,7 +258,7 @@ std::uint64_t ConcurrentLayer::digest() const {
         digest.add(std::string_view(static_cast<const char*>(view.data),
                                     static_cast<std::size_t>(view.bytes().value)));
   };
-  for (const Rehearsal::Bound& bound : bound_.front()) {
+  for (const Rehearsal::Bound& bound : own_.bound) {
     if (bound.op->pass == Pass::Forward) add(bound.outputs);
     add(bound.input_gradients), add(bound.weight_gradients);
   }

@@ -16,7 +16,7 @@ using OpsOfCores = std::vector<std::vector<int>>;
 class ConcurrentLayer {
  public:
   /// The workload, of one device that divides nothing, must outlive it. cores >= 1. Runs every kind
-  /// of layer of the workload once.
+  /// of layer of the workload once, to give all operands values.
   ConcurrentLayer(const Workload&, std::size_t body, bool backward, int cores);
   ~ConcurrentLayer();
 
@@ -24,7 +24,8 @@ class ConcurrentLayer {
     std::vector<Duration> alone, beside;  // by op; equal where there is one core
   };
   /// Runs the ops in their order `rounds` times on one core, and then on all cores at once, each
-  /// with operands of its own. Times are processor times, the lower quartile of the rounds.
+  /// with operands of its own while this runs. Times are processor times, the lower quartile of the
+  /// rounds.
   Times time_ops(int rounds) const;
   /// Returns the time that a stage takes beyond its work, where every core works for a while: the
   /// median of `rounds`. It is long where other programs keep cores from being there at once.
@@ -40,9 +41,18 @@ class ConcurrentLayer {
   class Meeting;
   class Cores;
 
-  std::vector<std::unique_ptr<Rehearsal>> copies_;    // by core
-  std::vector<std::vector<Rehearsal::Bound>> bound_;  // by core, by op
-  std::unique_ptr<Cores> cores_, first_core_;         // the others rest where one is enough
+  /// A layer of each kind with operands of its own, and the ops of this one bound to them.
+  struct Operands {
+    std::unique_ptr<Rehearsal> layers;
+    std::vector<Rehearsal::Bound> bound;  // by op
+  };
+  Operands make_operands() const;
+
+  const Workload& workload_;
+  const std::size_t body_;
+  const bool backward_;
+  Operands own_;
+  std::unique_ptr<Cores> cores_, first_core_;  // the others rest where one is enough
 };
 
 }  // namespace trainyard
