@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <functional>
 #include <future>
 #include <limits>
 #include <string_view>
+#include <utility>
 
 #include "core/base/error.h"
 
@@ -105,14 +107,18 @@ RecordedPart recorded_part(const RecordedTrace& trace) {
   return {Instant{0}, end, end};
 }
 
+std::span<const RecordedStep> measured_steps(const RecordedTrace& trace, std::uint32_t process) {
+  const auto own =
+      std::ranges::equal_range(trace.steps, process, std::less<>(), &RecordedStep::process);
+  const std::span<const RecordedStep> steps(own.begin(), own.end());
+  return steps.size() > 1 ? steps.subspan(1) : steps;
+}
+
 Duration median_step(const RecordedTrace& trace) {
   std::vector<std::int64_t> lengths;
-  for (std::size_t i = 0; i < trace.steps.size(); ++i) {
-    const RecordedStep& step = trace.steps[i];
-    const bool first = i == 0 || trace.steps[i - 1].process != step.process;
-    const bool others = i + 1 < trace.steps.size() && trace.steps[i + 1].process == step.process;
-    if (!first || !others) lengths.push_back((step.to - step.from).count());
-  }
+  for (std::uint32_t process = 0; process < trace.processes.size(); ++process)
+    for (const RecordedStep& step : measured_steps(trace, process))
+      lengths.push_back((step.to - step.from).count());
   if (lengths.empty()) return {};
   const auto middle = lengths.begin() + static_cast<std::ptrdiff_t>(lengths.size() / 2);
   std::nth_element(lengths.begin(), middle, lengths.end());
@@ -148,6 +154,10 @@ void check(const RecordedTrace& trace) {
     if (step.process >= trace.processes.size() || step.to < step.from ||
         step.from.count() < -kFarthest || step.to.count() > kFarthest)
       refuse_trace(trace, "expected steps of processes of the list that end after they start");
+  if (!std::ranges::is_sorted(trace.steps, {}, [](const RecordedStep& step) {
+        return std::pair(step.process, step.from);
+      }))
+    refuse_trace(trace, "expected steps by process and start");
   check_collectives(trace);
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -177,8 +178,11 @@ struct RecordedShare {
 /// O(n) where rows leave few gaps.
 std::vector<RecordedShare> recorded_shares(const RecordedTrace&, Instant from, Instant to);
 
-/// Returns the median of all complete steps, without the first of each process where it has others
-/// (it warms up); zero where the trace marks no steps.
+/// Returns the complete steps of one process, by start, without the first where it has others (it
+/// warms up); empty where the trace marks none of it.
+std::span<const RecordedStep> measured_steps(const RecordedTrace&, std::uint32_t process);
+
+/// Returns the median of the measured steps of all processes; zero where the trace marks none.
 Duration median_step(const RecordedTrace&);
 
 /// Throws Error{InvalidInput} naming the row for spans that are out of order or overlap, indices

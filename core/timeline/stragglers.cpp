@@ -197,17 +197,13 @@ StragglerScores scores_of(std::size_t spans, std::vector<Computation>& all) {
   return scores;
 }
 
-std::vector<SlowProcess> slow_processes(const RecordedTrace& trace,
-                                        const std::vector<Computation>& judged) {
+std::vector<SlowProcess> slow_processes(const RecordedTrace& trace, std::span<Computation> judged) {
   // Only kinds that more than one process has.
   std::vector<std::vector<double>> beyond(trace.processes.size());
-  for (std::size_t from = 0; from < judged.size();) {
-    std::size_t to = from + 1;
-    while (to < judged.size() && one_kind(judged[from], judged[to])) ++to;
-    if (judged[from].process != judged[to - 1].process)
-      for (std::size_t i = from; i < to; ++i) beyond[judged[i].process].push_back(judged[i].beyond);
-    from = to;
-  }
+  each_stretch(judged, one_kind, [&](std::span<const Computation> kind) {
+    if (kind.front().process == kind.back().process) return;
+    for (const Computation& one : kind) beyond[one.process].push_back(one.beyond);
+  });
   std::vector<double> typical(beyond.size()), error(beyond.size()), known;
   for (std::size_t p = 0; p < beyond.size(); ++p) {
     if (beyond[p].size() < kFewest) continue;
@@ -230,26 +226,39 @@ std::vector<SlowProcess> slow_processes(const RecordedTrace& trace,
   return slow;
 }
 
-// Steps by process and start, as a trace has them, without those that warm up.
-std::vector<RecordedStep> warm_steps(const RecordedTrace& trace) {
-  std::vector<RecordedStep> warm;
-  for (std::size_t i = 0; i < trace.steps.size(); ++i) {
-    const std::uint32_t process = trace.steps[i].process;
-    const bool first = i == 0 || trace.steps[i - 1].process != process;
-    const bool others = i + 1 < trace.steps.size() && trace.steps[i + 1].process == process;
-    if (!first || !others) warm.push_back(trace.steps[i]);
+// Finds the measured step in which a computation begins. Kineto may write a device as a process of
+// its own beside the one that marks the steps: it has the steps of the only process with any.
+class MeasuredSteps {
+ public:
+  explicit MeasuredSteps(const RecordedTrace& trace) {
+    std::size_t marked = 0;
+    for (std::uint32_t p = 0; p < trace.processes.size(); ++p) {
+      of_.push_back(measured_steps(trace, p));
+      if (of_.back().empty()) continue;
+      only_ = ++marked == 1 ? of_.back() : std::span<const RecordedStep>();
+    }
   }
-  return warm;
-}
+  const RecordedStep* of(const Computation& one) const {
+    const std::span<const RecordedStep> own = of_[one.process].empty() ? only_ : of_[one.process];
+    const auto step = std::ranges::upper_bound(own, Instant{one.start}, {}, &RecordedStep::to);
+    return step != own.end() && step->from <= Instant{one.start} ? &*step : nullptr;
+  }
+  const std::vector<std::span<const RecordedStep>>& by_process() const { return of_; }
+
+ private:
+  std::vector<std::span<const RecordedStep>> of_;
+  std::span<const RecordedStep> only_;
+};
 
 std::vector<SlowStep> slow_steps(const RecordedTrace& trace,
                                  const std::vector<Computation>& judged) {
-  const std::vector<RecordedStep> steps = warm_steps(trace);
+  const MeasuredSteps steps(trace);
   std::map<std::int64_t, Duration> longest;
-  for (const RecordedStep& step : steps) {
-    Duration& length = longest[step.number];
-    length = std::max(length, step.to - step.from);
-  }
+  for (const std::span<const RecordedStep> own : steps.by_process())
+    for (const RecordedStep& step : own) {
+      Duration& length = longest[step.number];
+      length = std::max(length, step.to - step.from);
+    }
   std::vector<SlowStep> slow;
   if (longest.size() < kFewest) return slow;
   std::vector<double> lengths;
@@ -260,17 +269,13 @@ std::vector<SlowStep> slow_steps(const RecordedTrace& trace,
   for (const auto& [number, length] : longest) {
     const double more = std::log(std::max(1e-9, to_seconds(length))) - typical;
     if (std::exp(more) < kSlower || more < kStandsOut * unit) continue;
-    slow.push_back({number, std::exp(more), 1, length});
+    slow.push_back({number, std::exp(more), {}, length});
     kernels[number];
   }
   if (slow.empty()) return slow;
-  const auto before = [](const RecordedStep& step, const Computation& one) {
-    return std::tuple(step.process, step.to.count()) <= std::tuple(one.process, one.start);
-  };
   for (const Computation& one : judged) {
-    const auto step = std::lower_bound(steps.begin(), steps.end(), one, before);
-    if (step == steps.end() || step->process != one.process || step->from.count() > one.start)
-      continue;
+    const RecordedStep* const step = steps.of(one);
+    if (step == nullptr) continue;
     const auto found = kernels.find(step->number);
     if (found != kernels.end()) found->second.push_back(one.beyond);
   }

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "core/timeline/recorded_trace.h"
@@ -40,10 +41,12 @@ struct SlowProcess {
 };
 
 /// A SlowStep took `ratio` times the median step, and its kernels `kernels` times their kinds:
-/// where that is about 1, the step waited for something else.
+/// where that is about 1, the step waited for something else. It is empty where no judged kernel
+/// begins within a step of its own process, or of the only process that marks steps.
 struct SlowStep {
   std::int64_t number = 0;
-  double ratio = 1, kernels = 1;
+  double ratio = 1;
+  std::optional<double> kernels;
   Duration length{};  // of the process that took longest
   friend bool operator==(const SlowStep&, const SlowStep&) = default;
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "core/cost/kernel_times.h"
@@ -27,13 +28,13 @@ std::int64_t beside(const std::map<std::uint32_t, RecordedSpans>& busy, const Wo
 // Calls take(thread, index of a span) for the spans of streams that begin in a measured step.
 template <class Take>
 void for_spans_of_steps(const RecordedTrace& trace, const Take& take) {
-  std::vector<std::vector<RecordedStep>> steps;
+  std::vector<std::span<const RecordedStep>> steps;
   for (std::uint32_t p = 0; p < trace.processes.size(); ++p)
     steps.push_back(measured_steps(trace, p));
   for (const RecordedRow& row : trace.rows) {
     const RecordedThread& thread = trace.threads[row.thread];
     if (!thread.device) continue;
-    const std::vector<RecordedStep>& own = steps[thread.process];
+    const std::span<const RecordedStep> own = steps[thread.process];
     for (std::uint64_t i = row.first; i < row.first + row.count; ++i)
       if (own.empty() || std::any_of(own.begin(), own.end(), [&](const RecordedStep& step) {
             return trace.start[i] >= step.from.count() && trace.start[i] < step.to.count();

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <span>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -71,7 +72,7 @@ class ExchangeReader {
 
  private:
   void place(std::uint32_t process) {
-    const std::vector<RecordedStep> steps = measured_steps(trace_, process);
+    const std::span<const RecordedStep> steps = measured_steps(trace_, process);
     bool any = false;
     for (const RecordedCollective& one : trace_.collectives) {
       if (one.process != process) continue;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "core/validation/recorded_spans.h"
@@ -24,7 +25,7 @@ std::vector<RecordedOverlap> recorded_overlaps(const RecordedTrace& trace) {
   std::map<Communicated, CommunicatedTime> times;
   std::int64_t steps = 0;
   for (std::uint32_t process = 0; process < trace.processes.size(); ++process) {
-    const std::vector<RecordedStep> own = measured_steps(trace, process);
+    const std::span<const RecordedStep> own = measured_steps(trace, process);
     const RecordedSpans computed = joined_spans(recorded_spans(trace, process, computes));
     bool any = false;
     const auto add = [&](Communicated of, std::int64_t from, std::int64_t to) {

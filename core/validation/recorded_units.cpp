@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <span>
 #include <utility>
 
 #include "core/validation/trace_match.h"
@@ -239,14 +240,6 @@ std::string_view op_of_host(std::string_view name) {
   return {};
 }
 
-std::vector<RecordedStep> measured_steps(const RecordedTrace& trace, std::uint32_t process) {
-  std::vector<RecordedStep> steps;
-  for (const RecordedStep& step : trace.steps)
-    if (step.process == process) steps.push_back(step);
-  if (steps.size() > 1) steps.erase(steps.begin());
-  return steps;
-}
-
 std::vector<RecordedStepUnits> recorded_units(const RecordedTrace& trace) {
   // Kineto writes a device as a process of its own, beside the one that issues its kernels.
   const bool on_devices = std::any_of(trace.threads.begin(), trace.threads.end(),
@@ -267,7 +260,8 @@ std::vector<RecordedStepUnits> recorded_units(const RecordedTrace& trace) {
     if (units.empty()) continue;
     std::stable_sort(units.begin(), units.end(),
                      [](const PlacedUnit& a, const PlacedUnit& b) { return a.start < b.start; });
-    std::vector<RecordedStep> steps = measured_steps(trace, p);
+    const std::span<const RecordedStep> measured = measured_steps(trace, p);
+    std::vector<RecordedStep> steps(measured.begin(), measured.end());
     if (steps.empty()) {
       std::int64_t last = units.front().start;
       for (const PlacedUnit& unit : units) last = std::max(last, unit.end);

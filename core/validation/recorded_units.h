@@ -44,9 +44,6 @@ struct RecordedStepUnits {
 /// because it warms up. A recording that marks no steps is one step as a whole.
 std::vector<RecordedStepUnits> recorded_units(const RecordedTrace&);
 
-/// Returns those steps of one process, by start; empty where the recording marks none of it.
-std::vector<RecordedStep> measured_steps(const RecordedTrace&, std::uint32_t process);
-
 /// Returns the op or family that an operator of a framework stands for, by its name on the host:
 /// "aten::addmm", "autograd::engine::evaluate_function: AddmmBackward0". Empty where it only calls
 /// others, or is unknown.

@@ -25,9 +25,11 @@ std::vector<StragglerSentence> straggler_sentences(const RecordedModel& model,
                     {}});
   for (const SlowStep& one : found.steps)
     said.push_back(
-        {fmt::format("{:.2f} times the median step: step {}, {}; its kernels took {:.2f} "
-                     "times their median",
-                     one.ratio, one.number, format_duration(one.length), one.kernels),
+        {fmt::format("{:.2f} times the median step: step {}, {}{}", one.ratio, one.number,
+                     format_duration(one.length),
+                     one.kernels
+                         ? fmt::format("; its kernels took {:.2f} times their median", *one.kernels)
+                         : "; no kernel of it could be compared"),
          {}});
   for (std::size_t i = 0; i < std::min(kernels, found.kernels.size()); ++i) {
     const SlowKernels& one = found.kernels[i];

@@ -175,6 +175,10 @@ int run_trace(const Words& words, Streams& streams) {
     write_recorded_trace(trace, words.text("out"));
     if (!words.has("quiet")) streams.err << "wrote " << words.text("out") << "\n";
   }
+  if (words.has("json") && !asks_for_picture(words)) {
+    streams.out << document;
+    return kDone;
+  }
   const std::vector<RecordedShare> shares = recorded_shares(trace, range.from, range.to);
   const auto model = recorded_model(std::move(trace));
   if (asks_for_picture(words)) {
