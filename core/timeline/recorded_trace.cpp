@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <functional>
 #include <future>
 #include <limits>
 #include <string_view>
@@ -108,9 +107,12 @@ RecordedPart recorded_part(const RecordedTrace& trace) {
 }
 
 std::span<const RecordedStep> measured_steps(const RecordedTrace& trace, std::uint32_t process) {
-  const auto own =
-      std::ranges::equal_range(trace.steps, process, std::less<>(), &RecordedStep::process);
-  const std::span<const RecordedStep> steps(own.begin(), own.end());
+  const auto from =
+      std::partition_point(trace.steps.begin(), trace.steps.end(),
+                           [&](const RecordedStep& step) { return step.process < process; });
+  const auto to = std::partition_point(
+      from, trace.steps.end(), [&](const RecordedStep& step) { return step.process == process; });
+  const std::span<const RecordedStep> steps(from, to);
   return steps.size() > 1 ? steps.subspan(1) : steps;
 }
 
@@ -154,9 +156,10 @@ void check(const RecordedTrace& trace) {
     if (step.process >= trace.processes.size() || step.to < step.from ||
         step.from.count() < -kFarthest || step.to.count() > kFarthest)
       refuse_trace(trace, "expected steps of processes of the list that end after they start");
-  if (!std::ranges::is_sorted(trace.steps, {}, [](const RecordedStep& step) {
-        return std::pair(step.process, step.from);
-      }))
+  if (!std::is_sorted(trace.steps.begin(), trace.steps.end(),
+                      [](const RecordedStep& a, const RecordedStep& b) {
+                        return std::pair(a.process, a.from) < std::pair(b.process, b.from);
+                      }))
     refuse_trace(trace, "expected steps by process and start");
   check_collectives(trace);
 }

@@ -240,7 +240,9 @@ class MeasuredSteps {
   }
   const RecordedStep* of(const Computation& one) const {
     const std::span<const RecordedStep> own = of_[one.process].empty() ? only_ : of_[one.process];
-    const auto step = std::ranges::upper_bound(own, Instant{one.start}, {}, &RecordedStep::to);
+    const auto step = std::partition_point(own.begin(), own.end(), [&](const RecordedStep& each) {
+      return each.to <= Instant{one.start};
+    });
     return step != own.end() && step->from <= Instant{one.start} ? &*step : nullptr;
   }
   const std::vector<std::span<const RecordedStep>>& by_process() const { return of_; }
