@@ -18,8 +18,10 @@ Duration alone(const std::vector<int>& operators, const std::vector<OperatorTime
 // A core and where it is in its operators.
 struct Working {
   const std::vector<int>* operators;
+  int core = 0;
   std::size_t next = 0;
   double left = 1;  // share of its operator that is still to do
+  double since = 0;
 
   bool done() const { return next == operators->size(); }
 };
@@ -46,10 +48,19 @@ std::vector<std::vector<int>> deal(const OperatorGroups& groups,
 
 Duration stage_time(const OperatorGroups& groups, const std::vector<OperatorTime>& times,
                     const CoreSharing& sharing) {
+  if (groups.size() == 1) return alone(groups.front(), times);
+  const std::vector<OperatorSpan> spans = operator_spans(groups, times, sharing);
+  return sharing.join + (spans.empty() ? Duration{} : spans.back().end);
+}
+
+std::vector<OperatorSpan> operator_spans(const OperatorGroups& groups,
+                                         const std::vector<OperatorTime>& times,
+                                         const CoreSharing& sharing) {
   const std::vector<std::vector<int>> dealt = deal(groups, times, sharing.cores);
-  if (dealt.size() == 1 && groups.size() == 1) return alone(dealt.front(), times);
   std::vector<Working> working;
-  for (const std::vector<int>& operators : dealt) working.push_back({&operators});
+  for (std::size_t core = 0; core < dealt.size(); ++core)
+    working.push_back({&dealt[core], static_cast<int>(core)});
+  std::vector<OperatorSpan> spans;
   double now = 0;
   while (!working.empty()) {
     const double busy = sharing.cores < 2 ? 0
@@ -67,11 +78,13 @@ Duration stage_time(const OperatorGroups& groups, const std::vector<OperatorTime
       const double whole = takes(core);
       core.left -= whole > 0 ? step / whole : 1;
       if (core.left > 1e-12) continue;
-      ++core.next, core.left = 1;
+      spans.push_back({(*core.operators)[core.next], core.core, Duration{std::llround(core.since)},
+                       Duration{std::llround(now)}});
+      ++core.next, core.left = 1, core.since = now;
     }
     std::erase_if(working, [](const Working& core) { return core.done(); });
   }
-  return sharing.join + Duration{std::llround(now)};
+  return spans;
 }
 
 }  // namespace trainyard

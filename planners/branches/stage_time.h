@@ -28,4 +28,14 @@ std::vector<std::vector<int>> deal(const OperatorGroups&, const std::vector<Oper
 /// (n - 1). A stage of one group stays on its core and joins nothing. Times are by operator.
 Duration stage_time(const OperatorGroups&, const std::vector<OperatorTime>&, const CoreSharing&);
 
+/// The core that runs an operator, and when, from the start of its stage.
+struct OperatorSpan {
+  int op = 0, core = 0;
+  Duration start{}, end{};
+};
+/// A stage as stage_time() has it, in the order in which its operators end; the join comes after
+/// the last one.
+std::vector<OperatorSpan> operator_spans(const OperatorGroups&, const std::vector<OperatorTime>&,
+                                         const CoreSharing&);
+
 }  // namespace trainyard

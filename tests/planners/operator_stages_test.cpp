@@ -317,5 +317,35 @@ TEST(StageTime, IsTheSumOnOneCoreAndSharesSeveral) {
   EXPECT_EQ(deal({{2}, {1}, {0}}, times, 2), (std::vector<std::vector<int>>{{0}, {1, 2}}));
 }
 
+// A picture of a stage shows what its price says.
+TEST(StageTime, IsWhereTheLastSpanEndsAndTheJoin) {
+  EXPECT_TRUE(rc::check("spans of a stage", [] {
+    const auto count = *rc::gen::inRange(1, 9);
+    std::vector<OperatorTime> times;
+    OperatorGroups groups;
+    for (int i = 0; i < count; ++i) {
+      const Duration alone{*rc::gen::inRange(1, 1000)};
+      times.push_back({alone, alone + Duration{*rc::gen::inRange(0, 1000)}});
+      if (groups.empty() || *rc::gen::arbitrary<bool>()) groups.emplace_back();
+      groups.back().push_back(i);
+    }
+    const CoreSharing sharing{*rc::gen::inRange(1, 5), Duration{*rc::gen::inRange(0, 50)}};
+    const std::vector<OperatorSpan> spans = operator_spans(groups, times, sharing);
+    RC_ASSERT(spans.size() == times.size());
+    RC_ASSERT(stage_time(groups, times, sharing) ==
+              spans.back().end + (groups.size() > 1 ? sharing.join : Duration{}));
+    std::vector<Duration> busy(static_cast<std::size_t>(sharing.cores));
+    for (const OperatorSpan& span : spans) {
+      const OperatorTime& time = times[static_cast<std::size_t>(span.op)];
+      Duration& until = busy[static_cast<std::size_t>(span.core)];
+      RC_ASSERT(span.start == until);  // a core of a stage never waits
+      until = span.end;
+      // Ends are rounded to nanoseconds.
+      RC_ASSERT(span.end - span.start >= time.alone - Duration{1});
+      RC_ASSERT(span.end - span.start <= time.beside + Duration{1});
+    }
+  }));
+}
+
 }  // namespace
 }  // namespace trainyard

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "app/workspace/runs/branch_chart.h"
 #include "backends/cpu/calibration/concurrent_layer.h"
 #include "backends/cpu/kernels/weight_pass.h"
 #include "core/base/error.h"
@@ -94,6 +95,42 @@ TEST(BranchStudy, HasEachPassOfEachKindOfLayer) {
   EXPECT_EQ(branch_sentences(study).back(), "All schedules leave the same numbers, bit for bit.");
 }
 
+// The picture's operators are those of the schedules, and each ends where its price says.
+TEST(BranchStudy, ItsPictureHasEveryOperatorOfEverySchedule) {
+  const BranchStudy study = branch_study(
+      scenario("inception-tiny", Settings{"precision=fp32", "global-batch=1", "micro-batch=1"}),
+      {.cores = 0, .rounds = 1});
+  for (const BranchPass& pass : study.passes) {
+    const StagesModel model = stages_model(study, pass);
+    ASSERT_EQ(model.schedules.size(), 3U);
+    EXPECT_EQ(stages_table(model).rows, 3 * pass.graph.operators.size());
+    for (const StagedSchedule& schedule : model.schedules) {
+      EXPECT_EQ(schedule.operators.size(), pass.graph.operators.size()) << schedule.name;
+      EXPECT_EQ(schedule.ends.back(), schedule.predicted) << schedule.name;
+      EXPECT_EQ(schedule.ends.size(), static_cast<std::size_t>(schedule.stages));
+      for (const StagedOperator& op : schedule.operators)
+        for (const int before : pass.graph.operators[static_cast<std::size_t>(op.op)].after) {
+          const auto other =
+              std::find_if(schedule.operators.begin(), schedule.operators.end(),
+                           [&](const StagedOperator& each) { return each.op == before; });
+          EXPECT_LE(other->end, op.start) << schedule.name;
+        }
+    }
+    for (std::size_t i = 0; i < model.operators.size(); ++i)
+      EXPECT_EQ(model.operators[i].pass == Pass::Forward, !pass.backward);
+  }
+  EXPECT_EQ(branch_table(study).rows, study.passes.size());
+}
+
+TEST(BranchStudy, ItsCommandHasWhatIsNotAsUsual) {
+  BranchQuestion question;
+  EXPECT_EQ(branch_command({"my model.json", "cpu:1", "", {"micro-batch=1"}}, question),
+            "trainyard branches --model 'my model.json' --set micro-batch=1");
+  question.cores = 2, question.limits.groups = 3;
+  EXPECT_EQ(branch_command({"gpt-tiny", "cpu:1", "", {}}, question),
+            "trainyard branches --model gpt-tiny --cores 2 --groups 3");
+}
+
 // Each pass counts with the quickest of its schedules, and one whose stages lose is named.
 TEST(BranchStudy, SaysWhereStagesLose) {
   const auto measured = [](int sequential, int greedy, int best) {
@@ -115,7 +152,8 @@ TEST(BranchStudy, SaysWhereStagesLose) {
           "All layers of a microbatch take 520 us one operator after another and 320 us where "
           "each pass runs as it is quickest, 1.62 times as fast.",
           "Best by prediction and yet slower than one operator after another: the stages of "
-          "the backward of stem. Operators that short are better left in their order.",
+          "the backward of stem. Either its operators are too short to be handed to other cores, "
+          "or something else kept these busy.",
           "All schedules leave the same numbers, bit for bit."}));
   study.passes.pop_back();
   EXPECT_EQ(branch_sentences(study).size(), 3U);

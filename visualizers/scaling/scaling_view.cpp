@@ -125,6 +125,12 @@ const ScalingPoint* point_of(const ScalingStudy& study, Item item) {
 
 }  // namespace
 
+Drawing scaling_picture(const ScalingStudy& study) {
+  Drawing drawing(kScalingSize);
+  draw_scaling(drawing, whole(drawing.size), study, {});
+  return drawing;
+}
+
 void draw_scaling(Drawing& drawing, const Rect& area, const ScalingStudy& study,
                   const ViewState& state) {
   const ClipScope clip(drawing, area);

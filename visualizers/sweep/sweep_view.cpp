@@ -326,6 +326,12 @@ Size sweep_size(const SweepStudy& study) {
                      120.f, 2400.f)};
 }
 
+Drawing sweep_picture(const SweepStudy& study, SweepFigure by) {
+  Drawing drawing(sweep_size(study));
+  draw_sweep(drawing, whole(drawing.size), study, by, {});
+  return drawing;
+}
+
 void draw_sweep(Drawing& drawing, const Rect& area, const SweepStudy& study, SweepFigure by,
                 const ViewState& state) {
   const ClipScope clip(drawing, area);

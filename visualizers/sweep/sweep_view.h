@@ -13,6 +13,8 @@ namespace trainyard {
 Size sweep_size(const SweepStudy&);
 /// Items: Cell, tag the combination. The best row by the figure is framed, and the selected one.
 void draw_sweep(Drawing&, const Rect& area, const SweepStudy&, SweepFigure, const ViewState&);
+/// At sweep_size(), as for a file.
+Drawing sweep_picture(const SweepStudy&, SweepFigure);
 Hover describe_sweep(const SweepStudy&, SweepFigure, Item);
 /// A row for each combination that is finished, in order.
 DataTable sweep_table(const SweepStudy&);

@@ -27,4 +27,21 @@ void write_picture(const Drawing& drawing, Theme theme, const Words& words, Stre
   if (words.has("png")) write("png", to_png(render(drawing, 2, theme)));
 }
 
+std::vector<Flag> table_and_picture_flags(std::string_view csv, std::string_view svg) {
+  return {{"csv", "FILE", csv},
+          {"svg", "FILE", svg},
+          {"png", "FILE", "the same as pixels, two a logical one"},
+          theme_flag()};
+}
+
+void write_table_and_picture(const DataTable& table, const std::function<Drawing()>& picture,
+                             const Words& words, Streams& streams) {
+  const Theme theme = theme_of(words);
+  if (words.has("csv")) {
+    write_file(words.text("csv"), to_csv(table));
+    if (!words.has("quiet")) streams.err << "wrote " << words.text("csv") << "\n";
+  }
+  if (asks_for_picture(words)) write_picture(picture(), theme, words, streams);
+}
+
 }  // namespace trainyard

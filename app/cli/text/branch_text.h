@@ -1,17 +1,14 @@
 // Words the answer of `trainyard branches`: each pass of each kind of layer with its three
-// schedules, and the stages of one of them; or one trainyard/branches document.
+// schedules, and the stages of one of them.
 #pragma once
 
 #include <string>
 
 #include "app/workspace/runs/branch_study.h"
-#include "core/io/json/json.h"
 
 namespace trainyard {
 
 /// `shown`: the pass whose stages are listed.
 std::string branch_text(const BranchStudy&, const BranchPass* shown);
-Json branches_schema();
-std::string branch_document(const BranchStudy&);
 
 }  // namespace trainyard

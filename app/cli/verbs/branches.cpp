@@ -8,9 +8,12 @@
 #include <vector>
 
 #include "app/cli/interrupt.h"
+#include "app/cli/pictures/picture_files.h"
 #include "app/cli/status_line.h"
 #include "app/cli/text/branch_text.h"
 #include "app/cli/text/scenario_words.h"
+#include "app/workspace/runs/branch_chart.h"
+#include "app/workspace/runs/branch_document.h"
 #include "app/workspace/runs/branch_study.h"
 #include "app/workspace/scenario/local_cluster.h"
 #include "app/workspace/scenario/refuse_flag.h"
@@ -31,6 +34,7 @@ void expect_block(const Words& words, const Scenario& scenario) {
 }
 
 int run_branches(const Words& words, Streams& streams) {
+  theme_of(words);  // refused before anything is measured
   BranchQuestion question;
   question.cores = static_cast<int>(words.integer("cores", 1, 1024, 0));
   question.rounds = static_cast<int>(words.integer("rounds", 1, 1000, question.rounds));
@@ -51,34 +55,40 @@ int run_branches(const Words& words, Streams& streams) {
       status.show(fmt::format("measuring {:3.0f} %", 100 * share));
   };
   const BranchStudy study = branch_study(scenario, question);
-  deliver(words.has("json")
-              ? branch_document(study)
-              : branch_text(study,
-                            most_gaining(study, words.has("stages") ? words.text("stages") : "")),
-          words, streams);
+  const BranchPass* const shown =
+      most_gaining(study, words.has("stages") ? words.text("stages") : "");
+  write_table_and_picture(
+      branch_table(study),
+      [&] { return shown == nullptr ? Drawing({}) : stages_picture(stages_model(study, *shown)); },
+      words, streams);
+  deliver(words.has("json") ? branch_document(study) : branch_text(study, shown), words, streams);
   return kDone;
 }
 
 }  // namespace
 
 Verb branches_verb() {
-  return {
-      .name = "branches",
-      .summary =
-          "Measures on this machine what layers gain if independent operators run beside each "
-          "other, and finds the stages.",
-      .flags = with_scenario_flags(
-          {{"cores", "N", "cores of this machine that share a layer; else all"},
-           {"rounds", "N", "of every measurement; else 31"},
-           {"group-size", "N", "operators that may follow each other in a stage; else 16"},
-           {"groups", "N", "groups that may run beside each other in a stage; else 8"},
-           {"stages", "LAYER",
-            "lists the stages of that kind of layer, as the table names it; else of the one that "
-            "gains most"},
-           {"json", "", "one trainyard/branches@1 document, with the stages of all layers"}}),
-      .examples = {"branches --model inception-tiny --set precision=fp32 --set micro-batch=1 "
-                   "--set global-batch=1 --rounds 5"},
-      .run = run_branches};
+  std::vector<Flag> flags = with_scenario_flags(
+      {{"cores", "N", "cores of this machine that share a layer; else all"},
+       {"rounds", "N", "of every measurement; else 31"},
+       {"group-size", "N", "operators that may follow each other in a stage; else 16"},
+       {"groups", "N", "groups that may run beside each other in a stage; else 8"},
+       {"stages", "LAYER",
+        "lists and draws the stages of that kind of layer, as the table names it; else of the one "
+        "that gains most"},
+       {"json", "", "one trainyard/branches@1 document, with the stages of all layers"}});
+  for (const Flag& flag :
+       table_and_picture_flags("every pass of each kind of layer as a row",
+                               "draws the three schedules of that pass there, beside the text"))
+    flags.push_back(flag);
+  return {.name = "branches",
+          .summary =
+              "Measures on this machine what layers gain if independent operators run beside each "
+              "other, and finds the stages.",
+          .flags = std::move(flags),
+          .examples = {"branches --model inception-tiny --set precision=fp32 --set micro-batch=1 "
+                       "--set global-batch=1 --rounds 5"},
+          .run = run_branches};
 }
 
 }  // namespace trainyard

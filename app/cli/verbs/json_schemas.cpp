@@ -1,7 +1,6 @@
 #include "app/cli/verbs/json_schemas.h"
 
 #include "app/cli/text/batch_text.h"
-#include "app/cli/text/branch_text.h"
 #include "app/cli/text/knob_answers.h"
 #include "app/cli/text/knob_questions.h"
 #include "app/cli/text/knobs_text.h"
@@ -12,6 +11,7 @@
 #include "app/cli/text/waves_text.h"
 #include "app/workspace/comparison/snapshot_document.h"
 #include "app/workspace/plans/sweep_document.h"
+#include "app/workspace/runs/branch_document.h"
 #include "app/workspace/runs/run_document.h"
 #include "app/workspace/runs/tune_document.h"
 #include "core/base/error.h"

@@ -10,7 +10,6 @@
 
 #include "app/cli/interrupt.h"
 #include "app/cli/pictures/picture_files.h"
-#include "app/cli/pictures/probe_picture.h"
 #include "app/cli/status_line.h"
 #include "app/cli/text/batch_text.h"
 #include "app/cli/text/probe_text.h"
@@ -23,6 +22,8 @@
 #include "core/io/bytes/files.h"
 #include "core/io/documents/calibration_json.h"
 #include "core/model/sized_op.h"
+#include "visualizers/probe/batch_view.h"
+#include "visualizers/probe/staircase_view.h"
 
 namespace trainyard {
 namespace {
@@ -93,13 +94,14 @@ WidthProbe op_widths(const ProbeQuestion& question, const Words& words, Streams&
 }
 
 int answer(const BatchStudy& study, const Words& words, Streams& streams) {
-  write_probe_files(study, words, streams);
+  write_table_and_picture(batch_table(study), [&] { return batch_picture(study); }, words, streams);
   deliver(words.has("json") ? batch_document(study) : batch_text(study), words, streams);
   return kDone;
 }
 
 int answer(const WidthProbe& probe, const Words& words, Streams& streams) {
-  write_probe_files(probe, words, streams);
+  write_table_and_picture(
+      staircase_table(probe), [&] { return staircase_picture(probe); }, words, streams);
   deliver(words.has("json") ? probe_document(probe) : probe_text(probe), words, streams);
   return kDone;
 }
@@ -156,7 +158,10 @@ Verb probe_verb() {
       calibration_flag(),
       cost_flag(),
       {"json", "", "one trainyard/probe@1 or, with --batch, trainyard/batch@1 document"}};
-  for (const Flag& flag : probe_file_flags()) flags.push_back(flag);
+  for (const Flag& flag : table_and_picture_flags(
+           "every width or batch as a row",
+           "draws the staircase, or rates over the batch, there, beside the text"))
+    flags.push_back(flag);
   flags = with_scenario_flags(std::move(flags));
   for (Flag& flag : flags)
     if (flag.name == "set")

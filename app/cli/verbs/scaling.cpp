@@ -9,7 +9,6 @@
 
 #include "app/cli/interrupt.h"
 #include "app/cli/pictures/picture_files.h"
-#include "app/cli/pictures/scaling_picture.h"
 #include "app/cli/text/bound_words.h"
 #include "app/cli/text/scaling_text.h"
 #include "app/cli/text/scenario_words.h"
@@ -17,6 +16,7 @@
 #include "app/workspace/scenario/refuse_flag.h"
 #include "core/base/number_text.h"
 #include "core/cluster/cluster.h"
+#include "visualizers/scaling/scaling_view.h"
 
 namespace trainyard {
 namespace {
@@ -64,7 +64,8 @@ int run_scaling(const Words& words, Streams& streams) {
   const InterruptStop interrupt;
   question.stop = interrupt.token();
   const ScalingStudy study = scaling_study(scenario, question);
-  write_scaling_files(study, words, streams);
+  write_table_and_picture(
+      scaling_table(study), [&] { return scaling_picture(study); }, words, streams);
   deliver(words.has("json") ? scaling_document(study) : scaling_text(study), words, streams);
   return study.strong.pays || study.weak.pays ? kDone : kNotMet;
 }
@@ -81,7 +82,9 @@ Verb scaling_verb() {
        "times)"},
       {"bound", "KEY=VALUES",
        "of searched: what a degree may be, or a further knob, as recompute=none,full", true}};
-  for (const Flag& flag : scaling_file_flags()) flags.push_back(flag);
+  for (const Flag& flag : table_and_picture_flags("every point of both curves as a row",
+                                                  "draws both curves there, beside the text"))
+    flags.push_back(flag);
   flags.push_back(calibration_flag());
   flags.push_back(cost_flag());
   flags.push_back({"json", "", "one trainyard/scaling@1 document and nothing else"});

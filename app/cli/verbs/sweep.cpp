@@ -7,7 +7,6 @@
 
 #include "app/cli/interrupt.h"
 #include "app/cli/pictures/picture_files.h"
-#include "app/cli/pictures/sweep_picture.h"
 #include "app/cli/status_line.h"
 #include "app/cli/text/bound_words.h"
 #include "app/cli/text/scenario_words.h"
@@ -16,6 +15,7 @@
 #include "app/workspace/plans/sweep_document.h"
 #include "app/workspace/plans/sweep_study.h"
 #include "app/workspace/scenario/refuse_flag.h"
+#include "visualizers/sweep/sweep_view.h"
 
 namespace trainyard {
 namespace {
@@ -73,7 +73,8 @@ int run_sweep(const Words& words, Streams& streams) {
     for (const std::string& sentence : study.assumed)
       streams.err << "note: --model " << sentence << "\n";
   deliver(words.has("json") ? sweep_document(study) : sweep_text(study, by), words, streams);
-  write_sweep_files(study, by, words, streams);
+  write_table_and_picture(
+      sweep_table(study), [&] { return sweep_picture(study, by); }, words, streams);
   return best_row(study, SweepFigure::Step) ? kDone : kNotMet;
 }
 
@@ -104,7 +105,11 @@ Verb sweep_verb() {
   flags.push_back({"by", "FIGURE",
                    "of the best row and the picture: step (default), throughput, cost, mfu or "
                    "peak"});
-  for (const Flag& flag : sweep_file_flags()) flags.push_back(flag);
+  for (const Flag& flag : table_and_picture_flags(
+           "every combination as a row",
+           "draws the figure there: bars over the values of one axis, or a heat map over the two "
+           "longest axes for each combination of the others"))
+    flags.push_back(flag);
   flags.push_back(calibration_flag());
   flags.push_back(cost_flag());
   flags.push_back({"json", "", "one trainyard/sweep@1 document and nothing else"});

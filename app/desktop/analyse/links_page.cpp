@@ -13,7 +13,7 @@
 #include "app/desktop/controls/text.h"
 #include "app/desktop/controls/theme.h"
 #include "app/desktop/controls/widgets.h"
-#include "app/desktop/scene/residuals_scene.h"
+#include "app/desktop/scene/charts.h"
 #include "app/desktop/scene/tip.h"
 #include "app/desktop/tables/table.h"
 #include "core/base/error.h"
@@ -61,7 +61,7 @@ LinksPage::LinksPage(QWidget* parent) : Page(parent) {
   setAttribute(Qt::WA_StyledBackground);
   canvas_ = new CanvasWidget("Measured and fitted bandwidth", std::make_unique<LinksScene>(fit_));
   scatter_ = new CanvasWidget("Messages, measured against fitted",
-                              std::make_unique<ResidualsScene>(
+                              residuals_scene(
                                   [this]() -> const ResidualsModel* {
                                     return residuals_.points.empty() ? nullptr : &residuals_;
                                   },

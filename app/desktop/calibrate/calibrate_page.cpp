@@ -1,5 +1,6 @@
 #include "app/desktop/calibrate/calibrate_page.h"
 
+#include "app/desktop/analyse/branches_page.h"
 #include "app/desktop/analyse/links_page.h"
 #include "app/desktop/analyse/recorded_page.h"
 #include "app/desktop/analyse/snapshot_page.h"
@@ -20,6 +21,7 @@ CalibratePage::CalibratePage(Document& document, Published& published, Session& 
   add("Kernels", new KernelsPage(document, session, *recorded, machine->measurement()));
   add("Snapshot", new SnapshotPage(session));
   add("Links", new LinksPage);
+  add("Branches", new BranchesPage(document));
 }
 
 }  // namespace trainyard

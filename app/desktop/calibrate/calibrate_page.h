@@ -12,8 +12,8 @@ class Published;
 class Session;
 
 /// The tabs by their names in lower case, as --tab takes them.
-inline constexpr std::array<const char*, 6> kCalibrateTabs = {"published", "machine",  "recorded",
-                                                              "kernels",   "snapshot", "links"};
+inline constexpr std::array<const char*, 7> kCalibrateTabs = {
+    "published", "machine", "recorded", "kernels", "snapshot", "links", "branches"};
 
 class CalibratePage : public TabPage {
   Q_OBJECT

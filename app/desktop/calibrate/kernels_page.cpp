@@ -18,7 +18,7 @@
 #include "app/desktop/controls/canvas_widget.h"
 #include "app/desktop/controls/text.h"
 #include "app/desktop/controls/widgets.h"
-#include "app/desktop/scene/residuals_scene.h"
+#include "app/desktop/scene/charts.h"
 #include "app/desktop/session/document.h"
 #include "app/desktop/session/machine_measurement.h"
 #include "app/desktop/session/session.h"
@@ -76,9 +76,9 @@ KernelsPage::KernelsPage(Document& document, Session& session, RecordedPage& rec
       names_(this) {
   setObjectName("page");
   setAttribute(Qt::WA_StyledBackground);
-  auto scene = std::make_unique<ResidualsScene>(
-      [this]() -> const ResidualsModel* { return match_ ? &model_ : nullptr; },
-      [this] { return words_; }, [this](Item item) { rows_->choose(item); });
+  auto scene =
+      residuals_scene([this]() -> const ResidualsModel* { return match_ ? &model_ : nullptr; },
+                      [this] { return words_; }, [this](Item item) { rows_->choose(item); });
   scene_ = scene.get();
   canvas_ = new CanvasWidget("Kinds of work, recorded against predicted", std::move(scene));
   canvas_->setMinimumHeight(180);

@@ -19,7 +19,7 @@ class Document;
 class MachineMeasurement;
 struct RecordedModel;
 class RecordedPage;
-class ResidualsScene;
+class ChartScene;
 class Session;
 class ViewTable;
 
@@ -67,7 +67,7 @@ class KernelsPage : public Page {
   ResidualsModel model_;
   QString words_;
   CanvasWidget* canvas_;
-  ResidualsScene* scene_;  // owned by the canvas
+  ChartScene* scene_;  // owned by the canvas
   ViewTable *rows_, *unmatched_;
   QLabel* state_;
   QPushButton *snapshot_, *prices_;

@@ -22,7 +22,7 @@
 #include "app/desktop/controls/text.h"
 #include "app/desktop/controls/theme.h"
 #include "app/desktop/controls/widgets.h"
-#include "app/desktop/scene/residuals_scene.h"
+#include "app/desktop/scene/charts.h"
 #include "app/desktop/tables/view_table.h"
 #include "core/base/units_text.h"
 #include "core/cost/learned_kernels.h"
@@ -87,7 +87,7 @@ MachinePage::MachinePage(Document& document, Session& session, QWidget* parent)
     : Page(parent), document_(document), session_(session) {
   setObjectName("page");
   setAttribute(Qt::WA_StyledBackground);
-  auto scene = std::make_unique<ResidualsScene>(
+  auto scene = residuals_scene(
       [this]() -> const ResidualsModel* {
         const auto found = measurement_.found();
         return found && found->residuals ? &*found->residuals : nullptr;

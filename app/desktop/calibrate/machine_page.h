@@ -21,7 +21,7 @@ class Actions;
 class ElidedLabel;
 class Field;
 class ProbePanel;
-class ResidualsScene;
+class ChartScene;
 class ViewTable;
 
 class MachinePage : public Page {
@@ -73,7 +73,7 @@ class MachinePage : public Page {
   MachineMeasurement measurement_;
   const MeasuredMachine* shown_ = nullptr;  // the result from which the table is filled
   CanvasWidget* canvas_;
-  ResidualsScene* scene_;  // owned by the canvas
+  ChartScene* scene_;  // owned by the canvas
   ViewTable* rows_;
   ProbePanel* probe_;
   bool probe_last_ = false;  // whether the probe is the newest result, which is exported

@@ -16,7 +16,7 @@
 #include "app/desktop/controls/text.h"
 #include "app/desktop/controls/theme.h"
 #include "app/desktop/controls/widgets.h"
-#include "app/desktop/scene/staircase_scene.h"
+#include "app/desktop/scene/charts.h"
 #include "core/base/error.h"
 
 namespace trainyard {
@@ -52,7 +52,7 @@ QLineEdit* probe_edit(const QString& name, const QString& tip, int width) {
 
 ProbePanel::ProbePanel(std::function<std::string()> calibration, QWidget* parent)
     : QWidget(parent), calibration_(std::move(calibration)) {
-  auto scene = std::make_unique<StaircaseScene>(
+  auto scene = staircase_scene(
       [this] { return measurement_.found().get(); },
       [this]() -> QString {
         return measurement_.running()
@@ -164,7 +164,7 @@ ProbeQuestion ProbePanel::question() const {
 void ProbePanel::start() {
   if (!allowed_ || measurement_.running()) return;
   try {
-    measurement_.start(question());
+    measurement_.start<ProbeQuestion>(question(), kernel_probe);
   } catch (const Error& wrong) {
     measurement_.refuse(describe(wrong));
   }

@@ -7,7 +7,8 @@
 #include <functional>
 #include <string>
 
-#include "app/desktop/session/probe_measurement.h"
+#include "app/desktop/session/background_measurement.h"
+#include "app/workspace/runs/kernel_probe.h"
 
 class QLabel;
 class QLineEdit;
@@ -16,10 +17,12 @@ class QPushButton;
 
 namespace trainyard {
 
+using ProbeMeasurement = MeasurementOf<WidthProbe>;
+
 class CanvasWidget;
+class ChartScene;
 class ElidedLabel;
 class Field;
-class StaircaseScene;
 
 class ProbePanel : public QWidget {
   Q_OBJECT
@@ -60,7 +63,7 @@ class ProbePanel : public QWidget {
   QPushButton *start_, *stop_;
   ElidedLabel* state_;
   CanvasWidget* canvas_;
-  StaircaseScene* scene_;  // owned by the canvas
+  ChartScene* scene_;  // owned by the canvas
   QLabel* sentences_;
 };
 

@@ -5,12 +5,30 @@
 #include <QLineEdit>
 #include <QVBoxLayout>
 
+#include <optional>
+
 #include "app/desktop/controls/text.h"
 #include "app/desktop/controls/theme.h"
 #include "app/desktop/controls/widgets.h"
 #include "core/base/error.h"
+#include "core/base/units_text.h"
 
 namespace trainyard {
+namespace {
+
+void expect_whole(const std::string& text, std::int64_t low, std::int64_t high) {
+  std::optional<std::int64_t> number;
+  try {
+    number = parse_integer(text);
+  } catch (const Error&) {  // said below, with the range
+  }
+  if (!number || *number < low || *number > high)
+    throw Error(Error::Kind::InvalidInput, "expected a whole number from " + std::to_string(low) +
+                                               " to " + std::to_string(high) + ", found \"" +
+                                               text.substr(0, 40) + "\"");
+}
+
+}  // namespace
 
 CheckedField::CheckedField(const Kind& kind, QWidget* parent)
     : QWidget(parent), kind_(kind), edit_(new QLineEdit) {
@@ -61,5 +79,13 @@ void CheckedField::refuse(const QString& sentence) {
 }
 
 QString CheckedField::refusal() const { return refusal_->text(); }
+
+std::function<void(const std::string&)> whole_check(std::int64_t low, std::int64_t high) {
+  return [low, high](const std::string& text) { expect_whole(text, low, high); };
+}
+
+std::int64_t whole_or(const CheckedField& field, std::int64_t usual) {
+  return field.text().empty() ? usual : parse_integer(field.text());
+}
 
 }  // namespace trainyard

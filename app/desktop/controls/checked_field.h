@@ -5,6 +5,7 @@
 #include <QString>
 #include <QWidget>
 
+#include <cstdint>
 #include <functional>
 #include <string>
 
@@ -43,5 +44,10 @@ class CheckedField : public QWidget {
   QLineEdit* edit_;
   QLabel* refusal_;
 };
+
+/// Refuses what is no whole number in [low, high].
+std::function<void(const std::string&)> whole_check(std::int64_t low, std::int64_t high);
+/// The whole number that is typed, or the usual one where nothing is.
+std::int64_t whole_or(const CheckedField&, std::int64_t usual);
 
 }  // namespace trainyard

@@ -178,10 +178,8 @@ void SweepPage::open_chosen() {
 }
 
 std::optional<Drawing> SweepPage::picture() const {
-  if (!has_rows()) return std::nullopt;
-  Drawing drawing(sweep_size(sweeping_.study()));
-  draw_sweep(drawing, trainyard::whole(drawing.size), sweeping_.study(), scene_->figure(), {});
-  return drawing;
+  return has_rows() ? std::optional(sweep_picture(sweeping_.study(), scene_->figure()))
+                    : std::nullopt;
 }
 
 std::optional<DataTable> SweepPage::table() const {

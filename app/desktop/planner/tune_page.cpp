@@ -16,7 +16,7 @@
 #include "app/desktop/controls/text.h"
 #include "app/desktop/controls/theme.h"
 #include "app/desktop/controls/widgets.h"
-#include "app/desktop/scene/gains_scene.h"
+#include "app/desktop/scene/charts.h"
 #include "app/desktop/scene/tuning_scene.h"
 #include "app/desktop/tables/view_table.h"
 #include "app/workspace/runs/tune_document.h"
@@ -119,7 +119,7 @@ QWidget* TunePage::make_fusion() {
   fusion_->setAlignment(Qt::AlignTop);
   fusion_->setAccessibleName("Trials that were trained together");
   row->addWidget(fusion_, 1);
-  gains_ = new CanvasWidget("Gain of jobs trained together", std::make_unique<GainsScene>(tuning_));
+  gains_ = new CanvasWidget("Gain of jobs trained together", gains_scene(tuning_));
   gains_->setFixedSize(340, 150);
   row->addWidget(gains_);
   return box;

@@ -47,23 +47,6 @@ QString goal_title(TuneGoal goal) {
   return {};
 }
 
-std::int64_t whole_in(const std::string& text, std::int64_t low, std::int64_t high) {
-  std::optional<std::int64_t> number;
-  try {
-    number = parse_integer(text);
-  } catch (const Error&) {  // said below, with the range
-  }
-  if (!number || *number < low || *number > high)
-    throw Error(Error::Kind::InvalidInput, "expected a whole number from " + std::to_string(low) +
-                                               " to " + std::to_string(high) + ", found \"" +
-                                               text.substr(0, 40) + "\"");
-  return *number;
-}
-
-std::function<void(const std::string&)> whole_check(std::int64_t low, std::int64_t high) {
-  return [low, high](const std::string& text) { whole_in(text, low, high); };
-}
-
 void check_budget(const std::string& text) {
   double number = 0;
   try {
@@ -138,10 +121,6 @@ std::vector<std::string> words_on(const WordList& list) {
   std::vector<std::string> words;
   for (const QString& word : list.on()) words.push_back(word.toStdString());
   return words;
-}
-
-std::int64_t whole_or(const CheckedField& field, std::int64_t usual) {
-  return field.text().empty() ? usual : parse_integer(field.text());
 }
 
 }  // namespace

@@ -19,6 +19,7 @@
 #include <utility>
 
 #include "app/desktop/analyse/analyse_page.h"
+#include "app/desktop/analyse/branches_page.h"
 #include "app/desktop/analyse/run_page.h"
 #include "app/desktop/calibrate/calibrate_page.h"
 #include "app/desktop/calibrate/kernels_page.h"
@@ -95,6 +96,7 @@ Window::Window(Published::Rows rows) : published_(std::move(rows)), actions_(thi
   centre_->findChild<LearnPage*>()->connect_commands(actions_);
   centre_->findChild<MachinePage*>()->connect_commands(actions_);
   centre_->findChild<KernelsPage*>()->connect_commands(actions_);
+  centre_->findChild<BranchesPage*>()->connect_commands(actions_);
   analyse_->run().connect_commands(actions_);
   analyse_->sweep().connect_commands(actions_);
   analyse_->tune().connect_commands(actions_);

@@ -9,6 +9,7 @@
 
 #include "app/workspace/scenario/local_cluster.h"
 #include "app/workspace/scenario/refuse_flag.h"
+#include "app/workspace/scenario/setting_words.h"
 #include "backends/cpu/calibration/calibrate.h"
 #include "backends/cpu/calibration/concurrent_layer.h"
 #include "backends/cpu/kernels/weight_pass.h"
@@ -100,8 +101,9 @@ BranchPass study_pass(const Workload& w, std::size_t body, bool backward, CoreSh
   for (const std::vector<Workload::Run>& runs : w.runs)
     for (const Workload::Run& run : runs)
       if (static_cast<std::size_t>(run.body) == body) pass.layers += run.count;
-  pass.graph = layer_operators(block.graph, layer, backward ? layer.backward : layer.forward,
-                               weight_pass_reads_gradient);
+  const std::vector<BodyOp>& ops = backward ? layer.backward : layer.forward;
+  pass.graph = layer_operators(block.graph, layer, ops, weight_pass_reads_gradient);
+  for (const BodyOp& op : ops) pass.parts.push_back(op.pass);
   if (pass.graph.operators.size() < 2) return pass;
   ConcurrentLayer running(w, body, backward, sharing.cores);
   const ConcurrentLayer::Times times = running.time_ops(question.rounds);
@@ -140,16 +142,34 @@ BranchStudy branch_study(const Scenario& scenario, const BranchQuestion& questio
   return study;
 }
 
+std::string branch_command(const Request& request, const BranchQuestion& question) {
+  std::string command = "trainyard branches --model " + shell_word(request.model);
+  for (const std::string& word : request.settings) command += " --set " + shell_word(word);
+  const BranchQuestion usual;
+  const auto add = [&](const char* flag, int value, int left_out) {
+    if (value != left_out) command += fmt::format(" --{} {}", flag, value);
+  };
+  add("cores", question.cores, usual.cores);
+  add("rounds", question.rounds, usual.rounds);
+  add("group-size", question.limits.group_size, usual.limits.group_size);
+  add("groups", question.limits.groups, usual.limits.groups);
+  return command;
+}
+
 namespace {
 
 constexpr double kLoses = 0.95;
 
 // "backward of stem"
 std::string pass_words(const BranchPass& pass) {
-  return fmt::format("{} of {}", pass.backward ? "backward" : "forward", pass.block);
+  return fmt::format("{} of {}", direction(pass), pass.block);
 }
 
 }  // namespace
+
+std::string_view direction(const BranchPass& pass) {
+  return pass.backward ? "backward" : "forward";
+}
 
 double measured_gain(const BranchPass& pass) {
   return to_seconds(pass.sequential.measured) / to_seconds(pass.best.measured);
@@ -186,7 +206,8 @@ std::vector<std::string> branch_sentences(const BranchStudy& study) {
   if (!slower.empty())
     sentences.push_back(fmt::format(
         "Best by prediction and yet slower than one operator after another: the stages of the {}. "
-        "Operators that short are better left in their order.",
+        "Either its operators are too short to be handed to other cores, or something else kept "
+        "these busy.",
         fmt::join(slower, ", of the ")));
   const bool same = std::all_of(study.passes.begin(), study.passes.end(),
                                 [](const BranchPass& pass) { return pass.same_bits; });

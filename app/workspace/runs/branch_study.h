@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "app/workspace/scenario/request.h"
+#include "core/model/op.h"
 #include "core/plan/plan.h"
 #include "planners/branches/operator_stages.h"
 #include "planners/branches/stage_time.h"
@@ -37,9 +39,13 @@ struct BranchPass {
   OperatorGraph graph;
   std::vector<OperatorTime> times;  // by operator
   RunSchedule sequential, greedy, best;
-  BestStages found;       // without its schedule, which is in `best`
-  bool same_bits = true;  // all three leave the same numbers
+  BestStages found;              // without its schedule, which is in `best`
+  bool same_bits = true;         // all three leave the same numbers
+  std::vector<Pass> parts = {};  // by operator: of which pass of its node it is
 };
+
+/// "forward" or "backward".
+std::string_view direction(const BranchPass&);
 
 /// The measured time of one operator after another over that of the best stages.
 double measured_gain(const BranchPass&);
@@ -50,6 +56,10 @@ struct BranchStudy {
   int rounds = 0;
   std::vector<BranchPass> passes;  // by kind of layer, forward before backward
 };
+
+/// The command line that asks the same of the request's model, such as "trainyard branches --model
+/// inception-tiny --cores 2".
+std::string branch_command(const Request&, const BranchQuestion&);
 
 /// Measures on all cores and blocks. Leaves out passes of one operator. Throws Error{InvalidInput}
 /// for a scenario that is not of one device of this machine or whose layers do not fit into its

@@ -12,16 +12,6 @@
 namespace trainyard {
 namespace {
 
-// A word that a shell would take apart or read as a pattern stands in single quotes.
-std::string shell_word(const std::string& word) {
-  constexpr std::string_view kPlain =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_@%+=:,./-";
-  if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
-  std::string quoted = "'";
-  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
-}
-
 // The settings of training that are not as usual, without the number of updates.
 std::vector<std::string> changed_training(const Training& training) {
   std::vector<std::string> words;

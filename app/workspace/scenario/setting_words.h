@@ -23,4 +23,8 @@ void refuse_repeated_keys(std::span<const std::string> assignments, const Place&
 /// at the place where they were typed.
 void apply_words(Plan&, std::string_view words, const Place& = {"--set"});
 
+/// The word as a shell reads it: in single quotes where a shell would take it apart or read it as a
+/// pattern.
+std::string shell_word(const std::string&);
+
 }  // namespace trainyard

@@ -112,6 +112,8 @@ constexpr Row kRows[] = {
      false, kMegatron},
     {"megatron-1008b", "gpt2", 128, 25600, 160, 160, 160, 102400, 51200, 2048, true, 1008038758400,
      false, kMegatron},
+    {"neox-tiny", "gpt_neox", 4, 128, 4, 4, 32, 512, 256, 128, false, 858880, false,
+     "our own, small enough to train on a laptop: attention and MLP beside each other"},
     {"pythia-70m", "gpt_neox", 6, 512, 8, 8, 64, 2048, 50304, 2048, false, 70426624, true, kMemory},
     {"pythia-1b", "gpt_neox", 16, 2048, 8, 8, 256, 8192, 50304, 2048, false, 1011781632, true,
      kMemory},

@@ -1,42 +1,43 @@
-#include "app/desktop/session/probe_measurement.h"
+#include "app/desktop/session/background_measurement.h"
 
 #include <exception>
-#include <stop_token>
-#include <utility>
 
 #include "core/base/error.h"
 
 namespace trainyard {
 
-void ProbeMeasurement::refuse(std::string why) {
+BackgroundMeasurement::~BackgroundMeasurement() {
+  stop();
+  work_.stop();
+}
+
+void BackgroundMeasurement::refuse(std::string why) {
   error_ = std::move(why);
   Q_EMIT changed();
 }
 
-void ProbeMeasurement::start(ProbeQuestion question) {
+void BackgroundMeasurement::begin(Measure measure) {
   stop();
   work_.stop();
   stop_ = std::stop_source();
   progress_ = 0;
   error_.clear();
   struct Answer {
-    std::shared_ptr<const WidthProbe> found;
+    Found found;
     std::string error;
   };
   work_.ask(
-      [this, question = std::move(question), source = stop_](const std::stop_token& gone,
-                                                             const auto& tell) mutable {
+      [this, measure = std::move(measure), source = stop_](const std::stop_token& gone,
+                                                           const auto& tell) mutable {
         const std::stop_callback both(gone, [&] { source.request_stop(); });
-        question.stop = source.get_token();
-        question.progress = [&](double share) {
-          tell([this, share] {
-            progress_ = share;
-            Q_EMIT changed();
-          });
-        };
         Answer answer;
         try {
-          answer.found = std::make_shared<const WidthProbe>(kernel_probe(question));
+          answer.found = measure(source.get_token(), [&](double share) {
+            tell([this, share] {
+              progress_ = share;
+              Q_EMIT changed();
+            });
+          });
         } catch (const Error& wrong) {
           answer.error = describe(wrong);
         } catch (const std::exception& wrong) {

@@ -1,0 +1,165 @@
+#include "app/desktop/analyse/branch_panel.h"
+
+#include <QLabel>
+#include <QProgressBar>
+#include <QPushButton>
+#include <QVBoxLayout>
+
+#include <algorithm>
+#include <array>
+#include <thread>
+
+#include "app/desktop/controls/checked_field.h"
+#include "app/desktop/controls/text.h"
+#include "app/desktop/controls/widgets.h"
+#include "app/desktop/controls/word_list.h"
+#include "app/workspace/scenario/local_cluster.h"
+#include "core/io/json/inline_document.h"
+#include "core/methods/settings/settings.h"
+
+namespace trainyard {
+namespace {
+
+// Settings of a plan that decide what one layer on one device is; the others divide layers, which
+// are whole here.
+constexpr std::array<std::string_view, 5> kOfOneLayer = {"micro-batch", "seq", "precision",
+                                                         "recompute", "lora"};
+
+QStringList settings_of_layers(const ProjectPlan& plan) {
+  QStringList words;
+  for (const std::string& word : plan.settings) {
+    const std::string key = word.substr(0, word.find('='));
+    if (std::find(kOfOneLayer.begin(), kOfOneLayer.end(), key) == kOfOneLayer.end()) continue;
+    words << q(word);
+    // One microbatch is measured.
+    if (key == "micro-batch") words << "global-" + q(word.substr(6));
+  }
+  return words;
+}
+
+void check_setting(const std::string& word) {
+  Plan plan;
+  apply_setting(plan, word);
+}
+
+}  // namespace
+
+BranchPanel::BranchPanel(Document& document, const BranchMeasurement& measurement, QWidget* parent)
+    : QuestionPanel({"Branches", "What is measured", "Share of the measurements done",
+                     "Why nothing is measured", "Question about branches"},
+                    268, parent),
+      document_(document),
+      measurement_(measurement) {
+  set_fields(make_question());
+  connect(&measurement_, &BackgroundMeasurement::changed, this, &BranchPanel::refresh_progress);
+  const auto changed = [this] {
+    refresh_progress();
+    Q_EMIT this->changed();
+  };
+  connect(settings_, &WordList::changed, this, changed);
+  for (const CheckedField* field : {cores_, rounds_, group_size_, groups_})
+    connect(field, &CheckedField::changed, this, changed);
+  refresh();
+}
+
+QWidget* BranchPanel::make_question() {
+  auto* inside = new QWidget;
+  auto* column = new QVBoxLayout(inside);
+  column->setContentsMargins(10, 6, 10, 8);
+  column->setSpacing(10);
+  auto* about = make_label(
+      "Every operator of a layer runs on the cores of this machine with made-up numbers, alone and "
+      "beside others. Stages of operators that do not wait for each other are found from that and "
+      "run in turn.",
+      11, QFont::Normal, "third");
+  about->setWordWrap(true);
+  column->addWidget(about);
+  QStringList names;
+  for (const Setting& each : settings()) names << q(each.key) + "=";
+  settings_ = new WordList({.title = "Settings of the layers",
+                            .hint = "micro-batch=1",
+                            .check = check_setting,
+                            .offered = names});
+  column->addWidget(settings_);
+  const BranchQuestion usual;
+  const int here = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  cores_ = new CheckedField({"Cores", QString::number(here), whole_check(1, here)});
+  rounds_ = new CheckedField({"Rounds", QString::number(usual.rounds), whole_check(1, 1000)});
+  group_size_ =
+      new CheckedField({"Operators in a group, at most", QString::number(usual.limits.group_size),
+                        whole_check(1, 64), 56});
+  groups_ = new CheckedField(
+      {"Groups in a stage, at most", QString::number(usual.limits.groups), whole_check(1, 64), 56});
+  for (CheckedField* field : {cores_, rounds_, group_size_, groups_}) column->addWidget(field);
+  column->addStretch(1);
+  return inside;
+}
+
+std::optional<Request> BranchPanel::request() const {
+  const std::initializer_list<const CheckedField*> fields = {cores_, rounds_, group_size_, groups_};
+  const bool hold = std::all_of(fields.begin(), fields.end(), [](const CheckedField* field) {
+    return field->refusal().isEmpty();
+  });
+  if (document_.project().model.empty() || !hold) return std::nullopt;
+  Request asked{document_.project().model, local_cluster(1, {}).name, "", {}};
+  for (const QString& word : settings_->on()) asked.settings.push_back(word.toStdString());
+  return asked;
+}
+
+BranchQuestion BranchPanel::question() const {
+  BranchQuestion asked;
+  const auto value = [](const CheckedField* field, int usual) {
+    return static_cast<int>(whole_or(*field, usual));
+  };
+  asked.cores = value(cores_, asked.cores);
+  asked.rounds = value(rounds_, asked.rounds);
+  asked.limits.group_size = value(group_size_, asked.limits.group_size);
+  asked.limits.groups = value(groups_, asked.limits.groups);
+  return asked;
+}
+
+QString BranchPanel::fingerprint() const {
+  const auto asked = request();
+  return asked ? q(branch_command(*asked, question())) : QString();
+}
+
+QString BranchPanel::missing() const {
+  if (document_.project().model.empty()) return "Open a model first.";
+  return request() ? "" : "A field below is wrong; the sentence under it says how.";
+}
+
+bool BranchPanel::commit() {
+  settings_->refuse({});
+  const bool whole = settings_->commit();
+  for (CheckedField* field : {cores_, rounds_, group_size_, groups_}) field->check();
+  return whole && missing().isEmpty();
+}
+
+void BranchPanel::refresh() {
+  const ProjectPlan* plan = document_.plan();
+  settings_->set_usual(plan == nullptr ? QStringList() : settings_of_layers(*plan));
+  refresh_progress();
+  Q_EMIT changed();
+}
+
+void BranchPanel::refresh_progress() {
+  const bool running = measurement_.running();
+  const bool before = measurement_.found() != nullptr;
+  const QString wrong = running ? QString() : missing();
+  show_run(running,
+           running  ? "Stop"
+           : before ? "Measure again"
+                    : "Measure",
+           running ? "Stop measuring branches" : "Start measuring branches", "play");
+  run_->setEnabled(running || wrong.isEmpty());
+  state_->setText(running ? "running" : before ? "done" : "");
+  bar_->setRange(0, 100);
+  bar_->setValue(static_cast<int>(100 * measurement_.progress()));
+  now_->hide();
+  count_->setText(document_.project().model.empty()
+                      ? QString("No model")
+                      : "Layers of " + q(word_title(document_.project().model)));
+  show_wrong(!wrong.isEmpty() || running ? wrong : q(measurement_.error()));
+}
+
+}  // namespace trainyard

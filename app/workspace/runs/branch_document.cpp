@@ -1,0 +1,90 @@
+#include "app/workspace/runs/branch_document.h"
+
+#include <utility>
+
+#include "core/io/json/fields.h"
+
+namespace trainyard {
+
+std::vector<std::string> group_names(const BranchPass& pass, const OperatorGroup& group) {
+  std::vector<std::string> names;
+  for (const int one : group)
+    names.push_back(pass.graph.operators[static_cast<std::size_t>(one)].name);
+  return names;
+}
+
+namespace {
+
+using Numbered = std::pair<const BranchPass*, const OperatorStage*>;
+
+Fields<RunSchedule> schedule_fields() {
+  return {{"predicted_seconds", [](const RunSchedule& s) { return to_seconds(s.schedule.time); },
+           number(), "by the times of its operators"},
+          {"measured_seconds", [](const RunSchedule& s) { return to_seconds(s.measured); },
+           number(), "by the clock, the quickest of the rounds"},
+          {"stages",
+           [](const RunSchedule& s) { return static_cast<std::int64_t>(s.schedule.stages.size()); },
+           whole(1)}};
+}
+
+Fields<Numbered> stage_fields() {
+  return {{"seconds", [](const Numbered& n) { return to_seconds(n.second->price.time); }, number(),
+           "predicted"},
+          {"groups",
+           [](const Numbered& n) {
+             std::vector<std::vector<std::string>> groups;
+             for (const OperatorGroup& group : n.second->groups)
+               groups.push_back(group_names(*n.first, group));
+             return groups;
+           },
+           list_of(list_of(text())), "operators, one after another, beside the other groups"}};
+}
+
+Fields<BranchPass> pass_fields() {
+  const auto stages = [](const BranchPass& pass) {
+    std::vector<Numbered> list;
+    for (const OperatorStage& stage : pass.best.schedule.stages) list.push_back({&pass, &stage});
+    return list;
+  };
+  const auto found = [](auto member) { return in(&BranchPass::found, member); };
+  const auto schedule = object(schedule_fields());
+  return {
+      {"block", &BranchPass::block},
+      {"layers", &BranchPass::layers, whole(0), "of that kind in the model"},
+      {"pass", [](const BranchPass& p) { return std::string(direction(p)); },
+       one_of({"forward", "backward"})},
+      {"operators",
+       [](const BranchPass& p) { return static_cast<std::int64_t>(p.graph.operators.size()); },
+       whole(2)},
+      {"sequential", &BranchPass::sequential, schedule, "one operator after another"},
+      {"greedy", &BranchPass::greedy, schedule, "all operators that wait for nothing, at once"},
+      {"best", &BranchPass::best, schedule, "by dynamic programming over endings"},
+      {"best_stages", stages, list_of(object(stage_fields()))},
+      {"states", found(&BestStages::states), whole(0), "sets of operators that were searched"},
+      {"endings", found(&BestStages::endings), whole(0), "last stages that were tried for them"},
+      {"exact", found(&BestStages::exact), "nothing was cut to keep the search small"},
+      {"greedy_is_best", found(&BestStages::greedy), "the limits leave out the greedy one"},
+      {"same_bits", &BranchPass::same_bits, "the three leave the same numbers"}};
+}
+
+Fields<BranchStudy> branch_fields() {
+  return document_fields<BranchStudy>(
+      "trainyard/branches",
+      {{"machine", &BranchStudy::machine},
+       {"cores", [](const BranchStudy& s) { return std::int64_t{s.sharing.cores}; }, whole(1)},
+       {"join_seconds", [](const BranchStudy& s) { return to_seconds(s.sharing.join); }, number(),
+        "of handing groups to other cores and waiting for them"},
+       {"rounds", &BranchStudy::rounds, whole(1), "of each measurement"},
+       {"passes", &BranchStudy::passes, list_of(object(pass_fields()))},
+       {"sentences", [](const BranchStudy& s) { return branch_sentences(s); }}});
+}
+
+}  // namespace
+
+Json branches_schema() { return branch_fields().schema(); }
+
+std::string branch_document(const BranchStudy& study) {
+  return write_json(branch_fields().write(study));
+}
+
+}  // namespace trainyard

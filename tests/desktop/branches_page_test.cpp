@@ -1,0 +1,120 @@
+// Tests the tab Branches, driven as a user would: measuring, stopping, refusing, copying.
+#include "app/desktop/analyse/branches_page.h"
+
+#include <gtest/gtest.h>
+
+#include <QAction>
+#include <QApplication>
+#include <QClipboard>
+#include <QLabel>
+#include <QLineEdit>
+#include <QPushButton>
+
+#include "app/desktop/calibrate/calibrate_page.h"
+#include "app/desktop/controls/canvas_widget.h"
+#include "app/desktop/tables/view_table.h"
+#include "app/workspace/runs/branch_document.h"
+#include "tests/desktop/support.h"
+
+namespace trainyard {
+namespace {
+
+struct Measured {
+  std::unique_ptr<Window> window = std::make_unique<Window>();
+  BranchesPage* page;
+
+  explicit Measured(const std::string& model) {
+    window->resize(1400, 900);
+    window->show();
+    window->start_with({.model = model,
+                        .cluster = "cpu:1",
+                        .plan = "",
+                        .settings = {"precision=fp32", "micro-batch=1", "global-batch=4"}});
+    window->document().show_perspective("calibrate", "branches");
+    page = window->findChild<BranchesPage*>();
+    type("Rounds", "2");
+    happens([&] { return window->settled(); });
+  }
+  void type(const char* name, const QString& text) const {
+    auto* field = named<QLineEdit>(*page, name);
+    field->selectAll();
+    field->insert(text);
+    Q_EMIT field->textEdited(field->text());
+  }
+  QString said(const QString& label) const { return named<QLabel>(*page, label)->text(); }
+  QAction* action(const char* id) const { return window->actions_of()[id]; }
+};
+
+TEST(BranchesPage, MeasuresTheOpenModelsLayers) {
+  const Measured tab("inception-tiny");
+  EXPECT_EQ(tab.page->table(), std::nullopt) << "there is nothing to save before";
+  EXPECT_EQ(tab.said("What is measured"), "Layers of inception-tiny");
+  tab.action("calibrate.branches")->trigger();
+  EXPECT_TRUE(tab.page->measurement().running());
+  ASSERT_TRUE(happens([&] { return tab.window->settled(); }));
+  const auto study = tab.page->measurement().found();
+  ASSERT_NE(study, nullptr) << tab.page->measurement().error();
+  EXPECT_EQ(study->passes.size(), 6U);
+  EXPECT_EQ(tab.page->document(), branch_document(*study));
+  EXPECT_EQ(tab.page->table()->rows, 6U);
+  EXPECT_EQ(tab.said("Freshness of the measurement"), "fresh");
+  EXPECT_NE(tab.page->sentences().indexOf("gains most"), -1);
+  // The pass that gains most is drawn first; a row of the table draws another.
+  const QString before = tab.page->canvas()->scene().description();
+  EXPECT_TRUE(before.startsWith(most_gaining(*study)->backward ? "Backward" : "Forward"));
+  tab.page->choose(5);
+  EXPECT_TRUE(tab.page->canvas()->scene().description().startsWith("Backward of head"));
+  EXPECT_TRUE(tab.page->picture().has_value());
+  tab.type("Rounds", "3");
+  EXPECT_EQ(tab.said("Freshness of the measurement"), "stale: the question changed");
+}
+
+// Of the plan's settings those count that decide what one layer on one device is.
+TEST(BranchesPage, CopiesTheCommandThatMeasuresTheSame) {
+  const Measured tab("inception-tiny");
+  named<QPushButton>(*tab.page, "Copy the command line of the measurement")->click();
+  EXPECT_EQ(QApplication::clipboard()->text().toStdString(),
+            "trainyard branches --model inception-tiny --set precision=fp32 --set micro-batch=1 "
+            "--set global-batch=1 --rounds 2");
+}
+
+TEST(BranchesPage, AWrongWordGetsItsSentenceBesideItsField) {
+  const Measured tab("inception-tiny");
+  tab.type("Rounds", "5000");
+  EXPECT_EQ(tab.said("What is wrong with rounds"),
+            "expected a whole number from 1 to 1000, found \"5000\"");
+  EXPECT_EQ(tab.said("Why nothing is measured"),
+            "A field below is wrong; the sentence under it says how.");
+  EXPECT_FALSE(named<QPushButton>(*tab.page, "Start measuring branches")->isEnabled());
+  tab.action("calibrate.branches")->trigger();
+  EXPECT_FALSE(tab.page->measurement().running());
+}
+
+TEST(BranchesPage, AModelThatDoesNotFitHereIsRefusedInASentence) {
+  const Measured tab("llama-3-70b");
+  tab.page->start();
+  ASSERT_TRUE(happens([&] { return tab.window->settled(); }));
+  EXPECT_EQ(tab.page->measurement().found(), nullptr);
+  EXPECT_NE(tab.said("Why nothing is measured").indexOf("expected layers whose operands fit"), -1)
+      << tab.said("Why nothing is measured").toStdString();
+}
+
+// A measurement that was stopped has no result, and the one before stays.
+TEST(BranchesPage, AStopKeepsTheMeasurementBefore) {
+  const Measured tab("inception-tiny");
+  tab.page->start();
+  ASSERT_TRUE(happens([&] { return tab.window->settled(); }));
+  const auto before = tab.page->measurement().found();
+  ASSERT_NE(before, nullptr);
+  tab.type("Rounds", "1000");
+  tab.page->start();
+  EXPECT_TRUE(tab.action("calibrate.branches-stop")->isEnabled());
+  tab.action("calibrate.branches-stop")->trigger();
+  ASSERT_TRUE(happens([&] { return tab.window->settled(); }));
+  EXPECT_EQ(tab.page->measurement().found(), before);
+  EXPECT_NE(tab.said("Why nothing is measured"), "");
+  EXPECT_FALSE(tab.action("calibrate.branches-stop")->isEnabled());
+}
+
+}  // namespace
+}  // namespace trainyard
