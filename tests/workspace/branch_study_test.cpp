@@ -174,9 +174,9 @@ TEST(BranchStudy, RefusesWhatItCannotRun) {
   std::stop_source stop;
   stop.request_stop();
   BranchQuestion stopped;
-  stopped.cores = 1, stopped.rounds = 1, stopped.stop = stop.get_token();
+  stopped.rounds = 1000, stopped.stop = stop.get_token();
   EXPECT_EQ(refusal(scenario("gpt-tiny", Settings{"precision=fp32"}), stopped),
-            ": stopped before the stages were found");
+            ": stopped before all operators were measured");
 }
 
 }  // namespace

@@ -106,7 +106,7 @@ BranchPass study_pass(const Workload& w, std::size_t body, bool backward, CoreSh
   for (const BodyOp& op : ops) pass.parts.push_back(op.pass);
   if (pass.graph.operators.size() < 2) return pass;
   ConcurrentLayer running(w, body, backward, sharing.cores);
-  const ConcurrentLayer::Times times = running.time_ops(question.rounds);
+  const ConcurrentLayer::Times times = running.time_ops(question.rounds, question.stop);
   for (std::size_t i = 0; i < times.alone.size(); ++i)
     pass.times.push_back({times.alone[i], times.beside[i]});
   sharing.join = running.time_join(question.rounds);

@@ -16,6 +16,7 @@
 
 #include "backends/cpu/time/cpu_clock.h"
 #include "core/base/digest.h"
+#include "core/base/error.h"
 #include "core/base/median.h"
 #include "core/cost/kernel_times.h"
 
@@ -181,13 +182,15 @@ ConcurrentLayer::Operands ConcurrentLayer::make_operands() const {
   return made;
 }
 
-ConcurrentLayer::Times ConcurrentLayer::time_ops(int rounds) const {
+ConcurrentLayer::Times ConcurrentLayer::time_ops(int rounds, const std::stop_token& stop) const {
   const std::size_t ops = own_.bound.size();
   std::vector<Operands> others;
   while (others.size() + 1 < cores_->count()) others.push_back(make_operands());
   const auto timed = [&](std::size_t cores) {
     std::vector<std::vector<std::vector<std::int64_t>>> took(cores);  // by core, op and round
     Meeting together(cores);
+    // Set by the first core. A core that is late must not leave a round that the others are in.
+    std::atomic<int> last = rounds;
     const auto work = [&](std::size_t core) {
       const Pinned pinned(core);
       const Operands& operands = core == 0 ? own_ : others[core - 1];
@@ -195,7 +198,9 @@ ConcurrentLayer::Times ConcurrentLayer::time_ops(int rounds) const {
       Scratch scratch;
       const Duration reading = clock_reading();
       for (int round = -1; round < rounds; ++round) {  // the first makes oneDNN's kernels
+        if (core == 0 && stop.stop_requested()) last = std::min(last.load(), round);
         together.arrive_and_wait();
+        if (round >= last) return;
         for (std::size_t op = 0; op < ops; ++op) {
           const Duration before = thread_processor_time();
           operands.layers->run(operands.bound[op], scratch);
@@ -208,6 +213,8 @@ ConcurrentLayer::Times ConcurrentLayer::time_ops(int rounds) const {
       std::vector<std::jthread> threads;
       for (std::size_t core = 0; core < cores; ++core) threads.emplace_back(work, core);
     }
+    if (last < rounds)
+      throw Error(Error::Kind::Cancelled, "stopped before all operators were measured");
     std::vector<Duration> times(ops);
     for (std::size_t op = 0; op < ops; ++op) {
       for (std::size_t core = 0; core < cores; ++core)

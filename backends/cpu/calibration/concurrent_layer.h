@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <stop_token>
 #include <vector>
 
 #include "backends/cpu/calibration/rehearsal.h"
@@ -25,8 +26,8 @@ class ConcurrentLayer {
   };
   /// Runs the ops in their order `rounds` times on one core, and then on all cores at once, each
   /// with operands of its own while this runs. Times are processor times, the lower quartile of the
-  /// rounds.
-  Times time_ops(int rounds) const;
+  /// rounds. Throws Error{Cancelled} when stopped, after the round under way.
+  Times time_ops(int rounds, const std::stop_token& = {}) const;
   /// Returns the time that a stage takes beyond its work, where every core works for a while: the
   /// median of `rounds`. It is long where other programs keep cores from being there at once.
   Duration time_join(int rounds);
