@@ -105,33 +105,31 @@ TRAINYARD_INLINE void transpose_block(const float* x, std::int64_t x_row, float*
   for (int i = 0; i < kLanes; ++i) store(y + i * y_row, from[i]);
 }
 
-}  // namespace
-
 // A tile has as many sums as there are registers for them: 16 of 32 with sixteen floats each, or 12
 // of 16 with eight. Larger ones would go through memory with every step.
 #ifdef TRAINYARD_VERSIONS
-__attribute__((target("arch=x86-64-v4"))) void small_product(std::int64_t m, std::int64_t n,
-                                                             std::int64_t k, const float* a,
-                                                             std::int64_t a_row,
-                                                             std::int64_t a_column, const float* b,
-                                                             std::int64_t b_row, float* c,
-                                                             std::int64_t c_row, bool adds) {
-  product<Lanes, 8, 2>(m, n, k, {a, a_row, a_column, b, b_row, c, c_row}, adds);
+__attribute__((target("arch=x86-64-v4"))) void tiled(std::int64_t m, std::int64_t n, std::int64_t k,
+                                                     const Operands& p, bool adds) {
+  product<Lanes, 8, 2>(m, n, k, p, adds);
 }
-__attribute__((target("arch=x86-64-v3"))) void small_product(std::int64_t m, std::int64_t n,
-                                                             std::int64_t k, const float* a,
-                                                             std::int64_t a_row,
-                                                             std::int64_t a_column, const float* b,
-                                                             std::int64_t b_row, float* c,
-                                                             std::int64_t c_row, bool adds) {
-  product<EightLanes, 6, 2>(m, n, k, {a, a_row, a_column, b, b_row, c, c_row}, adds);
+__attribute__((target("arch=x86-64-v3"))) void tiled(std::int64_t m, std::int64_t n, std::int64_t k,
+                                                     const Operands& p, bool adds) {
+  product<EightLanes, 6, 2>(m, n, k, p, adds);
 }
 __attribute__((target("default")))
 #endif
+void tiled(std::int64_t m, std::int64_t n, std::int64_t k, const Operands& p, bool adds) {
+  product<FourLanes, 3, 4>(m, n, k, p, adds);
+}
+
+}  // namespace
+
+// The machine selects a version only where the caller sees them all: a caller in another file, who
+// sees one declaration, would get the default.
 void small_product(std::int64_t m, std::int64_t n, std::int64_t k, const float* a,
                    std::int64_t a_row, std::int64_t a_column, const float* b, std::int64_t b_row,
                    float* c, std::int64_t c_row, bool adds) {
-  product<FourLanes, 3, 4>(m, n, k, {a, a_row, a_column, b, b_row, c, c_row}, adds);
+  tiled(m, n, k, {a, a_row, a_column, b, b_row, c, c_row}, adds);
 }
 
 TRAINYARD_VECTORISED void transpose(std::int64_t rows, std::int64_t columns, const float* x,
