@@ -8,6 +8,7 @@
 #include <string>
 
 #include "backends/cpu/live.h"
+#include "core/cost/kernel_variants.h"
 #include "core/timeline/timeline.h"
 
 namespace trainyard {
@@ -38,6 +39,8 @@ struct CpuOptions {
   Processes* processes = nullptr;        // WallClock: which share the devices; null = none
   std::function<Duration()> processor_time = {};  // VirtualTime: what kernels are charged by; empty
                                                   // = what the thread has had
+  // Which way kernels go that can go several; null: their usual way. Ways differ in the last bits.
+  std::shared_ptr<const VariantChooser> variants = {};
 };
 
 /// The mean loss and the fraction of correct answers, or the mean return of a model that acts.

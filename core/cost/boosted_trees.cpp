@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 #include <xgboost/c_api.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <mutex>
+#include <numeric>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -21,6 +24,10 @@ constexpr std::pair<const char*, const char*> kTraining[] = {
     {"tree_method", "hist"}, {"base_score", "0"},
     {"max_depth", "5"},      {"eta", "0.06"},
     {"subsample", "0.8"},    {"colsample_bytree", "0.8"}};
+
+// A place whose next time is twice as long or more is as certain as one can be.
+constexpr float kMostWeight = 0.7F;
+constexpr float kLeastHessian = 1e-4F;
 
 void check(int status) {
   if (status != 0) throw std::runtime_error(std::string("XGBoost: ") + XGBGetLastError());
@@ -48,6 +55,29 @@ class Samples {
   DMatrixHandle handle_ = nullptr;
 };
 
+// The gradient and the second derivative of the ListMLE loss (see the header) of one list.
+void list_mle(std::span<const float> times, std::span<const float> scores,
+              std::span<float> gradient, std::span<float> hessian) {
+  std::vector<std::size_t> order(times.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return times[a] < times[b]; });
+  const float most = *std::max_element(scores.begin(), scores.end());
+  for (std::size_t place = 0; place < order.size(); ++place)
+    gradient[order[place]] = 0, hessian[order[place]] = kLeastHessian;
+  for (std::size_t place = 0; place + 1 < order.size(); ++place) {
+    const float weight = std::min(kMostWeight, times[order[place + 1]] - times[order[place]]);
+    float sum = 0;
+    for (std::size_t j = place; j < order.size(); ++j) sum += std::exp(scores[order[j]] - most);
+    gradient[order[place]] -= weight;
+    for (std::size_t j = place; j < order.size(); ++j) {
+      const float share = std::exp(scores[order[j]] - most) / sum;
+      gradient[order[j]] += weight * share;
+      hessian[order[j]] += weight * share * (1 - share);
+    }
+  }
+}
+
 // The library takes an array as the text of the array interface of NumPy.
 std::string array_interface(const FeatureTable& table) {
   return fmt::format(R"({{"data": [{}, true], "shape": [{}, {}], "typestr": "<f4", "version": 3}})",
@@ -73,6 +103,16 @@ struct BoostedTrees::Booster {
   ~Booster() { XGBoosterFree(handle); }
 };
 
+namespace {
+
+// Begins training: the booster knows the samples and how it is trained.
+void begin(BoosterHandle& booster, const DMatrixHandle& samples) {
+  check(XGBoosterCreate(&samples, 1, &booster));
+  for (const auto& [name, value] : kTraining) check(XGBoosterSetParam(booster, name, value));
+}
+
+}  // namespace
+
 BoostedTrees::BoostedTrees(const FeatureTable& table, std::span<const float> targets)
     : booster_(std::make_unique<Booster>()) {
   if (targets.empty() || targets.size() != table.rows())
@@ -80,11 +120,38 @@ BoostedTrees::BoostedTrees(const FeatureTable& table, std::span<const float> tar
   const Samples samples(table, targets);
   const DMatrixHandle handle = samples.handle();
   booster_->columns = table.columns;
-  check(XGBoosterCreate(&handle, 1, &booster_->handle));
-  for (const auto& [name, value] : kTraining)
-    check(XGBoosterSetParam(booster_->handle, name, value));
+  begin(booster_->handle, handle);
   for (int round = 0; round < kTrees; ++round)
     check(XGBoosterUpdateOneIter(booster_->handle, round, handle));
+}
+
+BoostedTrees::BoostedTrees(const FeatureTable& table, std::span<const std::uint32_t> lists,
+                           std::span<const float> times)
+    : booster_(std::make_unique<Booster>()) {
+  if (times.empty() || times.size() != table.rows() ||
+      std::accumulate(lists.begin(), lists.end(), std::size_t{0}) != times.size())
+    throw std::invalid_argument("expected a time for each of at least one row, all in lists");
+  const Samples samples(table, times);
+  const DMatrixHandle handle = samples.handle();
+  booster_->columns = table.columns;
+  begin(booster_->handle, handle);
+  // Second derivatives are small where places weigh little.
+  check(XGBoosterSetParam(booster_->handle, "min_child_weight", "0.05"));
+  check(XGBoosterSetParam(booster_->handle, "lambda", "0.1"));
+  std::vector<float> gradient(times.size()), hessian(times.size());
+  for (int round = 0; round < kTrees; ++round) {
+    bst_ulong count = 0;
+    const float* scores = nullptr;  // which the library keeps for the samples that it trains on
+    check(XGBoosterPredict(booster_->handle, handle, 0, 0, 1, &count, &scores));
+    std::size_t first = 0;
+    for (const std::uint32_t rows : lists) {
+      const auto part = [&](std::vector<float>& of) { return std::span(of).subspan(first, rows); };
+      list_mle(times.subspan(first, rows), {scores + first, rows}, part(gradient), part(hessian));
+      first += rows;
+    }
+    check(XGBoosterBoostOneIter(booster_->handle, handle, gradient.data(), hessian.data(),
+                                gradient.size()));
+  }
 }
 
 BoostedTrees::~BoostedTrees() = default;

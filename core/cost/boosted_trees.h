@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <vector>
@@ -28,6 +29,12 @@ class BoostedTrees {
   /// Minimises the squared error. There must be at least one sample, as many targets as rows, and
   /// all numbers must be finite. Blocks while it trains.
   BoostedTrees(const FeatureTable&, std::span<const float> targets);
+  /// Ranks the rows within lists: higher predictions are earlier in the order of `times`, which are
+  /// logarithms, the shortest first. `lists` says how many rows each list has, one list's behind
+  /// the other's, at least one row in all. Minimises the ListMLE loss with every place weighted by
+  /// how much longer the next time is. Blocks while it trains.
+  BoostedTrees(const FeatureTable&, std::span<const std::uint32_t> lists,
+               std::span<const float> times);
   ~BoostedTrees();
   BoostedTrees(BoostedTrees&&) noexcept;
   BoostedTrees& operator=(BoostedTrees&&) noexcept;

@@ -14,6 +14,7 @@
 
 #include "core/cost/cost_model.h"
 #include "core/cost/kernel_timing.h"
+#include "core/cost/kernel_variants.h"
 
 namespace trainyard {
 
@@ -85,6 +86,8 @@ struct Calibration {
   std::vector<std::string> notes;
   std::vector<ExchangeTiming> held_back;  // exchanges of other sizes, which no price was made of
   OtherShapes other_shapes = OtherShapes::Interpolated;
+  std::vector<VariantTiming> variants;  // of kernels of this machine that can be computed in
+                                        // several ways; empty = not measured
 };
 
 class LearnedKernels;

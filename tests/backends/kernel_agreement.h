@@ -69,6 +69,7 @@ struct Agreement {
   /// rest of the tolerance is for facts and outputs that the backward reads again.
   double sixteen_bit_tolerance = 0x1p-7;
   bool sixteen_bit = true;
+  const VariantChooser* variants = nullptr;  // which way kernels go that can go several
 };
 
 /// The fast kernel must exist; the backward receives exactly those operands that saved() keeps.

@@ -122,6 +122,8 @@ class Subject {
     }
   }
 
+  void choose_by(const VariantChooser* variants) { variants_ = variants; }
+
   void forward() {
     std::vector<TensorView> out = views(outputs_);
     KernelCall call = kernel_call();
@@ -266,6 +268,7 @@ class Subject {
     call.random = Random(random_.bits(0), 3);
     call.routing = &routing_;
     if (documents_.sequence > 0) call.documents = &documents_;
+    call.variants = variants_;
     return call;
   }
   ReferenceCall reference_call() const {
@@ -302,6 +305,7 @@ class Subject {
   std::vector<FactView> facts_;
   std::vector<KeptFact> kept_;
   Routing routing_;
+  const VariantChooser* variants_ = nullptr;
 };
 
 }  // namespace
@@ -315,6 +319,7 @@ void expect_agreement(const Op& op, const std::function<KernelCase(Draw&)>& make
                    std::to_string(i));
       Draw draw(static_cast<std::uint64_t>(i));
       Subject subject(op, make(draw), type, tolerance, static_cast<std::uint64_t>(i));
+      subject.choose_by(a.variants);
       subject.forward();
       subject.backward(Pass::BackwardInput);
       subject.backward(Pass::BackwardWeight);
@@ -406,6 +411,65 @@ KernelCase flatten_case(Draw& d) {
 
 TEST(KernelAgreement, Matmul) { expect_agreement(matmul(), matmul_case); }
 TEST(KernelAgreement, Convolution) { expect_agreement(convolution(), convolution_case); }
+// Goes one way wherever it is there, and counts how often.
+class OneWayChooser final : public VariantChooser {
+ public:
+  explicit OneWayChooser(int variant) : variant_(variant) {}
+  int choose(const KernelShape& shape, int today) const override {
+    if (!has_variant(shape, variant_)) return today;
+    ++gone;
+    return variant_;
+  }
+  mutable int gone = 0;
+
+ private:
+  int variant_;
+};
+
+// Sizes beyond a tile's, which end within one and at one.
+KernelCase wide_matmul_case(Draw& d) {
+  const std::int64_t k = d.between(1, 600), n = 16 * d.between(1, 20);
+  KernelCase c;
+  c.inputs = {activation(sizes({d.between(1, 130), k})), parameter(sizes({k, n}))};
+  if (d.coin()) c.inputs.push_back(parameter(sizes({n})));
+  c.transposed_weights = d.between(0, 3) == 0;
+  return c;
+}
+
+KernelCase square_convolution_case(Draw& d) {
+  KernelCase c;
+  const std::int64_t in = d.between(1, 20), out = d.between(1, 20), size = d.between(3, 12);
+  c.inputs = {activation(sizes({d.between(1, 3), in, size, size})),
+              parameter(sizes({out, in, 3, 3}))};
+  if (d.coin()) c.inputs.push_back(parameter(sizes({out})));
+  c.attributes = {{"stride", 1}, {"padding", 1}};
+  return c;
+}
+
+TEST(KernelAgreement, EveryWayOfAProduct) {
+  for (const int variant : {kProductPrimitive, kProductGemm, kProductTiles}) {
+    SCOPED_TRACE(variant_names(VariantKernel::Product)[static_cast<std::size_t>(variant)]);
+    const OneWayChooser chooser(variant);
+    testing::Agreement agreement{.cases = 40};
+    agreement.variants = &chooser;
+    expect_agreement(matmul(), matmul_case, agreement);
+    expect_agreement(matmul(), wide_matmul_case, agreement);
+    EXPECT_GT(chooser.gone, 100);
+  }
+}
+
+TEST(KernelAgreement, EveryWayOfAConvolution) {
+  for (const int variant : {kConvolutionBlocked, kConvolutionPlain, kConvolutionWinograd}) {
+    SCOPED_TRACE(variant_names(VariantKernel::Convolution)[static_cast<std::size_t>(variant)]);
+    const OneWayChooser chooser(variant);
+    testing::Agreement agreement{.cases = 60};
+    agreement.variants = &chooser;
+    expect_agreement(convolution(), convolution_case, agreement);
+    expect_agreement(convolution(), square_convolution_case, agreement);
+    EXPECT_GT(chooser.gone, 100);
+  }
+}
+
 TEST(KernelAgreement, BatchNorm) { expect_agreement(batch_norm(), batch_norm_case); }
 TEST(KernelAgreement, Pooling) { expect_agreement(pooling(), pooling_case); }
 TEST(KernelAgreement, Relu) { expect_agreement(relu(), unary_case); }

@@ -64,6 +64,22 @@ TEST(CalibrationJson, RefusesWhatItDoesNotKnow) {
             "c.json#/kernels/0/spraed: unknown key \"spraed\"; did you mean \"spread\"?");
 }
 
+TEST(CalibrationJson, RefusesVariantsThatAKernelDoesNotHave) {
+  Calibration c = example();
+  c.variants = {{{VariantKernel::Product, {64, 40, 32, 1}}, kProductGemm, {3us, 2us, 0us}}};
+  const std::string text = write_calibration(c);
+  ASSERT_EQ(write_calibration(read_calibration(text, "c.json")), text);
+  EXPECT_EQ(
+      calibration_refusal(text, "\"today\": \"gemm\"", "\"today\": \"gem\""),
+      "c.json#/variants/0/today: expected one of primitive, gemm, tiles, found \"gem\"; did you "
+      "mean \"gemm\"?");
+  EXPECT_EQ(
+      calibration_refusal(text, "\"today\": \"gemm\"", "\"today\": \"tiles\""),
+      "c.json#/variants/0/today: expected a variant that this shape has, found the text \"tiles\"");
+  EXPECT_EQ(calibration_refusal(text, "\"3 us\"", "\"0 s\""),
+            "c.json#/variants/0/times/0: expected a time above 0, found the text \"0 s\"");
+}
+
 // Files must stay readable with later binaries, so kernels are stored by name.
 TEST(CalibrationJson, EveryKernelHasItsOwnName) {
   std::int16_t kernel = 0;

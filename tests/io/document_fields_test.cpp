@@ -54,6 +54,10 @@ TEST(DocumentFields, OfACalibration) {
   c.contention = {{"products", 1.25, 0.05, 12, std::chrono::microseconds(300)}};
   c.residual_median = 0.021, c.residual_worst = 0.064;
   c.other_shapes = OtherShapes::Learned;
+  c.variants = {{{VariantKernel::Product, {64, 48, 32, 1, 0, 1}}, kProductGemm, {3us, 2us, 1us}},
+                {{VariantKernel::Convolution, {2, 8, 16, 32, 32, 24, 16, 16, 3, 2, 1}},
+                 kConvolutionBlocked,
+                 {30us, 20us, 0us}}};
   c.notes = {"one thread"};
   testing::is_in_all_three(calibration_fields(), c);
 }

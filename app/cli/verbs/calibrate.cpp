@@ -21,6 +21,7 @@
 #include "backends/cpu/calibration/exchange_times.h"
 #include "backends/mpi/launch.h"
 #include "core/base/units_text.h"
+#include "core/cost/variant_ranking.h"
 #include "core/io/bytes/file_writer.h"
 #include "core/io/bytes/files.h"
 #include "core/io/documents/calibration_json.h"
@@ -107,6 +108,36 @@ std::string other_shapes_text(const Calibration& c) {
   return text;
 }
 
+// Lists the shapes at which the usual way loses most time, and how well a way is chosen for others.
+std::string variants_text(const Calibration& c) {
+  if (c.variants.empty()) return "";
+  const auto ranking = rank_variants(c.variants);
+  std::string out = fmt::format(
+      "\nways          a run takes the fastest of {} shapes, and of others "
+      "the one that trees rank first\n",
+      c.variants.size());
+  for (const HeldOutVariants& found : ranking->held_out())
+    out += fmt::format("  {}\n", held_out_words(found));
+  std::vector<const VariantTiming*> list;
+  for (const VariantTiming& t : c.variants)
+    if (chosen_variant(t) != t.today) list.push_back(&t);
+  std::stable_sort(list.begin(), list.end(), [](const VariantTiming* a, const VariantTiming* b) {
+    return a->usual_loses() > b->usual_loses();
+  });
+  if (list.size() > 12) list.resize(12);
+  if (!list.empty())
+    out += fmt::format("\n  {:<12} {:<54} {:<10} {:>9}   {:<10} {:>9}\n", "kernel", "shape",
+                       "usual", "time", "chosen", "time");
+  for (const VariantTiming* t : list) {
+    const auto names = variant_names(t->shape.kernel);
+    const auto of = [&](int v) { return static_cast<std::size_t>(v); };
+    out += fmt::format("  {:<12} {:<54} {:<10} {:>9}   {:<10} {:>9}\n", to_string(t->shape.kernel),
+                       shape_words(t->shape), names[of(t->today)], readable(t->times[of(t->today)]),
+                       names[of(t->best())], readable(t->times[of(t->best())]));
+  }
+  return out;
+}
+
 // Lists the kernels that take most of the time, and how certain their times are.
 std::string text(const Calibration& c) {
   std::string out = fmt::format("{}\n\ncopy          {} and {}\nreduce        {}\n", c.machine,
@@ -137,6 +168,7 @@ std::string text(const Calibration& c) {
   }
   if (list.size() < c.kernels.size())
     out += fmt::format("  and {} that take less\n", c.kernels.size() - list.size());
+  out += variants_text(c);
   out += exchanges_text(c.exchanges);
   out += held_back_text(c);
   for (const std::string& note : c.notes) out += "\n" + note + "\n";

@@ -234,6 +234,7 @@ Asked read_run(const Words& words, const Launch& started, Processes* processes,
   if (!words.has("cluster")) scenario_words.add("cluster", cluster);
   request.scenario = open_scenario(scenario_words, streams);
   request.cost = open_costs(words, request.scenario);
+  request.options.variants = open_variants(prices_word(words));
   Asked asked{nullptr,
               request.cost,
               {{words.text("model"), scenario_words.text("cluster"), words.text("plan"),

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "app/workspace/scenario/priced_scenario.h"
+#include "app/workspace/scenario/prices.h"
 #include "core/base/error.h"
 
 namespace trainyard {
@@ -136,6 +137,7 @@ void TrainingSession::work(std::stop_token stop, const TrainingWish& wish,
       apply_training(request.training, words, {"training"});
     request.training.steps = wish.steps;
     request.options.mode = wish.mode;
+    if (request.cost != nullptr) request.options.variants = open_variants(wish.request.calibration);
     request.run.stop = stop;
     // Between two steps nothing of the run is under way.
     request.run.progress = [gate, stop](double) {

@@ -8,6 +8,7 @@
 
 #include "core/base/error.h"
 #include "core/cost/physical.h"
+#include "core/cost/variant_ranking.h"
 
 namespace trainyard {
 
@@ -31,6 +32,14 @@ std::unique_ptr<CostModel> own_cost_model(const ParameterProfile& profile,
 
 std::unique_ptr<CostModel> open_cost_model(const std::string& word, Scenario& scenario) {
   return priced_by(open_measured_prices(word), scenario);
+}
+
+std::shared_ptr<const VariantChooser> open_variants(const std::string& word) {
+  if (word.empty()) return nullptr;
+  const MeasuredPrices prices = open_measured_prices(word);
+  const auto* calibration = std::get_if<Calibration>(&prices);
+  if (calibration == nullptr || calibration->variants.empty()) return nullptr;
+  return rank_variants(calibration->variants);
 }
 
 std::string with_other_shapes(const std::string& word, OtherShapes by) {

@@ -20,6 +20,10 @@ std::unique_ptr<CostModel> cost_model(const Scenario&);
 /// the parameters of the physical model, and where its rows are of other devices than the
 /// cluster's, the model says so (and leaves out a factor). Throws Error{InvalidInput} or Error{Io}.
 std::unique_ptr<CostModel> open_cost_model(const std::string& word, Scenario&);
+/// Returns which way kernels of this machine go by the variants that a calibration measured; null
+/// for no word, for prices of something else and for a calibration without variants. Throws as
+/// open_cost_model() does.
+std::shared_ptr<const VariantChooser> open_variants(const std::string& word);
 /// Returns the calibration with kernels of other shapes priced so, as a document on one line.
 /// Throws as open_cost_model() does, and Error{InvalidInput} for a profile, which has no kernels.
 std::string with_other_shapes(const std::string& word, OtherShapes);

@@ -15,9 +15,11 @@
 #include <vector>
 
 #include "backends/cpu/calibration/rehearsal.h"
+#include "backends/cpu/calibration/variants.h"
 #include "backends/cpu/time/cpu_clock.h"
 #include "core/base/error.h"
 #include "core/cost/kernel_times.h"
+#include "core/cost/variant_ranking.h"
 
 namespace trainyard {
 namespace {
@@ -52,6 +54,7 @@ class HeldBack {
 
 constexpr Bytes kMostOperands = 768_MiB;  // limit for one rehearsal
 constexpr int kLeastPasses = 3;
+constexpr int kVariantsShare = 4;  // of the box: a quarter is for variants of kernels
 
 using SteadyClock = std::chrono::steady_clock;
 
@@ -73,9 +76,10 @@ double time_of(const std::function<void()>& work) {
 
 // Adds the kernel times of one workload to the table and returns the error for the steps that were
 // held back. `done` returns the fraction of the workload's time that has passed.
-double rehearse(const Workload& workload, KernelTable& table, const std::stop_token& stop,
-                const std::function<double()>& done) {
+double rehearse(const Workload& workload, const VariantChooser& variants, KernelTable& table,
+                const std::stop_token& stop, const std::function<double()>& done) {
   Rehearsal rehearsal(workload, kMostOperands);
+  rehearsal.choose_by(&variants);
   rehearsal.run([](const Work&, Duration) {});  // creates oneDNN's kernels
   KernelTable own;
   for (int pass = 0; pass < kLeastPasses || done() < 0.75; ++pass) {
@@ -98,6 +102,19 @@ double rehearse(const Workload& workload, KernelTable& table, const std::stop_to
     into.times.insert(into.times.end(), m.times.begin(), m.times.end());
   }
   return held_back.error();
+}
+
+// Kernels are timed afterwards as they then run: in the variants that these timings choose.
+std::vector<VariantTiming> variants_of(std::span<const Workload> workloads, Duration box,
+                                       const std::stop_token& stop) {
+  const ShapeRecorder recorder;
+  for (const Workload& workload : workloads) {
+    if (stop.stop_requested()) return {};
+    Rehearsal rehearsal(workload, kMostOperands);
+    rehearsal.choose_by(&recorder);
+    rehearsal.run([](const Work&, Duration) {});
+  }
+  return measure_variants(recorder.asked(), box, stop);
 }
 
 }  // namespace
@@ -155,12 +172,15 @@ Calibration calibrate(std::span<const Workload> workloads, const CalibrateOption
   c.reduce = measure_reduction();
   c.overhead = measure_overhead();
 
+  c.variants = variants_of(workloads, options.box / kVariantsShare, options.stop);
+  const auto ranking = rank_variants(c.variants);
+
   KernelTable table;
   std::vector<double> errors;
   for (std::size_t w = 0; w < workloads.size(); ++w) {
     const double from = elapsed_share(start, options.box);
     const double part = (1 - from) / static_cast<double>(workloads.size() - w);
-    errors.push_back(rehearse(workloads[w], table, options.stop, [&] {
+    errors.push_back(rehearse(workloads[w], *ranking, table, options.stop, [&] {
       const double now = elapsed_share(start, options.box);
       if (options.progress) options.progress(now);
       return part > 0 ? (now - from) / part : 1.0;

@@ -337,6 +337,7 @@ void Rehearsal::run(const Bound& bound, Scratch& scratch) const {
   call.weight_gradients = bound.weight_gradients;
   call.facts = bound.layer->facts[bound.op->node.value];
   if (documents_ && reads_documents(node)) call.documents = &bounds_;
+  call.variants = variants_;
   trainyard::run(call, kernel_pass(*bound.op));
 }
 

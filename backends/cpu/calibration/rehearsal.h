@@ -32,6 +32,8 @@ class Rehearsal {
   /// Runs every kernel once for each layer, replica and job, then the optimizer. Kernels that
   /// cannot be run are left out.
   void run(const Took&);
+  /// Kernels of later runs go the way that it says; it must outlive them. Null: their usual way.
+  void choose_by(const VariantChooser* chooser) { variants_ = chooser; }
 
  private:
   struct Layer;
@@ -74,6 +76,7 @@ class Rehearsal {
   DocumentBounds bounds_;                    // of the microbatch that is run
   Scratch scratch_;
   std::int64_t updates_ = 0;
+  const VariantChooser* variants_ = nullptr;
 };
 
 }  // namespace trainyard

@@ -238,6 +238,7 @@ void CpuExecution::with_call(const At& a, std::size_t l, Flight& f, const Kernel
                   .sequence = sequence.part(),
                   .routing = &layer.routing};
   layer.routing.capacity = capacity_;
+  call.variants = options_.variants.get();
   if (run.pass != Pass::BackwardWeight && divides_rows(*layout.graph, node, call.binding))
     call.row_means = &layer.row_means[run.node.value];
   DocumentBounds bounds;

@@ -14,6 +14,7 @@
 #include "backends/cpu/kernels/scratch.h"
 #include "backends/cpu/kernels/sequence_part.h"
 #include "core/base/random.h"
+#include "core/cost/kernel_variants.h"
 #include "core/model/document_bounds.h"
 #include "core/model/op.h"
 
@@ -113,6 +114,7 @@ struct KernelCall {
   // Bounds in the whole sequence, for attention, rotary positions and losses; null: a sample is one
   // text.
   const DocumentBounds* documents = nullptr;
+  const VariantChooser* variants = nullptr;  // null: every kernel goes its usual way
 
   /// Such as "fc1 (matmul)", for messages.
   std::string name() const;

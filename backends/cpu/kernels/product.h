@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "backends/cpu/kernels/scratch.h"
+#include "core/cost/kernel_variants.h"
 #include "core/model/dtype.h"
 
 namespace trainyard {
@@ -16,9 +17,16 @@ struct Matrix {
 };
 
 /// Computes c [m, n] = a [m, k] b [k, n], plus bias [n] if there is one, plus c itself if `add` is
-/// set. c is not transposed. Sums are in 4-byte floats whatever the formats.
+/// set. c is not transposed. Sums are in 4-byte floats whatever the formats. Where all formats are
+/// 4-byte floats the chooser says how; null: usual_product() does.
 void product(std::int64_t m, std::int64_t n, std::int64_t k, const Matrix& a, const Matrix& b,
-             const Matrix& bias, const Matrix& c, bool add, Scratch&);
+             const Matrix& bias, const Matrix& c, bool add, Scratch&,
+             const VariantChooser* = nullptr);
+
+/// The shape of a product as choosers are asked about it, and the variant of it where none is.
+KernelShape product_shape(std::int64_t m, std::int64_t n, std::int64_t k, bool a_transposed,
+                          bool b_transposed, bool adds, bool biased);
+ProductVariant usual_product(const KernelShape&);
 
 /// A matrix of floats in place.
 struct FloatMatrix {

@@ -1,5 +1,8 @@
 #include "core/io/documents/calibration_json.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 
 #include "core/base/nearest.h"
@@ -111,6 +114,75 @@ Fields<TransferTiming> copy_fields() {
           {"rate", &TransferTiming::rate, rate_text(), "as 17 GB/s"}};
 }
 
+const std::vector<std::string> kVariantKernelNames = {"product", "convolution"};
+
+Form<VariantKernel> variant_kernel_form() {
+  return {one_of(kVariantKernelNames).schema,
+          [](VariantKernel kernel) { return Json(std::string(to_string(kernel))); },
+          [](const JsonCursor& at) {
+            return at.one_of(kVariantKernelNames) == "product" ? VariantKernel::Product
+                                                               : VariantKernel::Convolution;
+          }};
+}
+
+std::vector<std::int64_t> variant_sizes(const VariantTiming& timing) {
+  const auto& sizes = timing.shape.sizes;
+  const auto count = static_cast<std::ptrdiff_t>(shape_names(timing.shape.kernel).size());
+  return {sizes.begin(), sizes.begin() + count};
+}
+
+void read_variant_sizes(VariantTiming& timing, const JsonCursor& at) {
+  const auto names = shape_names(timing.shape.kernel);
+  const std::vector<JsonCursor> sizes = at.items();
+  if (sizes.size() != names.size())
+    at.expected(fmt::format("{} numbers: {}", names.size(), fmt::join(names, ", ")));
+  for (std::size_t i = 0; i < sizes.size(); ++i) timing.shape.sizes[i] = sizes[i].integer(0);
+  if (timing.shape.kernel == VariantKernel::Convolution && timing.shape.sizes[0] > 2)
+    sizes[0].expected("a pass: 0 forward, 1 of the input, 2 of the weight");
+}
+
+std::vector<std::string> variant_times(const VariantTiming& timing) {
+  std::vector<std::string> times;
+  for (const Duration time : timing.times) times.push_back(to_text(time));
+  return times;
+}
+
+void read_variant_times(VariantTiming& timing, const JsonCursor& at) {
+  const auto names = variant_names(timing.shape.kernel);
+  const std::vector<JsonCursor> times = at.items();
+  if (times.size() != names.size())
+    at.expected(fmt::format("{} times: {}", names.size(), fmt::join(names, ", ")));
+  for (std::size_t v = 0; v < times.size(); ++v) {
+    timing.times.push_back(times[v].duration());
+    const bool there = has_variant(timing.shape, static_cast<int>(v));
+    if (there != (timing.times.back() > Duration{}))
+      times[v].expected(there ? "a time above 0" : "0 s, as this shape has no such variant");
+  }
+}
+
+std::string variant_today(const VariantTiming& timing) {
+  return std::string(variant_names(timing.shape.kernel)[static_cast<std::size_t>(timing.today)]);
+}
+
+void read_variant_today(VariantTiming& timing, const JsonCursor& at) {
+  const auto names = variant_names(timing.shape.kernel);
+  const std::string name = at.one_of({names.begin(), names.end()});
+  timing.today = static_cast<int>(std::find(names.begin(), names.end(), name) - names.begin());
+  if (!has_variant(timing.shape, timing.today)) at.expected("a variant that this shape has");
+}
+
+Fields<VariantTiming> variant_fields() {
+  return {{"kernel", in(&VariantTiming::shape, &KernelShape::kernel), variant_kernel_form()},
+          {"sizes", variant_sizes, read_variant_sizes,
+           "of a product m, n, k, and whether a and b are transposed, it adds, has a bias; of a "
+           "convolution pass, images, channels, height, width, output channels, height, width, "
+           "kernel, stride, padding"},
+          {"today", variant_today, read_variant_today, "where nobody chooses"},
+          {"times", variant_times, read_variant_times,
+           "of a product primitive, gemm, tiles; of a convolution blocked, plain, winograd; 0 s: "
+           "the shape has none"}};
+}
+
 constexpr CollectiveKind kCollectives[] = {CollectiveKind::AllReduce, CollectiveKind::ReduceScatter,
                                            CollectiveKind::AllGather, CollectiveKind::AllToAll,
                                            CollectiveKind::Broadcast};
@@ -167,6 +239,8 @@ Fields<Calibration> calibration_members() {
       {"kernels", &Calibration::kernels, list_of(object(kernel_fields()))},
       {"other-shapes", &Calibration::other_shapes, other_shapes_form(), kDefaulted,
        "how kernels are priced at shapes that were not measured: interpolated or learned"},
+      {"variants", &Calibration::variants, list_of(object(variant_fields())), kWhereSet,
+       "ways to compute a kernel, of which a run takes the fastest"},
       {"notes", &Calibration::notes, kDefaulted}};
 }
 

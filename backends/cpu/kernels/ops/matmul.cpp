@@ -20,7 +20,7 @@ void matmul_forward(const KernelCall& call) {
       call.node.inputs.size() == 3 && (call.tensor_rank == 0 || call.inputs[2].there());
   const Matrix bias = biased ? matrix(input(call, 2)) : Matrix{};
   product(x.elements() / w.size[0], w.size[1], w.size[0], matrix(x), matrix(w), bias, matrix(y),
-          false, call.scratch);
+          false, call.scratch, call.variants);
 }
 
 void matmul_backward_input(const KernelCall& call) {
@@ -28,7 +28,7 @@ void matmul_backward_input(const KernelCall& call) {
   if (!dx) return;
   const TensorView &w = input(call, 1), &dy = output_gradient(call);
   product(dy.elements() / w.size[1], w.size[0], w.size[1], matrix(dy), across(matrix(w)), {},
-          matrix(dx.view), dx.add, call.scratch);
+          matrix(dx.view), dx.add, call.scratch, call.variants);
 }
 
 void matmul_backward_weight(const KernelCall& call) {
@@ -40,9 +40,10 @@ void matmul_backward_weight(const KernelCall& call) {
     // The gradient of a transposed weight is dy^T x.
     if (dw.view.transposed)
       product(n, k, m, across(matrix(dy)), matrix(x), {}, across(matrix(dw.view)), true,
-              call.scratch);
+              call.scratch, call.variants);
     else
-      product(k, n, m, across(matrix(x)), matrix(dy), {}, matrix(dw.view), true, call.scratch);
+      product(k, n, m, across(matrix(x)), matrix(dy), {}, matrix(dw.view), true, call.scratch,
+              call.variants);
   }
   if (const Target db = target(call, 2)) add_rows(m, n, matrix(dy), matrix(db.view), call.scratch);
 }

@@ -1,0 +1,68 @@
+// Kernel variants are ways to compute one kernel that give the same sums, up to their rounding, and
+// take different times. What is asked of the kernel is its KernelShape; a VariantChooser says which
+// way it goes.
+#pragma once
+
+#include <array>
+#include <compare>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/units.h"
+
+namespace trainyard {
+
+enum class VariantKernel : std::uint8_t { Product, Convolution };
+inline constexpr VariantKernel kVariantKernels[] = {VariantKernel::Product,
+                                                    VariantKernel::Convolution};
+std::string_view to_string(VariantKernel);  // "product", "convolution"
+
+/// Variants of a product in 4-byte floats: oneDNN's matmul primitive, its GEMM, and the tiles that
+/// attention uses, with the second matrix copied to panels of 32 columns.
+enum ProductVariant : int { kProductPrimitive, kProductGemm, kProductTiles };
+/// Variants of a convolution in 4-byte floats: oneDNN's direct one in blocks of channels, the same
+/// without blocks, and Winograd's.
+enum ConvolutionVariant : int { kConvolutionBlocked, kConvolutionPlain, kConvolutionWinograd };
+
+/// The names of a kernel's variants, by variant.
+std::span<const std::string_view> variant_names(VariantKernel);
+/// The names of the sizes of its shapes.
+std::span<const std::string_view> shape_names(VariantKernel);
+
+inline constexpr std::size_t kMostShapeSizes = 11;
+
+struct KernelShape {
+  VariantKernel kernel = VariantKernel::Product;
+  // As shape_names() says, all at least 0; the rest are 0.
+  std::array<std::int64_t, kMostShapeSizes> sizes{};
+  auto operator<=>(const KernelShape&) const = default;
+};
+/// Returns whether the kernel can be computed so.
+bool has_variant(const KernelShape&, int variant);
+/// "512 x 64 x 128, of a transposed matrix", "3x3 of 16 channels to 32, 8 images of 32 x 32".
+std::string shape_words(const KernelShape&);
+/// The floating-point operations of a shape, counted as for a direct computation.
+double flops_of(const KernelShape&);
+
+/// A VariantTiming is what each variant of a kernel took at a shape, alone on a core with warm
+/// operands.
+struct VariantTiming {
+  KernelShape shape;
+  int today = 0;                 // the variant where nobody chooses
+  std::vector<Duration> times;   // by variant; 0 = it does not exist at this shape
+  int best() const;              // one of the fastest: the usual one, if it is, else the first
+  Duration usual_loses() const;  // how much longer than the best today's takes
+};
+
+class VariantChooser {
+ public:
+  virtual ~VariantChooser() = default;
+  /// Returns a variant that the shape has; `today` is one. Any thread may ask, and equal questions
+  /// get equal answers.
+  virtual int choose(const KernelShape&, int today) const = 0;
+};
+
+}  // namespace trainyard
