@@ -58,7 +58,7 @@ bool runs_on_part_of_sequence(const Node& node) {
       &relu(),         &tanh_op(),      &gated_silu(),    &gated_gelu(),    &dropout(),
       &softmax_loss(), &split_qkv(),    &concat_heads(),  &squared_error(), &router(),
       &dispatch(),     &combine(),      &routed_matmul(), &squared_relu(),  &sigmoid_gate(),
-      &first_token(),  &place_images(), &layer_scale()};
+      &first_token(),  &place_images(), &layer_scale(),   &formula_op()};
   return list.contains(node.op) || is_headwise_recurrence(node);
 }
 

@@ -7,6 +7,8 @@
 #include "core/base/error.h"
 #include "core/base/nearest.h"
 #include "core/base/units_text.h"
+#include "core/model/formula.h"
+#include "core/model/gradient_check.h"
 #include "core/model/images.h"
 #include "core/model/ops.h"
 #include "core/model/refit.h"
@@ -336,8 +338,47 @@ Dim* output_dim(Graph& graph, const Node& node) {
 
 bool may_have_bias(const Node& node) { return node.op == &matmul() || node.op == &convolution(); }
 
+constexpr std::string_view kGradient = "gradient ";  // before the number of the input
+
+// The author's formulas, and how the gradients compare with the derivative.
+std::vector<ModelField> fields_of_formulas(const Graph& graph, const Node& node) {
+  const ElementFormulas& formulas = *node.formulas;
+  std::string names;
+  for (std::size_t i = 0; i < node.inputs.size(); ++i)
+    names += (i == 0 ? "x" : ", x" + std::to_string(i)) + " = " + graph[node.inputs[i]].name;
+  std::vector<ModelField> list = {
+      text("value", "Value", formulas.value.text(), "of each element; " + names)};
+  for (std::size_t i = 0; i < node.inputs.size(); ++i)
+    list.push_back(text(std::string(kGradient) + std::to_string(i),
+                        "Gradient of " + graph[node.inputs[i]].name, formulas.gradients[i].text(),
+                        names + ", y = what it makes, dy = the gradient of y"));
+  list.push_back(flag("intended", "Differs on purpose", formulas.intended,
+                      "the gradients are not the derivative of the value, and need not be"));
+  for (const GradientVerdict& verdict : check_gradients(graph, node, ""))
+    list.push_back(fact("check", "Check of " + verdict.input, to_text(verdict),
+                        "beside central differences in double precision"));
+  return list;
+}
+
+void set_formula(Node& node, std::string_view key, std::string_view value,
+                 const std::string& place) {
+  ElementFormulas formulas = *node.formulas;
+  const std::size_t inputs = node.inputs.size();
+  try {
+    if (key == "value")
+      formulas.value = value_formula(value, inputs);
+    else
+      formulas.gradients[static_cast<std::size_t>(parse_integer(key.substr(kGradient.size())))] =
+          gradient_formula(value, inputs);
+  } catch (const Error& error) {
+    refuse(place, error.what());
+  }
+  node.formulas = std::make_shared<const ElementFormulas>(std::move(formulas));
+}
+
 std::vector<ModelField> fields_of_node(const Graph& graph, const Node& node) {
   std::vector<ModelField> list = {};
+  if (node.formulas != nullptr) list = fields_of_formulas(graph, node);
   Graph copy = graph;
   if (const Dim* out = output_dim(copy, node))
     list.push_back(number("outputs", node.op == &convolution() ? "Channels out" : "Outputs",
@@ -464,9 +505,15 @@ Model with_field_of_node(Model model, ModelPart part, const ModelField& field,
   const auto at = static_cast<std::size_t>(part.node);
   Node& node = graph.nodes[at];
   std::vector<PinnedTensor> pinned;
-  if (field.kind == FieldKind::Flag) {
+  if (field.kind == FieldKind::Text) {
+    set_formula(node, field.key, value, place);
+  } else if (field.kind == FieldKind::Flag) {
     const bool on = read_flag(value, place);
-    if (field.key == "bias")
+    if (field.key == "intended") {
+      ElementFormulas formulas = *node.formulas;
+      formulas.intended = on;
+      node.formulas = std::make_shared<const ElementFormulas>(std::move(formulas));
+    } else if (field.key == "bias")
       set_bias(graph, at, on);
     else
       node.attributes[field.key] = on ? 1 : 0;

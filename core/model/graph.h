@@ -17,8 +17,9 @@
 
 namespace trainyard {
 
-struct Op;             // core/model/op.h
-struct PackedSamples;  // core/model/packed_samples.h
+struct Op;               // core/model/op.h
+struct ElementFormulas;  // core/model/formula.h
+struct PackedSamples;    // core/model/packed_samples.h
 
 /// Axis says what a dimension means, which decides the degree of the mesh that divides it.
 enum class Axis : std::uint8_t {
@@ -79,6 +80,7 @@ struct Node {
   std::map<std::string, std::int64_t> attributes;  // "causal", "stride", "top_k"; each op's file
                                                    // says what they mean
   TensorSplit split = TensorSplit::None;
+  std::shared_ptr<const ElementFormulas> formulas = nullptr;  // of the op "formula"
 };
 
 /// Returns the attribute, or fallback where the node has none of that name.

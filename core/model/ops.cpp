@@ -50,6 +50,7 @@ std::span<const Op* const> ops() {
       &merge_patches(),
       &place_images(),
       &layer_scale(),
+      &formula_op(),
   };
   return list;
 }

@@ -63,6 +63,10 @@ const Op& selective_scan();  // inputs x, dt, B, C, log -A [channels, state], D:
                              // the first Mamba
 const Op& layer_scale();     // inputs x, weight [channels]: x * weight
 const Op& sigmoid_gate();  // inputs gate, x: sigmoid(gate) * x, with a gate for the row or element
+const Op& formula_op();    // inputs x[, more]: a formula of each element, whose author gives the
+                           // gradients too (core/model/formula.h)
+/// Appends a node of the op "formula" and returns its output. Throws as Graph::add does.
+TensorId add_formula(Graph&, std::string name, std::vector<TensorId> inputs, ElementFormulas);
 
 /// Returns whether the node is attention over a sequence that context ranks divide. The tokens of a
 /// vision tower (attribute undivided) stay whole, and every rank attends to all of them.

@@ -50,6 +50,7 @@ const Reference& reference(const Op& op) {
       {&selective_scan(), selective_scan_reference()},
       {&merge_patches(), merge_patches_reference()},
       {&place_images(), place_images_reference()},
+      {&formula_op(), formula_reference()},
   };
   const auto found = list.find(&op);
   if (found == list.end())

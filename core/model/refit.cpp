@@ -77,6 +77,8 @@ class Refitting {
       set(node, 2, 1, tensor(node.inputs[1]).shape.back());
     } else if (op == &layer_norm() || op == &rms_norm() || op == &layer_scale()) {
       fit_norm(node, x.back());
+    } else if (op == &formula_op()) {
+      for (std::size_t i = 1; i < node.inputs.size(); ++i) set(node, i, 0, x.back());
     } else if (op == &lstm() && x.back().size % 4 == 0) {
       set(node, 1, 0, plain(x.back().size / 4));
       set(node, 1, 1, plain(x.back().size));
@@ -126,9 +128,19 @@ class Refitting {
     if (node.inputs.size() < 2) return true;
     const bool sum = node.op == &add(), gate = node.op == &gated_silu() ||
                                                node.op == &gated_gelu() || node.op == &multiply();
+    if (node.op == &formula_op()) return others_meet_first(node);
     if (!sum && !gate) return true;
     const TensorId follower = node.inputs[sum ? 0 : 1], stream = node.inputs[sum ? 1 : 0];
     return !demand(node, follower, tensor(stream).shape);
+  }
+
+  // All activations that a formula reads take the width of the first.
+  bool others_meet_first(const Node& node) {
+    for (std::size_t i = 1; i < node.inputs.size(); ++i)
+      if (tensor(node.inputs[i]).kind != TensorKind::Parameter &&
+          demand(node, node.inputs[i], tensor(node.inputs[0]).shape))
+        return false;
+    return true;
   }
 
   bool repeats() {
@@ -197,11 +209,11 @@ class Refitting {
       return true;
     }
     if (op == &lstm()) return widen(node->inputs[0], plain(4 * width.size));
-    const bool passes = op == &dropout() || op == &scale() || op == &relu() || op == &gelu() ||
-                        op == &tanh_op() || op == &layer_norm() || op == &rms_norm() ||
-                        op == &batch_norm() || op == &pooling() || op == &rotary() ||
-                        op == &combine() || op == &gated_silu() || op == &gated_gelu() ||
-                        op == &multiply() || op == &squared_relu() || op == &layer_scale();
+    const bool passes =
+        op == &dropout() || op == &scale() || op == &relu() || op == &gelu() || op == &tanh_op() ||
+        op == &layer_norm() || op == &rms_norm() || op == &batch_norm() || op == &pooling() ||
+        op == &rotary() || op == &combine() || op == &gated_silu() || op == &gated_gelu() ||
+        op == &multiply() || op == &squared_relu() || op == &layer_scale() || op == &formula_op();
     if (passes) return widen(node->inputs[0], width);
     if (op == &add()) return widen(node->inputs[1], width) || widen(node->inputs[0], width);
     return false;

@@ -4,6 +4,7 @@
 
 #include "core/methods/settings/resharding.h"
 #include "core/methods/settings/settings.h"
+#include "core/model/formula.h"
 
 namespace trainyard {
 namespace {
@@ -12,6 +13,12 @@ void write(std::string& text, const Block& block) {
   text += fmt::format("block {} x{}\n", block.name, block.count);
   for (const Tensor& tensor : block.graph.tensors)
     text += fmt::format("  {} {}\n", tensor.name, to_text(tensor.shape));
+  for (const Node& node : block.graph.nodes) {
+    if (node.formulas == nullptr) continue;
+    text += fmt::format("  {} formula {}", node.name, node.formulas->value.text());
+    for (const Formula& gradient : node.formulas->gradients) text += "; " + gradient.text();
+    text += "\n";
+  }
 }
 
 void write(std::string& text, const Level& level) {

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "core/base/digest.h"
+#include "core/model/edit.h"
+#include "core/model/fields.h"
 #include "core/model/zoo/builders.h"
 #include "core/model/zoo/zoo.h"
 #include "tests/support/non_empty.h"
@@ -80,6 +82,43 @@ TEST(ModelJson, WhatIsNotAModelIsRefused) {
   EXPECT_NE(
       model_refusal("\"name\": \"head\"", "\"name\": \"layers\"").find("found \"layers\" twice"),
       std::string::npos);
+}
+
+// Gradients that a model gives itself are part of it, and wrong ones are refused at their place.
+TEST(ModelJson, OwnGradientsAreReadAndRefusedAtTheirPlace) {
+  ModelPart part;
+  Model model = with_building_block(small(), "own-gradient", {1, 0}, &part);
+  model = with_model_field(model, part, "value", "round(x)");
+  model = with_model_field(model, part, "gradient 0", "dy * (abs(x) <= 1)");
+  const std::string claimed = write_model(model);
+  EXPECT_EQ(claimed.find("intended"), std::string::npos);
+  const std::string text = write_model(with_model_field(model, part, "intended", "yes"));
+  EXPECT_NE(text.find("\"intended\": true"), std::string::npos);
+  EXPECT_NE(text.find("dy * (abs(x) <= 1)"), std::string::npos);
+  EXPECT_EQ(write_model(read_model(text, "m.json")), text);
+  const auto refused = [&](const std::string& from, const std::string& to) {
+    std::string changed = text;
+    const std::size_t at = changed.find(from);
+    EXPECT_NE(at, std::string::npos) << from;
+    changed.replace(at, from.size(), to);
+    return testing::refusal([&] { read_model(changed, "m.json"); });
+  };
+  const std::string place = "m.json#/blocks/1/nodes/1";
+  EXPECT_EQ(refused("dy * (abs(x)", "dy * (abs(z)"),
+            place +
+                "/formula/gradients/0: expected one of x0, y, dy at character 11 of \"dy * "
+                "(abs(z) <= 1)\", found \"z) <= 1)\"; did you mean \"y\"?");
+  EXPECT_EQ(refused("round(x)", "rund(x)"),
+            place +
+                "/formula/value: expected the name of a function at character 1 of "
+                "\"rund(x)\", found \"rund(x)\"; did you mean \"round\"?");
+  EXPECT_EQ(refused("\"intended\": true", "\"intended\": 1").substr(0, place.size() + 17),
+            place + "/formula/intended");
+  EXPECT_EQ(refused("\"op\": \"formula\"", "\"op\": \"relu\"").substr(0, 90),
+            (place + "/formula: expected formulas of the op formula only, found those of relu")
+                .substr(0, 90));
+  EXPECT_EQ(refused("\"gradients\"", "\"gradient\""),
+            place + "/formula/gradient: unknown key \"gradient\"; did you mean \"gradients\"?");
 }
 
 TEST(ModelJson, TiesMustLeadToAParameter) {

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "core/base/error.h"
+#include "core/model/formula.h"
 #include "core/model/graph_builder.h"
 #include "core/model/ops.h"
 #include "tests/support/non_empty.h"
@@ -25,6 +26,7 @@ struct Case {
   std::map<std::string, std::int64_t> attributes = {};
   std::int64_t index_below = 4;  // ids and labels
   bool flash = true;
+  std::shared_ptr<const ElementFormulas> formulas = nullptr;
 };
 
 Tensor activation(Shape shape) { return {"", std::move(shape), TensorKind::Activation, ""}; }
@@ -51,7 +53,10 @@ struct Subject {
       t.name = "input " + std::to_string(i);
       ids.push_back(graph.add(std::move(t)));
     }
-    graph.add("subject", c.op, ids, c.attributes);
+    if (c.formulas != nullptr)
+      add_formula(graph, "subject", ids, *c.formulas);
+    else
+      graph.add("subject", c.op, ids, c.attributes);
     for (std::size_t i = 0; i < ids.size(); ++i) {
       const Random random(seed, i);
       HostTensor t = zeros(local_shape(graph[ids[i]], binding));
@@ -383,9 +388,28 @@ std::vector<Case> token_cases() {
   return list;
 }
 
+Case formula_case(std::vector<Tensor> inputs, std::string_view value,
+                  std::initializer_list<std::string_view> gradients) {
+  auto formulas = std::make_shared<ElementFormulas>();
+  formulas->value = value_formula(value, inputs.size());
+  for (const std::string_view gradient : gradients)
+    formulas->gradients.push_back(gradient_formula(gradient, inputs.size()));
+  return {std::string(value), formula_op(), std::move(inputs), {}, 4, true, std::move(formulas)};
+}
+
+// Whatever a gradient reads is kept, and nothing else: of inputs, of the output, for a weight.
+std::vector<Case> formula_cases() {
+  const Tensor x = activation(sizes({3, 2, 4})), weight = parameter(sizes({4}));
+  return {
+      formula_case({x, weight}, "tanh(x * x1)", {"dy * x1 * (1 - y * y)", "dy * x * (1 - y*y)"}),
+      formula_case({x, x, weight}, "x * x1 + x2", {"dy * x1", "dy * x", "dy"}),
+      formula_case({x, weight}, "x + sin(x1)", {"dy", "dy * cos(x1)"}),
+      formula_case({x, weight}, "exp(x - x1)", {"dy * y", "-dy * y"})};
+}
+
 std::vector<Case> cases() {
   std::vector<Case> list = token_cases();
-  for (const auto& more : {attention_cases(), image_cases(), recurrence_cases()})
+  for (const auto& more : {attention_cases(), image_cases(), recurrence_cases(), formula_cases()})
     for (const Case& c : more) list.push_back(c);
   return list;
 }

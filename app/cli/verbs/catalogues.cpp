@@ -13,7 +13,10 @@
 #include "core/cluster/cluster.h"
 #include "core/cost/physical.h"
 #include "core/io/documents/device_json.h"
+#include "core/io/models/load_model.h"
 #include "core/methods/catalogue.h"
+#include "core/model/formula.h"
+#include "core/model/gradient_check.h"
 #include "core/model/zoo/zoo.h"
 
 namespace trainyard {
@@ -49,17 +52,46 @@ void show_model(Out& out, const Model& model) {
       if (tensor.kind == TensorKind::Parameter)
         line(out, "  {:<32} {}{}", tensor.name, to_text(tensor.shape),
              tensor.tied_to.empty() ? "" : ", tied to " + tensor.tied_to);
+    for (const Node& node : block.graph.nodes)
+      if (node.formulas != nullptr)
+        line(out, "  {:<32} {}", node.name + " (formula)", node.formulas->value.text());
   }
+}
+
+// Returns whether every gradient that a formula claims is the derivative.
+bool show_gradients(Out& out, const Model& model) {
+  const std::vector<GradientVerdict> list = check_gradients(model);
+  if (list.empty())
+    line(out, "No node of {} is a formula, so all its gradients are derived.", model.name);
+  bool hold = true;
+  for (const GradientVerdict& v : list) {
+    line(out, "{} {}/{}, gradient of {}: {}.", v.holds() ? "holds" : "WRONG", v.block, v.node,
+         v.input, to_text(v));
+    hold = hold && v.holds();
+  }
+  if (!hold)
+    line(out,
+         "\nA gradient that differs on purpose says so in the model file: \"intended\": true.");
+  return hold;
 }
 
 int run_models(const Words& words, Streams& streams) {
   Out out;
-  if (words.has(""))
-    show_model(out, with_place("models", [&] { return zoo_model(words.text("")); }));
-  else
+  bool hold = true;
+  if (words.has("")) {
+    const Model model = with_place("models", [&] { return load_model(words.text("")); });
+    if (words.has("gradients"))
+      hold = show_gradients(out, model);
+    else
+      show_model(out, model);
+  } else if (words.has("gradients")) {
+    refuse_flag("gradients",
+                "expected a model whose gradients to check, as models FILE --gradients");
+  } else {
     list_models(out);
+  }
   deliver(out, words, streams);
-  return kDone;
+  return hold ? kDone : kNotMet;
 }
 
 // Hardware
@@ -231,13 +263,17 @@ int run_methods(const Words& words, Streams& streams) {
 }  // namespace
 
 Verb models_verb() {
-  return {.name = "models",
-          .summary = "The models that have a name here, or one of them with its tensors.",
-          .positional = "NAME",
-          .positional_doc = "a model, as llama-3-70b",
-          .flags = catalogue_flags({}),
-          .examples = {"models", "models llama-3-70b"},
-          .run = run_models};
+  return {
+      .name = "models",
+      .summary = "The models that have a name here, or one model with its tensors and gradients.",
+      .positional = "M",
+      .positional_doc = "a model, as llama-3-70b or a trainyard/model file",
+      .flags = catalogue_flags(
+          {{"gradients", "",
+            "holds the gradients that the model gives its formulas against central "
+            "differences; exit 3 where one that claims to be the derivative is not"}}),
+      .examples = {"models", "models llama-3-70b", "models gpt-tiny --gradients"},
+      .run = run_models};
 }
 
 Verb hardware_verb() {

@@ -6,6 +6,7 @@
 
 #include "core/base/nearest.h"
 #include "core/io/json/schema.h"
+#include "core/model/formula.h"
 #include "core/model/ops.h"
 #include "core/model/refit.h"
 
@@ -77,12 +78,22 @@ Json names_json(const Graph& graph, const std::vector<TensorId>& ids) {
   return list;
 }
 
+Json formulas_json(const ElementFormulas& formulas) {
+  Json gradients = Json::list();
+  for (const Formula& gradient : formulas.gradients) gradients.push(gradient.text());
+  Json object = Json::object();
+  object.set("value", formulas.value.text()).set("gradients", std::move(gradients));
+  if (formulas.intended) object.set("intended", true);
+  return object;
+}
+
 Json node_json(const Graph& graph, const Node& node) {
   Json object = Json::object();
   object.set("name", node.name).set("op", node.op->name);
   object.set("inputs", names_json(graph, node.inputs))
       .set("outputs", names_json(graph, node.outputs));
   if (node.split != TensorSplit::None) object.set("split", spelling(kSplits, node.split));
+  if (node.formulas != nullptr) object.set("formula", formulas_json(*node.formulas));
   if (node.attributes.empty()) return object;
   Json attributes = Json::object();
   for (const auto& [name, value] : node.attributes) attributes.set(name, value);
@@ -199,7 +210,7 @@ class GraphReader {
   }
 
   void read_node(const JsonCursor& cursor) {
-    cursor.expect_keys({"name", "op", "inputs", "outputs", "attributes", "split"});
+    cursor.expect_keys({"name", "op", "inputs", "outputs", "attributes", "split", "formula"});
     Node node;
     node.name = cursor.at("name").text();
     node.op = find_op(cursor.at("op"));
@@ -213,6 +224,12 @@ class GraphReader {
         node.attributes[key] = attributes->at(key).integer(-kMostSize, kMostSize);
     if (const auto split = cursor.find("split"))
       node.split = parse_enum<TensorSplit>(*split, kSplits);
+    if (const auto formula = cursor.find("formula")) {
+      if (node.op != &formula_op())
+        formula->refuse("expected formulas of the op formula only, found those of " +
+                        std::string(node.op->name));
+      node.formulas = read_formulas(*formula, node.inputs.size());
+    }
     read_outputs(cursor, node);
     graph_.nodes.push_back(std::move(node));
   }
@@ -224,6 +241,25 @@ class GraphReader {
     } catch (const Error& error) {
       cursor.refuse(error.what());
     }
+  }
+
+  static std::shared_ptr<const ElementFormulas> read_formulas(const JsonCursor& cursor,
+                                                              std::size_t inputs) {
+    cursor.expect_keys({"value", "gradients", "intended"});
+    const auto read = [&](const JsonCursor& at, auto formula) {
+      const std::string text = at.text();
+      try {
+        return formula(text, inputs);
+      } catch (const Error& error) {
+        at.refuse(error.what());
+      }
+    };
+    auto made = std::make_shared<ElementFormulas>();
+    made->value = read(cursor.at("value"), value_formula);
+    for (const JsonCursor& gradient : cursor.at("gradients").items())
+      made->gradients.push_back(read(gradient, gradient_formula));
+    if (const auto intended = cursor.find("intended")) made->intended = intended->boolean();
+    return made;
   }
 
   void read_outputs(const JsonCursor& cursor, Node& node) {

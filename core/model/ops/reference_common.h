@@ -83,5 +83,6 @@ Reference gated_delta_reference();
 Reference selective_scan_reference();
 Reference merge_patches_reference();
 Reference place_images_reference();
+Reference formula_reference();
 
 }  // namespace trainyard
