@@ -49,6 +49,7 @@ std::string shortened(std::string line) {
   for (const auto& [theirs, ours] :
        {std::pair{std::string("FILE.csv"), TRAINYARD_SOURCE_DIR "/assets/validation/open.csv"},
         {"FILE.pickle", TRAINYARD_SOURCE_DIR "/tests/fuzz/corpus/memory_snapshot/protocol4.pickle"},
+        {"MODEL.json", TRAINYARD_SOURCE_DIR "/assets/models/own-gradients.json"},
         {"FOLDER", "."}})
     if (const std::size_t at = line.find(theirs); at != std::string::npos)
       line.replace(at, theirs.size(), ours);
