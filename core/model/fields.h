@@ -42,6 +42,8 @@ struct PartCost {
   Flops forward{};              // on one device
   Bytes saved{};                // kept on one device for backward, without recomputation
 };
+/// Returns the cost of each node of a block once, in order; they add up to that of the block.
+std::vector<PartCost> node_costs(const Graph&, const Binding&, const Precision&);
 /// Returns the cost of a block times its count, of one node once, or of everything for {-1, -1}.
 PartCost part_cost(const Model&, ModelPart, const Binding&, const Precision&);
 

@@ -26,28 +26,26 @@ PartCost& operator+=(PartCost& sum, const PartCost& more) {
   return sum;
 }
 
-PartCost cost_of_nodes(const Graph& graph, int only, const Binding& binding,
-                       const Precision& precision) {
-  PartCost cost;
+}  // namespace
+
+std::vector<PartCost> node_costs(const Graph& graph, const Binding& binding,
+                                 const Precision& precision) {
+  std::vector<PartCost> list;
+  list.reserve(graph.nodes.size());
   const Binding priced = at_mean_width(binding);
   std::set<std::uint32_t> kept, counted;
-  for (int n = 0; n < static_cast<int>(graph.nodes.size()); ++n) {
-    const Node& node = graph.nodes[static_cast<std::size_t>(n)];
-    const LocalNode local{graph, node, binding, precision};
-    PartCost own;
-    own.saved = saved_by(local, kept);
+  for (const Node& node : graph.nodes) {
+    PartCost& own = list.emplace_back();
+    own.saved = saved_by({graph, node, binding, precision}, kept);
     own.forward = node.op->work({graph, node, priced, precision}, Pass::Forward).flops;
     for (const TensorId id : node.inputs)
       if (const Tensor& tensor = graph[id]; tensor.kind == TensorKind::Parameter &&
                                             tensor.tied_to.empty() &&
                                             counted.insert(id.value).second)
         own.parameters += local_elements(tensor.shape, Binding{});
-    if (only < 0 || only == n) cost += own;
   }
-  return cost;
+  return list;
 }
-
-}  // namespace
 
 PartCost part_cost(const Model& model, ModelPart part, const Binding& binding,
                    const Precision& precision) {
@@ -55,10 +53,14 @@ PartCost part_cost(const Model& model, ModelPart part, const Binding& binding,
   for (int b = 0; b < static_cast<int>(model.blocks.size()); ++b) {
     if (part.block >= 0 && part.block != b) continue;
     const Block& block = model.blocks[static_cast<std::size_t>(b)];
-    const PartCost once = cost_of_nodes(block.graph, part.node, binding, precision);
+    const std::vector<PartCost> nodes = node_costs(block.graph, binding, precision);
     const std::int64_t times = part.node < 0 ? block.count : 1;
-    total += PartCost{once.parameters * times, once.forward * static_cast<double>(times),
-                      once.saved * times};
+    for (int n = 0; n < static_cast<int>(nodes.size()); ++n) {
+      if (part.node >= 0 && part.node != n) continue;
+      const PartCost& once = nodes[static_cast<std::size_t>(n)];
+      total += PartCost{once.parameters * times, once.forward * static_cast<double>(times),
+                        once.saved * times};
+    }
   }
   return total;
 }

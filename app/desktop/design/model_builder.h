@@ -4,6 +4,8 @@
 
 #include <QObject>
 #include <QString>
+#include <list>
+#include <memory>
 
 #include "app/desktop/session/document.h"
 #include "core/model/edit.h"
@@ -17,7 +19,7 @@ class ModelBuilder : public QObject {
   explicit ModelBuilder(Document&, QObject* parent = nullptr);
 
   /// The model; without blocks if the project has none, or one that cannot be read.
-  const Model& model() const { return model_; }
+  const Model& model() const { return *model_; }
   ModelPart selected() const { return selected_; }
   void select(ModelPart);
   /// Returns whether the project stores the model itself, and not only a name.
@@ -45,9 +47,17 @@ class ModelBuilder : public QObject {
   template <class Edit>
   void edit(const QString& text, const QString& key, Edit&&);
   void refresh();
+  std::shared_ptr<const Model> read(const std::string& word);
   Document& document_;
-  Model model_;
-  std::string word_;  // the text from which model_ was read
+  std::shared_ptr<const Model> model_;  // never null
+  std::string word_;                    // the text from which model_ was read
+  // Models that were read before, with their texts, the last one first: undo and redo return to
+  // them without reading them again.
+  struct Known {
+    std::string word;
+    std::shared_ptr<const Model> model;
+  };
+  std::list<Known> known_;
   ModelPart selected_;
 };
 

@@ -183,6 +183,7 @@ void ModelTree::add_rows() {
         kFlow, q(to_text(graph[graph.input].shape) + " → " + to_text(graph[graph.output].shape)));
     if (block.count > 1) item->setData(kName, kNoteRole, QString("× %1").arg(block.count));
     rows.push_back({item, cost_of({b, -1}), 1});
+    const std::vector<PartCost> costs = node_costs(graph, measure.binding, measure.precision);
     for (int n = 0; n < static_cast<int>(graph.nodes.size()); ++n) {
       const Node& node = graph.nodes[static_cast<std::size_t>(n)];
       auto* child = new QTreeWidgetItem(item);
@@ -194,7 +195,7 @@ void ModelTree::add_rows() {
       child->setToolTip(kFlow, q(to_text(*shape)));
       child->setToolTip(kName,
                         q(std::string(node.op->name) + ": " + std::string(node.op->summary)));
-      rows.push_back({child, cost_of({b, n}), 2});
+      rows.push_back({child, costs[static_cast<std::size_t>(n)], 2});
     }
   }
   for (const Row& row : rows) {
