@@ -111,6 +111,26 @@ TEST(MachinePage, ShapesThatWereNotMeasuredAreLearnedWhereThatIsChosen) {
   EXPECT_EQ(window->session().outcome().calibrated, "a machine, 2 cores");
 }
 
+TEST(MachinePage, WaysToComputeKernelsHaveATableWhereTheyWereMeasured) {
+  const Folder folder;
+  auto window = window_with(local_plan());
+  MachinePage* page = page_of(*window);
+  Calibration machine = machine_of(1ms, "a machine, 2 cores");
+  ASSERT_TRUE(opened(*window, folder.file("none.json", write_measured_prices(machine))));
+  EXPECT_FALSE(page->variants().isVisible());
+  machine.variants = {
+      {{VariantKernel::Product, {64, 48, 32, 1, 0, 1}}, kProductGemm, {3us, 2us, 1us}}};
+  const QString file =
+      QString::fromStdString(folder.file("m.json", write_measured_prices(machine)));
+  window->open_file(file);
+  ASSERT_TRUE(happens([&] { return window->settled() && page->variants().isVisible(); }));
+  const DataTable& table = page->variants().table();
+  ASSERT_EQ(table.rows, 1u);
+  EXPECT_EQ(std::get<std::string>(table.cell(0, 3)), "gemm");
+  EXPECT_EQ(std::get<double>(table.cell(0, 4)), 1.0);
+  EXPECT_EQ(std::get<std::string>(table.cell(0, 5)), "tiles");
+}
+
 TEST(MachinePage, OnlyPlansOfThisMachineAreMeasured) {
   auto window = window_with(small_plan());
   MachinePage* page = page_of(*window);

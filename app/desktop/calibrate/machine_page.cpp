@@ -26,8 +26,10 @@
 #include "app/desktop/tables/view_table.h"
 #include "core/base/units_text.h"
 #include "core/cost/learned_kernels.h"
+#include "core/cost/variant_ranking.h"
 #include "core/io/bytes/file_writer.h"
 #include "visualizers/probe/staircase_view.h"
+#include "visualizers/roofline/variants_table.h"
 #include "visualizers/viewmodel/format.h"
 
 namespace trainyard {
@@ -66,6 +68,9 @@ QString facts_of(const Calibration& c) {
     lines << q(fmt::format("{}: {:.3g} times as long beside {} (by {} pieces, spread {:.1f} %)",
                            m.of, m.factor, m.of == kCommunicates ? "computation" : "communication",
                            m.kernels, 100 * m.spread));
+  if (!c.variants.empty())
+    for (const HeldOutVariants& found : rank_variants(c.variants)->held_out())
+      lines << q(held_out_words(found));
   for (const std::string& note : c.notes) lines << q(note);
   return lines.join("\n");
 }
@@ -97,6 +102,8 @@ MachinePage::MachinePage(Document& document, Session& session, QWidget* parent)
   canvas_ = new CanvasWidget("Kernels, measured against predicted", std::move(scene));
   canvas_->setMinimumHeight(180);
   rows_ = new ViewTable;
+  variants_ = new ViewTable;
+  variants_->hide();
   probe_ = new ProbePanel([this] { return prices_of_this_machine(); });
   auto* left = new QWidget;
   auto* column = new QVBoxLayout(left);
@@ -106,9 +113,10 @@ MachinePage::MachinePage(Document& document, Session& session, QWidget* parent)
   auto* halves = new QSplitter(Qt::Vertical);
   halves->addWidget(canvas_);
   halves->addWidget(rows_);
+  halves->addWidget(variants_);
   halves->addWidget(probe_);
-  halves->setSizes({300, 180, 360});
-  for (int part = 0; part < 3; ++part) halves->setStretchFactor(part, part == 1 ? 2 : 3);
+  halves->setSizes({300, 180, 160, 360});
+  for (int part = 0; part < 4; ++part) halves->setStretchFactor(part, part % 3 == 0 ? 3 : 2);
   column->addWidget(halves, 1);
   auto* row = new QHBoxLayout(this);
   row->setContentsMargins(0, 0, 0, 0);
@@ -120,6 +128,7 @@ MachinePage::MachinePage(Document& document, Session& session, QWidget* parent)
     canvas_->refresh();
   });
   connect(rows_, &ViewTable::closed, this, &MachinePage::toggle_rows);
+  connect(variants_, &ViewTable::closed, variants_, &QWidget::hide);
   connect(&measurement_, &MachineMeasurement::changed, this, [this] {
     if (measurement_.found().get() != shown_) probe_last_ = false;
     refresh();
@@ -317,6 +326,10 @@ void MachinePage::refresh() {
     shown_ = found.get();
     scene_->select({});
     if (found) rows_->show_table(*table());
+    const auto* kernels = found ? std::get_if<Calibration>(&found->prices) : nullptr;
+    const bool several = kernels != nullptr && !kernels->variants.empty();
+    if (several) variants_->show_table(variants_table(*kernels));
+    variants_->setVisible(several);
   }
   canvas_->refresh();
   refresh_card();

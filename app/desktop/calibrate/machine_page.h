@@ -36,6 +36,7 @@ class MachinePage : public Page {
   void save(const QString& path) const;
   MachineMeasurement& measurement() { return measurement_; }
   ViewTable& rows() const { return *rows_; }
+  ViewTable& variants() const { return *variants_; }
   ProbePanel& probe() const { return *probe_; }
   /// The consent box; nothing runs before the user has ticked it.
   QCheckBox* consent() const { return consent_; }
@@ -75,6 +76,7 @@ class MachinePage : public Page {
   CanvasWidget* canvas_;
   ChartScene* scene_;  // owned by the canvas
   ViewTable* rows_;
+  ViewTable* variants_;  // ways to compute kernels; hidden where none were measured
   ProbePanel* probe_;
   bool probe_last_ = false;  // whether the probe is the newest result, which is exported
   QCheckBox* consent_;
