@@ -54,7 +54,7 @@ double flops_of(const KernelShape& shape) {
 }
 
 int VariantTiming::best() const {
-  int best = today;
+  int best = usual;
   for (int v = 0; v < static_cast<int>(times.size()); ++v) {
     const Duration time = times[static_cast<std::size_t>(v)];
     if (time > Duration{} && time < times[static_cast<std::size_t>(best)]) best = v;
@@ -63,7 +63,7 @@ int VariantTiming::best() const {
 }
 
 Duration VariantTiming::usual_loses() const {
-  return times[static_cast<std::size_t>(today)] - times[static_cast<std::size_t>(best())];
+  return times[static_cast<std::size_t>(usual)] - times[static_cast<std::size_t>(best())];
 }
 
 }  // namespace trainyard

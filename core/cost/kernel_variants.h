@@ -52,18 +52,18 @@ double flops_of(const KernelShape&);
 /// operands.
 struct VariantTiming {
   KernelShape shape;
-  int today = 0;                 // the variant where nobody chooses
+  int usual = 0;                 // the variant where nobody chooses
   std::vector<Duration> times;   // by variant; 0 = it does not exist at this shape
   int best() const;              // one of the fastest: the usual one, if it is, else the first
-  Duration usual_loses() const;  // how much longer than the best today's takes
+  Duration usual_loses() const;  // how much longer than the best the usual one takes
 };
 
 class VariantChooser {
  public:
   virtual ~VariantChooser() = default;
-  /// Returns a variant that the shape has; `today` is one. Any thread may ask, and equal questions
+  /// Returns a variant that the shape has; `usual` is one. Any thread may ask, and equal questions
   /// get equal answers.
-  virtual int choose(const KernelShape&, int today) const = 0;
+  virtual int choose(const KernelShape&, int usual) const = 0;
 };
 
 }  // namespace trainyard

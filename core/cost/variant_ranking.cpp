@@ -104,10 +104,10 @@ std::vector<std::pair<float, int>> ranked(const BoostedTrees& trees, const Kerne
   return order;
 }
 
-int first_of(const std::vector<std::pair<float, int>>& order, int today) {
+int first_of(const std::vector<std::pair<float, int>>& order, int usual) {
   for (const auto& [score, variant] : order)
-    if (variant == today) return order.front().first > score + kSure ? order.front().second : today;
-  return today;
+    if (variant == usual) return order.front().first > score + kSure ? order.front().second : usual;
+  return usual;
 }
 
 }  // namespace
@@ -182,7 +182,7 @@ void VariantRanking::Learned::hold_out(VariantKernel kernel, const std::vector<s
       const auto order = ranked(trees, t.shape);
       const double best = seconds_of(t, t.best());
       const auto loss = [&](int variant) { return seconds_of(t, variant) / best; };
-      const int first = first_of(order, t.today), ranked_first = order.front().second,
+      const int first = first_of(order, t.usual), ranked_first = order.front().second,
                 next = order[std::min<std::size_t>(1, order.size() - 1)].second;
       choices[i] = first;
       ++sums.shapes;
@@ -190,8 +190,8 @@ void VariantRanking::Learned::hold_out(VariantKernel kernel, const std::vector<s
       sums.chosen += std::log(loss(first));
       sums.chosen_worst = std::max(sums.chosen_worst, loss(first) - 1);
       sums.second += std::log(std::min(loss(ranked_first), loss(next)));
-      sums.today += std::log(loss(t.today));
-      sums.today_worst = std::max(sums.today_worst, loss(t.today) - 1);
+      sums.usual += std::log(loss(t.usual));
+      sums.usual_worst = std::max(sums.usual_worst, loss(t.usual) - 1);
       for (std::size_t a = 0; a < order.size(); ++a)
         for (std::size_t b = a + 1; b < order.size(); ++b) {
           const double apart = std::log(loss(order[b].second) / loss(order[a].second));
@@ -202,14 +202,14 @@ void VariantRanking::Learned::hold_out(VariantKernel kernel, const std::vector<s
     }
   }
   const double shapes = std::max(1, sums.shapes);
-  for (double* mean : {&sums.chosen, &sums.second, &sums.today})
+  for (double* mean : {&sums.chosen, &sums.second, &sums.usual})
     *mean = std::exp(*mean / shapes) - 1;
   sums.tau = pairs > 0 ? in_order / pairs : 1;
   held_out.push_back(std::move(sums));
 }
 
 int chosen_variant(const VariantTiming& t) {
-  return seconds_of(t, t.best()) <= (1 - kWorth) * seconds_of(t, t.today) ? t.best() : t.today;
+  return seconds_of(t, t.best()) <= (1 - kWorth) * seconds_of(t, t.usual) ? t.best() : t.usual;
 }
 
 std::string held_out_words(const HeldOutVariants& found) {
@@ -222,7 +222,7 @@ std::string held_out_words(const HeldOutVariants& found) {
       "in "
       "the mean, {:.0f} % at worst; the usual way {:.1f} %, {:.0f} % at worst; chosen: {}",
       to_string(found.kernel), found.shapes, 100 * found.chosen, 100 * found.chosen_worst,
-      100 * found.today, 100 * found.today_worst, fmt::join(often, ", "));
+      100 * found.usual, 100 * found.usual_worst, fmt::join(often, ", "));
 }
 
 VariantRanking::VariantRanking(std::vector<VariantTiming> timings)
@@ -235,18 +235,18 @@ VariantRanking::VariantRanking(std::vector<VariantTiming> timings)
 
 VariantRanking::~VariantRanking() = default;
 
-int VariantRanking::choose(const KernelShape& shape, int today) const {
+int VariantRanking::choose(const KernelShape& shape, int usual) const {
   const std::lock_guard lock(learned_->mutex);
   if (const auto measured = learned_->measured.find(shape); measured != learned_->measured.end())
     return measured->second;
   if (const auto asked = learned_->asked.find(shape); asked != learned_->asked.end())
     return asked->second;
   const auto& kernel = learned_->learned(shape.kernel);
-  if (!kernel) return today;
+  if (!kernel) return usual;
   for (std::size_t s = 0; s < kMostShapeSizes; ++s)
     if (shape.sizes[s] < kernel->least.sizes[s] || shape.sizes[s] > kernel->most.sizes[s])
-      return today;
-  return learned_->asked[shape] = first_of(ranked(*kernel->trees, shape), today);
+      return usual;
+  return learned_->asked[shape] = first_of(ranked(*kernel->trees, shape), usual);
 }
 
 const std::vector<HeldOutVariants>& VariantRanking::held_out() const {
@@ -267,7 +267,7 @@ std::shared_ptr<const VariantRanking> rank_variants(const std::vector<VariantTim
   static Known& known = *new Known;
   Digest digest;
   for (const VariantTiming& t : timings) {
-    digest.add(static_cast<int>(t.shape.kernel)).add(t.today);
+    digest.add(static_cast<int>(t.shape.kernel)).add(t.usual);
     for (const std::int64_t size : t.shape.sizes) digest.add(size);
     for (const Duration time : t.times) digest.add(time.count());
   }

@@ -26,7 +26,7 @@ struct HeldOutVariants {
   int shapes = 0;
   double chosen = 0, chosen_worst = 0;  // of the variant that is chosen: geometric mean, worst
   double second = 0;                    // of the better of the two ranked first, geometric mean
-  double today = 0, today_worst = 0;    // of the variant where nobody chooses
+  double usual = 0, usual_worst = 0;    // of the variant where nobody chooses
   double tau = 0;                       // Kendall's, within shapes, over pairs 1 % or more apart
   std::vector<int> often;               // by variant: shapes at which it is chosen
 };
@@ -46,9 +46,9 @@ class VariantRanking final : public VariantChooser {
   static constexpr std::size_t kLeastShapes = 20;
 
   /// Where the shape was measured chosen_variant() of it; else the one that is ranked first, if
-  /// clearly before `today`, where the trees know its kernel and every size lies within what was
-  /// measured, else `today`.
-  int choose(const KernelShape&, int today) const override;
+  /// clearly before `usual`, where the trees know its kernel and every size lies within what was
+  /// measured, else `usual`.
+  int choose(const KernelShape&, int usual) const override;
 
   /// By kernel, in the order of kVariantKernels; without those that were not learned.
   const std::vector<HeldOutVariants>& held_out() const;

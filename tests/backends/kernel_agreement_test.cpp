@@ -415,8 +415,8 @@ TEST(KernelAgreement, Convolution) { expect_agreement(convolution(), convolution
 class OneWayChooser final : public VariantChooser {
  public:
   explicit OneWayChooser(int variant) : variant_(variant) {}
-  int choose(const KernelShape& shape, int today) const override {
-    if (!has_variant(shape, variant_)) return today;
+  int choose(const KernelShape& shape, int usual) const override {
+    if (!has_variant(shape, variant_)) return usual;
     ++gone;
     return variant_;
   }

@@ -18,8 +18,8 @@ using namespace std::chrono_literals;
 // The last way that the shape has.
 class LastWay final : public VariantChooser {
  public:
-  int choose(const KernelShape& shape, int today) const override {
-    int last = today;
+  int choose(const KernelShape& shape, int usual) const override {
+    int last = usual;
     for (int v = 0; v < static_cast<int>(variant_names(shape.kernel).size()); ++v)
       if (has_variant(shape, v)) last = v;
     return last;
@@ -61,7 +61,7 @@ TEST(KernelVariants, EveryWayOfAShapeIsTimed) {
   const std::vector<VariantTiming> timings = measure_variants(shapes, 1h);
   ASSERT_EQ(timings.size(), shapes.size());
   for (const VariantTiming& t : timings) {
-    EXPECT_EQ(t.today, shapes.at(t.shape));
+    EXPECT_EQ(t.usual, shapes.at(t.shape));
     ASSERT_EQ(t.times.size(), variant_names(t.shape.kernel).size());
     for (int v = 0; v < static_cast<int>(t.times.size()); ++v)
       EXPECT_EQ(has_variant(t.shape, v), t.times[static_cast<std::size_t>(v)] > 0ns)
@@ -82,7 +82,7 @@ TEST(KernelVariants, CalibrateMeasuresTheShapesThatAStepAsksFor) {
   const auto ranking = rank_variants(c.variants);
   for (const VariantTiming& t : c.variants) {
     EXPECT_EQ(t.shape.kernel, VariantKernel::Product);
-    EXPECT_EQ(ranking->choose(t.shape, t.today), chosen_variant(t));
+    EXPECT_EQ(ranking->choose(t.shape, t.usual), chosen_variant(t));
   }
 }
 

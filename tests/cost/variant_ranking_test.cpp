@@ -79,7 +79,7 @@ TEST(VariantRanking, ChoosesNearlyTheFastestAtShapesThatItDidNotSee) {
   EXPECT_EQ(found.kernel, VariantKernel::Product);
   EXPECT_EQ(found.shapes, 300);
   EXPECT_LE(found.chosen, 0.03);
-  EXPECT_GE(found.today, 2 * found.chosen);
+  EXPECT_GE(found.usual, 2 * found.chosen);
   EXPECT_LE(found.second, found.chosen);
   EXPECT_GE(found.tau, 0.7);
   EXPECT_EQ(found.often[0] + found.often[1] + found.often[2], 300);
@@ -90,7 +90,7 @@ TEST(VariantRanking, LooksUpWhatWasMeasured) {
   const std::vector<VariantTiming> timings = drawn_variants(2, 60);
   const VariantRanking ranking(timings);
   for (const VariantTiming& t : timings)
-    EXPECT_EQ(ranking.choose(t.shape, t.today), chosen_variant(t));
+    EXPECT_EQ(ranking.choose(t.shape, t.usual), chosen_variant(t));
 }
 
 // Outside of what was measured, and of a kernel that was not, it stays with the usual way.
@@ -100,7 +100,7 @@ TEST(VariantRanking, StaysAsUsualWhereItKnowsNothing) {
       other{VariantKernel::Convolution, {0, 1, 8, 8, 8, 8, 8, 8, 3, 1, 1}};
   const KernelShape transposed{VariantKernel::Product, {32, 32, 32, 1}};
   for (const KernelShape& shape : {beyond, other, transposed})
-    for (int today = 0; today < 2; ++today) EXPECT_EQ(ranking.choose(shape, today), today);
+    for (int usual = 0; usual < 2; ++usual) EXPECT_EQ(ranking.choose(shape, usual), usual);
   EXPECT_TRUE(VariantRanking(drawn_variants(4, 19)).held_out().empty());
   EXPECT_EQ(VariantRanking({}).choose(beyond, kProductGemm), kProductGemm);
 }

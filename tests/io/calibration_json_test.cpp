@@ -70,12 +70,12 @@ TEST(CalibrationJson, RefusesVariantsThatAKernelDoesNotHave) {
   const std::string text = write_calibration(c);
   ASSERT_EQ(write_calibration(read_calibration(text, "c.json")), text);
   EXPECT_EQ(
-      calibration_refusal(text, "\"today\": \"gemm\"", "\"today\": \"gem\""),
-      "c.json#/variants/0/today: expected one of primitive, gemm, tiles, found \"gem\"; did you "
+      calibration_refusal(text, "\"usual\": \"gemm\"", "\"usual\": \"gem\""),
+      "c.json#/variants/0/usual: expected one of primitive, gemm, tiles, found \"gem\"; did you "
       "mean \"gemm\"?");
   EXPECT_EQ(
-      calibration_refusal(text, "\"today\": \"gemm\"", "\"today\": \"tiles\""),
-      "c.json#/variants/0/today: expected a variant that this shape has, found the text \"tiles\"");
+      calibration_refusal(text, "\"usual\": \"gemm\"", "\"usual\": \"tiles\""),
+      "c.json#/variants/0/usual: expected a variant that this shape has, found the text \"tiles\"");
   EXPECT_EQ(calibration_refusal(text, "\"3 us\"", "\"0 s\""),
             "c.json#/variants/0/times/0: expected a time above 0, found the text \"0 s\"");
 }

@@ -29,7 +29,7 @@ DataTable variants_table(const Calibration& c) {
     const std::optional<int> unseen = ranking->held_out_choice(i);
     items.push_back({ItemKind::Dot, rows.size()});
     rows.push_back({std::string(to_string(t.shape.kernel)), shape_words(t.shape),
-                    fmt::format("{}", fmt::join(ways, ", ")), name(t.today), over_best(t.today),
+                    fmt::format("{}", fmt::join(ways, ", ")), name(t.usual), over_best(t.usual),
                     name(chosen_variant(t)), unseen ? DataCell{name(*unseen)} : DataCell{},
                     unseen ? over_best(*unseen) : DataCell{}});
   }

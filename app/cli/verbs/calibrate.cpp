@@ -120,7 +120,7 @@ std::string variants_text(const Calibration& c) {
     out += fmt::format("  {}\n", held_out_words(found));
   std::vector<const VariantTiming*> list;
   for (const VariantTiming& t : c.variants)
-    if (chosen_variant(t) != t.today) list.push_back(&t);
+    if (chosen_variant(t) != t.usual) list.push_back(&t);
   std::stable_sort(list.begin(), list.end(), [](const VariantTiming* a, const VariantTiming* b) {
     return a->usual_loses() > b->usual_loses();
   });
@@ -132,7 +132,7 @@ std::string variants_text(const Calibration& c) {
     const auto names = variant_names(t->shape.kernel);
     const auto of = [&](int v) { return static_cast<std::size_t>(v); };
     out += fmt::format("  {:<12} {:<54} {:<10} {:>9}   {:<10} {:>9}\n", to_string(t->shape.kernel),
-                       shape_words(t->shape), names[of(t->today)], readable(t->times[of(t->today)]),
+                       shape_words(t->shape), names[of(t->usual)], readable(t->times[of(t->usual)]),
                        names[of(t->best())], readable(t->times[of(t->best())]));
   }
   return out;

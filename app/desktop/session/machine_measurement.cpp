@@ -11,6 +11,7 @@
 #include "app/workspace/runs/trace_profile.h"
 #include "backends/cpu/calibration/calibrate.h"
 #include "core/base/error.h"
+#include "core/cost/variant_ranking.h"
 #include "core/io/json/inline_document.h"
 #include "core/io/snapshots/memory_snapshot_import.h"
 #include "visualizers/recorded/recorded_model.h"
@@ -23,8 +24,11 @@ std::shared_ptr<const MeasuredMachine> shown(MeasuredPrices prices, std::string 
   auto found = std::make_shared<MeasuredMachine>();
   found->word = measured_prices_word(prices);
   found->source = std::move(source);
-  if (const auto* calibration = std::get_if<Calibration>(&prices))
+  if (const auto* calibration = std::get_if<Calibration>(&prices)) {
     found->residuals = residuals_model(*calibration, machine_residuals(*calibration, stop));
+    // Learned on this thread, so that the window's finds it learned.
+    if (!calibration->variants.empty()) rank_variants(calibration->variants)->held_out();
+  }
   found->prices = std::move(prices);
   return found;
 }

@@ -94,7 +94,7 @@ class VariantRun {
   Scratch scratch_;
 };
 
-VariantTiming time_variants(VariantRun& run, const KernelShape& shape, int today) {
+VariantTiming time_variants(VariantRun& run, const KernelShape& shape, int usual) {
   run.place(shape);
   const int count = static_cast<int>(variant_names(shape.kernel).size());
   std::vector<double> least(static_cast<std::size_t>(count), 0);
@@ -117,7 +117,7 @@ VariantTiming time_variants(VariantRun& run, const KernelShape& shape, int today
       best = std::min(best, run.seconds_of(v, calls[static_cast<std::size_t>(v)]));
     }
   }
-  VariantTiming timing{.shape = shape, .today = today, .times = {}};
+  VariantTiming timing{.shape = shape, .usual = usual, .times = {}};
   for (int v = 0; v < count; ++v) {
     const Duration time = seconds(least[static_cast<std::size_t>(v)]);
     timing.times.push_back(has_variant(shape, v) ? std::max(Duration{1}, time) : Duration{});

@@ -12,9 +12,9 @@ namespace trainyard {
 /// Goes the usual way, and notes of which shapes it was asked. It is for one thread.
 class ShapeRecorder final : public VariantChooser {
  public:
-  int choose(const KernelShape& shape, int today) const override {
-    asked_.emplace(shape, today);
-    return today;
+  int choose(const KernelShape& shape, int usual) const override {
+    asked_.emplace(shape, usual);
+    return usual;
   }
   /// By shape, the variant where nobody chooses.
   const std::map<KernelShape, int>& asked() const { return asked_; }

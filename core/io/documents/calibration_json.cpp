@@ -160,15 +160,15 @@ void read_variant_times(VariantTiming& timing, const JsonCursor& at) {
   }
 }
 
-std::string variant_today(const VariantTiming& timing) {
-  return std::string(variant_names(timing.shape.kernel)[static_cast<std::size_t>(timing.today)]);
+std::string variant_usual(const VariantTiming& timing) {
+  return std::string(variant_names(timing.shape.kernel)[static_cast<std::size_t>(timing.usual)]);
 }
 
-void read_variant_today(VariantTiming& timing, const JsonCursor& at) {
+void read_variant_usual(VariantTiming& timing, const JsonCursor& at) {
   const auto names = variant_names(timing.shape.kernel);
   const std::string name = at.one_of({names.begin(), names.end()});
-  timing.today = static_cast<int>(std::find(names.begin(), names.end(), name) - names.begin());
-  if (!has_variant(timing.shape, timing.today)) at.expected("a variant that this shape has");
+  timing.usual = static_cast<int>(std::find(names.begin(), names.end(), name) - names.begin());
+  if (!has_variant(timing.shape, timing.usual)) at.expected("a variant that this shape has");
 }
 
 Fields<VariantTiming> variant_fields() {
@@ -177,7 +177,7 @@ Fields<VariantTiming> variant_fields() {
            "of a product m, n, k, and whether a and b are transposed, it adds, has a bias; of a "
            "convolution pass, images, channels, height, width, output channels, height, width, "
            "kernel, stride, padding"},
-          {"today", variant_today, read_variant_today, "where nobody chooses"},
+          {"usual", variant_usual, read_variant_usual, "where nobody chooses"},
           {"times", variant_times, read_variant_times,
            "of a product primitive, gemm, tiles; of a convolution blocked, plain, winograd; 0 s: "
            "the shape has none"}};
