@@ -39,7 +39,7 @@ struct CpuOptions {
   Processes* processes = nullptr;        // WallClock: which share the devices; null = none
   std::function<Duration()> processor_time = {};  // VirtualTime: what kernels are charged by; empty
                                                   // = what the thread has had
-  // Which way kernels go that can go several; null: their usual way. Ways differ in the last bits.
+  // Chooses the way of kernels that can go several; null: their usual way. Ways differ in rounding.
   std::shared_ptr<const VariantChooser> variants = {};
 };
 

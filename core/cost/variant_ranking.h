@@ -50,7 +50,7 @@ class VariantRanking final : public VariantChooser {
   /// measured, else `usual`.
   int choose(const KernelShape&, int usual) const override;
 
-  /// By kernel, in the order of kVariantKernels; without those that were not learned.
+  /// Returns one for each kernel that was learned, in the order of kVariantKernels.
   const std::vector<HeldOutVariants>& held_out() const;
   /// The variant that trees chose for this timing without having seen its shape; nothing for a
   /// kernel that was not learned.

@@ -26,8 +26,8 @@ class LastWay final : public VariantChooser {
   }
 };
 
-// By momentum: gradients that are 0 but for rounding, as that of a bias of keys, move weights under
-// Adam as far as others do.
+// It trains by momentum, because gradients that are 0 but for rounding, as that of a bias of keys,
+// move weights under Adam as far as others do.
 TEST(KernelVariants, TrainTheSameUpToRounding) {
   const Model models[] = {
       testing::tiny_mlp(4),

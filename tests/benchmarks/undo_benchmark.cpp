@@ -1,4 +1,4 @@
-// How fast an edit of a large model is undone, as one line of JSON a figure: the goal is that of
+// Measures undo of an edit of a large model, as one line of JSON a figure: the goal is that of
 // B-MOD-09, 10 ms for a project whose model has 10^4 nodes. An undo puts the project back and gives
 // the model builder its model; the rows of the outline are drawn afterwards and are not part of it.
 // Times are medians of the processor time of the thread. Exits with 1 when a goal is missed.

@@ -223,7 +223,7 @@ TEST(LearnedKernels, OfAGpuPriceAnotherOfItsGenerationNearerThanTheRoofline) {
   }
 }
 
-// Of other generations there is one product each, at the device's best shape. Trees of the H100 are
+// There is one product of each other generation, at the device's best shape. Trees of the H100 are
 // nearer there than the roofline, but what they say of their own error does not hold: a generation
 // cannot be learned from one, which is why no price of a device is made of another's kernels.
 TEST(LearnedKernels, OfAGpuAreNearerToOtherGenerationsButTooSureOfIt) {

@@ -69,7 +69,7 @@ TEST(BranchesPage, MeasuresTheOpenModelsLayers) {
   EXPECT_EQ(tab.said("Freshness of the measurement"), "stale: the question changed");
 }
 
-// Of the plan's settings those count that decide what one layer on one device is.
+// Those of the plan's settings count that decide what one layer on one device is.
 TEST(BranchesPage, CopiesTheCommandThatMeasuresTheSame) {
   const Measured tab("inception-tiny");
   named<QPushButton>(*tab.page, "Copy the command line of the measurement")->click();

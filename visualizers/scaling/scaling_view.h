@@ -14,7 +14,7 @@ inline constexpr Size kScalingSize{1082, 640};
 
 /// Items: scaling_item(). A selected point is ringed in all charts.
 void draw_scaling(Drawing&, const Rect& area, const ScalingStudy&, const ViewState&);
-/// Of kScalingSize, as for a file.
+/// A picture of kScalingSize, as for a file.
 Drawing scaling_picture(const ScalingStudy&);
 Hover describe_scaling(const ScalingStudy&, Item);
 /// Points of the strong curve by devices, then those of the weak one.

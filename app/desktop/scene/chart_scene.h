@@ -9,7 +9,7 @@
 
 namespace trainyard {
 
-/// How a chart of a Model is drawn and told. The functions are those of its view.
+/// A ChartOf says how a chart of a Model is drawn and told; the functions are those of its view.
 template <class Model>
 struct ChartOf {
   std::function<const Model*()> model;  // null while there is none

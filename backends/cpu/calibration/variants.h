@@ -16,7 +16,7 @@ class ShapeRecorder final : public VariantChooser {
     asked_.emplace(shape, usual);
     return usual;
   }
-  /// By shape, the variant where nobody chooses.
+  /// Returns the usual variant of each shape.
   const std::map<KernelShape, int>& asked() const { return asked_; }
 
  private:
