@@ -22,11 +22,11 @@ std::string_view to_string(VariantKernel);  // "product", "convolution"
 
 /// Variants of a product in 4-byte floats: oneDNN's matmul primitive, its GEMM, and the tiles that
 /// attention uses, with the second matrix copied to panels of 32 columns.
-enum ProductVariant : int { kProductPrimitive, kProductGemm, kProductTiles };
+inline constexpr int kProductPrimitive = 0, kProductGemm = 1, kProductTiles = 2;
 /// Variants of a convolution in 4-byte floats: oneDNN's direct one in blocks of channels, the same
 /// without blocks, and Winograd's, which rounds more: steps of resnet-20 by momentum have its
 /// losses within 1e-7, 1e-6 and 2e-5 of the usual ones in the second, third and fourth.
-enum ConvolutionVariant : int { kConvolutionBlocked, kConvolutionPlain, kConvolutionWinograd };
+inline constexpr int kConvolutionBlocked = 0, kConvolutionPlain = 1, kConvolutionWinograd = 2;
 
 /// The names of a kernel's variants, by variant.
 std::span<const std::string_view> variant_names(VariantKernel);

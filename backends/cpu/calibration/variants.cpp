@@ -128,7 +128,7 @@ VariantTiming time_variants(VariantRun& run, const KernelShape& shape, int usual
 }  // namespace
 
 std::vector<VariantTiming> measure_variants(const std::map<KernelShape, int>& shapes, Duration box,
-                                            std::stop_token stop) {
+                                            const std::stop_token& stop) {
   // An order that has nothing to do with sizes.
   std::vector<std::pair<std::uint64_t, const std::pair<const KernelShape, int>*>> order;
   for (const auto& shape : shapes) {

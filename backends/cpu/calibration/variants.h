@@ -28,6 +28,6 @@ class ShapeRecorder final : public VariantChooser {
 /// or less; where it ends before all shapes had their turn, the rest are left out, of all sizes
 /// alike. Shapes whose operands exceed 256 MiB are left out. Blocks.
 std::vector<VariantTiming> measure_variants(const std::map<KernelShape, int>&, Duration box,
-                                            std::stop_token = {});
+                                            const std::stop_token& = {});
 
 }  // namespace trainyard

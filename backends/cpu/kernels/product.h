@@ -26,7 +26,7 @@ void product(std::int64_t m, std::int64_t n, std::int64_t k, const Matrix& a, co
 /// The shape of a product as choosers are asked about it, and the variant of it where none is.
 KernelShape product_shape(std::int64_t m, std::int64_t n, std::int64_t k, bool a_transposed,
                           bool b_transposed, bool adds, bool biased);
-ProductVariant usual_product(const KernelShape&);
+int usual_product(const KernelShape&);
 
 /// A matrix of floats in place.
 struct FloatMatrix {
