@@ -73,9 +73,9 @@ class VariantRun {
     at_ = (at_ + 1) % copies_;
     float *first = first_.data() + at_ * sizes_.first,
           *second = second_.data() + at_ * sizes_.second, *out = out_.data() + at_ * sizes_.out;
-    if (shape_.kernel == VariantKernel::Convolution)
-      return run_convolution(shape_, variant, first, second, out, scratch_);
     const Always always(variant);
+    if (shape_.kernel == VariantKernel::Convolution)
+      return run_convolution(shape_, always, first, second, out, scratch_);
     product(s[0], s[1], s[2], {first, DType::F32, s[3] != 0}, {second, DType::F32, s[4] != 0},
             s[6] != 0 ? Matrix{bias_.data()} : Matrix{}, {out}, s[5] != 0, scratch_, &always);
   }

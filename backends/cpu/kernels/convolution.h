@@ -6,10 +6,10 @@
 
 namespace trainyard {
 
-/// Runs the pass that the shape says in a variant that it has, in 4-byte floats: `first` are the
-/// images, or the gradient of the output where the pass is that of the input; `second` the weights,
-/// or that gradient where the pass is that of the weight. Writes `out`.
-void run_convolution(const KernelShape&, int variant, const float* first, const float* second,
-                     float* out, Scratch&);
+/// Runs the pass that the shape says in the variant that is chosen, in 4-byte floats: `first` are
+/// the images, or the gradient of the output where the pass is that of the input; `second` the
+/// weights, or that gradient where the pass is that of the weight. Writes `out`.
+void run_convolution(const KernelShape&, const VariantChooser&, const float* first,
+                     const float* second, float* out, Scratch&);
 
 }  // namespace trainyard

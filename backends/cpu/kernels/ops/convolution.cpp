@@ -218,16 +218,6 @@ const ConvolutionPlan& plan(Sizes s, std::int64_t pass, ConvolutionPlan (*make)(
   });
 }
 
-// Goes one way, if the shape has it.
-class OneWay final : public VariantChooser {
- public:
-  explicit OneWay(int variant) : variant_(variant) {}
-  int choose(const KernelShape&, int) const override { return variant_; }
-
- private:
-  int variant_;
-};
-
 const void* in_format(const TensorView& v, DType type, Scratch& scratch) {
   if (v.type == type) return v.data;
   const std::int64_t count = v.elements();
@@ -293,15 +283,14 @@ void convolution_backward_weight(const KernelCall& call) {
 
 }  // namespace
 
-void run_convolution(const KernelShape& shape, int variant, const float* first, const float* second,
-                     float* out, Scratch& scratch) {
+void run_convolution(const KernelShape& shape, const VariantChooser& chooser, const float* first,
+                     const float* second, float* out, Scratch& scratch) {
   const auto& of = shape.sizes;
   Sizes s;
   s.x = {of[1], of[2], of[3], of[4]}, s.w = {of[5], of[2], of[8], of[8]};
   s.y = {of[1], of[5], of[6], of[7]};
   s.stride = of[9], s.padding = of[10], s.groups = 1, s.type = DType::F32, s.bias = false;
   constexpr decltype(&forward_plan) kMake[] = {forward_plan, input_plan, weight_plan};
-  const OneWay chooser(variant);
   plan(s, of[0], kMake[of[0]], &chooser).run(first, second, nullptr, out, scratch);
 }
 
