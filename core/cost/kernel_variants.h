@@ -48,8 +48,8 @@ std::string shape_words(const KernelShape&);
 /// The floating-point operations of a shape, counted as for a direct computation.
 double flops_of(const KernelShape&);
 
-/// A VariantTiming is what each variant of a kernel took at a shape, alone on a core with warm
-/// operands.
+/// A VariantTiming is what each variant of a kernel took at a shape, alone on a core whose caches
+/// hold one operand and not the kernel's code.
 struct VariantTiming {
   KernelShape shape;
   int usual = 0;                 // the variant where nobody chooses
@@ -60,10 +60,18 @@ struct VariantTiming {
 
 class VariantChooser {
  public:
+  VariantChooser();
+  VariantChooser(const VariantChooser&) = delete;
+  VariantChooser& operator=(const VariantChooser&) = delete;
   virtual ~VariantChooser() = default;
   /// Returns a variant that the shape has; `usual` is one. Any thread may ask, and equal questions
   /// get equal answers.
   virtual int choose(const KernelShape&, int usual) const = 0;
+  /// Returns what choose() does. Each thread remembers answers, as every kernel asks in every step.
+  int chosen(const KernelShape&, int usual) const;
+
+ private:
+  std::uint64_t serial_;  // of all choosers of the process, from 1
 };
 
 }  // namespace trainyard

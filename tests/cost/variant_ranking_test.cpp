@@ -140,5 +140,47 @@ TEST(VariantTiming, TheUsualWayIsBestWhereNoneIsFaster) {
   EXPECT_EQ(t.usual_loses(), 1us);
 }
 
+TEST(VariantTiming, AnotherWayOfAConvolutionMustSaveWhatItsCodeTakes) {
+  using namespace std::chrono_literals;
+  const KernelShape shape{VariantKernel::Convolution, {0, 1, 8, 8, 8, 8, 8, 8, 3, 1, 1}};
+  VariantTiming t{shape, kConvolutionBlocked, {100us, 86us, 85us}};
+  EXPECT_EQ(t.best(), kConvolutionWinograd);
+  EXPECT_EQ(chosen_variant(t), kConvolutionWinograd);
+  t.times = {100us, 86us, 86us};
+  EXPECT_EQ(chosen_variant(t), kConvolutionBlocked);
+  t.times = {12us, 3us, 4us};
+  EXPECT_EQ(chosen_variant(t), kConvolutionBlocked);
+}
+
+// Counts how often it is asked.
+class CountingChooser final : public VariantChooser {
+ public:
+  explicit CountingChooser(int variant) : variant_(variant) {}
+  int choose(const KernelShape&, int usual) const override {
+    ++asked;
+    return variant_ < 0 ? usual : variant_;
+  }
+  mutable int asked = 0;
+
+ private:
+  int variant_;
+};
+
+TEST(VariantChooser, RemembersItsOwnAnswersAlone) {
+  const CountingChooser always_usual(-1), tiles(kProductTiles);
+  for (int round = 0; round < 3; ++round)
+    for (std::int64_t m = 1; m <= 5; ++m)
+      for (const int usual : {kProductPrimitive, kProductGemm}) {
+        const KernelShape shape{VariantKernel::Product, {m, 16, 2}};
+        EXPECT_EQ(always_usual.chosen(shape, usual), usual);
+        EXPECT_EQ(tiles.chosen(shape, usual), kProductTiles);
+      }
+  EXPECT_GE(tiles.asked, 5);
+  const int before = tiles.asked;
+  for (int round = 0; round < 100; ++round)
+    EXPECT_EQ(tiles.chosen({VariantKernel::Product, {77, 16, 2}}, kProductGemm), kProductTiles);
+  EXPECT_EQ(tiles.asked, before + 1);
+}
+
 }  // namespace
 }  // namespace trainyard

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
-#include <functional>
+#include <span>
 #include <utility>
 
 #include "backends/cpu/kernels/convolution.h"
@@ -15,11 +15,9 @@
 namespace trainyard {
 namespace {
 
-constexpr double kLeastVariantTiming = 60e-6;  // seconds, so that the clock's own time is small
-constexpr double kMostVariantCalls = 1000;
-constexpr int kVariantRounds = 7, kLeastRounds = 2;
+constexpr int kVariantRounds = 9, kLeastRounds = 2;
 constexpr Duration kLongShape = std::chrono::milliseconds(15);  // has fewer rounds
-constexpr std::int64_t kCopiedFloats = std::int64_t{1} << 20, kMostCopies = 64;
+constexpr std::size_t kBetween = std::size_t{1} << 19;  // floats, of twice a core's own caches
 constexpr std::int64_t kMostVariantFloats = std::int64_t{64} << 20;
 
 // Goes one way.
@@ -46,33 +44,26 @@ OperandSizes operand_sizes(const KernelShape& shape) {
   return {images, result, weights};
 }
 
-// In a step other kernels run in between. So each call has the next of several copies of the
-// operands, which together exceed a core's own caches.
+// In a step other kernels run in between: their operands, and their code, take the place of this
+// kernel's in the core's own caches, but for the operand that the kernel before it has written.
 class VariantRun {
  public:
   // Operands of earlier shapes are used again, as far as they reach.
   void place(const KernelShape& shape) {
     shape_ = shape;
     sizes_ = operand_sizes(shape);
-    for (std::int64_t* size : {&sizes_.first, &sizes_.second, &sizes_.out})
-      *size = (*size + 15) / 16 * 16;
-    const std::int64_t each = std::max<std::int64_t>(16, sizes_.first + sizes_.second + sizes_.out);
-    copies_ = std::clamp<std::int64_t>(kCopiedFloats / each, 1, kMostCopies);
     const auto reserve = [&](std::vector<float>& of, std::int64_t floats) {
       if (of.size() < static_cast<std::size_t>(floats))
         of.resize(static_cast<std::size_t>(floats), 0.5F);
     };
-    reserve(first_, copies_ * sizes_.first), reserve(second_, copies_ * sizes_.second);
-    reserve(out_, copies_ * sizes_.out);
+    reserve(first_, sizes_.first), reserve(second_, sizes_.second), reserve(out_, sizes_.out);
     if (shape.kernel == VariantKernel::Product) reserve(bias_, shape.sizes[1]);
-    std::fill_n(out_.begin(), copies_ * sizes_.out, 0.0F);  // to which products may add
+    std::fill_n(out_.begin(), sizes_.out, 0.0F);  // to which products may add
   }
 
   void run(int variant) {
     const auto& s = shape_.sizes;
-    at_ = (at_ + 1) % copies_;
-    float *first = first_.data() + at_ * sizes_.first,
-          *second = second_.data() + at_ * sizes_.second, *out = out_.data() + at_ * sizes_.out;
+    float *first = first_.data(), *second = second_.data(), *out = out_.data();
     const Always always(variant);
     if (shape_.kernel == VariantKernel::Convolution)
       return run_convolution(shape_, always, first, second, out, scratch_);
@@ -80,17 +71,19 @@ class VariantRun {
             s[6] != 0 ? Matrix{bias_.data()} : Matrix{}, {out}, s[5] != 0, scratch_, &always);
   }
 
-  double seconds_of(int variant, int calls) {
+  double seconds_of(int variant) {
+    for (float& number : others_) number += 1;
+    const auto operand = std::span(first_).first(static_cast<std::size_t>(sizes_.first));
+    for (float& number : operand.last(std::min(operand.size(), kBetween))) number = 0.5F;
     const Duration before = thread_processor_time();
-    for (int i = 0; i < calls; ++i) run(variant);
-    return std::max(1e-9, to_seconds(thread_processor_time() - before)) / calls;
+    run(variant);
+    return std::max(1e-9, to_seconds(thread_processor_time() - before));
   }
 
  private:
   KernelShape shape_;
   OperandSizes sizes_{};
-  std::int64_t copies_ = 1, at_ = 0;
-  std::vector<float> first_, second_, out_, bias_;
+  std::vector<float> first_, second_, out_, bias_, others_ = std::vector<float>(kBetween);
   Scratch scratch_;
 };
 
@@ -98,23 +91,18 @@ VariantTiming time_variants(VariantRun& run, const KernelShape& shape, int usual
   run.place(shape);
   const int count = static_cast<int>(variant_names(shape.kernel).size());
   std::vector<double> least(static_cast<std::size_t>(count), 0);
-  std::vector<int> calls(least.size());
-  for (int v = 0; v < count; ++v) {
-    if (!has_variant(shape, v)) continue;
-    run.run(v);  // creates its primitive, and warms the caches
-    const double once = run.seconds_of(v, 1);
-    least[static_cast<std::size_t>(v)] = once;
-    calls[static_cast<std::size_t>(v)] =
-        static_cast<int>(std::clamp(kLeastVariantTiming / once, 1.0, kMostVariantCalls));
-  }
+  for (int v = 0; v < count; ++v)
+    if (has_variant(shape, v)) {
+      run.run(v);  // creates its primitive
+      least[static_cast<std::size_t>(v)] = run.seconds_of(v);
+    }
   const Duration begin = thread_processor_time();
   for (int round = 0; round < kVariantRounds; ++round) {
     if (round >= kLeastRounds && thread_processor_time() - begin > kLongShape) break;
     for (int v = 0; v < count; ++v) {
       if (!has_variant(shape, v)) continue;
-      run.run(v);
       double& best = least[static_cast<std::size_t>(v)];
-      best = std::min(best, run.seconds_of(v, calls[static_cast<std::size_t>(v)]));
+      best = std::min(best, run.seconds_of(v));
     }
   }
   VariantTiming timing{.shape = shape, .usual = usual, .times = {}};

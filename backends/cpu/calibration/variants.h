@@ -24,9 +24,10 @@ class ShapeRecorder final : public VariantChooser {
 };
 
 /// Times the variants of each shape in turns on the calling thread, by its processor time, and
-/// keeps the least of each: other programs can only make it longer. Takes about as long as the box,
-/// or less; where it ends before all shapes had their turn, the rest are left out, of all sizes
-/// alike. Shapes whose operands exceed 256 MiB are left out. Blocks.
+/// keeps the least of each: other programs can only make it longer. Before each call the core's own
+/// caches are filled with something else, and then with the first operand. Takes about as long as
+/// the box, or less; where it ends before all shapes had their turn, the rest are left out, of all
+/// sizes alike. Shapes whose operands exceed 256 MiB are left out. Blocks.
 std::vector<VariantTiming> measure_variants(const std::map<KernelShape, int>&, Duration box,
                                             const std::stop_token& = {});
 

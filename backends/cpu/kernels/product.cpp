@@ -95,7 +95,7 @@ void run(std::int64_t m, std::int64_t n, std::int64_t k, const Matrix& a, const 
     const KernelShape shape =
         product_shape(m, n, k, a.transposed, b.transposed, add, bias.data != nullptr);
     int variant = usual_product(shape);
-    if (chooser != nullptr) variant = chooser->choose(shape, variant);
+    if (chooser != nullptr) variant = chooser->chosen(shape, variant);
     if (variant != kProductPrimitive) {
       auto* sums = static_cast<float*>(c.data);
       const FloatMatrix first{static_cast<const float*>(a.data), a.transposed},

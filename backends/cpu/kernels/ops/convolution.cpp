@@ -65,7 +65,7 @@ struct Sizes {
     variant = usual(pass);
     if (chooser == nullptr || groups > 1 || type != DType::F32 || w[2] != w[3]) return;
     variant =
-        chooser->choose({VariantKernel::Convolution,
+        chooser->chosen({VariantKernel::Convolution,
                          {pass, x[0], x[1], x[2], x[3], y[1], y[2], y[3], w[3], stride, padding}},
                         variant);
   }
