@@ -55,8 +55,6 @@ struct DeviceMemory {
   Bytes nvme{};        // held in a file that stands for its node's NVMe
 };
 
-/// The answer of a backend. Whatever a backend does not find out stays empty: the simulator knows
-/// no losses, and the reference measures no time.
 /// Widths of the microbatches of a run whose samples are as wide as their longest document, in
 /// tokens a sample.
 struct RunWidths {
@@ -64,6 +62,19 @@ struct RunWidths {
   double computed = 0;  // share of the tokens of whole sequences that were computed, in (0, 1]
 };
 
+/// How often kernels asked for a primitive of their operation, shapes and formats. Each thread
+/// creates it once and finds it again in every later step.
+struct PreparedKernels {
+  std::int64_t asked = 0, created = 0;
+  std::int64_t created_late = 0;  // not when the program ran first, nor when it ran next
+  PreparedKernels& operator+=(const PreparedKernels& more) {
+    asked += more.asked, created += more.created, created_late += more.created_late;
+    return *this;
+  }
+};
+
+/// The answer of a backend. Whatever a backend does not find out stays empty: the simulator knows
+/// no losses, and the reference measures no time.
 struct BackendRun {
   std::vector<double> losses;             // by step, over all samples of it; resumed ones included
   std::vector<double> microbatch_losses;  // of the last repetition, as data count them
@@ -75,8 +86,9 @@ struct BackendRun {
   std::int64_t skipped = 0;     // updates that were skipped because gradients had overflowed
   double gradient_norm = 0;     // of the last update; 0 = not asked for
   double samples_per_second = 0;
-  bool stopped = false;                  // before it was done, because it was asked to
-  std::optional<RunWidths> widths = {};  // set where they are open
+  bool stopped = false;                          // before it was done, because it was asked to
+  std::optional<RunWidths> widths = {};          // set where they are open
+  std::optional<PreparedKernels> prepared = {};  // set where kernels are executed
 };
 
 class Backend {

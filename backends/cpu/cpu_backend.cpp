@@ -472,9 +472,11 @@ BackendRun CpuBackend::run(const RunOptions& options) {
     result.timeline.backend = name_;
     result.waves = std::move(median.waves);
   }
+  result.prepared.emplace();
   for (std::uint32_t d = 0; d < static_cast<std::uint32_t>(m.program.devices); ++d)
     for (int peer = 0; peer < m.execution.peers(); ++peer) {
       if (!m.execution.here(DeviceId{d}, peer)) continue;
+      *result.prepared += m.execution.state(DeviceId{d}, peer).prepared;
       const Arena& arena = m.execution.arena(DeviceId{d}, peer);
       const DeviceState& state = m.execution.state(DeviceId{d}, peer);
       result.memory.push_back({DeviceId{d}, peer, arena.most(), arena.reach(),

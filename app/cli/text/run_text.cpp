@@ -70,6 +70,12 @@ void write_speed(Out& out, const TrainingReport& r) {
         "widths        {} of {} to {} tokens a sample, from one program; {} of the tokens of whole "
         "sequences were computed",
         widths->distinct, widths->narrowest, widths->widest, readable_share(widths->computed));
+  if (r.run.prepared && r.run.prepared->asked > 0)
+    line(out,
+         "prepared      {} kernels were set up for their shapes, {} of them after the second step, "
+         "and found again {} times",
+         r.run.prepared->created, r.run.prepared->created_late,
+         r.run.prepared->asked - r.run.prepared->created);
   const Result& m = r.measured->result;
   line(out, "utilisation   MFU {} of {} dense, bubble {}, exposed communication {}",
        readable_share(m.mfu), readable(m.peak_flops), readable_share(m.bubble_fraction),

@@ -97,6 +97,12 @@ Fields<RunWidths> widths_fields() {
           {"computed_share", &RunWidths::computed, "of the tokens of whole sequences"}};
 }
 
+Fields<PreparedKernels> prepared_fields() {
+  return {{"asked", &PreparedKernels::asked, "times, by operation, shapes and formats"},
+          {"created", &PreparedKernels::created, "times; else found again"},
+          {"created_late", &PreparedKernels::created_late, "times, after the first two steps"}};
+}
+
 Fields<ModelEvaluation> evaluation_fields() {
   const auto accuracy = [](const ModelEvaluation& e) {
     return e.accuracy >= 0 ? &e.accuracy : nullptr;
@@ -171,6 +177,8 @@ Fields<TrainingReport> run_members() {
       {"samples_per_second", run(&BackendRun::samples_per_second), number(kAmount), kWhereSet},
       {"widths", run(&BackendRun::widths), object(widths_fields()),
        "of microbatches that are as wide as their longest document"},
+      {"prepared", run(&BackendRun::prepared), object(prepared_fields()),
+       "kernels of a library that are set up for a shape"},
       {"devices", run(&BackendRun::memory), list_of(object(device_memory_fields()))},
       {"evaluation", &Report::evaluation, object(evaluation_fields())},
       {"check", &Report::checked, object(check_fields()),

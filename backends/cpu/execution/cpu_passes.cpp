@@ -4,6 +4,7 @@
 
 #include "backends/cpu/execution/cpu_execution.h"
 #include "backends/cpu/kernels/formats.h"
+#include "backends/cpu/kernels/onednn.h"
 #include "backends/cpu/kernels/ops/vocab_loss.h"
 #include "backends/cpu/kernels/turned_heads.h"
 #include "backends/documents.h"
@@ -146,7 +147,11 @@ void CpuExecution::compute(const At& a, Scratch& scratch) {
     f.version = a.instruction.weights;
     read_data(a, layout, l, f);
   }
+  const onednn::Counts before = onednn::counts();
   for (const KernelRun& one : op.runs) run(a, l, f, one, scratch);
+  const onednn::Counts& now = onednn::counts();
+  const std::int64_t created = now.created - before.created;
+  a.device.prepared += {now.asked - before.asked, created, repetition_ < 2 ? 0 : created};
   if (!forward && a.task.op == layout.last_weight &&
       static_cast<std::int32_t>(l) == place.counting_layer) {
     StageState& stage = a.device.stage(a.place);

@@ -56,7 +56,7 @@ void gather_spans(Timeline& timeline, const Program& program, const Execution& e
 void gather_run(BackendRun& run, const Program& program, const Execution& execution) {
   // A repetition that was begun has been ended by all, so that all have a timeline or none has.
   if (!run.timeline.spans.empty()) gather_spans(run.timeline, program, execution);
-  std::string waves, memory;
+  std::string waves, memory, prepared;
   for (std::uint32_t d = 0; d < run.waves.size(); ++d) {
     if (!execution.here(DeviceId{d}, 0)) continue;
     const MemoryWave& wave = run.waves[d];
@@ -74,6 +74,11 @@ void gather_run(BackendRun& run, const Program& program, const Execution& execut
       wave.samples.resize(pieces.next<std::uint64_t>());
       pieces.next(wave.samples.data(), wave.samples.size());
     }
+  if (run.prepared) append(prepared, &*run.prepared, 1);
+  PreparedKernels all;
+  for (const std::string& bytes : execution.processes()->all_gather(prepared))
+    for (Pieces pieces(bytes); pieces.left();) all += pieces.next<PreparedKernels>();
+  run.prepared = all;
   run.memory.clear();
   for (const std::string& bytes : execution.processes()->all_gather(memory))
     for (Pieces pieces(bytes); pieces.left();) run.memory.push_back(pieces.next<DeviceMemory>());

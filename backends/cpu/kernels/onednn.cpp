@@ -18,6 +18,11 @@ dnnl::stream& stream() {
   return made;
 }
 
+Counts& counts() {
+  thread_local Counts counts;
+  return counts;
+}
+
 dnnl::memory::data_type data_type(DType type) {
   if (type == DType::F32 || type == DType::TF32) return dnnl::memory::data_type::f32;
   if (type == DType::BF16) return dnnl::memory::data_type::bf16;

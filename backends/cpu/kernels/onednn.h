@@ -49,12 +49,20 @@ struct KeyHash {
   std::size_t operator()(const Key&) const;
 };
 
+/// How often a thread has asked for what it keeps, and how often it had to create it.
+struct Counts {
+  std::int64_t asked = 0, created = 0;
+};
+Counts& counts();  // of the calling thread
+
 /// The calling thread's T for the key; make() creates it on first use.
 template <class T, class Make>
 const T& kept(const Key& key, Make&& make) {
   thread_local std::unordered_map<Key, T, KeyHash> list;
+  ++counts().asked;
   const auto found = list.find(key);
   if (found != list.end()) return found->second;
+  ++counts().created;
   return list.emplace(key, make()).first->second;
 }
 
