@@ -67,32 +67,35 @@ class BlockSearch {
   Duration cost(OperatorSet left) {
     if (const auto known = costs_.find(left); known != costs_.end()) return known->second.time;
     Cost best{Duration::max(), 0};
-    try_endings(left, left, 0, {}, best);
+    try_endings(left, left, 0, groups_.size(), best);
     costs_.emplace(left, best);
     return best.time;
   }
 
   // Goes from the last operator to the first: each is of the ending, or neither it nor anything
-  // that it waits for is. `open` are those that are not decided.
-  void try_endings(OperatorSet left, OperatorSet open, OperatorSet ending,
-                   const std::vector<OperatorSet>& groups, Cost& best) {
+  // that it waits for is. `open` are those that are not decided; the groups of the ending are those
+  // from `first` on.
+  void try_endings(OperatorSet left, OperatorSet open, OperatorSet ending, std::size_t first,
+                   Cost& best) {
     if (endings_ > limits_.endings) return;
     if (open == 0) {
-      if (ending != 0 && groups.size() <= at(limits_.groups)) try_ending(left, ending, best);
+      if (ending != 0 && groups_.size() - first <= at(limits_.groups))
+        try_ending(left, ending, best);
       return;
     }
     const int next = last_of(open);
-    std::vector<OperatorSet> joined;
+    const std::size_t end = groups_.size();
     OperatorSet own = one(next);
-    for (const OperatorSet group : groups)
-      if ((group & beside_[at(next)]) != 0)
+    for (std::size_t i = first; i < end; ++i)
+      if (const OperatorSet group = groups_[i]; (group & beside_[at(next)]) != 0)
         own |= group;
       else
-        joined.push_back(group);
-    joined.push_back(own);
+        groups_.push_back(group);
+    groups_.push_back(own);
     if (std::popcount(own) <= limits_.group_size)
-      try_endings(left, open & ~one(next), ending | one(next), joined, best);
-    try_endings(left, open & ~one(next) & ~before_[at(next)], ending, groups, best);
+      try_endings(left, open & ~one(next), ending | one(next), end, best);
+    groups_.resize(end);
+    try_endings(left, open & ~one(next) & ~before_[at(next)], ending, first, best);
   }
 
   void try_ending(OperatorSet left, OperatorSet ending, Cost& best) {
@@ -131,17 +134,24 @@ class BlockSearch {
   OperatorSet all_ = 0;
   std::vector<OperatorSet> before_;  // everything that it waits for, however indirectly
   std::vector<OperatorSet> beside_;  // what it waits for itself, and what waits for it
+  std::vector<OperatorSet> groups_;  // of all endings that are being decided, one behind the other
   std::unordered_map<OperatorSet, Cost> costs_;
   std::unordered_map<OperatorSet, StagePrice> prices_;
   std::int64_t endings_ = 0;
 };
 
 // A block begins at an operator to which everything before it leads (all of that is waited for, by
-// it or before it) and for which everything behind it waits (nothing there waits for nothing).
+// it or before it) and for which everything behind it waits (nothing there waits for nothing), and
+// not among operators that may run as one.
 std::vector<int> block_starts(const OperatorGraph& graph) {
   const int size = static_cast<int>(graph.operators.size());
   std::vector<int> farthest(at(size), -1);  // operator that waits for it
   int last_free = 0;                        // that waits for nothing
+  const auto parts_a_merge = [&](int start) {
+    return std::any_of(graph.merges.begin(), graph.merges.end(), [&](const OperatorMerge& merge) {
+      return merge.operators.front() < start && start <= merge.operators.back();
+    });
+  };
   for (int i = 0; i < size; ++i) {
     for (const int before : graph.operators[at(i)].after) farthest[at(before)] = i;
     if (graph.operators[at(i)].after.empty()) last_free = i;
@@ -152,7 +162,7 @@ std::vector<int> block_starts(const OperatorGraph& graph) {
   for (int i = 1; i < size; ++i) {
     waited_for = waited_for && farthest[at(i - 1)] >= 0;
     reached = std::max(reached, farthest[at(i - 1)]);
-    if (waited_for && reached == i && last_free < i) starts.push_back(i);
+    if (waited_for && reached == i && last_free < i && !parts_a_merge(i)) starts.push_back(i);
   }
   return starts;
 }
@@ -186,6 +196,14 @@ void check_operators(const OperatorGraph& graph) {
         throw Error(Error::Kind::InvalidInput,
                     fmt::format("operator {} ({}) waits for operator {}, expected one before it", i,
                                 graph.operators[i].name, before));
+  for (const OperatorMerge& merge : graph.merges)
+    if (merge.operators.size() < 2 ||
+        !std::is_sorted(merge.operators.begin(), merge.operators.end()) ||
+        merge.operators.front() < 0 || at(merge.operators.back()) >= graph.operators.size())
+      throw Error(
+          Error::Kind::InvalidInput,
+          fmt::format("expected {} to merge two or more of the operators 0 to {}, ascending",
+                      merge.name, graph.operators.size() - 1));
 }
 
 OperatorSchedule sequential_stages(const OperatorGraph& graph, const PriceStage& price) {

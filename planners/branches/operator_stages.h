@@ -28,7 +28,10 @@ using OperatorGroups = std::vector<OperatorGroup>;
 
 struct StagePrice {
   Duration time{};
-  bool merged = false;  // its operators run as one, because that takes less than side by side
+  /// The groups as they run, where that is not as they are: operators that run as one, because
+  /// that takes less, are one operator, whose number is the number of operators plus that of the
+  /// merge in the graph. Empty where the groups run as they are.
+  OperatorGroups run = {};
 };
 /// Prices a stage. It must give the same answer for the same groups.
 using PriceStage = std::function<StagePrice(const OperatorGroups&)>;
@@ -36,6 +39,8 @@ using PriceStage = std::function<StagePrice(const OperatorGroups&)>;
 struct OperatorStage {
   OperatorGroups groups;  // by their first operator
   StagePrice price;
+
+  const OperatorGroups& as_run() const { return price.run.empty() ? groups : price.run; }
 };
 
 struct OperatorSchedule {
@@ -70,7 +75,8 @@ struct BestStages {
 ///
 /// The search is over one block after another. A block begins at an operator that all before it
 /// lead to and all behind it wait for: a group with it has all of its stage, so that cutting there
-/// loses nothing where a stage of one group takes as long as its operators do one by one. The
+/// loses nothing where a stage of one group takes as long as its operators do one by one. No cut
+/// is made among operators that may run as one. The
 /// number of states grows with the width of a block, not with the length of the graph. A block that
 /// is longer than `block`, or takes more than `endings`, is cut in two, which may lose something:
 /// then `exact` is false.

@@ -177,14 +177,14 @@ TEST(OperatorStages, MergeWhereThatTakesLess) {
   const PriceStage price = [](const OperatorGroups& groups) {
     const auto count = std::accumulate(groups.begin(), groups.end(), std::size_t{0},
                                        [](std::size_t n, const auto& g) { return n + g.size(); });
-    if (groups == OperatorGroups{{1}, {2}}) return StagePrice{Duration{12}, true};
+    if (groups == OperatorGroups{{1}, {2}}) return StagePrice{Duration{12}, {{4}}};
     return StagePrice{Duration{10} * static_cast<int>(count)};
   };
   const BestStages found = best_stages(graph, price);
   EXPECT_EQ(found.schedule.time, Duration{32});
   ASSERT_EQ(found.schedule.stages.size(), 3U);
-  EXPECT_TRUE(found.schedule.stages[1].price.merged);
-  EXPECT_FALSE(found.schedule.stages[0].price.merged);
+  EXPECT_EQ(found.schedule.stages[1].as_run(), (OperatorGroups{{4}}));
+  EXPECT_EQ(found.schedule.stages[0].as_run(), (OperatorGroups{{0}}));
 }
 
 // Each operator is in one stage, after all that it waits for or behind them in its group; stages
