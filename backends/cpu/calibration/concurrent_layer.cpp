@@ -7,9 +7,12 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <condition_variable>
+#include <cstring>
 #include <functional>
 #include <limits>
+#include <map>
 #include <mutex>
 #include <string_view>
 #include <thread>
@@ -162,10 +165,11 @@ Duration clock_reading() {
 }  // namespace
 
 ConcurrentLayer::ConcurrentLayer(const Workload& workload, std::size_t body, bool backward,
-                                 int cores)
+                                 int cores, std::vector<std::vector<int>> merges)
     : workload_(workload),
       body_(body),
       backward_(backward),
+      merges_(std::move(merges)),
       cores_(std::make_unique<Cores>(cores)),
       first_core_(std::make_unique<Cores>(1)) {
   keep_memory();
@@ -176,14 +180,61 @@ ConcurrentLayer::~ConcurrentLayer() = default;
 
 ConcurrentLayer::Operands ConcurrentLayer::make_operands() const {
   const Body& layer = workload_.bodies[body_];
-  Operands made{std::make_unique<Rehearsal>(workload_, Bytes{1}), {}};  // a layer of each kind
+  const Graph& graph = workload_.scenario.model.blocks[static_cast<std::size_t>(layer.block)].graph;
+  Operands made;
+  made.layers = std::make_unique<Rehearsal>(workload_, Bytes{1});  // a layer of each kind
   made.layers->run([](const Work&, Duration) {});
   made.bound = made.layers->bind(body_, backward_ ? layer.backward : layer.forward);
+  for (const std::vector<int>& merge : merges_) {
+    std::vector<const Rehearsal::Bound*> parts;
+    for (const int op : merge) parts.push_back(&made.bound[static_cast<std::size_t>(op)]);
+    made.merged.emplace_back(graph, layer.binding, std::move(parts));
+  }
+  made.lay_side_by_side();
   return made;
 }
 
+// Each tensor lies in the largest merge that it is dense in, as if memory had been planned for
+// that.
+void ConcurrentLayer::Operands::lay_side_by_side() {
+  std::vector<std::vector<TensorView>> all;
+  for (const MergedKernel& merge : merged)
+    for (std::vector<TensorView>& views : merge.dense_operands()) all.push_back(std::move(views));
+  std::stable_sort(all.begin(), all.end(),
+                   [](const auto& a, const auto& b) { return a.size() > b.size(); });
+  side_by_side = std::make_unique<Scratch>();
+  std::map<const void*, void*> moved;
+  for (const std::vector<TensorView>& views : all) {
+    if (std::any_of(views.begin(), views.end(),
+                    [&](const TensorView& view) { return moved.count(view.data) > 0; }))
+      continue;
+    std::int64_t elements = 0;
+    for (const TensorView& view : views) elements += view.elements();
+    float* next = side_by_side->floats(elements);
+    for (const TensorView& view : views) {
+      std::memcpy(next, view.data, static_cast<std::size_t>(view.bytes().value));
+      moved[view.data] = next;
+      next += view.elements();
+    }
+  }
+  for (Rehearsal::Bound& one : bound)
+    for (std::vector<TensorView>* list : {&one.inputs, &one.outputs, &one.output_gradients,
+                                          &one.input_gradients, &one.weight_gradients})
+      for (TensorView& view : *list)
+        if (const auto found = moved.find(view.data); found != moved.end())
+          view.data = found->second;
+}
+
+void ConcurrentLayer::Operands::run(int op, Scratch& scratch) const {
+  const auto at = static_cast<std::size_t>(op);
+  if (at < bound.size())
+    layers->run(bound[at], scratch);
+  else
+    merged[at - bound.size()].run(scratch);
+}
+
 ConcurrentLayer::Times ConcurrentLayer::time_ops(int rounds, const std::stop_token& stop) const {
-  const std::size_t ops = own_.bound.size();
+  const std::size_t ops = own_.size();
   std::vector<Operands> others;
   while (others.size() + 1 < cores_->count()) others.push_back(make_operands());
   const auto timed = [&](std::size_t cores) {
@@ -203,7 +254,7 @@ ConcurrentLayer::Times ConcurrentLayer::time_ops(int rounds, const std::stop_tok
         if (round >= last) return;
         for (std::size_t op = 0; op < ops; ++op) {
           const Duration before = thread_processor_time();
-          operands.layers->run(operands.bound[op], scratch);
+          operands.run(static_cast<int>(op), scratch);
           const Duration time = thread_processor_time() - before - reading;
           if (round >= 0) took[core][op].push_back(std::max<std::int64_t>(1, time.count()));
         }
@@ -252,24 +303,50 @@ Duration ConcurrentLayer::run(const std::vector<OpsOfCores>& stages) {
   return (one_core ? *first_core_ : *cores_)
       .run(stages.size(), [&](std::size_t stage, std::size_t core, Scratch& scratch) {
         if (core >= stages[stage].size()) return;
-        for (const int op : stages[stage][core])
-          own_.layers->run(own_.bound[static_cast<std::size_t>(op)], scratch);
+        for (const int op : stages[stage][core]) own_.run(op, scratch);
       });
+}
+
+template <class F>
+void ConcurrentLayer::each_written(F&& f) const {
+  const auto each = [&](const std::vector<TensorView>& list) {
+    for (const TensorView& view : list)
+      if (view.there()) f(view);
+  };
+  for (const Rehearsal::Bound& bound : own_.bound) {
+    if (bound.op->pass == Pass::Forward) each(bound.outputs);
+    each(bound.input_gradients), each(bound.weight_gradients);
+  }
 }
 
 std::uint64_t ConcurrentLayer::digest() const {
   Digest digest;
-  const auto add = [&](const std::vector<TensorView>& list) {
-    for (const TensorView& view : list)
-      if (view.there())
-        digest.add(std::string_view(static_cast<const char*>(view.data),
-                                    static_cast<std::size_t>(view.bytes().value)));
-  };
-  for (const Rehearsal::Bound& bound : own_.bound) {
-    if (bound.op->pass == Pass::Forward) add(bound.outputs);
-    add(bound.input_gradients), add(bound.weight_gradients);
-  }
+  each_written([&](const TensorView& view) {
+    digest.add(std::string_view(static_cast<const char*>(view.data),
+                                static_cast<std::size_t>(view.bytes().value)));
+  });
   return digest.value();
+}
+
+double ConcurrentLayer::difference(const ConcurrentLayer& there) const {
+  std::vector<TensorView> others;
+  there.each_written([&](const TensorView& view) { others.push_back(view); });
+  double most = 0;
+  std::size_t next = 0;
+  each_written([&](const TensorView& view) {
+    const TensorView& other = others[next++];
+    if (view.type != DType::F32) return;
+    double difference = 0, largest = 0;
+    for (std::int64_t i = 0; i < view.elements(); ++i) {
+      const double is = view.f32()[i], was = other.f32()[i];
+      difference =
+          std::max(difference, std::isfinite(is) ? std::abs(is - was)
+                                                 : std::numeric_limits<double>::infinity());
+      largest = std::max(largest, std::abs(was));
+    }
+    if (difference > 0) most = std::max(most, difference / largest);
+  });
+  return most;
 }
 
 }  // namespace trainyard

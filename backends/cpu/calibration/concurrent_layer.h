@@ -1,5 +1,6 @@
-// A ConcurrentLayer runs the ops of one layer on several cores of this machine at once, on operands
-// of its own: what IOS (Ding et al. 2021) measures, and the schedules that come of it.
+// A ConcurrentLayer runs the ops of one layer on several cores of this machine at once, and several
+// of them as one, on operands of its own: what IOS (Ding et al. 2021) measures, and the schedules
+// that come of it.
 #pragma once
 
 #include <cstdint>
@@ -7,26 +8,30 @@
 #include <stop_token>
 #include <vector>
 
+#include "backends/cpu/calibration/merged_kernel.h"
 #include "backends/cpu/calibration/rehearsal.h"
 
 namespace trainyard {
 
-/// The ops of each core in order, by index in the body's list.
+/// The ops of each core in order, by index in the body's list; merge i of a layer stands behind
+/// them as number of ops + i.
 using OpsOfCores = std::vector<std::vector<int>>;
 
 class ConcurrentLayer {
  public:
   /// The workload, of one device that divides nothing, must outlive it. cores >= 1. Runs every kind
-  /// of layer of the workload once, to give all operands values.
-  ConcurrentLayer(const Workload&, std::size_t body, bool backward, int cores);
+  /// of layer of the workload once, to give all operands values. `merges`: ops of the body's list
+  /// that run as one (merged_kernel.h), in 4-byte floats, each in ascending order.
+  ConcurrentLayer(const Workload&, std::size_t body, bool backward, int cores,
+                  std::vector<std::vector<int>> merges = {});
   ~ConcurrentLayer();
 
   struct Times {
-    std::vector<Duration> alone, beside;  // by op; equal where there is one core
+    std::vector<Duration> alone, beside;  // by op and then by merge; equal where there is one core
   };
-  /// Runs the ops in their order `rounds` times on one core, and then on all cores at once, each
-  /// with operands of its own while this runs. Times are processor times, the lower quartile of the
-  /// rounds. Throws Error{Cancelled} when stopped, after the round under way.
+  /// Runs the ops in their order, and the merges, `rounds` times on one core, and then on all cores
+  /// at once, each with operands of its own while this runs. Times are processor times, the lower
+  /// quartile of the rounds. Throws Error{Cancelled} when stopped, after the round under way.
   Times time_ops(int rounds, const std::stop_token& = {}) const;
   /// Returns the time that a stage takes beyond its work, where every core works for a while: the
   /// median of `rounds`. It is long where other programs keep cores from being there at once.
@@ -36,6 +41,9 @@ class ConcurrentLayer {
   Duration run(const std::vector<OpsOfCores>& stages);
   /// A digest of everything that the ops have written.
   std::uint64_t digest() const;
+  /// The largest difference between what the ops have written here and there, both layers of the
+  /// same body with the same operands, over the largest magnitude of its tensor there.
+  double difference(const ConcurrentLayer& there) const;
 
  private:
   class Pinned;
@@ -46,12 +54,21 @@ class ConcurrentLayer {
   struct Operands {
     std::unique_ptr<Rehearsal> layers;
     std::vector<Rehearsal::Bound> bound;  // by op
+    std::vector<MergedKernel> merged;
+    std::unique_ptr<Scratch> side_by_side;  // operands of merges that lie as one tensor
+    std::size_t size() const { return bound.size() + merged.size(); }
+    void run(int op, Scratch&) const;
+    void lay_side_by_side();
   };
   Operands make_operands() const;
+  /// Calls f(tensor) with everything that the ops write, in their order.
+  template <class F>
+  void each_written(F&& f) const;
 
   const Workload& workload_;
   const std::size_t body_;
   const bool backward_;
+  const std::vector<std::vector<int>> merges_;
   Operands own_;
   std::unique_ptr<Cores> cores_, first_core_;  // the others rest where one is enough
 };
