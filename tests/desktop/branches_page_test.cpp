@@ -9,6 +9,7 @@
 #include <QLabel>
 #include <QLineEdit>
 #include <QPushButton>
+#include <QToolButton>
 
 #include "app/desktop/calibrate/calibrate_page.h"
 #include "app/desktop/controls/canvas_widget.h"
@@ -76,6 +77,22 @@ TEST(BranchesPage, CopiesTheCommandThatMeasuresTheSame) {
   EXPECT_EQ(QApplication::clipboard()->text().toStdString(),
             "trainyard branches --model inception-tiny --set precision=fp32 --set micro-batch=1 "
             "--set global-batch=1 --rounds 2");
+  named<QToolButton>(*tab.page, "Merged")->click();
+  named<QPushButton>(*tab.page, "Copy the command line of the measurement")->click();
+  EXPECT_TRUE(QApplication::clipboard()->text().endsWith(" --rounds 2 --strategy merged"));
+}
+
+TEST(BranchesPage, AStrategyIsAskedForAndAnswered) {
+  const Measured tab("inception-tiny");
+  named<QToolButton>(*tab.page, "Concurrent")->click();
+  tab.page->start();
+  ASSERT_TRUE(happens([&] { return tab.window->settled(); }));
+  const auto study = tab.page->measurement().found();
+  ASSERT_NE(study, nullptr) << tab.page->measurement().error();
+  EXPECT_EQ(study->strategy, StageStrategy::Concurrent);
+  EXPECT_EQ(tab.said("Freshness of the measurement"), "fresh");
+  named<QToolButton>(*tab.page, "Both")->click();
+  EXPECT_EQ(tab.said("Freshness of the measurement"), "stale: the question changed");
 }
 
 TEST(BranchesPage, AWrongWordGetsItsSentenceBesideItsField) {

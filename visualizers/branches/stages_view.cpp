@@ -39,6 +39,15 @@ std::optional<Staged> staged_of(const StagesModel& model, Item item) {
   return std::nullopt;
 }
 
+// Returns whether one operator is the other, or runs it together with others.
+bool runs_it(const StagesModel& model, int one, int other) {
+  const auto among = [&](int op, int of) {
+    const std::vector<int>& parts = model.operators[static_cast<std::size_t>(of)].parts;
+    return std::find(parts.begin(), parts.end(), op) != parts.end();
+  };
+  return one == other || among(one, other) || among(other, one);
+}
+
 Ink pass_ink(Pass pass) {
   return pass == Pass::Forward         ? Ink::Forward
          : pass == Pass::BackwardInput ? Ink::Backward
@@ -80,9 +89,15 @@ std::string schedule_words(const StagesModel& model, const StagedSchedule& sched
       fmt::format("{}: predicted {}, measured {}", schedule.name,
                   format_duration(schedule.predicted), format_duration(schedule.measured));
   if (&schedule != &model.schedules.front())
-    words += fmt::format(", {:.2f} times as fast in {} stages",
-                         gain_over(model.schedules.front(), schedule), schedule.stages);
+    words += fmt::format(", {:.2f} times as fast in {} stage{}",
+                         gain_over(model.schedules.front(), schedule), schedule.stages,
+                         schedule.stages == 1 ? "" : "s");
   return words;
+}
+
+// Marks what runs several operators as one, however narrow it is.
+void underline(Drawing& drawing, const Rect& rect, Ink ink) {
+  fill(drawing, {rect.x, rect.bottom() - 3, rect.width, 2}, {.ink = label_ink(ink)});
 }
 
 void draw_operator(Drawing& drawing, const StagesPlot& plot, const StagesModel& model,
@@ -94,11 +109,12 @@ void draw_operator(Drawing& drawing, const StagesPlot& plot, const StagesModel& 
   const Ink ink = pass_ink(named.pass);
   const Item item = staged_item(schedule, op.op);
   box(drawing, rect, {.ink = ink, .item = item});
+  if (!named.parts.empty()) underline(drawing, rect, ink);
   if (rect.width >= kNamedFrom && plot.lane >= 14)
     write_within(drawing, named.name, {rect.x + 4, rect.y + rect.height / 2}, rect.width - 8, 9.5f,
                  Weight::Regular, label_ink(ink));
   const auto chosen = staged_of(model, selected);
-  if (chosen && chosen->op->op == op.op) frame_selected(drawing, rect, 1);
+  if (chosen && runs_it(model, op.op, chosen->op->op)) frame_selected(drawing, rect, 1);
 }
 
 // Returns the y below the schedule.
@@ -135,6 +151,13 @@ void draw_stages_legend(Drawing& drawing, const Rect& bar, const StagesModel& mo
                                                  {Pass::BackwardWeight, "weight gradient"}};
   for (const auto& [pass, words] : passes)
     if (has(pass)) entries.push_back({words, box_sign(pass_ink(pass))});
+  const auto merged = std::find_if(model.operators.begin(), model.operators.end(),
+                                   [](const auto& op) { return !op.parts.empty(); });
+  if (merged != model.operators.end())
+    entries.push_back({"several as one", [ink = pass_ink(merged->pass)](Drawing& on, Point middle) {
+                         box_sign(ink)(on, middle);
+                         underline(on, {middle.x - 4.5f, middle.y - 4.5f, 9, 9}, ink);
+                       }});
   entries.push_back({"end of a stage", line_sign({.ink = Ink::Axis})});
   entries.push_back({"end as measured", line_sign({.ink = Ink::Select, .stroke = 2})});
   draw_legend_before(drawing, {bar.right() - kPlotMargin, bar.y + bar.height / 2}, entries, least,
@@ -188,6 +211,8 @@ Hover describe_stages(const StagesModel& model, Item item) {
                             staged->op->stage + 1, staged->schedule->stages, staged->op->core);
   hover.value = "predicted " + format_duration(staged->op->end - staged->op->start);
   hover.lines = {"from " + format_duration(staged->op->start) + " on"};
+  for (const int part : named.parts)
+    hover.lines.push_back("runs " + model.operators[static_cast<std::size_t>(part)].name);
   return hover;
 }
 

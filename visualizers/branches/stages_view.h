@@ -1,6 +1,7 @@
 // The operators of a layer on the cores of a machine, in stages: one after another, greedy and best
-// beneath each other on one axis of time. The operators lie where they are predicted to run; a line
-// says when each schedule ended when it was run.
+// beneath each other on one axis of time. The operators lie where they are predicted to run; those
+// that run as one are one underlined box that names them. A line says when each schedule ended when
+// it was run.
 #pragma once
 
 #include <string>
@@ -33,13 +34,15 @@ struct StagesModel {
   struct Operator {
     std::string name;
     Pass pass = Pass::Forward;
+    std::vector<int> parts = {};  // operators that run as this one, where several do
   };
   std::string title;  // "Backward of mixed"
   std::vector<Operator> operators;
   std::vector<StagedSchedule> schedules;  // the first is what the others are compared with
 };
 
-/// Items: Span, an operator in a schedule. A selected one is framed in all schedules.
+/// Items: Span, an operator in a schedule. A selected one is framed in all schedules, and
+/// so is one that runs it together with others.
 void draw_stages(Drawing&, const Rect& area, const StagesModel&, const ViewState&);
 /// "one after another: predicted 1.2 ms, measured 1.3 ms; best: ...".
 std::string stages_words(const StagesModel&);

@@ -23,16 +23,16 @@ void list_stages(Out& out, const BranchPass& pass) {
     Duration time{};
     std::vector<std::string> names;
     std::size_t end = i;
-    for (; end < stages.size() && stages[end].groups.size() == 1; ++end) {
+    for (; end < stages.size() && stages[end].as_run().size() == 1; ++end) {
       time += stages[end].price.time;
-      for (std::string& name : group_names(pass, stages[end].groups.front()))
+      for (std::string& name : group_names(pass, stages[end].as_run().front()))
         names.push_back(std::move(name));
     }
     if (end > i) {
       line(out, "  {:>10}  {}", readable(time), fmt::join(names, ", "));
     } else {
       std::string took = readable(stages[i].price.time);
-      for (const OperatorGroup& group : stages[i].groups)
+      for (const OperatorGroup& group : stages[i].as_run())
         line(out, "  {:>10}  | {}", std::exchange(took, ""),
              fmt::join(group_names(pass, group), ", "));
       ++end;
@@ -45,20 +45,33 @@ void list_stages(Out& out, const BranchPass& pass) {
 
 std::string branch_text(const BranchStudy& study, const BranchPass* shown) {
   Out out;
-  line(out, "{} of {}: operators of a layer beside each other, the quickest of {} rounds",
+  line(out, "{} of {}: operators of a layer beside each other{}, the quickest of {} rounds",
        study.sharing.cores == 1 ? "one core" : fmt::format("{} cores", study.sharing.cores),
-       study.machine, study.rounds);
+       study.machine, study.strategy == StageStrategy::Concurrent ? "" : " or as one",
+       study.rounds);
   line(out,
        "measured by the clock, and how far the prediction from times of single operators is off; a "
        "join takes {}\n",
        readable(study.sharing.join));
-  line(out, "{:<16} {:<8} {:>6} {:>4} {:>18} {:>18} {:>18} {:>6} {:>7} {:>8}", "layer", "pass",
-       "layers", "ops", "sequential", "greedy", "best stages", "gain", "stages", "states");
-  for (const BranchPass& pass : study.passes)
-    line(out, "{:<16} {:<8} {:>6} {:>4} {:>18} {:>18} {:>18} {:>6.2f} {:>7} {:>8}{}", pass.block,
+  // Two more columns where both strategies were tried apart.
+  const bool apart =
+      std::any_of(study.passes.begin(), study.passes.end(),
+                  [](const BranchPass& pass) { return !pass.merged.schedule.stages.empty(); });
+  const auto columns = [&](const std::string& concurrent, const std::string& merged) {
+    return apart ? fmt::format(" {:>18} {:>18}", concurrent, merged) : "";
+  };
+  line(out, "{:<16} {:<8} {:>6} {:>4} {:>18} {:>18}{} {:>18} {:>6} {:>7} {:>8}", "layer", "pass",
+       "layers", "ops", "sequential", "greedy", columns("concurrent", "merged"), "best stages",
+       "gain", "stages", "states");
+  for (const BranchPass& pass : study.passes) {
+    const bool tried = !pass.merged.schedule.stages.empty();
+    line(out, "{:<16} {:<8} {:>6} {:>4} {:>18} {:>18}{} {:>18} {:>6.2f} {:>7} {:>8}{}", pass.block,
          direction(pass), pass.layers, pass.graph.operators.size(), both(pass.sequential),
-         both(pass.greedy), both(pass.best), measured_gain(pass), pass.best.schedule.stages.size(),
-         pass.found.states, pass.found.exact ? "" : "  searched in parts");
+         both(pass.greedy),
+         columns(tried ? both(pass.concurrent) : "", tried ? both(pass.merged) : ""),
+         both(pass.best), measured_gain(pass), pass.best.schedule.stages.size(), pass.found.states,
+         pass.found.exact ? "" : "  searched in parts");
+  }
   if (shown != nullptr) list_stages(out, *shown);
   line(out, "");
   for (const std::string& sentence : branch_sentences(study)) line(out, "{}", sentence);

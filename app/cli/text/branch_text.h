@@ -1,5 +1,5 @@
-// Words the answer of `trainyard branches`: each pass of each kind of layer with its three
-// schedules, and the stages of one of them.
+// Words the answer of `trainyard branches`: each pass of each kind of layer with its schedules, and
+// the stages of one of them.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // branches: measures on this machine what a layer gains if independent operators run beside each
-// other.
+// other, or as one.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -38,6 +38,11 @@ int run_branches(const Words& words, Streams& streams) {
   BranchQuestion question;
   question.cores = static_cast<int>(words.integer("cores", 1, 1024, 0));
   question.rounds = static_cast<int>(words.integer("rounds", 1, 1000, question.rounds));
+  const std::string strategy =
+      words.choice("strategy", {"concurrent", "merged", "both"}, to_string(question.strategy));
+  question.strategy = strategy == "concurrent" ? StageStrategy::Concurrent
+                      : strategy == "merged"   ? StageStrategy::Merged
+                                               : StageStrategy::Both;
   StageLimits& limits = question.limits;
   limits.group_size = static_cast<int>(words.integer("group-size", 1, 64, limits.group_size));
   limits.groups = static_cast<int>(words.integer("groups", 1, 64, limits.groups));
@@ -73,18 +78,21 @@ Verb branches_verb() {
        {"rounds", "N", "of every measurement; else 31"},
        {"group-size", "N", "operators that may follow each other in a stage; else 16"},
        {"groups", "N", "groups that may run beside each other in a stage; else 8"},
+       {"strategy", "WORD",
+        "what the best stages may do with independent operators: concurrent (beside each other on "
+        "the cores), merged (those of one input as one operator, on one core) or both; else both"},
        {"stages", "LAYER",
         "lists and draws the stages of that kind of layer, as the table names it; else of the one "
         "that gains most"},
        {"json", "", "one trainyard/branches@1 document, with the stages of all layers"}});
   for (const Flag& flag :
        table_and_picture_flags("every pass of each kind of layer as a row",
-                               "draws the three schedules of that pass there, beside the text"))
+                               "draws the schedules of that pass there, beside the text"))
     flags.push_back(flag);
   return {.name = "branches",
           .summary =
               "Measures on this machine what layers gain if independent operators run beside each "
-              "other, and finds the stages.",
+              "other or as one, and finds the stages.",
           .flags = std::move(flags),
           .examples = {"branches --model inception-tiny --set precision=fp32 --set micro-batch=1 "
                        "--set global-batch=1 --rounds 5"},

@@ -57,6 +57,7 @@ BranchPanel::BranchPanel(Document& document, const BranchMeasurement& measuremen
     Q_EMIT this->changed();
   };
   connect(settings_, &WordList::changed, this, changed);
+  connect(strategy_, &Segment::chosen, this, changed);
   for (const CheckedField* field : {cores_, rounds_, group_size_, groups_})
     connect(field, &CheckedField::changed, this, changed);
   refresh();
@@ -69,8 +70,8 @@ QWidget* BranchPanel::make_question() {
   column->setSpacing(10);
   auto* about = make_label(
       "Every operator of a layer runs on the cores of this machine with made-up numbers, alone and "
-      "beside others. Stages of operators that do not wait for each other are found from that and "
-      "run in turn.",
+      "beside others; those that read the same input also run as one. Stages of operators that do "
+      "not wait for each other are found from that and run in turn.",
       11, QFont::Normal, "third");
   about->setWordWrap(true);
   column->addWidget(about);
@@ -82,6 +83,13 @@ QWidget* BranchPanel::make_question() {
                             .offered = names});
   column->addWidget(settings_);
   const BranchQuestion usual;
+  strategy_ = new Segment("Strategy of the best stages", {"Concurrent", "Merged", "Both"});
+  strategy_->set_current(static_cast<int>(usual.strategy));
+  strategy_->setToolTip(
+      "Concurrent: independent operators run beside each other on the cores. Merged: those of one "
+      "input run as one operator, on one core. Both: whichever takes less.");
+  column->addWidget(make_label("Independent operators run", 11, QFont::Normal, "second"));
+  column->addWidget(strategy_);
   const int here = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   cores_ = new CheckedField({"Cores", QString::number(here), whole_check(1, here)});
   rounds_ = new CheckedField({"Rounds", QString::number(usual.rounds), whole_check(1, 1000)});
@@ -112,6 +120,7 @@ BranchQuestion BranchPanel::question() const {
     return static_cast<int>(whole_or(*field, usual));
   };
   asked.cores = value(cores_, asked.cores);
+  asked.strategy = static_cast<StageStrategy>(strategy_->current());
   asked.rounds = value(rounds_, asked.rounds);
   asked.limits.group_size = value(group_size_, asked.limits.group_size);
   asked.limits.groups = value(groups_, asked.limits.groups);

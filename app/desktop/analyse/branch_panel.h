@@ -1,5 +1,5 @@
 // A BranchPanel asks which operators of the open model's layers are to be measured beside each
-// other on this machine, and how.
+// other and as one on this machine, and how.
 #pragma once
 
 #include "app/desktop/planner/question_panel.h"
@@ -10,6 +10,7 @@
 namespace trainyard {
 
 class CheckedField;
+class Segment;
 class WordList;
 
 using BranchMeasurement = MeasurementOf<BranchStudy>;
@@ -40,6 +41,7 @@ class BranchPanel : public QuestionPanel {
   Document& document_;
   const BranchMeasurement& measurement_;
   WordList* settings_;
+  Segment* strategy_;
   CheckedField *cores_, *rounds_, *group_size_, *groups_;
 };
 

@@ -6,7 +6,7 @@
 namespace trainyard {
 namespace {
 
-StagedSchedule staged(const BranchStudy& study, const BranchPass& pass, const char* name,
+StagedSchedule staged(const BranchStudy& study, const BranchPass& pass, std::string_view name,
                       const RunSchedule& run) {
   StagedSchedule made;
   made.name = name;
@@ -15,7 +15,7 @@ StagedSchedule staged(const BranchStudy& study, const BranchPass& pass, const ch
   Instant start{};
   for (std::size_t i = 0; i < run.schedule.stages.size(); ++i) {
     const OperatorStage& stage = run.schedule.stages[i];
-    for (const OperatorSpan& span : operator_spans(stage.groups, pass.times, study.sharing)) {
+    for (const OperatorSpan& span : operator_spans(stage.as_run(), pass.times, study.sharing)) {
       made.operators.push_back(
           {span.op, span.core, static_cast<int>(i), start + span.start, start + span.end});
       made.cores = std::max(made.cores, span.core + 1);
@@ -33,9 +33,12 @@ StagesModel stages_model(const BranchStudy& study, const BranchPass& pass) {
   model.title = (pass.backward ? "Backward of " : "Forward of ") + pass.block;
   for (std::size_t i = 0; i < pass.graph.operators.size(); ++i)
     model.operators.push_back({pass.graph.operators[i].name, pass.parts[i]});
-  model.schedules = {staged(study, pass, "one after another", pass.sequential),
-                     staged(study, pass, "greedy", pass.greedy),
-                     staged(study, pass, "best", pass.best)};
+  for (const OperatorMerge& merge : pass.graph.merges)
+    model.operators.push_back({merge.name,
+                               pass.parts[static_cast<std::size_t>(merge.operators.front())],
+                               merge.operators});
+  for (const auto& [name, run] : schedules_of(pass))
+    model.schedules.push_back(staged(study, pass, name, *run));
   return model;
 }
 
@@ -53,6 +56,11 @@ DataTable branch_table(const BranchStudy& study) {
     }
     row.emplace_back(pass.found.states);
     row.emplace_back(std::string(pass.found.exact ? "whole" : "in parts"));
+    for (const RunSchedule* run : {&pass.concurrent, &pass.merged}) {
+      const bool tried = !run->schedule.stages.empty();
+      row.push_back(tried ? DataCell(run->measured.count()) : DataCell());
+      row.push_back(tried ? DataCell(run->schedule.time.count()) : DataCell());
+    }
     items.push_back({ItemKind::Dot, rows.size()});
     rows.push_back(std::move(row));
   }
@@ -70,7 +78,11 @@ DataTable branch_table(const BranchStudy& study) {
                        {"best", DataUnit::Time},
                        {"best, predicted", DataUnit::Time},
                        {"states", DataUnit::Count},
-                       {"searched", DataUnit::Words}},
+                       {"searched", DataUnit::Words},
+                       {"concurrent", DataUnit::Time},
+                       {"concurrent, predicted", DataUnit::Time},
+                       {"merged", DataUnit::Time},
+                       {"merged, predicted", DataUnit::Time}},
                       std::move(rows), std::move(items));
 }
 

@@ -6,7 +6,7 @@
 
 namespace trainyard {
 
-/// The three schedules of a pass, by the study's own prices.
+/// The schedules of a pass, by the study's own prices; merged operators stand behind the others.
 StagesModel stages_model(const BranchStudy&, const BranchPass&);
 /// A row for each pass; its item is of kind Dot, with the index of the pass.
 DataTable branch_table(const BranchStudy&);

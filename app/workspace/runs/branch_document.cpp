@@ -1,5 +1,6 @@
 #include "app/workspace/runs/branch_document.h"
 
+#include <optional>
 #include <utility>
 
 #include "core/io/json/fields.h"
@@ -8,8 +9,7 @@ namespace trainyard {
 
 std::vector<std::string> group_names(const BranchPass& pass, const OperatorGroup& group) {
   std::vector<std::string> names;
-  for (const int one : group)
-    names.push_back(pass.graph.operators[static_cast<std::size_t>(one)].name);
+  for (const int one : group) names.push_back(operator_name(pass, one));
   return names;
 }
 
@@ -33,17 +33,50 @@ Fields<Numbered> stage_fields() {
           {"groups",
            [](const Numbered& n) {
              std::vector<std::vector<std::string>> groups;
-             for (const OperatorGroup& group : n.second->groups)
+             for (const OperatorGroup& group : n.second->as_run())
                groups.push_back(group_names(*n.first, group));
              return groups;
            },
            list_of(list_of(text())), "operators, one after another, beside the other groups"}};
 }
 
+struct Merged {
+  const BranchPass* pass;
+  std::size_t merge;
+};
+Fields<Merged> merge_fields() {
+  const auto of = [](const Merged& m) -> const OperatorMerge& {
+    return m.pass->graph.merges[m.merge];
+  };
+  const auto time = [](const Merged& m) {
+    return m.pass->times[m.pass->graph.operators.size() + m.merge];
+  };
+  return {{"name", [of](const Merged& m) { return of(m).name; }},
+          {"operators", [of](const Merged& m) { return group_names(*m.pass, of(m).operators); },
+           list_of(text())},
+          {"flops", [](const Merged& m) { return m.pass->works[m.merge].flops.value; }, number(),
+           "with zeros around smaller kernels"},
+          {"separate_flops", [](const Merged& m) { return m.pass->apart[m.merge].value; }, number(),
+           "of its operators one by one"},
+          {"alone_seconds", [time](const Merged& m) { return to_seconds(time(m).alone); }, number(),
+           "on one core, with the copies before and after it"},
+          {"beside_seconds", [time](const Merged& m) { return to_seconds(time(m).beside); },
+           number(), "while all cores work"}};
+}
+
+std::optional<RunSchedule> where_run(const RunSchedule& run) {
+  return run.schedule.stages.empty() ? std::nullopt : std::optional(run);
+}
+
 Fields<BranchPass> pass_fields() {
   const auto stages = [](const BranchPass& pass) {
     std::vector<Numbered> list;
     for (const OperatorStage& stage : pass.best.schedule.stages) list.push_back({&pass, &stage});
+    return list;
+  };
+  const auto merges = [](const BranchPass& pass) {
+    std::vector<Merged> list;
+    for (std::size_t i = 0; i < pass.graph.merges.size(); ++i) list.push_back({&pass, i});
     return list;
   };
   const auto found = [](auto member) { return in(&BranchPass::found, member); };
@@ -64,7 +97,15 @@ Fields<BranchPass> pass_fields() {
       {"endings", found(&BestStages::endings), whole(0), "last stages that were tried for them"},
       {"exact", found(&BestStages::exact), "nothing was cut to keep the search small"},
       {"greedy_is_best", found(&BestStages::greedy), "the limits leave out the greedy one"},
-      {"same_bits", &BranchPass::same_bits, "the three leave the same numbers"}};
+      {"same_bits", &BranchPass::same_bits, "all without merged operators leave the same numbers"},
+      {"concurrent", [](const BranchPass& p) { return where_run(p.concurrent); }, schedule,
+       "the best stages that merge nothing, where both strategies were asked for"},
+      {"merged", [](const BranchPass& p) { return where_run(p.merged); }, schedule,
+       "the best stages on one core that merge, likewise"},
+      {"merged_operators", merges, list_of(object(merge_fields())), kWhereSet,
+       "that may run as one"},
+      {"merged_difference", &BranchPass::merged_difference, number(), kWhereSet,
+       "of the numbers that merged operators leave, over the largest of their tensor"}};
 }
 
 Fields<BranchStudy> branch_fields() {
@@ -76,6 +117,8 @@ Fields<BranchStudy> branch_fields() {
         "of handing groups to other cores and waiting for them"},
        {"rounds", &BranchStudy::rounds, whole(1), "of each measurement"},
        {"passes", &BranchStudy::passes, list_of(object(pass_fields()))},
+       {"strategy", [](const BranchStudy& s) { return std::string(to_string(s.strategy)); },
+        one_of({"concurrent", "merged", "both"}), "of the best stages"},
        {"sentences", [](const BranchStudy& s) { return branch_sentences(s); }}});
 }
 

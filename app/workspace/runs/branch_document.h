@@ -12,7 +12,7 @@ namespace trainyard {
 Json branches_schema();
 std::string branch_document(const BranchStudy&);
 
-/// The operators of a group by name.
+/// The operators of a group by name, merged ones as "a + b".
 std::vector<std::string> group_names(const BranchPass&, const OperatorGroup&);
 
 }  // namespace trainyard

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -16,7 +16,9 @@
 #include "core/base/error.h"
 #include "core/base/units_text.h"
 #include "core/lowering/lower.h"
+#include "core/model/merged_nodes.h"
 #include "planners/branches/layer_operators.h"
+#include "planners/branches/operator_merges.h"
 
 namespace trainyard {
 namespace {
@@ -63,7 +65,7 @@ std::vector<OpsOfCores> dealt(const OperatorSchedule& schedule,
                               const std::vector<OperatorTime>& times, int cores) {
   std::vector<OpsOfCores> stages;
   for (const OperatorStage& stage : schedule.stages) {
-    OpsOfCores next = deal(stage.groups, times, cores);
+    OpsOfCores next = deal(stage.as_run(), times, cores);
     if (next.size() == 1 && !stages.empty() && stages.back().size() == 1)
       stages.back()[0].insert(stages.back()[0].end(), next[0].begin(), next[0].end());
     else
@@ -72,26 +74,77 @@ std::vector<OpsOfCores> dealt(const OperatorSchedule& schedule,
   return stages;
 }
 
-// Schedules take turns, so that what else the machine does meets all alike. All bits are compared
-// after as many runs, because gradients of weights are added up.
-void measure(BranchPass& pass, ConcurrentLayer& layer, const Workload& w, std::size_t body,
-             int cores, const BranchQuestion& question) {
-  const std::array<RunSchedule*, 3> schedules = {&pass.sequential, &pass.greedy, &pass.best};
-  std::vector<std::uint64_t> left;
-  for (RunSchedule* one : schedules) {
-    ConcurrentLayer own(w, body, pass.backward, cores);
-    own.run(dealt(one->schedule, pass.times, cores));
-    left.push_back(own.digest());
-    one->measured = Duration::max();
+std::vector<std::vector<int>> merged_operators(const BranchPass& pass) {
+  std::vector<std::vector<int>> merges;
+  for (const OperatorMerge& merge : pass.graph.merges) merges.push_back(merge.operators);
+  return merges;
+}
+
+std::vector<RunSchedule*> run_schedules(BranchPass& pass) {
+  std::vector<RunSchedule*> list;
+  for (RunSchedule* one :
+       {&pass.sequential, &pass.greedy, &pass.concurrent, &pass.merged, &pass.best})
+    if (!one->schedule.stages.empty()) list.push_back(one);
+  return list;
+}
+
+// Numbers are compared after as many runs, because gradients of weights are added up.
+void compare_numbers(BranchPass& pass, const Workload& w, std::size_t body, int cores) {
+  std::optional<ConcurrentLayer> first;
+  for (RunSchedule* one : run_schedules(pass)) {
+    ConcurrentLayer own(w, body, pass.backward, cores, merged_operators(pass));
+    ConcurrentLayer& layer = first ? own : first.emplace(w, body, pass.backward, cores);
+    layer.run(dealt(one->schedule, pass.times, cores));
+    if (&layer != &own) continue;
+    if (merges_operators(pass, *one))
+      pass.merged_difference = std::max(pass.merged_difference, own.difference(*first));
+    else
+      pass.same_bits = pass.same_bits && own.digest() == first->digest();
   }
-  pass.same_bits = left[0] == left[1] && left[0] == left[2];
+}
+
+// Schedules take turns, so that what else the machine does meets all alike. Those that run the same
+// are run once.
+void measure(BranchPass& pass, ConcurrentLayer& layer, int cores, const BranchQuestion& question) {
+  std::vector<std::pair<std::vector<OpsOfCores>, Duration>> different;
+  std::vector<std::pair<RunSchedule*, std::size_t>> which;
+  for (RunSchedule* one : run_schedules(pass)) {
+    std::vector<OpsOfCores> stages = dealt(one->schedule, pass.times, cores);
+    const auto same = std::find_if(different.begin(), different.end(),
+                                   [&](const auto& other) { return other.first == stages; });
+    which.emplace_back(one, static_cast<std::size_t>(same - different.begin()));
+    if (same == different.end()) different.emplace_back(std::move(stages), Duration::max());
+  }
   for (int round = 0; round < question.rounds; ++round)
-    for (RunSchedule* one : schedules) {
+    for (auto& [stages, least] : different) {
       if (question.stop.stop_requested())
         throw Error(Error::Kind::Cancelled, "stopped before the stages were measured");
-      one->measured = std::min(one->measured, layer.run(dealt(one->schedule, pass.times, cores)));
+      least = std::min(least, layer.run(stages));
     }
+  for (const auto& [one, at] : which) one->measured = different[at].second;
 }
+
+// What the merged operators compute, beside what theirs do one by one.
+void count_merged_work(BranchPass& pass, const Graph& graph, const Workload& w, const Body& body,
+                       const std::vector<BodyOp>& ops) {
+  for (const OperatorMerge& merge : pass.graph.merges) {
+    std::vector<const Node*> nodes;
+    Flops apart{};
+    for (const int one : merge.operators) {
+      const BodyOp& op = ops[static_cast<std::size_t>(one)];
+      nodes.push_back(&graph[op.node]);
+      apart += op.work.flops;
+    }
+    const BodyOp& op = ops[static_cast<std::size_t>(merge.operators.front())];
+    const Graph merged = merged_nodes(graph, nodes);
+    pass.works.push_back(
+        merged.nodes[0].op->work({merged, merged.nodes[0], body.binding, w.layout.precision},
+                                 op.recomputed ? Pass::Forward : op.pass));
+    pass.apart.push_back(apart);
+  }
+}
+
+bool in_floats(const Workload& w) { return w.layout.precision.activation == DType::F32; }
 
 BranchPass study_pass(const Workload& w, std::size_t body, bool backward, CoreSharing& sharing,
                       const BranchQuestion& question) {
@@ -105,19 +158,34 @@ BranchPass study_pass(const Workload& w, std::size_t body, bool backward, CoreSh
   pass.graph = layer_operators(block.graph, layer, ops, weight_pass_reads_gradient);
   for (const BodyOp& op : ops) pass.parts.push_back(op.pass);
   if (pass.graph.operators.size() < 2) return pass;
-  ConcurrentLayer running(w, body, backward, sharing.cores);
+  if (question.strategy != StageStrategy::Concurrent && in_floats(w))
+    pass.graph.merges = operator_merges(block.graph, ops, pass.graph);
+  count_merged_work(pass, block.graph, w, layer, ops);
+  ConcurrentLayer running(w, body, backward, sharing.cores, merged_operators(pass));
   const ConcurrentLayer::Times times = running.time_ops(question.rounds, question.stop);
   for (std::size_t i = 0; i < times.alone.size(); ++i)
     pass.times.push_back({times.alone[i], times.beside[i]});
   sharing.join = running.time_join(question.rounds);
   const PriceStage price = [&](const OperatorGroups& groups) {
-    return StagePrice{stage_time(groups, pass.times, sharing)};
+    return StagePrice{stage_time(groups, pass.times, sharing), {}};
   };
   pass.sequential.schedule = sequential_stages(pass.graph, price);
   pass.greedy.schedule = greedy_stages(pass.graph, price);
-  pass.found = best_stages(pass.graph, price, question.limits, question.stop);
-  pass.best.schedule = std::exchange(pass.found.schedule, {});
-  measure(pass, running, w, body, sharing.cores, question);
+  if (question.strategy == StageStrategy::Merged) {
+    pass.best.schedule = merged_stages(pass.graph, pass.times);
+  } else if (pass.graph.merges.empty()) {
+    pass.found = best_stages(pass.graph, price, question.limits, question.stop);
+    pass.best.schedule = std::exchange(pass.found.schedule, {});
+  } else {
+    StrategyStages stages =
+        strategy_stages(pass.graph, pass.times, sharing, question.limits, question.stop);
+    pass.found = std::move(stages.both);
+    pass.best.schedule = std::exchange(pass.found.schedule, {});
+    pass.concurrent.schedule = std::move(stages.concurrent);
+    pass.merged.schedule = std::move(stages.merged);
+  }
+  compare_numbers(pass, w, body, sharing.cores);
+  measure(pass, running, sharing.cores, question);
   return pass;
 }
 
@@ -126,11 +194,11 @@ BranchPass study_pass(const Workload& w, std::size_t body, bool backward, CoreSh
 BranchStudy branch_study(const Scenario& scenario, const BranchQuestion& question) {
   BranchStudy study;
   study.sharing.cores = cores_of(question);
-  study.rounds = question.rounds;
+  study.rounds = question.rounds, study.strategy = question.strategy;
   expect_one_device(scenario);
   const Workload w = prepare(scenario);
   expect_room(w, study.sharing.cores);
-  study.machine = describe_machine();
+  study.machine = describe_machine(), study.in_floats = in_floats(w);
   for (std::size_t body = 0; body < w.bodies.size(); ++body)
     for (const bool backward : {false, true}) {
       BranchPass pass = study_pass(w, body, backward, study.sharing, question);
@@ -153,12 +221,18 @@ std::string branch_command(const Request& request, const BranchQuestion& questio
   add("rounds", question.rounds, usual.rounds);
   add("group-size", question.limits.group_size, usual.limits.group_size);
   add("groups", question.limits.groups, usual.limits.groups);
+  if (question.strategy != usual.strategy)
+    command += fmt::format(" --strategy {}", to_string(question.strategy));
   return command;
 }
 
 namespace {
 
 constexpr double kLoses = 0.95;
+
+double gain_of_merging(const BranchPass& pass) {
+  return to_seconds(pass.concurrent.measured) / to_seconds(pass.best.measured);
+}
 
 // "backward of stem"
 std::string pass_words(const BranchPass& pass) {
@@ -169,6 +243,33 @@ std::string pass_words(const BranchPass& pass) {
 
 std::string_view direction(const BranchPass& pass) {
   return pass.backward ? "backward" : "forward";
+}
+
+const std::string& operator_name(const BranchPass& pass, int op) {
+  const auto at = static_cast<std::size_t>(op);
+  const std::size_t operators = pass.graph.operators.size();
+  return at < operators ? pass.graph.operators[at].name : pass.graph.merges[at - operators].name;
+}
+
+std::vector<std::pair<std::string_view, const RunSchedule*>> schedules_of(const BranchPass& pass) {
+  std::vector<std::pair<std::string_view, const RunSchedule*>> list;
+  const std::pair<std::string_view, const RunSchedule*> all[] = {
+      {"one after another", &pass.sequential},
+      {"greedy", &pass.greedy},
+      {"concurrent", &pass.concurrent},
+      {"merged", &pass.merged},
+      {"best", &pass.best}};
+  for (const auto& one : all)
+    if (!one.second->schedule.stages.empty()) list.push_back(one);
+  return list;
+}
+
+bool merges_operators(const BranchPass& pass, const RunSchedule& run) {
+  for (const OperatorStage& stage : run.schedule.stages)
+    for (const OperatorGroup& group : stage.as_run())
+      for (const int one : group)
+        if (static_cast<std::size_t>(one) >= pass.graph.operators.size()) return true;
+  return false;
 }
 
 double measured_gain(const BranchPass& pass) {
@@ -188,17 +289,28 @@ std::vector<std::string> branch_sentences(const BranchStudy& study) {
   std::vector<std::string> sentences;
   Duration sequential{}, quickest{};
   std::vector<std::string> slower;  // passes whose best stages lose by more than the noise
+  double difference = 0;
+  bool merges = false;
+  const BranchPass* by_merging = nullptr;
   for (const BranchPass& pass : study.passes) {
     sequential += pass.sequential.measured * pass.layers;
-    quickest += std::min({pass.sequential.measured, pass.greedy.measured, pass.best.measured}) *
-                pass.layers;
+    Duration least = Duration::max();
+    for (const auto& [name, run] : schedules_of(pass)) least = std::min(least, run->measured);
+    quickest += least * pass.layers;
     if (measured_gain(pass) < kLoses) slower.push_back(pass_words(pass));
+    difference = std::max(difference, pass.merged_difference);
+    if (!merges_operators(pass, pass.best)) continue;
+    merges = true;
+    if (!pass.concurrent.schedule.stages.empty() &&
+        (by_merging == nullptr || gain_of_merging(pass) > gain_of_merging(*by_merging)))
+      by_merging = &pass;
   }
   const BranchPass* const most = most_gaining(study);
   if (most == nullptr) return {"No layer has two operators, so that there is nothing to schedule."};
   sentences.push_back(fmt::format(
-      "The {} gains most: {:.2f} times as fast in {} stages as one operator after another.",
-      pass_words(*most), measured_gain(*most), most->best.schedule.stages.size()));
+      "The {} gains most: {:.2f} times as fast in {} stage{} as one operator after another.",
+      pass_words(*most), measured_gain(*most), most->best.schedule.stages.size(),
+      most->best.schedule.stages.size() == 1 ? "" : "s"));
   sentences.push_back(fmt::format(
       "All layers of a microbatch take {} one operator after another and {} where each "
       "pass runs as it is quickest, {:.2f} times as fast.",
@@ -209,11 +321,34 @@ std::vector<std::string> branch_sentences(const BranchStudy& study) {
         "Either its operators are too short to be handed to other cores, or something else kept "
         "these busy.",
         fmt::join(slower, ", of the ")));
+  if (study.strategy != StageStrategy::Concurrent && !study.in_floats)
+    sentences.push_back(
+        "Operators are merged in 4-byte floats alone, and tensors of this plan are in another "
+        "format, so that none is merged; --set precision=fp32 has them in 4-byte floats.");
+  else if (study.strategy != StageStrategy::Concurrent && !merges)
+    sentences.push_back(
+        "No stages have merged operators: none of one input are alike, or they take less apart.");
+  if (by_merging != nullptr)
+    sentences.push_back(
+        fmt::format("Merged operators gain most in the {}: {:.2f} times as fast as the best stages "
+                    "that merge nothing.",
+                    pass_words(*by_merging), gain_of_merging(*by_merging)));
   const bool same = std::all_of(study.passes.begin(), study.passes.end(),
                                 [](const BranchPass& pass) { return pass.same_bits; });
-  sentences.push_back(same ? "All schedules leave the same numbers, bit for bit."
+  const std::string_view all =
+      difference > 0 ? "All schedules that merge nothing leave" : "All schedules leave";
+  sentences.push_back(same ? fmt::format("{} the same numbers, bit for bit.", all)
                            : "The schedules leave different numbers, which is an error of this "
                              "program.");
+  if (difference > 0)
+    sentences.push_back(
+        difference <= kMostMergedDifference
+            ? fmt::format("Merged operators sum in another order: their numbers are within {:.1g} "
+                          "of these, of the largest of each tensor.",
+                          difference)
+            : fmt::format("Merged operators leave numbers that are {:.1g} off, of the largest of a "
+                          "tensor, which is an error of this program.",
+                          difference));
   return sentences;
 }
 

@@ -40,6 +40,42 @@ TEST(StagesView, LooksAsApproved) {
   testing_golden::expect_golden(stages_picture(made_stages()), "stages");
 }
 
+// The two input gradients as one box in a third schedule.
+StagesModel merged_stages() {
+  StagesModel model = made_stages();
+  model.operators.push_back({"add + conv input gradient", Pass::BackwardInput, {0, 1}});
+  const auto us = [](int n) { return Duration{n * 1000}; };
+  model.schedules.push_back({"merged",
+                             1,
+                             2,
+                             us(80),
+                             us(82),
+                             {{3, 0, 0, us(0), us(40)}, {2, 0, 1, us(40), us(80)}},
+                             {us(40), us(80)}});
+  return model;
+}
+
+TEST(StagesView, AMergedOperatorNamesItsParts) {
+  const StagesModel model = merged_stages();
+  testing_golden::expect_golden(stages_picture(model), "stages-merged");
+  const Item item = stages_table(model).item(6);
+  const Hover hover = describe_stages(model, item);
+  EXPECT_EQ(hover.title, "add + conv input gradient");
+  EXPECT_EQ(hover.lines, (std::vector<std::string>{"from 0 s on", "runs add input gradient",
+                                                   "runs conv input gradient"}));
+  // Whoever points at one of its parts sees it framed too, and the reverse.
+  const auto frames = [&](Item selected) {
+    ViewState state;
+    state.selected = selected;
+    Drawing with(stages_picture(model).size), without(with.size);
+    draw_stages(with, whole(with.size), model, state);
+    draw_stages(without, whole(without.size), model, {});
+    return with.marks.size() - without.marks.size();
+  };
+  EXPECT_EQ(frames(item), 5U) << "itself, and both parts in two schedules";
+  EXPECT_EQ(frames(stages_table(model).item(0)), 3U) << "itself in two schedules, and the whole";
+}
+
 TEST(StagesView, EveryOperatorOfEveryScheduleIsPointedAt) {
   const StagesModel model = made_stages();
   const Drawing drawing = stages_picture(model);
