@@ -19,7 +19,7 @@ int last_of(OperatorSet set) { return 63 - std::countl_zero(set); }
 
 void push_stage(OperatorSchedule& schedule, OperatorGroups groups, StagePrice price) {
   schedule.time += price.time;
-  schedule.stages.push_back({std::move(groups), price});
+  schedule.stages.push_back({std::move(groups), std::move(price)});
 }
 
 // BlockSearch finds the quickest stages of the operators [from, from + size).
@@ -226,8 +226,8 @@ OperatorSchedule greedy_stages(const OperatorGraph& graph, const PriceStage& pri
   }
   OperatorSchedule schedule;
   for (OperatorGroups& groups : stages) {
-    const StagePrice priced = price(groups);
-    push_stage(schedule, std::move(groups), priced);
+    StagePrice priced = price(groups);
+    push_stage(schedule, std::move(groups), std::move(priced));
   }
   return schedule;
 }
