@@ -83,6 +83,13 @@ RC_GTEST_PROP(MergedKernel, LeavesTheNumbersOfSingleConvolutions, ()) {
   RC_ASSERT(merged >= 3);  // forward, input gradients, weight gradients
 }
 
+// A kernel of a single number among zeros: its part is dense, and yet not all of the joined weight.
+TEST(MergedKernel, ASingleNumberLiesAmongZeros) {
+  int merged = 0;
+  const Workload w = workload_of(testing::BranchedLayer(266280094).of_convolutions(), 1);
+  for (const bool backward : {false, true}) EXPECT_LT(merged_difference(w, backward, merged), 1e-5);
+}
+
 RC_GTEST_PROP(MergedKernel, LeavesTheNumbersOfSingleProducts, ()) {
   int merged = 0;
   const Workload w = workload_of(

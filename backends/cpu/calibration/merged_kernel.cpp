@@ -69,10 +69,17 @@ const TensorView& MergedKernel::part_of(const Rehearsal::Bound& part, std::size_
   return gradient ? part.weight_gradients[operand] : part.inputs[operand];
 }
 
+// Returns whether the parts leave nothing between them, as the zeros around a smaller kernel are.
+bool MergedKernel::fills(std::size_t operand) const {
+  std::int64_t elements = 0;
+  for (const Piece& p : operands_[operand].pieces) elements += p.planes * p.rows * p.width;
+  return elements == operands_[operand].view.elements();
+}
+
 bool MergedKernel::dense(std::size_t operand) const {
   const std::vector<Piece>& pieces = operands_[operand].pieces;
-  return std::all_of(pieces.begin(), pieces.end(),
-                     [](const Piece& p) { return p.planes == 1 && p.rows == 1; });
+  return fills(operand) && std::all_of(pieces.begin(), pieces.end(),
+                                       [](const Piece& p) { return p.planes == 1 && p.rows == 1; });
 }
 
 std::vector<std::vector<TensorView>> MergedKernel::dense_operands() const {
@@ -112,8 +119,7 @@ TensorView MergedKernel::join(std::size_t operand, bool gradient, Scratch& scrat
   const TensorView made = room(operand, gradient, scratch);
   if (lies_there(operand, gradient, made)) return made;
   const std::vector<Piece>& pieces = operands_[operand].pieces;
-  if (std::any_of(pieces.begin(), pieces.end(), [](const Piece& p) { return p.planes > 1; }))
-    std::fill_n(made.f32(), made.elements(), 0.0F);
+  if (!fills(operand)) std::fill_n(made.f32(), made.elements(), 0.0F);
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     const Piece& p = pieces[i];
     const float* from = part_of(*parts_[i], operand, gradient).f32();

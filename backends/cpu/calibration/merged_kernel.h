@@ -39,6 +39,7 @@ class MergedKernel {
 
   void lay_out(const Graph&);
   const TensorView& part_of(const Rehearsal::Bound&, std::size_t operand, bool gradient) const;
+  bool fills(std::size_t operand) const;
   bool dense(std::size_t operand) const;
   /// Where the joined operand is as its parts lie, or room for it.
   TensorView room(std::size_t operand, bool gradient, Scratch&) const;
