@@ -10,6 +10,7 @@
 #include "core/base/error.h"
 #include "core/base/random.h"
 #include "planners/branches/stage_time.h"
+#include "tests/support/cases.h"
 
 namespace trainyard {
 namespace {
@@ -263,16 +264,17 @@ TEST(OperatorStages, OfManyLayersGrowWithTheirWidthAlone) {
 // A weight gradient hangs from each of 500 products: what is left to do may be any set of them, so
 // that the search goes over blocks, and says so.
 TEST(OperatorStages, OfABackwardAreSearchedInBlocks) {
+  const int operators = testing::sanitized() ? 200 : 1000;
   OperatorGraph graph;
-  for (int i = 0; i < 1000; i += 2) {
+  for (int i = 0; i < operators; i += 2) {
     const std::vector<int> after = i > 0 ? std::vector<int>{i - 2} : std::vector<int>{};
     graph.operators.push_back({"input gradient", after});
     graph.operators.push_back({"weight gradient", after});
   }
-  const PriceStage price = on_cores(random_times(1000, 3), {2, Duration{10}});
+  const PriceStage price = on_cores(random_times(operators, 3), {2, Duration{10}});
   const BestStages found = best_stages(graph, price);
   EXPECT_FALSE(found.exact);
-  EXPECT_GE(found.blocks, 1000 / 32);
+  EXPECT_GE(found.blocks, operators / 32);
   EXPECT_LT(found.states, 200000);
   EXPECT_LE(found.schedule.time, greedy_stages(graph, price).time);
   EXPECT_LT(found.schedule.time, sequential_stages(graph, price).time);
