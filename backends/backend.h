@@ -89,6 +89,10 @@ struct BackendRun {
   bool stopped = false;                          // before it was done, because it was asked to
   std::optional<RunWidths> widths = {};          // set where they are open
   std::optional<PreparedKernels> prepared = {};  // set where kernels are executed
+  /// |Adasum|^2 over the sum of |v|^2 of the updates v that it combined, by step of this session
+  /// and layer of the model; 1 = they were orthogonal, 1 over their number = equal, 0 = the layer
+  /// has no update. Empty unless the plan combines updates (core/training/adasum.h).
+  std::vector<std::vector<double>> orthogonality = {};
 };
 
 class Backend {

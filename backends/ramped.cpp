@@ -35,6 +35,8 @@ void add_run(BackendRun& all, BackendRun&& more) {
   sum.first_step = all.first_step;
   sum.skipped += all.skipped;
   sum.step_times.insert(sum.step_times.begin(), all.step_times.begin(), all.step_times.end());
+  sum.orthogonality.insert(sum.orthogonality.begin(), all.orthogonality.begin(),
+                           all.orthogonality.end());
   std::swap(sum.memory, all.memory);
   add_memory(sum.memory, all.memory);
   all = std::move(sum);

@@ -24,6 +24,7 @@
 #include "core/cluster/nvme.h"
 #include "core/plan/batch_ramp.h"
 #include "core/timeline/metrics.h"
+#include "core/training/adasum.h"
 #include "core/training/checkpoint.h"
 
 namespace trainyard {
@@ -354,6 +355,7 @@ struct CpuBackend::Impl {
     step.loss_scale = execution.scales_loss() ? execution.scaler().scale() : 0;
     step.skipped = execution.skipped();
     step.at = at;
+    step.orthogonality = mean_orthogonality(execution.orthogonality());
     options.live->steps().push(step);
   }
 
@@ -428,6 +430,8 @@ BackendRun CpuBackend::run(const RunOptions& options) {
     now += time;
     m.note_losses(now);
     result.skipped += m.execution.skipped() ? 1 : 0;
+    if (!m.execution.orthogonality().empty())
+      result.orthogonality.push_back(m.execution.orthogonality());
     const std::vector<Duration> steps =
         m.plan.asynchronous ? step_times(done.timeline, m.program) : std::vector<Duration>{time};
     result.step_times.insert(result.step_times.end(), steps.begin(), steps.end());

@@ -36,6 +36,7 @@ struct LiveStep {
   double rate = 0, gradient_norm = 0, loss_scale = 0;  // 0 = does not apply
   bool skipped = false;                                // whether its gradients had overflowed
   Instant at{};
+  double orthogonality = 0;  // mean over layers (backends/backend.h); 0 = does not apply
 };
 
 /// A queue with one writer and one reader. push() never blocks and never allocates.

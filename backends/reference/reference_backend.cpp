@@ -9,6 +9,7 @@
 #include "backends/initial_weights.h"
 #include "backends/reference/schedule.h"
 #include "core/methods/catalogue.h"
+#include "core/methods/parallel/adasum.h"
 #include "core/program/facts.h"
 
 namespace trainyard {
@@ -114,6 +115,13 @@ Diagnostics ReferenceBackend::check(const BackendJob& job) {
              ""}};
   Diagnostics found = ReferenceMachine::check(job.workload, job.program);
   check_training(job.workload, *job.training, found);
+  const Plan& plan = job.workload.scenario.plan;
+  if (reduce_of(plan) != Reduce::Mean && job.program.replicas > 1)
+    found.push_back({Diagnostic::Severity::Error,
+                     "the reference takes the mean of replicas' gradients, found reduce=" +
+                         find_choice(plan, kAdasum)->params.text(kReduce),
+                     {"plan#/choices/adasum"},
+                     "reduce=mean"});
   const std::int64_t repetitions =
       is_asynchronous(job.workload) ? 1 : std::max<std::int64_t>(1, job.training->steps);
   const double instructions =

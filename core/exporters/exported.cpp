@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/methods/catalogue.h"
+#include "core/methods/parallel/adasum.h"
 #include "core/methods/parallel/ulysses_layers.h"
 #include "core/methods/settings/settings.h"
 #include "core/plan/batch_ramp.h"
@@ -116,6 +117,13 @@ void refuse_batch_ramp(const Plan& plan, Limits& limits) {
         "plan#/choices/batch-ramp",
         "its batch is one number for the whole training; Megatron-LM has batches that grow",
         "batch-ramp=off");
+}
+
+void refuse_reduce(const Plan& plan, Limits& limits) {
+  if (reduce_of(plan) != Reduce::Mean)
+    limits.refuse("plan#/choices/adasum",
+                  "its replicas take the mean of their gradients; Horovod has Adasum (op=Adasum)",
+                  "reduce=mean");
 }
 
 void refuse_ulysses_layers(const Plan& plan, Limits& limits) {

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/lowering/stage_copies.h"
+#include "core/methods/parallel/adasum.h"
 #include "core/model/ops.h"
 
 namespace trainyard {
@@ -41,13 +42,14 @@ Bytes further_blocks(const Workload& w, const Body& body, double blocks) {
 std::vector<Bytes> all_buckets(const Workload& w) {
   std::vector<Bytes> sum(static_cast<std::size_t>(w.scenario.plan.mesh.pp));
   for (const StageCopy& place : StageCopies(w)) {
-    std::int64_t parameters = 0;
+    std::int64_t parameters = 0, largest = 0;
     for (const Workload::Run& run : w.runs[place.stage.value]) {
       const LocalParameters& p = w.bodies[static_cast<std::size_t>(run.body)].parameters;
       parameters += (p.dense + p.expert) * run.count;
+      largest = std::max(largest, p.dense + p.expert);
     }
     Bytes& bucket = sum[place.device.value];
-    bucket = std::max(bucket, bucket_bytes(w, parameters));
+    bucket = std::max(bucket, bucket_bytes(w, parameters, largest));
   }
   return sum;
 }
@@ -59,12 +61,13 @@ Bytes further_bytes(const Workload& w, const Body& body, const ProcessMemory& pr
                   further_blocks(w, body, process.gathered_blocks));
 }
 
-Bytes bucket_bytes(const Workload& w, std::int64_t parameters) {
+Bytes bucket_bytes(const Workload& w, std::int64_t parameters, std::int64_t largest_layer) {
+  const Bytes arrives = combining_bytes(w.scenario.plan, largest_layer);
   const std::int64_t most = w.layout.framework.bucket_parameters;
   const Mesh& mesh = w.scenario.plan.mesh;
   if (most == 0 || (ranks(mesh, Group::Data) == 1 && ranks(mesh, Group::ExpertData) == 1))
-    return {};
-  return gradient_bytes(std::min(most, 2 * parameters), w.layout);
+    return arrives;
+  return arrives + gradient_bytes(std::min(most, 2 * parameters), w.layout);
 }
 
 std::vector<Bytes> process_bytes(const Workload& w, const ProcessMemory& process) {

@@ -28,7 +28,8 @@ std::string_view to_string(MethodAxis axis) {
 }
 
 // The order matters: the collectives of a layer must be in place before recompute repeats them, the
-// all-reduce of gradients before ZeRO replaces it, and overlap marks what all others wrote.
+// all-reduce of gradients before ZeRO replaces it, and overlap marks what all others wrote but
+// Adasum, whose messages follow the update and which nothing hides.
 std::span<const Method> methods() {
   static const std::array list = {
       gpipe(),
@@ -70,6 +71,7 @@ std::span<const Method> methods() {
       gradient_accumulation(),
       zero(),  //
       overlap(),
+      adasum(),
   };
   return list;
 }

@@ -48,6 +48,7 @@ Method expert_parallel();
 Method data_parallel_method();
 Method zero();
 Method gradient_accumulation();
+Method adasum();
 // Memory
 Method recompute();
 Method offload();

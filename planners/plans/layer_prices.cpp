@@ -151,7 +151,7 @@ StatePrices::StatePrices(Scenario scenario, const CostModel& cost) {
 StageStateSum StatePrices::sum(const BlockRuns& runs, const CostModel& cost) const {
   StageStateSum s;
   PhaseLoad update;
-  std::int64_t parameters = 0;
+  std::int64_t parameters = 0, largest = 0;
   std::vector<Workload::Run> layers;
   bool first_reduce = true, first_gather = true;
   for (const BlockRun& r : runs) {
@@ -164,6 +164,7 @@ StageStateSum StatePrices::sum(const BlockRuns& runs, const CostModel& cost) con
     s.resident += state.gathered * r.count;
     const LocalParameters& p = workload_.bodies[body].parameters;
     parameters += (p.dense + p.expert) * r.count;
+    largest = std::max(largest, p.dense + p.expert);
     update += time.update * r.count;
     s.reduce += time.reduce.count() * r.count, s.gather += time.gather.count() * r.count;
     if (time.reduces) {
@@ -203,7 +204,7 @@ StageStateSum StatePrices::sum(const BlockRuns& runs, const CostModel& cost) con
   add_communication(traffic, workload_, layers);
   s.gathered = traffic.gathered, s.unreduced = traffic.unreduced;
   s.backward_communication = traffic.backward_communication;
-  s.bucket = bucket_bytes(workload_, parameters);
+  s.bucket = bucket_bytes(workload_, parameters, largest);
   return s;
 }
 

@@ -12,6 +12,7 @@
 
 #include "core/base/nearest.h"
 #include "core/methods/catalogue.h"
+#include "core/methods/parallel/adasum.h"
 #include "core/methods/settings/settings.h"
 
 namespace trainyard {
@@ -255,6 +256,9 @@ std::string maths_between(const Plan& plan, const Plan& other) {
                *others = chosen_on(other, MethodAxis::Precision);
   say(precision != nullptr && others != nullptr && !(*precision == *others), "other rounding");
   say(plan.optimizer != other.optimizer, "another update rule");
+  say(reduce_of(plan) != reduce_of(other) ||
+          (reduce_of(other) >= Reduce::Adasum && plan.mesh.dp != other.mesh.dp),
+      "updates of replicas combined otherwise");
   say(plan.batch.global != other.batch.global, "another batch");
   const Choice *packing = find_choice(plan, "packing"), *another = find_choice(other, "packing");
   say(plan.batch.sequence != other.batch.sequence || (packing == nullptr) != (another == nullptr) ||

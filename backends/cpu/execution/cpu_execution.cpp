@@ -83,6 +83,11 @@ CpuExecution::CpuExecution(const RunPlan& plan, const CpuOptions& options,
   find_tied();
   together_ = !plan.asynchronous && (clips || scales_loss_ || has_partial_ || !tied_.empty() ||
                                      (rule().needs_norms() && divided));
+  const Plan& how = plan.workload.scenario.plan;
+  if ((combines_ = combines_updates(how))) {
+    mean_ranks_ = mean_ranks(how, plan.workload.scenario.cluster);
+    for (const StagePlacement& place : plan.places) combined_.emplace_back(place.layers.size());
+  }
   find_rules();
   find_narrow();
   find_groups();
@@ -185,7 +190,7 @@ void CpuExecution::begin_repetition(int repetition) {
   }
   prepared_ = false;
   skip_ = false;
-  for (JobState& job : jobs_) job.clip = 1;
+  for (JobState& job : jobs_) job.clips.assign(1, 1);
   for (std::atomic<int>& left : losses_left_) left = plan_.program.microbatches * plan_.peers.cp;
   if (processes() != nullptr)
     for (JobState& job : jobs_) std::fill(job.part_losses.begin(), job.part_losses.end(), 0);
@@ -236,6 +241,7 @@ void CpuExecution::end_repetition(int) {
     for (JobState& job : jobs_) processes()->sum(job.part_losses);
     if (scales_ != nullptr) scales_->see_all(*processes());
   }
+  find_orthogonality();
   updates_ += plan_.asynchronous ? plan_.program.steps : 1;
   for (std::unique_ptr<DeviceState>& device : devices_)
     for (std::size_t at = 0; device != nullptr && at < plan_.places.size(); ++at)

@@ -19,6 +19,7 @@
 #include "backends/cpu/execution/job_state.h"
 #include "backends/cpu/execution/operand_scales.h"
 #include "backends/cpu/kernels/narrow_product.h"
+#include "core/methods/parallel/adasum.h"
 #include "core/methods/precision/update_rule.h"
 #include "core/methods/schedules/wave_average.h"
 #include "core/training/data_source.h"
@@ -89,6 +90,9 @@ class CpuExecution final : public Execution {
   OperandScales* scales() { return scales_.get(); }
   double gradient_norm(std::size_t job = 0) const { return jobs_[job].gradient_norm; }
   bool skipped() const { return skip_; }
+  /// How orthogonal the updates were that the last repetition combined, by layer of the model;
+  /// empty where replicas do not combine updates.
+  const std::vector<double>& orthogonality() const { return orthogonality_; }
   /// For asynchronous programs: called with the number of each step once its last loss is known, by
   /// the thread that computed it.
   std::function<void(std::int64_t)> step_done;
@@ -271,6 +275,16 @@ class CpuExecution final : public Execution {
                            std::vector<const std::byte*> weights);
   void gather_all();
 
+  // Defined in cpu_adasum.cpp.
+  float* kept_before(const StageState&, std::size_t place) const;
+  template <class F>
+  void each_combined(const StageState&, std::size_t place, std::size_t layer, F&&) const;
+  void keep_before(const StageState&, std::size_t place) const;
+  void take_change(const StageState&, std::size_t place) const;
+  TravelPtr combine_updates(const At&, std::span<const int> members);
+  void add_combined(const At&, std::size_t layer, std::span<const int> members);
+  void find_orthogonality();
+
   // Defined in cpu_heads.cpp.
   struct Attended {
     std::span<TensorView> inputs, outputs, gradients, output_gradients;
@@ -328,6 +342,9 @@ class CpuExecution final : public Execution {
   bool counts(std::size_t norm, int peer) const;
   bool is_tied_copy(std::size_t norm) const;
   StepFacts step_facts(const StageState&, std::size_t set, std::size_t job = 0) const;
+  // Number of replicas whose gradients are summed in those that an update takes, of which it takes
+  // the mean.
+  int averaged_replicas() const;
   template <class F>
   void each_part(DeviceState&, std::size_t place, std::size_t set, std::size_t job, F&&);
   template <class F>
@@ -389,6 +406,14 @@ class CpuExecution final : public Execution {
   std::vector<std::size_t> first_scale_;  // by layer of the model
   bool scales_loss_ = false, together_ = false, has_partial_ = false;
   std::vector<std::vector<TiedTensor>> tied_;  // tensors that stages share: the owner first
+  bool combines_ = false;                      // replicas combine their updates by Adasum
+  std::int64_t mean_ranks_ = 1;                // so many neighbours take the mean of theirs
+  // Sums of squares of a layer's updates: of all that were combined, and of the combined one.
+  struct Combined {
+    double parts = 0, whole = 0;
+  };
+  std::vector<std::vector<Combined>> combined_;  // by place, then layer, where they are combined
+  std::vector<double> orthogonality_;
   double capacity_ = 0;                        // of experts: Routing::capacity
   std::int64_t updates_ = 0;                   // done so far
   std::int64_t first_update_ = 0;              // first update of this session

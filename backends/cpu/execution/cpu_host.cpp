@@ -118,7 +118,7 @@ void CpuExecution::update_on_host(const At& a) {
   if (skip_) return;
   StageState& stage = a.device.stage(a.place);
   StepFacts facts = step_facts(stage, 0);
-  facts.gradient_scale *= jobs_.front().clip;
+  facts.gradient_scale *= jobs_.front().clip(0);
   each_part_of(a.device, a.place, 0, plan_.layer_of(a.task.layer), 0,
                [&](ParameterPart& part, std::size_t norm) {
                  apply(part, facts, norm, a.place, stage, nullptr);

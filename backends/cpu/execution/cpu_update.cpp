@@ -19,6 +19,12 @@ std::byte* element_of_size(std::byte* base, std::int64_t index, std::size_t each
 
 }  // namespace
 
+// Context ranks have parts of one sample's gradient, whose losses are means over their tokens.
+int CpuExecution::averaged_replicas() const {
+  const bool mean = reduce_of(plan_.workload.scenario.plan) == Reduce::Mean;
+  return mean ? plan_.peers.dp : plan_.peers.cp;
+}
+
 StepFacts CpuExecution::step_facts(const StageState& stage, std::size_t set,
                                    std::size_t job) const {
   const std::int64_t count = stage.counts[std::min(set, stage.counts.size() - 1)];
@@ -26,7 +32,7 @@ StepFacts CpuExecution::step_facts(const StageState& stage, std::size_t set,
   StepFacts facts;
   facts.t = updates_;
   facts.rate = rate_at(jobs_[job].training, facts.t);
-  facts.gradient_scale = 1.0 / (static_cast<double>(count) * plan_.peers.dp);
+  facts.gradient_scale = 1.0 / (static_cast<double>(count) * averaged_replicas());
   if (scales_loss_) facts.gradient_scale /= scaler_.scale();
   return facts;
 }
@@ -95,11 +101,12 @@ void CpuExecution::sum_partial_gradients() {
 }
 
 // Several ranks may hold the same gradients of a part of a parameter; the norm takes them from the
-// first of these ranks only.
+// first of these ranks only. Replicas that combine updates each have gradients of their own.
 bool CpuExecution::counts(std::size_t norm, int peer) const {
   const PlacedParameter& p = *parameter_of_[norm];
   const Peers& peers = plan_.peers;
   const Layout& layout = plan_.workload.layout;
+  if (combines_) return true;
   const bool first_replica = p.routed ? layout.expert_optimizer_shards > 1 ||
                                             plan_.members(Group::ExpertData, peer).front() == peer
                                       : peers.data_rank(peer) < layout.optimizer_shards;
@@ -155,18 +162,27 @@ void CpuExecution::prepare_updates(std::size_t index) {
           square_sum(part.gradients, part.gradient_type, part.elements) * scale * scale;
     });
   });
-  const double squares = std::accumulate(terms.begin(), terms.end(), 0.0);
-  job.gradient_norm = std::sqrt(squares);
-  const bool overflow = !std::isfinite(squares);
-  skip_ = scales_loss_ ? !scaler_.update(overflow) : false;
+  std::vector<double> squares(combines_ ? static_cast<std::size_t>(plan_.peers.count()) : 1);
+  for (std::size_t at = 0, term = 0; at < plan_.places.size(); ++at)
+    for (int peer = 0; peer < plan_.peers.count(); ++peer)
+      for (std::size_t i = 0; i < 2 * parameters_of(at); ++i)
+        squares[static_cast<std::size_t>(peer) % squares.size()] += terms[term++];
+  const double sum = std::accumulate(squares.begin(), squares.end(), 0.0);
+  job.gradient_norm = std::sqrt(sum / static_cast<double>(squares.size()));
+  skip_ = scales_loss_ ? !scaler_.update(!std::isfinite(sum)) : false;
   const double most = job.training.clip;
-  job.clip = most > 0 && job.gradient_norm > most ? most / job.gradient_norm : 1;
-  if (!job.rule->needs_norms() || skip_) return;
+  job.clips.clear();
+  for (const double square : squares) {
+    const double norm = std::sqrt(square);
+    job.clips.push_back(most > 0 && norm > most ? most / norm : 1);
+  }
+  // Each replica that makes an update of its own finds its norms as it applies it.
+  if (!job.rule->needs_norms() || skip_ || combines_) return;
   terms.clear();
   each_term([&](std::size_t at, int peer, std::span<double> into) {
     DeviceState& device = state(plan_.places[at].device, peer);
     StepFacts facts = step_facts(device.stage(at), 0, index);
-    facts.gradient_scale *= job.clip;
+    facts.gradient_scale *= job.clip(peer);
     each_part(device, at, 0, index, [&](const ParameterPart& part, std::size_t norm) {
       const TensorNorms found = job.rule->norms(part, facts);  // every replica advances its moments
       if (!counts(norm, peer)) return;
@@ -207,7 +223,7 @@ void CpuExecution::apply(ParameterPart& part, const StepFacts& facts, std::size_
                          std::size_t index) const {
   const JobState& job = jobs_[index];
   TensorNorms norms = job.norms[norm];
-  if (job.rule->needs_norms() && !together_) norms = job.rule->norms(part, facts);
+  if (job.rule->needs_norms() && (!together_ || combines_)) norms = job.rule->norms(part, facts);
   if (parameter_of_[norm]->narrow)
     apply_narrow(part, facts, norms, norm, at, stage, stage_weights);
   else
@@ -237,6 +253,8 @@ void CpuExecution::update(const At& a) {
   std::int64_t& updates = stage.updates[std::min(set, stage.updates.size() - 1)];
   StageState::Older* const older = room_for_older(stage);
   std::byte* const beside = older != nullptr ? keep_older(a, *older) : nullptr;
+  const bool combines = combines_ && place.gradients > 0;
+  if (combines) keep_before(stage, a.place);
   if (!skip_ && place.gradients > 0) {
     std::byte* const weights = stage.weights[std::min(set, stage.weights.size() - 1)].data;
     each_job(a.device, [&](std::size_t job, std::ptrdiff_t) {
@@ -248,7 +266,7 @@ void CpuExecution::update(const At& a) {
                                   std::max<std::int64_t>(1, updates_of_[a.place]);
         facts.rate = rate_at(training_, updates_ + step);
       }
-      facts.gradient_scale *= jobs_[job].clip;
+      facts.gradient_scale *= jobs_[job].clip(a.peer);
       if (!rules_.empty()) correct(facts, rules_[a.place]);
       each_part(a.device, a.place, set, job, [&](ParameterPart& part, std::size_t norm) {
         if (beside != nullptr)
@@ -257,6 +275,7 @@ void CpuExecution::update(const At& a) {
       });
     });
   }
+  if (combines) take_change(stage, a.place);
   if (beside != nullptr) a.device.exchange(stage.weights[0], older->weights);
   average_waves(a);
   if (place.gradients > 0)

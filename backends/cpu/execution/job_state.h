@@ -24,7 +24,10 @@ struct JobState {
   std::size_t reads_as = 0;  // the first job with the same data, whose samples are read for both
   std::unique_ptr<OptimizerRule> rule = {};
   bool runs = true;  // a job that has ended keeps its place, and nothing is done for it
-  double clip = 1, gradient_norm = 0;
+  /// What the gradients of each replica are multiplied by; one figure where they are summed.
+  std::vector<double> clips = {1};
+  double clip(int replica) const { return clips[static_cast<std::size_t>(replica) % clips.size()]; }
+  double gradient_norm = 0;  // root mean square of the replicas' own, where they are not summed
   std::vector<TensorNorms> norms = {};   // by place, layer and parameter
   std::vector<double> part_losses = {};  // by microbatch in data order, then context rank
 };

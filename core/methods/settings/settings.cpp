@@ -276,6 +276,19 @@ void set_batch_ramp(Plan& plan, std::string_view value, const Place& place) {
   if (value == kNoBatchRamp) remove_choice(plan, kBatchRamp);
 }
 
+constexpr std::string_view kMean = "mean";
+
+// A plan that takes the mean does not mention it.
+void set_reduce(Plan& plan, std::string_view value, const Place& place) {
+  set_param(plan, "adasum", "reduce", value, place);
+  if (value == kMean) remove_choice(plan, "adasum");
+}
+
+std::string read_reduce(const Plan& plan) {
+  const std::string word = read_param(plan, "adasum", "reduce");
+  return word.empty() ? std::string(kMean) : word;
+}
+
 void set_overlap(Plan& plan, std::string_view value, const Place& place) {
   const bool on = on_off(value, place);
   for (const ParamSpec& spec : method("overlap").params)
@@ -512,6 +525,14 @@ std::vector<Setting> make_settings() {
        {"framework", "microbatch", "step"},
        [](P& p, V v, L& l) { set_param(p, "zero", "reduce", v, l); },
        [](const P& p) { return read_param(p, "zero", "reduce"); }},
+      {"reduce",
+       {"gradient-reduction"},
+       "what replicas' steps become: mean or sum of gradients; Adasum of updates by halves "
+       "(adasum), over whole tensors (adasum-tree), or between nodes, which take the mean inside "
+       "(adasum-hierarchical)",
+       {kMean, "sum", "adasum", "adasum-tree", "adasum-hierarchical"},
+       set_reduce,
+       read_reduce},
       {"sequence-parallel",
        {"sp"},
        "divide norms and residuals over tensor ranks",
