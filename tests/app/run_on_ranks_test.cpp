@@ -52,6 +52,18 @@ TEST_F(RunOnRanks, TrainsAsOneProcessBitForBit) {
       {3,
        "--model gpt-tiny --cluster cpu:4,nvme-read=2GB/s,nvme-write=1GB/s --set pp=2 --set zero=1 "
        "--set offload=optimizer --set offload-tier=nvme --set global-batch=8"},
+      {8,
+       "--model mlp-small --devices 8 --set reduce=adasum --set global-batch=64 --set "
+       "precision=fp32 --set optimizer=sgd"},
+      {3,
+       "--model gpt-tiny --devices 4 --set pp=2 --set reduce=adasum --set optimizer=adamw --set "
+       "global-batch=8 --set precision=bf16 --train clip=1"},
+      {4,
+       "--model gpt-tiny --devices 4 --set reduce=adasum-tree --set optimizer=lamb --set "
+       "global-batch=8"},
+      {2,
+       "--model gpt-tiny --cluster cpu:4,per-node=2 --set reduce=adasum-hierarchical --set "
+       "global-batch=8"},
       {4, "--model mixtral-tiny --devices 4 --set ep=4 --set global-batch=8"},
       {4,
        "--model mixtral-tiny --devices 4 --set tp=2 --set ep=2 --set zero=3 --set "
@@ -80,6 +92,7 @@ TEST_F(RunOnRanks, TrainsAsOneProcessBitForBit) {
     ASSERT_EQ(several.exit, kDone) << c.words << several.err;
     EXPECT_EQ(json_member(several.out, "loss"), json_member(one.out, "loss")) << c.words;
     EXPECT_EQ(json_member(several.out, "evaluation"), json_member(one.out, "evaluation"));
+    EXPECT_EQ(json_member(several.out, "orthogonality"), json_member(one.out, "orthogonality"));
     EXPECT_EQ(json_member(several.out, "backend"), "\"mpi\"") << c.words;
   }
 }

@@ -47,6 +47,15 @@ TEST(LiveReader, SpansCountFromTheBeginningOfTheirStep) {
   EXPECT_TRUE(model.now->alone);
 }
 
+TEST(LiveReader, OrthogonalityIsThatOfStepsThatCombineUpdates) {
+  RunModel model = predicted();
+  LiveReader reader(model);
+  reader.take({}, {}, {{.step = 1, .loss = 2}});
+  EXPECT_TRUE(model.orthogonality.empty());
+  reader.take({}, {}, {{.step = 2, .loss = 1, .orthogonality = 0.5}});
+  EXPECT_EQ(model.orthogonality, (std::vector<std::vector<double>>{{0.5}}));
+}
+
 // Fast steps overwrite one span after another; spans that have not been reached stay.
 TEST(LiveReader, QuickStepsAreShownOverThoseBefore) {
   RunModel model = predicted();

@@ -41,6 +41,9 @@ struct RunModel {
   Duration first_sample{};    // from when it was asked for until its first span was there
   Duration so_far{};          // since its first span, pauses left out
   int frames_per_second = 0;  // of the picture, while it runs
+  // Where replicas combine updates by Adasum: how orthogonal these were, by step, then layer
+  // (core/training/adasum.h), 0 for a layer without any; while the run goes on, the mean alone.
+  std::vector<std::vector<double>> orthogonality = {};
 };
 
 /// A span that is not there yet.

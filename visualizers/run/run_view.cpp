@@ -10,6 +10,7 @@
 #include "visualizers/run/run_lanes.h"
 #include "visualizers/run/run_loss.h"
 #include "visualizers/run/run_now.h"
+#include "visualizers/run/run_orthogonality.h"
 #include "visualizers/run/run_panels.h"
 #include "visualizers/time/memory_model.h"
 #include "visualizers/time/memory_wave.h"
@@ -194,7 +195,13 @@ void draw_run(Drawing& drawing, const Rect& area, const RunModel& model, const V
   if (!model.predicted) return;
   const RunLayout layout = run_layout(model, area);
   draw_header(drawing, layout.header, model);
-  draw_run_loss(drawing, layout.loss, model);
+  Rect loss = layout.loss;
+  if (has_orthogonality(model)) {
+    loss.width = std::floor(loss.width / 2);
+    draw_run_orthogonality(
+        drawing, {loss.right(), loss.y, layout.loss.width - loss.width, loss.height}, model);
+  }
+  draw_run_loss(drawing, loss, model);
   const Instant end = run_end(model);
   const Viewport view = viewport_of(layout.ranks, state, end);
   draw_run_ruler(drawing, layout.ruler, view, model, state, end);

@@ -23,6 +23,13 @@ void write_loss(Out& out, const TrainingReport& r) {
   line(out, "loss          {:.4g} at step 1, {:.4g} at step {}", losses.front(), losses.back(),
        losses.size());
   line(out, "              {}", sparkline(losses, kColumns));
+  if (const double last = last_orthogonality(r.run.orthogonality); last > 0) {
+    line(out,
+         "orthogonality {:.3g} of the last updates, mean over layers (1 = orthogonal, {:.3g} = "
+         "equal)",
+         last, 1.0 / static_cast<double>(updates_combined(r)));
+    line(out, "              {}", headroom_sentence(last, updates_combined(r)));
+  }
   if (r.run.skipped > 0)
     line(out, "skipped       {} updates whose gradients had overflowed", r.run.skipped);
   if (!r.evaluation) return;

@@ -63,6 +63,7 @@ void LiveReader::take(const std::vector<LiveSpan>& spans, const std::vector<Live
   }
   for (const LiveStep& step : steps) {
     model_.losses.push_back(step.loss);
+    if (step.orthogonality > 0) model_.orthogonality.push_back({step.orthogonality});
     step_times_.push_back(step.at - last_step_);
     if (step_times_.size() > kNewest) step_times_.erase(step_times_.begin());
     last_step_ = step.at;

@@ -6,6 +6,7 @@
 
 #include "core/base/digest.h"
 #include "core/io/documents/result_json.h"
+#include "core/methods/parallel/adasum.h"
 
 namespace trainyard {
 namespace {
@@ -141,6 +142,13 @@ JsonField<TrainingReport> measured(const char* key, std::optional<Json> schema =
   return {key, of, any(schema.value_or(field.schema))};
 }
 
+Fields<BatchHeadroom> headroom_fields() {
+  return {{"independent", &BatchHeadroom::independent,
+           "updates that those which were combined count as"},
+          {"per_doubling", &BatchHeadroom::per_doubling,
+           "times as many with each doubling of the ranks; 1 = nothing is gained"}};
+}
+
 Fields<TrainedPhase> trained_phase_fields() {
   const auto batches = [](auto member) { return in(&TrainedPhase::batches, member); };
   return {{"batch", batches(&BatchPhase::batch), whole(1)},
@@ -157,6 +165,9 @@ Fields<TrainingReport> run_members() {
   const auto run = [](auto member) { return in(&Report::run, member); };
   const auto step = [](const Report& r) { return r.run.step_times.empty() ? nullptr : &r.step; };
   const auto residual = [](const Report& r) { return r.measured ? &r.comparison : nullptr; };
+  const auto combined = [](const Report& r) {
+    return r.run.orthogonality.empty() ? std::int64_t{0} : updates_combined(r);
+  };
   const auto prediction = [](const Report& r) -> const Result& { return r.predicted->result; };
   return {
       {"digest", [](const Report& r) { return to_hex(r.predicted->result.digest); }},
@@ -179,6 +190,12 @@ Fields<TrainingReport> run_members() {
        "of microbatches that are as wide as their longest document"},
       {"prepared", run(&BackendRun::prepared), object(prepared_fields()),
        "kernels of a library that are set up for a shape"},
+      {"orthogonality", run(&BackendRun::orthogonality), list_of(list_of(number())), kWhereSet,
+       "by step of this session, then layer: |Adasum|^2 over the sum of |v|^2 of the updates v "
+       "that "
+       "it combined; 0 = the layer has none"},
+      {"combined_updates", combined, kWhereSet, "of replicas, or of nodes"},
+      {"batch_headroom", headroom_of, object(headroom_fields()), "by the last steps"},
       {"devices", run(&BackendRun::memory), list_of(object(device_memory_fields()))},
       {"evaluation", &Report::evaluation, object(evaluation_fields())},
       {"check", &Report::checked, object(check_fields()),
@@ -195,6 +212,17 @@ Fields<TrainingReport> run_members() {
 }
 
 }  // namespace
+
+std::int64_t updates_combined(const TrainingReport& report) {
+  const Scenario& s = report.predicted->workload.scenario;
+  return combined_updates(s.plan, s.cluster);
+}
+
+std::optional<BatchHeadroom> headroom_of(const TrainingReport& report) {
+  const double last = last_orthogonality(report.run.orthogonality);
+  if (last <= 0) return std::nullopt;
+  return batch_headroom(last, updates_combined(report));
+}
 
 const Fields<TrainingReport>& run_fields() {
   static const Fields<TrainingReport> kFields = document_fields("trainyard/run", run_members());

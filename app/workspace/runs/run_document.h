@@ -1,13 +1,22 @@
 // Writes a training run as a document, trainyard/run@1, and as text.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "app/workspace/runs/training_run.h"
 #include "core/io/json/fields.h"
+#include "core/training/adasum.h"
 
 namespace trainyard {
+
+/// Returns how many updates Adasum combined in a step: one of each replica, or of each node.
+std::int64_t updates_combined(const TrainingReport&);
+/// Returns what the orthogonality of the last steps says of a larger batch; nothing where no
+/// updates were combined.
+std::optional<BatchHeadroom> headroom_of(const TrainingReport&);
 
 const Fields<TrainingReport>& run_fields();
 std::string run_document(const TrainingReport&);

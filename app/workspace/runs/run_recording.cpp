@@ -35,14 +35,19 @@ std::string timeline_of(const TrainingReport& report) {
 
 std::string source_of(const RunEntry& entry) { return "run " + std::to_string(entry.id); }
 
-std::vector<double> losses_of(const RecordedRun& run) {
+// Reads what a run's document has by step.
+void read_curves(const RecordedRun& run, PastRun& into) {
   const std::string source = source_of(run.entry);
   const Json json = read_document(run.document, "trainyard/run", source);
-  std::vector<double> losses;
-  for (const JsonCursor& loss : JsonCursor(json, source).at("loss").items())
-    losses.push_back(loss.value().is_null() ? std::numeric_limits<double>::quiet_NaN()
-                                            : loss.number());
-  return losses;
+  const JsonCursor document(json, source);
+  for (const JsonCursor& loss : document.at("loss").items())
+    into.losses.push_back(loss.value().is_null() ? std::numeric_limits<double>::quiet_NaN()
+                                                 : loss.number());
+  if (json.find("orthogonality") == nullptr) return;
+  for (const JsonCursor& step : document.at("orthogonality").items()) {
+    std::vector<double>& layers = into.orthogonality.emplace_back();
+    for (const JsonCursor& layer : step.items()) layers.push_back(layer.number());
+  }
 }
 
 }  // namespace
@@ -100,7 +105,7 @@ PastRun open_run(const RecordedRun& run) {
                 {source});
   PastRun past;
   past.entry = run.entry;
-  past.losses = losses_of(run);
+  read_curves(run, past);
   Training training;
   for (const std::string& word : run.entry.training) apply_training(training, word, {source});
   Scenario scenario =

@@ -35,7 +35,8 @@ struct PastRun {
   ExperimentPtr measured;             // from the recorded timeline
   std::optional<Bytes> aligned_peak;  // aligned_peak() of the scenario
   TimelineComparison comparison;
-  std::vector<double> losses;  // NaN if a loss was not finite
+  std::vector<double> losses;                      // NaN if a loss was not finite
+  std::vector<std::vector<double>> orthogonality;  // BackendRun::orthogonality
 };
 
 /// Blocks while it opens the scenario and simulates it. Throws Error{InvalidInput} if the record

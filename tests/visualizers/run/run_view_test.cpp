@@ -59,6 +59,35 @@ TEST(RunView, NothingStartedDrawsNothing) {
   EXPECT_EQ(spell_run({}), "Nothing has been trained yet.");
 }
 
+RunModel combined() {
+  RunModel model = done();
+  auto predicted = std::make_shared<Experiment>(*model.predicted);
+  Scenario& s = predicted->workload.scenario;
+  s.plan.mesh.dp = 4;
+  choice(s.plan, "adasum").params.set("reduce", std::string("adasum"));
+  model.predicted = predicted;
+  model.orthogonality = {{0.75, 0.25}, {0.5, 0.5}, {0.25, 0.75}, {0.5, 0.5}};
+  return model;
+}
+
+// Two layers of four steps are two lines, under that of their mean; 1 over 4 is that of equal ones.
+TEST(RunView, OrthogonalityOfUpdatesIsALineALayer) {
+  const Drawing drawing = drawn(combined());
+  EXPECT_TRUE(says(drawing, "Orthogonality"));
+  EXPECT_TRUE(says(drawing, "0.25 equal"));
+  const auto lines = [](const Drawing& of) {
+    return std::count_if(of.marks.begin(), of.marks.end(), [](const Mark& mark) {
+      return mark.kind == MarkKind::Line && mark.count == 4;
+    });
+  };
+  EXPECT_EQ(lines(drawing), lines(drawn(done())) + 3);
+  EXPECT_FALSE(says(drawn(done()), "Orthogonality"));
+  const std::string words =
+      "4 updates count as 2 independent ones, 1.41 times as many with each doubling: twice the "
+      "ranks would teach a little more in a step";
+  EXPECT_NE(spell_run(combined()).find(words), std::string::npos) << spell_run(combined());
+}
+
 TEST(RunView, ASpanSaysBothTimes) {
   const RunModel model = done();
   const Hover hover = describe_run(model, kRunArea, {}, {ItemKind::Span, 0}, {});
