@@ -17,7 +17,8 @@
 
 namespace trainyard {
 
-/// A.b, |a|^2 and |b|^2 of a pair of tensors or of parts of them, accumulated in double.
+/// AdasumDots are a.b, |a|^2 and |b|^2 of a pair of tensors or of parts of them, accumulated in
+/// double.
 struct AdasumDots {
   double dot = 0, a = 0, b = 0;
   AdasumDots& operator+=(const AdasumDots& more) {
@@ -25,7 +26,7 @@ struct AdasumDots {
     return *this;
   }
 };
-/// What each of a pair is multiplied by before they are added.
+/// AdasumWeights multiply the two of a pair before they are added.
 struct AdasumWeights {
   double a = 1, b = 1;
 };
@@ -48,14 +49,14 @@ void add_weighted(const AdasumWeights&, std::span<const float> a, std::span<cons
 double adasum_tree(std::span<const std::span<float>> ranks, std::span<const std::int64_t> tensors,
                    std::int64_t mean_ranks = 1);
 
-/// What the orthogonality of a step's updates says of a larger batch. Orthogonality is |Adasum|^2
-/// over the sum of |v|^2 of the P updates that were combined. One level of the tree with a pair of
-/// equal length and cosine c makes |Adasum|^2 = f (|a|^2 + |b|^2) with f = (1 + c)(1 - c/2)^2: 1
-/// for orthogonal ones, 1/2 for equal ones. Over log2 P levels the ratio is the product of their f,
-/// so that P updates count as P x ratio independent ones, and a level made 2 x ratio^(1 / log2 P)
-/// times as many in the geometric mean. Later levels combine updates that have more in common,
-/// because noise has been averaged out of them: a further doubling of the ranks gains at most about
-/// that.
+/// BatchHeadroom is a conclusion from the orthogonality of updates to a larger batch. Orthogonality
+/// is |Adasum|^2 over the sum of |v|^2 of the P updates that were combined. One level of the tree
+/// with a pair of equal length and cosine c makes |Adasum|^2 = f (|a|^2 + |b|^2) with f = (1 + c)(1
+/// - c/2)^2: 1 for orthogonal ones, 1/2 for equal ones. Over log2 P levels the ratio is the product
+/// of their f, so that P updates count as P x ratio independent ones, and a level made 2 x ratio^(1
+/// / log2 P) times as many in the geometric mean. Later levels combine updates that have more in
+/// common, because noise has been averaged out of them: a further doubling of the ranks gains at
+/// most about that.
 struct BatchHeadroom {
   double independent = 1;   // updates that those of all ranks count as, in [0, P]
   double per_doubling = 1;  // times as many with each doubling, in [0, 2]; 1 = nothing is gained

@@ -1,4 +1,4 @@
-// How orthogonal the updates were that replicas combined by Adasum, by layer over the steps so far:
+// Draws the orthogonality of the updates that replicas combined by Adasum, by layer over the steps:
 // 1 where they added to each other, 1 over their number where they were equal.
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace trainyard {
 
-/// Whether there is anything to draw.
+/// Says whether there is anything to draw.
 bool has_orthogonality(const RunModel&);
 /// A line a layer, and over them the mean of the layers.
 void draw_run_orthogonality(Drawing&, const Rect& area, const RunModel&);

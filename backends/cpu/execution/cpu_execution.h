@@ -90,7 +90,7 @@ class CpuExecution final : public Execution {
   OperandScales* scales() { return scales_.get(); }
   double gradient_norm(std::size_t job = 0) const { return jobs_[job].gradient_norm; }
   bool skipped() const { return skip_; }
-  /// How orthogonal the updates were that the last repetition combined, by layer of the model;
+  /// Returns the orthogonality of the updates that the last repetition combined, by model layer;
   /// empty where replicas do not combine updates.
   const std::vector<double>& orthogonality() const { return orthogonality_; }
   /// For asynchronous programs: called with the number of each step once its last loss is known, by

@@ -24,7 +24,7 @@ struct JobState {
   std::size_t reads_as = 0;  // the first job with the same data, whose samples are read for both
   std::unique_ptr<OptimizerRule> rule = {};
   bool runs = true;  // a job that has ended keeps its place, and nothing is done for it
-  /// What the gradients of each replica are multiplied by; one figure where they are summed.
+  /// Factors on the gradients of each replica; one figure where they are summed.
   std::vector<double> clips = {1};
   double clip(int replica) const { return clips[static_cast<std::size_t>(replica) % clips.size()]; }
   double gradient_norm = 0;  // root mean square of the replicas' own, where they are not summed

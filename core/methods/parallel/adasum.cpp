@@ -47,8 +47,8 @@ namespace {
 
 constexpr std::string_view kReduceWords[] = {kMeanWord, "sum", "adasum", "adasum-tree",
                                              "adasum-hierarchical"};
-constexpr std::int64_t kFloat = 4, kDots = 3 * 8;  // bytes of a number, and of a tensor's three
-                                                   // sums
+constexpr std::int64_t kFloat = 4, kDots = 24;  // bytes of a number, and of a tensor's three
+                                                // sums
 
 std::int64_t replicas_of(const Plan& plan) { return ranks(plan.mesh, Group::Data); }
 

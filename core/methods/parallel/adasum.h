@@ -1,5 +1,5 @@
-// How a plan combines what its data-parallel replicas found (adasum.cpp), for those that execute or
-// count it.
+// The way in which a plan combines what its data-parallel replicas found (adasum.cpp), for those
+// that execute or count it.
 #pragma once
 
 #include <cstdint>

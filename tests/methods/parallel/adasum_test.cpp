@@ -77,7 +77,7 @@ TEST(AdasumOfAPlan, HoldsWhatArrivesOfOtherRanks) {
   EXPECT_EQ(held("reduce=adasum-tree") - held("reduce=mean"), 8 * 4 * largest);
 }
 
-// By halves: 5 passes over n for copy and change read and write each, n (P - 1) / P elements are
+// With halves, 5 passes over n for copy and change read and write each, n (P - 1) / P elements are
 // combined, and as many multiplied.
 TEST(AdasumOfAPlan, CountsItsPassesAsWorkOfTheUpdate) {
   const Workload w = prepare(scenario(gpt(), 8, {"reduce=adasum", "precision=fp32"}));
