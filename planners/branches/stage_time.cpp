@@ -15,17 +15,6 @@ Duration alone(const std::vector<int>& operators, const std::vector<OperatorTime
   return sum;
 }
 
-// What groups on other cores than the first read of what was written before them.
-Bytes handed_over(const OperatorGroups& groups, const std::vector<OperatorTime>& times,
-                  const std::vector<std::vector<int>>& dealt) {
-  Bytes sum{};
-  for (std::size_t core = 1; core < dealt.size(); ++core)
-    for (const OperatorGroup& group : groups)
-      if (std::find(dealt[core].begin(), dealt[core].end(), group.front()) != dealt[core].end())
-        sum += times[at(group.front())].reads;
-  return sum;
-}
-
 // A core and where it is in its operators.
 struct Working {
   const std::vector<int>* operators;
@@ -61,12 +50,7 @@ Duration stage_time(const OperatorGroups& groups, const std::vector<OperatorTime
                     const CoreSharing& sharing) {
   if (groups.size() == 1) return alone(groups.front(), times);
   const std::vector<OperatorSpan> spans = operator_spans(groups, times, sharing);
-  const Bytes handed = sharing.handover == Duration{}
-                           ? Bytes{}
-                           : handed_over(groups, times, deal(groups, times, sharing.cores));
-  return sharing.join + (spans.empty() ? Duration{} : spans.back().end) +
-         Duration{(sharing.handover.count() * handed.value >> 20) * (sharing.cores - 1) /
-                  sharing.cores};
+  return sharing.join + (spans.empty() ? Duration{} : spans.back().end);
 }
 
 std::vector<OperatorSpan> operator_spans(const OperatorGroups& groups,

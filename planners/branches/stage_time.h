@@ -12,15 +12,11 @@ namespace trainyard {
 struct OperatorTime {
   Duration alone{};   // on one core, while the others rest
   Duration beside{};  // while all cores work; at least as long as alone
-  Bytes reads{};      // that operators of the same list write
 };
 
 struct CoreSharing {
   int cores = 1;    // >= 1
   Duration join{};  // of handing groups to other cores and waiting for the last to end
-  // Of writing a mebibyte that another core has read since it was last written: its caches must
-  // give it up first.
-  Duration handover{};
 };
 
 /// The operators of each core in order; as many cores as have any. The longest group goes first,
@@ -28,10 +24,6 @@ struct CoreSharing {
 std::vector<std::vector<int>> deal(const OperatorGroups&, const std::vector<OperatorTime>&,
                                    int cores);
 
-/// Stages of several groups also take the handover of what the first operator of each group reads,
-/// but for those on the first core. Where that was written is not known of a stage alone: it is in
-/// the caches of another of n cores with a chance of (n - 1) / n, so that this share of it counts.
-///
 /// While a of n cores work, an operator goes on as if it took alone + (beside - alone) * (a - 1) /
 /// (n - 1). A stage of one group stays on its core and joins nothing. Times are by operator.
 Duration stage_time(const OperatorGroups&, const std::vector<OperatorTime>&, const CoreSharing&);
@@ -41,8 +33,8 @@ struct OperatorSpan {
   int op = 0, core = 0;
   Duration start{}, end{};
 };
-/// A stage as stage_time() has it, in the order in which its operators end; handovers and the join
-/// come after the last one.
+/// A stage as stage_time() has it, in the order in which its operators end; the join comes after
+/// the last one.
 std::vector<OperatorSpan> operator_spans(const OperatorGroups&, const std::vector<OperatorTime>&,
                                          const CoreSharing&);
 

@@ -47,7 +47,7 @@ struct MergingStage {
         if (!parted) graph.merges.push_back({"merge", {a, b}});
       }
     for (std::size_t i = 0; i < graph.merges.size(); ++i) add_time(1500);
-    sharing = {static_cast<int>(draw(1, 4)), Duration{draw(0, 200)}, Duration{draw(0, 500)}};
+    sharing = {static_cast<int>(draw(1, 4)), Duration{draw(0, 200)}};
   }
   PriceStage price() const {
     return [this](const OperatorGroups& groups) {
@@ -61,7 +61,7 @@ struct MergingStage {
   }
   void add_time(std::int64_t most) {
     const std::int64_t alone = draw(1, most);
-    times.push_back({Duration{alone}, Duration{alone + draw(0, alone)}, Bytes{draw(0, 1 << 20)}});
+    times.push_back({Duration{alone}, Duration{alone + draw(0, alone)}});
   }
 
   Random random;

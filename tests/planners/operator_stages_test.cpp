@@ -41,7 +41,7 @@ std::vector<OperatorTime> random_times(int size, std::uint64_t seed) {
   for (int i = 0; i < size; ++i) {
     const std::int64_t alone = random.between(static_cast<std::uint64_t>(2 * i), 1, 1000),
                        more = random.between(static_cast<std::uint64_t>(2 * i + 1), 0, alone);
-    times.push_back({Duration{alone}, Duration{alone + more}, Bytes{100 * alone}});
+    times.push_back({Duration{alone}, Duration{alone + more}});
   }
   return times;
 }
@@ -317,20 +317,6 @@ TEST(StageTime, IsTheSumOnOneCoreAndSharesSeveral) {
   // On three cores the first two halve what two of three working cores lose.
   EXPECT_EQ(stage_time({{0}, {1}}, times, {3, Duration{}}), Duration{75 + 40});
   EXPECT_EQ(deal({{2}, {1}, {0}}, times, 2), (std::vector<std::vector<int>>{{0}, {1, 2}}));
-}
-
-// A group that another core runs takes half of the handover of what its first operator reads, as
-// that may have been written on either of two.
-TEST(StageTime, HandsOverWhatGroupsOnOtherCoresRead) {
-  const Bytes mebibyte{1 << 20};
-  const std::vector<OperatorTime> times = {{Duration{100}, Duration{100}, mebibyte},
-                                           {Duration{50}, Duration{50}, mebibyte * 2},
-                                           {Duration{10}, Duration{10}, mebibyte * 4}};
-  const CoreSharing two{2, Duration{7}, Duration{40}};
-  EXPECT_EQ(stage_time({{0}, {1, 2}}, times, two), Duration{7 + 100 + 40});
-  EXPECT_EQ(stage_time({{0}, {1}, {2}}, times, two), Duration{7 + 100 + 40 + 80});
-  EXPECT_EQ(stage_time({{0, 1, 2}}, times, two), Duration{160}) << "one group stays where it is";
-  EXPECT_EQ(stage_time({{0}, {1}}, times, {1, Duration{7}, Duration{40}}), Duration{7 + 150});
 }
 
 // A picture of a stage shows what its price says.

@@ -83,7 +83,6 @@ TEST(BranchStudy, HasEachPassOfEachKindOfLayer) {
   EXPECT_EQ(study.passes[2].layers, 3);
   EXPECT_TRUE(study.passes[3].backward);
   EXPECT_EQ(study.sharing.join, Duration{});
-  EXPECT_EQ(study.sharing.handover, Duration{});
   for (const BranchPass& pass : study.passes) {
     EXPECT_TRUE(pass.same_bits);
     EXPECT_GT(pass.sequential.measured, Duration{});

@@ -51,8 +51,8 @@ std::string branch_text(const BranchStudy& study, const BranchPass* shown) {
        study.rounds);
   line(out,
        "measured by the clock, and how far the prediction from times of single operators is off; a "
-       "join takes {}, and handing a mebibyte from core to core {}\n",
-       readable(study.sharing.join), readable(study.sharing.handover));
+       "join takes {}\n",
+       readable(study.sharing.join));
   // Two more columns where both strategies were tried apart.
   const bool apart =
       std::any_of(study.passes.begin(), study.passes.end(),

@@ -144,32 +144,6 @@ void count_merged_work(BranchPass& pass, const Graph& graph, const Workload& w, 
   }
 }
 
-// The bytes of tensors that an operator reads and that others write each time: forward what comes
-// from another node, backward the gradients of outputs.
-void count_reads(BranchPass& pass, const Graph& graph, const Workload& w, const Body& body,
-                 const std::vector<BodyOp>& ops) {
-  const auto bytes = [&](const std::vector<TensorId>& tensors) {
-    Bytes sum{};
-    for (const TensorId id : tensors)
-      if (graph[id].kind == TensorKind::Activation && id != graph.input)
-        sum += local_bytes(graph[id], body.binding, w.layout.precision);
-    return sum;
-  };
-  for (std::size_t i = 0; i < ops.size(); ++i) {
-    if (ops[i].communication) continue;
-    const Node& node = graph[ops[i].node];
-    const bool forward = ops[i].pass == Pass::Forward || ops[i].recomputed;
-    pass.times[i].reads = bytes(forward ? node.inputs : node.outputs);
-  }
-  for (std::size_t m = 0; m < pass.graph.merges.size(); ++m) {
-    Bytes& reads = pass.times[ops.size() + m].reads;
-    for (const int one : pass.graph.merges[m].operators) {
-      const Bytes own = pass.times[static_cast<std::size_t>(one)].reads;
-      reads = ops[static_cast<std::size_t>(one)].pass == Pass::Forward ? own : reads + own;
-    }
-  }
-}
-
 bool in_floats(const Workload& w) { return w.layout.precision.activation == DType::F32; }
 
 BranchPass study_pass(const Workload& w, std::size_t body, bool backward, CoreSharing& sharing,
@@ -190,10 +164,8 @@ BranchPass study_pass(const Workload& w, std::size_t body, bool backward, CoreSh
   ConcurrentLayer running(w, body, backward, sharing.cores, merged_operators(pass));
   const ConcurrentLayer::Times times = running.time_ops(question.rounds, question.stop);
   for (std::size_t i = 0; i < times.alone.size(); ++i)
-    pass.times.push_back({times.alone[i], times.beside[i], {}});
-  count_reads(pass, block.graph, w, layer, ops);
+    pass.times.push_back({times.alone[i], times.beside[i]});
   sharing.join = running.time_join(question.rounds);
-  sharing.handover = running.time_handover(question.rounds);
   const PriceStage price = [&](const OperatorGroups& groups) {
     return StagePrice{stage_time(groups, pass.times, sharing), {}};
   };

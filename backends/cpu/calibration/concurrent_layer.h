@@ -36,10 +36,6 @@ class ConcurrentLayer {
   /// Returns the time that a stage takes beyond its work, where every core works for a while: the
   /// median of `rounds`. It is long where other programs keep cores from being there at once.
   Duration time_join(int rounds);
-  /// Returns how much longer it takes to write a mebibyte where another core has read it since it
-  /// was written: the median of `rounds` with a quarter of one. It differs between processors of
-  /// one cache and of several, among which a virtual machine may be moved while it runs.
-  Duration time_handover(int rounds);
   /// Runs one stage after another, on as many cores as any has, twice: returns the time by the
   /// clock of the second time, which finds operands that fit into the caches there.
   Duration run(const std::vector<OpsOfCores>& stages);
