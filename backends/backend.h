@@ -62,8 +62,8 @@ struct RunWidths {
   double computed = 0;  // share of the tokens of whole sequences that were computed, in (0, 1]
 };
 
-/// How often kernels asked for a primitive of their operation, shapes and formats. Each thread
-/// creates it once and finds it again in every later step.
+/// PreparedKernels counts how often kernels asked for a primitive of their operation, shapes and
+/// formats. Each thread creates it once and finds it again in every later step.
 struct PreparedKernels {
   std::int64_t asked = 0, created = 0;
   std::int64_t created_late = 0;  // not when the program ran first, nor when it ran next

@@ -12,11 +12,12 @@ namespace trainyard {
 /// neighbours may, because the choices double with each operator.
 inline constexpr std::size_t kFreelyMerged = 4;
 
-/// What may merge among the operators of `ops`, which layer_operators() made: those whose nodes may
-/// (core/model/merged_nodes.h) in one and the same pass, if no operator outside comes after one and
-/// before another of them. Forward outputs lie side by side and are copied to where their readers
-/// expect them. The input gradient is one product of all output gradients, which sums them as well;
-/// weight gradients likewise lie side by side. The graph must be of one device.
+/// Returns the choices of operators of `ops`, which layer_operators() made, that may run as one:
+/// those whose nodes may (core/model/merged_nodes.h) in one and the same pass, if no operator
+/// outside comes after one and before another of them. Forward outputs lie side by side and are
+/// copied to where their readers expect them. The input gradient is one product of all output
+/// gradients, which sums them as well; weight gradients likewise lie side by side. The graph must
+/// be of one device.
 std::vector<OperatorMerge> operator_merges(const Graph&, const std::vector<BodyOp>& ops,
                                            const OperatorGraph&);
 

@@ -124,7 +124,7 @@ void measure(BranchPass& pass, ConcurrentLayer& layer, int cores, const BranchQu
   for (const auto& [one, at] : which) one->measured = different[at].second;
 }
 
-// What the merged operators compute, beside what theirs do one by one.
+// Counts the operations of merged operators, and those of their parts one by one.
 void count_merged_work(BranchPass& pass, const Graph& graph, const Workload& w, const Body& body,
                        const std::vector<BodyOp>& ops) {
   for (const OperatorMerge& merge : pass.graph.merges) {

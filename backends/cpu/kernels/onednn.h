@@ -49,7 +49,7 @@ struct KeyHash {
   std::size_t operator()(const Key&) const;
 };
 
-/// How often a thread has asked for what it keeps, and how often it had to create it.
+/// Counts tell how often a thread has asked for what it keeps, and had to create it.
 struct Counts {
   std::int64_t asked = 0, created = 0;
 };
