@@ -84,7 +84,8 @@ CpuExecution::CpuExecution(const RunPlan& plan, const CpuOptions& options,
   together_ = !plan.asynchronous && (clips || scales_loss_ || has_partial_ || !tied_.empty() ||
                                      (rule().needs_norms() && divided));
   const Plan& how = plan.workload.scenario.plan;
-  if ((combines_ = combines_updates(how))) {
+  combines_ = combines_updates(how);
+  if (combines_) {
     mean_ranks_ = mean_ranks(how, plan.workload.scenario.cluster);
     for (const StagePlacement& place : plan.places) combined_.emplace_back(place.layers.size());
   }
