@@ -411,7 +411,7 @@ KernelCase flatten_case(Draw& d) {
 
 TEST(KernelAgreement, Matmul) { expect_agreement(matmul(), matmul_case); }
 TEST(KernelAgreement, Convolution) { expect_agreement(convolution(), convolution_case); }
-// Goes one way wherever it is there, and counts how often.
+// Goes one way wherever it is there, and counts at how many shapes.
 class OneWayChooser final : public VariantChooser {
  public:
   explicit OneWayChooser(int variant) : variant_(variant) {}
@@ -454,7 +454,7 @@ TEST(KernelAgreement, EveryWayOfAProduct) {
     agreement.variants = &chooser;
     expect_agreement(matmul(), matmul_case, agreement);
     expect_agreement(matmul(), wide_matmul_case, agreement);
-    EXPECT_GT(chooser.gone, 100);
+    EXPECT_GT(chooser.gone, 50);
   }
 }
 
@@ -466,7 +466,7 @@ TEST(KernelAgreement, EveryWayOfAConvolution) {
     agreement.variants = &chooser;
     expect_agreement(convolution(), convolution_case, agreement);
     expect_agreement(convolution(), square_convolution_case, agreement);
-    EXPECT_GT(chooser.gone, 100);
+    EXPECT_GT(chooser.gone, 50);
   }
 }
 
