@@ -8,6 +8,7 @@
 #include "core/methods/parallel/adasum.h"
 #include "core/training/adasum.h"
 #include "visualizers/chart/time_plot.h"
+#include "visualizers/drawing/text_metrics.h"
 
 namespace trainyard {
 namespace {
@@ -38,12 +39,9 @@ void draw_run_orthogonality(Drawing& drawing, const Rect& area, const RunModel& 
            static_cast<float>(std::clamp(ratio, 0.0, 1.0)) * std::max(1.f, plot.height - 12);
   };
   const ClipScope clip(drawing, area);
-  for (const auto& [ratio, words] :
-       {std::pair{1.0, std::string("1 orthogonal")}, {least, fmt::format("{:.3g} equal", least)}}) {
+  for (const double ratio : {1.0, least}) {
     const float y = y_of(ratio);
     line(drawing, {plot.x, y}, {plot.right(), y}, {.ink = Ink::Axis, .dash_on = 3, .dash_off = 3});
-    write(drawing, words, {plot.right() - 4, y + (ratio == 1 ? 8.f : -7.f)}, 10, Weight::Regular,
-          Ink::Text3, Align::Right);
   }
   const auto last = static_cast<double>(
       std::max<std::int64_t>({2, model.steps, static_cast<std::int64_t>(steps.size())}) - 1);
@@ -65,6 +63,13 @@ void draw_run_orthogonality(Drawing& drawing, const Rect& area, const RunModel& 
          {.ink = Ink::Text3, .alpha = 0.5f});
   draw([](const std::vector<double>& step) { return mean_orthogonality(step); },
        {.ink = Ink::Accent, .stroke = 1.5f});
+  // Over the lines, on a ground of their own.
+  for (const auto& [ratio, words] :
+       {std::pair{1.0, std::string("1 orthogonal")}, {least, fmt::format("{:.3g} equal", least)}}) {
+    const float y = y_of(ratio) + (ratio == 1 ? 8.f : -7.f), width = text_width(words, 10) + 4;
+    fill(drawing, {plot.right() - width - 2, y - 6, width, 12}, {.ink = Ink::Panel});
+    write(drawing, words, {plot.right() - 4, y}, 10, Weight::Regular, Ink::Text3, Align::Right);
+  }
 }
 
 std::string headroom_words(const RunModel& model) {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "visualizers/chart/time_plot.h"
+#include "visualizers/drawing/text_metrics.h"
 #include "visualizers/time/timeline_model.h"
 #include "visualizers/viewmodel/format.h"
 
@@ -179,6 +180,24 @@ Hover hover_of(const std::optional<RunResiduals>& residuals, std::uint64_t row,
   return hover;
 }
 
+// Breaks notes between words where they are wider than a line.
+std::vector<std::string> in_lines(const std::vector<std::string>& notes, float width) {
+  std::vector<std::string> lines;
+  for (const std::string& note : notes) {
+    std::size_t from = 0, end = 0;
+    while (end < note.size()) {
+      const std::size_t next = std::min(note.find(' ', end + 1), note.size());
+      if (end > from && text_width(note.substr(from, next - from), 10) > width) {
+        lines.push_back(note.substr(from, end - from));
+        from = end + 1;
+      }
+      end = next;
+    }
+    lines.push_back(note.substr(from));
+  }
+  return lines;
+}
+
 }  // namespace
 
 void draw_run_side(Drawing& drawing, const Rect& area, const RunModel& model,
@@ -193,7 +212,8 @@ void draw_run_side(Drawing& drawing, const Rect& area, const RunModel& model,
     draw_reading(drawing, {area.x + (i % 2 == 0 ? 0 : width), y, width, kCell}, readings[i], i);
     if (i % 2 == 1) y += kCell;
   }
-  const std::vector<std::string> notes = run_notes(model, furthest);
+  const std::vector<std::string> notes =
+      in_lines(run_notes(model, furthest), area.width - 2 * kPad);
   float low = area.bottom() - kNote * static_cast<float>(notes.size()) - 6;
   const float notes_top = low;
   if (const auto residuals = memory ? memory_residuals(model) : std::nullopt;
