@@ -66,7 +66,7 @@ struct RunWidths {
 /// formats. Each thread creates it once and finds it again in every later step.
 struct PreparedKernels {
   std::int64_t asked = 0, created = 0;
-  std::int64_t created_late = 0;  // not when the program ran first, nor when it ran next
+  std::int64_t created_late = 0;  // not in the first two steps
   PreparedKernels& operator+=(const PreparedKernels& more) {
     asked += more.asked, created += more.created, created_late += more.created_late;
     return *this;

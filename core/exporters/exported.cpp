@@ -122,7 +122,8 @@ void refuse_batch_ramp(const Plan& plan, Limits& limits) {
 void refuse_reduce(const Plan& plan, Limits& limits) {
   if (reduce_of(plan) != Reduce::Mean)
     limits.refuse("plan#/choices/adasum",
-                  "its replicas take the mean of their gradients; Horovod has Adasum (op=Adasum)",
+                  std::string("its replicas take the mean of their gradients") +
+                      (reduce_of(plan) == Reduce::Sum ? "" : "; Horovod has Adasum (op=Adasum)"),
                   "reduce=mean");
 }
 

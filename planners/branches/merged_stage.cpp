@@ -51,9 +51,7 @@ bool share_an_operator(const OperatorMerge& a, const OperatorMerge& b) {
 }  // namespace
 
 std::string_view to_string(StageStrategy strategy) {
-  return strategy == StageStrategy::Concurrent ? "concurrent"
-         : strategy == StageStrategy::Merged   ? "merged"
-                                               : "both";
+  return kStageStrategies[static_cast<std::size_t>(strategy)];
 }
 
 std::optional<OperatorGroups> merged_groups(const OperatorGraph& graph,

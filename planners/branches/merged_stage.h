@@ -17,7 +17,8 @@ enum class StageStrategy : std::uint8_t {
   Merged,      // operators as one, and one after another on one core
   Both,        // whichever takes less, and merged operators beside others
 };
-std::string_view to_string(StageStrategy);  // "concurrent", "merged", "both"
+inline constexpr std::string_view kStageStrategies[] = {"concurrent", "merged", "both"};
+std::string_view to_string(StageStrategy);  // one of them
 
 /// The operators of the groups with each of these merges of the graph as one operator, whose number
 /// is the number of operators plus that of the merge; in groups that wait for nothing in each

@@ -61,5 +61,20 @@ TEST(PreparedKernels, OpenWidthsAreFoundAgainOnceTheyHaveBeenMet) {
   EXPECT_LE(found.created_late, found.asked / 100);
 }
 
+// An asynchronous program has all steps in one run of it, which are told apart all the same.
+TEST(PreparedKernels, AWidthThatComesLateIsCountedLate) {
+  for (const char* schedule : {"schedule=1f1b", "schedule=pipedream"})
+    std::thread([schedule] {  // has kept nothing yet
+      SCOPED_TRACE(schedule);
+      const PreparedKernels found =
+          prepared_in("neox-tiny", 2, 12,
+                      {"pp=2", schedule, "packing=longest", "widths=any", "lengths=uniform:16-64",
+                       "micro-batch=1", "global-batch=2"});
+      EXPECT_GT(found.created_late, 0);
+      EXPECT_LT(found.created_late, found.created);
+    })
+        .join();
+}
+
 }  // namespace
 }  // namespace trainyard

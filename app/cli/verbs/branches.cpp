@@ -39,10 +39,11 @@ int run_branches(const Words& words, Streams& streams) {
   question.cores = static_cast<int>(words.integer("cores", 1, 1024, 0));
   question.rounds = static_cast<int>(words.integer("rounds", 1, 1000, question.rounds));
   const std::string strategy =
-      words.choice("strategy", {"concurrent", "merged", "both"}, to_string(question.strategy));
-  question.strategy = strategy == "concurrent" ? StageStrategy::Concurrent
-                      : strategy == "merged"   ? StageStrategy::Merged
-                                               : StageStrategy::Both;
+      words.choice("strategy", {std::begin(kStageStrategies), std::end(kStageStrategies)},
+                   to_string(question.strategy));
+  question.strategy = static_cast<StageStrategy>(
+      std::find(std::begin(kStageStrategies), std::end(kStageStrategies), strategy) -
+      std::begin(kStageStrategies));
   StageLimits& limits = question.limits;
   limits.group_size = static_cast<int>(words.integer("group-size", 1, 64, limits.group_size));
   limits.groups = static_cast<int>(words.integer("groups", 1, 64, limits.groups));

@@ -118,7 +118,7 @@ Fields<BranchStudy> branch_fields() {
        {"rounds", &BranchStudy::rounds, whole(1), "of each measurement"},
        {"passes", &BranchStudy::passes, list_of(object(pass_fields()))},
        {"strategy", [](const BranchStudy& s) { return std::string(to_string(s.strategy)); },
-        one_of({"concurrent", "merged", "both"}), "of the best stages"},
+        one_of({std::begin(kStageStrategies), std::end(kStageStrategies)}), "of the best stages"},
        {"sentences", [](const BranchStudy& s) { return branch_sentences(s); }}});
 }
 

@@ -151,7 +151,9 @@ void CpuExecution::compute(const At& a, Scratch& scratch) {
   for (const KernelRun& one : op.runs) run(a, l, f, one, scratch);
   const onednn::Counts& now = onednn::counts();
   const std::int64_t created = now.created - before.created;
-  a.device.prepared += {now.asked - before.asked, created, repetition_ < 2 ? 0 : created};
+  const std::int64_t step =
+      std::int64_t{repetition_} * plan_.program.steps + a.microbatch / plan_.program.microbatches;
+  a.device.prepared += {now.asked - before.asked, created, step < 2 ? 0 : created};
   if (!forward && a.task.op == layout.last_weight &&
       static_cast<std::int32_t>(l) == place.counting_layer) {
     StageState& stage = a.device.stage(a.place);
