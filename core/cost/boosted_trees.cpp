@@ -36,8 +36,8 @@ void check(int status) {
 class Samples {
  public:
   Samples(const FeatureTable& table, std::span<const float> targets) {
-    check(XGDMatrixCreateFromMat(table.values.data(), table.rows(), table.columns, kMissing,
-                                 &handle_));
+    check(XGDMatrixCreateFromMat(table.values.data(), table.rows(), table.columns,
+                                 FeatureTable::kMissing, &handle_));
     if (const int status =
             XGDMatrixSetFloatInfo(handle_, "label", targets.data(), targets.size())) {
       XGDMatrixFree(handle_);
@@ -48,8 +48,6 @@ class Samples {
   Samples(const Samples&) = delete;
   Samples& operator=(const Samples&) = delete;
   DMatrixHandle handle() const { return handle_; }
-
-  static constexpr float kMissing = -3e38F;  // no feature has this value
 
  private:
   DMatrixHandle handle_ = nullptr;

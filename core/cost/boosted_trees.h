@@ -12,6 +12,8 @@ namespace trainyard {
 
 /// A FeatureTable has one row of `columns` numbers for each sample, row after row.
 struct FeatureTable {
+  static constexpr float kMissing = -3e38F;  // a feature that a sample does not have
+
   std::size_t columns = 0;
   std::vector<float> values;
   std::size_t rows() const { return columns == 0 ? 0 : values.size() / columns; }

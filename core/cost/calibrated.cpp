@@ -41,7 +41,7 @@ class LearnedPrices {
       : kernels_(std::move(kernels)) {}
   bool knows(const Work& work) const { return kernels_->knows(work); }
   LearnedPrice price(const Work& work, double formula) const {
-    const KernelKey key = kernel_key(work);
+    const KernelPlace key = kernel_place(work);
     {
       const std::lock_guard lock(mutex_);
       const auto known = prices_.find(key);
@@ -55,7 +55,36 @@ class LearnedPrices {
  private:
   const std::shared_ptr<const LearnedKernels> kernels_;
   mutable std::mutex mutex_;
-  mutable std::map<KernelKey, LearnedPrice> prices_;
+  mutable std::map<KernelPlace, LearnedPrice> prices_;
+};
+
+// The times of one kernel at one shape, each behind another kernel.
+class MeasuredPlaces {
+ public:
+  void add(const KernelTiming& t) { places_.emplace_back(t.work.before, t.time); }
+
+  // Returns the time of the place most like this one. Where nothing is known of what ran before, it
+  // is the time in the middle.
+  Duration time(Bytes before) const {
+    using Place = std::pair<Bytes, Duration>;
+    if (before.value <= 0) {
+      std::vector<Duration> times;
+      for (const Place& place : places_) times.push_back(place.second);
+      const auto middle = times.begin() + static_cast<std::ptrdiff_t>((times.size() - 1) / 2);
+      std::nth_element(times.begin(), middle, times.end());
+      return *middle;
+    }
+    const auto apart = [&](const Place& place) {
+      return std::abs(std::log2(1 + static_cast<double>(place.first.value)) -
+                      std::log2(1 + static_cast<double>(before.value)));
+    };
+    return std::min_element(places_.begin(), places_.end(),
+                            [&](const Place& a, const Place& b) { return apart(a) < apart(b); })
+        ->second;
+  }
+
+ private:
+  std::vector<std::pair<Bytes, Duration>> places_;
 };
 
 // A Curve gives the time of one kernel as a function of its size, from all its measurements:
@@ -209,7 +238,7 @@ class Calibrated final : public MeasuredCostModel {
       : c_(std::move(calibration)), base_(std::move(base)), device_(std::move(device)) {
     std::map<KernelKind, std::vector<const KernelTiming*>> measured;
     for (const KernelTiming& t : c_.kernels) {
-      exact_[kernel_key(t.work)] = t.time;
+      exact_[kernel_key(t.work)].add(t);
       measured[kind_of_kernel(t.work)].push_back(&t);
     }
     for (const auto& [kernel, timings] : measured)
@@ -253,7 +282,7 @@ class Calibrated final : public MeasuredCostModel {
     // per kernel.
     const Duration overhead = work.kernel < 0 ? Duration{} : c_.overhead;
     const auto same = exact_.find(kernel_key(work));
-    if (same != exact_.end()) return same->second + overhead;
+    if (same != exact_.end()) return same->second.time(work.before) + overhead;
     if (learned_ && learned_->knows(work))
       return seconds(learned_->price(work, formula(work).seconds()).seconds) + overhead;
     const auto curve = curves_.find(kind_of_kernel(work));
@@ -358,8 +387,8 @@ class Calibrated final : public MeasuredCostModel {
 
   std::string shapes() const {
     return learned_
-               ? "shapes that were not measured take what trees learned from those that were, "
-                 "whatever runs before them"
+               ? "shapes that were not measured take what trees learned from those that were, and "
+                 "from the bytes that the kernel before them touches"
                : "shapes between those that were measured lie on a straight line of logarithms";
   }
 
@@ -401,7 +430,7 @@ class Calibrated final : public MeasuredCostModel {
   const Calibration c_;
   const std::shared_ptr<const CostModel> base_;  // null: a core of this machine
   const Device device_;                          // of the base
-  std::map<KernelKey, Duration> exact_;
+  std::map<KernelKey, MeasuredPlaces> exact_;
   std::map<KernelKind, Curve> curves_;
   std::optional<LearnedPrices> learned_;  // empty: shapes are interpolated
   std::optional<double> contention_;      // empty: the base's

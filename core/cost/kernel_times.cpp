@@ -16,7 +16,7 @@ void add_together(KernelTable& table, std::span<const WorkCount> works, Duration
   if (!(sum > 0)) return;
   for (std::size_t i = 0; i < works.size(); ++i) {
     if (prices[i] <= 0) continue;
-    KernelTimes& one = table[kernel_key(works[i].work)];
+    KernelTimes& one = table[kernel_place(works[i].work)];
     one.work = works[i].work;
     one.times.push_back(std::llround(static_cast<double>(took.count()) * prices[i] / sum));
   }

@@ -15,7 +15,7 @@ struct KernelTimes {
   Work work;
   std::vector<std::int64_t> times;  // ns
 };
-using KernelTable = std::map<KernelKey, KernelTimes>;
+using KernelTable = std::map<KernelPlace, KernelTimes>;
 
 /// Adds what several kernels took together: their time is divided among them as `cost` prices them.
 /// A kernel of no price has no part, and where none has a price, nothing is added.

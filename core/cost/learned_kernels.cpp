@@ -47,6 +47,9 @@ std::vector<float> features_of(const Work& w, double formula) {
   features.push_back(std::log2(formula));
   features.push_back(
       std::log2((1 + w.flops.value) / (1 + static_cast<double>(w.read.value + w.written.value))));
+  // A small kernel behind a large one finds its operands far from the core.
+  features.push_back(w.before.value > 0 ? log2_of(static_cast<double>(w.before.value))
+                                        : FeatureTable::kMissing);
   for (const std::int64_t multiple : {16, 128})  // numbers in a vector, rows and columns in a tile
     for (const std::int64_t size : {w.m, w.n, w.k}) features.push_back(rounded_up(size, multiple));
   return {features.begin(), features.end()};
@@ -176,7 +179,7 @@ std::shared_ptr<const LearnedKernels> learn_kernels(std::span<const KernelTiming
     const auto [kernel, kind, math, m, n, k, count, flops, read, written] = kernel_key(t.work);
     digest.add(kernel).add(static_cast<int>(kind)).add(static_cast<int>(math));
     digest.add(m).add(n).add(k).add(count).add(std::bit_cast<std::uint64_t>(flops));
-    digest.add(read).add(written);
+    digest.add(read).add(written).add(t.work.before.value);
   }
   const std::lock_guard lock(mutex);  // while one trains, others that want the same trees wait
   for (const auto& [key, kernels] : learned)

@@ -1,8 +1,9 @@
 // Prices of kernels at shapes that nobody measured, learned from those that were: boosted trees
 // predict by what factor a kernel is slower than a formula says, from its sizes, how well these
-// fill vectors and tiles, and the formula's own price. Kaufman et al. ("A learned performance model
-// for TPUs", 2021) and Phothilimthana et al. ("TpuGraphs", 2023) learn the times themselves, of
-// graphs, from far more measurements than one machine makes in a minute.
+// fill vectors and tiles, what the kernel before it touched, and the formula's own price. Kaufman
+// et al. ("A learned performance model for TPUs", 2021) and Phothilimthana et al. ("TpuGraphs",
+// 2023) learn the times themselves, of graphs, from far more measurements than one machine makes in
+// a minute.
 
 #pragma once
 

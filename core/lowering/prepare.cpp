@@ -341,6 +341,7 @@ Body layer_body(const Workload& w, int block, const LayerPolicy& policy,
   take_shares(body, graph, layout);
   if (has_open_widths(body.binding)) narrow_messages(body);
   find_lifetimes(body, graph, layout);
+  note_neighbours(body);
   return body;
 }
 

@@ -37,6 +37,8 @@ struct Work {
                                                 // otherwise 0
   double fill = 1.0;         // share of the device that it can occupy alone, in (0, 1]
   std::int16_t kernel = -1;  // which op and pass it is: kernel_of(); -1 = none (an optimizer)
+  Bytes before{};  // read and written by the kernel before it in its layer, which fills the caches
+                   // that it finds; 0 = not known, as of a layer's first
   friend bool operator==(const Work&, const Work&) = default;
 };
 

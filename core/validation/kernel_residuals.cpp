@@ -23,7 +23,8 @@ Duration predicted_by_others(const Calibration& c, const std::vector<std::size_t
   Calibration others;
   others.copy = c.copy, others.reduce = c.reduce;
   for (const std::size_t k : family)
-    if (k != left_out) others.kernels.push_back(c.kernels[k]);
+    if (kernel_key(c.kernels[k].work) != kernel_key(c.kernels[left_out].work))
+      others.kernels.push_back(c.kernels[k]);
   const std::unique_ptr<CostModel> cost =
       c.device.empty() ? calibrated_cost_model(std::move(others))
                        : calibrated_cost_model(std::move(others), before, device);

@@ -60,6 +60,26 @@ TEST(Calibrated, AMeasuredShapeTakesWhatItTook) {
 
 // Whatever was measured, more work of a kernel that was not measured at that size never takes less
 // time.
+Work behind(Work work, std::int64_t bytes) {
+  work.before = Bytes{bytes};
+  return work;
+}
+
+TEST(Calibrated, AShapeTakesWhatItTookInTheMostAlikePlace) {
+  const Work work = work_of(1e6);
+  const auto model = calibrated_cost_model(measured({
+      {.work = behind(work, 1'000), .time = 10us, .spread = 0, .repeats = 1},
+      {.work = behind(work, 1'000'000), .time = 40us, .spread = 0, .repeats = 1},
+      {.work = behind(work, 64'000'000), .time = 90us, .spread = 0, .repeats = 1},
+  }));
+  EXPECT_EQ(time_of(*model, behind(work, 1'000)), 10us);
+  EXPECT_EQ(time_of(*model, behind(work, 1'000'000)), 40us);
+  EXPECT_EQ(time_of(*model, behind(work, 30'000)), 10us);  // by ratios: 30 times and 33 times
+  EXPECT_EQ(time_of(*model, behind(work, 33'000)), 40us);
+  EXPECT_EQ(time_of(*model, behind(work, 1'000'000'000)), 90us);
+  EXPECT_EQ(time_of(*model, work), 40us);  // behind anything: the time in the middle
+}
+
 TEST(Calibrated, OneKernelRisesWithItsWork) {
   EXPECT_TRUE(rc::check([] {
     std::vector<KernelTiming> kernels;

@@ -44,6 +44,7 @@ TEST(DocumentFields, OfACalibration) {
   product.m = 784, product.n = 512, product.k = 64;
   product.flops = {51.380224e6};
   product.read = Bytes{333'824}, product.written = Bytes{1'605'632};
+  product.before = Bytes{400'000};
   c.kernels = {{.work = product, .time = 271us, .spread = 0.015, .repeats = 96}};
   c.overhead = 500ns;
   c.copy = {.start = 1500ns, .rate = {17e9}};

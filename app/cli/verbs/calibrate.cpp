@@ -143,7 +143,8 @@ std::string text(const Calibration& c) {
   std::string out = fmt::format("{}\n\ncopy          {} and {}\nreduce        {}\n", c.machine,
                                 readable(c.copy.start), readable(c.copy.rate), readable(c.reduce));
   out += fmt::format(
-      "kernels       {} shapes; steps held back were off by {:.1f} % (median), "
+      "kernels       {} by shape and what runs before; steps held back were off by {:.1f} % "
+      "(median), "
       "{:.1f} % at worst\n",
       c.kernels.size(), 100 * c.residual_median, 100 * c.residual_worst);
   out += other_shapes_text(c) + "\n";

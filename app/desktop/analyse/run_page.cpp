@@ -39,11 +39,12 @@ RunProfile profile_of(const TrainingReport& report, const TrainingWish& wish,
 
 QString run_words(const RunProfile& profile) {
   const Calibration& c = profile.calibration;
-  QString text =
-      QString("%1 kernels and shapes measured; old prediction %2, new prediction %3 (measured %4)")
-          .arg(q(format_count(static_cast<std::int64_t>(c.kernels.size()))),
-               q(format_step_time(profile.before)), q(format_step_time(profile.after)),
-               q(format_step_time(profile.measured)));
+  QString text = QString(
+                     "%1 kernels measured, by shape and what runs before; old prediction %2, new "
+                     "prediction %3 (measured %4)")
+                     .arg(q(format_count(static_cast<std::int64_t>(c.kernels.size()))),
+                          q(format_step_time(profile.before)), q(format_step_time(profile.after)),
+                          q(format_step_time(profile.measured)));
   if (c.residual_worst > 0)
     text += QString("; errors of other steps: median %1, max %2")
                 .arg(q(format_percent(c.residual_median)), q(format_percent(c.residual_worst)));

@@ -48,7 +48,7 @@ QPushButton* button(const QString& words, const QString& tip) {
 
 QString facts_of(const Calibration& c) {
   QStringList lines = {q(format_count(static_cast<std::int64_t>(c.kernels.size()))) +
-                       " kernels and shapes"};
+                       " kernels, by shape and what runs before"};
   if (c.device.empty())
     lines << "copies start in " + q(readable(c.copy.start)) + ", then " + q(readable(c.copy.rate))
           << "sums of gradients " + q(readable(c.reduce))

@@ -124,7 +124,7 @@ Calibration with_probe(Calibration calibration, const WidthProbe& probe) {
     for (const double took : width.seconds) times.times.push_back(seconds(took).count());
     const auto same = std::find_if(
         calibration.kernels.begin(), calibration.kernels.end(),
-        [&](const KernelTiming& t) { return kernel_key(t.work) == kernel_key(width.work); });
+        [&](const KernelTiming& t) { return kernel_place(t.work) == kernel_place(width.work); });
     if (same != calibration.kernels.end())
       *same = timing_of(times);
     else

@@ -34,7 +34,7 @@ class HeldBack {
     std::int64_t predicted = 0, measured = 0;
     rehearsal.run([&](const Work& work, Duration took) {
       measured += took.count();
-      predicted += medians_.at(kernel_key(work));
+      predicted += medians_.at(kernel_place(work));
     });
     if (measured <= 0) return;
     predicted_.push_back(predicted), measured_.push_back(measured);
@@ -48,7 +48,7 @@ class HeldBack {
   }
 
  private:
-  std::map<KernelKey, std::int64_t> medians_;
+  std::map<KernelPlace, std::int64_t> medians_;
   std::vector<std::int64_t> predicted_, measured_;
 };
 
@@ -88,7 +88,7 @@ double rehearse(const Workload& workload, const VariantChooser& variants, Kernel
       throw Error(Error::Kind::Cancelled, "stopped before everything was measured once");
     }
     rehearsal.run([&own](const Work& work, Duration took) {
-      KernelTimes& m = own[kernel_key(work)];
+      KernelTimes& m = own[kernel_place(work)];
       m.work = work;
       m.times.push_back(took.count());
     });

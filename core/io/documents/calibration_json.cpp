@@ -104,6 +104,7 @@ Fields<KernelTiming> kernel_fields() {
           {"flops", work(&Work::flops), number(kAmount)},
           {"read_bytes", work(&Work::read)},
           {"written_bytes", work(&Work::written)},
+          {"before_bytes", work(&Work::before), kWhereSet, "touched by the kernel before it"},
           {"time", &KernelTiming::time, time_text(), "median, as 271 us"},
           {"spread", &KernelTiming::spread, number(kAmount), "of the median"},
           {"repeats", &KernelTiming::repeats, whole(1, 1'000'000'000)}};

@@ -224,6 +224,17 @@ Body write_body(const Model& model, int block, const Layout& layout) {
   return body;
 }
 
+void note_neighbours(Body& body) {
+  for (std::vector<BodyOp>* ops : {&body.forward, &body.backward}) {
+    Bytes before{};
+    for (BodyOp& op : *ops) {
+      if (op.communication) continue;
+      op.work.before = before;
+      before = op.work.read + op.work.written;
+    }
+  }
+}
+
 Bytes saved_bytes(const Body& body) {
   Bytes sum{};
   for (const SavedTensor& s : body.saved) sum += s.recomputed ? Bytes{} : s.bytes;

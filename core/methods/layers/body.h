@@ -140,6 +140,10 @@ struct Body {
   Bytes input{}, output{};  // bytes that cross the layer's boundary, on one device
 };
 
+/// Says of each kernel of a body that is finished what the one before it touches (Work::before), in
+/// forward and in a backward in one part.
+void note_neighbours(Body&);
+
 /// Both of these sums are used by the lowering by order and the lowering by op.
 Bytes saved_bytes(const Body&);       // kept between forward and backward
 Bytes recomputed_bytes(const Body&);  // computed again and alive during backward
