@@ -127,6 +127,7 @@ struct CpuBackend::Impl {
       : workload(job.workload),
         program(job.program),
         training(with_loss_scale(*job.training, job.workload.scenario.plan)),
+        settled(for_batch(training, job.workload.scenario.plan.batch.global)),
         acting(job.data->acting()),
         documents(documents_of(job)),
         data(acting      ? *acting
@@ -134,7 +135,7 @@ struct CpuBackend::Impl {
                          : *job.data),
         options(o),
         plan(workload, program),
-        execution(plan, options, std::array{TrainedJob{&training, &data}}),
+        execution(plan, options, std::array{TrainedJob{&settled, &data}}),
         processes(options.processes),
         driver(options.mode == RunMode::VirtualTime
                    ? virtual_time_driver(job.prices, options.processor_time ? options.processor_time
@@ -153,7 +154,8 @@ struct CpuBackend::Impl {
 
   const Workload& workload;
   const Program& program;
-  Training training;
+  Training training;                      // as it was asked for: checkpoints go on with no other
+  Training settled;                       // for the batch
   std::unique_ptr<ActingSource> acting;   // null: samples do not depend on this training
   std::unique_ptr<DataSource> documents;  // null: samples are those of the job's data
   const DataSource& data;
@@ -350,7 +352,7 @@ struct CpuBackend::Impl {
     step.step = number;
     step.batch = workload.scenario.plan.batch.global;
     step.loss = loss;
-    step.rate = rate_at(training, number - 1);
+    step.rate = rate_at(settled, number - 1);
     step.gradient_norm = execution.gradient_norm();
     step.loss_scale = execution.scales_loss() ? execution.scaler().scale() : 0;
     step.skipped = execution.skipped();

@@ -49,7 +49,8 @@ void check_training(const Workload& w, const Training& t, Diagnostics& found) {
 }
 
 /// One rule for all stages, or where the schedule corrects for delays the rule of each stage.
-std::vector<UpdateRule> rules_of(const Workload& w, const Program& program, const Training& t) {
+std::vector<UpdateRule> rules_of(const Workload& w, const Program& program, const Training& asked) {
+  const Training t = for_batch(asked, w.scenario.plan.batch.global);
   const double momentum = w.scenario.plan.optimizer == "momentum" ? t.momentum : 0;
   UpdateRule rule;
   rule.rate = t.rate;

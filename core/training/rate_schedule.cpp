@@ -37,9 +37,20 @@ double share_at(const Training& training, std::int64_t t) {
 
 }  // namespace
 
+Training for_batch(Training training, std::int64_t samples) {
+  if (training.reference_batch == 0) return training;
+  const double times = static_cast<double>(samples) / static_cast<double>(training.reference_batch);
+  training.warmup_from = training.rate;
+  training.rate *= training.batch_rule == BatchRule::Linear ? times : std::sqrt(times);
+  training.reference_batch = 0;
+  return training;
+}
+
 double rate_at(const Training& training, std::int64_t t) {
   if (t < training.warmup)
-    return training.rate * static_cast<double>(t + 1) / static_cast<double>(training.warmup);
+    return training.warmup_from + (training.rate - training.warmup_from) *
+                                      static_cast<double>(t + 1) /
+                                      static_cast<double>(training.warmup);
   return training.rate * share_at(training, t);
 }
 

@@ -15,10 +15,17 @@ namespace trainyard {
 
 enum class RateSchedule : std::uint8_t { Constant, Linear, Cosine, Step, Polynomial, InverseRoot };
 
+/// BatchRule says how a rate that was found for one batch grows with the batch. Linear: k times the
+/// samples take k times the rate, so that as many samples move the weights as far (Goyal et al.,
+/// "Accurate, Large Minibatch SGD: Training ImageNet in 1 Hour", 2017). Root: the square root of k
+/// times the rate, which leaves the variance of an update as it was (Krizhevsky, "One weird trick
+/// for parallelizing convolutional neural networks", 2014).
+enum class BatchRule : std::uint8_t { Linear, Root };
+
 struct Training {
   double rate = 0.01;  // peak learning rate
   RateSchedule schedule = RateSchedule::Constant;
-  std::int64_t warmup = 0;         // updates over which the rate grows linearly from 0
+  std::int64_t warmup = 0;         // updates over which the rate grows linearly from warmup_from
   std::int64_t steps = 100;        // updates of the whole run, at whose end Linear and Cosine end
   double final_rate = 0;           // share of `rate` at the end (Linear, Cosine, Polynomial)
   std::vector<double> milestones;  // Step: shares of `steps` at which the rate is multiplied by
@@ -41,11 +48,21 @@ struct Training {
   double least_scale = 1;
 
   std::uint64_t seed = 1;  // seed of weights, data order, dropout and stochastic rounding
+
+  double warmup_from = 0;            // rate before the first update of the warm-up
+  std::int64_t reference_batch = 0;  // samples of an update for which `rate` was found; 0 = `rate`
+                                     // is that of the plan's own batch
+  BatchRule batch_rule = BatchRule::Linear;  // where there is a reference batch
   friend bool operator==(const Training&, const Training&) = default;
 };
 
+/// Returns the training of updates of so many samples, at least 1: its rate follows from that of
+/// the reference batch, from which the warm-up then begins. Without a reference batch it is as it
+/// was.
+Training for_batch(Training, std::int64_t samples);
 /// Returns the rate of update t, the first being 0, before any per-stage rescheduling. At the last
-/// update of the warm-up it is the full rate.
+/// update of the warm-up it is the full rate. A reference batch must have been settled by
+/// for_batch().
 double rate_at(const Training&, std::int64_t t);
 
 /// A TrainingKey is a key of `--train`: each sets one field, as Settings do for plans.

@@ -55,6 +55,21 @@ void set_milestones(Training& training, Value value, const Place& place) {
   training.milestones = std::move(shares);
 }
 
+constexpr std::array<std::string_view, 2> kBatchRules = {"linear", "root"};
+
+void set_batch_rule(Training& training, Value value, const Place& place) {
+  if (std::find(kBatchRules.begin(), kBatchRules.end(), value) == kBatchRules.end())
+    throw Error(Error::Kind::InvalidInput,
+                fmt::format("expected linear or root, found \"{}\"{}", value.substr(0, 80),
+                            did_you_mean(value.substr(0, 80), kBatchRules)),
+                place);
+  training.batch_rule = value == kBatchRules[0] ? BatchRule::Linear : BatchRule::Root;
+}
+
+std::string read_batch_rule(const Training& training) {
+  return std::string(kBatchRules[static_cast<std::size_t>(training.batch_rule)]);
+}
+
 void set_nesterov(Training& training, Value value, const Place& place) {
   if (value != "on" && value != "off" && value != "true" && value != "false")
     throw Error(Error::Kind::InvalidInput,
@@ -79,10 +94,25 @@ std::vector<TrainingKey> make_keys() {
        set_schedule,
        read_schedule},
       {"warmup",
-       "updates over which the rate grows from 0",
+       "updates over which the rate grows from warmup-from",
        {},
        [](T& t, V v, L& l) { t.warmup = whole(v, 0, kMany, l); },
        [](const T& t) { return text(t.warmup); }},
+      {"warmup-from",
+       "rate before the first update of the warm-up; beside reference-batch it is that batch's",
+       {},
+       [](T& t, V v, L& l) { t.warmup_from = number(v, 0, 1e6, l); },
+       [](const T& t) { return text(t.warmup_from); }},
+      {"reference-batch",
+       "samples of an update for which rate was found; 0 = rate is that of the plan's batch",
+       {},
+       [](T& t, V v, L& l) { t.reference_batch = whole(v, 0, kMany, l); },
+       [](const T& t) { return text(t.reference_batch); }},
+      {"batch-rule",
+       "how the rate grows from reference-batch to the plan's batch, or to each of a batch ramp",
+       {kBatchRules.begin(), kBatchRules.end()},
+       set_batch_rule,
+       read_batch_rule},
       {"steps",
        "updates of the whole run",
        {},
@@ -218,6 +248,12 @@ Diagnostics check(const Training& training) {
     found.push_back(wrong(fmt::format("a warm-up of {} updates is longer than the run of {}",
                                       training.warmup, training.steps),
                           "warmup", fmt::format("warmup={}", training.steps / 10)));
+  if (training.warmup_from > 0 && training.reference_batch > 0)
+    found.push_back(wrong(
+        fmt::format("beside a reference batch a warm-up begins at that batch's rate of {}, and "
+                    "warmup-from asks for {}",
+                    training.rate, training.warmup_from),
+        "warmup-from", "warmup-from=0"));
   if (training.beta1 >= 1 || training.beta2 >= 1 || training.momentum >= 1)
     found.push_back(wrong("momentum, beta1 and beta2 must be below 1, or nothing is ever forgotten",
                           training.momentum >= 1 ? "momentum"

@@ -31,4 +31,10 @@ const std::vector<MeasuredRow>& device_rows() {
   return rows;
 }
 
+const std::vector<MeasuredRow>& record_rows() {
+  static const std::vector<MeasuredRow> rows =
+      read_rows(shipped_records(), "assets/validation/records.csv");
+  return rows;
+}
+
 }  // namespace trainyard

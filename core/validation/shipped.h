@@ -12,6 +12,7 @@ namespace trainyard {
 
 const std::string& shipped_rows();         // open.csv
 const std::string& shipped_device_rows();  // one-device.csv: what this project measured itself
+const std::string& shipped_records();      // records.csv: ImageNet's records
 const std::string& shipped_suspects();     // suspects.csv: rows that contradict their neighbours
 const std::string& shipped_residuals();    // residuals.csv: errors of cross-validation
 
@@ -20,6 +21,9 @@ const std::vector<MeasuredRow>& published_rows();
 /// Returns the rows that this project measured on one device, parsed once. No parameter was fitted
 /// to them.
 const std::vector<MeasuredRow>& device_rows();
+/// Returns the published records of training a network on ImageNet, parsed once. No parameter was
+/// fitted to them.
+const std::vector<MeasuredRow>& record_rows();
 /// Marks a row that suspects.csv names.
 void mark_suspect(MeasuredRow&);
 

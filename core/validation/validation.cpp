@@ -196,6 +196,12 @@ RowVerdict verdict_of(const PreparedRow& row, double predicted, const StepEstima
                                row.row.source_family);
   verdict.low = predicted * (1 + band.low);
   verdict.high = predicted * (1 + band.high);
+  if (row.metric == RowMetric::StepTime) {
+    const Cluster& cluster = row.workload.scenario.cluster;
+    const double possible = row.measured * static_cast<double>(cluster.count) *
+                            peak(cluster.device, row.workload.layout.precision.math).value;
+    verdict.implied_mfu = step.model_flops.value / possible;
+  }
   return verdict;
 }
 

@@ -20,6 +20,8 @@ struct RowVerdict : PredictedValue {
   std::optional<double> cross_error;       // error with its source left out of the fit
   std::optional<double> calibrated_error;  // the same after calibration with three rows of its
                                            // source
+  double implied_mfu = 0;   // share of the devices' dense peak that the measured step implies; 0 =
+                            // the row is not of a step
   std::string explanation;  // for the worst rows: what the prediction consists of, and what would
                             // have to be true
 };

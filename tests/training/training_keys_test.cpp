@@ -56,7 +56,7 @@ TEST(TrainingKeys, RefuseInASentence) {
             "found \"cosin\"; did you mean \"cosine\"?");
   for (std::string_view wrong :
        {"rate=fast", "rate=-1", "rate=nan", "warmup=1.5", "steps=0", "milestones=2", "nesterov=yes",
-        "seed=-1", "beta1=1.5", "hysteresis=0"})
+        "seed=-1", "beta1=1.5", "hysteresis=0", "reference-batch=-1", "batch-rule=linar"})
     EXPECT_NE(key_refusal(wrong), "accepted") << wrong;
 }
 
@@ -91,6 +91,31 @@ TEST(RateSchedule, GrowsToThePeakWithTheWarmUp) {
     EXPECT_EQ(rate_at(training, 3), 2);
     EXPECT_EQ(rate_at(training, 4), 2);
   }
+}
+
+TEST(RateOfABatch, GrowsAsItsRuleSays) {
+  Training training = run(RateSchedule::Constant);
+  const double rate = training.rate;
+  EXPECT_EQ(for_batch(training, 1024), training);  // without a reference batch
+  training.reference_batch = 256;
+  EXPECT_EQ(for_batch(training, 1024).rate, 4 * rate);
+  EXPECT_EQ(for_batch(training, 64).rate, rate / 4);
+  EXPECT_EQ(for_batch(training, 256).rate, rate);
+  training.batch_rule = BatchRule::Root;
+  EXPECT_EQ(for_batch(training, 1024).rate, 2 * rate);
+  const Training once = for_batch(training, 1024);
+  EXPECT_EQ(for_batch(once, 1024), once);
+}
+
+// Goyal et al. begin at the rate of the small batch and reach that of the large one.
+TEST(RateOfABatch, WarmsUpFromThatOfTheReferenceBatch) {
+  Training training = run(RateSchedule::Constant);
+  training.reference_batch = 256, training.warmup = 4, training.rate = 1;
+  const Training settled = for_batch(training, 1280);
+  EXPECT_EQ(rate_at(settled, 0), 2);
+  EXPECT_EQ(rate_at(settled, 1), 3);
+  EXPECT_EQ(rate_at(settled, 3), 5);
+  EXPECT_EQ(rate_at(settled, 4), 5);
 }
 
 TEST(RateSchedule, FallsAsItsNameSays) {

@@ -92,12 +92,12 @@ void write_speed(Out& out, const TrainingReport& r) {
 void write_phases(Out& out, const TrainingReport& r) {
   if (r.phases.empty()) return;
   line(out, "\nphases of the batch ramp; a step, measured and predicted");
-  line(out, "  {:>12} {:>8} {:>8} {:>10} {:>10} {:>9} {:>15}", "from sample", "batch", "steps",
-       "measured", "predicted", "apart", "predicted peak");
+  line(out, "  {:>12} {:>8} {:>8} {:>10} {:>10} {:>10} {:>9} {:>15}", "from sample", "batch",
+       "steps", "rate", "measured", "predicted", "apart", "predicted peak");
   for (const TrainedPhase& p : r.phases) {
     const bool known = p.measured > Duration{};
-    line(out, "  {:>12} {:>8} {:>8} {:>10} {:>10} {:>9} {:>15}", p.batches.first_sample,
-         p.batches.batch, p.steps, known ? readable_step(p.measured) : "-",
+    line(out, "  {:>12} {:>8} {:>8} {:>10.4g} {:>10} {:>10} {:>9} {:>15}", p.batches.first_sample,
+         p.batches.batch, p.steps, p.rate, known ? readable_step(p.measured) : "-",
          readable_step(p.predicted),
          known ? signed_percent(to_seconds(p.measured) / to_seconds(p.predicted) - 1) : "-",
          readable(p.predicted_peak));
@@ -197,6 +197,9 @@ std::string run_text(const TrainingReport& r) {
        p.model_name, p.cluster_name, replayed ? "nothing was trained" : r.data,
        r.run.first_step > 0 ? fmt::format(", resumed at step {}", r.run.first_step) : "");
   write_start(out, r);
+  if (r.phases.empty() && r.rate > 0)
+    line(out, "rate          {:.4g} at its peak, for updates of {} samples", r.rate,
+         r.predicted->workload.scenario.plan.batch.global);
   write_loss(out, r);
   write_check(out, r);
   write_phases(out, r);

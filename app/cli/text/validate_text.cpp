@@ -39,15 +39,17 @@ std::string score_table(const std::string& title, const std::vector<Score>& scor
 std::string row_table(const RowSet& set, const Validation& v) {
   std::size_t width = 4;
   for (const PreparedRow& row : set.rows) width = std::max(width, row.row.id.size());
-  std::string text = fmt::format("\n{:<{}}  {:>12}{:>12}{:>9}  {}\n", "row", width, "measured",
-                                 "predicted", "error", "what the row leaves open");
+  std::string text = fmt::format("\n{:<{}}  {:>12}{:>9}{:>12}{:>9}  {}\n", "row", width, "measured",
+                                 "its MFU", "predicted", "error", "what the row leaves open");
   for (const RowVerdict& verdict : v.rows) {
     const PreparedRow& row = set.rows[verdict.row];
-    text += fmt::format(
-        "{:<{}}  {:>12}{:>12}{:>+7.1f} %  {}{}{}\n", row.row.id, width,
-        measured_text(row.metric, row.measured), measured_text(row.metric, verdict.predicted),
-        100 * verdict.error, row.row.trust == Trust::C ? "[trust C] " : "",
-        row.row.suspect.empty() ? "" : "[suspect: " + row.row.suspect + "] ", assumed_text(row));
+    text += fmt::format("{:<{}}  {:>12}{:>9}{:>12}{:>+7.1f} %  {}{}{}\n", row.row.id, width,
+                        measured_text(row.metric, row.measured),
+                        verdict.implied_mfu > 0 ? readable_share(verdict.implied_mfu) : "",
+                        measured_text(row.metric, verdict.predicted), 100 * verdict.error,
+                        row.row.trust == Trust::C ? "[trust C] " : "",
+                        row.row.suspect.empty() ? "" : "[suspect: " + row.row.suspect + "] ",
+                        assumed_text(row));
   }
   return text;
 }

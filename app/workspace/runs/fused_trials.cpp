@@ -122,11 +122,14 @@ void FusedTrials::train(const Scenario& scenario, const std::vector<FusedCandida
 void FusedTrials::train_together(Partition& p, const std::vector<const FusedCandidate*>& like) {
   const std::string name(data_.empty() ? default_data(p.predicted->workload.scenario.model)
                                        : data_);
+  std::vector<Training> trainings;
+  for (const FusedCandidate* one : like)
+    trainings.push_back(for_batch(one->training, p.predicted->workload.scenario.plan.batch.global));
   std::vector<TrainedJob> jobs;
   for (const FusedCandidate* one : like) {
     std::unique_ptr<DataSource>& data = p.data[one->training.seed];
     if (data == nullptr) data = open_data(name, one->training.seed);
-    jobs.push_back({&one->training, data.get()});
+    jobs.push_back({&trainings[jobs.size()], data.get()});
   }
   CpuOptions options;
   options.memory_limit = p.predicted->workload.scenario.cluster.device.memory.value;
@@ -134,7 +137,7 @@ void FusedTrials::train_together(Partition& p, const std::vector<const FusedCand
   run.stop = stop_;
   run.goes_on = [](std::size_t, double loss) { return std::isfinite(loss); };
   if (p.alone == 0) {
-    Training few = like.front()->training;
+    Training few = trainings.front();
     few.steps = kStepsAlone;
     FusedBackend one(p.job(), std::array{TrainedJob{&few, jobs.front().data}}, options);
     p.alone = one.run({.stop = stop_}).steps_per_second();

@@ -157,7 +157,8 @@ Fields<TrainedPhase> trained_phase_fields() {
           {"steps", &TrainedPhase::steps, "done in this session"},
           {"predicted_seconds", &TrainedPhase::predicted, nearest_seconds()},
           {"measured_seconds", &TrainedPhase::measured, nearest_seconds(), kWhereSet, "median"},
-          {"predicted_peak_bytes", &TrainedPhase::predicted_peak}};
+          {"predicted_peak_bytes", &TrainedPhase::predicted_peak},
+          {"rate", &TrainedPhase::rate, number(kAmount), kWhereSet, "peak, for its batch"}};
 }
 
 Fields<TrainingReport> run_members() {
@@ -185,6 +186,8 @@ Fields<TrainingReport> run_members() {
       {"step_times", run(&BackendRun::step_times), list_of(measured_time()), kWhereSet},
       {"phases", &Report::phases, list_of(object(trained_phase_fields())), kWhereSet,
        "of a batch ramp, as far as the run was to go"},
+      {"rate", &Report::rate, number(kAmount), kWhereSet,
+       "peak learning rate for the batch, as reference-batch and batch-rule make it"},
       {"samples_per_second", run(&BackendRun::samples_per_second), number(kAmount), kWhereSet},
       {"widths", run(&BackendRun::widths), object(widths_fields()),
        "of microbatches that are as wide as their longest document"},

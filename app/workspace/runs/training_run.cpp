@@ -1,5 +1,7 @@
 #include "app/workspace/runs/training_run.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -16,6 +18,7 @@
 #include "backends/replay.h"
 #include "core/base/digest.h"
 #include "core/base/median.h"
+#include "core/methods/catalogue.h"
 #include "core/methods/settings/settings.h"
 #include "core/result/verdict.h"
 
@@ -42,6 +45,22 @@ Scenario in_phase(Scenario scenario, const BatchPhase& phase) {
   if (batch_ramp_of(scenario.plan))
     scenario.plan = with_batch(std::move(scenario.plan), phase.batch);
   return scenario;
+}
+
+// A rate is settled for updates of the whole batch.
+void expect_whole_updates(const Workload& workload, const Training& training) {
+  if (training.reference_batch == 0 || !has_updates(order(workload, schedule_shape(workload))))
+    return;
+  const Plan& plan = workload.scenario.plan;
+  throw Error(Error::Kind::InvalidInput,
+              fmt::format("expected reference-batch=0 beside {}, which updates after a part of its "
+                          "batch of {}, found {}: state the rate of its updates",
+                          schedule_of(plan).name, plan.batch.global, training.reference_batch),
+              {"--train reference-batch"});
+}
+
+double peak_rate(const Experiment& phase, const Training& training) {
+  return for_batch(training, phase.workload.scenario.plan.batch.global).rate;
 }
 
 // A utilisation above one cannot be reported, so the peak is raised to what was reached.
@@ -136,6 +155,7 @@ TrainingJob::TrainingJob(TrainingRequest request) : request_(std::move(request))
       earlier_.push_back(predict_training(in_phase(scenario, batches_[i]), request_.training,
                                           request_.cost.get(), request_.run.stop));
   }
+  expect_whole_updates(predicted_->workload, request_.training);
   if (request_.options.mode == RunMode::WallClock) {
     predicted_ = by_wall_clock(predicted_);
     for (ExperimentPtr& phase : earlier_) phase = by_wall_clock(phase);
@@ -247,14 +267,14 @@ void TrainingJob::measure_phases(TrainingReport& report) const {
   const std::vector<Duration>& times = report.run.step_times;
   const auto first = report.run.first_step, last = first + static_cast<std::int64_t>(times.size());
   for (std::size_t i = 0; i < batches_.size(); ++i) {
-    const Result& result = (i < earlier_.size() ? earlier_[i] : predicted_)->result;
+    const Experiment& phase = i < earlier_.size() ? *earlier_[i] : *predicted_;
     const BatchPhase& batches = batches_[i];
     const std::int64_t end = batches.steps > 0 ? batches.first_step + batches.steps : last,
                        from = std::clamp(batches.first_step, first, last) - first,
                        to = std::clamp(end, first, last) - first;
-    report.phases.push_back({batches, to - from, result.step.value,
+    report.phases.push_back({batches, to - from, phase.result.step.value,
                              median({times.begin() + from, times.begin() + to}),
-                             worst_peak(result)});
+                             worst_peak(phase.result), peak_rate(phase, request_.training)});
   }
   if (!report.phases.empty()) report.step = report.phases.back().measured;
 }
@@ -269,6 +289,7 @@ TrainingReport TrainingJob::run(bool evaluate, LiveSink* live) {
     backend_ = open(options);
     report.started_from = start();
     report.data = std::string(data_->name()) + ": " + data_->provenance();
+    report.rate = peak_rate(*predicted_, request_.training);
   }
   report.backend = backend_->name();
   report.check = request_.check;

@@ -40,6 +40,7 @@ struct TrainedPhase {
   std::int64_t steps = 0;            // done in this session
   Duration predicted{}, measured{};  // a step; measured: the median, 0 = none
   Bytes predicted_peak{};            // of the fullest device
+  double rate = 0;                   // peak learning rate for its batch
 };
 
 /// The results of a run. Immutable.
@@ -58,6 +59,7 @@ struct TrainingReport {
   std::optional<StartedFrom> started_from = {};  // nothing where it started from no other weights
   std::string check;                             // the second backend; empty = none was asked for
   std::optional<CheckReport> checked;  // nothing where it was stopped before the check was done
+  double rate = 0;  // peak learning rate for the batch, of a ramp for the last; 0 for a replay
 };
 
 /// Predicts a run of the scenario, whose plan may be incomplete, at op grain: one step of a

@@ -15,6 +15,11 @@ namespace {
 
 constexpr std::string_view kPrefix = "published:";
 
+const RowSet& record_set() {
+  static const RowSet set = prepare_rows(record_rows());
+  return set;
+}
+
 }  // namespace
 
 const RowSet& published_set() {
@@ -23,17 +28,18 @@ const RowSet& published_set() {
 }
 
 const PreparedRow& published_row(std::string_view id) {
-  const RowSet& set = published_set();
   const Place place{published_word(id)};
   std::vector<std::string_view> ids;
-  for (const PreparedRow& row : set.rows) {
-    if (row.row.id == id) return row;
-    ids.push_back(row.row.id);
+  for (const RowSet* set : {&published_set(), &record_set()}) {
+    for (const PreparedRow& row : set->rows) {
+      if (row.row.id == id) return row;
+      ids.push_back(row.row.id);
+    }
+    for (const SkippedRow& row : set->skipped)
+      if (row.row.id == id)
+        throw Error(Error::Kind::InvalidInput, "the row cannot be predicted: it " + row.reason,
+                    place);
   }
-  for (const SkippedRow& row : set.skipped)
-    if (row.row.id == id)
-      throw Error(Error::Kind::InvalidInput, "the row cannot be predicted: it " + row.reason,
-                  place);
   throw Error(Error::Kind::InvalidInput,
               fmt::format("there is no published row \"{}\"{}", id.substr(0, 80),
                           did_you_mean(id.substr(0, 80), ids)),

@@ -37,6 +37,8 @@ Fields<JudgedRow> judged_row_fields() {
           {"low", verdict(&RowVerdict::low)},
           {"high", verdict(&RowVerdict::high)},
           {"error", verdict(&RowVerdict::error)},
+          {"implied_mfu", verdict(&RowVerdict::implied_mfu), number(kAmount), kWhereSet,
+           "share of the devices' dense peak that the measured step implies"},
           {"cross_error", verdict(&RowVerdict::cross_error)},
           {"calibrated_error", verdict(&RowVerdict::calibrated_error)},
           {"counts", prepared(&PreparedRow::tunable)},

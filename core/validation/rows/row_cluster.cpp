@@ -55,6 +55,8 @@ constexpr Accelerator kAccelerators[] = {
     {"trillium", "tpu-v6e"},
     {"p100", "p100-pcie-16"},
     {"p40", "p40"},
+    {"xeon-phi-7250", "xeon-phi-7250"},
+    {"xeon-8160", "xeon-8160"},
     {"titan-rtx", "titan-rtx"},
     {"rtx-2080", "rtx2080ti"},
     {"rtx2080", "rtx2080ti"},
