@@ -58,6 +58,11 @@ std::string times(const std::vector<int>& extents) {
 
 std::int64_t choose_per_node(const Device& device, std::int64_t count,
                              const ClusterOptions& options) {
+  // A torus of all devices joins several pods to one (Kumar et al., "Exploring the Limits of
+  // Concurrency in ML Training on Google TPUs", 2021: four pods of 1,024 as 128 x 32).
+  if (!options.per_node && device.scale_up_topology == Topology::Torus && !options.torus.empty() &&
+      product(options.torus) == count)
+    return count;
   const std::int64_t size = options.per_node.value_or(default_per_node(device, count));
   if (options.per_node && size < 1)
     refuse(fmt::format("per-node must be at least 1, not {}", size));

@@ -75,6 +75,16 @@ TEST(Cluster, TorusesAreAsSquareAsTheyCanBe) {
   EXPECT_EQ(nodes(parse_cluster("tpu-v5e:512")), 2);
 }
 
+TEST(Cluster, ATorusOfAllDevicesJoinsSeveralPods) {
+  const Cluster pods = parse_cluster("tpu-v3:4096,torus=128x32");
+  EXPECT_EQ(nodes(pods), 1);
+  EXPECT_EQ(pods.levels[0].dimensions, (std::vector<int>{128, 32}));
+  EXPECT_EQ(parse_cluster(pods.name).levels[0].dimensions, pods.levels[0].dimensions);
+  EXPECT_EQ(nodes(parse_cluster("tpu-v3:4096")), 4);
+  EXPECT_EQ(cluster_refusal("tpu-v3:4096,torus=128x16"),
+            "torus=128x16 joins 2048, but there are 1024 devices in a node to join");
+}
+
 TEST(Cluster, RacksAreRentedInParts) {
   EXPECT_EQ(devices_per_node(parse_cluster("gb200:144")), 72);
   EXPECT_EQ(devices_per_node(parse_cluster("gb200:128")), 64);
