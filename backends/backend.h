@@ -93,6 +93,10 @@ struct BackendRun {
   /// and layer of the model; 1 = they were orthogonal, 1 over their number = equal, 0 = the layer
   /// has no update. Empty unless the plan combines updates (core/training/adasum.h).
   std::vector<std::vector<double>> orthogonality = {};
+  /// |sent|^2 over |added up|^2 of the gradients of all replicas, by step of this session and layer
+  /// of the model; 0 = the layer compresses nothing. Empty unless the plan compresses gradients
+  /// (core/training/compression.h).
+  std::vector<std::vector<double>> energy_sent = {};
 };
 
 class Backend {

@@ -24,8 +24,8 @@
 #include "core/cluster/nvme.h"
 #include "core/plan/batch_ramp.h"
 #include "core/timeline/metrics.h"
-#include "core/training/adasum.h"
 #include "core/training/checkpoint.h"
+#include "core/training/layer_ratios.h"
 
 namespace trainyard {
 namespace {
@@ -357,7 +357,8 @@ struct CpuBackend::Impl {
     step.loss_scale = execution.scales_loss() ? execution.scaler().scale() : 0;
     step.skipped = execution.skipped();
     step.at = at;
-    step.orthogonality = mean_orthogonality(execution.orthogonality());
+    step.orthogonality = mean_ratio(execution.orthogonality());
+    step.energy_sent = mean_ratio(execution.energy_sent());
     options.live->steps().push(step);
   }
 
@@ -434,6 +435,7 @@ BackendRun CpuBackend::run(const RunOptions& options) {
     result.skipped += m.execution.skipped() ? 1 : 0;
     if (!m.execution.orthogonality().empty())
       result.orthogonality.push_back(m.execution.orthogonality());
+    if (!m.execution.energy_sent().empty()) result.energy_sent.push_back(m.execution.energy_sent());
     const std::vector<Duration> steps =
         m.plan.asynchronous ? step_times(done.timeline, m.program) : std::vector<Duration>{time};
     result.step_times.insert(result.step_times.end(), steps.begin(), steps.end());

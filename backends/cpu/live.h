@@ -37,6 +37,7 @@ struct LiveStep {
   bool skipped = false;                                // whether its gradients had overflowed
   Instant at{};
   double orthogonality = 0;  // mean over layers (backends/backend.h); 0 = does not apply
+  double energy_sent = 0;    // likewise
 };
 
 /// A queue with one writer and one reader. push() never blocks and never allocates.

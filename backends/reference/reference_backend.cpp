@@ -10,6 +10,8 @@
 #include "backends/reference/schedule.h"
 #include "core/methods/catalogue.h"
 #include "core/methods/parallel/adasum.h"
+#include "core/methods/parallel/compression.h"
+#include "core/methods/settings/settings.h"
 #include "core/program/facts.h"
 
 namespace trainyard {
@@ -123,6 +125,12 @@ Diagnostics ReferenceBackend::check(const BackendJob& job) {
                          find_choice(plan, kAdasum)->params.text(kReduce),
                      {"plan#/choices/adasum"},
                      "reduce=mean"});
+  if (compression_of(plan).how != Compress::None)
+    found.push_back({Diagnostic::Severity::Error,
+                     "the reference sends replicas' gradients whole, found compression=" +
+                         setting(plan, kCompression),
+                     {"plan#/choices/compression"},
+                     "compression=none"});
   const std::int64_t repetitions =
       is_asynchronous(job.workload) ? 1 : std::max<std::int64_t>(1, job.training->steps);
   const double instructions =

@@ -6,6 +6,7 @@
 
 #include "core/methods/catalogue.h"
 #include "core/methods/parallel/adasum.h"
+#include "core/methods/parallel/compression.h"
 #include "core/methods/parallel/ulysses_layers.h"
 #include "core/methods/settings/settings.h"
 #include "core/plan/batch_ramp.h"
@@ -125,6 +126,9 @@ void refuse_reduce(const Plan& plan, Limits& limits) {
                   std::string("its replicas take the mean of their gradients") +
                       (reduce_of(plan) == Reduce::Sum ? "" : "; Horovod has Adasum (op=Adasum)"),
                   "reduce=mean");
+  if (compression_of(plan).how != Compress::None)
+    limits.refuse("plan#/choices/compression", "its replicas send their gradients whole",
+                  "compression=none");
 }
 
 void refuse_ulysses_layers(const Plan& plan, Limits& limits) {

@@ -71,8 +71,8 @@ Params params_of(const Plan&, std::string_view method);
 /// Refuses a batch ramp for a target whose batch is one number.
 void refuse_batch_ramp(const Plan&, Limits&);
 
-/// Refuses a plan whose replicas do not take the mean of their gradients: no target has another
-/// way.
+/// Refuses a plan whose replicas do not take the mean of their whole gradients: no target has
+/// another way.
 void refuse_reduce(const Plan&, Limits&);
 
 /// Refuses layers whose weights tensor ranks do not divide, for a target that divides those of all.

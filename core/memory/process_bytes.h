@@ -18,7 +18,8 @@ std::vector<Bytes> process_bytes(const Workload&, const ProcessMemory&);
 /// Returns the part of them that a layer of that body adds: copies of logits and gathered blocks.
 Bytes further_bytes(const Workload&, const Body&, const ProcessMemory&);
 /// Returns the part of them that is the buckets of a stage with that many parameters (on one
-/// device), and what arrives of other ranks while the updates of its largest layer are combined.
+/// device), and what arrives of other ranks while the updates of its largest layer are combined or
+/// its compressed gradients are exchanged.
 Bytes bucket_bytes(const Workload&, std::int64_t parameters, std::int64_t largest_layer);
 
 /// Returns what process and allocator reserve for such a peak, never less than it. What lives as

@@ -28,8 +28,8 @@ std::string_view to_string(MethodAxis axis) {
 }
 
 // The order matters: the collectives of a layer must be in place before recompute repeats them, the
-// all-reduce of gradients before ZeRO replaces it, and overlap marks what all others wrote but
-// Adasum, whose messages follow the update and which nothing hides.
+// all-reduce of gradients before ZeRO or compression replaces it, and overlap marks what all others
+// wrote but Adasum, whose messages follow the update and which nothing hides.
 std::span<const Method> methods() {
   static const std::array list = {
       gpipe(),
@@ -69,7 +69,8 @@ std::span<const Method> methods() {
       offload(),     //
       data_parallel_method(),
       gradient_accumulation(),
-      zero(),  //
+      zero(),         //
+      compression(),  //
       overlap(),
       adasum(),
   };

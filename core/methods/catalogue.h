@@ -49,6 +49,7 @@ Method data_parallel_method();
 Method zero();
 Method gradient_accumulation();
 Method adasum();
+Method compression();
 // Memory
 Method recompute();
 Method offload();

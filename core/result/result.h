@@ -20,6 +20,7 @@
 #include "core/result/asynchrony.h"
 #include "core/result/energy.h"
 #include "core/result/flops_definition.h"
+#include "core/result/gradient_traffic.h"
 #include "core/timeline/metrics.h"
 
 namespace trainyard {
@@ -154,7 +155,8 @@ struct Result {
                                          // in tokens
   std::vector<Assumed> assumptions;      // settings that were not given, most important first
   std::vector<std::string> leaves_out;
-  std::optional<Evidence> evidence;  // empty where no published rows were searched
+  std::optional<Evidence> evidence;                 // empty where no published rows were searched
+  std::optional<GradientTraffic> gradient_traffic;  // empty where gradients are sent whole
 };
 
 double tokens_per_second(const Result&);

@@ -197,6 +197,7 @@ void state_common(Result& result, const Workload& workload, const CostModel& cos
                                "input pipeline and host work between steps",
                                "allocator fragmentation beyond the framework's share"})
     result.leaves_out.emplace_back(sentence);
+  result.gradient_traffic = gradient_traffic(workload);
   result.host = host_memory(workload);
   if (result.host)
     result.leaves_out.emplace_back(

@@ -68,9 +68,4 @@ BatchHeadroom batch_headroom(double orthogonality, std::int64_t ranks);
 /// times as many.
 std::string headroom_sentence(double orthogonality, std::int64_t ranks);
 
-/// The mean over the layers that have an update; 0 where none has. A layer without one has 0.
-double mean_orthogonality(std::span<const double> layers);
-/// The mean of that over the last tenth of the steps, at least one; 0 where nothing was combined.
-double last_orthogonality(std::span<const std::vector<double>> by_step);
-
 }  // namespace trainyard

@@ -64,6 +64,15 @@ TEST_F(RunOnRanks, TrainsAsOneProcessBitForBit) {
       {2,
        "--model gpt-tiny --cluster cpu:4,per-node=2 --set reduce=adasum-hierarchical --set "
        "global-batch=8"},
+      {4,
+       "--model mlp-small --devices 4 --set compression=dgc --set compression.ratio=0.01 --set "
+       "optimizer=momentum --set global-batch=64 --train clip=1 --train weight-decay=0.001"},
+      {3,
+       "--model gpt-tiny --devices 4 --set pp=2 --set compression=topk --set global-batch=8 --set "
+       "compression.warmup=2"},
+      {4,
+       "--model gpt-tiny --devices 8 --set compression=mstopk --set optimizer=adamw --set "
+       "precision=bf16 --set global-batch=8"},
       {4, "--model mixtral-tiny --devices 4 --set ep=4 --set global-batch=8"},
       {4,
        "--model mixtral-tiny --devices 4 --set tp=2 --set ep=2 --set zero=3 --set "
@@ -92,7 +101,8 @@ TEST_F(RunOnRanks, TrainsAsOneProcessBitForBit) {
     ASSERT_EQ(several.exit, kDone) << c.words << several.err;
     EXPECT_EQ(json_member(several.out, "loss"), json_member(one.out, "loss")) << c.words;
     EXPECT_EQ(json_member(several.out, "evaluation"), json_member(one.out, "evaluation"));
-    EXPECT_EQ(json_member(several.out, "orthogonality"), json_member(one.out, "orthogonality"));
+    for (const char* ratios : {"orthogonality", "energy_sent"})
+      EXPECT_EQ(json_member(several.out, ratios), json_member(one.out, ratios)) << c.words;
     EXPECT_EQ(json_member(several.out, "backend"), "\"mpi\"") << c.words;
   }
 }

@@ -8,6 +8,7 @@
 
 #include "core/training/adasum.h"
 #include "tests/support/cpu_training.h"
+#include "tests/support/lone_replica.h"
 #include "tests/support/tiny_models.h"
 
 namespace trainyard {
@@ -15,31 +16,11 @@ namespace {
 
 using testing::CpuRun;
 using testing::Settings;
+using testing::step_alone;
+using testing::Tensors;
 using testing::tiny_mlp;
 using testing::tiny_transformer;
 using testing::train_on_cpu;
-
-// The samples of a source from a later one on.
-class LaterSamples final : public DataSource {
- public:
-  explicit LaterSamples(std::int64_t first) : first_(first) {}
-  std::string_view name() const override { return all_.name(); }
-  std::string provenance() const override { return all_.provenance(); }
-  std::int64_t samples() const override { return all_.samples(); }
-  std::int64_t evaluation_samples() const override { return all_.evaluation_samples(); }
-  Diagnostics check(const Model&) const override { return {}; }
-  void fill(const DataRequest& r, std::span<float> out) const override { all_.fill(later(r), out); }
-  void fill(const DataRequest& r, std::span<std::int64_t> out) const override {
-    all_.fill(later(r), out);
-  }
-
- private:
-  DataRequest later(DataRequest r) const {
-    return {r.model, r.graph, r.tensor, r.shape, r.first_sample + first_};
-  }
-  testing::SampleNumbers all_;
-  std::int64_t first_;
-};
 
 Training of_steps(std::int64_t steps) {
   Training t;
@@ -47,30 +28,6 @@ Training of_steps(std::int64_t steps) {
   t.steps = steps;
   t.momentum = 0.8;
   return t;
-}
-
-using Tensors = std::vector<TrainedTensor>;
-
-// One step of one replica alone, from these weights on.
-Tensors step_alone(const Model& model, const Training& training, std::int64_t samples,
-                   std::int64_t first, const Tensors& from) {
-  const Scenario s = testing::scenario(model, 1,
-                                       {"precision=fp32", "micro-batch=1", "optimizer=sgd",
-                                        "global-batch=" + std::string(samples == 2 ? "2" : "4")},
-                                       "cpu");
-  const Workload w = prepare(s);
-  LowerOptions lowering;
-  lowering.grain = Grain::Op;
-  const Program program = lower(w, lowering);
-  const auto cost = roofline_cost_model();
-  const TaskPrices prices = price(program, w.scenario.plan.mesh, w.scenario.cluster, *cost);
-  Training one = training;
-  one.steps = 1;
-  const LaterSamples source(first);
-  CpuBackend backend({w, program, prices, &one, &source}, {});
-  if (!from.empty()) backend.set_parameters(from);
-  backend.run();
-  return backend.parameters();
 }
 
 // Trains so many replicas one by one, each with its own velocity, and combines their steps.

@@ -12,6 +12,7 @@
 #include <numeric>
 
 #include "core/base/random.h"
+#include "core/training/layer_ratios.h"
 
 namespace trainyard {
 namespace {
@@ -120,8 +121,8 @@ TEST(Adasum, HeadroomIsThatOfEachDoubling) {
   EXPECT_EQ(headroom_sentence(0.5, 4),
             "4 updates count as 2 independent ones, 1.41 times as many with each doubling: twice "
             "the ranks would teach a little more in a step");
-  EXPECT_EQ(mean_orthogonality(std::vector<double>{0.5, 0, 1}), 0.75);
-  EXPECT_EQ(mean_orthogonality({}), 0);
+  EXPECT_EQ(mean_ratio(std::vector<double>{0.5, 0, 1}), 0.75);
+  EXPECT_EQ(mean_ratio({}), 0);
 }
 
 // --- a logistic regression: 4096 samples of 50 features, 16 a worker, 12 epochs ---

@@ -47,13 +47,16 @@ TEST(LiveReader, SpansCountFromTheBeginningOfTheirStep) {
   EXPECT_TRUE(model.now->alone);
 }
 
-TEST(LiveReader, OrthogonalityIsThatOfStepsThatCombineUpdates) {
+TEST(LiveReader, RatiosAreThoseOfStepsThatHaveThem) {
   RunModel model = predicted();
   LiveReader reader(model);
   reader.take({}, {}, {{.step = 1, .loss = 2}});
   EXPECT_TRUE(model.orthogonality.empty());
   reader.take({}, {}, {{.step = 2, .loss = 1, .orthogonality = 0.5}});
   EXPECT_EQ(model.orthogonality, (std::vector<std::vector<double>>{{0.5}}));
+  EXPECT_TRUE(model.energy_sent.empty());
+  reader.take({}, {}, {{.step = 3, .loss = 1, .energy_sent = 0.25}});
+  EXPECT_EQ(model.energy_sent, (std::vector<std::vector<double>>{{0.25}}));
 }
 
 // Fast steps overwrite one span after another; spans that have not been reached stay.

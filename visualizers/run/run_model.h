@@ -44,6 +44,8 @@ struct RunModel {
   // Where replicas combine updates by Adasum: how orthogonal these were, by step, then layer
   // (core/training/adasum.h), 0 for a layer without any; while the run goes on, the mean alone.
   std::vector<std::vector<double>> orthogonality = {};
+  // Likewise where replicas compress gradients: the share of their energy that was sent.
+  std::vector<std::vector<double>> energy_sent = {};
 };
 
 /// A span that is not there yet.

@@ -10,7 +10,7 @@
 
 #include "visualizers/run/run_causes.h"
 #include "visualizers/run/run_loss.h"
-#include "visualizers/run/run_orthogonality.h"
+#include "visualizers/run/run_ratios.h"
 #include "visualizers/time/memory_model.h"
 #include "visualizers/time/timeline_model.h"
 #include "visualizers/viewmodel/format.h"
@@ -211,7 +211,7 @@ std::vector<std::string> run_notes(const RunModel& model,
     notes.push_back(fmt::format("largest deviation: {}, {}", furthest->name,
                                 format_signed_percent(furthest->share())));
   if (model.aligned) notes.push_back(peaks_words(model));
-  if (std::string words = headroom_words(model); !words.empty()) notes.push_back(std::move(words));
+  if (std::string words = exchange_words(model); !words.empty()) notes.push_back(std::move(words));
   return notes;
 }
 

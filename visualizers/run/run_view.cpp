@@ -10,8 +10,8 @@
 #include "visualizers/run/run_lanes.h"
 #include "visualizers/run/run_loss.h"
 #include "visualizers/run/run_now.h"
-#include "visualizers/run/run_orthogonality.h"
 #include "visualizers/run/run_panels.h"
+#include "visualizers/run/run_ratios.h"
 #include "visualizers/time/memory_model.h"
 #include "visualizers/time/memory_wave.h"
 #include "visualizers/time/timeline_model.h"
@@ -196,10 +196,10 @@ void draw_run(Drawing& drawing, const Rect& area, const RunModel& model, const V
   const RunLayout layout = run_layout(model, area);
   draw_header(drawing, layout.header, model);
   Rect loss = layout.loss;
-  if (has_orthogonality(model)) {
+  if (has_ratios(model)) {
     loss.width = std::floor(loss.width / 2);
-    draw_run_orthogonality(
-        drawing, {loss.right(), loss.y, layout.loss.width - loss.width, loss.height}, model);
+    draw_run_ratios(drawing, {loss.right(), loss.y, layout.loss.width - loss.width, loss.height},
+                    model);
   }
   draw_run_loss(drawing, loss, model);
   const Instant end = run_end(model);

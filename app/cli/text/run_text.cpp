@@ -23,12 +23,19 @@ void write_loss(Out& out, const TrainingReport& r) {
   line(out, "loss          {:.4g} at step 1, {:.4g} at step {}", losses.front(), losses.back(),
        losses.size());
   line(out, "              {}", sparkline(losses, kColumns));
-  if (const double last = last_orthogonality(r.run.orthogonality); last > 0) {
+  if (const double last = last_ratio(r.run.orthogonality); last > 0) {
     line(out,
          "orthogonality {:.3g} of the last updates, mean over layers (1 = orthogonal, {:.3g} = "
          "equal)",
          last, 1.0 / static_cast<double>(updates_combined(r)));
     line(out, "              {}", headroom_sentence(last, updates_combined(r)));
+  }
+  if (const double last = last_ratio(r.run.energy_sent); last > 0) {
+    line(out, "gradients     {}", r.predicted->result.gradient_traffic->sentence);
+    line(out,
+         "              {} of the energy that had added up was sent, mean over layers of the "
+         "last steps",
+         readable_share(last));
   }
   if (r.run.skipped > 0)
     line(out, "skipped       {} updates whose gradients had overflowed", r.run.skipped);

@@ -199,6 +199,9 @@ Fields<TrainingReport> run_members() {
        "it combined; 0 = the layer has none"},
       {"combined_updates", combined, kWhereSet, "of replicas, or of nodes"},
       {"batch_headroom", headroom_of, object(headroom_fields()), "by the last steps"},
+      {"energy_sent", run(&BackendRun::energy_sent), list_of(list_of(number())), kWhereSet,
+       "by step of this session, then layer: |sent|^2 over |added up|^2 of the gradients that "
+       "replicas compress; 0 = the layer has none"},
       {"devices", run(&BackendRun::memory), list_of(object(device_memory_fields()))},
       {"evaluation", &Report::evaluation, object(evaluation_fields())},
       {"check", &Report::checked, object(check_fields()),
@@ -222,7 +225,7 @@ std::int64_t updates_combined(const TrainingReport& report) {
 }
 
 std::optional<BatchHeadroom> headroom_of(const TrainingReport& report) {
-  const double last = last_orthogonality(report.run.orthogonality);
+  const double last = last_ratio(report.run.orthogonality);
   if (last <= 0) return std::nullopt;
   return batch_headroom(last, updates_combined(report));
 }

@@ -43,10 +43,13 @@ void read_curves(const RecordedRun& run, PastRun& into) {
   for (const JsonCursor& loss : document.at("loss").items())
     into.losses.push_back(loss.value().is_null() ? std::numeric_limits<double>::quiet_NaN()
                                                  : loss.number());
-  if (json.find("orthogonality") == nullptr) return;
-  for (const JsonCursor& step : document.at("orthogonality").items()) {
-    std::vector<double>& layers = into.orthogonality.emplace_back();
-    for (const JsonCursor& layer : step.items()) layers.push_back(layer.number());
+  for (const auto& [name, list] : {std::pair{"orthogonality", &into.orthogonality},
+                                   std::pair{"energy_sent", &into.energy_sent}}) {
+    if (json.find(name) == nullptr) continue;
+    for (const JsonCursor& step : document.at(name).items()) {
+      std::vector<double>& layers = list->emplace_back();
+      for (const JsonCursor& layer : step.items()) layers.push_back(layer.number());
+    }
   }
 }
 

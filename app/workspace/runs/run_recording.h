@@ -37,6 +37,7 @@ struct PastRun {
   TimelineComparison comparison;
   std::vector<double> losses;                      // NaN if a loss was not finite
   std::vector<std::vector<double>> orthogonality;  // BackendRun::orthogonality
+  std::vector<std::vector<double>> energy_sent;    // BackendRun::energy_sent
 };
 
 /// Blocks while it opens the scenario and simulates it. Throws Error{InvalidInput} if the record

@@ -110,8 +110,8 @@ void CpuExecution::add_combined(const At& a, std::size_t l, std::span<const int>
 
 // Every process that has devices of a layer has found the same sums of it; where the layer has two
 // copies, they are equal. The first process that has them tells the others.
-void CpuExecution::find_orthogonality() {
-  if (!combines_) return;
+void CpuExecution::find_ratios() {
+  if (!combines_ && !compresses()) return;
   std::size_t layers = 0;
   for (const StagePlacement& place : plan_.places)
     for (const PlacedLayer& layer : place.layers)
@@ -126,9 +126,10 @@ void CpuExecution::find_orthogonality() {
     }
   }
   sum_over_processes(parts), sum_over_processes(whole);
-  orthogonality_.assign(layers, 0);
+  std::vector<double>& ratios = combines_ ? orthogonality_ : energy_sent_;
+  ratios.assign(layers, 0);
   for (std::size_t i = 0; i < layers; ++i)
-    if (parts[i] > 0) orthogonality_[i] = whole[i] / parts[i];
+    if (parts[i] > 0) ratios[i] = whole[i] / parts[i];
 }
 
 }  // namespace trainyard

@@ -36,6 +36,7 @@ TravelPtr CpuExecution::exchange(InstructionId id, std::span<const int> members)
     if (task.node.valid() && loses_over_ranks(node_of(a))) return exchange_loss(a, members);
     if (task.tensor.valid()) return reduce_tensor(a, members);
     if (combines_ && task.list == BodyList::Gather) return combine_updates(a, members);
+    if (compresses() && task.list == BodyList::Reduce) return exchange_compressed(a, members);
     if (task.collective == CollectiveKind::AllGather) return gather_weights(a, members);
     if (task.list == BodyList::Gather) return agree_on_sizes(a, members);
     return reduce_gradients(a, members);

@@ -85,10 +85,10 @@ CpuExecution::CpuExecution(const RunPlan& plan, const CpuOptions& options,
                                      (rule().needs_norms() && divided));
   const Plan& how = plan.workload.scenario.plan;
   combines_ = combines_updates(how);
-  if (combines_) {
-    mean_ranks_ = mean_ranks(how, plan.workload.scenario.cluster);
-    for (const StagePlacement& place : plan.places) combined_.emplace_back(place.layers.size());
-  }
+  compression_ = compression_of(how);
+  if (combines_) mean_ranks_ = mean_ranks(how, plan.workload.scenario.cluster);
+  if (compression_.how == Compress::Dgc) plain_ = optimizer_rule("sgd", training_, weight_update_);
+  for (const StagePlacement& place : plan.places) combined_.emplace_back(place.layers.size());
   find_rules();
   find_narrow();
   find_groups();
@@ -242,7 +242,7 @@ void CpuExecution::end_repetition(int) {
     for (JobState& job : jobs_) processes()->sum(job.part_losses);
     if (scales_ != nullptr) scales_->see_all(*processes());
   }
-  find_orthogonality();
+  find_ratios();
   updates_ += plan_.asynchronous ? plan_.program.steps : 1;
   for (std::unique_ptr<DeviceState>& device : devices_)
     for (std::size_t at = 0; device != nullptr && at < plan_.places.size(); ++at)

@@ -20,6 +20,7 @@
 #include "backends/cpu/execution/operand_scales.h"
 #include "backends/cpu/kernels/narrow_product.h"
 #include "core/methods/parallel/adasum.h"
+#include "core/methods/parallel/compression.h"
 #include "core/methods/precision/update_rule.h"
 #include "core/methods/schedules/wave_average.h"
 #include "core/training/data_source.h"
@@ -93,6 +94,9 @@ class CpuExecution final : public Execution {
   /// Returns the orthogonality of the updates that the last repetition combined, by model layer;
   /// empty where replicas do not combine updates.
   const std::vector<double>& orthogonality() const { return orthogonality_; }
+  /// Returns the share of the energy of gradients that the last repetition sent, by model layer;
+  /// empty where replicas do not compress them.
+  const std::vector<double>& energy_sent() const { return energy_sent_; }
   /// For asynchronous programs: called with the number of each step once its last loss is known, by
   /// the thread that computed it.
   std::function<void(std::int64_t)> step_done;
@@ -283,7 +287,24 @@ class CpuExecution final : public Execution {
   void take_change(const StageState&, std::size_t place) const;
   TravelPtr combine_updates(const At&, std::span<const int> members);
   void add_combined(const At&, std::size_t layer, std::span<const int> members);
-  void find_orthogonality();
+  void find_ratios();
+
+  // Defined in cpu_compression.cpp.
+  struct Exchanged {
+    std::int64_t in_gradients = 0, in_state = 0;  // where a parameter's first element is
+  };
+  bool decays_gradients() const;
+  template <class F>
+  void each_exchanged(std::size_t place, std::size_t layer, bool compressed, F&&) const;
+  void clip_local(std::span<float> gradient) const;
+  TravelPtr exchange_compressed(const At&, std::span<const int> members);
+  TravelPtr exchange_dense(const At&, std::span<const int> members);
+  TravelPtr exchange_largest(const At&, std::span<const int> members);
+  void pack_largest(DeviceState&, std::size_t place, const PlacedLayer&, const PlacedParameter&,
+                    const Exchanged&, std::vector<std::byte>& into) const;
+  void add_largest(DeviceId, std::size_t place, std::size_t layer, double ratio,
+                   std::span<const int> members, const Company&,
+                   std::span<const std::byte* const> parts);
 
   // Defined in cpu_heads.cpp.
   struct Attended {
@@ -408,12 +429,16 @@ class CpuExecution final : public Execution {
   std::vector<std::vector<TiedTensor>> tied_;  // tensors that stages share: the owner first
   bool combines_ = false;                      // replicas combine their updates by Adasum
   std::int64_t mean_ranks_ = 1;                // so many neighbours take the mean of theirs
-  // Sums of squares of a layer's updates: of all that were combined, and of the combined one.
+  Compression compression_;                    // of the gradients that replicas exchange
+  bool compresses() const { return compression_.how != Compress::None; }
+  std::unique_ptr<OptimizerRule> plain_;  // dgc: the rule of tensors whose velocities were sent
+  // Sums of squares of a layer's updates: of all that were combined, and of the combined one. Of
+  // compressed gradients: of all that was added up, and of what was sent.
   struct Combined {
     double parts = 0, whole = 0;
   };
-  std::vector<std::vector<Combined>> combined_;  // by place, then layer, where they are combined
-  std::vector<double> orthogonality_;
+  std::vector<std::vector<Combined>> combined_;  // by place, then layer
+  std::vector<double> orthogonality_, energy_sent_;
   double capacity_ = 0;                        // of experts: Routing::capacity
   std::int64_t updates_ = 0;                   // done so far
   std::int64_t first_update_ = 0;              // first update of this session

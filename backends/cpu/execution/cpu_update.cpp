@@ -170,7 +170,8 @@ void CpuExecution::prepare_updates(std::size_t index) {
   const double sum = std::accumulate(squares.begin(), squares.end(), 0.0);
   job.gradient_norm = std::sqrt(sum / static_cast<double>(squares.size()));
   skip_ = scales_loss_ ? !scaler_.update(!std::isfinite(sum)) : false;
-  const double most = job.training.clip;
+  // Replicas that compress by dgc have clipped before they added up.
+  const double most = plain_ != nullptr ? 0 : job.training.clip;
   job.clips.clear();
   for (const double square : squares) {
     const double norm = std::sqrt(square);
@@ -223,6 +224,13 @@ void CpuExecution::apply(ParameterPart& part, const StepFacts& facts, std::size_
                          std::size_t index) const {
   const JobState& job = jobs_[index];
   TensorNorms norms = job.norms[norm];
+  if (compresses() && parameter_of_[norm]->matrix) {
+    part.decays = part.decays && !decays_gradients();  // else replicas have added the decay
+    if (plain_ != nullptr) {
+      part.state = {};
+      return plain_->apply(part, facts, norms);
+    }
+  }
   if (job.rule->needs_norms() && (!together_ || combines_)) norms = job.rule->norms(part, facts);
   if (parameter_of_[norm]->narrow)
     apply_narrow(part, facts, norms, norm, at, stage, stage_weights);

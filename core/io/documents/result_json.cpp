@@ -313,6 +313,13 @@ Fields<Result> ramp_fields() {
           {"money_usd", of(&TrainingCost::money), band<double>(number(kAmount))}};
 }
 
+Fields<GradientTraffic> gradient_traffic_fields() {
+  return {{"received_bytes", &GradientTraffic::received, "by the ranks of one replica in a step"},
+          {"dense_bytes", &GradientTraffic::dense, "the same of whole gradients"},
+          {"break_even_ranks", &GradientTraffic::break_even_ranks, number(kAmount),
+           "replicas at which both are equal"}};
+}
+
 Fields<Result> speed_fields() {
   const Form<double> amount = number(kAmount), share = number(kShare);
   return {{"step_seconds", &Result::step, band<Duration>(nearest_seconds())},
@@ -335,7 +342,9 @@ Fields<Result> speed_fields() {
           {"bubble_fraction", &Result::bubble_fraction, share},
           {"exposed_communication_fraction", &Result::exposed_communication_fraction, share},
           {"asynchrony", [](const Result& r) { return r.asynchrony ? &r : nullptr; },
-           object(asynchrony_fields())}};
+           object(asynchrony_fields())},
+          {"gradient_traffic", &Result::gradient_traffic, object(gradient_traffic_fields()),
+           "of a plan that compresses gradients"}};
 }
 
 Fields<Result> cost_fields() {

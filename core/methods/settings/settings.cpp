@@ -289,6 +289,17 @@ std::string read_reduce(const Plan& plan) {
   return word.empty() ? std::string(kMean) : word;
 }
 
+// A plan that compresses nothing does not mention it.
+void set_compression(Plan& plan, std::string_view value, const Place& place) {
+  set_param(plan, "compression", "kind", value, place);
+  if (value == "none") remove_choice(plan, "compression");
+}
+
+std::string read_compression(const Plan& plan) {
+  const std::string word = read_param(plan, "compression", "kind");
+  return word.empty() ? "none" : word;
+}
+
 void set_overlap(Plan& plan, std::string_view value, const Place& place) {
   const bool on = on_off(value, place);
   for (const ParamSpec& spec : method("overlap").params)
@@ -533,6 +544,13 @@ std::vector<Setting> make_settings() {
        {kMean, "sum", "adasum", "adasum-tree", "adasum-hierarchical"},
        set_reduce,
        read_reduce},
+      {"compression",
+       {"gradient-compression"},
+       "what replicas send of their gradients: all (none), the largest velocities (dgc) or "
+       "gradients (topk, mstopk); compression.ratio says how many, and the rest waits",
+       {"none", "dgc", "topk", "mstopk"},
+       set_compression,
+       read_compression},
       {"sequence-parallel",
        {"sp"},
        "divide norms and residuals over tensor ranks",

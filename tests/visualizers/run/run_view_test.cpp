@@ -88,6 +88,21 @@ TEST(RunView, OrthogonalityOfUpdatesIsALineALayer) {
   EXPECT_NE(spell_run(combined()).find(words), std::string::npos) << spell_run(combined());
 }
 
+// Compressed gradients are drawn alike, and their sentence is that of the prediction.
+TEST(RunView, EnergyThatWasSentIsALineALayer) {
+  RunModel model = done();
+  auto predicted = std::make_shared<Experiment>(*model.predicted);
+  predicted->result.gradient_traffic.emplace().sentence = "a replica receives little";
+  model.predicted = predicted;
+  model.energy_sent = {{0.5, 0.25}, {0.75, 0.25}, {0.5, 0.25}};
+  const Drawing drawing = drawn(model);
+  EXPECT_TRUE(says(drawing, "Energy sent"));
+  EXPECT_TRUE(says(drawing, "0.375"));
+  EXPECT_TRUE(says(drawing, "0 nothing"));
+  EXPECT_FALSE(says(drawing, "Orthogonality"));
+  EXPECT_NE(spell_run(model).find("a replica receives little"), std::string::npos);
+}
+
 TEST(RunView, ASpanSaysBothTimes) {
   const RunModel model = done();
   const Hover hover = describe_run(model, kRunArea, {}, {ItemKind::Span, 0}, {});

@@ -1,12 +1,14 @@
-#include "visualizers/run/run_orthogonality.h"
+#include "visualizers/run/run_ratios.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "core/methods/parallel/adasum.h"
 #include "core/training/adasum.h"
+#include "core/training/layer_ratios.h"
 #include "visualizers/chart/time_plot.h"
 #include "visualizers/drawing/text_metrics.h"
 
@@ -22,18 +24,23 @@ std::int64_t combined_of(const RunModel& model) {
 
 }  // namespace
 
-bool has_orthogonality(const RunModel& model) { return !model.orthogonality.empty(); }
+bool has_ratios(const RunModel& model) {
+  return !model.orthogonality.empty() || !model.energy_sent.empty();
+}
 
-void draw_run_orthogonality(Drawing& drawing, const Rect& area, const RunModel& model) {
+void draw_run_ratios(Drawing& drawing, const Rect& area, const RunModel& model) {
+  const bool sends = model.orthogonality.empty();
   const Rect plot = plot_of(area);
-  const std::vector<std::vector<double>>& steps = model.orthogonality;
-  const double least = 1.0 / static_cast<double>(std::max<std::int64_t>(2, combined_of(model)));
+  const std::vector<std::vector<double>>& steps = sends ? model.energy_sent : model.orthogonality;
+  const double least =
+      sends ? 0 : 1.0 / static_cast<double>(std::max<std::int64_t>(2, combined_of(model)));
   fill(drawing, plot, {.ink = Ink::Panel});
-  write(drawing, "Orthogonality", {area.x + 10, area.y + 10}, 11, Weight::SemiBold, Ink::Text);
-  write(drawing, fmt::format("{:.3g}", mean_orthogonality(steps.back())),
-        {area.x + 10, area.y + 28}, 13, Weight::SemiBold, Ink::Text);
-  write(drawing, "of updates, by layer", {area.x + 10, area.y + 44}, 10, Weight::Regular,
-        Ink::Text3);
+  write(drawing, sends ? "Energy sent" : "Orthogonality", {area.x + 10, area.y + 10}, 11,
+        Weight::SemiBold, Ink::Text);
+  write(drawing, fmt::format("{:.3g}", mean_ratio(steps.back())), {area.x + 10, area.y + 28}, 13,
+        Weight::SemiBold, Ink::Text);
+  write(drawing, sends ? "of gradients, by layer" : "of updates, by layer",
+        {area.x + 10, area.y + 44}, 10, Weight::Regular, Ink::Text3);
   const auto y_of = [&](double ratio) {
     return plot.bottom() - 6 -
            static_cast<float>(std::clamp(ratio, 0.0, 1.0)) * std::max(1.f, plot.height - 12);
@@ -61,20 +68,23 @@ void draw_run_orthogonality(Drawing& drawing, const Rect& area, const RunModel& 
   for (std::size_t l = 0; layers > 1 && l < layers; l += 1 + layers / kMostLayers)
     draw([l](const std::vector<double>& step) { return l < step.size() ? step[l] : 0; },
          {.ink = Ink::Text3, .alpha = 0.5f});
-  draw([](const std::vector<double>& step) { return mean_orthogonality(step); },
+  draw([](const std::vector<double>& step) { return mean_ratio(step); },
        {.ink = Ink::Accent, .stroke = 1.5f});
   // Over the lines, on a ground of their own.
   for (const auto& [ratio, words] :
-       {std::pair{1.0, std::string("1 orthogonal")}, {least, fmt::format("{:.3g} equal", least)}}) {
+       {std::pair{1.0, std::string(sends ? "1 all" : "1 orthogonal")},
+        {least, sends ? "0 nothing" : fmt::format("{:.3g} equal", least)}}) {
     const float y = y_of(ratio) + (ratio == 1 ? 8.f : -7.f), width = text_width(words, 10) + 4;
     fill(drawing, {plot.right() - width - 2, y - 6, width, 12}, {.ink = Ink::Panel});
     write(drawing, words, {plot.right() - 4, y}, 10, Weight::Regular, Ink::Text3, Align::Right);
   }
 }
 
-std::string headroom_words(const RunModel& model) {
-  const double last = last_orthogonality(model.orthogonality);
-  return last > 0 ? headroom_sentence(last, combined_of(model)) : "";
+std::string exchange_words(const RunModel& model) {
+  if (const double last = last_ratio(model.orthogonality); last > 0)
+    return headroom_sentence(last, combined_of(model));
+  const std::optional<GradientTraffic>& traffic = model.predicted->result.gradient_traffic;
+  return !model.energy_sent.empty() && traffic ? traffic->sentence : "";
 }
 
 }  // namespace trainyard

@@ -1,0 +1,305 @@
+// Replicas send the largest elements of their gradients instead of all, and add what they have not
+// sent to later ones (core/training/compression.h). Values and indices of all replicas are gathered
+// by all, which add up equal indices in rank order and divide by the replicas.
+//
+//   topk     the k largest by size, of gradients that are added up
+//   dgc      the same of velocities (momentum correction), whose momentum is forgotten where they
+//            were sent (momentum factor masking); each replica clips each tensor's own gradient at
+//            the run's threshold / sqrt(replicas) before it adds it up
+//   mstopk   as topk, selected by 30 passes that count instead of by sorting (MSTopK)
+//
+//   rank 0   [. 7 . .|. . 5 .] -> (1: 7) (6: 5)     all ranks:  [. 9 . .|. . 5 3] / 2
+//   rank 1   [. 2 . .|. . . 3] -> (1: 2) (7: 3)
+//
+// Tensors of one dimension (biases, norms) stay dense. Weight decay that a rule adds to the
+// gradient goes in before gradients are added up, as what waits would otherwise decay late.
+//
+// Priced are an all-gather of 8 bytes for each sent element of each replica, (P - 1) k 8 bytes for
+// each of P ranks where a ring all-reduce takes 2 (P - 1) / P of the whole gradient; the all-reduce
+// of what stays dense; and the passes over memory, as work of the update: adding up, selecting
+// (top-k by radix: 4 passes to find the threshold; MSTopK: 1 pass for mean and maximum, 30 that
+// count), packing and adding up what came. DGC's sampled threshold is an estimate of the exact one;
+// what is executed and priced is the exact selection.
+//
+// Lin et al., "Deep Gradient Compression", ICLR 2018; Shi et al., MLSys 2021 (MSTopK).
+#include "core/methods/parallel/compression.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <tuple>
+
+#include "core/methods/catalogue.h"
+#include "core/methods/parallel/adasum.h"
+#include "core/methods/parallel/communication.h"
+#include "core/model/trained_parts.h"
+#include "core/plan/batch_ramp.h"
+#include "core/plan/parallelism.h"
+
+namespace trainyard {
+namespace {
+
+constexpr std::string_view kCompressionWords[] = {kNoCompression, "dgc", "topk", "mstopk"};
+constexpr std::int64_t kNumber = 4;  // bytes of a residual and of a velocity
+constexpr std::int64_t kRadixPasses = 4;
+
+std::int64_t compressing_replicas(const Plan& plan) { return ranks(plan.mesh, Group::Data); }
+
+// Returns the work of the device for a layer, of which n elements are compressed.
+Work compressing_work(const CompressedLayer& layer, const Compression& how, const Plan& plan,
+                      const Layout& layout) {
+  const std::int64_t n = layer.compressed, all = layer.sent * compressing_replicas(plan),
+                     gradient = bytes_of(layout.precision.gradient);
+  const bool dgc = how.how == Compress::Dgc;
+  const std::int64_t passes = how.how == Compress::MsTopK ? 1 + kBisectionRounds : kRadixPasses;
+  Work work;
+  work.kind = WorkKind::Optimizer;
+  // Adding up reads the gradient, and reads and writes what has not been sent, and the velocity.
+  work.read = Bytes{n * (gradient + kNumber * (dgc ? 2 : 1))};
+  work.written = Bytes{n * kNumber * (dgc ? 2 : 1)};
+  // Selecting reads all in each pass, and once more to pack what is sent.
+  work.read += Bytes{n * kNumber * (passes + 1)};
+  work.written += Bytes{layer.sent * (kSentBytes + kNumber * (dgc ? 2 : 1))};
+  // The gradient is cleared, and what came is added to it.
+  work.read += Bytes{all * (kSentBytes + gradient)};
+  work.written += Bytes{(n + all) * gradient};
+  work.flops = Flops{static_cast<double>(n * (passes + (dgc ? 3 : 1)) + all)};
+  return work;
+}
+
+void rewrite_compression(Body& body, const Layout& layout, const Scenario& scenario,
+                         const Params&) {
+  const Plan& plan = scenario.plan;
+  const Compression how = compression_of(plan);
+  if (how.how == Compress::None) return;
+  std::erase_if(body.reduce, [](const BodyOp& op) {
+    return op.group == Group::Data || op.group == Group::ExpertData;
+  });
+  const CompressedLayer layer = compressed_layer(body, scenario.model, layout, how.ratio);
+  const auto exchange = [&](CollectiveKind kind, const char* name, Bytes bytes) {
+    if (bytes.value > 0)
+      body.reduce.push_back(collective_op(kCompression, name, NodeId{}, Pass::BackwardWeight, kind,
+                                          Group::Data, bytes));
+  };
+  exchange(CollectiveKind::AllReduce, "reduce gradients of biases and norms",
+           gradient_bytes(layer.whole, layout));
+  exchange(CollectiveKind::AllGather, "gather the largest gradients",
+           Bytes{compressing_replicas(plan) * layer.sent * kSentBytes});
+  if (layer.compressed == 0) return;
+  BodyOp op;
+  op.name = "compress gradients";
+  op.pass_name = kCompression;
+  op.work = compressing_work(layer, how, plan, layout);
+  body.update.push_back(std::move(op));
+}
+
+// What has not been sent waits in memory; dgc's velocity is the optimizer's own.
+void arrange_compression(Layout& layout, const Scenario& scenario, const Params&) {
+  if (compression_of(scenario.plan).how != Compress::None) layout.optimizer_bytes += kNumber;
+}
+
+template <class F>
+void check_replicas(const Scenario& s, const std::string& word, F&& refuse) {
+  const Plan& plan = s.plan;
+  const Mesh& mesh = plan.mesh;
+  for (const auto& [axis, degree, what] :
+       {std::tuple{"tp", mesh.tp, "tensor ranks have parts of the tensors"},
+        std::tuple{"cp", mesh.cp, "context ranks have parts of one sample's gradient"},
+        std::tuple{"ep", mesh.ep, "expert ranks have other experts than their neighbours"}})
+    if (degree > 1)
+      refuse(fmt::format("{} selects the largest elements of whole tensors of each replica, and "
+                         "{}, found {}={}",
+                         word, what, axis, degree),
+             fmt::format("{}=1", axis));
+  if (const Choice* zero = find_choice(plan, "zero");
+      zero != nullptr && zero->params.integer("stage") > 0)
+    refuse(fmt::format("{} adds up what a replica has not sent of its whole gradient, and zero={} "
+                       "leaves each a part of one",
+                       word, zero->params.integer("stage")),
+           "zero=0");
+  if (const Choice* offload = find_choice(plan, "offload"); offload != nullptr) {
+    const std::string host = offload->params.text("host");
+    if (host == "optimizer" || host == "both")
+      refuse(fmt::format("{} keeps what it has not sent beside the optimizer's state on the "
+                         "device, and offload={} has the host keep that",
+                         word, host),
+             "offload=none");
+  }
+  if (reduce_of(plan) >= Reduce::Adasum)
+    refuse(fmt::format("{} sends parts of gradients, and reduce={} combines whole updates", word,
+                       find_choice(plan, kAdasum)->params.text(kReduce)),
+           "reduce=mean");
+}
+
+template <class F>
+void check_step(const Scenario& s, const std::string& word, F&& refuse) {
+  const Plan& plan = s.plan;
+  const Method& schedule = schedule_of(plan);
+  if (schedule.settles != nullptr || schedule.name == "tick-tock")
+    refuse(fmt::format("{} compresses the gradients of one step, and {} updates while microbatches "
+                       "are under way",
+                       word, schedule.name),
+           "schedule=1f1b");
+  else if (copies(schedule.placement) > 1)
+    refuse(fmt::format("{} compresses a gradient that a replica has in full, and {} adds up those "
+                       "of two copies of a stage",
+                       word, schedule.name),
+           "schedule=1f1b");
+  if (batch_ramp_of(plan))
+    refuse(fmt::format("{} adds up gradients of steps of one batch, and batch-ramp lets it grow",
+                       word),
+           "batch-ramp=off");
+  const Choice& precision = *chosen_on(plan, MethodAxis::Precision);
+  if (precision.method.starts_with("bf16-"))
+    refuse(fmt::format("{} adds up in 4 bytes, and {} keeps optimizer state in bf16 alone", word,
+                       precision.method),
+           "precision=bf16");
+  if (precision.method == "fp16")
+    refuse(fmt::format("{} adds up gradients of several steps, and fp16 scales the loss of each "
+                       "otherwise",
+                       word),
+           "precision=bf16");
+  if (precision.params.has("weights") && precision.params.text("weights") != "bf16")
+    refuse(fmt::format("{} adds the decay of weights to gradients, and {}.weights={} keeps weights "
+                       "as codes",
+                       word, precision.method, precision.params.text("weights")),
+           fmt::format("{}.weights=bf16", precision.method));
+}
+
+Diagnostics check_compression(const Scenario& s, const Params& params) {
+  Diagnostics found;
+  const Plan& plan = s.plan;
+  const std::string& word = params.text(kCompressionKind);
+  const Place place{"plan#/choices/compression"};
+  const auto add = [&](Diagnostic::Severity severity, std::string sentence, std::string fix) {
+    found.push_back({severity, std::move(sentence), place, std::move(fix)});
+  };
+  const auto refuse = [&](std::string sentence, std::string fix) {
+    add(Diagnostic::Severity::Error, std::move(sentence), std::move(fix));
+  };
+  if (word == kNoCompression) {
+    add(Diagnostic::Severity::Warning,
+        "the plan says how gradients are compressed, and compression=none sends them whole: "
+        "nothing changes",
+        "compression=topk");
+    return found;
+  }
+  if (compressing_replicas(plan) == 1) {
+    add(Diagnostic::Severity::Warning,
+        word + " compresses what replicas send, and there is one: nothing changes",
+        "compression=none");
+    return found;
+  }
+  check_replicas(s, word, refuse);
+  check_step(s, word, refuse);
+  if (word == "dgc" && plan.optimizer != "sgd" && plan.optimizer != "momentum")
+    refuse(fmt::format("dgc adds up velocities of gradient descent, found optimizer={}; topk and "
+                       "mstopk go with every optimizer",
+                       plan.optimizer),
+           "compression=topk");
+  return found;
+}
+
+}  // namespace
+
+Compression compression_of(const Plan& plan) {
+  Compression made;
+  const Choice* const chosen = find_choice(plan, kCompression);
+  if (chosen == nullptr || compressing_replicas(plan) == 1) return made;
+  const Params params = with_defaults(chosen->params, method(kCompression).params);
+  const auto* const word = std::find(std::begin(kCompressionWords), std::end(kCompressionWords),
+                                     std::string_view(params.text(kCompressionKind)));
+  made.how = static_cast<Compress>(word - std::begin(kCompressionWords));
+  made.ratio = params.number("ratio");
+  made.warmup = params.integer("warmup");
+  made.residuals = params.flag("residuals");
+  made.masking = params.flag("masking");
+  return made;
+}
+
+std::int64_t sent_elements(std::int64_t elements, double ratio) {
+  if (elements == 0) return 0;
+  // A product such as 0.07 x 100 is a little above its whole number.
+  const double exact = ratio * static_cast<double>(elements);
+  return std::clamp(static_cast<std::int64_t>(std::ceil(exact * (1 - 1e-12))), std::int64_t{1},
+                    elements);
+}
+
+CompressedLayer compressed_layer(const Body& body, const Model& model, const Layout& layout,
+                                 double ratio) {
+  const Graph& graph = model.blocks[static_cast<std::size_t>(body.block)].graph;
+  const std::vector<bool> frozen = frozen_parameters(graph);
+  CompressedLayer found;
+  for (std::size_t t = 0; t < graph.tensors.size(); ++t) {
+    const Tensor& tensor = graph.tensors[t];
+    if (tensor.kind != TensorKind::Parameter || frozen[t] ||
+        (!tensor.tied_to.empty() && !layout.tied_copies))
+      continue;
+    const std::int64_t elements = local_elements(tensor.shape, layout.binding);
+    if (tensor.shape.size() > 1) {
+      found.compressed += elements;
+      found.sent += sent_elements(elements, ratio);
+    } else {
+      found.whole += elements;
+    }
+  }
+  return found;
+}
+
+double break_even_ranks(double dense_bytes, double sent_bytes) {
+  return sent_bytes > 0 ? 2 * dense_bytes / sent_bytes : 0;
+}
+
+Bytes arriving_bytes(const Plan& plan, std::int64_t parameters) {
+  const Compression how = compression_of(plan);
+  if (how.how == Compress::None) return {};
+  return Bytes{compressing_replicas(plan) * sent_elements(parameters, how.ratio) * kSentBytes};
+}
+
+Method compression() {
+  return {
+      .name = kCompression,
+      .axis = MethodAxis::Reduction,
+      .summary =
+          "Replicas send the largest elements of their gradients and keep the rest for "
+          "later steps.",
+      .paper = {"Deep Gradient Compression", "Lin et al.", "ICLR", 2018},
+      .card = {.gains = "a step sends ratio x 8 bytes a parameter and replica instead of the whole "
+                        "gradient: less while the replicas are fewer than about 1 / ratio",
+               .costs = "4 bytes a parameter for what has not been sent, passes over the gradient "
+                        "to select (4 to 31), and gradients that come late",
+               .legal_when = "tp, cp and ep are 1; every replica has the whole state on its device "
+                             "(zero=0) and updates once a step; dgc: optimizer sgd or momentum"},
+      .file = "core/methods/parallel/compression.cpp",
+      .params = {{.name = kCompressionKind,
+                  .fallback = std::string(kNoCompression),
+                  .doc =
+                      "what replicas send of their gradients: all (none), the largest velocities "
+                      "(dgc), the largest gradients (topk), or these found by counting (mstopk)",
+                  .values = {std::begin(kCompressionWords), std::end(kCompressionWords)}},
+                 {.name = "ratio",
+                  .fallback = 0.001,
+                  .doc = "share of a tensor's elements that a replica sends in a step",
+                  .low = 1e-9,
+                  .high = 1},
+                 {.name = "warmup",
+                  .fallback = std::int64_t{0},
+                  .doc = "steps over which the share falls exponentially from 1 to the ratio; the "
+                         "simulator prices a step after them",
+                  .low = 0,
+                  .high = 1e12},
+                 {.name = "residuals",
+                  .fallback = true,
+                  .doc = "add what was not sent to later gradients; off: it is lost"},
+                 {.name = "masking",
+                  .fallback = true,
+                  .doc = "dgc: forget the momentum of what was sent"}},
+      .check = check_compression,
+      .arrange = arrange_compression,
+      .rewrite = rewrite_compression,
+  };
+}
+
+}  // namespace trainyard

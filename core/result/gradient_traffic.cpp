@@ -1,0 +1,48 @@
+#include "core/result/gradient_traffic.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/base/units_text.h"
+#include "core/lowering/workload.h"
+#include "core/methods/parallel/compression.h"
+#include "core/plan/parallelism.h"
+
+namespace trainyard {
+
+std::optional<GradientTraffic> gradient_traffic(const Workload& w) {
+  const Scenario& s = w.scenario;
+  const Compression how = compression_of(s.plan);
+  if (how.how == Compress::None) return std::nullopt;
+  CompressedLayer sum;
+  for (const std::vector<Workload::Run>& stage : w.runs)
+    for (const Workload::Run& run : stage) {
+      const CompressedLayer layer = compressed_layer(w.bodies[static_cast<std::size_t>(run.body)],
+                                                     s.model, w.layout, how.ratio);
+      sum.whole += layer.whole * run.count, sum.compressed += layer.compressed * run.count;
+      sum.sent += layer.sent * run.count;
+    }
+  const std::int64_t p = ranks(s.plan.mesh, Group::Data);
+  // A ring all-reduce passes 2 (P - 1) / P of the gradient through each rank.
+  const auto ring = [&](std::int64_t elements) {
+    return Bytes{2 * gradient_bytes(elements, w.layout).value * (p - 1) / p};
+  };
+  GradientTraffic found;
+  found.dense = ring(sum.whole + sum.compressed);
+  found.received = ring(sum.whole) + Bytes{(p - 1) * sum.sent * kSentBytes};
+  found.break_even_ranks =
+      break_even_ranks(static_cast<double>(gradient_bytes(sum.compressed, w.layout).value),
+                       static_cast<double>(sum.sent * kSentBytes));
+  found.sentence = fmt::format(
+      "a replica receives {} of gradients a step, {} of what whole ones would be; at {:.0f} "
+      "replicas both are equal{}",
+      readable(found.received),
+      readable_share(static_cast<double>(found.received.value) /
+                     static_cast<double>(std::max<std::int64_t>(1, found.dense.value))),
+      found.break_even_ranks,
+      how.warmup > 0 ? fmt::format(", after {} steps of warm-up", how.warmup) : "");
+  return found;
+}
+
+}  // namespace trainyard
