@@ -22,12 +22,20 @@ double ratio_at(double base, std::int64_t warmup, std::int64_t step) {
 std::vector<std::uint32_t> top_k(std::span<const float> values, std::int64_t k) {
   std::vector<std::uint32_t> found;
   if (k == 0) return found;
-  std::vector<std::uint32_t> sizes(values.size());
-  std::transform(values.begin(), values.end(), sizes.begin(), size_bits);
-  const auto last = sizes.begin() + (k - 1);
+  // The upper 12 bits of sizes say in which bin the smallest that is sent lies.
+  constexpr int kBinBits = 19;
+  std::vector<std::int64_t> counts(std::size_t{1} << (31 - kBinBits));
+  for (const float value : values) ++counts[size_bits(value) >> kBinBits];
+  std::size_t bin = counts.size() - 1;
+  std::int64_t equal = k;
+  while (counts[bin] < equal) equal -= counts[bin--];
+  std::vector<std::uint32_t> sizes;
+  for (const float value : values)
+    if (size_bits(value) >> kBinBits == bin) sizes.push_back(size_bits(value));
+  const auto last = sizes.begin() + (equal - 1);
   std::nth_element(sizes.begin(), last, sizes.end(), std::greater<>());
   const std::uint32_t least = *last;
-  auto equal = k - std::count_if(sizes.begin(), last, [&](auto size) { return size > least; });
+  equal -= std::count_if(sizes.begin(), last, [&](auto size) { return size > least; });
   found.reserve(static_cast<std::size_t>(k));
   for (std::size_t i = 0; i < values.size(); ++i) {
     const std::uint32_t size = size_bits(values[i]);

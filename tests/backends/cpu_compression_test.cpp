@@ -192,7 +192,7 @@ RC_GTEST_PROP(CpuCompression, SendingAllTrainsAsWithoutCompression, ()) {
   for (std::size_t i = 0; i < dense.run.losses.size(); ++i)
     RC_ASSERT(std::abs(all.run.losses[i] - dense.run.losses[i]) <= 1e-5 * dense.run.losses[i]);
   for (const auto& layers : all.run.energy_sent)
-    for (const double share : layers) RC_ASSERT(share == 0 || share == 1);
+    for (const double share : layers) RC_ASSERT((share == 0 || share == 1));
 }
 
 // What was not sent and the velocities of every replica are in the checkpoint.
