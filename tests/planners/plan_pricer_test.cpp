@@ -97,7 +97,7 @@ std::vector<Case> cases() {
        "h100-sxm:32",
        {"global-batch=64", "compression=topk"},
        {},
-       {{"micro-batch", "2"}, {"tp", "1,4"}, {"zero", "0,1"}}},
+       {{"micro-batch", "2"}, {"tp", "1,4"}, {"zero", "0,1"}, {"overlap", "on,off"}}},
       {"mixtral-8x7b",
        "h100-sxm:32",
        {"global-batch=64", "reduce=adasum-tree"},

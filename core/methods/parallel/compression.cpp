@@ -186,12 +186,12 @@ Diagnostics check_compression(const Scenario& s, const Params& params) {
         "compression=topk");
     return found;
   }
-  if (compressing_replicas(plan) == 1) {
+  // Refusals do not depend on the number of replicas: a search asks once for plans that differ in
+  // it.
+  if (compressing_replicas(plan) == 1)
     add(Diagnostic::Severity::Warning,
         word + " compresses what replicas send, and there is one: nothing changes",
         "compression=none");
-    return found;
-  }
   check_replicas(s, word, refuse);
   check_step(s, word, refuse);
   if (word == "dgc" && plan.optimizer != "sgd" && plan.optimizer != "momentum")
