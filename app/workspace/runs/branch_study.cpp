@@ -61,17 +61,21 @@ void expect_room(const Workload& w, int cores) {
 }
 
 // Stages of one core that follow each other are one, because there is nothing to wait for between.
-std::vector<OpsOfCores> dealt(const OperatorSchedule& schedule,
-                              const std::vector<OperatorTime>& times, int cores) {
+std::vector<OpsOfCores> stages_of_cores(const OperatorSchedule& schedule) {
   std::vector<OpsOfCores> stages;
   for (const OperatorStage& stage : schedule.stages) {
-    OpsOfCores next = deal(stage.as_run(), times, cores);
+    OpsOfCores next = stage.as_run();
     if (next.size() == 1 && !stages.empty() && stages.back().size() == 1)
       stages.back()[0].insert(stages.back()[0].end(), next[0].begin(), next[0].end());
     else
       stages.push_back(std::move(next));
   }
   return stages;
+}
+
+void expect_going_on(const std::stop_token& stop) {
+  if (stop.stop_requested())
+    throw Error(Error::Kind::Cancelled, "stopped before all operators were measured");
 }
 
 std::vector<std::vector<int>> merged_operators(const BranchPass& pass) {
@@ -94,7 +98,7 @@ void compare_numbers(BranchPass& pass, const Workload& w, std::size_t body, int 
   for (RunSchedule* one : run_schedules(pass)) {
     ConcurrentLayer own(w, body, pass.backward, cores, merged_operators(pass));
     ConcurrentLayer& layer = first ? own : first.emplace(w, body, pass.backward, cores);
-    layer.run(dealt(one->schedule, pass.times, cores));
+    layer.run(stages_of_cores(one->schedule));
     if (&layer != &own) continue;
     if (merges_operators(pass, *one))
       pass.merged_difference = std::max(pass.merged_difference, own.difference(*first));
@@ -103,25 +107,63 @@ void compare_numbers(BranchPass& pass, const Workload& w, std::size_t body, int 
   }
 }
 
-// Schedules take turns, so that what else the machine does meets all alike. Those that run the same
-// are run once.
-void measure(BranchPass& pass, ConcurrentLayer& layer, int cores, const BranchQuestion& question) {
+// The groups of every stage become what each core runs, which later times must not deal anew.
+void deal_stages(BranchPass& pass, int cores) {
+  for (RunSchedule* one : run_schedules(pass))
+    for (OperatorStage& stage : one->schedule.stages)
+      stage.price.run = deal(stage.as_run(), pass.times, cores);
+}
+
+void take_times(BranchPass& pass, CoreSharing& sharing, const ConcurrentLayer::Times& least) {
+  pass.times.clear();
+  for (std::size_t i = 0; i < least.alone.size(); ++i)
+    pass.times.push_back({least.alone[i], least.beside[i]});
+  sharing.join = least.join;
+}
+
+void price_again(OperatorSchedule& schedule, const std::vector<OperatorTime>& times,
+                 const CoreSharing& sharing) {
+  schedule.time = {};
+  for (OperatorStage& stage : schedule.stages) {
+    stage.price.time = stage_time(stage.as_run(), times, sharing);
+    schedule.time += stage.price.time;
+  }
+}
+
+// Schedules and single operators take turns, so that what else the machine does meets all alike.
+// Schedules that run the same are run once.
+void measure(BranchPass& pass, ConcurrentLayer& layer, ConcurrentLayer::Times& least,
+             const BranchQuestion& question) {
   std::vector<std::pair<std::vector<OpsOfCores>, Duration>> different;
   std::vector<std::pair<RunSchedule*, std::size_t>> which;
   for (RunSchedule* one : run_schedules(pass)) {
-    std::vector<OpsOfCores> stages = dealt(one->schedule, pass.times, cores);
+    std::vector<OpsOfCores> stages = stages_of_cores(one->schedule);
     const auto same = std::find_if(different.begin(), different.end(),
                                    [&](const auto& other) { return other.first == stages; });
     which.emplace_back(one, static_cast<std::size_t>(same - different.begin()));
     if (same == different.end()) different.emplace_back(std::move(stages), Duration::max());
   }
-  for (int round = 0; round < question.rounds; ++round)
-    for (auto& [stages, least] : different) {
-      if (question.stop.stop_requested())
-        throw Error(Error::Kind::Cancelled, "stopped before the stages were measured");
-      least = std::min(least, layer.run(stages));
-    }
+  for (int round = 0; round < question.rounds; ++round) {
+    expect_going_on(question.stop);
+    for (auto& [stages, shortest] : different) shortest = std::min(shortest, layer.run(stages));
+    layer.time_ops(least);
+  }
   for (const auto& [one, at] : which) one->measured = different[at].second;
+}
+
+// Stages were found by the times of the first rounds. By those of all rounds another schedule that
+// was run, and that the strategy allows, may be the quicker one.
+void keep_the_quickest(BranchPass& pass, StageStrategy strategy) {
+  const auto lower = [](RunSchedule& one, std::initializer_list<const RunSchedule*> others) {
+    for (const RunSchedule* other : others)
+      if (!one.schedule.stages.empty() && !other->schedule.stages.empty() &&
+          other->schedule.time < one.schedule.time)
+        one = *other;
+  };
+  lower(pass.concurrent, {&pass.sequential, &pass.greedy});
+  lower(pass.merged, {&pass.sequential});
+  lower(pass.best, {&pass.sequential, &pass.concurrent, &pass.merged});
+  if (strategy != StageStrategy::Merged) lower(pass.best, {&pass.greedy});
 }
 
 // Counts the operations of merged operators, and those of their parts one by one.
@@ -144,6 +186,8 @@ void count_merged_work(BranchPass& pass, const Graph& graph, const Workload& w, 
   }
 }
 
+constexpr int kFirstRounds = 4;  // one of so many goes before the search for stages
+
 bool in_floats(const Workload& w) { return w.layout.precision.activation == DType::F32; }
 
 BranchPass study_pass(const Workload& w, std::size_t body, bool backward, CoreSharing& sharing,
@@ -162,10 +206,12 @@ BranchPass study_pass(const Workload& w, std::size_t body, bool backward, CoreSh
     pass.graph.merges = operator_merges(block.graph, ops, pass.graph);
   count_merged_work(pass, block.graph, w, layer, ops);
   ConcurrentLayer running(w, body, backward, sharing.cores, merged_operators(pass));
-  const ConcurrentLayer::Times times = running.time_ops(question.rounds, question.stop);
-  for (std::size_t i = 0; i < times.alone.size(); ++i)
-    pass.times.push_back({times.alone[i], times.beside[i]});
-  sharing.join = running.time_join(question.rounds);
+  ConcurrentLayer::Times least;
+  for (int round = 0; round < question.rounds; round += kFirstRounds) {
+    expect_going_on(question.stop);
+    running.time_ops(least);
+  }
+  take_times(pass, sharing, least);
   const PriceStage price = [&](const OperatorGroups& groups) {
     return StagePrice{stage_time(groups, pass.times, sharing), {}};
   };
@@ -184,8 +230,12 @@ BranchPass study_pass(const Workload& w, std::size_t body, bool backward, CoreSh
     pass.concurrent.schedule = std::move(stages.concurrent);
     pass.merged.schedule = std::move(stages.merged);
   }
+  deal_stages(pass, sharing.cores);
   compare_numbers(pass, w, body, sharing.cores);
-  measure(pass, running, sharing.cores, question);
+  measure(pass, running, least, question);
+  take_times(pass, sharing, least);
+  for (RunSchedule* one : run_schedules(pass)) price_again(one->schedule, pass.times, sharing);
+  keep_the_quickest(pass, question.strategy);
   return pass;
 }
 

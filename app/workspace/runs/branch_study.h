@@ -1,6 +1,7 @@
 // Studies what it is worth to run independent operators of a layer beside each other on the cores
 // of this machine, or as one where they read the same input: measures each operator and each merged
-// one, finds stages (planners/branches/operator_stages.h), and runs them.
+// one, finds stages (planners/branches/operator_stages.h), and runs them, while it goes on to
+// measure operators.
 #pragma once
 
 #include <functional>
@@ -26,7 +27,9 @@ struct BranchQuestion {
   StageStrategy strategy = StageStrategy::Both;  // of the best stages
 };
 
-/// A schedule, what it should take by the times of its operators, and what it takes.
+/// A schedule, what it should take by the times of its operators, and what it takes. Both times are
+/// the least of rounds in which operators and schedules took turns, so that they are of one
+/// machine. The groups of its stages, as they run, are those of the cores.
 struct RunSchedule {
   OperatorSchedule schedule;  // its time is the predicted one
   Duration measured{};        // by the clock, the quickest of the rounds
@@ -39,6 +42,7 @@ struct BranchPass {
   bool backward = false;
   OperatorGraph graph;
   std::vector<OperatorTime> times;  // by operator, and then by merge of the graph
+  // The best is found by the times of the first rounds, and is the least of those that were run.
   RunSchedule sequential, greedy, best;
   BestStages found;              // without its schedule, which is in `best`
   bool same_bits = true;         // schedules without merged operators leave the same numbers

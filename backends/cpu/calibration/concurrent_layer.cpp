@@ -16,12 +16,9 @@
 #include <mutex>
 #include <string_view>
 #include <thread>
+#include <utility>
 
-#include "backends/cpu/time/cpu_clock.h"
 #include "core/base/digest.h"
-#include "core/base/error.h"
-#include "core/base/median.h"
-#include "core/cost/kernel_times.h"
 
 namespace trainyard {
 
@@ -152,16 +149,6 @@ void keep_memory() {
 #endif
 }
 
-// The time that it takes to read the clock of a thread's processor time.
-Duration clock_reading() {
-  std::vector<Duration> times;
-  for (int i = 0; i < 200; ++i) {
-    const Duration before = thread_processor_time();
-    times.push_back(thread_processor_time() - before);
-  }
-  return median(std::move(times));
-}
-
 }  // namespace
 
 ConcurrentLayer::ConcurrentLayer(const Workload& workload, std::size_t body, bool backward,
@@ -233,68 +220,45 @@ void ConcurrentLayer::Operands::run(int op, Scratch& scratch) const {
     merged[at - bound.size()].run(scratch);
 }
 
-ConcurrentLayer::Times ConcurrentLayer::time_ops(int rounds, const std::stop_token& stop) const {
+void ConcurrentLayer::time_ops(Times& least) {
   const std::size_t ops = own_.size();
-  std::vector<Operands> others;
-  while (others.size() + 1 < cores_->count()) others.push_back(make_operands());
-  const auto timed = [&](std::size_t cores) {
-    std::vector<std::vector<std::vector<std::int64_t>>> took(cores);  // by core, op and round
-    Meeting together(cores);
-    // Set by the first core. A core that is late must not leave a round that the others are in.
-    std::atomic<int> last = rounds;
-    const auto work = [&](std::size_t core) {
-      const Pinned pinned(core);
-      const Operands& operands = core == 0 ? own_ : others[core - 1];
-      took[core].resize(ops);
-      Scratch scratch;
-      const Duration reading = clock_reading();
-      for (int round = -1; round < rounds; ++round) {  // the first makes oneDNN's kernels
-        if (core == 0 && stop.stop_requested()) last = std::min(last.load(), round);
-        together.arrive_and_wait();
-        if (round >= last) return;
-        for (std::size_t op = 0; op < ops; ++op) {
-          const Duration before = thread_processor_time();
-          operands.run(static_cast<int>(op), scratch);
-          const Duration time = thread_processor_time() - before - reading;
-          if (round >= 0) took[core][op].push_back(std::max<std::int64_t>(1, time.count()));
-        }
+  while (others_.size() + 1 < cores_->count()) others_.push_back(make_operands());
+  const auto lower = [&](Cores& cores, std::vector<Duration>& times) {
+    std::vector<std::vector<Duration>> took(cores.count(), std::vector<Duration>(ops));
+    cores.run(1, [&](std::size_t, std::size_t core, Scratch& scratch) {
+      const Operands& operands = core == 0 ? own_ : others_[core - 1];
+      auto before = std::chrono::steady_clock::now();
+      for (std::size_t op = 0; op < ops; ++op) {
+        operands.run(static_cast<int>(op), scratch);
+        const auto now = std::chrono::steady_clock::now();
+        took[core][op] = now - std::exchange(before, now);
       }
-    };
-    {
-      std::vector<std::jthread> threads;
-      for (std::size_t core = 0; core < cores; ++core) threads.emplace_back(work, core);
-    }
-    if (last < rounds)
-      throw Error(Error::Kind::Cancelled, "stopped before all operators were measured");
-    std::vector<Duration> times(ops);
+    });
+    times.resize(ops, Duration::max());
     for (std::size_t op = 0; op < ops; ++op) {
-      for (std::size_t core = 0; core < cores; ++core)
-        times[op] += Duration{quantile(took[core][op], 0.25)};
-      times[op] /= static_cast<std::int64_t>(cores);
+      // While one core is kept from its work, it takes long and leaves the others alone.
+      Duration all{};
+      for (const std::vector<Duration>& core : took) all += core[op];
+      times[op] = std::min(times[op], all / static_cast<std::int64_t>(took.size()));
     }
-    return times;
   };
-  Times times{timed(1), timed(cores_->count())};
+  lower(*first_core_, least.alone);
+  lower(*cores_, least.beside);
   for (std::size_t op = 0; op < ops; ++op)
-    times.beside[op] = std::max(times.alone[op], times.beside[op]);
-  return times;
+    least.beside[op] = std::max(least.alone[op], least.beside[op]);
+  least.join = std::min(least.join, time_join());
 }
 
-Duration ConcurrentLayer::time_join(int rounds) {
+Duration ConcurrentLayer::time_join() {
   if (cores_->count() == 1) return {};
   constexpr std::size_t kStages = 16;
   constexpr Duration kWork = std::chrono::microseconds(20);  // of a short stage
-  std::vector<Duration> times;
-  for (int round = 0; round < rounds; ++round)
-    times.push_back(cores_->run(kStages,
-                                [&](std::size_t, std::size_t, Scratch&) {
-                                  const auto end = std::chrono::steady_clock::now() + kWork;
-                                  while (std::chrono::steady_clock::now() < end) {
-                                  }
-                                }) /
-                        std::int64_t{kStages} -
-                    kWork);
-  return std::max(Duration{}, median(std::move(times)));
+  const Duration took = cores_->run(kStages, [&](std::size_t, std::size_t, Scratch&) {
+    const auto end = std::chrono::steady_clock::now() + kWork;
+    while (std::chrono::steady_clock::now() < end) {
+    }
+  });
+  return std::max(Duration{}, took / std::int64_t{kStages} - kWork);
 }
 
 Duration ConcurrentLayer::run(const std::vector<OpsOfCores>& stages) {

@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <stop_token>
 #include <vector>
 
 #include "backends/cpu/calibration/merged_kernel.h"
@@ -28,14 +27,14 @@ class ConcurrentLayer {
 
   struct Times {
     std::vector<Duration> alone, beside;  // by op and then by merge; equal where there is one core
+    Duration join = Duration::max();      // of a stage in which every core works, beyond its work
   };
-  /// Runs the ops in their order, and the merges, `rounds` times on one core, and then on all cores
-  /// at once, each with operands of its own while this runs. Times are processor times, the lower
-  /// quartile of the rounds. Throws Error{Cancelled} when stopped, after the round under way.
-  Times time_ops(int rounds, const std::stop_token& = {}) const;
-  /// Returns the time that a stage takes beyond its work, where every core works for a while: the
-  /// median of `rounds`. It is long where other programs keep cores from being there at once.
-  Duration time_join(int rounds);
+  /// Runs the ops in their order, and then the merges, on one core, and then on all cores at once,
+  /// each with operands of its own; then stages of every core. As run() does, it runs everything
+  /// twice and times the second by the clock. Lowers to these times what is more in `least`, which
+  /// has none before the first round: rounds that are spread among those of run() see the machine
+  /// that run() sees.
+  void time_ops(Times& least);
   /// Runs one stage after another, on as many cores as any has, twice: returns the time by the
   /// clock of the second time, which finds operands that fit into the caches there.
   Duration run(const std::vector<OpsOfCores>& stages);
@@ -61,6 +60,7 @@ class ConcurrentLayer {
     void lay_side_by_side();
   };
   Operands make_operands() const;
+  Duration time_join();
   /// Calls f(tensor) with everything that the ops write, in their order.
   template <class F>
   void each_written(F&& f) const;
@@ -70,6 +70,7 @@ class ConcurrentLayer {
   const bool backward_;
   const std::vector<std::vector<int>> merges_;
   Operands own_;
+  std::vector<Operands> others_;               // of the cores behind the first, since time_ops()
   std::unique_ptr<Cores> cores_, first_core_;  // the others rest where one is enough
 };
 
