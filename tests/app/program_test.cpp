@@ -370,7 +370,8 @@ TEST(Program, DocumentsConformToTheirSchemas) {
        {std::pair{std::string("probe --vary n=14..18 --set m=8 --set k=8 --rounds 9"), "probe"},
         {"probe --batch --vary m=1..16:x2 --set n=32 --set k=32 --rounds 9", "batch"},
         {"probe --batch" + kFits, "batch"},
-        {"branches --model inception-tiny --set precision=fp32 --rounds 1 --cores 1", "branches"}})
+        {"branches --model inception-tiny --set precision=fp32 --rounds 1 --cores 1", "branches"},
+        {"branches --model neox-tiny --cluster cpu-small:1 --cost roofline", "branches"}})
     conforms(parse_json(trainyard(probe + " --json", folder).out, name),
              parse_json(json_schema(name), "schema"), name);
 }

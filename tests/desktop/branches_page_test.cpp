@@ -6,6 +6,7 @@
 #include <QAction>
 #include <QApplication>
 #include <QClipboard>
+#include <QComboBox>
 #include <QLabel>
 #include <QLineEdit>
 #include <QPushButton>
@@ -93,6 +94,39 @@ TEST(BranchesPage, AStrategyIsAskedForAndAnswered) {
   EXPECT_EQ(tab.said("Freshness of the measurement"), "fresh");
   named<QToolButton>(*tab.page, "Both")->click();
   EXPECT_EQ(tab.said("Freshness of the measurement"), "stale: the question changed");
+}
+
+// Prices run nothing, and name a processor that is not at hand.
+TEST(BranchesPage, AnotherProcessorIsPriced) {
+  const Measured tab("inception-tiny");
+  named<QComboBox>(*tab.page, "Times of operators")->setCurrentIndex(1);
+  tab.type("Processor", "cpu-small:1");
+  tab.type("Cores", "4");
+  named<QPushButton>(*tab.page, "Copy the command line of the measurement")->click();
+  EXPECT_EQ(QApplication::clipboard()->text().toStdString(),
+            "trainyard branches --model inception-tiny --cluster cpu-small:1 --set precision=fp32 "
+            "--set micro-batch=1 --set global-batch=1 --cores 4 --cost roofline");
+  tab.page->start();
+  ASSERT_TRUE(happens([&] { return tab.window->settled(); }));
+  const auto study = tab.page->measurement().found();
+  ASSERT_NE(study, nullptr) << tab.page->measurement().error();
+  EXPECT_EQ(study->sharing.cores, 4);
+  EXPECT_EQ(study->prices, OperatorPrices::Roofline);
+  EXPECT_NE(tab.page->sentences().indexOf("Nothing was run here"), -1);
+  EXPECT_EQ(tab.page->document()->find("measured_seconds"), std::string::npos);
+  tab.type("Processor", "h100-sxm:1");
+  tab.page->start();
+  ASSERT_TRUE(happens([&] { return tab.window->settled(); }));
+  EXPECT_NE(tab.said("Why nothing is measured").indexOf("is not modelled"), -1);
+}
+
+TEST(BranchesPage, MeasuredKernelsNeedACalibration) {
+  const Measured tab("inception-tiny");
+  named<QComboBox>(*tab.page, "Times of operators")->setCurrentIndex(2);
+  EXPECT_EQ(tab.said("Why nothing is measured"),
+            "Measure this machine under Calibrate first, and accept the calibration: it has the "
+            "kernels.");
+  EXPECT_FALSE(named<QPushButton>(*tab.page, "Start measuring branches")->isEnabled());
 }
 
 TEST(BranchesPage, AWrongWordGetsItsSentenceBesideItsField) {

@@ -80,14 +80,19 @@ StagesPlot stages_plot(const Rect& area, const StagesModel& model) {
   return plot;
 }
 
+bool was_run(const StagedSchedule& schedule) { return schedule.measured > Duration{}; }
+
 double gain_over(const StagedSchedule& first, const StagedSchedule& other) {
-  return to_seconds(first.measured) / std::max(1e-12, to_seconds(other.measured));
+  const auto taken = [](const StagedSchedule& one) {
+    return std::max(1e-12, to_seconds(was_run(one) ? one.measured : one.predicted));
+  };
+  return taken(first) / taken(other);
 }
 
 std::string schedule_words(const StagesModel& model, const StagedSchedule& schedule) {
   std::string words =
-      fmt::format("{}: predicted {}, measured {}", schedule.name,
-                  format_duration(schedule.predicted), format_duration(schedule.measured));
+      fmt::format("{}: predicted {}", schedule.name, format_duration(schedule.predicted));
+  if (was_run(schedule)) words += ", measured " + format_duration(schedule.measured);
   if (&schedule != &model.schedules.front())
     words += fmt::format(", {:.2f} times as fast in {} stage{}",
                          gain_over(model.schedules.front(), schedule), schedule.stages,
@@ -135,8 +140,9 @@ float draw_schedule(Drawing& drawing, const StagesPlot& plot, const StagesModel&
   if (schedule.cores > 1)
     for (const Instant end : schedule.ends)
       line(drawing, {plot.x(end), lanes - 2}, {plot.x(end), bottom}, {.ink = Ink::Axis});
-  line(drawing, {plot.x(schedule.measured), lanes - 4}, {plot.x(schedule.measured), bottom + 1},
-       {.ink = Ink::Select, .stroke = 2});
+  if (was_run(schedule))
+    line(drawing, {plot.x(schedule.measured), lanes - 4}, {plot.x(schedule.measured), bottom + 1},
+         {.ink = Ink::Select, .stroke = 2});
   return bottom;
 }
 
@@ -159,7 +165,8 @@ void draw_stages_legend(Drawing& drawing, const Rect& bar, const StagesModel& mo
                          underline(on, {middle.x - 4.5f, middle.y - 4.5f, 9, 9}, ink);
                        }});
   entries.push_back({"end of a stage", line_sign({.ink = Ink::Axis})});
-  entries.push_back({"end as measured", line_sign({.ink = Ink::Select, .stroke = 2})});
+  if (std::any_of(model.schedules.begin(), model.schedules.end(), was_run))
+    entries.push_back({"end as measured", line_sign({.ink = Ink::Select, .stroke = 2})});
   draw_legend_before(drawing, {bar.right() - kPlotMargin, bar.y + bar.height / 2}, entries, least,
                      {.size = 10});
 }

@@ -25,7 +25,7 @@ struct StagedSchedule {
   std::string name;  // "best"
   int cores = 1;     // that have any operator
   int stages = 1;
-  Duration predicted{}, measured{};
+  Duration predicted{}, measured{};  // measured 0 = it was not run
   std::vector<StagedOperator> operators;
   std::vector<Instant> ends;  // of each stage with its join, predicted
 };

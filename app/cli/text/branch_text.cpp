@@ -11,6 +11,7 @@ namespace trainyard {
 namespace {
 
 std::string both(const RunSchedule& one) {
+  if (one.measured <= Duration{}) return readable(one.schedule.time);
   return fmt::format("{} {:+.0f} %", readable(one.measured),
                      100 * (to_seconds(one.schedule.time) / to_seconds(one.measured) - 1));
 }
@@ -45,14 +46,17 @@ void list_stages(Out& out, const BranchPass& pass) {
 
 std::string branch_text(const BranchStudy& study, const BranchPass* shown) {
   Out out;
-  line(out, "{} of {}: operators of a layer beside each other{}, the quickest of {} rounds",
+  line(out, "{} of {}: operators of a layer beside each other{}, {}",
        study.sharing.cores == 1 ? "one core" : fmt::format("{} cores", study.sharing.cores),
        study.machine, study.strategy == StageStrategy::Concurrent ? "" : " or as one",
-       study.rounds);
-  line(out,
-       "measured by the clock, and how far the prediction from times of single operators is off; a "
-       "join takes {}\n",
-       readable(study.sharing.join));
+       study.measured() ? fmt::format("the quickest of {} rounds", study.rounds)
+                        : fmt::format("by {} prices", to_string(study.prices)));
+  if (study.measured())
+    line(out,
+         "measured by the clock, and how far the prediction from times of single operators is off; "
+         "a join takes {}",
+         readable(study.sharing.join));
+  line(out, "");
   // Two more columns where both strategies were tried apart.
   const bool apart =
       std::any_of(study.passes.begin(), study.passes.end(),
@@ -69,7 +73,7 @@ std::string branch_text(const BranchStudy& study, const BranchPass* shown) {
          direction(pass), pass.layers, pass.graph.operators.size(), both(pass.sequential),
          both(pass.greedy),
          columns(tried ? both(pass.concurrent) : "", tried ? both(pass.merged) : ""),
-         both(pass.best), measured_gain(pass), pass.best.schedule.stages.size(), pass.found.states,
+         both(pass.best), gain_of(pass), pass.best.schedule.stages.size(), pass.found.states,
          pass.found.exact ? "" : "  searched in parts");
   }
   if (shown != nullptr) list_stages(out, *shown);

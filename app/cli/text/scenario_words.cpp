@@ -77,16 +77,8 @@ Flag cost_flag() {
 std::string prices_word(const Words& words) {
   const std::string calibration = words.text("calibration");
   if (!words.has("cost")) return calibration;
-  const std::string cost =
-      words.choice("cost", {"roofline", "calibrated", "learned"}, "calibrated");
-  if (cost == "roofline") return "";
-  if (calibration.empty())
-    refuse_flag("cost",
-                fmt::format("expected --calibration FILE beside {}, whose kernels it is "
-                            "made of; \"trainyard calibrate --out machine.json\" writes one",
-                            cost));
-  return with_other_shapes(calibration,
-                           cost == "learned" ? OtherShapes::Learned : OtherShapes::Interpolated);
+  return priced_word(words.choice("cost", {"roofline", "calibrated", "learned"}, "calibrated"),
+                     calibration);
 }
 
 std::unique_ptr<CostModel> open_costs(const Words& words, Scenario& scenario) {

@@ -1,9 +1,11 @@
 // branches: measures on this machine what a layer gains if independent operators run beside each
-// other, or as one.
+// other, or as one; or prices that for a processor that is not at hand.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -33,23 +35,48 @@ void expect_block(const Words& words, const Scenario& scenario) {
                                       scenario.model.name, name, did_you_mean(name, names)));
 }
 
+// One of the names of an enum's values.
+template <class E>
+E enum_word(const Words& words, std::string_view flag, std::span<const std::string_view> names,
+            E usual) {
+  const std::string word = words.choice(flag, {names.begin(), names.end()}, to_string(usual));
+  return static_cast<E>(std::find(names.begin(), names.end(), word) - names.begin());
+}
+
+OperatorPrices asked_prices(const Words& words) {
+  const OperatorPrices prices =
+      enum_word(words, "cost", kOperatorPrices,
+                words.has("calibration") ? OperatorPrices::Calibrated : OperatorPrices::Measured);
+  if (prices == OperatorPrices::Measured && words.has("calibration"))
+    refuse_flag("calibration",
+                "expected none beside --cost measured, whose times are measured now");
+  if (prices != OperatorPrices::Measured && words.has("rounds"))
+    refuse_flag("rounds", fmt::format("expected none beside --cost {}, which measures nothing",
+                                      to_string(prices)));
+  return prices;
+}
+
+// The words that say which scenario it is, on a core of this machine where none says more. --cost
+// has a word of its own here, and no calibration decides anything of an opened plan.
+Words scenario_words(const Words& words) {
+  Words named;
+  for (const char* flag : {"model", "cluster", "plan", "set", "quiet"})
+    for (const std::string& text : words.texts(flag)) named.add(flag, text);
+  if (!words.has("cluster")) named.add("cluster", local_cluster(1, {}).name);
+  return named;
+}
+
 int run_branches(const Words& words, Streams& streams) {
   theme_of(words);  // refused before anything is measured
   BranchQuestion question;
   question.cores = static_cast<int>(words.integer("cores", 1, 1024, 0));
   question.rounds = static_cast<int>(words.integer("rounds", 1, 1000, question.rounds));
-  const std::string strategy =
-      words.choice("strategy", {std::begin(kStageStrategies), std::end(kStageStrategies)},
-                   to_string(question.strategy));
-  question.strategy = static_cast<StageStrategy>(
-      std::find(std::begin(kStageStrategies), std::end(kStageStrategies), strategy) -
-      std::begin(kStageStrategies));
+  question.strategy = enum_word(words, "strategy", kStageStrategies, question.strategy);
+  question.prices = asked_prices(words);
   StageLimits& limits = question.limits;
   limits.group_size = static_cast<int>(words.integer("group-size", 1, 64, limits.group_size));
   limits.groups = static_cast<int>(words.integer("groups", 1, 64, limits.groups));
-  Words with_cluster = words;
-  if (!words.has("cluster")) with_cluster.add("cluster", local_cluster(1, {}).name);
-  const Scenario scenario = open_scenario(with_cluster, streams);
+  const Scenario scenario = open_scenario(scenario_words(words), streams);
   expect_block(words, scenario);
   const InterruptStop interrupt;
   question.stop = interrupt.token();
@@ -58,9 +85,11 @@ int run_branches(const Words& words, Streams& streams) {
     if (share >= 1)
       status.clear();
     else if (status.is_due())
-      status.show(fmt::format("measuring {:3.0f} %", 100 * share));
+      status.show(fmt::format("{} {:3.0f} %",
+                              question.prices == OperatorPrices::Measured ? "measuring" : "pricing",
+                              100 * share));
   };
-  const BranchStudy study = branch_study(scenario, question);
+  const BranchStudy study = branch_study(scenario, question, words.text("calibration"));
   const BranchPass* const shown =
       most_gaining(study, words.has("stages") ? words.text("stages") : "");
   write_table_and_picture(
@@ -75,7 +104,14 @@ int run_branches(const Words& words, Streams& streams) {
 
 Verb branches_verb() {
   std::vector<Flag> flags = with_scenario_flags(
-      {{"cores", "N", "cores of this machine that share a layer; else all"},
+      {{"cores", "N",
+        "cores that share a layer, of this machine or of the processor that is priced; else all"},
+       {"cost", "PRICES",
+        "measured: operators and stages run here (default); roofline: nothing measured; "
+        "calibrated: the kernels of --calibration, other shapes between them (default beside it); "
+        "learned: other shapes by trees that learned from all of its kernels. All but measured run "
+        "nothing and also price cpu-small:1 or cpu-generic:1"},
+       calibration_flag(),
        {"rounds", "N", "of every measurement; else 31"},
        {"group-size", "N", "operators that may follow each other in a stage; else 16"},
        {"groups", "N", "groups that may run beside each other in a stage; else 8"},
@@ -93,10 +129,12 @@ Verb branches_verb() {
   return {.name = "branches",
           .summary =
               "Measures on this machine what layers gain if independent operators run beside each "
-              "other or as one, and finds the stages.",
+              "other or as one, or prices it for a processor, and finds the stages.",
           .flags = std::move(flags),
           .examples = {"branches --model inception-tiny --set precision=fp32 --set micro-batch=1 "
-                       "--set global-batch=1 --rounds 5"},
+                       "--set global-batch=1 --rounds 5",
+                       "branches --model inception-tiny --cluster cpu-small:1 --cost roofline "
+                       "--set precision=fp32 --set micro-batch=1 --set global-batch=1 --cores 4"},
           .run = run_branches};
 }
 

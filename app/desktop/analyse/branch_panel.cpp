@@ -1,5 +1,6 @@
 #include "app/desktop/analyse/branch_panel.h"
 
+#include <QComboBox>
 #include <QLabel>
 #include <QProgressBar>
 #include <QPushButton>
@@ -37,6 +38,10 @@ QStringList settings_of_layers(const ProjectPlan& plan) {
   return words;
 }
 
+bool needs_calibration(OperatorPrices prices) {
+  return prices == OperatorPrices::Calibrated || prices == OperatorPrices::Learned;
+}
+
 void check_setting(const std::string& word) {
   Plan plan;
   apply_setting(plan, word);
@@ -58,7 +63,11 @@ BranchPanel::BranchPanel(Document& document, const BranchMeasurement& measuremen
   };
   connect(settings_, &WordList::changed, this, changed);
   connect(strategy_, &Segment::chosen, this, changed);
-  for (const CheckedField* field : {cores_, rounds_, group_size_, groups_})
+  connect(prices_, &QComboBox::currentIndexChanged, this, [this, changed] {
+    cores_->check();
+    changed();
+  });
+  for (const CheckedField* field : {processor_, cores_, rounds_, group_size_, groups_})
     connect(field, &CheckedField::changed, this, changed);
   refresh();
 }
@@ -71,7 +80,7 @@ QWidget* BranchPanel::make_question() {
   auto* about = make_label(
       "Every operator of a layer runs on the cores of this machine with made-up numbers, alone and "
       "beside others; those that read the same input also run as one. Stages of operators that do "
-      "not wait for each other are found from that and run in turn.",
+      "not wait for each other are found from that and run in turn. By other prices nothing runs.",
       11, QFont::Normal, "third");
   about->setWordWrap(true);
   column->addWidget(about);
@@ -90,8 +99,24 @@ QWidget* BranchPanel::make_question() {
       "input run as one operator, on one core. Both: whichever takes less.");
   column->addWidget(make_label("Independent operators run", 11, QFont::Normal, "second"));
   column->addWidget(strategy_);
+  prices_ = new QComboBox;
+  prices_->setAccessibleName("Times of operators");
+  prices_->addItems({"Measured here", "Roofline", "Calibrated", "Learned"});
+  prices_->setToolTip(
+      "Measured here: operators and stages run. Roofline: by formula, also for another processor. "
+      "Calibrated: the kernels of the project's calibration, other shapes between them. Learned: "
+      "other shapes by trees that learned from its kernels.");
+  column->addWidget(make_label("Times of operators", 11, QFont::Normal, "second"));
+  column->addWidget(prices_);
+  processor_ =
+      new CheckedField({"Processor", q(local_cluster(1, {}).name), [](const std::string&) {}, 120});
+  column->addWidget(processor_);
+  constexpr int kMostPriced = 1024;
   const int here = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-  cores_ = new CheckedField({"Cores", QString::number(here), whole_check(1, here)});
+  cores_ = new CheckedField(
+      {"Cores", QString::number(here), [this, here](const std::string& typed) {
+         whole_check(1, prices() == OperatorPrices::Measured ? here : kMostPriced)(typed);
+       }});
   rounds_ = new CheckedField({"Rounds", QString::number(usual.rounds), whole_check(1, 1000)});
   group_size_ =
       new CheckedField({"Operators in a group, at most", QString::number(usual.limits.group_size),
@@ -110,6 +135,9 @@ std::optional<Request> BranchPanel::request() const {
   });
   if (document_.project().model.empty() || !hold) return std::nullopt;
   Request asked{document_.project().model, local_cluster(1, {}).name, "", {}};
+  if (prices() == OperatorPrices::Roofline && !processor_->text().empty())
+    asked.cluster = processor_->text();
+  if (needs_calibration(prices())) asked.calibration = document_.project().calibration;
   for (const QString& word : settings_->on()) asked.settings.push_back(word.toStdString());
   return asked;
 }
@@ -121,7 +149,8 @@ BranchQuestion BranchPanel::question() const {
   };
   asked.cores = value(cores_, asked.cores);
   asked.strategy = static_cast<StageStrategy>(strategy_->current());
-  asked.rounds = value(rounds_, asked.rounds);
+  asked.prices = prices();
+  if (asked.prices == OperatorPrices::Measured) asked.rounds = value(rounds_, asked.rounds);
   asked.limits.group_size = value(group_size_, asked.limits.group_size);
   asked.limits.groups = value(groups_, asked.limits.groups);
   return asked;
@@ -132,8 +161,15 @@ QString BranchPanel::fingerprint() const {
   return asked ? q(branch_command(*asked, question())) : QString();
 }
 
+OperatorPrices BranchPanel::prices() const {
+  return static_cast<OperatorPrices>(prices_->currentIndex());
+}
+
 QString BranchPanel::missing() const {
   if (document_.project().model.empty()) return "Open a model first.";
+  if (needs_calibration(prices()) && document_.project().calibration.empty())
+    return "Measure this machine under Calibrate first, and accept the calibration: it has the "
+           "kernels.";
   return request() ? "" : "A field below is wrong; the sentence under it says how.";
 }
 
@@ -155,10 +191,14 @@ void BranchPanel::refresh_progress() {
   const bool running = measurement_.running();
   const bool before = measurement_.found() != nullptr;
   const QString wrong = running ? QString() : missing();
+  const bool measures = prices() == OperatorPrices::Measured;
+  processor_->setVisible(prices() == OperatorPrices::Roofline);
+  rounds_->setVisible(measures);
   show_run(running,
-           running  ? "Stop"
-           : before ? "Measure again"
-                    : "Measure",
+           running     ? "Stop"
+           : !measures ? "Price"
+           : before    ? "Measure again"
+                       : "Measure",
            running ? "Stop measuring branches" : "Start measuring branches", "play");
   run_->setEnabled(running || wrong.isEmpty());
   state_->setText(running ? "running" : before ? "done" : "");

@@ -88,8 +88,8 @@ QWidget* BranchesPage::make_picture() {
       [this]() -> QString {
         return measurement_.running()
                    ? "Measuring …"
-                   : "Measure, to see which operators of a layer are worth running beside each "
-                     "other on the cores of this machine.";
+                   : "Measure or price, to see which operators of a layer are worth running beside "
+                     "each other on the cores of a processor.";
       },
       [](Item) {});
   scene_ = scene.get();
@@ -124,10 +124,12 @@ void BranchesPage::start() {
   const auto request = panel_->request();
   if (!request) return;
   asked_ = panel_->fingerprint();
-  measurement_.start<BranchQuestion>(panel_->question(),
-                                     [request = *request](const BranchQuestion& question) {
-                                       return branch_study(open(request), question);
-                                     });
+  measurement_.start<BranchQuestion>(
+      panel_->question(), [request = *request](const BranchQuestion& question) {
+        Request named = request;
+        named.calibration.clear();
+        return branch_study(open(named), question, request.calibration);
+      });
 }
 
 void BranchesPage::choose(std::size_t pass) {

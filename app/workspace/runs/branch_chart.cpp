@@ -47,20 +47,17 @@ DataTable branch_table(const BranchStudy& study) {
   std::vector<Item> items;
   for (const BranchPass& pass : study.passes) {
     std::vector<DataCell> row = {
-        pass.block,          std::string(direction(pass)),
-        pass.layers,         static_cast<std::int64_t>(pass.graph.operators.size()),
-        measured_gain(pass), static_cast<std::int64_t>(pass.best.schedule.stages.size())};
-    for (const RunSchedule* run : {&pass.sequential, &pass.greedy, &pass.best}) {
-      row.emplace_back(run->measured.count());
-      row.emplace_back(run->schedule.time.count());
-    }
+        pass.block,    std::string(direction(pass)),
+        pass.layers,   static_cast<std::int64_t>(pass.graph.operators.size()),
+        gain_of(pass), static_cast<std::int64_t>(pass.best.schedule.stages.size())};
+    const auto add = [&](const RunSchedule& run) {
+      row.push_back(run.measured > Duration{} ? DataCell(run.measured.count()) : DataCell());
+      row.push_back(run.schedule.stages.empty() ? DataCell() : DataCell(run.schedule.time.count()));
+    };
+    for (const RunSchedule* run : {&pass.sequential, &pass.greedy, &pass.best}) add(*run);
     row.emplace_back(pass.found.states);
     row.emplace_back(std::string(pass.found.exact ? "whole" : "in parts"));
-    for (const RunSchedule* run : {&pass.concurrent, &pass.merged}) {
-      const bool tried = !run->schedule.stages.empty();
-      row.push_back(tried ? DataCell(run->measured.count()) : DataCell());
-      row.push_back(tried ? DataCell(run->schedule.time.count()) : DataCell());
-    }
+    for (const RunSchedule* run : {&pass.concurrent, &pass.merged}) add(*run);
     items.push_back({ItemKind::Dot, rows.size()});
     rows.push_back(std::move(row));
   }

@@ -20,8 +20,11 @@ using Numbered = std::pair<const BranchPass*, const OperatorStage*>;
 Fields<RunSchedule> schedule_fields() {
   return {{"predicted_seconds", [](const RunSchedule& s) { return to_seconds(s.schedule.time); },
            number(), "by the times of its operators"},
-          {"measured_seconds", [](const RunSchedule& s) { return to_seconds(s.measured); },
-           number(), "by the clock, the quickest of the rounds"},
+          {"measured_seconds",
+           [](const RunSchedule& s) {
+             return s.measured > Duration{} ? std::optional(to_seconds(s.measured)) : std::nullopt;
+           },
+           number(), "by the clock, the quickest of the rounds; absent where nothing was run"},
           {"stages",
            [](const RunSchedule& s) { return static_cast<std::int64_t>(s.schedule.stages.size()); },
            whole(1)}};
@@ -59,7 +62,7 @@ Fields<Merged> merge_fields() {
           {"separate_flops", [](const Merged& m) { return m.pass->apart[m.merge].value; }, number(),
            "of its operators one by one"},
           {"alone_seconds", [time](const Merged& m) { return to_seconds(time(m).alone); }, number(),
-           "on one core, with the copies before and after it"},
+           "on one core; as measured, with the copies before and after it"},
           {"beside_seconds", [time](const Merged& m) { return to_seconds(time(m).beside); },
            number(), "while all cores work"}};
 }
@@ -97,7 +100,11 @@ Fields<BranchPass> pass_fields() {
       {"endings", found(&BestStages::endings), whole(0), "last stages that were tried for them"},
       {"exact", found(&BestStages::exact), "nothing was cut to keep the search small"},
       {"greedy_is_best", found(&BestStages::greedy), "the limits leave out the greedy one"},
-      {"same_bits", &BranchPass::same_bits, "all without merged operators leave the same numbers"},
+      {"same_bits",
+       [](const BranchPass& p) {
+         return p.sequential.measured > Duration{} ? std::optional(p.same_bits) : std::nullopt;
+       },
+       truth(), "all without merged operators leave the same numbers"},
       {"concurrent", [](const BranchPass& p) { return where_run(p.concurrent); }, schedule,
        "the best stages that merge nothing, where both strategies were asked for"},
       {"merged", [](const BranchPass& p) { return where_run(p.merged); }, schedule,
@@ -115,11 +122,16 @@ Fields<BranchStudy> branch_fields() {
        {"cores", [](const BranchStudy& s) { return std::int64_t{s.sharing.cores}; }, whole(1)},
        {"join_seconds", [](const BranchStudy& s) { return to_seconds(s.sharing.join); }, number(),
         "of handing groups to other cores and waiting for them"},
-       {"rounds", &BranchStudy::rounds, whole(1), "of each measurement"},
+       {"rounds", &BranchStudy::rounds, whole(1), kWhereSet, "of each measurement"},
        {"passes", &BranchStudy::passes, list_of(object(pass_fields()))},
        {"strategy", [](const BranchStudy& s) { return std::string(to_string(s.strategy)); },
         one_of({std::begin(kStageStrategies), std::end(kStageStrategies)}), "of the best stages"},
-       {"sentences", [](const BranchStudy& s) { return branch_sentences(s); }}});
+       {"sentences", [](const BranchStudy& s) { return branch_sentences(s); }},
+       {"prices", [](const BranchStudy& s) { return std::string(to_string(s.prices)); },
+        one_of({std::begin(kOperatorPrices), std::end(kOperatorPrices)}),
+        "where the times of operators are from"},
+       {"leaves_out", &BranchStudy::leaves_out, list_of(text()), kWhereSet,
+        "of prices: what they do not have"}});
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <utility>
 #include <variant>
 
+#include "app/workspace/scenario/refuse_flag.h"
 #include "core/base/error.h"
 #include "core/cost/physical.h"
 #include "core/cost/variant_ranking.h"
@@ -52,6 +53,17 @@ std::string with_other_shapes(const std::string& word, OtherShapes by) {
                 {"--calibration"});
   calibration->other_shapes = by;
   return measured_prices_word(prices);
+}
+
+std::string priced_word(std::string_view cost, const std::string& calibration) {
+  if (cost == "roofline") return "";
+  if (calibration.empty())
+    refuse_flag("cost",
+                fmt::format("expected --calibration FILE beside {}, whose kernels it is "
+                            "made of; \"trainyard calibrate --out machine.json\" writes one",
+                            cost));
+  return with_other_shapes(calibration,
+                           cost == "learned" ? OtherShapes::Learned : OtherShapes::Interpolated);
 }
 
 std::unique_ptr<CostModel> priced_by(MeasuredPrices prices, Scenario& scenario) {

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "core/cost/calibrated.h"
 #include "core/cost/cost_model.h"
@@ -27,6 +28,10 @@ std::shared_ptr<const VariantChooser> open_variants(const std::string& word);
 /// Returns the calibration with kernels of other shapes priced so, as a document on one line.
 /// Throws as open_cost_model() does, and Error{InvalidInput} for a profile, which has no kernels.
 std::string with_other_shapes(const std::string& word, OtherShapes);
+/// The measured prices for a word of --cost ("roofline", "calibrated", "learned") beside this
+/// calibration; empty = the workbench's own. Throws as with_other_shapes() does, and
+/// Error{InvalidInput} where kernels are asked for and there is no calibration.
+std::string priced_word(std::string_view cost, const std::string& calibration);
 /// Makes the cost model of measured prices, as open_cost_model() does.
 std::unique_ptr<CostModel> priced_by(MeasuredPrices, Scenario&);
 /// A calibration prices this machine's own devices: raises the cluster's peaks to the measured

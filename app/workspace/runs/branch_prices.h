@@ -1,0 +1,15 @@
+// A study of branches by prices: each operator, also a merged one, costs what a cost model says
+// that its work takes on one core, and nothing runs.
+#pragma once
+
+#include <string>
+
+#include "app/workspace/runs/branch_pass.h"
+#include "core/plan/plan.h"
+
+namespace trainyard {
+
+/// What branch_study() returns and throws for prices that are not measured.
+BranchStudy priced_branches(const Scenario&, const BranchQuestion&, const std::string& calibration);
+
+}  // namespace trainyard
