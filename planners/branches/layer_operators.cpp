@@ -66,12 +66,28 @@ class Dependences {
     for (int earlier = 0; earlier < now_; ++earlier) after(earlier);
     barrier_ = now_;
   }
+  // Values and gradients are touched in 4-byte floats.
+  void touch(Touched place, bool written) {
+    if (place.first != Held::Value && place.first != Held::Gradient) return;
+    const int tensor = tensors_.try_emplace(place, static_cast<int>(tensors_.size())).first->second;
+    std::vector<OperatorTouch>& touches = made_.operators.back().touches;
+    const auto same = std::find_if(touches.begin(), touches.end(),
+                                   [&](const auto& other) { return other.tensor == tensor; });
+    if (same != touches.end()) {
+      same->written |= written;
+      return;
+    }
+    const Tensor& touched = graph_.tensors[place.second];
+    touches.push_back({tensor, 4 * local_elements(touched.shape, body_.binding), written});
+  }
   void read(Touched place) {
+    touch(place, false);
     Use& use = uses_[place];
     after(use.writer);
     use.readers.push_back(now_);
   }
   void write(Touched place) {
+    touch(place, true);
     Use& use = uses_[place];
     after(use.writer);
     for (const int reader : use.readers) after(reader);
@@ -116,6 +132,7 @@ class Dependences {
   const ReadsGradient reads_gradient_;
   std::vector<std::uint32_t> viewed_;  // by tensor: itself, or the tensor of which it is a view
   std::map<Touched, Use> uses_;
+  std::map<Touched, int> tensors_;  // numbers of what is touched
   OperatorGraph made_;
   int now_ = 0, barrier_ = -1;
 };

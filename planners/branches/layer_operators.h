@@ -22,6 +22,9 @@ namespace trainyard {
 ///  - ops of routed experts share the routing, and each of them waits for the one before;
 ///  - a collective waits for all before it, and all behind it wait for it.
 ///
+/// It touches the tensors of that list, in 4-byte floats; what a node keeps beside tensors and the
+/// routing have no bytes there.
+///
 /// `reads_gradient` says whether an executor's weight pass of the node reads what its input pass
 /// made for that input: it then waits for it, and whatever adds to it waits.
 OperatorGraph layer_operators(const Graph&, const Body&, const std::vector<BodyOp>& ops,

@@ -73,6 +73,33 @@ TEST(LayerOperators, OfAttentionAndFeedForwardBesideEachOtherAreIndependent) {
   EXPECT_TRUE(forward.waits("dense_4h_to_h", "dense_h_to_4h"));
 }
 
+// Two operators of which one writes what the other touches are ordered, and no tensor is listed
+// twice.
+TEST(LayerOperators, WhatIsWrittenIsTouchedInOrder) {
+  for (const bool backward : {false, true}) {
+    const LayerPass pass("inception-tiny", "mixed", backward, Settings{"precision=fp32"});
+    const std::vector<Operator>& all = pass.graph().operators;
+    int shared = 0;
+    for (std::size_t later = 0; later < all.size(); ++later) {
+      std::set<int> tensors;
+      for (const OperatorTouch& touch : all[later].touches) {
+        EXPECT_TRUE(tensors.insert(touch.tensor).second) << all[later].name;
+        EXPECT_GT(touch.bytes, 0);
+      }
+      EXPECT_FALSE(tensors.empty()) << all[later].name;
+      for (std::size_t earlier = 0; earlier < later; ++earlier)
+        for (const OperatorTouch& a : all[later].touches)
+          for (const OperatorTouch& b : all[earlier].touches)
+            if (a.tensor == b.tensor && (a.written || b.written)) {
+              ++shared;
+              EXPECT_TRUE(pass.waits(all[later].name, all[earlier].name))
+                  << all[later].name << " and " << all[earlier].name;
+            }
+    }
+    EXPECT_GT(shared, 20);
+  }
+}
+
 TEST(LayerOperators, AWeightGradientWaitsForTheGradientThatItReadsAlone) {
   const Settings settings{"precision=fp32"};
   const LayerPass backward("inception-tiny", "mixed", true, settings);

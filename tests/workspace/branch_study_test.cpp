@@ -90,6 +90,7 @@ TEST(BranchStudy, HasEachPassOfEachKindOfLayer) {
     EXPECT_EQ(pass.best.schedule.time, pass.sequential.schedule.time);
     EXPECT_EQ(pass.times.size(), pass.graph.operators.size());
     EXPECT_EQ(pass.merged_difference, 0);
+    EXPECT_EQ(pass.handover, 0) << "one core hands nothing over";
   }
   EXPECT_TRUE(std::is_sorted(shares.begin(), shares.end()));
   EXPECT_EQ(shares.back(), 1);

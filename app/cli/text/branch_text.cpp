@@ -53,8 +53,8 @@ std::string branch_text(const BranchStudy& study, const BranchPass* shown) {
                         : fmt::format("by {} prices", to_string(study.prices)));
   if (study.measured())
     line(out,
-         "measured by the clock, and how far the prediction from times of single operators is off; "
-         "a join takes {}",
+         "measured by the clock, and how far the prediction from times of single operators, and of "
+         "what cores hand each other, is off; a join takes {}",
          readable(study.sharing.join));
   line(out, "");
   // Two more columns where both strategies were tried apart.

@@ -112,7 +112,9 @@ Fields<BranchPass> pass_fields() {
       {"merged_operators", merges, list_of(object(merge_fields())), kWhereSet,
        "that may run as one"},
       {"merged_difference", &BranchPass::merged_difference, number(), kWhereSet,
-       "of the numbers that merged operators leave, over the largest of their tensor"}};
+       "of the numbers that merged operators leave, over the largest of their tensor"},
+      {"handover_seconds_per_byte", &BranchPass::handover, number(), kWhereSet,
+       "of a tensor that another core has, as measured on alternating cores"}};
 }
 
 Fields<BranchStudy> branch_fields() {

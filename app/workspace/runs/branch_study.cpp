@@ -16,6 +16,7 @@
 #include "core/base/error.h"
 #include "core/base/units_text.h"
 #include "core/lowering/lower.h"
+#include "planners/branches/handover.h"
 
 namespace trainyard {
 namespace {
@@ -118,8 +119,16 @@ void take_times(BranchPass& pass, CoreSharing& sharing, const ConcurrentLayer::T
   sharing.join = least.join;
 }
 
-void price_again(OperatorSchedule& schedule, const std::vector<OperatorTime>& times,
-                 const CoreSharing& sharing) {
+// Operators take longer by what is handed to them.
+void price_again(OperatorSchedule& schedule, const BranchPass& pass, const CoreSharing& sharing) {
+  std::vector<OperatorGroups> stages;
+  for (const OperatorStage& stage : schedule.stages) stages.push_back(stage.as_run());
+  const std::vector<std::int64_t> handed = handed_bytes(pass.graph, stages);
+  std::vector<OperatorTime> times = pass.times;
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    const Duration more = seconds(pass.handover * static_cast<double>(handed[i]));
+    times[i].alone += more, times[i].beside += more;
+  }
   schedule.time = {};
   for (OperatorStage& stage : schedule.stages) {
     stage.price.time = stage_time(stage.as_run(), times, sharing);
@@ -127,7 +136,19 @@ void price_again(OperatorSchedule& schedule, const std::vector<OperatorTime>& ti
   }
 }
 
-// Schedules and single operators take turns, so that what else the machine does meets all alike.
+// Operators on alternating cores take longer by what is handed to them.
+double handover_of(const BranchPass& pass, const std::vector<Duration>& alternating, int cores) {
+  const std::vector<std::int64_t> handed =
+      handed_bytes(pass.graph, alternating_stages(pass.graph, cores));
+  Duration longer{};
+  std::int64_t bytes = 0;
+  for (std::size_t i = 0; i < alternating.size(); ++i)
+    longer += alternating[i] - pass.times[i].alone, bytes += handed[i];
+  return bytes > 0 ? std::max(0.0, to_seconds(longer)) / static_cast<double>(bytes) : 0;
+}
+
+// Schedules and, every other round, single operators take turns, so that what else the machine does
+// meets all alike.
 // Schedules that run the same are run once.
 void measure(BranchPass& pass, ConcurrentLayer& layer, ConcurrentLayer::Times& least,
              const BranchQuestion& question) {
@@ -143,7 +164,7 @@ void measure(BranchPass& pass, ConcurrentLayer& layer, ConcurrentLayer::Times& l
   for (int round = 0; round < question.rounds; ++round) {
     expect_going_on(question.stop);
     for (auto& [stages, shortest] : different) shortest = std::min(shortest, layer.run(stages));
-    layer.time_ops(least);
+    if (round % 2 == 0) layer.time_ops(least);
   }
   for (const auto& [one, at] : which) one->measured = different[at].second;
 }
@@ -184,7 +205,8 @@ BranchPass measured_pass(const Workload& w, std::size_t body, bool backward, Cor
   compare_numbers(pass, w, body, sharing.cores);
   measure(pass, running, least, question);
   take_times(pass, sharing, least);
-  for (RunSchedule* one : run_schedules(pass)) price_again(one->schedule, pass.times, sharing);
+  if (sharing.cores > 1) pass.handover = handover_of(pass, least.alternating, sharing.cores);
+  for (RunSchedule* one : run_schedules(pass)) price_again(one->schedule, pass, sharing);
   keep_the_quickest(pass, question.strategy);
   return pass;
 }

@@ -246,6 +246,16 @@ void ConcurrentLayer::time_ops(Times& least) {
   lower(*cores_, least.beside);
   for (std::size_t op = 0; op < ops; ++op)
     least.beside[op] = std::max(least.alone[op], least.beside[op]);
+  std::vector<Duration> took(own_.bound.size());
+  cores_->run(took.size(), [&](std::size_t op, std::size_t core, Scratch& scratch) {
+    if (core != op % cores_->count()) return;
+    const auto before = std::chrono::steady_clock::now();
+    own_.run(static_cast<int>(op), scratch);
+    took[op] = std::chrono::steady_clock::now() - before;
+  });
+  least.alternating.resize(took.size(), Duration::max());
+  for (std::size_t op = 0; op < took.size(); ++op)
+    least.alternating[op] = std::min(least.alternating[op], took[op]);
   least.join = std::min(least.join, time_join());
 }
 

@@ -27,13 +27,15 @@ class ConcurrentLayer {
 
   struct Times {
     std::vector<Duration> alone, beside;  // by op and then by merge; equal where there is one core
-    Duration join = Duration::max();      // of a stage in which every core works, beyond its work
+    // By op, on one core after another while the others wait, so that operands are handed over.
+    std::vector<Duration> alternating;
+    Duration join = Duration::max();  // of a stage in which every core works, beyond its work
   };
   /// Runs the ops in their order, and then the merges, on one core, and then on all cores at once,
-  /// each with operands of its own; then stages of every core. As run() does, it runs everything
-  /// twice and times the second by the clock. Lowers to these times what is more in `least`, which
-  /// has none before the first round: rounds that are spread among those of run() see the machine
-  /// that run() sees.
+  /// each with operands of its own; then op i on core i modulo the number of cores; then stages of
+  /// every core. As run() does, it runs everything twice and times the second by the clock. Lowers
+  /// to these times what is more in `least`, which has none before the first round: rounds that are
+  /// spread among those of run() see the machine that run() sees.
   void time_ops(Times& least);
   /// Runs one stage after another, on as many cores as any has, twice: returns the time by the
   /// clock of the second time, which finds operands that fit into the caches there.
