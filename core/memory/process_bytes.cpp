@@ -64,7 +64,8 @@ Bytes further_bytes(const Workload& w, const Body& body, const ProcessMemory& pr
 
 Bytes bucket_bytes(const Workload& w, std::int64_t parameters, std::int64_t largest_layer) {
   const Plan& plan = w.scenario.plan;
-  const Bytes arrives = combining_bytes(plan, largest_layer) + arriving_bytes(plan, largest_layer);
+  const Bytes arrives = combining_bytes(plan, largest_layer) +
+                        arriving_bytes(plan, w.scenario.cluster, largest_layer);
   const std::int64_t most = w.layout.framework.bucket_parameters;
   const Mesh& mesh = w.scenario.plan.mesh;
   if (most == 0 || (ranks(mesh, Group::Data) == 1 && ranks(mesh, Group::ExpertData) == 1))

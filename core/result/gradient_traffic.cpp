@@ -15,32 +15,40 @@ std::optional<GradientTraffic> gradient_traffic(const Workload& w) {
   const Scenario& s = w.scenario;
   const Compression how = compression_of(s.plan);
   if (how.how == Compress::None) return std::nullopt;
+  const std::int64_t dividing = dividing_replicas(s.plan, s.cluster);
   CompressedLayer sum;
   for (const std::vector<Workload::Run>& stage : w.runs)
     for (const Workload::Run& run : stage) {
       const CompressedLayer layer = compressed_layer(w.bodies[static_cast<std::size_t>(run.body)],
                                                      s.model, w.layout, how.ratio);
       sum.whole += layer.whole * run.count, sum.compressed += layer.compressed * run.count;
-      sum.sent += layer.sent * run.count;
+      sum.sent +=
+          run.count * (how.how == Compress::HiTopK ? shard_elements_sent(layer, dividing, how.ratio)
+                                                   : layer.sent);
     }
-  const std::int64_t p = ranks(s.plan.mesh, Group::Data);
   // A ring all-reduce passes 2 (P - 1) / P of the gradient through each rank.
-  const auto ring = [&](std::int64_t elements) {
-    return Bytes{2 * gradient_bytes(elements, w.layout).value * (p - 1) / p};
+  const auto ring = [&](std::int64_t elements, std::int64_t of) {
+    return Bytes{2 * gradient_bytes(elements, w.layout).value * (of - 1) / of};
   };
+  const std::int64_t p = ranks(s.plan.mesh, Group::Data), senders = p / dividing;
+  const Bytes selected{(senders - 1) * sum.sent * kSentBytes};
   GradientTraffic found;
-  found.dense = ring(sum.whole + sum.compressed);
-  found.received = ring(sum.whole) + Bytes{(p - 1) * sum.sent * kSentBytes};
+  found.dense = ring(sum.whole + sum.compressed, p);
+  found.received = ring(sum.whole, p) + ring(sum.compressed, dividing) + selected;
+  // Between nodes, a shard is exchanged, and as many nodes are equal times so many replicas.
   found.break_even_ranks =
-      break_even_ranks(static_cast<double>(gradient_bytes(sum.compressed, w.layout).value),
-                       static_cast<double>(sum.sent * kSentBytes));
+      static_cast<double>(dividing) *
+      break_even_ranks(
+          static_cast<double>(gradient_bytes(sum.compressed / dividing, w.layout).value),
+          static_cast<double>(sum.sent * kSentBytes));
   found.sentence = fmt::format(
-      "a replica receives {} of gradients a step, {} of what whole ones would be; at {:.0f} "
+      "a replica receives {} of gradients a step{}, {} of what whole ones would be; {} {:.0f} "
       "replicas both are equal{}",
       readable(found.received),
+      dividing > 1 ? fmt::format(", {} of them from other nodes", readable(selected)) : "",
       readable_share(static_cast<double>(found.received.value) /
                      static_cast<double>(std::max<std::int64_t>(1, found.dense.value))),
-      found.break_even_ranks,
+      dividing > 1 ? "between nodes, at" : "at", found.break_even_ranks,
       how.warmup > 0 ? fmt::format(", after {} steps of warm-up", how.warmup) : "");
   return found;
 }

@@ -73,6 +73,12 @@ TEST_F(RunOnRanks, TrainsAsOneProcessBitForBit) {
       {4,
        "--model gpt-tiny --devices 8 --set compression=mstopk --set optimizer=adamw --set "
        "precision=bf16 --set global-batch=8"},
+      {4,
+       "--model gpt-tiny --cluster cpu:4,per-node=2 --set compression=hitopk --set "
+       "compression.ratio=0.01 --set global-batch=8"},
+      {3,
+       "--model gpt-tiny --cluster cpu:4,per-node=2 --set compression=hitopk --set "
+       "compression.ratio=0.01 --set global-batch=8"},
       {4, "--model mixtral-tiny --devices 4 --set ep=4 --set global-batch=8"},
       {4,
        "--model mixtral-tiny --devices 4 --set tp=2 --set ep=2 --set zero=3 --set "

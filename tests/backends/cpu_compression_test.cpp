@@ -221,6 +221,46 @@ TEST(CpuCompression, ResumesToTheSameBits) {
     }
 }
 
+// Two nodes of two: where all is sent, sums are those of whole gradients in another order; else
+// each shard waits with its owner, through a checkpoint, and on every clock.
+TEST(CpuCompression, NodesExchangeShards) {
+  const auto train = [](const Settings& more, std::int64_t steps, CpuOptions options = {}) {
+    Settings words = {"precision=fp32", "micro-batch=1", "global-batch=8", "optimizer=momentum"};
+    words.insert(words.end(), more.begin(), more.end());
+    Scenario s = testing::scenario(tiny_transformer(), 4, words, "cpu");
+    s.cluster = parse_cluster("cpu:4,per-node=2");
+    Training training = of_steps(steps);
+    training.weight_decay = 0.01;
+    return train_on_cpu(s, training, std::move(options));
+  };
+  const CpuRun dense = train({}, 6), all = train({"compression=hitopk", "compression.ratio=1"}, 6);
+  testing::expect_same_training(all, dense, 1e-4);
+  const Settings some = {"compression=hitopk", "compression.ratio=0.01", "compression.warmup=3"};
+  const CpuRun whole = train(some, 6);
+  EXPECT_NE(whole.run.losses, dense.run.losses);
+  for (const auto& layers : whole.run.energy_sent)
+    for (const double share : layers) EXPECT_TRUE(share >= 0 && share < 1) << share;
+  CpuOptions wall;
+  wall.mode = RunMode::WallClock;
+  const CpuRun walled = train(some, 6, wall);
+  EXPECT_EQ(walled.run.losses, whole.run.losses);
+  EXPECT_EQ(walled.run.energy_sent, whole.run.energy_sent);
+  CpuOptions options;
+  options.checkpoint = ::testing::TempDir() + "cpu_hitopk.checkpoint";
+  train(some, 3, options);
+  options.resume = true;
+  const CpuRun rest = train(some, 6, options);
+  EXPECT_EQ(rest.run.first_step, 3);
+  EXPECT_EQ(rest.run.losses, whole.run.losses);
+  std::filesystem::remove(options.checkpoint);
+  // Without residuals, less is learned of the same samples.
+  EXPECT_NE(train({"compression=hitopk", "compression.ratio=0.01", "compression.warmup=3",
+                   "compression.residuals=false"},
+                  6)
+                .run.losses,
+            whole.run.losses);
+}
+
 // Counting selects nearly what sorting does, and teaches nearly the same.
 TEST(CpuCompression, CountingTeachesWhatSortingTeaches) {
   const auto losses = [](const char* kind) {

@@ -39,16 +39,18 @@ template <class F>
 void CpuExecution::each_exchanged(std::size_t at, std::size_t l, bool compressed, F&& f) const {
   const PlacedLayer& layer = plan_.places[at].layers[l];
   for (const PlacedParameter& p : layer.parameters) {
-    const bool own = p.owner < 0 && (p.tied_to.empty() || plan_.workload.layout.tied_copies);
-    if (!own || p.frozen || p.matrix != compressed) continue;
+    if (!is_exchanged(p, compressed)) continue;
     const StatePart& part = layer.part_of(p);
     f(p, part.gradients.at + p.offset - part.first, part.optimizer.at + p.offset - part.first);
   }
 }
 
 TravelPtr CpuExecution::exchange_compressed(const At& a, std::span<const int> members) {
-  return a.task.collective == CollectiveKind::AllReduce ? exchange_dense(a, members)
-                                                        : exchange_largest(a, members);
+  if (a.task.collective == CollectiveKind::AllReduce) return exchange_dense(a, members);
+  if (a.task.collective == CollectiveKind::ReduceScatter) return scatter_in_node(a, members);
+  if (a.task.group == Group::Replica) return exchange_between_nodes(a, members);
+  if (a.task.group == Group::Shard) return gather_in_node(a, members);
+  return exchange_largest(a, members);
 }
 
 // Scales a tensor's own gradient before replicas add it up.
@@ -108,6 +110,23 @@ TravelPtr CpuExecution::exchange_dense(const At& a, std::span<const int> members
   });
 }
 
+// Adds the decay of weights to a gradient of which so many senders each have a part. `in_state` is
+// where its first element lies in the optimizer's state.
+void CpuExecution::add_decay(const StageState& stage, const PlacedLayer& layer,
+                             const PlacedParameter& p, std::int64_t in_state, int senders,
+                             std::span<float> gradient) const {
+  if (!decays_gradients() || !p.tied_to.empty() || !(training_.weight_decay > 0)) return;
+  const StatePart& part = layer.part_of(p);
+  const float* const weights =
+      weight_update_ == WeightUpdate::Master
+          ? reinterpret_cast<const float*>(stage.optimizer[0].data) + in_state
+          : reinterpret_cast<const float*>(
+                part.held.of(stage.weights[0].data, in_state - part.optimizer.at));
+  const auto decay = static_cast<float>(training_.weight_decay * plan_.program.microbatches *
+                                        averaged_replicas() / senders);
+  for (std::size_t i = 0; i < gradient.size(); ++i) gradient[i] += decay * weights[i];
+}
+
 // Adds the gradient of a tensor to what has not been sent of it, and packs the largest elements:
 // values, then indices.
 void CpuExecution::pack_largest(DeviceState& device, std::size_t at, const PlacedLayer& layer,
@@ -125,15 +144,7 @@ void CpuExecution::pack_largest(DeviceState& device, std::size_t at, const Place
   to_floats(stage.gradients[0].data + static_cast<std::size_t>(where.in_gradients * bytes_of(type)),
             type, gradient.data(), p.elements);
   clip_local(gradient);
-  if (decays_gradients() && p.tied_to.empty() && training_.weight_decay > 0) {
-    const StatePart& part = layer.part_of(p);
-    const float* const weights = master ? state
-                                        : reinterpret_cast<const float*>(part.held.of(
-                                              stage.weights[0].data, p.offset - part.first));
-    const auto decay = static_cast<float>(training_.weight_decay * plan_.program.microbatches *
-                                          averaged_replicas() / plan_.peers.replicas());
-    for (std::size_t i = 0; i < n; ++i) gradient[i] += decay * weights[i];
-  }
+  add_decay(stage, layer, p, where.in_state, plan_.peers.replicas(), gradient);
   std::span<float> velocity;
   if (!compression_.residuals) std::fill(unsent.begin(), unsent.end(), 0.f);
   if (compression_.how == Compress::Dgc && slots > 0) {

@@ -88,7 +88,11 @@ CpuExecution::CpuExecution(const RunPlan& plan, const CpuOptions& options,
   compression_ = compression_of(how);
   if (combines_) mean_ranks_ = mean_ranks(how, plan.workload.scenario.cluster);
   if (compression_.how == Compress::Dgc) plain_ = optimizer_rule("sgd", training_, weight_update_);
-  for (const StagePlacement& place : plan.places) combined_.emplace_back(place.layers.size());
+  for (const StagePlacement& place : plan.places) {
+    combined_.emplace_back(place.layers.size());
+    of_shards_.emplace_back(place.layers.size(),
+                            std::vector<Combined>(static_cast<std::size_t>(peers())));
+  }
   find_rules();
   find_narrow();
   find_groups();

@@ -294,6 +294,10 @@ class CpuExecution final : public Execution {
     std::int64_t in_gradients = 0, in_state = 0;  // where a parameter's first element is
   };
   bool decays_gradients() const;
+  bool is_exchanged(const PlacedParameter& p, bool compressed) const {
+    const bool own = p.owner < 0 && (p.tied_to.empty() || plan_.workload.layout.tied_copies);
+    return own && !p.frozen && p.matrix == compressed;
+  }
   template <class F>
   void each_exchanged(std::size_t place, std::size_t layer, bool compressed, F&&) const;
   void clip_local(std::span<float> gradient) const;
@@ -302,9 +306,23 @@ class CpuExecution final : public Execution {
   TravelPtr exchange_largest(const At&, std::span<const int> members);
   void pack_largest(DeviceState&, std::size_t place, const PlacedLayer&, const PlacedParameter&,
                     const Exchanged&, std::vector<std::byte>& into) const;
+  void add_decay(const StageState&, const PlacedLayer&, const PlacedParameter&,
+                 std::int64_t in_state, int senders, std::span<float> gradient) const;
   void add_largest(DeviceId, std::size_t place, std::size_t layer, double ratio,
                    std::span<const int> members, const Company&,
                    std::span<const std::byte* const> parts);
+
+  // Defined in cpu_hierarchical.cpp.
+  std::int64_t compressed_elements(std::size_t place, std::size_t layer) const;
+  template <class F>
+  void each_in_range(std::size_t place, std::size_t layer, const PartRange&, F&&) const;
+  std::vector<float> read_gradients(const StageState&, std::size_t place, std::size_t layer,
+                                    const PartRange&) const;
+  void write_gradients(const StageState&, std::size_t place, std::size_t layer, const PartRange&,
+                       std::span<const float>) const;
+  TravelPtr scatter_in_node(const At&, std::span<const int> members);
+  TravelPtr exchange_between_nodes(const At&, std::span<const int> members);
+  TravelPtr gather_in_node(const At&, std::span<const int> members);
 
   // Defined in cpu_heads.cpp.
   struct Attended {
@@ -438,6 +456,9 @@ class CpuExecution final : public Execution {
     double parts = 0, whole = 0;
   };
   std::vector<std::vector<Combined>> combined_;  // by place, then layer
+  // Likewise of each rank's shard, by place, layer and peer, where gradients are compressed between
+  // nodes.
+  std::vector<std::vector<std::vector<Combined>>> of_shards_;
   std::vector<double> orthogonality_, energy_sent_;
   double capacity_ = 0;                        // of experts: Routing::capacity
   std::int64_t updates_ = 0;                   // done so far

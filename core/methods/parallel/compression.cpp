@@ -7,6 +7,9 @@
 //            were sent (momentum factor masking); each replica clips each tensor's own gradient at
 //            the run's threshold / sqrt(replicas) before it adds it up
 //   mstopk   as topk, selected by 30 passes that count instead of by sorting (MSTopK)
+//   hitopk   replicas of a node add up whole gradients by a reduce-scatter; each selects of its
+//            shard as mstopk does, like ranks of the nodes gather what was selected, and the node
+//            gathers the shards (HiTopKComm). What was not sent waits with the owner of the shard
 //
 //   rank 0   [. 7 . .|. . 5 .] -> (1: 7) (6: 5)     all ranks:  [. 9 . .|. . 5 3] / 2
 //   rank 1   [. 2 . .|. . . 3] -> (1: 2) (7: 3)
@@ -19,7 +22,9 @@
 // of what stays dense; and the passes over memory, as work of the update: adding up, selecting
 // (top-k by radix: 4 passes to find the threshold; MSTopK: 1 pass for mean and maximum, 30 that
 // count), packing and adding up what came. DGC's sampled threshold is an estimate of the exact one;
-// what is executed and priced is the exact selection.
+// what is executed and priced is the exact selection. Under hitopk the passes are over a shard, and
+// the messages are a reduce-scatter and an all-gather inside the node and an all-gather of (m - 1)
+// 8 bytes an element that is sent between m nodes.
 //
 // Lin et al., "Deep Gradient Compression", ICLR 2018; Shi et al., MLSys 2021 (MSTopK).
 #include "core/methods/parallel/compression.h"
@@ -41,19 +46,20 @@
 namespace trainyard {
 namespace {
 
-constexpr std::string_view kCompressionWords[] = {kNoCompression, "dgc", "topk", "mstopk"};
+constexpr std::string_view kCompressionWords[] = {kNoCompression, "dgc", "topk", "mstopk",
+                                                  "hitopk"};
 constexpr std::int64_t kNumber = 4;  // bytes of a residual and of a velocity
 constexpr std::int64_t kRadixPasses = 4;
 
 std::int64_t compressing_replicas(const Plan& plan) { return ranks(plan.mesh, Group::Data); }
 
-// Returns the work of the device for a layer, of which n elements are compressed.
-Work compressing_work(const CompressedLayer& layer, const Compression& how, const Plan& plan,
+// Returns the work of the device for a layer, or a shard of it, of which so many send a part.
+Work compressing_work(const CompressedLayer& layer, const Compression& how, std::int64_t senders,
                       const Layout& layout) {
-  const std::int64_t n = layer.compressed, all = layer.sent * compressing_replicas(plan),
+  const std::int64_t n = layer.compressed, all = layer.sent * senders,
                      gradient = bytes_of(layout.precision.gradient);
   const bool dgc = how.how == Compress::Dgc;
-  const std::int64_t passes = how.how == Compress::MsTopK ? 1 + kBisectionRounds : kRadixPasses;
+  const std::int64_t passes = how.how >= Compress::MsTopK ? 1 + kBisectionRounds : kRadixPasses;
   Work work;
   work.kind = WorkKind::Optimizer;
   // Adding up reads the gradient, and reads and writes what has not been sent, and the velocity.
@@ -77,27 +83,43 @@ void rewrite_compression(Body& body, const Layout& layout, const Scenario& scena
   std::erase_if(body.reduce, [](const BodyOp& op) {
     return op.group == Group::Data || op.group == Group::ExpertData;
   });
-  const CompressedLayer layer = compressed_layer(body, scenario.model, layout, how.ratio);
-  const auto exchange = [&](CollectiveKind kind, const char* name, Bytes bytes) {
+  CompressedLayer layer = compressed_layer(body, scenario.model, layout, how.ratio);
+  const auto exchange = [&](CollectiveKind kind, const char* name, Group group, Bytes bytes) {
     if (bytes.value > 0)
-      body.reduce.push_back(collective_op(kCompression, name, NodeId{}, Pass::BackwardWeight, kind,
-                                          Group::Data, bytes));
+      body.reduce.push_back(
+          collective_op(kCompression, name, NodeId{}, Pass::BackwardWeight, kind, group, bytes));
   };
-  exchange(CollectiveKind::AllReduce, "reduce gradients of biases and norms",
+  exchange(CollectiveKind::AllReduce, "reduce gradients of biases and norms", Group::Data,
            gradient_bytes(layer.whole, layout));
-  exchange(CollectiveKind::AllGather, "gather the largest gradients",
-           Bytes{compressing_replicas(plan) * layer.sent * kSentBytes});
+  std::int64_t senders = compressing_replicas(plan);
+  if (how.how != Compress::HiTopK) {
+    exchange(CollectiveKind::AllGather, "gather the largest gradients", Group::Data,
+             Bytes{senders * layer.sent * kSentBytes});
+  } else {
+    const std::int64_t dividing = dividing_replicas(plan, scenario.cluster);
+    const Bytes whole = gradient_bytes(layer.compressed, layout);
+    senders /= dividing;
+    layer.sent = shard_elements_sent(layer, dividing, how.ratio);
+    layer.compressed = (layer.compressed + dividing - 1) / dividing;
+    exchange(CollectiveKind::ReduceScatter, "scatter gradients in the node", Group::Shard, whole);
+    exchange(CollectiveKind::AllGather, "gather the largest gradients between nodes",
+             Group::Replica, Bytes{senders * layer.sent * kSentBytes});
+    exchange(CollectiveKind::AllGather, "gather gradients in the node", Group::Shard, whole);
+  }
   if (layer.compressed == 0) return;
   BodyOp op;
   op.name = "compress gradients";
   op.pass_name = kCompression;
-  op.work = compressing_work(layer, how, plan, layout);
+  op.work = compressing_work(layer, how, senders, layout);
   body.update.push_back(std::move(op));
 }
 
 // What has not been sent waits in memory; dgc's velocity is the optimizer's own.
 void arrange_compression(Layout& layout, const Scenario& scenario, const Params&) {
-  if (compression_of(scenario.plan).how != Compress::None) layout.optimizer_bytes += kNumber;
+  const Compression how = compression_of(scenario.plan);
+  if (how.how != Compress::None) layout.optimizer_bytes += kNumber;
+  if (how.how == Compress::HiTopK)
+    layout.shard_group = dividing_replicas(scenario.plan, scenario.cluster);
 }
 
 template <class F>
@@ -127,6 +149,13 @@ void check_replicas(const Scenario& s, const std::string& word, F&& refuse) {
                          word, host),
              "offload=none");
   }
+  const std::int64_t all = compressing_replicas(plan), node = dividing_replicas(plan, s.cluster);
+  if (word == "hitopk" && all > 1 && (node == 1 || node == all || all % node != 0))
+    refuse(fmt::format("hitopk adds up gradients inside nodes and compresses them between, so that "
+                       "each of several nodes has equally many replicas, at least 2; found {} of "
+                       "dp={} in a node",
+                       node, all),
+           "compression=mstopk");
   if (reduce_of(plan) >= Reduce::Adasum)
     refuse(fmt::format("{} sends parts of gradients, and reduce={} combines whole updates", word,
                        find_choice(plan, kAdasum)->params.text(kReduce)),
@@ -252,10 +281,23 @@ double break_even_ranks(double dense_bytes, double sent_bytes) {
   return sent_bytes > 0 ? 2 * dense_bytes / sent_bytes : 0;
 }
 
-Bytes arriving_bytes(const Plan& plan, std::int64_t parameters) {
+std::int64_t dividing_replicas(const Plan& plan, const Cluster& cluster) {
+  if (compression_of(plan).how != Compress::HiTopK) return 1;
+  return std::min(compressing_replicas(plan),
+                  group_shape(plan.mesh, Group::Data, cluster).per_node);
+}
+
+std::int64_t shard_elements_sent(const CompressedLayer& layer, std::int64_t dividing,
+                                 double ratio) {
+  return sent_elements((layer.compressed + dividing - 1) / dividing, ratio);
+}
+
+Bytes arriving_bytes(const Plan& plan, const Cluster& cluster, std::int64_t parameters) {
   const Compression how = compression_of(plan);
   if (how.how == Compress::None) return {};
-  return Bytes{compressing_replicas(plan) * sent_elements(parameters, how.ratio) * kSentBytes};
+  const std::int64_t dividing = dividing_replicas(plan, cluster);
+  return Bytes{compressing_replicas(plan) / dividing *
+               sent_elements((parameters + dividing - 1) / dividing, how.ratio) * kSentBytes};
 }
 
 Method compression() {
@@ -277,7 +319,8 @@ Method compression() {
                   .fallback = std::string(kNoCompression),
                   .doc =
                       "what replicas send of their gradients: all (none), the largest velocities "
-                      "(dgc), the largest gradients (topk), or these found by counting (mstopk)",
+                      "(dgc), the largest gradients (topk), these found by counting (mstopk), or "
+                      "these of a node's sum between nodes (hitopk)",
                   .values = {std::begin(kCompressionWords), std::end(kCompressionWords)}},
                  {.name = "ratio",
                   .fallback = 0.001,

@@ -11,7 +11,7 @@
 
 namespace trainyard {
 
-enum class Compress : std::uint8_t { None, Dgc, TopK, MsTopK };
+enum class Compress : std::uint8_t { None, Dgc, TopK, MsTopK, HiTopK };
 
 inline constexpr std::string_view kCompression = "compression";
 inline constexpr std::string_view kCompressionKind = "kind";  // its parameter
@@ -48,8 +48,13 @@ CompressedLayer compressed_layer(const Body&, const Model&, const Layout&, doubl
 /// one rank sends. 0 where nothing is sent.
 double break_even_ranks(double dense_bytes, double sent_bytes);
 
+/// Returns how many replicas of one node hitopk divides a gradient over; 1 for other kinds.
+std::int64_t dividing_replicas(const Plan&, const Cluster&);
+/// Returns how many elements of a layer's gradient a replica sends under hitopk: of its shard.
+std::int64_t shard_elements_sent(const CompressedLayer&, std::int64_t dividing, double ratio);
+
 /// Returns what arrives of all replicas while the gradients of one layer with so many trained
 /// parameters are exchanged.
-Bytes arriving_bytes(const Plan&, std::int64_t parameters);
+Bytes arriving_bytes(const Plan&, const Cluster&, std::int64_t parameters);
 
 }  // namespace trainyard

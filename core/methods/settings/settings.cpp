@@ -547,8 +547,9 @@ std::vector<Setting> make_settings() {
       {"compression",
        {"gradient-compression"},
        "what replicas send of their gradients: all (none), the largest velocities (dgc) or "
-       "gradients (topk, mstopk); compression.ratio says how many, and the rest waits",
-       {"none", "dgc", "topk", "mstopk"},
+       "gradients (topk, mstopk, hitopk between nodes); compression.ratio says how many, and the "
+       "rest waits",
+       {"none", "dgc", "topk", "mstopk", "hitopk"},
        set_compression,
        read_compression},
       {"sequence-parallel",

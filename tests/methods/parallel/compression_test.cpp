@@ -162,6 +162,68 @@ TEST(Compression, TrafficSaysWhatIsSavedAndFromWhereOnNothingIs) {
       3);
 }
 
+// 32 devices are 4 nodes of 8.
+TEST(Compression, HiTopKScattersInTheNodeAndSelectsOfAShard) {
+  const Workload w = prepare(scenario(gpt(), 32, {"compression=hitopk", "precision=fp32"})),
+                 flat = prepare(scenario(gpt(), 32, {"compression=mstopk", "precision=fp32"}));
+  const std::int64_t n = 12 * 1024 * 1024, k = 1573;  // a thousandth of an eighth, rounded up
+  EXPECT_EQ(collectives(layer(w).reduce),
+            (Words{words(CollectiveKind::AllReduce, Group::Data, 4 * 13 * 1024),
+                   words(CollectiveKind::ReduceScatter, Group::Shard, 4 * n),
+                   words(CollectiveKind::AllGather, Group::Replica, 4 * 8 * k),
+                   words(CollectiveKind::AllGather, Group::Shard, 4 * n)}));
+  EXPECT_EQ(w.groups[static_cast<std::size_t>(Group::Shard)].ranks, 8);
+  EXPECT_EQ(w.groups[static_cast<std::size_t>(Group::Replica)].ranks, 4);
+  // Each replica selects of an eighth.
+  EXPECT_LT(layer(w).update.back().work.read.value, layer(flat).update.back().work.read.value / 7);
+}
+
+// B-GRD-04: the priced messages are those of the formula of Shi et al. without latency, and less
+// than those of whole gradients where links between nodes are slow. Where these are as quick as
+// those inside and more than 1 / m is sent, nothing is gained.
+TEST(Compression, HiTopKTakesAsLongAsTheFormulaSays) {
+  const auto exchange = [](const std::string& kind, double ratio, double slower) {
+    Scenario s = scenario(gpt(), 32, {"precision=fp32"});
+    if (kind != "none") {
+      apply_setting(s.plan, "compression", kind);
+      apply_setting(s.plan, "compression.ratio", std::to_string(ratio));
+    }
+    Level &node = s.cluster.levels[0], &network = s.cluster.levels[1];
+    network.bandwidth.value.value = node.bandwidth.value.value / slower;
+    network.topology = Topology::Switch;
+    node.latency.value = network.latency.value = s.cluster.device.message_start.value = {};
+    const Workload w = prepare(s);
+    const auto cost = roofline_cost_model();
+    double sum = 0;
+    for (const BodyOp& op : layer(w).reduce)
+      if (op.bytes.value > 4 * 13 * 1024)
+        sum += to_seconds(cost->collective(op.collective, op.bytes,
+                                           w.groups[static_cast<std::size_t>(op.group)], s.cluster)
+                              .time);
+    // What a byte takes on the links of a group, as a long message is priced.
+    const auto beta = [&](Group group) {
+      const GroupShape& shape = w.groups[static_cast<std::size_t>(group)];
+      const auto ranks = static_cast<double>(shape.ranks);
+      constexpr std::int64_t kLong = std::int64_t{1} << 34;
+      return to_seconds(
+                 cost->collective(CollectiveKind::AllGather, Bytes{kLong}, shape, s.cluster).time) /
+             (static_cast<double>(kLong) * (ranks - 1) / ranks);
+    };
+    const double g = 8, m = 4, d = 12 * 1024 * 1024,
+                 inside = (g - 1) / g * d * 4 * beta(Group::Shard),
+                 between = (m - 1) * ratio * (d / g) * (4 + 4) * beta(Group::Replica);
+    return std::pair{sum, 2 * inside + between};
+  };
+  for (const double slower : {10.0, 40.0})
+    for (const double ratio : {0.001, 0.01}) {
+      const auto [priced, formula] = exchange("hitopk", ratio, slower);
+      EXPECT_NEAR(priced, formula, 0.05 * formula) << slower << " " << ratio;
+      EXPECT_LT(priced, exchange("none", ratio, slower).first);
+      EXPECT_LT(priced, exchange("mstopk", 0.05, slower).first);
+    }
+  EXPECT_GE(exchange("hitopk", 0.3, 1).first, exchange("none", 0.3, 1).first);
+}
+
 TEST(Compression, IsReadAndTakenBack) {
   Plan plan;
   EXPECT_EQ(setting(plan, "compression"), "none");
@@ -184,6 +246,11 @@ TEST(Compression, Refusals) {
   EXPECT_EQ(finding(8, {"compression=topk", "tp=2"}),
             "topk selects the largest elements of whole tensors of each replica, and tensor ranks "
             "have parts of the tensors, found tp=2 -> tp=1");
+  EXPECT_EQ(finding(32, {"compression=hitopk"}), "");
+  EXPECT_EQ(finding(8, {"compression=hitopk"}),
+            "hitopk adds up gradients inside nodes and compresses them between, so that each of "
+            "several nodes has equally many replicas, at least 2; found 8 of dp=8 in a node -> "
+            "compression=mstopk");
   EXPECT_EQ(finding(8, {"compression=topk", "zero=1"}),
             "topk adds up what a replica has not sent of its whole gradient, and zero=1 leaves "
             "each a part of one -> zero=0");

@@ -41,7 +41,7 @@ const std::vector<Values> kFree = {
     {"reshard-after-forward", {"framework", "on", "off"}},
     {"zero-reduce", {"framework", "microbatch", "step"}},
     {"reduce", {"mean", "sum", "adasum", "adasum-tree", "adasum-hierarchical"}},
-    {"compression", {"none", "dgc", "topk", "mstopk"}},
+    {"compression", {"none", "dgc", "topk", "mstopk", "hitopk"}},
     {"sequence-parallel", {"on", "off"}},
     {"lora", {"off", "1", "16", "65536"}},
     {"frozen", {"none", "embedding", "embedding,layers", "all-but-head"}},
