@@ -57,14 +57,20 @@ std::vector<std::uint32_t> multi_sampling_top_k(std::span<const float> values, s
   };
   double low = 0, high = 1, above = 0, below = 0;
   std::int64_t sure = 0, possible = std::numeric_limits<std::int64_t>::max();
+  // Where more are sent than lie above the mean, as in a warm-up, the last ones lie below it.
+  double least = mean, top = most;
+  if (const std::int64_t at_mean = count_above(mean); at_mean <= k)
+    sure = at_mean, above = mean, least = 0, top = mean;
+  else
+    possible = at_mean, below = mean;
   for (int round = 0; round < rounds && sure < k; ++round) {
-    const double middle = (low + high) / 2, threshold = mean + middle * (double{most} - mean);
+    const double middle = (low + high) / 2, threshold = least + middle * (top - least);
     const std::int64_t count = count_above(threshold);
     (count <= k ? high : low) = middle;
     if (count <= k && count > sure) sure = count, above = threshold;
     if (count > k && count < possible) possible = count, below = threshold;
   }
-  // What is no number is in the band, as it is neither above nor below a threshold.
+  // NaN is in the band, as it is neither above nor below a threshold.
   const auto is_sure = [&](float value) { return sure > 0 && std::abs(value) >= above; };
   const auto in_band = [&](float value) { return !is_sure(value) && !(std::abs(value) < below); };
   const std::int64_t band = std::count_if(values.begin(), values.end(), in_band), rest = k - sure;

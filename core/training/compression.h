@@ -22,9 +22,10 @@ double ratio_at(double base, std::int64_t warmup, std::int64_t step);
 /// Returns the indices of the k largest by size, in order; of equal ones the first. NaN counts as
 /// larger than every number. 0 <= k <= values.size().
 std::vector<std::uint32_t> top_k(std::span<const float> values, std::int64_t k);
-/// The same by counting: so many rounds of bisection between the mean size and the largest find a
-/// threshold above which at most k lie, and one above which more do; neighbours of the band between
-/// the two fill up to k, from `start` on, modulo the places where they can begin. Always exactly k.
+/// Selects by counting: so many rounds of bisection between the mean size and the largest (or,
+/// where fewer than k lie above the mean, between 0 and the mean) find a threshold above which at
+/// most k lie, and one above which more do; neighbours of the band between the two fill up to k,
+/// from `start` on, modulo the places where they can begin. Always exactly k.
 std::vector<std::uint32_t> multi_sampling_top_k(std::span<const float> values, std::int64_t k,
                                                 int rounds, std::uint64_t start);
 

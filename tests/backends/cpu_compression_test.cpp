@@ -195,7 +195,7 @@ RC_GTEST_PROP(CpuCompression, SendingAllTrainsAsWithoutCompression, ()) {
     for (const double share : layers) RC_ASSERT((share == 0 || share == 1));
 }
 
-// What was not sent and the velocities of every replica are in the checkpoint.
+// A checkpoint has what was not sent, and the velocities, of every replica.
 TEST(CpuCompression, ResumesToTheSameBits) {
   const std::string path = ::testing::TempDir() + "cpu_compression.checkpoint";
   for (const char* kind : {"compression=dgc", "compression=topk", "compression=mstopk"})

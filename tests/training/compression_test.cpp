@@ -69,6 +69,20 @@ TEST(TopK, SendsWhatIsNoNumberFirst) {
     EXPECT_EQ(multi_sampling_top_k(v, k, 30, 1).size(), static_cast<std::size_t>(k));
 }
 
+// Half of the elements lie below the mean, or most of them where a few are far larger.
+RC_GTEST_PROP(MsTopK, OfMoreThanTheMeanLeavesItTakesTheLargestToo, ()) {
+  const std::size_t n = 400, k = *rc::gen::inRange<std::size_t>(1, n + 1);
+  const Random random(*rc::gen::inRange<std::uint64_t>(0, 1000));
+  Vector v(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    const double a = random.uniform(i) - 0.5;
+    v[i] = static_cast<float>(a * a * a * a * a);
+  }
+  const double most = energy(v, top_k(v, static_cast<std::int64_t>(k)));
+  const Indices chosen = multi_sampling_top_k(v, static_cast<std::int64_t>(k), 60, 3);
+  RC_ASSERT(energy(v, chosen) >= (1 - 1e-6) * most);
+}
+
 enum class Tail { Gaussian, Laplace, StudentOfTwo };
 
 Vector drawn(Tail tail, std::size_t n) {

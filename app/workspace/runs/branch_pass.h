@@ -1,5 +1,5 @@
-// What is asked about branches, and the answer: a study has a pass for the forward and the backward
-// of each kind of layer, and a pass its operators and schedules.
+// This file has the question about branches and its answer: a study has a pass for the forward and
+// the backward of each kind of layer, and a pass its operators and schedules.
 #pragma once
 
 #include <cstdint>

@@ -9,7 +9,7 @@
 
 namespace trainyard {
 
-/// What branch_study() returns and throws for prices that are not measured.
+/// Answers branch_study() for prices that are not measured, and throws as it does.
 BranchStudy priced_branches(const Scenario&, const BranchQuestion&, const std::string& calibration);
 
 }  // namespace trainyard

@@ -26,7 +26,7 @@ std::string pass_words(const BranchPass& pass) {
   return fmt::format("{} of {}", direction(pass), pass.block);
 }
 
-// How equal the numbers are that measured schedules leave.
+// Says how equal the numbers are that measured schedules leave.
 void say_numbers(const BranchStudy& study, std::vector<std::string>& sentences) {
   double difference = 0;
   for (const BranchPass& pass : study.passes)

@@ -27,7 +27,7 @@ class ConcurrentLayer {
 
   struct Times {
     std::vector<Duration> alone, beside;  // by op and then by merge; equal where there is one core
-    // By op, on one core after another while the others wait, so that operands are handed over.
+    // By op; ops take turns over the cores while the others wait, so that operands are handed over.
     std::vector<Duration> alternating;
     Duration join = Duration::max();  // of a stage in which every core works, beyond its work
   };

@@ -1,6 +1,6 @@
 // Implements how replicas exchange compressed gradients (core/methods/parallel/compression.cpp).
-// What a replica has not sent lies behind the optimizer's state, and the velocity that dgc adds up
-// is the optimizer's own, so that a checkpoint has both of every replica.
+// A replica keeps what it has not sent behind the optimizer's state, and the velocity that dgc adds
+// up is the optimizer's own, so that a checkpoint has both of every replica.
 #include <algorithm>
 #include <cmath>
 #include <cstring>

@@ -59,7 +59,7 @@ Work compressing_work(const CompressedLayer& layer, const Compression& how, std:
   const std::int64_t n = layer.compressed, all = layer.sent * senders,
                      gradient = bytes_of(layout.precision.gradient);
   const bool dgc = how.how == Compress::Dgc;
-  const std::int64_t passes = how.how >= Compress::MsTopK ? 1 + kBisectionRounds : kRadixPasses;
+  const std::int64_t passes = how.how >= Compress::MsTopK ? 2 + kBisectionRounds : kRadixPasses;
   Work work;
   work.kind = WorkKind::Optimizer;
   // Adding up reads the gradient, and reads and writes what has not been sent, and the velocity.
@@ -114,7 +114,7 @@ void rewrite_compression(Body& body, const Layout& layout, const Scenario& scena
   body.update.push_back(std::move(op));
 }
 
-// What has not been sent waits in memory; dgc's velocity is the optimizer's own.
+// Memory holds what has not been sent; dgc's velocity is the optimizer's own.
 void arrange_compression(Layout& layout, const Scenario& scenario, const Params&) {
   const Compression how = compression_of(scenario.plan);
   if (how.how != Compress::None) layout.optimizer_bytes += kNumber;

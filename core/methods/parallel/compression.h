@@ -1,5 +1,5 @@
-// How a plan compresses the gradients that its data-parallel replicas exchange (compression.cpp),
-// for those that execute or count it.
+// This file says how a plan compresses the gradients that its data-parallel replicas exchange
+// (compression.cpp), for those that execute or count it.
 #pragma once
 
 #include <cstdint>
