@@ -7,7 +7,8 @@
 namespace trainyard {
 
 bool is_processor(const Device& device) {
-  return is_local_core(device) || (device.id.starts_with("cpu-") && device.units > 0);
+  const bool named = device.id.starts_with("cpu-") || device.id.starts_with("xeon-");
+  return is_local_core(device) || (named && device.units > 0);
 }
 
 Device core_of(const Device& device, int busy) {

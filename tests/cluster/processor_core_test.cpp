@@ -20,7 +20,7 @@ TEST(ProcessorCore, CoresTogetherAreTheProcessor) {
     EXPECT_EQ(alone.peaks, beside.peaks);
     EXPECT_EQ(alone.units, 1);
   }
-  EXPECT_EQ(processors, 3);
+  EXPECT_EQ(processors, 5);
   EXPECT_FALSE(is_processor(device("h100-sxm")));
 }
 
