@@ -36,11 +36,10 @@ std::optional<GradientTraffic> gradient_traffic(const Workload& w) {
   found.dense = ring(sum.whole + sum.compressed, p);
   found.received = ring(sum.whole, p) + ring(sum.compressed, dividing) + selected;
   // Between nodes, a shard is exchanged, and as many nodes are equal times so many replicas.
+  const Bytes shard = gradient_bytes(sum.compressed / dividing, w.layout);
   found.break_even_ranks =
-      static_cast<double>(dividing) *
-      break_even_ranks(
-          static_cast<double>(gradient_bytes(sum.compressed / dividing, w.layout).value),
-          static_cast<double>(sum.sent * kSentBytes));
+      static_cast<double>(dividing) * break_even_ranks(static_cast<double>(shard.value),
+                                                       static_cast<double>(sum.sent * kSentBytes));
   found.sentence = fmt::format(
       "a replica receives {} of gradients a step{}, {} of what whole ones would be; {} {:.0f} "
       "replicas both are equal{}",

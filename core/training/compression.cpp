@@ -78,10 +78,14 @@ std::vector<std::uint32_t> multi_sampling_top_k(std::span<const float> values, s
   const auto first = static_cast<std::int64_t>(start % places);
   std::vector<std::uint32_t> found;
   found.reserve(static_cast<std::size_t>(k));
-  std::int64_t seen = 0;
+  std::int64_t place = 0;  // in the band
   for (std::size_t i = 0; i < values.size(); ++i) {
-    const bool neighbour = in_band(values[i]) && seen++ >= first && seen <= first + rest;
-    if (neighbour || is_sure(values[i])) found.push_back(static_cast<std::uint32_t>(i));
+    bool taken = is_sure(values[i]);
+    if (in_band(values[i])) {
+      taken = place >= first && place < first + rest;
+      ++place;
+    }
+    if (taken) found.push_back(static_cast<std::uint32_t>(i));
   }
   return found;
 }
