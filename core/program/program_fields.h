@@ -76,6 +76,19 @@ void fields(F& f, WorkCount& w) {
   f("recomputed", w.recomputed);
 }
 
+/// The fields of an entry's text: `fields`, and what a price may read beside them. The digest
+/// leaves that out, because it says nothing else of the program: documents that earlier versions
+/// wrote keep theirs.
+template <class F, class T>
+void text_fields(F& f, T& entry) {
+  fields(f, entry);
+}
+template <class F>
+void text_fields(F& f, WorkCount& w) {
+  fields(f, w);
+  f("before", w.work.before);
+}
+
 template <class F>
 void fields(F& f, MemoryEffect& e) {
   bool release = !e.allocate;

@@ -167,11 +167,11 @@ class Writer {
       const Names names;
       FieldWriter written(names);
       T none{};
-      fields(written, none);
+      text_fields(written, none);
       return std::move(written.tokens);
     }();
     FieldWriter written(p_.names);
-    fields(written, entry);
+    text_fields(written, entry);
     out_ += word;
     for (std::size_t i = 0; i < fresh.size(); ++i)
       if (written.tokens[i] != fresh[i]) out_ += " " + written.tokens[i];
@@ -457,7 +457,7 @@ class ProgramReader {
  private:
   template <class T>
   T& add(ProgramLineReader& in, std::vector<T>& list) {
-    fields(in, list.emplace_back());
+    text_fields(in, list.emplace_back());
     return list.back();
   }
 

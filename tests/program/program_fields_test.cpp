@@ -51,7 +51,8 @@ TEST(ProgramFields, EveryMemberIsListedOrASliceOfAnotherTable) {
   EXPECT_EQ(listed<Buffer>() + 2, members<Buffer>());  // first_part, parts
   EXPECT_EQ(listed<BufferPart>(), members<BufferPart>());
   EXPECT_EQ(listed<Task>() + 4, members<Task>());  // first_work, works, first_effect, effects
-  EXPECT_EQ(listed<WorkCount>() + 1, members<WorkCount>() + members<Work>());  // `work` is many
+  // `work` is many, and `before` is in the text alone.
+  EXPECT_EQ(listed<WorkCount>() + 2, members<WorkCount>() + members<Work>());
   EXPECT_EQ(listed<MemoryEffect>(), members<MemoryEffect>());
   EXPECT_EQ(listed<Stream>() + 2, members<Stream>());            // first, count
   EXPECT_EQ(listed<Instruction>() + 2, members<Instruction>());  // first_after, afters
@@ -124,6 +125,16 @@ TEST(Digest, SeesEveryFieldAndSoDoesTheText) {
   expect_each_field_seen<MemoryEffect>([](Program& p) -> MemoryEffect& { return p.effects[2]; });
   expect_each_field_seen<Stream>([](Program& p) -> Stream& { return p.streams[1]; });
   expect_each_field_seen<Instruction>([](Program& p) -> Instruction& { return p.instructions[5]; });
+}
+
+// Documents of programs that say nothing of neighbours keep their digest.
+TEST(Digest, LeavesOutWhatRanBeforeAndTheTextHasIt) {
+  const Program program = full();
+  Program changed = program;
+  changed.works[0].work.before = Bytes{4096};
+  EXPECT_EQ(digest(changed), digest(program));
+  EXPECT_NE(to_text(changed), to_text(program));
+  EXPECT_EQ(parse_program(to_text(changed)).works, changed.works);
 }
 
 TEST(Digest, SeesTheSlicesAndNotWhereTheyLie) {
