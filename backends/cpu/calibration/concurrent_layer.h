@@ -27,7 +27,8 @@ class ConcurrentLayer {
 
   struct Times {
     std::vector<Duration> alone, beside;  // by op and then by merge; equal where there is one core
-    // By op; ops take turns over the cores while the others wait, so that operands are handed over.
+    // Each op ran on the core after that of the op before, and the other cores waited: operands had
+    // to be handed over. One time for each op.
     std::vector<Duration> alternating;
     Duration join = Duration::max();  // of a stage in which every core works, beyond its work
   };

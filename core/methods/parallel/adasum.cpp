@@ -36,10 +36,10 @@
 
 #include <algorithm>
 #include <bit>
-#include <tuple>
 
 #include "core/methods/catalogue.h"
 #include "core/methods/parallel/communication.h"
+#include "core/methods/parallel/whole_replicas.h"
 #include "core/model/trained_parts.h"
 
 namespace trainyard {
@@ -166,30 +166,16 @@ Diagnostics check_adasum(const Scenario& s, const Params& params) {
                      word + " combines what replicas found, and there is one: nothing changes",
                      place, "reduce=mean"});
   if (!combines_updates(plan)) return found;
-  const Mesh& mesh = plan.mesh;
-  for (const auto& [axis, degree, what] :
-       {std::tuple{"tp", mesh.tp, "tensor ranks have parts of the tensors"},
-        std::tuple{"cp", mesh.cp, "context ranks have parts of one sample's gradient"},
-        std::tuple{"ep", mesh.ep, "expert ranks have other experts than their neighbours"}})
-    if (degree > 1)
-      refuse(fmt::format("{} needs products over whole tensors of each replica, and {}, found "
-                         "{}={}; reduce=sum and reduce=mean go with them",
-                         word, what, axis, degree),
-             fmt::format("{}=1", axis));
-  if (const Choice* zero = find_choice(plan, "zero");
-      zero != nullptr && zero->params.integer("stage") > 0)
-    refuse(fmt::format("{} combines the steps of replicas that each have their own optimizer "
-                       "state, and zero={} leaves each a part of one",
-                       word, zero->params.integer("stage")),
-           "zero=0");
-  if (const Choice* offload = find_choice(plan, "offload"); offload != nullptr) {
-    const std::string host = offload->params.text("host");
-    if (host == "optimizer" || host == "both")
-      refuse(fmt::format("{} compares weights before and after an update on the device, and "
-                         "offload={} has the host update them",
-                         word, host),
-             "offload=none");
-  }
+  check_whole_replicas(
+      plan,
+      {.word = word,
+       .tensors = "needs products over whole tensors of each replica",
+       .instead = "; reduce=sum and reduce=mean go with them",
+       .state = "combines the steps of replicas that each have their own optimizer "
+                "state",
+       .device = "compares weights before and after an update on the device",
+       .host = "has the host update them"},
+      place, found);
   const Method& schedule = schedule_of(plan);
   if (schedule.settles != nullptr || schedule.name == "tick-tock")
     refuse(fmt::format("{} combines the updates of one step of all replicas, and {} updates while "

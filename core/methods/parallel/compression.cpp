@@ -6,7 +6,7 @@
 //   dgc      the same of velocities (momentum correction), whose momentum is forgotten where they
 //            were sent (momentum factor masking); each replica clips each tensor's own gradient at
 //            the run's threshold / sqrt(replicas) before it adds it up
-//   mstopk   as topk, selected by 30 passes that count instead of by sorting (MSTopK)
+//   mstopk   as topk, selected by passes that count instead of by sorting (MSTopK)
 //   hitopk   replicas of a node add up whole gradients by a reduce-scatter; each selects of its
 //            shard as mstopk does, like ranks of the nodes gather what was selected, and the node
 //            gathers the shards (HiTopKComm). What was not sent waits with the owner of the shard
@@ -20,11 +20,11 @@
 // Priced are an all-gather of 8 bytes for each sent element of each replica, (P - 1) k 8 bytes for
 // each of P ranks where a ring all-reduce takes 2 (P - 1) / P of the whole gradient; the all-reduce
 // of what stays dense; and the passes over memory, as work of the update: adding up, selecting
-// (top-k by radix: 4 passes to find the threshold; MSTopK: 1 pass for mean and maximum, 30 that
-// count), packing and adding up what came. DGC's sampled threshold is an estimate of the exact one;
-// what is executed and priced is the exact selection. Under hitopk the passes are over a shard, and
-// the messages are a reduce-scatter and an all-gather inside the node and an all-gather of (m - 1)
-// 8 bytes an element that is sent between m nodes.
+// (top-k by radix: 4 passes to find the threshold; MSTopK: 1 pass for mean and maximum, 1 that
+// counts above the mean, 30 of bisection), packing and adding up what came. DGC's sampled threshold
+// is an estimate of the exact one; what is executed and priced is the exact selection. Under hitopk
+// the passes are over a shard, and the messages are a reduce-scatter and an all-gather inside the
+// node and an all-gather of (m - 1) 8 bytes an element that is sent between m nodes.
 //
 // Lin et al., "Deep Gradient Compression", ICLR 2018; Shi et al., MLSys 2021 (MSTopK).
 #include "core/methods/parallel/compression.h"
@@ -34,11 +34,11 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
-#include <tuple>
 
 #include "core/methods/catalogue.h"
 #include "core/methods/parallel/adasum.h"
 #include "core/methods/parallel/communication.h"
+#include "core/methods/parallel/whole_replicas.h"
 #include "core/model/trained_parts.h"
 #include "core/plan/batch_ramp.h"
 #include "core/plan/parallelism.h"
@@ -123,32 +123,8 @@ void arrange_compression(Layout& layout, const Scenario& scenario, const Params&
 }
 
 template <class F>
-void check_replicas(const Scenario& s, const std::string& word, F&& refuse) {
+void check_exchange(const Scenario& s, const std::string& word, F&& refuse) {
   const Plan& plan = s.plan;
-  const Mesh& mesh = plan.mesh;
-  for (const auto& [axis, degree, what] :
-       {std::tuple{"tp", mesh.tp, "tensor ranks have parts of the tensors"},
-        std::tuple{"cp", mesh.cp, "context ranks have parts of one sample's gradient"},
-        std::tuple{"ep", mesh.ep, "expert ranks have other experts than their neighbours"}})
-    if (degree > 1)
-      refuse(fmt::format("{} selects the largest elements of whole tensors of each replica, and "
-                         "{}, found {}={}",
-                         word, what, axis, degree),
-             fmt::format("{}=1", axis));
-  if (const Choice* zero = find_choice(plan, "zero");
-      zero != nullptr && zero->params.integer("stage") > 0)
-    refuse(fmt::format("{} adds up what a replica has not sent of its whole gradient, and zero={} "
-                       "leaves each a part of one",
-                       word, zero->params.integer("stage")),
-           "zero=0");
-  if (const Choice* offload = find_choice(plan, "offload"); offload != nullptr) {
-    const std::string host = offload->params.text("host");
-    if (host == "optimizer" || host == "both")
-      refuse(fmt::format("{} keeps what it has not sent beside the optimizer's state on the "
-                         "device, and offload={} has the host keep that",
-                         word, host),
-             "offload=none");
-  }
   const std::int64_t all = compressing_replicas(plan), node = dividing_replicas(plan, s.cluster);
   if (word == "hitopk" && all > 1 && (node == 1 || node == all || all % node != 0))
     refuse(fmt::format("hitopk adds up gradients inside nodes and compresses them between, so that "
@@ -221,7 +197,16 @@ Diagnostics check_compression(const Scenario& s, const Params& params) {
     add(Diagnostic::Severity::Warning,
         word + " compresses what replicas send, and there is one: nothing changes",
         "compression=none");
-  check_replicas(s, word, refuse);
+  check_whole_replicas(
+      plan,
+      {.word = word,
+       .tensors = "selects the largest elements of whole tensors of each replica",
+       .instead = "",
+       .state = "adds up what a replica has not sent of its whole gradient",
+       .device = "keeps what it has not sent beside the optimizer's state on the device",
+       .host = "has the host keep that"},
+      place, found);
+  check_exchange(s, word, refuse);
   check_step(s, word, refuse);
   if (word == "dgc" && plan.optimizer != "sgd" && plan.optimizer != "momentum")
     refuse(fmt::format("dgc adds up velocities of gradient descent, found optimizer={}; topk and "
@@ -311,7 +296,7 @@ Method compression() {
       .card = {.gains = "a step sends ratio x 8 bytes a parameter and replica instead of the whole "
                         "gradient: less while the replicas are fewer than about 1 / ratio",
                .costs = "4 bytes a parameter for what has not been sent, passes over the gradient "
-                        "to select (4 to 31), and gradients that come late",
+                        "to select (4 to 32), and gradients that come late",
                .legal_when = "tp, cp and ep are 1; every replica has the whole state on its device "
                              "(zero=0) and updates once a step; dgc: optimizer sgd or momentum"},
       .file = "core/methods/parallel/compression.cpp",
