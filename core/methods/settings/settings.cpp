@@ -1,11 +1,13 @@
 #include "core/methods/settings/settings.h"
 
 #include <algorithm>
-#include <charconv>
+#include <iterator>
+#include <utility>
 
 #include "core/base/nearest.h"
-#include "core/methods/catalogue.h"
-#include "core/methods/memory/layer_policy.h"
+#include "core/methods/settings/gradient_settings.h"
+#include "core/methods/settings/memory_settings.h"
+#include "core/methods/settings/setting_values.h"
 #include "core/methods/settings/software_settings.h"
 #include "core/methods/settings/trained_settings.h"
 #include "core/plan/balanced.h"
@@ -16,288 +18,27 @@
 namespace trainyard {
 namespace {
 
-[[noreturn]] void refuse_value(const Place& place, const std::string& expected,
-                               std::string_view found) {
-  throw Error(Error::Kind::InvalidInput,
-              "expected " + expected + ", found \"" + std::string(found.substr(0, 80)) + "\"",
-              place);
-}
-
-std::int64_t whole_number(std::string_view value, std::int64_t low, std::int64_t high,
-                          const Place& place) {
-  std::int64_t number = 0;
-  const auto [end, failure] = std::from_chars(value.data(), value.data() + value.size(), number);
-  const bool all = end == value.data() + value.size() && !value.empty();
-  if (failure == std::errc::result_out_of_range ||
-      (failure == std::errc() && all && (number < low || number > high)))
-    refuse_value(
-        place, "a whole number from " + std::to_string(low) + " to " + std::to_string(high), value);
-  if (failure != std::errc() || !all)
-    refuse_value(place, "a whole number such as " + std::to_string(std::max<std::int64_t>(low, 8)),
-                 value);
-  return number;
-}
-
-bool on_off(std::string_view value, const Place& place) {
-  if (value == "on" || value == "true") return true;
-  if (value == "off" || value == "false") return false;
-  refuse_value(place, "on or off", value);
-}
-
-std::string on_off(bool value) { return value ? "on" : "off"; }
-
 int degree(std::string_view value, const Place& place) {
   return static_cast<int>(whole_number(value, 1, 1'000'000, place));
-}
-
-/// A parameter of a chosen method, or of its defaults where the plan does not choose it.
-const ParamSpec& spec_of(const Method& m, std::string_view name) {
-  return *std::find_if(m.params.begin(), m.params.end(),
-                       [&](const ParamSpec& s) { return s.name == name; });
-}
-
-void set_param(Plan& plan, std::string_view method_name, std::string_view param,
-               std::string_view value, const Place& place) {
-  const Method& m = method(method_name);
-  choice(plan, method_name)
-      .params.set(std::string(param), parse_param(spec_of(m, param), value, place));
-}
-
-std::string read_param(const Plan& plan, std::string_view method_name, std::string_view param) {
-  const Choice* chosen = find_choice(plan, method_name);
-  if (chosen == nullptr) return "";
-  const auto found = chosen->params.values().find(param);
-  return to_text(found != chosen->params.values().end()
-                     ? found->second
-                     : spec_of(method(method_name), param).fallback);
-}
-
-std::vector<std::string_view> names_on(MethodAxis axis) {
-  std::vector<std::string_view> names;
-  for (const Method& m : methods())
-    if (m.axis == axis) names.push_back(m.name);
-  return names;
-}
-
-std::string list(const std::vector<std::string_view>& words) {
-  std::string text;
-  for (std::size_t i = 0; i < words.size(); ++i)
-    text += std::string(i == 0                  ? ""
-                        : i + 1 == words.size() ? " or "
-                                                : ", ") +
-            std::string(words[i]);
-  return text;
-}
-
-// A plan has only one method on an exclusive axis, so choosing another replaces it.
-void choose_on(Plan& plan, MethodAxis axis, std::string_view value, const Place& place) {
-  const std::vector<std::string_view> names = names_on(axis);
-  if (std::find(names.begin(), names.end(), value) == names.end())
-    throw Error(Error::Kind::InvalidInput,
-                "expected " + list(names) + ", found \"" + std::string(value.substr(0, 80)) + "\"" +
-                    did_you_mean(value.substr(0, 80), names),
-                place);
-  for (std::string_view name : names)
-    if (name != value) remove_choice(plan, name);
-  choice(plan, value);
 }
 
 void set_schedule(Plan& plan, std::string_view value, const Place& place) {
   choose_on(plan, MethodAxis::Schedule, value, place);
 }
 
-bool has_gradient_dtype(std::string_view precision) {
-  const std::vector<ParamSpec>& params = method(precision).params;
-  return std::any_of(params.begin(), params.end(),
-                     [](const ParamSpec& s) { return s.name == "gradient-dtype"; });
-}
-
-void set_precision(Plan& plan, std::string_view value, const Place& place) {
-  std::string gradient;
-  if (const Choice* before = chosen_on(plan, MethodAxis::Precision);
-      before != nullptr && before->params.has("gradient-dtype"))
-    gradient = before->params.text("gradient-dtype");
-  choose_on(plan, MethodAxis::Precision, value, place);
-  if (gradient == "fp32" && has_gradient_dtype(value))
-    choice(plan, value).params.set("gradient-dtype", gradient);
-}
-
-void set_gradient_dtype(Plan& plan, std::string_view value, const Place& place) {
-  const Choice* precision = chosen_on(plan, MethodAxis::Precision);
-  const std::string name = precision == nullptr ? "bf16" : precision->method;
-  if (!has_gradient_dtype(name))
-    refuse_value(place, "precision bf16, fp16, fp8, mxfp8 or nvfp4 beside gradient-dtype",
-                 "precision=" + name);
-  set_param(plan, name, "gradient-dtype", value, place);
-}
-
-void set_loss_scale(Plan& plan, std::string_view value, const Place& place) {
-  const Choice* precision = chosen_on(plan, MethodAxis::Precision);
-  if (precision == nullptr || precision->method != "fp16")
-    refuse_value(place, "precision=fp16 before loss-scale",
-                 precision == nullptr ? "no precision" : "precision=" + precision->method);
-  if (value == "dynamic") return set_param(plan, "fp16", "dynamic", "true", place);
-  set_param(plan, "fp16", "loss-scale", value, place);
-  set_param(plan, "fp16", "dynamic", "false", place);
-}
-
-std::string read_loss_scale(const Plan& plan) {
-  if (find_choice(plan, "fp16") == nullptr) return "";
-  return read_param(plan, "fp16", "dynamic") == "true" ? "dynamic"
-                                                       : read_param(plan, "fp16", "loss-scale");
-}
-
-void set_zero(Plan& plan, std::string_view value, const Place& place) {
-  constexpr std::string_view kHybrid = "hybrid=";
-  if (value.substr(0, kHybrid.size()) == kHybrid) {
-    set_param(plan, "zero", "stage", "3", place);
-    return set_param(plan, "zero", "shard", value.substr(kHybrid.size()), place);
-  }
-  if (value == "fsdp") value = "3";
-  if (value.size() != 1 || value[0] < '0' || value[0] > '3')
-    refuse_value(place, "0, 1, 2, 3 (FSDP) or hybrid=<ranks>", value);
-  set_param(plan, "zero", "stage", value, place);
-}
-
-// This accepts torchtitan's words beside on and off; its default depends on the pipeline.
-void set_reshard(Plan& plan, std::string_view value, const Place& place) {
-  if (value == "default") value = plan.mesh.pp == 1 ? "on" : "off";
-  if (value == "always" || value == "never") value = value == "always" ? "on" : "off";
-  set_param(plan, "zero", "reshard", value, place);
-}
-
-// Reads "4,4,2,0": the number of layers of each virtual stage that recompute in full.
-RecomputePolicies full_blocks(std::string_view counts, const Place& place) {
-  RecomputePolicies policies;
-  for (std::string_view rest = counts;;) {
-    const std::size_t comma = rest.find(',');
-    const auto count = static_cast<int>(whole_number(rest.substr(0, comma), 0, 1'000'000, place));
-    StagePolicies stage;
-    if (count > 0) stage.push_back({{LayerPolicy::Kind::Full}, count});
-    stage.push_back({});
-    policies.stages.push_back(std::move(stage));
-    if (comma == std::string_view::npos) return policies;
-    rest.remove_prefix(comma + 1);
-    if (policies.stages.size() > 100'000) refuse_value(place, "at most 100000 stages", "more");
-  }
-}
-
-void set_policies(Plan& plan, const RecomputePolicies& policies) {
-  choice(plan, "recompute").params.set("policy", to_text(policies));
-  choice(plan, "recompute").params.set("blocks", std::int64_t{0});
-}
-
-void set_recompute(Plan& plan, std::string_view value, const Place& place) {
-  constexpr std::string_view kBlocks = "blocks=";
-  if (value.substr(0, kBlocks.size()) == kBlocks) {
-    const std::string_view counts = value.substr(kBlocks.size());
-    if (counts.find(',') != std::string_view::npos)
-      return set_policies(plan, full_blocks(counts, place));
-    whole_number(counts, 1, 1'000'000, place);
-    set_param(plan, "recompute", "policy", "blocks", place);
-    return set_param(plan, "recompute", "blocks", counts, place);
-  }
-  if (value == "optimal" || value.substr(0, 8) == "optimal:")
-    throw Error(Error::Kind::InvalidInput,
-                "expected a plan's own recomputation, found \"" + std::string(value.substr(0, 80)) +
-                    "\", which is chosen when a model and a cluster are opened with --set "
-                    "recompute=optimal",
-                place);
-  const std::vector<std::string_view> words = {
-      "none",    "selective",       "op",
-      "full",    "blocks=<n>",      "keep=<nodes>",
-      "optimal", "optimal:<bytes>", "runs such as full*4,none"};
-  const bool legal = std::find(words.begin(), words.begin() + 4, value) != words.begin() + 4;
-  if (!legal && value.find_first_of("=*,/") == std::string_view::npos)
-    throw Error(Error::Kind::InvalidInput,
-                "expected " + list(words) + ", found \"" + std::string(value.substr(0, 80)) + "\"" +
-                    did_you_mean(value.substr(0, 80), words),
-                place);
-  set_policies(plan, parse_policies(value, place));
-}
-
-std::string read_recompute(const Plan& plan) {
-  const std::string policy = read_param(plan, "recompute", "policy");
-  return policy == "blocks" ? "blocks=" + read_param(plan, "recompute", "blocks") : policy;
-}
-
 constexpr std::string_view kNoPacking = "none";
-
-// A plan that keeps everything on its devices does not mention the host.
-void set_offload(Plan& plan, std::string_view value, const Place& place) {
-  set_param(plan, "offload", "host", value, place);
-  if (value == "none") remove_choice(plan, "offload");
-}
-
-std::string read_offload(const Plan& plan) {
-  const std::string kept = read_param(plan, "offload", "host");
-  return kept.empty() ? "none" : kept;
-}
-
-void set_tier(Plan& plan, std::string_view value, const Place& place) {
-  set_param(plan, "offload", "tier", value, place);
-}
-
-// The tier is of optimizer state: of a plan that moves activations alone, it is said where it is
-// wrong.
-std::string read_tier(const Plan& plan) {
-  const Choice* const chosen = find_choice(plan, "offload");
-  if (chosen == nullptr) return "";
-  const Params params = with_defaults(chosen->params, method("offload").params);
-  const std::string& tier = params.text("tier");
-  return params.text("host") == "activations" && tier == "host" ? "" : tier;
-}
 
 // A plan whose samples are whole texts does not mention documents, unless it states something else
 // of them.
 void set_packing(Plan& plan, std::string_view value, const Place& place) {
   const std::vector<std::string_view> words = {kNoPacking, "pad", "longest", "packed"};
-  if (std::find(words.begin(), words.end(), value) == words.end())
-    throw Error(Error::Kind::InvalidInput,
-                "expected " + list(words) + ", found \"" + std::string(value.substr(0, 80)) + "\"" +
-                    did_you_mean(value.substr(0, 80), words),
-                place);
+  expect_word(value, words, place);
   const Choice* const chosen = find_choice(plan, "packing");
   const bool states_more =
       chosen != nullptr && (chosen->params.has("widths") || chosen->params.has("order") ||
                             !read_param(plan, "packing", "lengths").empty());
   if (value == kNoPacking && !states_more) return remove_choice(plan, "packing");
   set_param(plan, "packing", "samples", value, place);
-}
-
-std::string read_packing(const Plan& plan) {
-  const std::string samples = read_param(plan, "packing", "samples");
-  return samples.empty() ? std::string(kNoPacking) : samples;
-}
-
-// A plan whose batches are all the global one does not mention a ramp.
-void set_batch_ramp(Plan& plan, std::string_view value, const Place& place) {
-  set_param(plan, kBatchRamp, kBatchRampSizes, value, place);
-  if (value == kNoBatchRamp) remove_choice(plan, kBatchRamp);
-}
-
-constexpr std::string_view kMean = "mean";
-
-// A plan that takes the mean does not mention it.
-void set_reduce(Plan& plan, std::string_view value, const Place& place) {
-  set_param(plan, "adasum", "reduce", value, place);
-  if (value == kMean) remove_choice(plan, "adasum");
-}
-
-std::string read_reduce(const Plan& plan) {
-  const std::string word = read_param(plan, "adasum", "reduce");
-  return word.empty() ? std::string(kMean) : word;
-}
-
-// A plan that compresses nothing does not mention it.
-void set_compression(Plan& plan, std::string_view value, const Place& place) {
-  set_param(plan, "compression", "kind", value, place);
-  if (value == "none") remove_choice(plan, "compression");
-}
-
-std::string read_compression(const Plan& plan) {
-  const std::string word = read_param(plan, "compression", "kind");
-  return word.empty() ? "none" : word;
 }
 
 void set_overlap(Plan& plan, std::string_view value, const Place& place) {
@@ -374,7 +115,8 @@ void set_order(Plan& plan, std::string_view value, const Place& place) {
 std::string number(std::int64_t n) { return std::to_string(n); }
 std::string given(std::int64_t n) { return n == 0 ? "" : std::to_string(n); }
 
-std::vector<Setting> make_settings() {
+// These say where a step's work goes: degrees, batch, stages and their order.
+std::vector<Setting> placement_settings() {
   using P = Plan;
   using V = std::string_view;
   using L = const Place;
@@ -456,7 +198,7 @@ std::vector<Setting> make_settings() {
        "batches that grow to the global one: off, START:INCREMENT:SAMPLES as in 16:16:5000000 "
        "(reached after SAMPLES samples), or steps:256@0,512@63000 (512 from 63,000 samples on)",
        {},
-       set_batch_ramp,
+       [](P& p, V v, L& l) { set_optional(p, kBatchRamp, kBatchRampSizes, v, kNoBatchRamp, l); },
        [](const P& p) { return read_param(p, kBatchRamp, kBatchRampSizes); }},
       {"seq",
        {"sequence", "seq-length", "seq-len", "sequence-length"},
@@ -470,7 +212,7 @@ std::vector<Setting> make_settings() {
        "to the longest of its microbatch), or packed (several, attention inside each)",
        {kNoPacking, "pad", "longest", "packed"},
        set_packing,
-       read_packing},
+       [](const P& p) { return read_optional(p, "packing", "samples", kNoPacking); }},
       {"lengths",
        {"document-lengths"},
        "tokens of documents to pack or pad: fixed:512, uniform:64-1024, lognormal:600,1.1 (median, "
@@ -512,105 +254,14 @@ std::vector<Setting> make_settings() {
        {},
        set_order,
        [](const P& p) { return p.order.empty() ? std::string(kOwnOrder) : p.order; }},
-      {"zero",
-       {"zero-stage", "zero-optimization.stage", "sharding"},
-       "training state divided over replicas: 3 is FSDP",
-       {"0", "1", "2", "3"},
-       set_zero,
-       [](const P& p) { return read_param(p, "zero", "stage"); }},
-      {"hybrid",
-       {"hybrid-shard", "shard-group", "data-parallel-shard-degree", "mics-shard-size"},
-       "ranks among which zero divides state; 0 = all",
-       {},
-       [](P& p, V v, L& l) { set_param(p, "zero", "shard", v, l); },
-       [](const P& p) { return read_param(p, "zero", "shard"); }},
-      {"reshard-after-forward",
-       {"reshard", "fsdp-reshard-after-forward"},
-       "ZeRO 3: let go of gathered weights after forward, and gather them again for backward",
-       {"framework", "on", "off"},
-       set_reshard,
-       [](const P& p) { return read_param(p, "zero", "reshard"); }},
-      {"zero-reduce",
-       {},
-       "ZeRO 2 and 3: gradients leave with every microbatch, or are added up for the step",
-       {"framework", "microbatch", "step"},
-       [](P& p, V v, L& l) { set_param(p, "zero", "reduce", v, l); },
-       [](const P& p) { return read_param(p, "zero", "reduce"); }},
-      {"reduce",
-       {"gradient-reduction"},
-       "what replicas' steps become: mean or sum of gradients; Adasum of updates by halves "
-       "(adasum), over whole tensors (adasum-tree), or between nodes, which take the mean inside "
-       "(adasum-hierarchical)",
-       {kMean, "sum", "adasum", "adasum-tree", "adasum-hierarchical"},
-       set_reduce,
-       read_reduce},
-      {"compression",
-       {"gradient-compression"},
-       "what replicas send of their gradients: all (none), the largest velocities (dgc) or "
-       "gradients (topk, mstopk, hitopk between nodes); compression.ratio says how many, and the "
-       "rest waits",
-       {"none", "dgc", "topk", "mstopk", "hitopk"},
-       set_compression,
-       read_compression},
-      {"sequence-parallel",
-       {"sp"},
-       "divide norms and residuals over tensor ranks",
-       {"on", "off"},
-       [](P& p, V v, L& l) {
-         choice(p, "tensor-parallel").params.set("sequence-parallel", on_off(v, l));
-       },
-       [](const P& p) {
-         const std::string text = read_param(p, "tensor-parallel", "sequence-parallel");
-         return text.empty() ? text : on_off(text == "true");
-       }},
-      {"recompute",
-       {"recompute-granularity", "activation-checkpointing", "activation-checkpoint.mode"},
-       "what forward keeps: none, selective, op, full or blocks=<n> of each stage done again, "
-       "keep=<nodes> kept; by layer full*4,none, by stage full*4,none/none; optimal: the mix that "
-       "fits in least time, optimal:20GiB within that much of each device",
-       {"none", "selective", "op", "full"},
-       set_recompute,
-       read_recompute},
-      {"offload",
-       {"cpu-offload", "offload-optimizer", "offload-to-host"},
-       "what the host keeps: optimizer state and the update of weights, activations until their "
-       "backward, or both",
-       {"none", "optimizer", "activations", "both"},
-       set_offload,
-       read_offload},
-      {"offload-tier",
-       {"offload-optimizer-device"},
-       "where offloaded optimizer state lives: host memory, or the node's NVMe, through buffers in "
-       "host memory",
-       {"host", "nvme"},
-       set_tier,
-       read_tier},
-      {"precision",
-       {"dtype", "mixed-precision"},
-       "number format of weights and products",
-       names_on(MethodAxis::Precision),
-       set_precision,
-       [](const P& p) {
-         const Choice* c = chosen_on(p, MethodAxis::Precision);
-         return c == nullptr ? std::string() : c->method;
-       }},
-      {"gradient-dtype",
-       {"grad-dtype", "grad-reduce-dtype"},
-       "format of gradients while they add up and are reduced",
-       {"fp32", "bf16", "fp16"},
-       set_gradient_dtype,
-       [](const P& p) {
-         const Choice* c = chosen_on(p, MethodAxis::Precision);
-         return c == nullptr || !has_gradient_dtype(c->method)
-                    ? std::string()
-                    : read_param(p, c->method, "gradient-dtype");
-       }},
-      {"loss-scale",
-       {"initial-loss-scale", "fp16.loss-scale"},
-       "fp16: dynamic, or a power of two",
-       {},
-       set_loss_scale,
-       read_loss_scale},
+  };
+}
+
+std::vector<Setting> execution_settings() {
+  using P = Plan;
+  using V = std::string_view;
+  using L = const Place;
+  return {
       {"flash-attention",
        {"use-flash-attn", "flash"},
        "fused attention kernel",
@@ -666,9 +317,11 @@ std::string normal(std::string_view key) {
 
 std::span<const Setting> settings() {
   static const std::vector<Setting> list = [] {
-    std::vector<Setting> all = make_settings();
-    for (Setting& one : trained_settings()) all.push_back(std::move(one));
-    for (Setting& one : software_settings()) all.push_back(std::move(one));
+    std::vector<Setting> all;
+    for (std::vector<Setting> some :
+         {placement_settings(), gradient_settings(), memory_settings(), execution_settings(),
+          trained_settings(), software_settings()})
+      std::move(some.begin(), some.end(), std::back_inserter(all));
     return all;
   }();
   return list;
