@@ -9,11 +9,20 @@
 #include "core/base/saturating.h"
 #include "core/cluster/host.h"
 #include "core/cluster/nvme.h"
+#include "core/cost/concurrent_kernels.h"
 #include "core/cost/overlap.h"
 #include "core/plan/mesh.h"
 
 namespace trainyard {
 namespace {
+
+std::vector<Duration> kernels_of(std::span<const WorkCount> works, const Cluster& cluster,
+                                 const CostModel& cost) {
+  std::vector<Duration> each;
+  for (const WorkCount& w : works) each.push_back(cost.compute(w.work, cluster.device));
+  hide_beside_longest(works, each);
+  return each;
+}
 
 void price_compute(const Program& program, const Task& task, const Cluster& cluster,
                    const CostModel& cost, TaskPrices& prices) {
@@ -21,10 +30,10 @@ void price_compute(const Program& program, const Task& task, const Cluster& clus
   double fill = 0;
   Flops flops{}, model{};
   const std::span<const WorkCount> works(program.works.data() + task.first_work, task.works);
-  std::vector<Duration> each;
-  for (const WorkCount& w : works) {
-    each.push_back(cost.compute(w.work, cluster.device));
-    const Duration time = saturating_product(each.back(), w.count);
+  const std::vector<Duration> each = kernels_of(works, cluster, cost);
+  for (std::size_t i = 0; i < works.size(); ++i) {
+    const WorkCount& w = works[i];
+    const Duration time = saturating_product(each[i], w.count);
     kernels = saturating_sum(kernels, time);
     if (w.recomputed) again = saturating_sum(again, time);
     fill += static_cast<double>(time.count()) * w.work.fill;
@@ -56,9 +65,7 @@ PhaseLoad load_of(const Program& program, const Task& task, const Cluster& clust
   std::vector<WorkCount> works(program.works.begin() + task.first_work,
                                program.works.begin() + task.first_work + task.works);
   if (task.kind == TaskKind::Collective) works.front().count = 1;  // its pieces are one kernel
-  std::vector<Duration> kernels;
-  for (const WorkCount& w : works) kernels.push_back(cost.compute(w.work, cluster.device));
-  return cost.load(works, kernels, cluster);
+  return cost.load(works, kernels_of(works, cluster, cost), cluster);
 }
 
 // The host goes on issuing a phase's kernels while the device waits for what is exposed, so that
@@ -91,7 +98,8 @@ void shorten_exposed(const Program& program, const Cluster& cluster, const CostM
 bool same_works(const Program& program, const Task& a, const Task& b) {
   const auto of = [&](const Task& t) { return program.works.begin() + t.first_work; };
   const auto same = [](const WorkCount& x, const WorkCount& y) {
-    return x.work == y.work && x.count == y.count && x.recomputed == y.recomputed;
+    return x.work == y.work && x.count == y.count && x.recomputed == y.recomputed &&
+           x.place == y.place;
   };
   return (a.phase == Phase::Update) == (b.phase == Phase::Update) &&
          std::equal(of(a), of(a) + a.works, of(b), of(b) + b.works, same);

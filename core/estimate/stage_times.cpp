@@ -5,6 +5,7 @@
 #include "core/base/saturating.h"
 #include "core/cluster/host.h"
 #include "core/cluster/nvme.h"
+#include "core/cost/concurrent_kernels.h"
 #include "core/cost/overlap.h"
 #include "core/estimate/estimate.h"
 #include "core/lowering/phases.h"
@@ -74,17 +75,16 @@ class Pricer {
   }
 
   PhaseLoad load(const std::vector<WorkCount>& works, const std::vector<std::uint32_t>& kernels) {
-    each_.clear();
-    for (const std::uint32_t kernel : kernels) each_.push_back(kernels_[kernel]);
-    return cost_.load(works, each_, w_.scenario.cluster);
+    return cost_.load(works, each_of(works, kernels), w_.scenario.cluster);
   }
 
   PhaseTime phase(const PhaseWork& work) {
     PhaseTime time;
     Duration kernels{};
+    each_of(work.works, work.kernels);
     for (std::size_t i = 0; i < work.works.size(); ++i) {
       const WorkCount& one = work.works[i];
-      const Duration t = saturating_product(kernels_[work.kernels[i]], one.count);
+      const Duration t = saturating_product(each_[i], one.count);
       const Flops flops = one.work.flops * static_cast<double>(one.count);
       kernels = saturating_sum(kernels, t);
       time.filled += static_cast<double>(t.count()) * one.work.fill;
@@ -185,9 +185,15 @@ class Pricer {
 
   Duration whole(const std::vector<WorkCount>& works, const std::vector<std::uint32_t>& kernels,
                  bool update) {
+    return counted(cost_.phase(works, each_of(works, kernels), update, w_.scenario.cluster), 1);
+  }
+
+  const std::vector<Duration>& each_of(const std::vector<WorkCount>& works,
+                                       const std::vector<std::uint32_t>& kernels) {
     each_.clear();
     for (const std::uint32_t kernel : kernels) each_.push_back(kernels_[kernel]);
-    return counted(cost_.phase(works, each_, update, w_.scenario.cluster), 1);
+    hide_beside_longest(works, each_);
+    return each_;
   }
 
   // Adds `count` times `one` to the total and refuses the scenario if the total exceeds a Duration,

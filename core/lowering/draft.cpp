@@ -60,9 +60,10 @@ BufferId Draft::buffer(const Buffer& buffer) {
   return BufferId{static_cast<std::uint32_t>(program.buffers.size() - 1)};
 }
 
-void Draft::work(TaskId id, const Work& work, int count, Pass pass, bool recomputed) {
+void Draft::work(TaskId id, const Work& work, int count, Pass pass, bool recomputed,
+                 OperatorPlace place) {
   assert(id.value + 1 == program.tasks.size() && "works of a task are added before the next task");
-  program.works.push_back({work, count, pass, recomputed});
+  program.works.push_back({work, count, pass, recomputed, place});
   ++program.tasks[id.value].works;
 }
 

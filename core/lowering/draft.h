@@ -77,7 +77,7 @@ class Draft {
   TaskId task(const Task&);
   BufferId buffer(const Buffer&);
   /// Appends to the task that was added last.
-  void work(TaskId, const Work&, int count, Pass, bool recomputed);
+  void work(TaskId, const Work&, int count, Pass, bool recomputed, OperatorPlace = {});
   void effect(TaskId, BufferId, bool allocate, bool at_end);
 
   /// The first thing that no program may have, in words: a reference to an instruction, task,

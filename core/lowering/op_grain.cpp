@@ -1,6 +1,8 @@
 // Op grain: one instruction per operator of every layer, with the lifetime of every tensor that is
 // kept.
 #include <algorithm>
+#include <span>
+#include <string>
 #include <utility>
 
 #include "core/lowering/phase_writer.h"
@@ -443,21 +445,32 @@ class OpGrain final : public PhaseWriter {
     list.push_back({t.to, id, false, true});
   }
 
+  // "conv1, conv2 | conv3" of a stage whose second core runs the third.
+  static std::string words_of(std::span<const BodyOp> stage) {
+    std::string words = stage.front().name;
+    for (std::size_t i = 1; i < stage.size(); ++i)
+      words += (stage[i].place.core == stage[i - 1].place.core ? ", " : " | ") + stage[i].name;
+    return words;
+  }
+
   std::vector<OpTask> make_ops(const StageCopy& place, Phase phase, BodyList list, int layer,
                                const std::vector<BodyOp>& ops,
                                const std::vector<BufferChange>& lifetimes) {
     std::vector<OpTask> made;
-    for (std::size_t i = 0; i < ops.size(); ++i) {
+    for (std::size_t i = 0, end = 0; i < ops.size(); i = end) {
       const BodyOp& op = ops[i];
+      for (end = i + 1; op.place.stage != 0 && end < ops.size(); ++end)
+        if (ops[end].place.stage != op.place.stage) break;
       Task task;
       task.kind = op.communication ? TaskKind::Collective : TaskKind::Compute;
       task.phase = phase != Phase::Backward || !split_ ? phase
                    : op.pass == Pass::BackwardWeight   ? Phase::BackwardWeight
                                                        : Phase::BackwardInput;
       task.stage = place.stage;
-      task.name = draft_.name(op.name);
+      task.name = draft_.name(words_of({ops.data() + i, end - i}));
       task.pass = draft_.name(op.pass_name);
       task.node = op.node;
+      task.ops = static_cast<std::int32_t>(end - i);
       task.layer = layer;
       task.list = list;
       task.op = static_cast<std::int32_t>(i);
@@ -467,7 +480,8 @@ class OpGrain final : public PhaseWriter {
       task.tensor = op.tensor;
       task.of_gradient = op.of_gradient;
       const TaskId id = draft_.task(task);
-      if (!op.communication) draft_.work(id, op.work, 1, op.pass, op.recomputed);
+      for (std::size_t k = i; !op.communication && k < end; ++k)
+        draft_.work(id, ops[k].work, 1, ops[k].pass, ops[k].recomputed, ops[k].place);
       const WorkCount& beside = op.beside;
       const bool split = split_ || splits_backward(w_);
       if (beside.count > 0 && (!split || op.recomputed || beside.pass == op.pass))
@@ -475,7 +489,7 @@ class OpGrain final : public PhaseWriter {
       // In order of time: what is handed over is released before it is allocated again.
       for (const auto& [allocate, at_end] : {std::pair{false, false}, {true, false}, {false, true}})
         for (const BufferChange& l : lifetimes)
-          if (l.op == i && l.allocate == allocate && l.at_end == at_end)
+          if (l.op >= i && l.op < end && l.allocate == allocate && l.at_end == at_end)
             draft_.effect(id, l.buffer, allocate, at_end);
       made.push_back({id, &op});
     }

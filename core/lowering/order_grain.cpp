@@ -207,7 +207,8 @@ class OrderGrain final : public PhaseWriter {
     task.name = draft_.name(name_of(phase));
     task.pass = draft_.name("emit_compute");
     const TaskId id = draft_.task(task);
-    for (const WorkCount& w : work.works) draft_.work(id, w.work, w.count, w.pass, w.recomputed);
+    for (const WorkCount& w : work.works)
+      draft_.work(id, w.work, w.count, w.pass, w.recomputed, w.place);
     const auto during = [&](BufferId buffer) {
       draft_.effect(id, buffer, true, false);
       draft_.effect(id, buffer, false, true);

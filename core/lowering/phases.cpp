@@ -40,11 +40,12 @@ void add(std::vector<CollectiveRun>& list, const BodyOp& op, int repeats, bool s
 
 void add(std::vector<WorkCount>& list, const BodyOp& op, int count) {
   for (WorkCount& have : list)
-    if (have.work == op.work && have.pass == op.pass && have.recomputed == op.recomputed) {
+    if (have.work == op.work && have.pass == op.pass && have.recomputed == op.recomputed &&
+        have.place == op.place) {
       have.count += count;
       return;
     }
-  list.push_back({op.work, count, op.pass, op.recomputed});
+  list.push_back({op.work, count, op.pass, op.recomputed, op.place});
 }
 
 using Runs = std::vector<Workload::Run>;

@@ -50,6 +50,7 @@ Method zero();
 Method gradient_accumulation();
 Method adasum();
 Method compression();
+Method operator_stages();
 // Memory
 Method recompute();
 Method offload();

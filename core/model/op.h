@@ -42,12 +42,21 @@ struct Work {
   friend bool operator==(const Work&, const Work&) = default;
 };
 
+/// An OperatorPlace says which operators of a device run beside each other: those of one stage on
+/// different cores of it (core/methods/parallel/operator_stages.h).
+struct OperatorPlace {
+  std::uint32_t stage = 0;  // of the model's layers, forward and backward; 0 = it runs alone
+  std::uint16_t core = 0;
+  friend bool operator==(const OperatorPlace&, const OperatorPlace&) = default;
+};
+
 /// A WorkCount is one kind of work and how many times it is done.
 struct WorkCount {
   Work work{};
   std::int32_t count = 1;
   Pass pass = Pass::Forward;
   bool recomputed = false;  // a forward that is repeated for backward
+  OperatorPlace place = {};
   friend bool operator==(const WorkCount&, const WorkCount&) = default;
 };
 

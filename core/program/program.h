@@ -136,6 +136,7 @@ struct Task {
   BodyList list = BodyList::None;
   std::int32_t op = -1;                         // op grain: index into that list
   std::uint32_t first_effect = 0, effects = 0;  // slice of Program::effects
+  std::int32_t ops = 1;  // op grain: so many of the list, of one stage of operators
 };
 
 struct Instruction {

@@ -87,6 +87,13 @@ template <class F>
 void text_fields(F& f, WorkCount& w) {
   fields(f, w);
   f("before", w.work.before);
+  f("operator_stage", w.place.stage);
+  f("core", w.place.core);
+}
+template <class F>
+void text_fields(F& f, Task& t) {
+  fields(f, t);
+  f("ops", t.ops);
 }
 
 template <class F>

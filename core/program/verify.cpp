@@ -89,6 +89,7 @@ class Verifier {
       check_slice(place, "effects", task.first_effect, task.effects, p_.effects);
       if (task.bytes.value < 0) add(place, "{} bytes are negative", task.bytes.value);
       if (task.repeats < 1) add(place, "expected at least one repeat, found {}", task.repeats);
+      if (task.ops < 1) add(place, "expected at least one op, found {}", task.ops);
       for (std::size_t w = task.first_work; w < p_.works.size(); ++w) {
         if (w >= std::size_t{task.first_work} + task.works) break;
         check_work(place, p_.works[w]);

@@ -6,6 +6,7 @@
 #include "core/base/digest.h"
 #include "core/lowering/host_memory.h"
 #include "core/memory/process_bytes.h"
+#include "core/methods/parallel/operator_stages.h"
 #include "core/methods/settings/settings.h"
 #include "core/model/open_sizes.h"
 #include "core/model/packed_samples.h"
@@ -124,7 +125,8 @@ void state_who(Result& result, const Workload& workload) {
 
 void state_utilisation(Result& result, const Workload& workload) {
   const Device& device = workload.scenario.cluster.device;
-  result.peak_flops = peak(device, workload.layout.precision.math);
+  result.peak_flops = peak(device, workload.layout.precision.math) *
+                      static_cast<double>(cores_of_device(workload.scenario.plan));
   const double possible =
       to_seconds(result.step.value) * static_cast<double>(result.devices) * result.peak_flops.value;
   if (possible <= 0) return;

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "core/methods/layers/body.h"
-#include "planners/branches/operator_graph.h"
+#include "core/methods/layers/operator_graph.h"
 
 namespace trainyard {
 

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "core/base/units.h"
-#include "planners/branches/operator_graph.h"
+#include "core/methods/layers/operator_graph.h"
 
 namespace trainyard {
 

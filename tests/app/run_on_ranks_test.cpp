@@ -80,6 +80,7 @@ TEST_F(RunOnRanks, TrainsAsOneProcessBitForBit) {
        "--model gpt-tiny --cluster cpu:4,per-node=2 --set compression=hitopk --set "
        "compression.ratio=0.01 --set global-batch=8"},
       {4, "--model mixtral-tiny --devices 4 --set ep=4 --set global-batch=8"},
+      {2, "--model neox-tiny --devices 2 --set operator-stages=concurrent --set global-batch=8"},
       {4,
        "--model mixtral-tiny --devices 4 --set tp=2 --set ep=2 --set zero=3 --set "
        "expert-parallel.capacity=1.25 --set global-batch=8"},

@@ -1,4 +1,4 @@
-#include "planners/branches/layer_operators.h"
+#include "core/methods/layers/layer_operators.h"
 
 #include <gtest/gtest.h>
 

@@ -7,9 +7,9 @@
 
 #include "core/cluster/cluster.h"
 #include "core/lowering/lower.h"
+#include "core/methods/layers/layer_operators.h"
 #include "core/methods/settings/settings.h"
 #include "core/model/zoo/zoo.h"
-#include "planners/branches/layer_operators.h"
 
 namespace trainyard {
 namespace {

@@ -9,13 +9,13 @@
 
 #include "app/workspace/runs/branch_chart.h"
 #include "backends/cpu/calibration/concurrent_layer.h"
-#include "backends/cpu/kernels/weight_pass.h"
 #include "core/base/error.h"
 #include "core/lowering/lower.h"
+#include "core/methods/layers/layer_operators.h"
+#include "core/methods/layers/weight_pass.h"
 #include "core/methods/settings/settings.h"
 #include "core/model/trained_parts.h"
 #include "core/model/zoo/zoo.h"
-#include "planners/branches/layer_operators.h"
 #include "tests/support/cases.h"
 
 namespace trainyard {

@@ -2,10 +2,10 @@
 
 #include <utility>
 
-#include "backends/cpu/kernels/weight_pass.h"
+#include "core/methods/layers/layer_operators.h"
+#include "core/methods/layers/weight_pass.h"
 #include "core/model/merged_nodes.h"
 #include "core/model/ops.h"
-#include "planners/branches/layer_operators.h"
 #include "planners/branches/operator_merges.h"
 
 namespace trainyard {

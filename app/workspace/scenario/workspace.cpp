@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "app/workspace/scenario/concurrent_operators.h"
 #include "app/workspace/scenario/fixes.h"
 #include "app/workspace/scenario/published.h"
 #include "app/workspace/scenario/ramp_prices.h"
@@ -112,14 +113,17 @@ Scenario open_named(const Request& request) {
       apply_words(scenario.plan, split.said ? split.others : words);
   }
   const bool balanced = is_balanced_later(scenario.plan.split);
-  if ((!balanced && !last.optimal) || request.model.empty() || request.cluster.empty())
+  const bool staged = asks_for_stages(scenario.plan);
+  if ((!balanced && !last.optimal && !staged) || request.model.empty() || request.cluster.empty())
     return scenario;
   const auto prices = [&] {
     return request.calibration.empty() ? cost_model(scenario)
                                        : open_cost_model(request.calibration, scenario);
   };
+  const int cores = staged ? take_question(scenario.plan) : 1;
   if (balanced) scenario.plan.split = balanced_split(scenario, *prices());
   if (last.optimal) choose_recompute(scenario, *prices(), last.budget);
+  if (staged) choose_operator_stages(scenario, *prices(), cores);
   return scenario;
 }
 

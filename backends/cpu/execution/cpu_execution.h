@@ -19,6 +19,7 @@
 #include "backends/cpu/execution/job_state.h"
 #include "backends/cpu/execution/operand_scales.h"
 #include "backends/cpu/kernels/narrow_product.h"
+#include "backends/cpu/kernels/onednn.h"
 #include "core/methods/parallel/adasum.h"
 #include "core/methods/parallel/compression.h"
 #include "core/methods/precision/update_rule.h"
@@ -155,6 +156,7 @@ class CpuExecution final : public Execution {
   void take_all(const At&, bool at_end);
   void release_all(const At&, bool at_end);
   void compute(const At&, Scratch&);
+  onednn::Counts compute_stage(const At&, std::size_t l, Flight&, const LayerLayout&, Scratch&);
   void run(const At&, std::size_t layer, Flight&, const KernelRun&, Scratch&);
   // Calls f(call, loss, job) for every job that runs.
   template <class F>

@@ -20,6 +20,17 @@ namespace {
 // No kernel of a node takes more operands, so that no call allocates memory.
 constexpr std::size_t kOperands = 32;
 
+// What f() asks of the calling thread's prepared kernels.
+template <class F>
+onednn::Counts counted(F&& f) {
+  const onednn::Counts before = onednn::counts();
+  f();
+  const onednn::Counts& now = onednn::counts();
+  return {now.asked - before.asked, now.created - before.created};
+}
+
+bool is_of(const Task& task, std::int32_t op) { return op >= task.op && op < task.op + task.ops; }
+
 struct Views {
   std::array<TensorView, kOperands> list{};
   std::vector<TensorView> more;
@@ -97,7 +108,9 @@ void CpuExecution::end(InstructionId id, int peer) {
       if (a.task.list == BodyList::Backward && a.task.group == Group::Tensor &&
           op.from.where == Operand::Where::Saved)
         f.layers[layer].narrow[static_cast<std::size_t>(op.from.index)].wide = {};
-      if (op.last && a.task.list == BodyList::Forward) {
+      const bool last =
+          std::any_of(&op, &op + a.task.ops, [](const OpRun& one) { return one.last; });
+      if (last && a.task.list == BodyList::Forward) {
         for (NarrowCopy& copy : f.layers[layer].narrow) copy.wide = {};
         deliver_side(a, layer, f);
         deliver_output(a, layer, f);
@@ -105,7 +118,7 @@ void CpuExecution::end(InstructionId id, int peer) {
         if (plan_.asynchronous && later < plan_.program.microbatches * plan_.program.steps)
           stage(a.place, layer, later, a.peer);
       }
-      if (op.last && a.task.list == BodyList::Backward) {
+      if (last && a.task.list == BodyList::Backward) {
         deliver_side_gradient(a, layer, f);
         deliver_gradient(a, layer, f);
       }
@@ -147,20 +160,66 @@ void CpuExecution::compute(const At& a, Scratch& scratch) {
     f.version = a.instruction.weights;
     read_data(a, layout, l, f);
   }
-  const onednn::Counts before = onednn::counts();
-  for (const KernelRun& one : op.runs) run(a, l, f, one, scratch);
-  const onednn::Counts& now = onednn::counts();
-  const std::int64_t created = now.created - before.created;
+  onednn::Counts counts;
+  if (a.task.ops == 1)
+    counts += counted([&] {
+      for (const KernelRun& one : op.runs) run(a, l, f, one, scratch);
+    });
+  else
+    counts = compute_stage(a, l, f, layout, scratch);
   const std::int64_t step =
       std::int64_t{repetition_} * plan_.program.steps + a.microbatch / plan_.program.microbatches;
-  a.device.prepared += {now.asked - before.asked, created, step < 2 ? 0 : created};
-  if (!forward && a.task.op == layout.last_weight &&
+  a.device.prepared += {counts.asked, counts.created, step < 2 ? 0 : counts.created};
+  if (!forward && is_of(a.task, layout.last_weight) &&
       static_cast<std::int32_t>(l) == place.counting_layer) {
     StageState& stage = a.device.stage(a.place);
     const std::size_t set =
         std::min(static_cast<std::size_t>(a.instruction.wave), stage.counts.size() - 1);
     ++stage.counts[set];
   }
+}
+
+// The operators of a stage, each core's one after another. A view that waits for an operator reads
+// what any of them may have made, so that it runs when all have ended.
+onednn::Counts CpuExecution::compute_stage(const At& a, std::size_t l, Flight& f,
+                                           const LayerLayout& layout, Scratch& scratch) {
+  const bool forward = a.task.list == BodyList::Forward;
+  const auto first = static_cast<std::size_t>(a.task.op),
+             count = static_cast<std::size_t>(a.task.ops);
+  const std::span<const OpRun> runs((forward ? layout.forward : layout.backward).data() + first,
+                                    count);
+  const std::span<const BodyOp> ops(
+      (forward ? layout.body->forward : layout.body->backward).data() + first, count);
+  // No operator may add an entry to the map while others look into it.
+  for (const BodyOp& op : ops)
+    for (const auto* tensors :
+         {&(*layout.graph)[op.node].inputs, &(*layout.graph)[op.node].outputs})
+      for (const TensorId id : *tensors)
+        if (const Tensor& tensor = (*layout.graph)[id];
+            tensor.kind == TensorKind::Statistic && tensor.shape.empty())
+          f.added_losses.try_emplace(id.value);
+  std::vector<onednn::Counts> counts(std::size_t{1} + ops.back().place.core);
+  a.device.cores->run(static_cast<int>(counts.size()), scratch, [&](int core, Scratch& own) {
+    counts[static_cast<std::size_t>(core)] = counted([&] {
+      for (std::size_t i = 0; i < count; ++i)
+        if (ops[i].place.core == core)
+          for (const KernelRun& one : runs[i].runs) {
+            run(a, l, f, one, own);
+            if (one.node == ops[i].node) break;
+          }
+    });
+  });
+  onednn::Counts sum = counted([&] {
+    for (std::size_t i = 0; i < count; ++i) {
+      auto one = std::find_if(runs[i].runs.begin(), runs[i].runs.end(),
+                              [&](const KernelRun& r) { return r.node == ops[i].node; });
+      for (; one != runs[i].runs.end(); ++one)
+        if (one->node != ops[i].node) run(a, l, f, *one, scratch);
+    }
+  });
+  for (const onednn::Counts& one : counts) sum += one;
+  a.device.scratch = std::max(a.device.scratch, a.device.cores->scratch() + scratch.most());
+  return sum;
 }
 
 // Calls f(call, loss, job) with the arguments for the run's kernel, job by job: they are found
@@ -448,7 +507,7 @@ std::int64_t CpuExecution::sample(std::int32_t microbatch, int replica) const {
 
 void CpuExecution::read_data(const At& a, const LayerLayout& layout, std::size_t l, Flight& f) {
   for (std::size_t i = 0; i < layout.data.size(); ++i) {
-    if (layout.data_at[i] != static_cast<std::uint32_t>(a.task.op)) continue;
+    if (!is_of(a.task, static_cast<std::int32_t>(layout.data_at[i]))) continue;
     const bool flows = layout.data[i].first == layout.graph->input;
     if (flows && plan_.places[a.place].layers[l].model_layer > 0) continue;
     const TensorView into = a.device.view(a.place, l, f, layout.data[i].second);

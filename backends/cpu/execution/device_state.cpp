@@ -6,6 +6,7 @@
 
 #include "core/base/error.h"
 #include "core/methods/layers/transients.h"
+#include "core/methods/parallel/operator_stages.h"
 #include "core/methods/precision/narrow_products.h"
 
 namespace trainyard {
@@ -30,6 +31,8 @@ DeviceState::DeviceState(const RunPlan& plan, DeviceId device, int peer, Bytes l
       host_("the host of " + device_name(device, peer, plan.peers.count()),
             plan.peers.ep > 1 ? Bytes{} : plan.host),
       stages_(plan.places.size()) {
+  if (const int each = cores_of_device(plan.workload.scenario.plan); each > 1)
+    cores = std::make_unique<OperatorCores>(each);
   for (std::size_t at = 0; at < stages_.size(); ++at) {
     if (plan.places[at].device != device) continue;
     const auto count = static_cast<std::size_t>(plan.program.microbatches) *

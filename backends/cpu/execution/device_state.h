@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "backends/backend.h"
+#include "backends/cpu/execution/operator_cores.h"
 #include "backends/cpu/execution/run_plan.h"
 #include "backends/cpu/execution/running_statistics.h"
 #include "backends/cpu/kernels/kernel.h"
@@ -186,7 +187,8 @@ class DeviceState {
   double load = 0;  // the most copies of tokens that came to its experts, over an equal share
   // Copies that its routers have made, and those of them that found no place at their expert.
   std::int64_t copies = 0, dropped = 0;
-  PreparedKernels prepared;  // of its passes
+  PreparedKernels prepared;              // of its passes
+  std::unique_ptr<OperatorCores> cores;  // null where its operators run one after another
 
  private:
   /// Makes the allocation at least that large; the numbers in it are lost.

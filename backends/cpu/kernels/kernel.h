@@ -95,8 +95,8 @@ struct KernelCall {
   std::span<const TensorView> outputs = {};  // forward: written; backward: those that saved() keeps
   std::span<const TensorView> output_gradients = {};  // backward only
   /// In backward_input it is written, or added to if `adds` says so; absent = not wanted. It never
-  /// aliases any other operand. In backward_weight of a kernel that `reads_input_gradients` it is
-  /// what backward_input wrote, if that still exists and nothing else was added to it.
+  /// aliases any other operand. In backward_weight of a node whose weight
+  /// pass reads it (core/methods/layers/weight_pass.h) it is what backward_input wrote.
   std::span<const TensorView> input_gradients = {};
   std::span<const std::uint8_t> adds = {};  // by input; empty = none
   /// By input, present for parameters only. Gradients are always added (accumulation over
@@ -134,8 +134,7 @@ struct CpuKernel {
   // Says whether it takes BF16 operands directly; otherwise run_kernel() converts them. F16 is
   // always converted, because no supported processor computes in it.
   bool sixteen_bit = false;
-  bool reads_input_gradients = false;  // in backward_weight
-  bool reference = false;              // runs the reference maths: correct, but slow
+  bool reference = false;  // runs the reference maths: correct, but slow
 };
 
 /// The kernel of an op of ops(): the fast one, or else the reference maths in doubles.

@@ -52,6 +52,10 @@ struct KeyHash {
 /// Counts tell how often a thread has asked for what it keeps, and had to create it.
 struct Counts {
   std::int64_t asked = 0, created = 0;
+  Counts& operator+=(const Counts& more) {
+    asked += more.asked, created += more.created;
+    return *this;
+  }
 };
 Counts& counts();  // of the calling thread
 

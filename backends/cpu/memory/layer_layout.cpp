@@ -6,10 +6,10 @@
 
 #include "backends/cpu/kernels/formats.h"
 #include "backends/cpu/kernels/kernel.h"
-#include "backends/cpu/kernels/weight_pass.h"
 #include "backends/executable.h"
 #include "core/methods/layers/tensor_region.h"
 #include "core/methods/layers/transients.h"
+#include "core/methods/layers/weight_pass.h"
 #include "core/methods/precision/narrow_products.h"
 #include "core/model/ops.h"
 #include "core/model/reference.h"
@@ -68,7 +68,7 @@ class Finder {
       layout.input = value(graph_.input, entry, false, false);
       layout.side = value(graph_.side_input, entry, false, false);
       layout.output = value(graph_.output, end, false, false);
-      layout.forward[entry].first = layout.forward[end].last = true;
+      layout.forward[end].last = true;
       assert((!graph_.input.valid() || layout.input.there()) &&
              "a layer has a place for its input");
     }
@@ -257,7 +257,6 @@ class Finder {
     const std::int32_t first = 0;
     const auto end = static_cast<std::size_t>(
         last_input >= 0 ? last_input : static_cast<std::int32_t>(body_.backward.size()) - 1);
-    layout.backward[first].first = true;
     layout.backward[end].last = true;
     layout.output_gradient = gradient(graph_.output, first, false);
     if (!layout.output_gradient.there()) layout.output_gradient = first_gradient(graph_.output);

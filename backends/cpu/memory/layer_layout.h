@@ -43,9 +43,6 @@ struct OpRun {
   Operand from, to;          // collectives on tensors: what is read and written
   bool adds = false;         // such a collective adds its sum to what is there
   bool of_gradient = false;  // of copies of tokens that travel
-  // First of its phase (and, in backward, of its pass): the layer's input, or the gradient of its
-  // output, arrives with it.
-  bool first = false;
   // Last of its phase or pass: the layer's output, or the gradient of its input, is complete after
   // it.
   bool last = false;

@@ -30,6 +30,7 @@ struct BodyOp {
   bool of_gradient = false;      // the collective is on the tensor's gradient, not on the tensor
   bool overlapped = false;       // may run beside computation of its own phase (see overlap.cpp)
   WorkCount beside{.count = 0};  // product beside which it runs, in `count` pieces; count 0 = none
+  OperatorPlace place = {};      // ops of one stage stand together, those of a core in their order
 };
 
 /// A SavedTensor is kept from forward to backward.

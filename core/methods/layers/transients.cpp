@@ -398,6 +398,27 @@ std::uint32_t made(const Body& body, const SavedTensor& s, const Forward& first,
   return kNoOp;
 }
 
+// Operators of a stage run beside each other, so that none of them may reuse what another needs:
+// all that one of them makes is there from the stage's start, and all that one reads to its end.
+void hold_through_stages(Body& body) {
+  const auto start = [](const std::vector<BodyOp>& ops, std::uint32_t& at) {
+    const auto same = [&](std::uint32_t other) { return ops[other].place.stage; };
+    while (at != kNoOp && at > 0 && same(at) != 0 && same(at - 1) == same(at)) --at;
+  };
+  const auto end = [](const std::vector<BodyOp>& ops, std::uint32_t& at) {
+    const auto same = [&](std::uint32_t other) { return ops[other].place.stage; };
+    while (at != kNoOp && at + 1 < ops.size() && same(at) != 0 && same(at + 1) == same(at)) ++at;
+  };
+  for (Transient& t : body.transients) {
+    const std::vector<BodyOp>& ops = t.backward ? body.backward : body.forward;
+    start(ops, t.from), end(ops, t.to);
+  }
+  for (SavedTensor& s : body.saved) {
+    start(s.recomputed ? body.backward : body.forward, s.from);
+    end(body.backward, s.to), end(body.backward, s.split_to);
+  }
+}
+
 }  // namespace
 
 std::uint32_t first_op(const std::vector<BodyOp>& ops) {
@@ -429,6 +450,7 @@ void find_lifetimes(Body& body, const Graph& graph, const Layout& layout) {
     s.to = freed(body, s, false);
     s.split_to = freed(body, s, true);
   }
+  hold_through_stages(body);
   body.held = transient_bytes(body, graph);
 }
 

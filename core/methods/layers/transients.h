@@ -13,6 +13,9 @@
 //             gradient. The gradient of the layer's input lives to the last op of the (input) pass
 //  again      outputs of recomputed ops that backward does not keep live among the ops of backward
 //
+//  stages     operators that run beside each other (core/methods/parallel/operator_stages.h) hold
+//             from the start of their stage, and to its end, all that one of them makes or reads
+//
 //  late       the gradient of a parameter that an op makes in its input pass (a bias of attention,
 //             the rates of a scan), where full gradients live in the weight pass only, to be
 //             scattered at its end: under a split backward it lives from that op to the first op of

@@ -106,7 +106,7 @@ void set_rank_order(Plan& plan, std::string_view value, const Place& place) {
   plan.mesh.order = value;
 }
 
-constexpr std::string_view kOwnOrder = "own";
+constexpr std::string_view kOwnOrder = "own", kOneAfterAnother = "off";
 
 void set_order(Plan& plan, std::string_view value, const Place& place) {
   plan.order = value == kOwnOrder ? std::string() : to_text(parse_order(value, place));
@@ -283,6 +283,15 @@ std::vector<Setting> execution_settings() {
        {"framework", "off", "backward", "on"},
        [](P& p, V v, L& l) { set_param(p, "overlap", "tensor", v, l); },
        [](const P& p) { return read_param(p, "overlap", "tensor"); }},
+      {"operator-stages",
+       {"inter-operator", "inter-op"},
+       "independent operators beside each other on the cores of a device: off, concurrent (the "
+       "stages of least time), or stages such as 0.forward:0-2;3,4|5;6",
+       {kOneAfterAnother, "concurrent"},
+       [](P& p, V v, L& l) {
+         set_optional(p, "operator-stages", "stages", v, kOneAfterAnother, l);
+       },
+       [](const P& p) { return read_optional(p, "operator-stages", "stages", kOneAfterAnother); }},
       {"optimizer",
        {},
        "update rule: decides the state per parameter",

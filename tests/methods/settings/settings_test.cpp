@@ -42,6 +42,7 @@ const std::vector<Values> kFree = {
     {"zero-reduce", {"framework", "microbatch", "step"}},
     {"reduce", {"mean", "sum", "adasum", "adasum-tree", "adasum-hierarchical"}},
     {"compression", {"none", "dgc", "topk", "mstopk", "hitopk"}},
+    {"operator-stages", {"off", "concurrent", "0.forward:0;1-3|4"}},
     {"sequence-parallel", {"on", "off"}},
     {"lora", {"off", "1", "16", "65536"}},
     {"frozen", {"none", "embedding", "embedding,layers", "all-but-head"}},

@@ -176,7 +176,6 @@ CpuKernel lstm_kernel() {
   made.forward = lstm_forward;
   made.backward_input = lstm_backward_input;
   made.backward_weight = lstm_backward_weight;
-  made.reads_input_gradients = true;
   return made;
 }
 

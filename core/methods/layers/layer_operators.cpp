@@ -1,4 +1,4 @@
-#include "planners/branches/layer_operators.h"
+#include "core/methods/layers/layer_operators.h"
 
 #include <algorithm>
 #include <map>
@@ -12,8 +12,8 @@ namespace {
 
 using ReadsGradient = bool (*)(const Graph&, const Node&, std::size_t);
 
-enum class Held : std::uint8_t { Value, Gradient, Fact, Routing };
-using Touched = std::pair<Held, std::uint32_t>;  // by tensor, by node, or the only one
+enum class TouchedPart : std::uint8_t { Value, Gradient, Fact, Routing, View, ViewGradient };
+using Touched = std::pair<TouchedPart, std::uint32_t>;  // by tensor, by node, or the only one
 
 bool routes(const Op* op) {
   return op == &router() || op == &dispatch() || op == &routed_matmul() || op == &combine();
@@ -27,9 +27,13 @@ class Dependences {
     for (const BodyOp& op : body.forward)
       if (!op.communication) computes[op.node.value] = true;
     for (std::uint32_t t = 0; t < graph.tensors.size(); ++t) viewed_.push_back(t);
+    seen_by_view_.resize(graph.tensors.size());
     for (std::size_t n = 0; n < graph.nodes.size(); ++n)
       if (const Node& node = graph.nodes[n]; !computes[n] && !node.inputs.empty())
-        for (const TensorId out : node.outputs) viewed_[out.value] = viewed_[node.inputs[0].value];
+        for (const TensorId out : node.outputs) {
+          viewed_[out.value] = viewed_[node.inputs[0].value];
+          seen_by_view_[node.inputs[0].value] = true;
+        }
   }
 
   OperatorGraph of(const std::vector<BodyOp>& ops) {
@@ -68,7 +72,7 @@ class Dependences {
   }
   // Values and gradients are touched in 4-byte floats.
   void touch(Touched place, bool written) {
-    if (place.first != Held::Value && place.first != Held::Gradient) return;
+    if (place.first != TouchedPart::Value && place.first != TouchedPart::Gradient) return;
     const int tensor = tensors_.try_emplace(place, static_cast<int>(tensors_.size())).first->second;
     std::vector<OperatorTouch>& touches = made_.operators.back().touches;
     const auto same = std::find_if(touches.begin(), touches.end(),
@@ -93,44 +97,52 @@ class Dependences {
     for (const int reader : use.readers) after(reader);
     use = {now_, {}};
   }
-  Touched of(Held held, TensorId id) const { return {held, viewed_[id.value]}; }
-  Touched fact_of(const BodyOp& op) const { return {Held::Fact, op.node.value}; }
+  // The first that reads a view makes it.
+  void read_view(Touched view) { uses_.contains(view) ? read(view) : write(view); }
+  Touched of(TouchedPart held, TensorId id) const { return {held, viewed_[id.value]}; }
+  Touched fact_of(const BodyOp& op) const { return {TouchedPart::Fact, op.node.value}; }
 
   void compute(const BodyOp& op) {
     after(barrier_);
     const Node& node = graph_[op.node];
-    for (const TensorId in : node.inputs) read(of(Held::Value, in));
-    if (op.pass == Pass::Forward || op.recomputed) {
-      for (const TensorId out : node.outputs) write(of(Held::Value, out));
+    const bool forward = op.pass == Pass::Forward || op.recomputed;
+    for (const TensorId in : node.inputs) {
+      read(of(TouchedPart::Value, in));
+      if (forward && viewed_[in.value] != in.value) read_view({TouchedPart::View, in.value});
+    }
+    if (forward) {
+      for (const TensorId out : node.outputs) write(of(TouchedPart::Value, out));
       write(fact_of(op));
     } else {
       backward(op, node);
     }
-    if (routes(node.op)) write({Held::Routing, 0});
+    if (routes(node.op)) write({TouchedPart::Routing, 0});
   }
 
   void backward(const BodyOp& op, const Node& node) {
     read(fact_of(op));
     for (const TensorId out : node.outputs) {
-      read(of(Held::Value, out));
-      read(of(Held::Gradient, out));
+      read(of(TouchedPart::Value, out));
+      read(of(TouchedPart::Gradient, out));
+      if (seen_by_view_[out.value]) read_view({TouchedPart::ViewGradient, out.value});
     }
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       const TensorId in = node.inputs[i];
       const bool parameter = graph_[in].kind == TensorKind::Parameter;
       if (op.pass == Pass::BackwardInput ? !parameter
                                          : parameter || reads_gradient_(graph_, node, i))
-        write(of(Held::Gradient, in));
+        write(of(TouchedPart::Gradient, in));
     }
     if (op.pass == Pass::BackwardInput)
       for (const TensorId made : made_in_input_pass(body_, graph_, op))
-        write(of(Held::Gradient, made));
+        write(of(TouchedPart::Gradient, made));
   }
 
   const Graph& graph_;
   const Body& body_;
   const ReadsGradient reads_gradient_;
   std::vector<std::uint32_t> viewed_;  // by tensor: itself, or the tensor of which it is a view
+  std::vector<bool> seen_by_view_;     // by tensor: whether views read it
   std::map<Touched, Use> uses_;
   std::map<Touched, int> tensors_;  // numbers of what is touched
   OperatorGraph made_;

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/methods/layers/body.h"
-#include "planners/branches/operator_graph.h"
+#include "core/methods/layers/operator_graph.h"
 
 namespace trainyard {
 
@@ -18,7 +18,8 @@ namespace trainyard {
 ///  - a weight pass reads the same and adds to the gradients of its parameters, so that it goes
 ///    beside the input pass of its own layer and all that follow;
 ///  - sums are made in the order of the body, so that they have the same bits;
-///  - the tensors of a view are the tensor that is viewed;
+///  - the tensors of a view are the tensor that is viewed, and the first op that reads a view, or
+///    the gradient of a tensor that one reads, makes it before the others read it;
 ///  - ops of routed experts share the routing, and each of them waits for the one before;
 ///  - a collective waits for all before it, and all behind it wait for it.
 ///
