@@ -10,9 +10,9 @@
 #include "core/lowering/lower.h"
 #include "core/methods/settings/settings.h"
 #include "core/model/zoo/zoo.h"
+#include "tests/support/layers.h"
 #include "tests/support/random_stages.h"
 #include "tests/support/refusal.h"
-#include "tests/support/scenarios.h"
 
 namespace trainyard {
 namespace {
@@ -50,7 +50,9 @@ TEST(OperatorStages, TextOfAnotherFormSaysWhereItIsWrong) {
                                           {"0.forward:0/0.forward:1", "each forward and backward"},
                                           {"x", "a whole number"},
                                           {"0.forward:99999999999", "a whole number"}})
-    EXPECT_NE(testing::refusal([&] { parse_operator_stages(text, {"here"}); }).find(expected),
+    EXPECT_NE(testing::refusal([&words = text] {
+                parse_operator_stages(words, {"here"});
+              }).find(expected),
               std::string::npos)
         << text;
 }
