@@ -7,6 +7,7 @@
 #include "core/methods/catalogue.h"
 #include "core/methods/parallel/adasum.h"
 #include "core/methods/parallel/compression.h"
+#include "core/methods/parallel/operator_stages.h"
 #include "core/methods/parallel/ulysses_layers.h"
 #include "core/methods/settings/settings.h"
 #include "core/plan/batch_ramp.h"
@@ -129,6 +130,12 @@ void refuse_reduce(const Plan& plan, Limits& limits) {
   if (compression_of(plan).how != Compress::None)
     limits.refuse("plan#/choices/compression", "its replicas send their gradients whole",
                   "compression=none");
+}
+
+void refuse_operator_stages(const Plan& plan, Limits& limits) {
+  if (cores_of_device(plan) > 1)
+    limits.refuse("plan#/choices/operator-stages", "its devices run one operator after another",
+                  "operator-stages=off");
 }
 
 void refuse_ulysses_layers(const Plan& plan, Limits& limits) {

@@ -75,6 +75,9 @@ void refuse_batch_ramp(const Plan&, Limits&);
 /// another way.
 void refuse_reduce(const Plan&, Limits&);
 
+/// Refuses a plan whose devices run operators beside each other.
+void refuse_operator_stages(const Plan&, Limits&);
+
 /// Refuses layers whose weights tensor ranks do not divide, for a target that divides those of all.
 void refuse_ulysses_layers(const Plan&, Limits&);
 

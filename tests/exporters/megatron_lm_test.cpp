@@ -68,7 +68,8 @@ TEST(MegatronLm, WritesTheWholeScript) {
 #   packing=none split=even schedule=1f1b zero=1 hybrid=0 reshard-after-forward=framework
 #   zero-reduce=framework reduce=mean compression=none sequence-parallel=on recompute=none
 #   offload=none precision=bf16 gradient-dtype=fp32 flash-attention=on overlap=on
-#   tensor-overlap=framework optimizer=adam rank-order=tp-cp-ep-dp-pp lora=off frozen=none
+#   tensor-overlap=framework operator-stages=off optimizer=adam rank-order=tp-cp-ep-dp-pp lora=off
+#   frozen=none
 # Start it on each of the 8 nodes, in Megatron-LM's folder, with MASTER_ADDR and NODE_RANK set.
 set -euo pipefail
 
