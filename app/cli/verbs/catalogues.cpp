@@ -8,7 +8,9 @@
 #include "app/cli/text/lines.h"
 #include "app/cli/text/scenario_words.h"
 #include "app/cli/verbs/collectives.h"
+#include "app/cli/verbs/measured_collectives.h"
 #include "app/workspace/scenario/refuse_flag.h"
+#include "backends/mpi/launch.h"
 #include "core/base/units_text.h"
 #include "core/cluster/cluster.h"
 #include "core/cost/physical.h"
@@ -188,7 +190,16 @@ void explain(Out& out, const Device& d) {
   show_parameters(out, parameters_of(d));
 }
 
+// Processes work together where they are measured; else the first answers for all.
 int run_hardware(const Words& words, Streams& streams) {
+  if (words.has("collectives") && words.has("explain"))
+    refuse_flag("explain", "expected none beside --collectives");
+  if (words.has("collectives") && !words.has("")) return measure_collectives_here(words, streams);
+  if (launch().rank > 0) return kDone;
+  if (words.has("collectives") && words.has("json"))
+    refuse_flag("json",
+                "expected none beside --collectives of a cluster: measured collectives alone are a "
+                "document, \"mpirun -n 4 trainyard hardware --collectives --json\"");
   const auto named = [&]() -> const Device& {
     return with_place("hardware", [&]() -> const Device& { return device(words.text("")); });
   };
@@ -284,11 +295,16 @@ Verb hardware_verb() {
       .positional_doc = "a device, as h100-sxm; with --collectives a cluster, as h100-sxm:64",
       .flags = catalogue_flags(
           {{"explain", "", "the source of every number, and every parameter that predictions read"},
-           {"json", "", "one trainyard/device@1 document with both"},
+           {"json", "",
+            "one trainyard/device@1 document with both, or of measured collectives "
+            "trainyard/collectives@1"},
            {"collectives", "",
-            "of a cluster: algorithm, time and bandwidths of collectives by size"}}),
+            "of a cluster: algorithm, time and bandwidths of collectives by size; without one, of "
+            "the "
+            "processes that mpirun started: all-reduces measured beside their prices"}}),
       .examples = {"hardware", "hardware h100-sxm --explain", "hardware gb300 --json",
                    "hardware h100-sxm:64 --collectives"},
+      .splits = true,
       .run = run_hardware};
 }
 

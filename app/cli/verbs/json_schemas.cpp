@@ -1,6 +1,7 @@
 #include "app/cli/verbs/json_schemas.h"
 
 #include "app/cli/text/batch_text.h"
+#include "app/cli/text/collective_study_text.h"
 #include "app/cli/text/knob_answers.h"
 #include "app/cli/text/knob_questions.h"
 #include "app/cli/text/knobs_text.h"
@@ -64,6 +65,7 @@ constexpr DocumentSchema kDocuments[] = {
     {"profile", [] { return profile_fields().schema(); }},
     {"validation", validation_schema},
     {"device", device_schema},
+    {"collectives", collectives_schema},
     {"arena", arena_schema},
     {"trace", trace_schema},
     {"snapshot", snapshot_schema},

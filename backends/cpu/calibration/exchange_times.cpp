@@ -2,13 +2,9 @@
 
 #include <algorithm>
 #include <bit>
-#include <chrono>
-#include <cmath>
-#include <cstring>
-#include <functional>
 #include <numeric>
-#include <string>
 
+#include "backends/cpu/calibration/timed_exchange.h"
 #include "backends/cpu/execution/collectives.h"
 #include "core/base/median.h"
 
@@ -17,42 +13,19 @@ namespace {
 
 constexpr std::int64_t kLeast = 1 << 10, kMost = 64 << 20, kFactor = 2;
 
-int repeats_of(std::int64_t bytes) { return bytes <= 1 << 16 ? 41 : bytes <= 4 << 20 ? 15 : 5; }
-
-// The median over repeats of the time until the last process was done.
-Duration timed(Processes& processes, std::int64_t bytes, const std::function<void()>& exchange) {
-  constexpr int kUnused = 2;  // the first ones meet memory that was never touched
-  const int repeats = repeats_of(bytes);
-  std::string own;
-  for (int i = 0; i < kUnused + repeats; ++i) {
-    processes.wait(*processes.barrier());
-    const auto start = std::chrono::steady_clock::now();
-    exchange();
-    const std::int64_t took = Duration(std::chrono::steady_clock::now() - start).count();
-    if (i >= kUnused) own.append(reinterpret_cast<const char*>(&took), sizeof took);
-  }
-  std::vector<Duration> slowest(static_cast<std::size_t>(repeats));
-  for (const std::string& times : processes.all_gather(own))
-    for (std::size_t i = 0; i < slowest.size(); ++i) {
-      std::int64_t took = 0;
-      std::memcpy(&took, times.data() + i * sizeof took, sizeof took);
-      slowest[i] = std::max(slowest[i], Duration{took});
-    }
-  return median(slowest);
-}
-
 // A message goes to the neighbour and comes back.
 Duration time_message(Processes& processes, std::int64_t bytes, std::vector<std::byte>& memory) {
   const int other = processes.rank() ^ 1;
-  if (other >= processes.count()) return timed(processes, bytes, [] {});
+  if (other >= processes.count()) return median(timed_exchange(processes, bytes, [] {}));
   const std::span<std::byte> message(memory.data(), static_cast<std::size_t>(bytes));
   const auto send = [&] { processes.wait(*processes.send(other, 0, message)); };
   const auto receive = [&] {
     processes.wait(*processes.announcement(other, 0));
     processes.wait(*processes.receive(other, 0, message));
   };
-  return timed(processes, bytes,
-               [&] { processes.rank() < other ? (send(), receive()) : (receive(), send()); }) /
+  return median(timed_exchange(
+             processes, bytes,
+             [&] { processes.rank() < other ? (send(), receive()) : (receive(), send()); })) /
          2;
 }
 
@@ -94,7 +67,7 @@ Duration time_collective(Processes& processes, const SharedGroup& group, Collect
           return nullptr;
         });
   };
-  return timed(processes, bytes, [&] { finish(begin(), &processes); });
+  return median(timed_exchange(processes, bytes, [&] { finish(begin(), &processes); }));
 }
 
 }  // namespace

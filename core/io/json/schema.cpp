@@ -37,6 +37,7 @@ constexpr std::array kSchemas = {
     Schema{"trainyard/scaling", "a study of scaling"},
     Schema{"trainyard/sweep", "a sweep"},
     Schema{"trainyard/probe", "a probe of one op"},
+    Schema{"trainyard/collectives", "all-reduces measured between processes"},
     Schema{"trainyard/batch", "a study of batches"},
     Schema{"trainyard/branches", "a study of branches"},
     Schema{"trainyard/tune", "a tuning"},
