@@ -14,6 +14,12 @@ std::string_view to_string(CollectiveKind kind) {
       return "all-to-all";
     case CollectiveKind::Broadcast:
       return "broadcast";
+    case CollectiveKind::Reduce:
+      return "reduce";
+    case CollectiveKind::Gather:
+      return "gather";
+    case CollectiveKind::Scatter:
+      return "scatter";
   }
   return "";
 }

@@ -1,6 +1,7 @@
 // This file names the collectives that the ranks of a group carry out together.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string_view>
 
@@ -11,8 +12,16 @@ enum class CollectiveKind : std::uint8_t {
   ReduceScatter,
   AllGather,
   AllToAll,
-  Broadcast
+  Broadcast,
+  Reduce,   // the root alone has the sum
+  Gather,   // the root has the parts of all
+  Scatter,  // every rank has its part of what the root had
 };
+/// All of them, in this order.
+inline constexpr std::array kCollectiveKinds = {
+    CollectiveKind::AllReduce, CollectiveKind::ReduceScatter, CollectiveKind::AllGather,
+    CollectiveKind::AllToAll,  CollectiveKind::Broadcast,     CollectiveKind::Reduce,
+    CollectiveKind::Gather,    CollectiveKind::Scatter};
 std::string_view to_string(CollectiveKind);  // "all-reduce"
 
 }  // namespace trainyard

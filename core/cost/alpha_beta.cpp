@@ -113,8 +113,29 @@ double scatter_all_gather_broadcast(double n, std::int64_t p, const LinkCost& li
   return tree_scatter(n, p, link) + ring_all_gather(n, p, link);
 }
 
+double tree_reduce(double n, std::int64_t p, const LinkCost& link) {
+  return rounds(p) * (link.alpha + n * (link.beta + link.gamma));
+}
+
+double pipelined_tree_reduce(double n, std::int64_t p, const LinkCost& link) {
+  return p <= 1 ? 0 : rounds(p) * link.alpha + n * (link.beta + link.gamma);
+}
+
+double ring_reduce(double n, std::int64_t p, const LinkCost& link) {
+  return ring_reduce_scatter(n, p, link) + tree_gather(n, p, link);
+}
+
+double halving_reduce(double n, std::int64_t p, const LinkCost& link) {
+  return recursive_halving_reduce_scatter(n, p, link) + tree_gather(n, p, link);
+}
+
 double tree_scatter(double n, std::int64_t p, const LinkCost& link) {
   return rounds(p) * link.alpha + n * moved(p) * link.beta;
+}
+
+// Time runs backwards in it, and its messages are the same.
+double tree_gather(double n, std::int64_t p, const LinkCost& link) {
+  return tree_scatter(n, p, link);
 }
 
 double pairwise_all_to_all(double n, std::int64_t p, const LinkCost& link) {

@@ -65,8 +65,17 @@ double tree_broadcast(double n, std::int64_t p, const LinkCost&);
 double pipelined_tree_broadcast(double n, std::int64_t p, const LinkCost&);
 /// Scatter, then all-gather: (log2(p) + p - 1) alpha + 2n(p-1)/p beta
 double scatter_all_gather_broadcast(double n, std::int64_t p, const LinkCost&);
-/// Also the cost of a gather: log2(p) alpha + n(p-1)/p beta
+/// log2(p) (alpha + n beta + n gamma)
+double tree_reduce(double n, std::int64_t p, const LinkCost&);
+/// Adds up small pieces on their way up a tree: log2(p) alpha + n (beta + gamma)
+double pipelined_tree_reduce(double n, std::int64_t p, const LinkCost&);
+/// Reduce-scatter in a ring or by halves, then a gather to the root: that of the reduce-scatter and
+/// log2(p) alpha + n(p-1)/p beta
+double ring_reduce(double n, std::int64_t p, const LinkCost&);
+double halving_reduce(double n, std::int64_t p, const LinkCost&);
+/// Both are log2(p) alpha + n(p-1)/p beta; n is what the root has.
 double tree_scatter(double n, std::int64_t p, const LinkCost&);
+double tree_gather(double n, std::int64_t p, const LinkCost&);
 
 /// n is what one rank sends: (p-1)(alpha + n/p beta)
 double pairwise_all_to_all(double n, std::int64_t p, const LinkCost&);

@@ -13,7 +13,7 @@
 namespace trainyard {
 
 /// Returns 2(p-1)/p for an all-reduce, (p-1)/p for gathers, scatters and exchanges, 1 for a
-/// broadcast. Bytes are those of CostModel::collective().
+/// broadcast and a reduce. Bytes are those of CostModel::collective().
 double bus_factor(CollectiveKind, std::int64_t ranks);
 std::string_view bus_formula(CollectiveKind);  // "2(p-1)/p"
 

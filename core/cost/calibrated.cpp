@@ -372,6 +372,12 @@ class Calibrated final : public MeasuredCostModel {
         return took(pairwise_all_to_all(n, shape.ranks, link), CollectiveAlgorithm::Pairwise);
       case CollectiveKind::Broadcast:
         return took(pipelined_tree_broadcast(n, shape.ranks, link), CollectiveAlgorithm::Tree);
+      case CollectiveKind::Reduce:
+        return took(pipelined_tree_reduce(n, shape.ranks, link), CollectiveAlgorithm::Tree);
+      case CollectiveKind::Gather:
+        return took(tree_gather(n, shape.ranks, link), CollectiveAlgorithm::Tree);
+      case CollectiveKind::Scatter:
+        return took(tree_scatter(n, shape.ranks, link), CollectiveAlgorithm::Tree);
     }
     return {};
   }

@@ -146,6 +146,8 @@ constexpr Algorithm kOfAllReduce[] = {
     Algorithm::Torus, Algorithm::Hierarchical};
 constexpr Algorithm kOfParts[] = {Algorithm::Ring, Algorithm::HalvingDoubling};
 constexpr Algorithm kOfBroadcast[] = {Algorithm::Tree, Algorithm::ScatterGather};
+constexpr Algorithm kOfReduce[] = {Algorithm::Tree, Algorithm::Ring, Algorithm::HalvingDoubling};
+constexpr Algorithm kOfRoots[] = {Algorithm::Tree};
 
 std::span<const Algorithm> algorithms_of(Kind kind) {
   switch (kind) {
@@ -156,9 +158,28 @@ std::span<const Algorithm> algorithms_of(Kind kind) {
       return kOfParts;
     case Kind::Broadcast:
       return kOfBroadcast;
-    default:
-      return {};
+    case Kind::Reduce:
+      return kOfReduce;
+    case Kind::Gather:
+    case Kind::Scatter:
+      return kOfRoots;
+    case Kind::AllToAll:
+      break;
   }
+  return {};
+}
+
+void reduce_hops(const HopGroup& g, Algorithm algorithm) {
+  if (algorithm == Algorithm::Tree)
+    up_tree(g, 0, false, true);
+  else
+    up_tree(g, algorithm == Algorithm::Ring ? ring_scatter(g, 0) : recursive_halving(g, 0), true,
+            false);
+}
+
+double reduce_seconds(Algorithm algorithm, double n, std::int64_t p, const LinkCost& link) {
+  if (algorithm == Algorithm::Tree) return tree_reduce(n, p, link);
+  return algorithm == Algorithm::Ring ? ring_reduce(n, p, link) : halving_reduce(n, p, link);
 }
 
 void expect_hops(Kind kind, Algorithm algorithm, std::int64_t ranks) {
@@ -249,6 +270,15 @@ CollectiveHops collective_hops(CollectiveKind kind, CollectiveAlgorithm algorith
     case Kind::AllGather:
       algorithm == Algorithm::Ring ? ring_gather(all, 0) : recursive_gather(all, 0);
       break;
+    case Kind::Reduce:
+      reduce_hops(all, algorithm);
+      break;
+    case Kind::Gather:
+      up_tree(all, 0, true, false);
+      break;
+    case Kind::Scatter:
+      down_tree(all, 0, true);
+      break;
     default:
       algorithm == Algorithm::Tree ? down_tree(all, 0, false)
                                    : ring_gather(all, down_tree(all, 0, true));
@@ -287,6 +317,12 @@ double collective_seconds(CollectiveKind kind, CollectiveAlgorithm algorithm, do
                   : recursive_halving_reduce_scatter(n, ranks, link);
     case Kind::AllGather:
       return ring ? ring_all_gather(n, ranks, link) : recursive_doubling_all_gather(n, ranks, link);
+    case Kind::Reduce:
+      return reduce_seconds(algorithm, n, ranks, link);
+    case Kind::Gather:
+      return tree_gather(n, ranks, link);
+    case Kind::Scatter:
+      return tree_scatter(n, ranks, link);
     default:
       return algorithm == Algorithm::Tree ? tree_broadcast(n, ranks, link)
                                           : scatter_all_gather_broadcast(n, ranks, link);

@@ -66,6 +66,18 @@ TimedChoice broadcast(double n, const Fabric& f) {
   return best;
 }
 
+TimedChoice reduce(double n, const Fabric& f) {
+  if (f.topology == Topology::Torus)
+    return {torus_reduce_scatter(n, f.extents, f.reduce) + torus_all_gather(n, f.extents, f.reduce),
+            Algorithm::Torus};
+  TimedChoice best{ring_reduce(n, f.ranks, f.reduce), Algorithm::Ring};
+  if (f.topology == Topology::Mesh) return best;
+  keep_faster(best, pipelined_tree_reduce(n, f.ranks, f.reduce), Algorithm::Tree);
+  if (f.recursive())
+    keep_faster(best, halving_reduce(n, f.ranks, f.reduce), Algorithm::HalvingDoubling);
+  return best;
+}
+
 TimedChoice all_to_all(double n, const Fabric& f) {
   TimedChoice best{pairwise_all_to_all(n, f.ranks, f.exchange), Algorithm::Pairwise};
   if (f.topology != Topology::Mesh && f.topology != Topology::Torus)
@@ -85,6 +97,12 @@ TimedChoice within(CollectiveKind kind, double n, const Fabric& fabric) {
       return broadcast(n, fabric);
     case CollectiveKind::AllToAll:
       return all_to_all(n, fabric);
+    case CollectiveKind::Reduce:
+      return reduce(n, fabric);
+    case CollectiveKind::Gather:
+      return {tree_gather(n, fabric.ranks, fabric.reduce), Algorithm::Tree};
+    case CollectiveKind::Scatter:
+      return {tree_scatter(n, fabric.ranks, fabric.reduce), Algorithm::Tree};
   }
   return {};
 }
@@ -100,8 +118,26 @@ Split hierarchical(CollectiveKind kind, double n, const Spanning& s) {
   const double share = n / static_cast<double>(s.inner.ranks);
   const double outer = within(kind, share, s.outer).seconds;
   double before = 0, after = 0;
-  if (kind != CollectiveKind::AllGather) before = reduce_scatter(n, s.inner).seconds;
-  if (kind != CollectiveKind::ReduceScatter) after = all_gather(n, s.inner).seconds;
+  switch (kind) {
+    case CollectiveKind::ReduceScatter:
+      before = reduce_scatter(n, s.inner).seconds;
+      break;
+    case CollectiveKind::Scatter:
+      before = within(kind, n, s.inner).seconds;
+      break;
+    case CollectiveKind::AllGather:
+      after = all_gather(n, s.inner).seconds;
+      break;
+    case CollectiveKind::Gather:
+      after = within(kind, n, s.inner).seconds;
+      break;
+    case CollectiveKind::Reduce:
+      before = reduce_scatter(n, s.inner).seconds;
+      after = within(CollectiveKind::Gather, n, s.inner).seconds;
+      break;
+    default:
+      before = reduce_scatter(n, s.inner).seconds, after = all_gather(n, s.inner).seconds;
+  }
   return {{hierarchical_all_reduce(before, outer, after), Algorithm::Hierarchical},
           outer >= before + after};
 }

@@ -95,7 +95,15 @@ Route inside(CollectiveKind kind, double n, const Fabric& f) {
       return best;
     }
     case CollectiveKind::AllToAll:
+    case CollectiveKind::Gather:
+    case CollectiveKind::Scatter:  // the root's messages are posted at once
       return {posted_all_to_all(n, f.ranks, f.exchange), Algorithm::Pairwise};
+    case CollectiveKind::Reduce: {
+      Route best{ring_reduce(n, f.ranks, f.reduce), Algorithm::Ring};
+      if (f.topology != Topology::Mesh)
+        keep_faster_route(best, pipelined_tree_reduce(n, f.ranks, f.reduce), Algorithm::Tree);
+      return best;
+    }
   }
   return {};
 }
@@ -143,8 +151,11 @@ Route route_across(CollectiveKind kind, double n, const Spanning& s) {
     case CollectiveKind::AllGather:
       return {trip(s) + ring_all_gather(n, p, wire), Algorithm::Ring};
     case CollectiveKind::Broadcast:
+    case CollectiveKind::Reduce:
       return {depth(s) + pipelined_tree_broadcast(n, 2, wire), Algorithm::Tree};
-    case CollectiveKind::AllToAll: {
+    case CollectiveKind::AllToAll:
+    case CollectiveKind::Gather:
+    case CollectiveKind::Scatter: {
       // Data that stays in the node and data that leaves it use different links at the same time.
       const double ranks = static_cast<double>(p), mine = static_cast<double>(s.inner.ranks);
       return {s.outer.exchange.alpha + std::max(n * (mine - 1) / ranks * s.inner.exchange.beta,

@@ -35,7 +35,7 @@ const Words& words_of(Provenance) {
   return words;
 }
 const Words& words_of(CollectiveKind) {
-  static const Words words = listed(CollectiveKind::Broadcast);
+  static const Words words = listed(kCollectiveKinds.back());
   return words;
 }
 const Words& words_of(Group) {

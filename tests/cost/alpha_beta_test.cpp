@@ -62,6 +62,11 @@ TEST(AlphaBeta, EveryFormulaAtEightRanks) {
   EXPECT_EQ(pipelined_tree_broadcast(n, 8, c), 3 * 1 + n * 0.5);
   EXPECT_EQ(scatter_all_gather_broadcast(n, 8, c), (3 + 7) * 1 + 2 * n * 7 / 8 * 0.5);
   EXPECT_EQ(tree_scatter(n, 8, c), 3 * 1 + n * 7 / 8 * 0.5);
+  EXPECT_EQ(tree_gather(n, 8, c), 3 * 1 + n * 7 / 8 * 0.5);
+  EXPECT_EQ(tree_reduce(n, 8, c), 3 * (1 + n * 0.5 + n * 0.25));
+  EXPECT_EQ(pipelined_tree_reduce(n, 8, c), 3 * 1 + n * (0.5 + 0.25));
+  EXPECT_EQ(ring_reduce(n, 8, c), (7 + 3) * 1 + n * 7 / 8 * (2 * 0.5 + 0.25));
+  EXPECT_EQ(halving_reduce(n, 8, c), (3 + 3) * 1 + n * 7 / 8 * (2 * 0.5 + 0.25));
   EXPECT_EQ(pairwise_all_to_all(n, 8, c), 7 * (1 + n / 8 * 0.5));
   EXPECT_EQ(bruck_all_to_all(n, 8, c), 3 * (1 + n / 2 * 0.5));
 }
@@ -69,12 +74,26 @@ TEST(AlphaBeta, EveryFormulaAtEightRanks) {
 TEST(AlphaBeta, OneRankHasNobodyToTalkTo) {
   constexpr LinkCost c{.alpha = 1, .beta = 1, .gamma = 1};
   constexpr std::int64_t one[] = {1, 1};
-  for (auto* form :
-       {ring_all_reduce, recursive_doubling_all_reduce, halving_doubling_all_reduce,
-        binomial_tree_all_reduce, double_tree_all_reduce, ring_reduce_scatter, ring_all_gather,
-        recursive_halving_reduce_scatter, recursive_doubling_all_gather, tree_broadcast,
-        pipelined_tree_broadcast, scatter_all_gather_broadcast, tree_scatter, pairwise_all_to_all,
-        bruck_all_to_all})
+  for (auto* form : {ring_all_reduce,
+                     recursive_doubling_all_reduce,
+                     halving_doubling_all_reduce,
+                     binomial_tree_all_reduce,
+                     double_tree_all_reduce,
+                     ring_reduce_scatter,
+                     ring_all_gather,
+                     recursive_halving_reduce_scatter,
+                     recursive_doubling_all_gather,
+                     tree_broadcast,
+                     pipelined_tree_broadcast,
+                     scatter_all_gather_broadcast,
+                     tree_scatter,
+                     tree_gather,
+                     tree_reduce,
+                     pipelined_tree_reduce,
+                     ring_reduce,
+                     halving_reduce,
+                     pairwise_all_to_all,
+                     bruck_all_to_all})
     EXPECT_EQ(form(1e9, 1, c), 0);
   EXPECT_EQ(torus_all_reduce(1e9, one, c), 0);
 }

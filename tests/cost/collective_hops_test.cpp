@@ -15,7 +15,8 @@ using Kind = CollectiveKind;
 using Vectors = std::vector<std::vector<float>>;
 
 constexpr Kind kKindsWithHops[] = {Kind::AllReduce, Kind::ReduceScatter, Kind::AllGather,
-                                   Kind::Broadcast};
+                                   Kind::Broadcast, Kind::Reduce,        Kind::Gather,
+                                   Kind::Scatter};
 
 std::vector<Algorithm> hop_algorithms(Kind kind, std::int64_t ranks) {
   std::vector<Algorithm> list;
@@ -94,6 +95,42 @@ TEST(CollectiveHops, ABroadcastGivesEveryRankWhatTheRootHas) {
       carry_out(collective_hops(Kind::Broadcast, algorithm, ranks, elements), vectors);
       for (const auto& one : vectors) RC_ASSERT(one == given.front());
     }
+  }));
+}
+
+TEST(CollectiveHops, AReduceGivesTheRootTheSum) {
+  EXPECT_TRUE(rc::check([] {
+    const auto ranks = *rc::gen::inRange<std::int64_t>(1, 17);
+    const auto elements = *rc::gen::inRange<std::int64_t>(1, 60);
+    const Vectors given = any_vectors(ranks, elements);
+    const std::vector<double> sums = exact_sums(given);
+    for (const Algorithm algorithm : hop_algorithms(Kind::Reduce, ranks)) {
+      Vectors vectors = given;
+      carry_out(collective_hops(Kind::Reduce, algorithm, ranks, elements), vectors);
+      for (std::size_t i = 0; i < sums.size(); ++i)
+        RC_ASSERT(std::abs(static_cast<double>(vectors[0][i]) / sums[i] - 1) <= 1e-6);
+    }
+  }));
+}
+
+TEST(CollectiveHops, AGatherGivesTheRootAllPartsAndAScatterGivesThemBack) {
+  EXPECT_TRUE(rc::check([] {
+    const auto ranks = *rc::gen::inRange<std::int64_t>(1, 17);
+    const auto elements = *rc::gen::inRange<std::int64_t>(1, 60);
+    const Vectors given = any_vectors(ranks, elements);
+    const auto part_is_of = [&](const std::vector<float>& one, const std::vector<float>& source,
+                                std::size_t rank) {
+      const ElementRange part = collective_part(elements, rank, static_cast<std::size_t>(ranks));
+      for (std::int64_t i = part.first; i < part.first + part.count; ++i)
+        RC_ASSERT(one[static_cast<std::size_t>(i)] == source[static_cast<std::size_t>(i)]);
+    };
+    Vectors vectors = given;
+    carry_out(collective_hops(Kind::Gather, Algorithm::Tree, ranks, elements), vectors);
+    for (std::size_t r = 0; r < given.size(); ++r) part_is_of(vectors[0], given[r], r);
+    Vectors back = given;
+    back[0] = vectors[0];
+    carry_out(collective_hops(Kind::Scatter, Algorithm::Tree, ranks, elements), back);
+    for (std::size_t r = 0; r < given.size(); ++r) part_is_of(back[r], vectors[0], r);
   }));
 }
 

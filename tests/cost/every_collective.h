@@ -8,9 +8,7 @@
 
 namespace trainyard::testing {
 
-inline constexpr CollectiveKind kEveryCollective[] = {
-    CollectiveKind::AllReduce, CollectiveKind::ReduceScatter, CollectiveKind::AllGather,
-    CollectiveKind::AllToAll, CollectiveKind::Broadcast};
+inline constexpr std::array kEveryCollective = kCollectiveKinds;
 
 struct AnyCollective {
   CollectiveKind kind;

@@ -163,6 +163,8 @@ TEST(BusBandwidth, IsWhatALinkOfARingCarries) {
   EXPECT_DOUBLE_EQ(bus_factor(CollectiveKind::AllGather, 8), 0.875);
   EXPECT_DOUBLE_EQ(bus_factor(CollectiveKind::AllToAll, 4), 0.75);
   EXPECT_DOUBLE_EQ(bus_factor(CollectiveKind::Broadcast, 8), 1);
+  EXPECT_DOUBLE_EQ(bus_factor(CollectiveKind::Reduce, 8), 1);
+  EXPECT_DOUBLE_EQ(bus_factor(CollectiveKind::Gather, 8), 0.875);
   EXPECT_DOUBLE_EQ(bus_factor(CollectiveKind::AllReduce, 1), 0);
   EXPECT_DOUBLE_EQ(algorithm_bandwidth({8'000'000}, 1ms).value, 8e9);
 }

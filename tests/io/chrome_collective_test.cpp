@@ -29,7 +29,10 @@ TEST(ChromeCollective, BytesAreCountedAsTheCostModelCountsThem) {
       {"all_to_all", {CollectiveKind::AllToAll, 2000}},
       {"all_to_allv", {CollectiveKind::AllToAll, 2000}},
       {"broadcast", {CollectiveKind::Broadcast, 2000}},
-      {"_broadcast_oop", {CollectiveKind::Broadcast, 2000}}};
+      {"_broadcast_oop", {CollectiveKind::Broadcast, 2000}},
+      {"reduce", {CollectiveKind::Reduce, 2000}},
+      {"_reduce_oop", {CollectiveKind::Reduce, 2000}},
+      {"gather", {CollectiveKind::Gather, 4 * 2000}}};
   CollectiveTrace t(0);
   std::int64_t at = 5;
   for (const auto& [word, kind] : kinds)

@@ -21,7 +21,11 @@ double sent_bytes(const Task& task, std::int64_t ranks) {
     case CollectiveKind::AllToAll:
       return pairwise_all_to_all(n, ranks, kOneByteASecond);
     case CollectiveKind::Broadcast:
+    case CollectiveKind::Reduce:
       return pipelined_tree_broadcast(n, ranks, kOneByteASecond);
+    case CollectiveKind::Gather:
+    case CollectiveKind::Scatter:
+      return tree_gather(n, ranks, kOneByteASecond);
   }
   return n;
 }

@@ -184,10 +184,6 @@ Fields<VariantTiming> variant_fields() {
            "the shape has none"}};
 }
 
-constexpr CollectiveKind kCollectives[] = {CollectiveKind::AllReduce, CollectiveKind::ReduceScatter,
-                                           CollectiveKind::AllGather, CollectiveKind::AllToAll,
-                                           CollectiveKind::Broadcast};
-
 Fields<ExchangeTiming> exchange_fields() {
   return {{"collective", &ExchangeTiming::collective, collective_form(),
            "absent: a message from one rank to another"},
@@ -251,9 +247,10 @@ Form<CollectiveKind> collective_form() {
   return {text().schema, [](CollectiveKind kind) { return Json(std::string(to_string(kind))); },
           [](const JsonCursor& at) {
             std::vector<std::string> names;
-            for (CollectiveKind kind : kCollectives) names.emplace_back(to_string(kind));
+            for (const CollectiveKind kind : kCollectiveKinds) names.emplace_back(to_string(kind));
             const std::string name = at.one_of(names);
-            return kCollectives[std::find(names.begin(), names.end(), name) - names.begin()];
+            return kCollectiveKinds[static_cast<std::size_t>(
+                std::find(names.begin(), names.end(), name) - names.begin())];
           }};
 }
 

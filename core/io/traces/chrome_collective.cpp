@@ -15,8 +15,9 @@ namespace {
 constexpr std::int64_t kMostElements = std::int64_t{1} << 48;
 constexpr std::int64_t kMostRanks = 1'000'000;
 
-// These are the words of PyTorch's process groups. What it writes into one tensor and what it
-// writes into a list have words of their own.
+// These are the words of PyTorch's process groups, but for "scatter", whose ranks other than the
+// root state no elements. What it writes into one tensor and what it writes into a list have words
+// of their own.
 constexpr std::pair<std::string_view, CollectiveKind> kKindsByWord[] = {
     {"allreduce", CollectiveKind::AllReduce},
     {"allreduce_coalesced", CollectiveKind::AllReduce},
@@ -29,7 +30,10 @@ constexpr std::pair<std::string_view, CollectiveKind> kKindsByWord[] = {
     {"all_to_all", CollectiveKind::AllToAll},
     {"all_to_allv", CollectiveKind::AllToAll},
     {"broadcast", CollectiveKind::Broadcast},
-    {"_broadcast_oop", CollectiveKind::Broadcast}};
+    {"_broadcast_oop", CollectiveKind::Broadcast},
+    {"reduce", CollectiveKind::Reduce},
+    {"_reduce_oop", CollectiveKind::Reduce},
+    {"gather", CollectiveKind::Gather}};
 
 // These are PyTorch's names of number formats, with their bytes.
 constexpr std::pair<std::string_view, std::int64_t> kBytesOfFormats[] = {
@@ -89,8 +93,10 @@ std::optional<StatedCollective> stated_collective(const ChromeEvent& e,
                   e.dtype.empty() ? "none" : "\"" + printable(e.dtype) + "\"");
   if (!e.elements || *e.elements < 0 || *e.elements > kMostElements)
     return defect("a number of elements as In msg nelems", e.elements ? "another one" : "none");
-  // One rank's part goes into an all-gather, and all of them come out of it.
-  const std::int64_t parts = made.kind == CollectiveKind::AllGather ? *e.group_size : 1;
+  // One rank's part goes into a gather, and all of them come out of it.
+  const bool gathers =
+      made.kind == CollectiveKind::AllGather || made.kind == CollectiveKind::Gather;
+  const std::int64_t parts = gathers ? *e.group_size : 1;
   if (*e.elements > kMostElements / parts)
     return defect("a number of elements as In msg nelems", "another one");
   made.bytes = Bytes{*e.elements * *each * parts};

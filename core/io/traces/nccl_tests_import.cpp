@@ -287,9 +287,15 @@ Fields<LinkSheet> link_fields() {
 
 std::vector<ExchangeTiming> exchanges_of(const NcclTable& table) {
   constexpr std::pair<std::string_view, std::optional<CollectiveKind>> kKinds[] = {
-      {"all_reduce", CollectiveKind::AllReduce},         {"all_gather", CollectiveKind::AllGather},
-      {"reduce_scatter", CollectiveKind::ReduceScatter}, {"alltoall", CollectiveKind::AllToAll},
-      {"broadcast", CollectiveKind::Broadcast},          {"sendrecv", std::nullopt}};
+      {"all_reduce", CollectiveKind::AllReduce},
+      {"all_gather", CollectiveKind::AllGather},
+      {"reduce_scatter", CollectiveKind::ReduceScatter},
+      {"alltoall", CollectiveKind::AllToAll},
+      {"broadcast", CollectiveKind::Broadcast},
+      {"reduce", CollectiveKind::Reduce},
+      {"gather", CollectiveKind::Gather},
+      {"scatter", CollectiveKind::Scatter},
+      {"sendrecv", std::nullopt}};
   const auto* kind = std::find_if(std::begin(kKinds), std::end(kKinds), [&](const auto& known) {
     return known.first == table.collective;
   });
@@ -297,7 +303,8 @@ std::vector<ExchangeTiming> exchanges_of(const NcclTable& table) {
     throw Error(
         Error::Kind::InvalidInput,
         fmt::format("expected the output of all_reduce_perf, all_gather_perf, "
-                    "reduce_scatter_perf, alltoall_perf, broadcast_perf or sendrecv_perf on "
+                    "reduce_scatter_perf, alltoall_perf, broadcast_perf, reduce_perf, gather_perf, "
+                    "scatter_perf or sendrecv_perf on "
                     "at least two ranks, found {} of {}",
                     table.collective.empty() ? "a table of no named collective"
                                              : table.collective + "_perf",
