@@ -2,7 +2,8 @@
 // volume is the size of all weights:
 //
 //  stage 1   divides optimizer state: reduce-scatter gradients, update a part, all-gather weights;
-//            2 volumes per step
+//            2 volumes per step. It is the weight-update sharding of Xu et al., "Automatic
+//            Cross-Replica Sharding of Weight Update in Data-Parallel Training", 2020
 //  stage 2   divides gradients too: the same, but gradients are scattered with every microbatch
 //  stage 3   divides weights too (FSDP): each layer gathers its weights before forward and again
 //            before backward; 3 volumes
@@ -185,8 +186,9 @@ Method zero() {
       .name = kZeroName,
       .axis = MethodAxis::Reduction,
       .summary =
-          "Divides optimizer state (1), gradients (2) and weights (3, FSDP) over the data-parallel "
-          "ranks.",
+          "Divides optimizer state (1, weight-update sharding), gradients (2) and weights (3, "
+          "FSDP) "
+          "over the data-parallel ranks.",
       .paper = {"ZeRO: Memory Optimizations Toward Training Trillion Parameter Models",
                 "Rajbhandari et al.", "SC", 2020},
       .card = {.gains = "state per parameter from 16 bytes to 4 + 12/N (1), 2 + 14/N (2), 16/N (3)",
@@ -196,7 +198,9 @@ Method zero() {
       .file = "core/methods/parallel/zero.cpp",
       .params = {{.name = "stage",
                   .fallback = std::int64_t{0},
-                  .doc = "0 replicated, 1 optimizer, 2 and gradients, 3 and weights (FSDP)",
+                  .doc =
+                      "0 replicated, 1 optimizer (weight-update sharding), 2 and gradients, 3 and "
+                      "weights (FSDP)",
                   .low = 0,
                   .high = 3},
                  {.name = "shard",

@@ -14,8 +14,10 @@ void set_zero(Plan& plan, std::string_view value, const Place& place) {
     return set_param(plan, "zero", "shard", value.substr(kHybrid.size()), place);
   }
   if (value == "fsdp") value = "3";
+  if (value == "weight-update" || value == "on") value = "1";
+  if (value == "off") value = "0";
   if (value.size() != 1 || value[0] < '0' || value[0] > '3')
-    refuse_value(place, "0, 1, 2, 3 (FSDP) or hybrid=<ranks>", value);
+    refuse_value(place, "0, 1 (weight-update sharding), 2, 3 (FSDP) or hybrid=<ranks>", value);
   set_param(plan, "zero", "stage", value, place);
 }
 
@@ -34,8 +36,8 @@ std::vector<Setting> gradient_settings() {
   using L = const Place;
   return {
       {"zero",
-       {"zero-stage", "zero-optimization.stage", "sharding"},
-       "training state divided over replicas: 3 is FSDP",
+       {"zero-stage", "zero-optimization.stage", "sharding", "weight-update-sharding"},
+       "training state divided over replicas: 1 is weight-update sharding, 3 is FSDP",
        {"0", "1", "2", "3"},
        set_zero,
        [](const P& p) { return read_param(p, "zero", "stage"); }},

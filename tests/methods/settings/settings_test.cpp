@@ -218,7 +218,9 @@ TEST(Settings, RefuseWithASentence) {
             "nvfp4, found "
             "\"bf61\"; did you mean \"bf16\"?",
             "--set precision"},
-           {"zero=4", "expected 0, 1, 2, 3 (FSDP) or hybrid=<ranks>, found \"4\"", "--set zero"},
+           {"zero=4",
+            "expected 0, 1 (weight-update sharding), 2, 3 (FSDP) or hybrid=<ranks>, found \"4\"",
+            "--set zero"},
            {"zero=hybrid=x", "expected a whole number from 0 to 1000000, found \"x\"",
             "--set zero"},
            {"hybrid=-1", "expected a whole number from 0 to 1000000, found \"-1\"", "--set hybrid"},
@@ -317,6 +319,14 @@ TEST(Settings, HybridIsStageThreeOverAGroup) {
   EXPECT_EQ(setting(plan, "hybrid"), "8");
   apply_setting(plan, "zero=fsdp");
   EXPECT_EQ(setting(plan, "zero"), "3");
+  for (const char* word :
+       {"zero=weight-update", "weight-update-sharding=on", "weight-update-sharding=1"}) {
+    apply_setting(plan, "zero=0");
+    apply_setting(plan, word);
+    EXPECT_EQ(setting(plan, "zero"), "1") << word;
+  }
+  apply_setting(plan, "weight-update-sharding=off");
+  EXPECT_EQ(setting(plan, "zero"), "0");
 }
 
 TEST(Settings, OverlapOnInPartsIsNeitherOnNorOff) {
