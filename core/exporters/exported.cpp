@@ -8,6 +8,7 @@
 #include "core/methods/parallel/adasum.h"
 #include "core/methods/parallel/compression.h"
 #include "core/methods/parallel/operator_stages.h"
+#include "core/methods/parallel/optimizer_norms.h"
 #include "core/methods/parallel/ulysses_layers.h"
 #include "core/methods/settings/settings.h"
 #include "core/plan/batch_ramp.h"
@@ -130,6 +131,9 @@ void refuse_reduce(const Plan& plan, Limits& limits) {
   if (compression_of(plan).how != Compress::None)
     limits.refuse("plan#/choices/compression", "its replicas send their gradients whole",
                   "compression=none");
+  if (shares_norms(plan))
+    limits.refuse("plan#/choices/optimizer-norms", "each of its replicas finds all norms",
+                  "optimizer-norms=replicated");
 }
 
 void refuse_operator_stages(const Plan& plan, Limits& limits) {

@@ -8,6 +8,8 @@
 #include "core/lowering/phase_writer.h"
 #include "core/lowering/phases.h"
 #include "core/methods/layers/transients.h"
+#include "core/methods/parallel/optimizer_norms.h"
+#include "core/methods/parallel/whole_replicas.h"
 
 namespace trainyard {
 namespace {
@@ -265,10 +267,20 @@ class OpGrain final : public PhaseWriter {
       tasks.reduce =
           make_ops(place, Phase::Backward, BodyList::Reduce, layer, body->reduce, lives[i].reduce);
       tasks.gather = make_ops(place, Phase::Forward, BodyList::Gather, layer, body->gather, {});
+      if (i == 0 && shares_norms(w_.scenario.plan))
+        tasks.gather = make_ops(place, Phase::Forward, BodyList::Gather, layer,
+                                {norms_exchange(tensors_of(layers))}, {});
       tasks.full = body->unreduced.value > 0;
       made.push_back(std::move(tasks));
     }
     return made;
+  }
+
+  std::int64_t tensors_of(const std::vector<LayerOfStage>& layers) const {
+    std::int64_t count = 0;
+    for (const LayerOfStage& layer : layers)
+      count += trained_tensors(*layer.body, w_.scenario.model, w_.layout);
+    return count;
   }
 
   const Graph& graph_of(const Body& body) const {

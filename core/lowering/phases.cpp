@@ -5,6 +5,8 @@
 
 #include "core/lowering/held_bytes.h"
 #include "core/methods/layers/transients.h"
+#include "core/methods/parallel/optimizer_norms.h"
+#include "core/methods/parallel/whole_replicas.h"
 #include "core/methods/schedules/wave_average.h"
 #include "core/model/open_sizes.h"
 
@@ -104,6 +106,13 @@ PhaseWork make_phase_work(const Workload& w, const Runs& runs, Phase phase) {
     lead_taken = lead_taken || has_gather;
   }
   return sum;
+}
+
+std::int64_t stage_tensors(const Workload& w, const Runs& runs) {
+  std::int64_t count = 0;
+  for (const Workload::Run& run : runs)
+    count += run.count * trained_tensors(body(w, run), w.scenario.model, w.layout);
+  return count;
 }
 
 std::vector<WorkCount> make_update_work(const Workload& w, const Runs& runs) {
@@ -231,6 +240,8 @@ StageWork make_stage_work(Workload& w, const Runs& runs) {
   }
   made.reduce = step_collectives(w, runs, &Body::reduce);
   made.gather = step_collectives(w, runs, &Body::gather);
+  if (shares_norms(w.scenario.plan))
+    add(made.gather.last, norms_exchange(stage_tensors(w, runs)), 1);
   made.update = make_update_work(w, runs);
   made.update_kernels = indices(w.kernels, made.update);
   made.bytes = make_phase_bytes(w, runs);

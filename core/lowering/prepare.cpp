@@ -11,6 +11,7 @@
 #include "core/lowering/split_again.h"
 #include "core/methods/catalogue.h"
 #include "core/methods/layers/transients.h"
+#include "core/methods/parallel/optimizer_norms.h"
 #include "core/methods/settings/settings.h"
 #include "core/model/edit.h"
 #include "core/model/open_sizes.h"
@@ -328,6 +329,8 @@ Body layer_body(const Workload& w, int block, const LayerPolicy& policy,
   const Scenario& s = w.scenario;
   const Layout layout = layout_of_layer(w.layout, strategy);
   Body body = write_body(s.model, block, layout);
+  add_norms(body, layout, s.plan,
+            std::max<std::int64_t>(1, layer_count(s.model) / std::max(1, s.plan.mesh.pp)));
   each_choice(s.plan, [&](const Method& m, const Params& params) {
     if (!m.rewrite) return;
     Params own;

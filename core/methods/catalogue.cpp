@@ -72,6 +72,7 @@ std::span<const Method> methods() {
       gradient_accumulation(),
       zero(),         //
       compression(),  //
+      optimizer_norms(),
       overlap(),
       adasum(),
       operator_stages(),

@@ -51,6 +51,7 @@ Method gradient_accumulation();
 Method adasum();
 Method compression();
 Method operator_stages();
+Method optimizer_norms();
 // Memory
 Method recompute();
 Method offload();

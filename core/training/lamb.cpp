@@ -38,6 +38,7 @@ class Lamb final : public StretchRule {
     return {"first moment", "second moment"};
   }
   bool needs_norms() const override { return true; }
+  bool norms_advance() const override { return true; }
 
   void advance(const StepFacts& facts, const Stretch& s) const override {
     const Training& all = training();

@@ -81,8 +81,9 @@ class OptimizerRule {
   /// "compensation".
   virtual std::vector<std::string_view> slots() const = 0;
   virtual bool needs_norms() const { return false; }
-  /// Returns the sums of squares of a part. May update state (LAMB's moments), in which case
-  /// apply() does not.
+  /// Returns whether norms() updates state (LAMB's moments), in which case apply() does not.
+  virtual bool norms_advance() const { return false; }
+  /// Returns the sums of squares of a part.
   virtual TensorNorms norms(const ParameterPart&, const StepFacts&) const { return {}; }
   /// norms are those of the whole tensor, where needs_norms().
   virtual void apply(const ParameterPart&, const StepFacts&, const TensorNorms&) const = 0;

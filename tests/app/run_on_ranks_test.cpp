@@ -79,6 +79,12 @@ TEST_F(RunOnRanks, TrainsAsOneProcessBitForBit) {
       {3,
        "--model gpt-tiny --cluster cpu:4,per-node=2 --set compression=hitopk --set "
        "compression.ratio=0.01 --set global-batch=8"},
+      {3,
+       "--model gpt-tiny --devices 4 --set optimizer=lars --set optimizer-norms=shared --set "
+       "global-batch=8 --set precision=bf16 --train clip=1"},
+      {4,
+       "--model mlp-small --devices 4 --set pp=2 --set optimizer=lamb --set optimizer-norms=shared "
+       "--set global-batch=64 --set precision=fp32"},
       {4, "--model mixtral-tiny --devices 4 --set ep=4 --set global-batch=8"},
       {2, "--model neox-tiny --devices 2 --set operator-stages=concurrent --set global-batch=8"},
       {4,

@@ -18,6 +18,7 @@
 #include "core/base/random.h"
 #include "core/methods/layers/context_region.h"
 #include "core/methods/layers/weight_pass.h"
+#include "core/methods/parallel/optimizer_norms.h"
 #include "core/methods/precision/narrow_products.h"
 #include "core/model/open_sizes.h"
 #include "core/model/ops.h"
@@ -388,12 +389,19 @@ void Rehearsal::update(Kind& kind, const Took& took) {
   correct(facts, delayed_);
   for (Layer& layer : kind.layers) {
     const Duration before = thread_processor_time();
+    Duration norms{};
     for (std::size_t i = 0; i < layer.parts.size(); ++i) {
       ParameterPart& part = layer.parts[i];
       part.state = layer.states[i];
       std::vector<void*>& older = layer.older[i];
       part.updated = older.empty() ? nullptr : older.front();
-      rule_->apply(part, facts, rule_->needs_norms() ? rule_->norms(part, facts) : TensorNorms{});
+      TensorNorms found;
+      if (rule_->needs_norms()) {
+        const Duration start = thread_processor_time();
+        found = rule_->norms(part, facts);
+        norms += thread_processor_time() - start;
+      }
+      rule_->apply(part, facts, found);
       if (older.empty()) continue;
       std::rotate(older.begin(), older.begin() + 1, older.end());
       older.back() = std::exchange(part.weights, part.updated);
@@ -402,7 +410,16 @@ void Rehearsal::update(Kind& kind, const Took& took) {
     // Whatever consumes gradients clears them for the next step.
     for (const TensorView& g : layer.weight_gradients)
       if (g.there()) std::memset(g.data, 0, static_cast<std::size_t>(g.bytes().value));
-    took(kind.body->update.front().work, thread_processor_time() - before);
+    const Duration all = thread_processor_time() - before;
+    took(kind.body->update.front().work, all - norms);
+    if (const BodyOp* op = norms_op(*kind.body)) {
+      // Replicas that share norms each advance all moments (LAMB), but LARS has none to advance.
+      const Plan& plan = workload_.scenario.plan;
+      const std::int64_t layers =
+          std::max<std::int64_t>(1, layer_count(workload_.scenario.model) / plan.mesh.pp);
+      const double share = rule_->norms_advance() ? 1 : found_share(plan, layers);
+      took(op->work, seconds(share * to_seconds(norms)));
+    }
   }
 }
 

@@ -35,6 +35,8 @@ TravelPtr CpuExecution::exchange(InstructionId id, std::span<const int> members)
     if (averages_rows(a)) return average_rows(a, members);
     if (task.node.valid() && loses_over_ranks(node_of(a))) return exchange_loss(a, members);
     if (task.tensor.valid()) return reduce_tensor(a, members);
+    // Norms have travelled between the passes of the update (prepare_updates).
+    if (shares_norms_ && task.list == BodyList::Gather) return nullptr;
     if (combines_ && task.list == BodyList::Gather) return combine_updates(a, members);
     if (compresses() && task.list == BodyList::Reduce) return exchange_compressed(a, members);
     if (task.collective == CollectiveKind::AllGather) return gather_weights(a, members);

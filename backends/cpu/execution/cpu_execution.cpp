@@ -11,6 +11,7 @@
 #include "backends/cpu/kernels/convert.h"
 #include "backends/initial_weights.h"
 #include "core/base/error.h"
+#include "core/methods/parallel/optimizer_norms.h"
 #include "core/model/open_sizes.h"
 
 namespace trainyard {
@@ -62,11 +63,14 @@ CpuExecution::CpuExecution(const RunPlan& plan, const CpuOptions& options,
   for (const StagePlacement& place : plan.places) {
     norms_at_.emplace_back();
     first_operand_.emplace_back();
+    int layers = 0;
     for (const PlacedLayer& layer : place.layers) {
+      const int finder = layers++ % plan.peers.dp;
       norms_at_.back().push_back(norms);
       norms += layer.parameters.size();
       for (const PlacedParameter& p : layer.parameters) {
         parameter_of_.push_back(&p);
+        finder_of_.push_back(finder);
         has_partial_ |= p.partial && !p.frozen;
       }
       first_operand_.back().push_back(operands);
@@ -85,6 +89,8 @@ CpuExecution::CpuExecution(const RunPlan& plan, const CpuOptions& options,
                                      (rule().needs_norms() && divided));
   const Plan& how = plan.workload.scenario.plan;
   combines_ = combines_updates(how);
+  shares_norms_ = shares_norms(how) && !plan.asynchronous;
+  together_ = together_ || shares_norms_;
   compression_ = compression_of(how);
   if (combines_) mean_ranks_ = mean_ranks(how, plan.workload.scenario.cluster);
   if (compression_.how == Compress::Dgc) plain_ = optimizer_rule("sgd", training_, weight_update_);

@@ -185,8 +185,11 @@ void CpuExecution::prepare_updates(std::size_t index) {
     StepFacts facts = step_facts(device.stage(at), 0, index);
     facts.gradient_scale *= job.clip(peer);
     each_part(device, at, 0, index, [&](const ParameterPart& part, std::size_t norm) {
-      const TensorNorms found = job.rule->norms(part, facts);  // every replica advances its moments
-      if (!counts(norm, peer)) return;
+      const bool finds =
+          shares_norms_ ? finder_of_[norm] == plan_.peers.data_rank(peer) : counts(norm, peer);
+      if (!finds && !job.rule->norms_advance()) return;
+      const TensorNorms found = job.rule->norms(part, facts);
+      if (!finds) return;
       into[2 * (norm - first_norm(at))] = found.weights;
       into[2 * (norm - first_norm(at)) + 1] = found.direction;
     });

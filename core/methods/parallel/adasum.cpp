@@ -40,7 +40,6 @@
 #include "core/methods/catalogue.h"
 #include "core/methods/parallel/communication.h"
 #include "core/methods/parallel/whole_replicas.h"
-#include "core/model/trained_parts.h"
 
 namespace trainyard {
 namespace {
@@ -79,16 +78,6 @@ Work combining_work(std::int64_t n, const Plan& plan, const Cluster& cluster,
   return work;
 }
 
-std::int64_t trained_tensors(const Body& body, const Scenario& scenario, const Layout& layout) {
-  const Graph& graph = scenario.model.blocks[static_cast<std::size_t>(body.block)].graph;
-  const std::vector<bool> frozen = frozen_parameters(graph);
-  std::int64_t count = 0;
-  for (std::size_t t = 0; t < graph.tensors.size(); ++t)
-    count += graph.tensors[t].kind == TensorKind::Parameter && !frozen[t] &&
-             (graph.tensors[t].tied_to.empty() || layout.tied_copies);
-  return count;
-}
-
 void rewrite_adasum(Body& body, const Layout& layout, const Scenario& scenario, const Params&) {
   const Plan& plan = scenario.plan;
   if (!combines_updates(plan)) return;
@@ -108,7 +97,7 @@ void rewrite_adasum(Body& body, const Layout& layout, const Scenario& scenario, 
     const std::int64_t first = mean_ranks(plan, scenario.cluster);
     for (std::int64_t level = levels(first); level < levels(p); ++level)
       exchange(CollectiveKind::AllReduce, "add up products of updates",
-               kDots * trained_tensors(body, scenario, layout));
+               kDots * trained_tensors(body, scenario.model, layout));
     exchange(CollectiveKind::AllGather, "gather combined updates", n * kFloat);
   }
   BodyOp op;

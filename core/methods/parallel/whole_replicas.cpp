@@ -5,8 +5,21 @@
 #include <string>
 #include <tuple>
 #include <utility>
+#include <vector>
+
+#include "core/model/trained_parts.h"
 
 namespace trainyard {
+
+std::int64_t trained_tensors(const Body& body, const Model& model, const Layout& layout) {
+  const Graph& graph = model.blocks[static_cast<std::size_t>(body.block)].graph;
+  const std::vector<bool> frozen = frozen_parameters(graph);
+  std::int64_t count = 0;
+  for (std::size_t t = 0; t < graph.tensors.size(); ++t)
+    count += graph.tensors[t].kind == TensorKind::Parameter && !frozen[t] &&
+             (graph.tensors[t].tied_to.empty() || layout.tied_copies);
+  return count;
+}
 
 void check_whole_replicas(const Plan& plan, const WholeReplicas& method, const Place& place,
                           Diagnostics& found) {

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "core/base/error.h"
+#include "core/methods/layers/body.h"
 #include "core/plan/plan.h"
 
 namespace trainyard {
@@ -18,6 +19,9 @@ struct WholeReplicas {
   std::string_view device;   // "keeps what it has not sent on the device"
   std::string_view host;     // of offloading: "has the host keep that"
 };
+
+/// Returns how many trained tensors a replica has of a layer.
+std::int64_t trained_tensors(const Body&, const Model&, const Layout&);
 
 /// Adds errors at that place where tensor, context or expert ranks have parts of a replica, ZeRO
 /// divides its state, or the host has its optimizer. The plan must be complete.

@@ -187,8 +187,7 @@ Method zero() {
       .axis = MethodAxis::Reduction,
       .summary =
           "Divides optimizer state (1, weight-update sharding), gradients (2) and weights (3, "
-          "FSDP) "
-          "over the data-parallel ranks.",
+          "FSDP) over the data-parallel ranks.",
       .paper = {"ZeRO: Memory Optimizations Toward Training Trillion Parameter Models",
                 "Rajbhandari et al.", "SC", 2020},
       .card = {.gains = "state per parameter from 16 bytes to 4 + 12/N (1), 2 + 14/N (2), 16/N (3)",

@@ -5,7 +5,8 @@
 namespace trainyard {
 namespace {
 
-constexpr std::string_view kMean = "mean", kUncompressed = "none";
+constexpr std::string_view kMean = "mean", kUncompressed = "none", kNorms = "optimizer-norms",
+                           kReplicated = "replicated";
 
 void set_zero(Plan& plan, std::string_view value, const Place& place) {
   constexpr std::string_view kHybrid = "hybrid=";
@@ -75,6 +76,12 @@ std::vector<Setting> gradient_settings() {
        {kUncompressed, "dgc", "topk", "mstopk", "hitopk"},
        [](P& p, V v, L& l) { set_optional(p, "compression", "kind", v, kUncompressed, l); },
        [](const P& p) { return read_optional(p, "compression", "kind", kUncompressed); }},
+      {kNorms,
+       {"norms", "parallel-norms"},
+       "norms of LARS and LAMB: found by every replica, or shared: each finds those of some layers",
+       {kReplicated, "shared"},
+       [](P& p, V v, L& l) { set_optional(p, kNorms, "norms", v, kReplicated, l); },
+       [](const P& p) { return read_optional(p, kNorms, "norms", kReplicated); }},
   };
 }
 
