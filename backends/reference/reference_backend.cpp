@@ -11,6 +11,7 @@
 #include "core/methods/catalogue.h"
 #include "core/methods/parallel/adasum.h"
 #include "core/methods/parallel/compression.h"
+#include "core/methods/parallel/relaxed_synchrony.h"
 #include "core/methods/settings/settings.h"
 #include "core/program/facts.h"
 
@@ -131,6 +132,12 @@ Diagnostics ReferenceBackend::check(const BackendJob& job) {
                          setting(plan, kCompression),
                      {"plan#/choices/compression"},
                      "compression=none"});
+  if (synchrony_of(plan).relaxed())
+    found.push_back({Diagnostic::Severity::Error,
+                     "the reference adds up replicas' gradients in every step, found sync=" +
+                         setting(plan, kSync),
+                     {"plan#/choices/sync"},
+                     "sync=bsp"});
   const std::int64_t repetitions =
       is_asynchronous(job.workload) ? 1 : std::max<std::int64_t>(1, job.training->steps);
   const double instructions =

@@ -162,7 +162,7 @@ TaskPrices price(const Program& program, const Mesh& mesh, const Cluster& cluste
         waited =
             exposed(one.time, cost.compute(w.work, cluster.device), w.count, prices.contention);
       }
-      time = saturating_product(waited, task.repeats);
+      time = saturating_product(waited / task.every, task.repeats);
       level = one.level;
     } else {
       time = cost.transfer(task.bytes, cluster, pipeline);

@@ -26,7 +26,7 @@ class Pricer {
   void stages(std::int64_t count) { stages_ = count; }
 
   Duration collective(const CollectiveRun& run) {
-    const Duration alone = message(run).time;
+    const Duration alone = message(run).time / run.every;
     if (run.beside.count == 0) return counted(alone, run.repeats);
     const double contention = cost_.contention(w_.scenario.cluster.device);
     return counted(exposed(alone, kernels_[run.kernel], run.beside.count, contention), run.repeats);

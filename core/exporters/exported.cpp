@@ -9,6 +9,7 @@
 #include "core/methods/parallel/compression.h"
 #include "core/methods/parallel/operator_stages.h"
 #include "core/methods/parallel/optimizer_norms.h"
+#include "core/methods/parallel/relaxed_synchrony.h"
 #include "core/methods/parallel/ulysses_layers.h"
 #include "core/methods/settings/settings.h"
 #include "core/plan/batch_ramp.h"
@@ -134,6 +135,9 @@ void refuse_reduce(const Plan& plan, Limits& limits) {
   if (shares_norms(plan))
     limits.refuse("plan#/choices/optimizer-norms", "each of its replicas finds all norms",
                   "optimizer-norms=replicated");
+  if (synchrony_of(plan).relaxed())
+    limits.refuse("plan#/choices/sync", "its replicas add up their gradients in every step",
+                  "sync=bsp");
 }
 
 void refuse_operator_stages(const Plan& plan, Limits& limits) {

@@ -489,6 +489,7 @@ class OpGrain final : public PhaseWriter {
       task.collective = op.collective;
       task.group = op.group;
       task.bytes = op.bytes;
+      task.every = op.every;
       task.tensor = op.tensor;
       task.of_gradient = op.of_gradient;
       const TaskId id = draft_.task(task);

@@ -158,6 +158,7 @@ class OrderGrain final : public PhaseWriter {
     task.group = run.group;
     task.repeats = run.repeats;
     task.bytes = run.bytes;
+    task.every = run.every;
     const TaskId id = draft_.task(task);
     if (run.beside.count > 0)
       draft_.work(id, run.beside.work, run.beside.count, run.beside.pass, run.beside.recomputed);

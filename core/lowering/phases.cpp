@@ -29,11 +29,12 @@ bool together(const BodyOp& op, bool split) {
 
 void add(std::vector<CollectiveRun>& list, const BodyOp& op, int repeats, bool split = false) {
   if (repeats == 0) return;
-  CollectiveRun run{op.collective, op.group, op.bytes, repeats, op.pass_name, op.beside};
+  CollectiveRun run{op.collective, op.group,  op.bytes, repeats,
+                    op.pass_name,  op.beside, 0,        op.every};
   if (!together(op, split)) run.beside = {.count = 0};
   for (CollectiveRun& have : list)
     if (have.kind == run.kind && have.group == run.group && have.bytes == run.bytes &&
-        have.beside == run.beside) {
+        have.beside == run.beside && have.every == run.every) {
       have.repeats += repeats;
       return;
     }

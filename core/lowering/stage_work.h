@@ -21,6 +21,7 @@ struct CollectiveRun {
   std::string_view method;       // the method that added it
   WorkCount beside{.count = 0};  // as BodyOp::beside
   std::uint32_t kernel = 0;      // index of `beside` in Workload::kernels
+  int every = 1;                 // as BodyOp::every
   friend bool operator==(const CollectiveRun&, const CollectiveRun&) = default;
 };
 

@@ -6,6 +6,7 @@
 #include "core/lowering/stage_copies.h"
 #include "core/methods/parallel/adasum.h"
 #include "core/methods/parallel/compression.h"
+#include "core/methods/parallel/relaxed_synchrony.h"
 #include "core/model/ops.h"
 
 namespace trainyard {
@@ -65,7 +66,8 @@ Bytes further_bytes(const Workload& w, const Body& body, const ProcessMemory& pr
 Bytes bucket_bytes(const Workload& w, std::int64_t parameters, std::int64_t largest_layer) {
   const Plan& plan = w.scenario.plan;
   const Bytes arrives = combining_bytes(plan, largest_layer) +
-                        arriving_bytes(plan, w.scenario.cluster, largest_layer);
+                        arriving_bytes(plan, w.scenario.cluster, largest_layer) +
+                        averaging_bytes(plan, w.layout, largest_layer);
   const std::int64_t most = w.layout.framework.bucket_parameters;
   const Mesh& mesh = w.scenario.plan.mesh;
   if (most == 0 || (ranks(mesh, Group::Data) == 1 && ranks(mesh, Group::ExpertData) == 1))

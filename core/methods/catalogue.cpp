@@ -29,8 +29,8 @@ std::string_view to_string(MethodAxis axis) {
 
 // The order matters: the collectives of a layer must be in place before recompute repeats them, the
 // all-reduce of gradients before ZeRO or compression replaces it, and overlap marks what all others
-// wrote but Adasum, whose messages follow the update and which nothing hides. Stages of operators
-// are of the ops that all others left.
+// wrote but Adasum and relaxed synchrony, whose messages follow the update and which nothing hides.
+// Stages of operators are of the ops that all others left.
 std::span<const Method> methods() {
   static const std::array list = {
       gpipe(),
@@ -75,6 +75,7 @@ std::span<const Method> methods() {
       optimizer_norms(),
       overlap(),
       adasum(),
+      relaxed_synchrony(),
       operator_stages(),
   };
   return list;

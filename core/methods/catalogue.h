@@ -52,6 +52,7 @@ Method adasum();
 Method compression();
 Method operator_stages();
 Method optimizer_norms();
+Method relaxed_synchrony();
 // Memory
 Method recompute();
 Method offload();

@@ -137,6 +137,8 @@ struct Task {
   std::int32_t op = -1;                         // op grain: index into that list
   std::uint32_t first_effect = 0, effects = 0;  // slice of Program::effects
   std::int32_t ops = 1;  // op grain: so many of the list, of one stage of operators
+  // Collective: one step in so many has it, and its price is the mean over these steps.
+  std::int32_t every = 1;
 };
 
 struct Instruction {

@@ -90,9 +90,12 @@ void text_fields(F& f, WorkCount& w) {
   f("operator_stage", w.place.stage);
   f("core", w.place.core);
 }
+// The name of a collective of one step in several says their number, and that of a stage of
+// operators names them.
 template <class F>
 void text_fields(F& f, Task& t) {
   fields(f, t);
+  f("every", t.every);
   f("ops", t.ops);
 }
 

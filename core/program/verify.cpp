@@ -90,6 +90,7 @@ class Verifier {
       if (task.bytes.value < 0) add(place, "{} bytes are negative", task.bytes.value);
       if (task.repeats < 1) add(place, "expected at least one repeat, found {}", task.repeats);
       if (task.ops < 1) add(place, "expected at least one op, found {}", task.ops);
+      if (task.every < 1) add(place, "expected one step in at least 1, found {}", task.every);
       for (std::size_t w = task.first_work; w < p_.works.size(); ++w) {
         if (w >= std::size_t{task.first_work} + task.works) break;
         check_work(place, p_.works[w]);

@@ -7,12 +7,51 @@
 #include "core/base/units_text.h"
 #include "core/lowering/workload.h"
 #include "core/methods/parallel/compression.h"
+#include "core/methods/parallel/relaxed_synchrony.h"
 #include "core/plan/parallelism.h"
 
 namespace trainyard {
 
+namespace {
+
+// A ring all-reduce passes 2 (P - 1) / P of what is summed through each rank.
+Bytes ring(Bytes summed, std::int64_t ranks) {
+  return Bytes{2 * summed.value * (ranks - 1) / ranks};
+}
+
+std::optional<GradientTraffic> relaxed_traffic(const Workload& w, const Synchrony& sync) {
+  std::int64_t parameters = 0;
+  for (const std::vector<Workload::Run>& stage : w.runs)
+    for (const Workload::Run& run : stage) {
+      const LocalParameters& p = w.bodies[static_cast<std::size_t>(run.body)].parameters;
+      parameters += (p.dense + p.expert) * run.count;
+    }
+  GradientTraffic found;
+  found.dense = ring(gradient_bytes(parameters, w.layout), sync.replicas);
+  const Bytes met = ring(Bytes{parameters * exchanged_bytes(sync, w.layout)}, sync.replicas);
+  found.received = Bytes{met.value / sync.period};
+  found.sentence = fmt::format(
+      "a replica receives {} of weights{} once in {} steps, {} a step, {} of what gradients in "
+      "every one would be",
+      readable(met), sync.averages_state ? " and optimizer state" : "", sync.period,
+      readable(found.received),
+      readable_share(static_cast<double>(found.received.value) /
+                     static_cast<double>(std::max<std::int64_t>(1, found.dense.value))));
+  if (sync.how == Sync::Easgd)
+    found.sentence += fmt::format(
+        "; each exchange leaves {:.3g} of the distance from their mean to the centre (stable below "
+        "an elasticity of {:.4g})",
+        1 - sync.elasticity * static_cast<double>(sync.replicas + 1) /
+                static_cast<double>(sync.replicas),
+        elasticity_limit(sync.replicas));
+  return found;
+}
+
+}  // namespace
+
 std::optional<GradientTraffic> gradient_traffic(const Workload& w) {
   const Scenario& s = w.scenario;
+  if (const Synchrony sync = synchrony_of(s.plan); sync.relaxed()) return relaxed_traffic(w, sync);
   const Compression how = compression_of(s.plan);
   if (how.how == Compress::None) return std::nullopt;
   const std::int64_t dividing = dividing_replicas(s.plan, s.cluster);
@@ -26,15 +65,14 @@ std::optional<GradientTraffic> gradient_traffic(const Workload& w) {
           run.count * (how.how == Compress::HiTopK ? shard_elements_sent(layer, dividing, how.ratio)
                                                    : layer.sent);
     }
-  // A ring all-reduce passes 2 (P - 1) / P of the gradient through each rank.
-  const auto ring = [&](std::int64_t elements, std::int64_t of) {
-    return Bytes{2 * gradient_bytes(elements, w.layout).value * (of - 1) / of};
+  const auto reduced = [&](std::int64_t elements, std::int64_t of) {
+    return ring(gradient_bytes(elements, w.layout), of);
   };
   const std::int64_t p = ranks(s.plan.mesh, Group::Data), senders = p / dividing;
   const Bytes selected{(senders - 1) * sum.sent * kSentBytes};
   GradientTraffic found;
-  found.dense = ring(sum.whole + sum.compressed, p);
-  found.received = ring(sum.whole, p) + ring(sum.compressed, dividing) + selected;
+  found.dense = reduced(sum.whole + sum.compressed, p);
+  found.received = reduced(sum.whole, p) + reduced(sum.compressed, dividing) + selected;
   // Between nodes, a shard is exchanged, and as many nodes are equal times so many replicas.
   const Bytes shard = gradient_bytes(sum.compressed / dividing, w.layout);
   found.break_even_ranks =

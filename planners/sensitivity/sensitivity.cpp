@@ -14,6 +14,7 @@
 #include "core/methods/catalogue.h"
 #include "core/methods/parallel/adasum.h"
 #include "core/methods/parallel/compression.h"
+#include "core/methods/parallel/relaxed_synchrony.h"
 #include "core/methods/settings/settings.h"
 
 namespace trainyard {
@@ -261,6 +262,7 @@ std::string maths_between(const Plan& plan, const Plan& other) {
           (reduce_of(other) >= Reduce::Adasum && plan.mesh.dp != other.mesh.dp),
       "updates of replicas combined otherwise");
   say(!(compression_of(plan) == compression_of(other)), "other parts of gradients sent");
+  say(!(synchrony_of(plan) == synchrony_of(other)), "replicas that meet otherwise");
   say(plan.batch.global != other.batch.global, "another batch");
   const Choice *packing = find_choice(plan, "packing"), *another = find_choice(other, "packing");
   say(plan.batch.sequence != other.batch.sequence || (packing == nullptr) != (another == nullptr) ||

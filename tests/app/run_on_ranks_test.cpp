@@ -85,6 +85,15 @@ TEST_F(RunOnRanks, TrainsAsOneProcessBitForBit) {
       {4,
        "--model mlp-small --devices 4 --set pp=2 --set optimizer=lamb --set optimizer-norms=shared "
        "--set global-batch=64 --set precision=fp32"},
+      {4,
+       "--model mlp-small --devices 4 --set sync=local-sgd --set sync.period=2 --set "
+       "optimizer=momentum --set sync.state=true --set global-batch=64 --train clip=1"},
+      {3,
+       "--model gpt-tiny --devices 4 --set pp=2 --set sync=easgd --set sync.period=2 --set "
+       "optimizer=adamw --set precision=bf16 --set global-batch=8"},
+      {3,
+       "--model gpt-tiny --devices 3 --set sync=easgd --set sync.period=1 --set "
+       "sync.elasticity=1.2 --set global-batch=6 --evaluate"},
       {4, "--model mixtral-tiny --devices 4 --set ep=4 --set global-batch=8"},
       {2, "--model neox-tiny --devices 2 --set operator-stages=concurrent --set global-batch=8"},
       {4,

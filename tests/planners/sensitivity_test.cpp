@@ -154,6 +154,7 @@ TEST(Sensitivity, SaysWhatIsNotTheSameTraining) {
   EXPECT_EQ(value(strip(all, "optimizer"), "lamb").maths, "another update rule");
   EXPECT_EQ(value(strip(all, "reduce"), "sum").maths, "updates of replicas combined otherwise");
   EXPECT_EQ(value(strip(all, "compression"), "topk").maths, "other parts of gradients sent");
+  EXPECT_EQ(value(strip(all, "sync"), "local-sgd").maths, "replicas that meet otherwise");
   EXPECT_EQ(value(strip(all, "global-batch"), "2048").maths, "another batch");
   EXPECT_EQ(value(strip(all, "seq"), "4096").maths, "other samples");
   EXPECT_EQ(value(strip(all, "zero"), "1").maths, "");

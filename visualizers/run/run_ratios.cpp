@@ -84,7 +84,7 @@ std::string exchange_words(const RunModel& model) {
   if (const double last = last_ratio(model.orthogonality); last > 0)
     return headroom_sentence(last, combined_of(model));
   const std::optional<GradientTraffic>& traffic = model.predicted->result.gradient_traffic;
-  return !model.energy_sent.empty() && traffic ? traffic->sentence : "";
+  return traffic ? traffic->sentence : "";
 }
 
 }  // namespace trainyard

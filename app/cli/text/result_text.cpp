@@ -60,7 +60,7 @@ void write_speed(Out& out, const Result& r) {
   for (const std::string& sentence : document_sentences(r))
     line(out, "{:<13} {}", std::exchange(label, ""), sentence);
   if (r.asynchrony) write_asynchrony(out, r, *r.asynchrony);
-  if (r.gradient_traffic) line(out, "gradients     {}", r.gradient_traffic->sentence);
+  if (r.gradient_traffic) line(out, "exchanged     {}", r.gradient_traffic->sentence);
   line(out, "utilisation   MFU {}, HFU {} of {} dense", readable_share(r.mfu),
        readable_share(r.hfu), readable(r.peak_flops));
   std::string stated;

@@ -30,13 +30,13 @@ void write_loss(Out& out, const TrainingReport& r) {
          last, 1.0 / static_cast<double>(updates_combined(r)));
     line(out, "              {}", headroom_sentence(last, updates_combined(r)));
   }
-  if (const double last = last_ratio(r.run.energy_sent); last > 0) {
-    line(out, "gradients     {}", r.predicted->result.gradient_traffic->sentence);
+  if (const auto& traffic = r.predicted->result.gradient_traffic)
+    line(out, "exchanged     {}", traffic->sentence);
+  if (const double last = last_ratio(r.run.energy_sent); last > 0)
     line(out,
          "              {} of the energy that had added up was sent, mean over layers of the "
          "last steps",
          readable_share(last));
-  }
   if (r.run.skipped > 0)
     line(out, "skipped       {} updates whose gradients had overflowed", r.run.skipped);
   if (!r.evaluation) return;

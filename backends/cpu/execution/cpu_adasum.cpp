@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "backends/cpu/execution/adasum_exchange.h"
-#include "backends/cpu/execution/cpu_execution.h"
+#include "backends/cpu/execution/updated_parts.h"
 #include "backends/cpu/kernels/convert.h"
 #include "core/training/adasum.h"
 
@@ -19,28 +19,16 @@ float* CpuExecution::kept_before(const StageState& stage, std::size_t at) const 
          before * static_cast<std::size_t>(plan_.places[at].optimizer);
 }
 
-// Calls f(tensor's 4-byte weights, its 16-bit weights or null, the copy, elements) for every tensor
-// of the layer that is updated, in the order of the optimizer's state.
+// Calls f(tensor's 4-byte weights, its 16-bit weights or null, the copy) for every tensor of the
+// layer that is updated.
 template <class F>
 void CpuExecution::each_combined(const StageState& stage, std::size_t at, std::size_t l,
                                  F&& f) const {
-  const PlacedLayer& layer = plan_.places[at].layers[l];
   float* const kept = kept_before(stage, at);
-  for (const StatePart& part : layer.parts) {
-    if (part.optimizer.share == 0) continue;
-    for (const PlacedParameter& p : layer.parameters) {
-      const bool own = p.owner < 0 && (p.tied_to.empty() || plan_.workload.layout.tied_copies);
-      if (!own || &layer.part_of(p) != &part) continue;
-      const std::int64_t index = part.optimizer.at + p.offset - part.first;
-      std::byte* const weights = part.held.of(stage.weights[0].data, p.offset - part.first);
-      const auto elements = static_cast<std::size_t>(p.elements);
-      if (weight_update_ == WeightUpdate::Master)
-        f(std::span(reinterpret_cast<float*>(stage.optimizer[0].data) + index, elements), weights,
-          kept + index);
-      else
-        f(std::span(reinterpret_cast<float*>(weights), elements), nullptr, kept + index);
-    }
-  }
+  each_of_replica(stage, at, l,
+                  [&](std::span<float> weights, std::byte* narrow, std::int64_t index) {
+                    f(weights, narrow, kept + index);
+                  });
 }
 
 void CpuExecution::keep_before(const StageState& stage, std::size_t at) const {

@@ -38,6 +38,7 @@ TravelPtr CpuExecution::exchange(InstructionId id, std::span<const int> members)
     // Norms have travelled between the passes of the update (prepare_updates).
     if (shares_norms_ && task.list == BodyList::Gather) return nullptr;
     if (combines_ && task.list == BodyList::Gather) return combine_updates(a, members);
+    if (sync_.relaxed() && task.list == BodyList::Gather) return meet(a, members);
     if (compresses() && task.list == BodyList::Reduce) return exchange_compressed(a, members);
     if (task.collective == CollectiveKind::AllGather) return gather_weights(a, members);
     if (task.list == BodyList::Gather) return agree_on_sizes(a, members);

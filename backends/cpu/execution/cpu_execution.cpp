@@ -92,6 +92,7 @@ CpuExecution::CpuExecution(const RunPlan& plan, const CpuOptions& options,
   shares_norms_ = shares_norms(how) && !plan.asynchronous;
   together_ = together_ || shares_norms_;
   compression_ = compression_of(how);
+  sync_ = synchrony_of(how);
   if (combines_) mean_ranks_ = mean_ranks(how, plan.workload.scenario.cluster);
   if (compression_.how == Compress::Dgc) plain_ = optimizer_rule("sgd", training_, weight_update_);
   for (const StagePlacement& place : plan.places) {

@@ -22,6 +22,7 @@
 #include "backends/cpu/kernels/onednn.h"
 #include "core/methods/parallel/adasum.h"
 #include "core/methods/parallel/compression.h"
+#include "core/methods/parallel/relaxed_synchrony.h"
 #include "core/methods/precision/update_rule.h"
 #include "core/methods/schedules/wave_average.h"
 #include "core/training/data_source.h"
@@ -281,6 +282,13 @@ class CpuExecution final : public Execution {
                            std::vector<const std::byte*> weights);
   void gather_all();
 
+  // Defined in updated_parts.h.
+  bool has_own_state(const PlacedParameter& p) const {
+    return p.owner < 0 && (p.tied_to.empty() || plan_.workload.layout.tied_copies);
+  }
+  template <class F>
+  void each_of_replica(const StageState&, std::size_t place, std::size_t layer, F&&) const;
+
   // Defined in cpu_adasum.cpp.
   float* kept_before(const StageState&, std::size_t place) const;
   template <class F>
@@ -291,14 +299,24 @@ class CpuExecution final : public Execution {
   void add_combined(const At&, std::size_t layer, std::span<const int> members);
   void find_ratios();
 
+  // Defined in cpu_relaxed.cpp.
+  std::vector<std::span<float>> averaged_state(const StageState&, std::size_t place,
+                                               std::size_t layer) const;
+  TravelPtr meet(const At&, std::span<const int> members);
+  void go_on_from(DeviceState&, std::size_t place, std::size_t layer,
+                  std::span<const float> sum) const;
+  void begin_centre(const StageState&, std::size_t place, const StatePart&, const PlacedParameter&,
+                    std::span<const float> whole) const;
+  std::vector<float> parameter_of_all(std::size_t place, const PlacedLayer&,
+                                      const PlacedParameter&) const;
+
   // Defined in cpu_compression.cpp.
   struct Exchanged {
     std::int64_t in_gradients = 0, in_state = 0;  // where a parameter's first element is
   };
   bool decays_gradients() const;
   bool is_exchanged(const PlacedParameter& p, bool compressed) const {
-    const bool own = p.owner < 0 && (p.tied_to.empty() || plan_.workload.layout.tied_copies);
-    return own && !p.frozen && p.matrix == compressed;
+    return has_own_state(p) && !p.frozen && p.matrix == compressed;
   }
   template <class F>
   void each_exchanged(std::size_t place, std::size_t layer, bool compressed, F&&) const;
@@ -451,7 +469,10 @@ class CpuExecution final : public Execution {
   std::vector<std::vector<TiedTensor>> tied_;  // tensors that stages share: the owner first
   bool combines_ = false;                      // replicas combine their updates by Adasum
   std::int64_t mean_ranks_ = 1;                // so many neighbours take the mean of theirs
-  Compression compression_;                    // of the gradients that replicas exchange
+  Synchrony sync_;                             // of replicas
+  // Replicas make updates of their own gradients.
+  bool updates_apart() const { return combines_ || sync_.relaxed(); }
+  Compression compression_;  // of the gradients that replicas exchange
   bool compresses() const { return compression_.how != Compress::None; }
   std::unique_ptr<OptimizerRule> plain_;  // dgc: the rule of tensors whose velocities were sent
   // Sums of squares of a layer's updates: of all that were combined, and of the combined one. Of

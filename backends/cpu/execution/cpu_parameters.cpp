@@ -177,6 +177,7 @@ void CpuExecution::set_parameter(DeviceState& device, std::size_t at, std::size_
                          std::as_bytes(numbers));
     });
   }
+  begin_centre(stage, at, part, p, own);
   for (std::size_t set = 0; set < stage.optimizer.size(); ++set) {
     if (weight_update_ == WeightUpdate::Master)
       copy_to(reinterpret_cast<float*>(stage.optimizer[set].data + behind));
@@ -186,6 +187,7 @@ void CpuExecution::set_parameter(DeviceState& device, std::size_t at, std::size_
 
 std::vector<float> CpuExecution::whole_parameter(std::size_t at, const PlacedLayer& layer,
                                                  const PlacedParameter& p, std::size_t job) const {
+  if (sync_.relaxed() && !p.frozen && has_own_state(p)) return parameter_of_all(at, layer, p);
   const DType type = plan_.workload.layout.precision.parameter;
   // The rank that updates a share has its newest values; other ranks may still have to gather them.
   // Frozen weights have no master copy: each rank gives the part that it holds.

@@ -21,7 +21,7 @@ std::byte* element_of_size(std::byte* base, std::int64_t index, std::size_t each
 
 // Context ranks have parts of one sample's gradient, whose losses are means over their tokens.
 int CpuExecution::averaged_replicas() const {
-  const bool mean = reduce_of(plan_.workload.scenario.plan) == Reduce::Mean;
+  const bool mean = reduce_of(plan_.workload.scenario.plan) == Reduce::Mean && !sync_.relaxed();
   return mean ? plan_.peers.dp : plan_.peers.cp;
 }
 
@@ -101,12 +101,12 @@ void CpuExecution::sum_partial_gradients() {
 }
 
 // Several ranks may hold the same gradients of a part of a parameter; the norm takes them from the
-// first of these ranks only. Replicas that combine updates each have gradients of their own.
+// first of these ranks only. Replicas that update apart each have gradients of their own.
 bool CpuExecution::counts(std::size_t norm, int peer) const {
   const PlacedParameter& p = *parameter_of_[norm];
   const Peers& peers = plan_.peers;
   const Layout& layout = plan_.workload.layout;
-  if (combines_) return true;
+  if (updates_apart()) return true;
   const bool first_replica = p.routed ? layout.expert_optimizer_shards > 1 ||
                                             plan_.members(Group::ExpertData, peer).front() == peer
                                       : peers.data_rank(peer) < layout.optimizer_shards;
@@ -162,7 +162,7 @@ void CpuExecution::prepare_updates(std::size_t index) {
           square_sum(part.gradients, part.gradient_type, part.elements) * scale * scale;
     });
   });
-  std::vector<double> squares(combines_ ? static_cast<std::size_t>(plan_.peers.count()) : 1);
+  std::vector<double> squares(updates_apart() ? static_cast<std::size_t>(plan_.peers.count()) : 1);
   for (std::size_t at = 0, term = 0; at < plan_.places.size(); ++at)
     for (int peer = 0; peer < plan_.peers.count(); ++peer)
       for (std::size_t i = 0; i < 2 * parameters_of(at); ++i)
@@ -178,7 +178,7 @@ void CpuExecution::prepare_updates(std::size_t index) {
     job.clips.push_back(most > 0 && norm > most ? most / norm : 1);
   }
   // Each replica that makes an update of its own finds its norms as it applies it.
-  if (!job.rule->needs_norms() || skip_ || combines_) return;
+  if (!job.rule->needs_norms() || skip_ || updates_apart()) return;
   terms.clear();
   each_term([&](std::size_t at, int peer, std::span<double> into) {
     DeviceState& device = state(plan_.places[at].device, peer);
@@ -234,7 +234,8 @@ void CpuExecution::apply(ParameterPart& part, const StepFacts& facts, std::size_
       return plain_->apply(part, facts, norms);
     }
   }
-  if (job.rule->needs_norms() && (!together_ || combines_)) norms = job.rule->norms(part, facts);
+  if (job.rule->needs_norms() && (!together_ || updates_apart()))
+    norms = job.rule->norms(part, facts);
   if (parameter_of_[norm]->narrow)
     apply_narrow(part, facts, norms, norm, at, stage, stage_weights);
   else

@@ -101,4 +101,26 @@ void CpuExecution::each_part_of(DeviceState& device, std::size_t at, std::size_t
   }
 }
 
+// Calls f(a tensor's 4-byte weights, its 16-bit weights or null, where its elements begin in the
+// optimizer's state) for every tensor of a layer that a replica updates as a whole.
+template <class F>
+void CpuExecution::each_of_replica(const StageState& stage, std::size_t at, std::size_t l,
+                                   F&& f) const {
+  const PlacedLayer& layer = plan_.places[at].layers[l];
+  for (const StatePart& part : layer.parts) {
+    if (part.optimizer.share == 0) continue;
+    for (const PlacedParameter& p : layer.parameters) {
+      if (!has_own_state(p) || &layer.part_of(p) != &part) continue;
+      const std::int64_t index = part.optimizer.at + p.offset - part.first;
+      std::byte* const weights = part.held.of(stage.weights[0].data, p.offset - part.first);
+      const auto elements = static_cast<std::size_t>(p.elements);
+      if (weight_update_ == WeightUpdate::Master)
+        f(std::span(reinterpret_cast<float*>(stage.optimizer[0].data) + index, elements), weights,
+          index);
+      else
+        f(std::span(reinterpret_cast<float*>(weights), elements), nullptr, index);
+    }
+  }
+}
+
 }  // namespace trainyard

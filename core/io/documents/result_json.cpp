@@ -317,7 +317,7 @@ Fields<GradientTraffic> gradient_traffic_fields() {
   return {{"received_bytes", &GradientTraffic::received, "by the ranks of one replica in a step"},
           {"dense_bytes", &GradientTraffic::dense, "the same of whole gradients"},
           {"break_even_ranks", &GradientTraffic::break_even_ranks, number(kAmount),
-           "replicas at which both are equal"}};
+           "replicas at which both are equal; 0 of a plan that exchanges weights"}};
 }
 
 Fields<Result> speed_fields() {
@@ -344,7 +344,7 @@ Fields<Result> speed_fields() {
           {"asynchrony", [](const Result& r) { return r.asynchrony ? &r : nullptr; },
            object(asynchrony_fields())},
           {"gradient_traffic", &Result::gradient_traffic, object(gradient_traffic_fields()),
-           "of a plan that compresses gradients"}};
+           "of a plan that compresses gradients or relaxes synchrony"}};
 }
 
 Fields<Result> cost_fields() {

@@ -31,6 +31,7 @@ struct BodyOp {
   bool overlapped = false;       // may run beside computation of its own phase (see overlap.cpp)
   WorkCount beside{.count = 0};  // product beside which it runs, in `count` pieces; count 0 = none
   OperatorPlace place = {};      // ops of one stage stand together, those of a core in their order
+  int every = 1;                 // one step in so many has the collective
 };
 
 /// A SavedTensor is kept from forward to backward.

@@ -5,8 +5,8 @@
 namespace trainyard {
 namespace {
 
-constexpr std::string_view kMean = "mean", kUncompressed = "none", kNorms = "optimizer-norms",
-                           kReplicated = "replicated";
+constexpr std::string_view kMean = "mean", kUncompressed = "none", kInStep = "bsp",
+                           kNorms = "optimizer-norms", kReplicated = "replicated";
 
 void set_zero(Plan& plan, std::string_view value, const Place& place) {
   constexpr std::string_view kHybrid = "hybrid=";
@@ -82,6 +82,13 @@ std::vector<Setting> gradient_settings() {
        {kReplicated, "shared"},
        [](P& p, V v, L& l) { set_optional(p, kNorms, "norms", v, kReplicated, l); },
        [](const P& p) { return read_optional(p, kNorms, "norms", kReplicated); }},
+      {"sync",
+       {"synchrony"},
+       "when replicas meet: in every step (bsp), or once in sync.period steps of their own, to "
+       "average weights (local-sgd) or to move to a centre (easgd)",
+       {kInStep, "local-sgd", "easgd"},
+       [](P& p, V v, L& l) { set_optional(p, "sync", "kind", v, kInStep, l); },
+       [](const P& p) { return read_optional(p, "sync", "kind", kInStep); }},
   };
 }
 

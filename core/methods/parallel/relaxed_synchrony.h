@@ -1,0 +1,45 @@
+// This file says how seldom the data-parallel replicas of a plan meet (relaxed_synchrony.cpp), for
+// those that execute or count it.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "core/methods/layers/layout.h"
+#include "core/plan/plan.h"
+
+namespace trainyard {
+
+enum class Sync : std::uint8_t { Bsp, LocalSgd, Easgd };
+
+inline constexpr std::string_view kSync = "sync";
+inline constexpr std::string_view kSyncKind = "kind";  // its parameter
+inline constexpr std::string_view kBsp = "bsp";
+
+struct Synchrony {
+  Sync how = Sync::Bsp;
+  std::int64_t period = 1;      // steps from one exchange to the next
+  double elasticity = 0;        // easgd: replicas x the share by which each moves to the centre
+  bool averages_state = false;  // local-sgd: the optimizer's state is averaged with the weights
+  std::int64_t replicas = 1;
+  friend bool operator==(const Synchrony&, const Synchrony&) = default;
+  bool relaxed() const { return how != Sync::Bsp; }
+  /// Returns whether replicas meet once they have made so many updates.
+  bool meets_after(std::int64_t updates) const { return updates % period == 0; }
+};
+/// Replicas meet in every step where a complete plan has one replica or does not choose the method.
+Synchrony synchrony_of(const Plan&);
+
+/// Returns the elasticity from which on the mean of so many replicas and the centre swing about
+/// each other ever more widely: their distance becomes 1 - (P + 1) / P x elasticity of what it was
+/// with each exchange, so that the limit is 2 P / (P + 1).
+double elasticity_limit(std::int64_t replicas);
+
+/// Returns how many bytes of a parameter a replica exchanges where replicas meet: its weight, and
+/// the optimizer's state where that is averaged too.
+std::int64_t exchanged_bytes(const Synchrony&, const Layout&);
+/// Returns what arrives of other replicas while the weights of a layer with so many trained
+/// parameters are exchanged.
+Bytes averaging_bytes(const Plan&, const Layout&, std::int64_t parameters);
+
+}  // namespace trainyard

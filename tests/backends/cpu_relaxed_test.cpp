@@ -1,0 +1,216 @@
+// Tests that replicas that meet once in several steps train as replicas that are each alone for so
+// long, and meet as published.
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+
+#include "core/estimate/estimate.h"
+#include "tests/support/cpu_training.h"
+#include "tests/support/lone_replica.h"
+#include "tests/support/tiny_models.h"
+
+namespace trainyard {
+namespace {
+
+using testing::CpuRun;
+using testing::Settings;
+using testing::step_alone;
+using testing::Tensors;
+using testing::tiny_mlp;
+using testing::tiny_transformer;
+using testing::train_on_cpu;
+
+Training of_steps(std::int64_t steps) {
+  Training t;
+  t.rate = 0.1;
+  t.steps = steps;
+  t.momentum = 0.8;
+  return t;
+}
+
+// Trains so many replicas one by one by gradient descent, of two samples a step each. Returns what
+// they train together: the centre where there is an elasticity, else their mean.
+Tensors serially(const Model& model, const Training& training, std::size_t replicas,
+                 std::int64_t period, double elasticity, const Tensors& initial) {
+  std::vector<Tensors> own(replicas, initial);
+  Tensors centre = initial;
+  const double p = static_cast<double>(replicas);
+  Tensors mean = initial;
+  const auto find_mean = [&] {
+    for (std::size_t t = 0; t < mean.size(); ++t)
+      for (std::size_t i = 0; i < mean[t].values.size(); ++i) {
+        double sum = 0;
+        for (const Tensors& one : own) sum += one[t].values[i];
+        mean[t].values[i] = static_cast<float>(sum / p);
+      }
+  };
+  for (std::int64_t step = 0; step < training.steps; ++step) {
+    for (std::size_t r = 0; r < replicas; ++r)
+      own[r] = step_alone(
+          model, training, 2,
+          (step * static_cast<std::int64_t>(replicas) + static_cast<std::int64_t>(r)) * 2, own[r]);
+    find_mean();
+    if ((step + 1) % period != 0) continue;
+    for (std::size_t t = 0; t < mean.size(); ++t)
+      for (std::size_t i = 0; i < mean[t].values.size(); ++i) {
+        float& c = centre[t].values[i];
+        double pulls = 0;
+        for (Tensors& one : own) {
+          float& x = one[t].values[i];
+          const double away = double{x} - double{c};
+          pulls += away;
+          x = elasticity > 0 ? static_cast<float>(x - elasticity / p * away) : mean[t].values[i];
+        }
+        c = static_cast<float>(c + elasticity / p * pulls);
+      }
+  }
+  find_mean();
+  return elasticity > 0 ? centre : mean;
+}
+
+void expect_near(const Tensors& found, const Tensors& wanted, double most_apart) {
+  ASSERT_EQ(found.size(), wanted.size());
+  for (std::size_t t = 0; t < testing::non_empty(wanted).size(); ++t)
+    for (std::size_t i = 0; i < wanted[t].values.size(); ++i)
+      ASSERT_NEAR(found[t].values[i], wanted[t].values[i], most_apart) << wanted[t].name;
+}
+
+// Five steps end between two exchanges of either period.
+TEST(CpuRelaxed, TrainsAsReplicasThatAreEachAloneAndMeet) {
+  const Model model = tiny_mlp(4);
+  const Tensors initial = train_on_cpu(model, 1, {}, of_steps(1)).initial;
+  struct Case {
+    std::size_t replicas;
+    std::int64_t period;
+    double elasticity;
+  };
+  for (const Case& c : {Case{2, 2, 0}, Case{4, 3, 0}, Case{3, 2, 0}, Case{2, 2, 0.9},
+                        Case{4, 3, 0.9}, Case{4, 1, 1.5}, Case{3, 2, 0.3}}) {
+    const std::string replicas = std::to_string(c.replicas),
+                      batch = "global-batch=" + std::to_string(2 * c.replicas),
+                      period = "sync.period=" + std::to_string(c.period),
+                      elasticity = "sync.elasticity=" + std::to_string(c.elasticity);
+    SCOPED_TRACE(replicas + " " + period + " " + elasticity);
+    Settings words = {"optimizer=sgd", "micro-batch=1", batch,
+                      c.elasticity > 0 ? "sync=easgd" : "sync=local-sgd", period};
+    if (c.elasticity > 0) words.push_back(elasticity);
+    const CpuRun run =
+        train_on_cpu(model, static_cast<std::int64_t>(c.replicas), words, of_steps(5));
+    expect_near(run.parameters,
+                serially(model, of_steps(5), c.replicas, c.period, c.elasticity, initial), 5e-6);
+    CpuOptions wall;
+    wall.mode = RunMode::WallClock;
+    EXPECT_EQ(train_on_cpu(model, static_cast<std::int64_t>(c.replicas), words, of_steps(5), wall)
+                  .run.losses,
+              run.run.losses);
+  }
+}
+
+// The estimate and programs of both grains give a step the mean price of those of a period.
+TEST(CpuRelaxed, IsPricedAlikeByTheEstimateAndByPrograms) {
+  const Workload w = prepare(
+      testing::scenario(testing::gpt(), 8, {"sync=local-sgd", "sync.period=8", "overlap=off"}));
+  const auto cost = roofline_cost_model();
+  double estimated = 0;
+  for (const StageTime& stage : stage_times(w, *cost))
+    estimated += static_cast<double>((stage.gather_others + stage.gather_last).count());
+  EXPECT_GT(estimated, 1e4);
+  for (const Grain grain : {Grain::Order, Grain::Op}) {
+    LowerOptions options;
+    options.grain = grain;
+    const Program program = lower(w, options);
+    const TaskPrices prices = price(program, w.scenario.plan.mesh, w.scenario.cluster, *cost);
+    double sum = 0;
+    for (std::size_t t = 0; t < program.tasks.size(); ++t)
+      if (program.tasks[t].kind == TaskKind::Collective)
+        sum += static_cast<double>(prices.time[t].count());
+    EXPECT_NEAR(sum, estimated, 10);
+  }
+}
+
+// Gradient descent is linear in the gradient: the mean of steps is the step of the mean.
+RC_GTEST_PROP(CpuRelaxed, LocalSgdThatMeetsInEveryStepTrainsAsBsp, ()) {
+  const bool staged = *rc::gen::arbitrary<bool>();
+  const bool tied = *rc::gen::arbitrary<bool>(), wide = *rc::gen::arbitrary<bool>(),
+             recomputes = *rc::gen::arbitrary<bool>();
+  const std::string_view schedule =
+      *rc::gen::element<std::string_view>("schedule=gpipe", "schedule=1f1b", "schedule=zb-h1");
+  Settings words = {"optimizer=sgd", "global-batch=16", wide ? "micro-batch=2" : "micro-batch=1",
+                    recomputes ? "recompute=full" : "recompute=none"};
+  if (staged) words.insert(words.end(), {"pp=2", schedule});
+  const Model model = tiny_transformer({.family = "llama", .tied = tied});
+  const CpuRun bsp = train_on_cpu(model, 4, words, of_steps(3));
+  words.insert(words.end(), {"sync=local-sgd", "sync.period=1"});
+  const CpuRun local = train_on_cpu(model, 4, words, of_steps(3));
+  testing::expect_same_training(local, bsp, 1e-5);
+  RC_ASSERT(!::testing::Test::HasFailure());
+}
+
+// Every replica has weights and moments of its own, and easgd a centre, which a checkpoint keeps.
+TEST(CpuRelaxed, ResumesToTheSameBitsBetweenTwoExchanges) {
+  const std::string path = ::testing::TempDir() + "cpu_relaxed.checkpoint";
+  for (const char* kind : {"sync=local-sgd", "sync=easgd"})
+    for (const char* precision : {"precision=fp32", "precision=bf16", "precision=fp16"}) {
+      SCOPED_TRACE(std::string(kind) + " " + precision);
+      const Settings words = {"global-batch=8", "micro-batch=1",   "dp=4",
+                              precision,        "optimizer=adamw", kind,
+                              "sync.period=2"};
+      const CpuRun whole = train_on_cpu(tiny_transformer(), 4, words, of_steps(7));
+      CpuOptions options;
+      options.checkpoint = path;
+      train_on_cpu(tiny_transformer(), 4, words, of_steps(3), options);
+      options.resume = true;
+      const CpuRun rest = train_on_cpu(tiny_transformer(), 4, words, of_steps(7), options);
+      EXPECT_EQ(rest.run.first_step, 3);
+      EXPECT_EQ(rest.run.losses, whole.run.losses);
+      expect_near(rest.parameters, whole.parameters, 0);
+      Settings other = words;
+      other.push_back("sync.period=3");
+      EXPECT_THROW(train_on_cpu(tiny_transformer(), 4, other, of_steps(7), options), Error);
+      std::filesystem::remove(path);
+    }
+}
+
+// Weights after an exchange are the same with and without moments that are averaged; what follows
+// differs.
+TEST(CpuRelaxed, AveragedStateIsThatOfAllReplicas) {
+  const auto losses = [](const char* state) {
+    return train_on_cpu(tiny_mlp(4), 4,
+                        {"global-batch=8", "micro-batch=2", "optimizer=adamw", "sync=local-sgd",
+                         "sync.period=2", state},
+                        of_steps(6))
+        .run.losses;
+  };
+  const std::vector<double> own = losses("sync.state=false"), mean = losses("sync.state=true");
+  for (std::size_t i = 0; i < 3; ++i)  // the first step after an exchange sees weights alone
+    EXPECT_EQ(own[i], mean[i]) << i;
+  EXPECT_NE(own[3], mean[3]);
+}
+
+// Two steps of a clipped gradient move a replica, and so the mean of replicas, by at most twice the
+// rate times the threshold.
+TEST(CpuRelaxed, EachReplicaClipsItsOwnGradient) {
+  Training training = of_steps(2);
+  const Settings words = {"global-batch=8", "micro-batch=2", "optimizer=sgd", "sync=local-sgd",
+                          "sync.period=2"};
+  training.clip = 1e9;
+  const CpuRun loose = train_on_cpu(tiny_mlp(4), 4, words, training);
+  EXPECT_GT(loose.run.gradient_norm, 0);
+  training.clip = 1e-3;
+  const CpuRun tight = train_on_cpu(tiny_mlp(4), 4, words, training);
+  double moved = 0, most = 0;
+  for (std::size_t t = 0; t < testing::non_empty(tight.parameters).size(); ++t)
+    for (std::size_t i = 0; i < tight.parameters[t].values.size(); ++i) {
+      const double change =
+          double{tight.parameters[t].values[i]} - double{tight.initial[t].values[i]};
+      moved += change * change;
+    }
+  most = 2 * training.rate * training.clip;
+  EXPECT_LE(std::sqrt(moved), most * (1 + 1e-3));
+  EXPECT_GT(std::sqrt(moved), 0);
+}
+
+}  // namespace
+}  // namespace trainyard
