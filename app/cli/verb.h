@@ -94,6 +94,7 @@ Verb knobs_verb();
 Verb scaling_verb();
 Verb sweep_verb();
 Verb waves_verb();
+Verb stragglers_verb();
 Verb tune_verb();
 Verb schedule_verb();
 Verb schedules_verb();

@@ -332,6 +332,8 @@ TEST(Program, DocumentsConformToTheirSchemas) {
       "--set micro-batch=16 --json",
       folder);
   conforms(parse_json(waves.out, "waves"), parse_json(json_schema("waves"), "schema"), "waves");
+  conforms(parse_json(trainyard("stragglers --replicas 3 --json", folder).out, "stragglers"),
+           parse_json(json_schema("stragglers"), "schema"), "stragglers");
   const std::string sharded = "knobs" + changed(kFits, "tp=8", "tp=1") + " --set zero=3 --json";
   for (const auto& [flags, name] : {std::pair{" --largest seq", "boundary"},
                                     {" --against tp=2", "flip"},

@@ -9,6 +9,7 @@
 #include "app/cli/text/plan_text.h"
 #include "app/cli/text/probe_text.h"
 #include "app/cli/text/scaling_text.h"
+#include "app/cli/text/straggling_text.h"
 #include "app/cli/text/waves_text.h"
 #include "app/workspace/comparison/snapshot_document.h"
 #include "app/workspace/plans/sweep_document.h"
@@ -54,6 +55,7 @@ constexpr DocumentSchema kDocuments[] = {
     {"scaling", scaling_schema},
     {"sweep", sweep_schema},
     {"waves", [] { return waves_fields().schema(); }},
+    {"stragglers", stragglers_schema},
     {"tune", tune_schema},
     {"calibration", [] { return calibration_fields().schema(); }},
     {"probe", probe_schema},

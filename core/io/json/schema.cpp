@@ -36,6 +36,7 @@ constexpr std::array kSchemas = {
     Schema{"trainyard/knobs", "strips of a plan's knobs"},
     Schema{"trainyard/scaling", "a study of scaling"},
     Schema{"trainyard/sweep", "a sweep"},
+    Schema{"trainyard/stragglers", "what waiting for stragglers costs"},
     Schema{"trainyard/probe", "a probe of one op"},
     Schema{"trainyard/collectives", "all-reduces measured between processes"},
     Schema{"trainyard/batch", "a study of batches"},

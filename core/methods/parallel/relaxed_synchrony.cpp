@@ -47,13 +47,14 @@ Work meeting_work(std::int64_t n, const Synchrony& sync, const Layout& layout) {
                      centre = sync.how == Sync::Easgd ? kWeight : 0,
                      rounded =
                          layout.precision.master_weights ? bytes_of(layout.precision.parameter) : 0;
+  // The mean takes a division of each number; moving to a centre and it to the mean takes six.
+  const std::int64_t flops = n * (1 + state / kWeight + (centre > 0 ? 6 : 0));
   Work work;
   work.kind = WorkKind::Optimizer;
   // The sums that have come are read; where there is a centre, so are it and the weights.
   work.read = Bytes{n * (kWeight + state + (centre > 0 ? kWeight + centre : 0)) / sync.period};
   work.written = Bytes{n * (kWeight + state + centre + rounded) / sync.period};
-  work.flops = Flops{static_cast<double>(n * (1 + state / kWeight + (centre > 0 ? 6 : 0))) /
-                     static_cast<double>(sync.period)};
+  work.flops = Flops{static_cast<double>(flops) / static_cast<double>(sync.period)};
   return work;
 }
 
