@@ -12,6 +12,7 @@
 #include "core/lowering/lower.h"
 #include "core/methods/parallel/operator_stages.h"
 #include "core/methods/settings/settings.h"
+#include "visualizers/model/layer_view.h"
 
 namespace trainyard {
 namespace {
@@ -53,6 +54,17 @@ TEST(ConcurrentOperators, TakeNoLongerAndHoldNoLess) {
     EXPECT_DOUBLE_EQ(staged->result.peak_flops.value, 2 * plain->result.peak_flops.value);
     EXPECT_DOUBLE_EQ(staged->result.model_flops.value, plain->result.model_flops.value);
   }
+}
+
+// The window's bars of layers are the step without its update.
+TEST(ConcurrentOperators, AreAsLongInTheBarsOfTheirLayers) {
+  const Scenario s = opened("inception-tiny", "global-batch=2 operator-stages=concurrent");
+  const ExperimentPtr run = simulate(s, {.grain = Grain::Op, .fixes = false});
+  Duration bars{};
+  for (const LayerBar& bar : layer_model(run->workload, *physical_cost_model(s)).bars)
+    bars += bar.forward + bar.backward + bar.weight;
+  EXPECT_GT(bars.count(), 0.98 * static_cast<double>(run->result.step.value.count()));
+  EXPECT_LE(bars, run->result.step.value);
 }
 
 TEST(ConcurrentOperators, HaveOneTimeAtBothGrainsAndInTheClosedForm) {

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <string>
 
+#include "core/cost/concurrent_kernels.h"
 #include "core/plan/mesh.h"
 #include "visualizers/model/layer_view.h"
 
@@ -69,11 +70,25 @@ class LayerBuilder {
     return cost_.collective(op.collective, op.bytes, shape, scenario.cluster).time;
   }
 
+  // An operator that runs beside a longer one adds nothing to its layer.
+  std::vector<Duration> times_in_layer(const std::vector<BodyOp>& ops) const {
+    std::vector<Duration> times;
+    std::vector<WorkCount> works(ops.size());
+    for (std::size_t i = 0; i < ops.size(); ++i) {
+      times.push_back(time_of(ops[i]));
+      works[i].place = ops[i].place;
+    }
+    hide_beside_longest(works, times);
+    return times;
+  }
+
   BodyTimes times_of(const Body& body) const {
     BodyTimes times;
-    for (const BodyOp& op : body.forward) times.forward += time_of(op);
-    for (const BodyOp& op : body.backward)
-      (op.pass == Pass::BackwardWeight ? times.weight : times.backward) += time_of(op);
+    for (const Duration one : times_in_layer(body.forward)) times.forward += one;
+    const std::vector<Duration> backward = times_in_layer(body.backward);
+    for (std::size_t i = 0; i < backward.size(); ++i)
+      (body.backward[i].pass == Pass::BackwardWeight ? times.weight : times.backward) +=
+          backward[i];
     return times;
   }
 

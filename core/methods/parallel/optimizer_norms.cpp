@@ -49,12 +49,12 @@ Diagnostics check_norms(const Scenario& s, const Params& params) {
   const Plan& plan = s.plan;
   if (params.text(kNormsParameter) != kSharedNorms) return found;
   const Place place{"plan#/choices/optimizer-norms"};
-  const std::string word = "optimizer-norms=shared";
+  const std::string word = "sharing norms";
   const auto refuse = [&](std::string sentence, std::string fix) {
     found.push_back({Diagnostic::Severity::Error, std::move(sentence), place, std::move(fix)});
   };
   if (!has_norms(plan)) {
-    refuse(fmt::format("{} shares the norms that lars and lamb need, and {} needs none", word,
+    refuse(fmt::format("{} is for lars and lamb, which need some, and {} needs none", word,
                        plan.optimizer),
            "optimizer-norms=replicated");
     return found;

@@ -80,29 +80,29 @@ TEST(OptimizerNorms, OneGatherAStageFollowsTheUpdate) {
 TEST(OptimizerNorms, AreSharedByWholeReplicasOnly) {
   EXPECT_EQ(norms_finding(8, Settings{"optimizer=lars"}), "");
   EXPECT_EQ(norms_finding(8, Settings{"optimizer=adamw"}),
-            "optimizer-norms=shared shares the norms that lars and lamb need, and adamw needs none "
+            "sharing norms is for lars and lamb, which need some, and adamw needs none "
             "-> optimizer-norms=replicated");
   EXPECT_EQ(norms_finding(8, Settings{"optimizer=lars", "tp=2"}),
-            "optimizer-norms=shared has each replica find norms of whole tensors, and tensor ranks "
+            "sharing norms has each replica find norms of whole tensors, and tensor ranks "
             "have parts of the tensors, found tp=2; optimizer-norms=replicated goes with them -> "
             "tp=1");
   EXPECT_EQ(norms_finding(8, Settings{"optimizer=lamb", "zero=1"}),
-            "optimizer-norms=shared divides the norms of a state that every replica holds whole, "
+            "sharing norms divides the norms of a state that every replica holds whole, "
             "and zero=1 leaves each a part of one -> zero=0");
   EXPECT_EQ(norms_finding(8, Settings{"optimizer=lamb", "offload=optimizer"}),
-            "optimizer-norms=shared finds norms on the device, and offload=optimizer has the host "
+            "sharing norms finds norms on the device, and offload=optimizer has the host "
             "find them -> offload=none");
   EXPECT_EQ(norms_finding(8, Settings{"optimizer=lamb", "reduce=adasum"}),
-            "optimizer-norms=shared divides norms that are equal on all replicas, and replicas "
+            "sharing norms divides norms that are equal on all replicas, and replicas "
             "that combine their updates have gradients of their own -> reduce=mean");
   EXPECT_EQ(norms_finding(8, Settings{"optimizer=lars", "compression=topk"}),
-            "optimizer-norms=shared divides norms of gradients that are whole on all replicas, and "
+            "sharing norms divides norms of gradients that are whole on all replicas, and "
             "compression leaves parts for later steps -> compression=none");
   EXPECT_EQ(norms_finding(8, Settings{"optimizer=lars", "pp=2", "schedule=pipedream"}),
-            "optimizer-norms=shared needs all replicas at one update, and pipedream updates while "
+            "sharing norms needs all replicas at one update, and pipedream updates while "
             "microbatches are under way -> schedule=1f1b");
   EXPECT_EQ(norms_finding(1, Settings{"optimizer=lars"}),
-            "optimizer-norms=shared divides norms over replicas, and there is one: nothing changes "
+            "sharing norms divides norms over replicas, and there is one: nothing changes "
             "-> optimizer-norms=replicated");
 }
 
