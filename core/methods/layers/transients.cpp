@@ -422,13 +422,16 @@ void hold_through_stages(Body& body) {
 }  // namespace
 
 std::uint32_t first_op(const std::vector<BodyOp>& ops) {
-  const auto first = [&](bool weight) {
-    for (std::uint32_t i = 0; i < ops.size(); ++i)
-      if (takes_data(ops[i]) && is_weight(ops[i]) == weight) return i;
-    return kNoOp;
+  const auto first = [&](auto is) {
+    const auto found = std::find_if(ops.begin(), ops.end(),
+                                    [&](const BodyOp& op) { return takes_data(op) && is(op); });
+    return found == ops.end() ? kNoOp : static_cast<std::uint32_t>(found - ops.begin());
   };
-  const std::uint32_t input = first(false);
-  return input != kNoOp ? input : first(true);
+  // Stages may run a weight gradient first. They are of a backward in one part alone.
+  const bool staged =
+      std::any_of(ops.begin(), ops.end(), [](const BodyOp& op) { return op.place.stage != 0; });
+  const std::uint32_t input = first([&](const BodyOp& op) { return staged || !is_weight(op); });
+  return input != kNoOp ? input : first(is_weight);
 }
 
 void find_lifetimes(Body& body, const Graph& graph, const Layout& layout) {

@@ -38,7 +38,7 @@ void find_lifetimes(Body&, const Graph&, const Layout&);
 
 /// Returns the first op that reads the output of the layer before (in backward: the gradient from
 /// the layer after). Collectives of weights do not count; in backward the op is one of the input
-/// pass where there is one. kNoOp where there is none.
+/// pass where there is one and operators run one after another. kNoOp where there is none.
 std::uint32_t first_op(const std::vector<BodyOp>&);
 
 /// Returns the peak bytes of body.transients and body.saved for a layer with this graph.

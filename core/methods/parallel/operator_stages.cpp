@@ -293,6 +293,9 @@ void stage_operators(Body& body, const Graph& graph, const Layout& layout,
                                   other, waits.operators[static_cast<std::size_t>(other)].name, i,
                                   waits.operators[i].name));
     }
+  if (std::none_of(staged.stages.begin(), staged.stages.end(),
+                   [](const Cores& stage) { return stage.size() > 1; }))
+    return;  // nothing runs beside anything, so that the layer's own order stays
   std::vector<BodyOp> sorted;
   for (const int op : order) {
     BodyOp& next = sorted.emplace_back(std::move(ops[static_cast<std::size_t>(op)]));
