@@ -16,7 +16,8 @@ namespace {
 
 struct OpTask {
   TaskId task;
-  const BodyOp* op = nullptr;  // points into Workload::bodies, which outlive the writer
+  const BodyOp* op = nullptr;  // points into Workload::bodies, which outlive the writer, or into
+                               // the writer's own of_stages_
 };
 
 struct LayerTasks {
@@ -267,9 +268,11 @@ class OpGrain final : public PhaseWriter {
       tasks.reduce =
           make_ops(place, Phase::Backward, BodyList::Reduce, layer, body->reduce, lives[i].reduce);
       tasks.gather = make_ops(place, Phase::Forward, BodyList::Gather, layer, body->gather, {});
-      if (i == 0 && shares_norms(w_.scenario.plan))
-        tasks.gather = make_ops(place, Phase::Forward, BodyList::Gather, layer,
-                                {norms_exchange(tensors_of(layers))}, {});
+      if (i == 0 && shares_norms(w_.scenario.plan)) {
+        of_stages_.push_back({norms_exchange(tensors_of(layers))});
+        tasks.gather =
+            make_ops(place, Phase::Forward, BodyList::Gather, layer, of_stages_.back(), {});
+      }
       tasks.full = body->unreduced.value > 0;
       made.push_back(std::move(tasks));
     }
@@ -513,6 +516,7 @@ class OpGrain final : public PhaseWriter {
   Draft& draft_;
   bool split_, mixed_;
   HostLanes& host_;
+  std::vector<std::vector<BodyOp>> of_stages_;  // that no layer's body has
   std::vector<std::vector<LayerTasks>> stages_;
   std::vector<std::vector<BufferId>> kept_;  // by place
 };
