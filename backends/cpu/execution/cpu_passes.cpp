@@ -190,6 +190,7 @@ onednn::Counts CpuExecution::compute_stage(const At& a, std::size_t l, Flight& f
                                     count);
   const std::span<const BodyOp> ops(
       (forward ? layout.body->forward : layout.body->backward).data() + first, count);
+  f.layers[l].routing.capacity = capacity_;
   // No operator may add an entry to the map while others look into it.
   for (const BodyOp& op : ops)
     for (const auto* tensors :
@@ -303,7 +304,8 @@ void CpuExecution::with_call(const At& a, std::size_t l, Flight& f, const Kernel
                   .tensor_rank = rank,
                   .sequence = sequence.part(),
                   .routing = &layer.routing};
-  layer.routing.capacity = capacity_;
+  // Operators beside each other share it, and only the first of a layer finds another value.
+  if (layer.routing.capacity != capacity_) layer.routing.capacity = capacity_;
   call.variants = options_.variants.get();
   if (run.pass != Pass::BackwardWeight && divides_rows(*layout.graph, node, call.binding))
     call.row_means = &layer.row_means[run.node.value];

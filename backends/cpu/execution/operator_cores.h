@@ -3,8 +3,6 @@
 
 #include <oneapi/tbb/task_arena.h>
 
-#include <atomic>
-#include <cstdint>
 #include <functional>
 #include <vector>
 
@@ -27,9 +25,6 @@ class OperatorCores {
  private:
   tbb::task_arena arena_;
   std::vector<Scratch> scratch_;  // of the cores behind the first
-  // oneTBB orders what its threads do; this says it again where a thread sanitizer, which does not
-  // see into that library, can follow.
-  std::atomic<std::uint32_t> order_{0};
 };
 
 }  // namespace trainyard
