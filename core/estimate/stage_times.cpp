@@ -81,7 +81,7 @@ class Pricer {
   PhaseTime phase(const PhaseWork& work) {
     PhaseTime time;
     Duration kernels{};
-    each_of(work.works, work.kernels);
+    time.compute = whole(work.works, work.kernels, false);  // and each_ has its kernels
     for (std::size_t i = 0; i < work.works.size(); ++i) {
       const WorkCount& one = work.works[i];
       const Duration t = saturating_product(each_[i], one.count);
@@ -94,8 +94,7 @@ class Pricer {
       else
         time.model_flops += flops;
     }
-    time.compute = whole(work.works, work.kernels, false);
-    // What the host or a straggler adds to the time is spread over the kernels.
+    // The kernels share the time that the host or a straggler adds.
     if (kernels.count() > 0) {
       const double longer =
           static_cast<double>(time.compute.count()) / static_cast<double>(kernels.count());

@@ -40,7 +40,7 @@ double step_of_period(std::int64_t replicas, double sigma, std::int64_t period) 
   return slowest_step(replicas, of_sum) * mean_step(sigma) / mean_step(of_sum);
 }
 
-// By Box and Muller.
+// Two even draws make one normal draw (Box and Muller, 1958).
 double drawn_step(double sigma, std::uint64_t seed, std::int64_t replica, std::int64_t step) {
   const Random random(seed, static_cast<std::uint64_t>(replica));
   const auto at = 2 * static_cast<std::uint64_t>(step);

@@ -9,7 +9,6 @@
 #include "core/lowering/phases.h"
 #include "core/methods/layers/transients.h"
 #include "core/methods/parallel/optimizer_norms.h"
-#include "core/methods/parallel/whole_replicas.h"
 
 namespace trainyard {
 namespace {
@@ -269,7 +268,7 @@ class OpGrain final : public PhaseWriter {
           make_ops(place, Phase::Backward, BodyList::Reduce, layer, body->reduce, lives[i].reduce);
       tasks.gather = make_ops(place, Phase::Forward, BodyList::Gather, layer, body->gather, {});
       if (i == 0 && shares_norms(w_.scenario.plan)) {
-        of_stages_.push_back({norms_exchange(tensors_of(layers))});
+        of_stages_.push_back({norms_exchange(trained_tensors(w_, w_.runs[place.stage.value]))});
         tasks.gather =
             make_ops(place, Phase::Forward, BodyList::Gather, layer, of_stages_.back(), {});
       }
@@ -277,13 +276,6 @@ class OpGrain final : public PhaseWriter {
       made.push_back(std::move(tasks));
     }
     return made;
-  }
-
-  std::int64_t tensors_of(const std::vector<LayerOfStage>& layers) const {
-    std::int64_t count = 0;
-    for (const LayerOfStage& layer : layers)
-      count += trained_tensors(*layer.body, w_.scenario.model, w_.layout);
-    return count;
   }
 
   const Graph& graph_of(const Body& body) const {

@@ -109,13 +109,6 @@ PhaseWork make_phase_work(const Workload& w, const Runs& runs, Phase phase) {
   return sum;
 }
 
-std::int64_t stage_tensors(const Workload& w, const Runs& runs) {
-  std::int64_t count = 0;
-  for (const Workload::Run& run : runs)
-    count += run.count * trained_tensors(body(w, run), w.scenario.model, w.layout);
-  return count;
-}
-
 std::vector<WorkCount> make_update_work(const Workload& w, const Runs& runs) {
   std::vector<WorkCount> sum;
   for (const Workload::Run& run : runs)
@@ -242,7 +235,7 @@ StageWork make_stage_work(Workload& w, const Runs& runs) {
   made.reduce = step_collectives(w, runs, &Body::reduce);
   made.gather = step_collectives(w, runs, &Body::gather);
   if (shares_norms(w.scenario.plan))
-    add(made.gather.last, norms_exchange(stage_tensors(w, runs)), 1);
+    add(made.gather.last, norms_exchange(trained_tensors(w, runs)), 1);
   made.update = make_update_work(w, runs);
   made.update_kernels = indices(w.kernels, made.update);
   made.bytes = make_phase_bytes(w, runs);
@@ -254,6 +247,13 @@ StageWork make_stage_work(Workload& w, const Runs& runs) {
 }
 
 }  // namespace
+
+std::int64_t trained_tensors(const Workload& w, const std::vector<Workload::Run>& runs) {
+  std::int64_t count = 0;
+  for (const Workload::Run& run : runs)
+    count += run.count * trained_tensors(body(w, run), w.scenario.model, w.layout);
+  return count;
+}
 
 // Walks in the order of backward: if they overlap, the weights of the next layer arrive and the
 // gradients of the previous one leave while a layer runs.

@@ -13,6 +13,9 @@ void sum_stages(Workload&);
 /// backward_communication.
 void add_communication(PhaseBytes&, const Workload&, const std::vector<Workload::Run>&);
 
+/// Counts the trained tensors of these runs of layers.
+std::int64_t trained_tensors(const Workload&, const std::vector<Workload::Run>&);
+
 inline const StageWork& stage_work(const Workload& w, StageId stage) {
   return w.kinds[w.kind_of[stage.value]];
 }

@@ -49,7 +49,7 @@ TEST_F(CollectivesOnRanks, TheTextIsSaidOnce) {
   EXPECT_EQ(ran.out.find("all-reduce of fp32", 1), std::string::npos);
 }
 
-// What needs one process is the first one's, as it is of verbs that do not split.
+// The first process alone answers what needs one, as it does for verbs that do not split.
 TEST_F(CollectivesOnRanks, OtherHardwareIsSaidByTheFirst) {
   const Ran one = trainyard("hardware h100-sxm", folder);
   const Ran three = on_ranks(3, "hardware h100-sxm", folder);

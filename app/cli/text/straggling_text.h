@@ -1,4 +1,4 @@
-// What `trainyard stragglers` prints: how long replicas wait for the slowest when they meet in
+// This file prints `trainyard stragglers`: how long replicas wait for the slowest when they meet in
 // every step, once in several or never, and how old the gradients of an asynchronous server are.
 #pragma once
 

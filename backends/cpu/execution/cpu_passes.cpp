@@ -20,7 +20,7 @@ namespace {
 // No kernel of a node takes more operands, so that no call allocates memory.
 constexpr std::size_t kOperands = 32;
 
-// What f() asks of the calling thread's prepared kernels.
+// Counts how often f() asks for the calling thread's prepared kernels.
 template <class F>
 onednn::Counts counted(F&& f) {
   const onednn::Counts before = onednn::counts();

@@ -10,7 +10,7 @@
 
 namespace trainyard {
 
-/// What such a method does, as parts of the sentences that refuse a plan.
+/// WholeReplicas has the words of a method as parts of the sentences that refuse a plan.
 struct WholeReplicas {
   std::string_view word;     // the method, as the plan chose it: "dgc"
   std::string_view tensors;  // "selects the largest elements of whole tensors of each replica"

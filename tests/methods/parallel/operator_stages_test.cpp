@@ -107,7 +107,7 @@ RC_GTEST_PROP(OperatorStages, KeepEveryOpAndItsWork, (std::uint64_t seed)) {
           RC_ASSERT(at->second.second + 1 >= i);  // its ops stand together
           at->second.second = i;
         }
-      // What lives in a stage lives in all of it.
+      // A tensor that lives in a stage lives in all of it.
       for (const Transient& t : staged.bodies[b].transients) {
         if (t.backward != backward) continue;
         for (const auto& [stage, ops] : range) {
