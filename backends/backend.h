@@ -97,6 +97,9 @@ struct BackendRun {
   /// of the model; 0 = the layer compresses nothing. Empty unless the plan compresses gradients
   /// (core/training/compression.h).
   std::vector<std::vector<double>> energy_sent = {};
+  /// staleness[s] changes were s others old when the server of downpour took them, in this session
+  /// (core/training/parameter_server.h). Empty for other plans.
+  std::vector<std::int64_t> staleness = {};
 };
 
 class Backend {

@@ -436,6 +436,7 @@ BackendRun CpuBackend::run(const RunOptions& options) {
     if (!m.execution.orthogonality().empty())
       result.orthogonality.push_back(m.execution.orthogonality());
     if (!m.execution.energy_sent().empty()) result.energy_sent.push_back(m.execution.energy_sent());
+    result.staleness = m.execution.staleness();
     const std::vector<Duration> steps =
         m.plan.asynchronous ? step_times(done.timeline, m.program) : std::vector<Duration>{time};
     result.step_times.insert(result.step_times.end(), steps.begin(), steps.end());

@@ -30,6 +30,7 @@ std::optional<GradientTraffic> relaxed_traffic(const Workload& w, const Synchron
   found.dense = ring(gradient_bytes(parameters, w.layout), sync.replicas);
   const Bytes met = ring(Bytes{parameters * exchanged_bytes(sync, w.layout)}, sync.replicas);
   found.received = Bytes{met.value / sync.period};
+  // An all-to-all there and one back pass as much as the two halves of a ring do.
   found.sentence = fmt::format(
       "a replica receives {} of weights{} once in {} steps, {} a step, {} of what gradients in "
       "every one would be",
@@ -44,6 +45,10 @@ std::optional<GradientTraffic> relaxed_traffic(const Workload& w, const Synchron
         1 - sync.elasticity * static_cast<double>(sync.replicas + 1) /
                 static_cast<double>(sync.replicas),
         elasticity_limit(sync.replicas));
+  if (sync.how == Sync::Downpour)
+    found.sentence += fmt::format(
+        "; the server has taken {} other changes on average since a replica fetched its weights{}",
+        sync.replicas - 1, sync.divides ? ", by which it divides the replica's" : "");
   return found;
 }
 

@@ -94,6 +94,12 @@ TEST_F(RunOnRanks, TrainsAsOneProcessBitForBit) {
       {3,
        "--model gpt-tiny --devices 3 --set sync=easgd --set sync.period=1 --set "
        "sync.elasticity=1.2 --set global-batch=6 --evaluate"},
+      {4,
+       "--model mlp-small --devices 4 --set sync=downpour --set optimizer=momentum --set "
+       "sync.change=by-staleness --set global-batch=64 --train clip=1 --evaluate"},
+      {3,
+       "--model gpt-tiny --devices 6 --set pp=2 --set sync=downpour --set sync.period=2 --set "
+       "sync.arrival=shuffled --set optimizer=adamw --set precision=bf16 --set global-batch=6"},
       {4, "--model mixtral-tiny --devices 4 --set ep=4 --set global-batch=8"},
       {2, "--model neox-tiny --devices 2 --set operator-stages=concurrent --set global-batch=8"},
       {4,
@@ -123,7 +129,7 @@ TEST_F(RunOnRanks, TrainsAsOneProcessBitForBit) {
     ASSERT_EQ(several.exit, kDone) << c.words << several.err;
     EXPECT_EQ(json_member(several.out, "loss"), json_member(one.out, "loss")) << c.words;
     EXPECT_EQ(json_member(several.out, "evaluation"), json_member(one.out, "evaluation"));
-    for (const char* ratios : {"orthogonality", "energy_sent"})
+    for (const char* ratios : {"orthogonality", "energy_sent", "staleness"})
       EXPECT_EQ(json_member(several.out, ratios), json_member(one.out, ratios)) << c.words;
     EXPECT_EQ(json_member(several.out, "backend"), "\"mpi\"") << c.words;
   }

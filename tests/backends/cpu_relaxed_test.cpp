@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "core/estimate/estimate.h"
+#include "core/training/parameter_server.h"
 #include "tests/support/cpu_training.h"
 #include "tests/support/lone_replica.h"
 #include "tests/support/tiny_models.h"
@@ -108,6 +109,79 @@ TEST(CpuRelaxed, TrainsAsReplicasThatAreEachAloneAndMeet) {
   }
 }
 
+// Trains so many replicas one by one by gradient descent, each of which brings the server what has
+// changed since it has fetched its weights. Returns the server's.
+Tensors by_server(const Model& model, const Training& training, std::size_t replicas,
+                  std::int64_t period, bool shuffled, bool divides, const Tensors& initial) {
+  std::vector<Tensors> own(replicas, initial), fetched(replicas, initial);
+  Tensors server = initial;
+  std::vector<std::int64_t> fetched_at(replicas, 0);
+  std::int64_t taken = 0;
+  for (std::int64_t step = 0; step < training.steps; ++step) {
+    for (std::size_t r = 0; r < replicas; ++r)
+      own[r] = step_alone(
+          model, training, 2,
+          (step * static_cast<std::int64_t>(replicas) + static_cast<std::int64_t>(r)) * 2, own[r]);
+    if ((step + 1) % period != 0) continue;
+    for (const std::int64_t next :
+         order_of({static_cast<std::int64_t>(replicas), shuffled, training.seed},
+                  (step + 1) / period - 1)) {
+      const auto r = static_cast<std::size_t>(next);
+      const double parts =
+          divides ? static_cast<double>(std::max<std::int64_t>(1, taken - fetched_at[r])) : 1;
+      for (std::size_t t = 0; t < server.size(); ++t)
+        for (std::size_t i = 0; i < server[t].values.size(); ++i)
+          server[t].values[i] += static_cast<float>(
+              (double{own[r][t].values[i]} - double{fetched[r][t].values[i]}) / parts);
+      own[r] = fetched[r] = server;
+      fetched_at[r] = ++taken;
+    }
+  }
+  return server;
+}
+
+TEST(CpuRelaxed, DownpourTrainsAsReplicasThatBringAServerTheirChanges) {
+  const Model model = tiny_mlp(4);
+  struct Case {
+    std::size_t replicas;
+    std::int64_t period;
+    bool shuffled, divides;
+  };
+  for (const Case& c : {Case{2, 1, false, false}, Case{4, 1, true, true}, Case{3, 2, true, false},
+                        Case{3, 1, false, true}, Case{5, 2, true, true}}) {
+    const std::string replicas = std::to_string(c.replicas),
+                      batch = "global-batch=" + std::to_string(2 * c.replicas),
+                      period = "sync.period=" + std::to_string(c.period);
+    SCOPED_TRACE(replicas + " " + period);
+    const Settings words = {"optimizer=sgd",
+                            "micro-batch=1",
+                            batch,
+                            "sync=downpour",
+                            period,
+                            c.shuffled ? "sync.arrival=shuffled" : "sync.arrival=in-turn",
+                            c.divides ? "sync.change=by-staleness" : "sync.change=whole"};
+    Training training = of_steps(5);
+    training.seed = 7;
+    const Tensors from = train_on_cpu(model, 1, {}, training).initial;
+    const CpuRun run = train_on_cpu(model, static_cast<std::int64_t>(c.replicas), words, training);
+    expect_near(run.parameters,
+                by_server(model, training, c.replicas, c.period, c.shuffled, c.divides, from),
+                5e-6);
+    std::int64_t changes = 0, sum = 0;
+    for (std::size_t s = 0; s < run.run.staleness.size(); ++s)
+      changes += run.run.staleness[s], sum += static_cast<std::int64_t>(s) * run.run.staleness[s];
+    const auto p = static_cast<std::int64_t>(c.replicas);
+    EXPECT_EQ(changes, 5 / c.period * p);
+    // The first round's changes are 0 to P - 1 others old.
+    EXPECT_EQ(sum, (changes - p) * (p - 1) + p * (p - 1) / 2);
+    CpuOptions wall;
+    wall.mode = RunMode::WallClock;
+    EXPECT_EQ(train_on_cpu(model, static_cast<std::int64_t>(c.replicas), words, training, wall)
+                  .run.losses,
+              run.run.losses);
+  }
+}
+
 // The estimate and programs of both grains give a step the mean price of those of a period.
 TEST(CpuRelaxed, IsPricedAlikeByTheEstimateAndByPrograms) {
   const Workload w = prepare(
@@ -148,10 +222,36 @@ RC_GTEST_PROP(CpuRelaxed, LocalSgdThatMeetsInEveryStepTrainsAsBsp, ()) {
   RC_ASSERT(!::testing::Test::HasFailure());
 }
 
-// Every replica has weights and moments of its own, and easgd a centre, which a checkpoint keeps.
+// All replicas have computed with the same weights when the server takes their first changes, whose
+// sum it has then, as a step of reduce=sum.
+RC_GTEST_PROP(CpuRelaxed, TheFirstStepOfDownpourIsThatOfTheSum, ()) {
+  const bool staged = *rc::gen::arbitrary<bool>(), shuffled = *rc::gen::arbitrary<bool>();
+  const std::string_view schedule =
+      *rc::gen::element<std::string_view>("schedule=gpipe", "schedule=1f1b", "schedule=zb-h1");
+  const std::string_view precision =
+      *rc::gen::element<std::string_view>("precision=fp32", "precision=bf16");
+  Settings words = {"optimizer=sgd", "global-batch=12", "micro-batch=2", precision};
+  if (staged) words.insert(words.end(), {"pp=2", schedule});
+  const Model model = tiny_transformer({.family = *rc::gen::element<std::string>("llama", "gpt2")});
+  const std::int64_t devices = staged ? 6 : 3;
+  Training training = of_steps(1);
+  training.rate = 0.01;
+  Settings sum = words;
+  sum.push_back("reduce=sum");
+  const CpuRun added = train_on_cpu(model, devices, sum, training);
+  words.insert(words.end(),
+               {"sync=downpour", shuffled ? "sync.arrival=shuffled" : "sync.arrival=in-turn"});
+  const CpuRun served = train_on_cpu(model, devices, words, training);
+  // Gradients of bf16 are added up in bf16 where replicas add them up.
+  testing::expect_same_training(served, added, precision == "precision=fp32" ? 1e-5 : 1e-3);
+  RC_ASSERT(!::testing::Test::HasFailure());
+}
+
+// Every replica has weights and moments of its own, easgd a centre and downpour what it serves,
+// which a checkpoint keeps.
 TEST(CpuRelaxed, ResumesToTheSameBitsBetweenTwoExchanges) {
   const std::string path = ::testing::TempDir() + "cpu_relaxed.checkpoint";
-  for (const char* kind : {"sync=local-sgd", "sync=easgd"})
+  for (const char* kind : {"sync=local-sgd", "sync=easgd", "sync=downpour"})
     for (const char* precision : {"precision=fp32", "precision=bf16", "precision=fp16"}) {
       SCOPED_TRACE(std::string(kind) + " " + precision);
       const Settings words = {"global-batch=8", "micro-batch=1",   "dp=4",

@@ -46,6 +46,8 @@ struct RunModel {
   std::vector<std::vector<double>> orthogonality = {};
   // Likewise where replicas compress gradients: the share of their energy that was sent.
   std::vector<std::vector<double>> energy_sent = {};
+  // Of a run that is over, where replicas push changes to a server (BackendRun::staleness).
+  std::vector<std::int64_t> staleness = {};
 };
 
 /// A span that is not there yet.

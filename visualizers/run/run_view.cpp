@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/timeline/metrics.h"
+#include "visualizers/chart/staleness_histogram.h"
 #include "visualizers/drawing/text_metrics.h"
 #include "visualizers/run/run_causes.h"
 #include "visualizers/run/run_lanes.h"
@@ -22,6 +23,7 @@ namespace {
 
 constexpr float kHeader = 28, kSide = 304, kLeastWithSide = 860, kLeastWave = 30, kMostWave = 150,
                 kGap = 8, kLimitWords = 22;
+constexpr std::size_t kMostStaleBars = 24;
 
 std::size_t rank_count(const RunModel& model) {
   return static_cast<std::size_t>(model.predicted->program.devices);
@@ -196,10 +198,15 @@ void draw_run(Drawing& drawing, const Rect& area, const RunModel& model, const V
   const RunLayout layout = run_layout(model, area);
   draw_header(drawing, layout.header, model);
   Rect loss = layout.loss;
-  if (has_ratios(model)) {
+  if (has_ratios(model) || !model.staleness.empty()) {
     loss.width = std::floor(loss.width / 2);
-    draw_run_ratios(drawing, {loss.right(), loss.y, layout.loss.width - loss.width, loss.height},
-                    model);
+    const Rect beside{loss.right(), loss.y, layout.loss.width - loss.width, loss.height};
+    if (has_ratios(model))
+      draw_run_ratios(drawing, beside, model);
+    else
+      draw_staleness(drawing, beside, "Changes by the others that the server took before",
+                     staleness_bars(model.staleness, kMostStaleBars),
+                     ranks(model.predicted->workload.scenario.plan.mesh, Group::Data) - 1);
   }
   draw_run_loss(drawing, loss, model);
   const Instant end = run_end(model);

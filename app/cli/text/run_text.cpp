@@ -9,6 +9,7 @@
 
 #include "app/workspace/runs/run_document.h"
 #include "core/base/units_text.h"
+#include "core/estimate/staleness_bars.h"
 
 namespace trainyard {
 namespace {
@@ -37,6 +38,13 @@ void write_loss(Out& out, const TrainingReport& r) {
          "              {} of the energy that had added up was sent, mean over layers of the "
          "last steps",
          readable_share(last));
+  if (!r.run.staleness.empty()) {
+    const StalenessBars stale = staleness_bars(r.run.staleness, 1);
+    line(out,
+         "staleness     {:.3g} other changes on average between a replica's fetch and its push, "
+         "expected {}",
+         stale.mean, ranks(r.predicted->workload.scenario.plan.mesh, Group::Data) - 1);
+  }
   if (r.run.skipped > 0)
     line(out, "skipped       {} updates whose gradients had overflowed", r.run.skipped);
   if (!r.evaluation) return;

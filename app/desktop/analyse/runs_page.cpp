@@ -74,6 +74,7 @@ RunModel model_of(const PastRun& past) {
   model.losses = past.losses;
   model.orthogonality = past.orthogonality;
   model.energy_sent = past.energy_sent;
+  model.staleness = past.staleness;
   model.steps = static_cast<std::int64_t>(past.losses.size());
   model.step = past.entry.step.value_or(Duration{});
   model.status = "run " + std::to_string(past.entry.id) + ", " + past.entry.started;

@@ -230,6 +230,7 @@ void TrainingSession::end(const std::shared_ptr<const TrainingReport>& report,
     model_.losses = report->run.losses;
     model_.orthogonality = report->run.orthogonality;
     model_.energy_sent = report->run.energy_sent;
+    model_.staleness = report->run.staleness;
     model_.step = report->step;
     if (report->measured) {
       model_.spans = report->measured->timeline.spans;

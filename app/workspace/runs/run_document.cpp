@@ -202,6 +202,9 @@ Fields<TrainingReport> run_members() {
       {"energy_sent", run(&BackendRun::energy_sent), list_of(list_of(number())), kWhereSet,
        "by step of this session, then layer: |sent|^2 over |added up|^2 of the gradients that "
        "replicas compress; 0 = the layer has none"},
+      {"staleness", run(&BackendRun::staleness), list_of(whole()), kWhereSet,
+       "number of changes that the server of downpour took, by how many others it had taken since "
+       "the replica's fetch, from 0"},
       {"devices", run(&BackendRun::memory), list_of(object(device_memory_fields()))},
       {"evaluation", &Report::evaluation, object(evaluation_fields())},
       {"check", &Report::checked, object(check_fields()),

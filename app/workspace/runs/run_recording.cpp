@@ -51,6 +51,9 @@ void read_curves(const RecordedRun& run, PastRun& into) {
       for (const JsonCursor& layer : step.items()) layers.push_back(layer.number());
     }
   }
+  if (json.find("staleness") == nullptr) return;
+  for (const JsonCursor& count : document.at("staleness").items())
+    into.staleness.push_back(count.integer());
 }
 
 }  // namespace

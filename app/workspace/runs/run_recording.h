@@ -38,6 +38,7 @@ struct PastRun {
   std::vector<double> losses;                      // NaN if a loss was not finite
   std::vector<std::vector<double>> orthogonality;  // BackendRun::orthogonality
   std::vector<std::vector<double>> energy_sent;    // BackendRun::energy_sent
+  std::vector<std::int64_t> staleness;             // BackendRun::staleness
 };
 
 /// Blocks while it opens the scenario and simulates it. Throws Error{InvalidInput} if the record

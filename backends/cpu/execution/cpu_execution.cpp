@@ -255,6 +255,7 @@ void CpuExecution::end_repetition(int) {
   }
   find_ratios();
   updates_ += plan_.asynchronous ? plan_.program.steps : 1;
+  count_staleness();
   for (std::unique_ptr<DeviceState>& device : devices_)
     for (std::size_t at = 0; device != nullptr && at < plan_.places.size(); ++at)
       for (auto& [norm, statistics] : device->stage(at).statistics) statistics.end_repetition();

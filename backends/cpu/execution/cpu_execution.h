@@ -30,6 +30,7 @@
 #include "core/training/document_stream.h"
 #include "core/training/narrow_format.h"
 #include "core/training/optimizer_step.h"
+#include "core/training/parameter_server.h"
 #include "core/training/trained_tensor.h"
 #include "core/training/training.h"
 
@@ -99,6 +100,8 @@ class CpuExecution final : public Execution {
   /// Returns the share of the energy of gradients that the last repetition sent, by model layer;
   /// empty where replicas do not compress them.
   const std::vector<double>& energy_sent() const { return energy_sent_; }
+  /// Returns how many changes the server has taken by their staleness, as BackendRun counts them.
+  const std::vector<std::int64_t>& staleness() const { return staleness_; }
   /// For asynchronous programs: called with the number of each step once its last loss is known, by
   /// the thread that computed it.
   std::function<void(std::int64_t)> step_done;
@@ -310,6 +313,17 @@ class CpuExecution final : public Execution {
   std::vector<float> parameter_of_all(std::size_t place, const PlacedLayer&,
                                       const PlacedParameter&) const;
 
+  // Defined in cpu_downpour.cpp.
+  Arrivals server_arrivals() const;
+  void count_staleness();  // of the exchange that follows the updates so far, if there is one
+  std::span<float> served(const StageState&, std::size_t place, const PlacedLayer&) const;
+  TravelPtr push_changes(const At&, std::span<const int> members);
+  TravelPtr fetch_weights(const At&, std::span<const int> members);
+  void begin_server(const DeviceState&, std::size_t place, const PlacedLayer&,
+                    const PlacedParameter&, std::span<const float> whole) const;
+  std::vector<float> parameter_of_server(std::size_t place, const PlacedLayer&,
+                                         const PlacedParameter&) const;
+
   // Defined in cpu_compression.cpp.
   struct Exchanged {
     std::int64_t in_gradients = 0, in_state = 0;  // where a parameter's first element is
@@ -485,6 +499,7 @@ class CpuExecution final : public Execution {
   // nodes.
   std::vector<std::vector<std::vector<Combined>>> of_shards_;
   std::vector<double> orthogonality_, energy_sent_;
+  std::vector<std::int64_t> staleness_;
   double capacity_ = 0;                        // of experts: Routing::capacity
   std::int64_t updates_ = 0;                   // done so far
   std::int64_t first_update_ = 0;              // first update of this session

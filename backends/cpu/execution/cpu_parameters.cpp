@@ -178,6 +178,7 @@ void CpuExecution::set_parameter(DeviceState& device, std::size_t at, std::size_
     });
   }
   begin_centre(stage, at, part, p, own);
+  begin_server(device, at, layer, p, own);
   for (std::size_t set = 0; set < stage.optimizer.size(); ++set) {
     if (weight_update_ == WeightUpdate::Master)
       copy_to(reinterpret_cast<float*>(stage.optimizer[set].data + behind));

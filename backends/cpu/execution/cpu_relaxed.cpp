@@ -26,6 +26,8 @@ std::vector<std::span<float>> CpuExecution::averaged_state(const StageState& sta
 
 TravelPtr CpuExecution::meet(const At& a, std::span<const int> members) {
   if (!sync_.meets_after(updates_ + 1)) return nullptr;
+  if (sync_.how == Sync::Downpour)
+    return a.task.op == 0 ? push_changes(a, members) : fetch_weights(a, members);
   const std::size_t l = plan_.layer_of(a.task.layer), at = a.place;
   const Company company = company_of(a, members);
   struct Packed {
@@ -91,10 +93,11 @@ void CpuExecution::begin_centre(const StageState& stage, std::size_t at, const S
             kept_before(stage, at) + part.optimizer.at + p.offset - part.first);
 }
 
-// Returns the tensor of the model that replicas train together: at the centre, or the mean of
-// replicas, which have gone apart since they met.
+// Returns the tensor of the model that replicas train together: at the centre or at the server, or
+// the mean of replicas, which have gone apart since they met.
 std::vector<float> CpuExecution::parameter_of_all(std::size_t at, const PlacedLayer& layer,
                                                   const PlacedParameter& p) const {
+  if (sync_.how == Sync::Downpour) return parameter_of_server(at, layer, p);
   const StatePart& part = layer.part_of(p);
   const std::int64_t index = part.optimizer.at + p.offset - part.first;
   const DeviceId device = plan_.places[at].device;

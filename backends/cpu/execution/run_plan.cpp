@@ -153,8 +153,8 @@ void RunPlan::add_parts(StagePlacement& place, PlacedLayer& layer, const Body& b
           layer.elements += p.elements;
         }
       part.elements = layer.elements - part.first;
-      const auto divide = [](std::int64_t elements, std::int64_t shards, std::int64_t& taken) {
-        const DividedState made{shards, ceil_div(elements, shards), taken, 0};
+      const auto divide = [](std::int64_t shards, std::int64_t each, std::int64_t& taken) {
+        const DividedState made{shards, each, taken, 0};
         taken += made.share;
         return made;
       };
@@ -168,12 +168,12 @@ void RunPlan::add_parts(StagePlacement& place, PlacedLayer& layer, const Body& b
       const std::int64_t trained = frozen ? 0 : part.elements;
       part.weights.shards = routed ? layout.expert_weight_shards : layout.weight_shards;
       part.weights.share = ceil_div(part.elements, part.weights.shards);
-      part.gradients =
-          divide(trained, routed ? layout.expert_gradient_shards : layout.gradient_shards,
-                 place.gradients);
+      const std::int64_t reducing = routed ? layout.expert_gradient_shards : layout.gradient_shards,
+                         updating =
+                             routed ? layout.expert_optimizer_shards : layout.optimizer_shards;
+      part.gradients = divide(reducing, ceil_div(trained, reducing), place.gradients);
       part.optimizer =
-          divide(trained, routed ? layout.expert_optimizer_shards : layout.optimizer_shards,
-                 place.optimizer);
+          divide(updating, optimizer_share(trained, updating, layout), place.optimizer);
       take(part.held, narrow && body.narrow.kept_alone, part.weights.share, place.weights,
            place.codes);
       part.gradients.full_at = unreduced;

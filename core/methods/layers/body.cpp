@@ -210,8 +210,7 @@ Body write_body(const Model& model, int block, const Layout& layout) {
 
   Work update;
   update.kind = WorkKind::Optimizer;
-  const std::int64_t touched =
-      trained_share(body, layout.optimizer_shards, layout.expert_optimizer_shards);
+  const std::int64_t touched = updated_share(body, layout);
   update.read = Bytes{touched * layout.optimizer_touched_bytes / 2};
   update.written = Bytes{touched * layout.optimizer_touched_bytes} - update.read;
   if (touched > 0 && !layout.host_optimizer) {
@@ -257,6 +256,15 @@ std::int64_t trained_share(const Body& body, std::int64_t shards, std::int64_t e
          share_of(body, body.parameters.expert, body.narrow.expert, expert_shards);
 }
 
+std::int64_t updated_share(const Body& body, const Layout& layout) {
+  return trained_share(body, layout.optimizer_shards, layout.expert_optimizer_shards);
+}
+
+std::int64_t optimizer_share(std::int64_t parameters, std::int64_t shards, const Layout& layout) {
+  const std::int64_t multiple = layout.optimizer_multiple;
+  return share(share(Bytes{parameters}, shards), multiple).value * multiple;
+}
+
 Bytes gradient_bytes(std::int64_t parameters, const Layout& layout) {
   return Bytes{parameters * bytes_of(layout.precision.gradient)};
 }
@@ -283,7 +291,13 @@ StateBytes state_bytes(const Body& body, const Layout& layout) {
     return trained(each, layout.gradient_shards, layout.expert_gradient_shards);
   };
   const auto optimizer_parts = [&](int each) {
-    return trained(each, layout.optimizer_shards, layout.expert_optimizer_shards);
+    const std::int64_t apart = n.apart ? n.dense : 0, expert_apart = n.apart ? n.expert : 0;
+    std::int64_t sum = 0;
+    for (const std::int64_t part : {p.dense - apart, apart})
+      sum += optimizer_share(part, layout.optimizer_shards, layout);
+    for (const std::int64_t part : {p.expert - expert_apart, expert_apart})
+      sum += optimizer_share(part, layout.expert_optimizer_shards, layout);
+    return Bytes{sum * each};
   };
   return {weights(p.dense, n.dense, layout.weight_shards, false) +
               weights(p.expert, n.expert, layout.expert_weight_shards, false) +

@@ -165,6 +165,11 @@ Bytes gathered_bytes(const Body&, std::int64_t parameters, std::int64_t narrow, 
 /// Returns how many trained parameters of the layer a rank has its part of, where so many ranks
 /// divide the dense ones and the experts.
 std::int64_t trained_share(const Body&, std::int64_t shards, std::int64_t expert_shards);
+/// Returns how many of them a rank updates.
+std::int64_t updated_share(const Body&, const Layout&);
+/// Returns of how many elements a rank holds the optimizer's state where so many ranks divide that
+/// of so many parameters.
+std::int64_t optimizer_share(std::int64_t parameters, std::int64_t shards, const Layout&);
 Bytes gradient_bytes(std::int64_t parameters, const Layout&);
 
 }  // namespace trainyard

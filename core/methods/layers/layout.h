@@ -36,6 +36,9 @@ struct Layout {
   bool tensor_heads = false;
   bool reduce_every_microbatch = false;  // gradients are scattered after every microbatch (ZeRO 2
                                          // and 3)
+  // The elements of a layer's optimizer state that a rank holds are rounded up to a multiple of it,
+  // those of dense and of expert parameters each.
+  std::int64_t optimizer_multiple = 1;
 };
 
 }  // namespace trainyard

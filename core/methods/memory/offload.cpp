@@ -109,8 +109,7 @@ Diagnostics check_offload(const Scenario& scenario, const Params& params) {
 
 HostShare host_share(const Body& body, const Layout& layout) {
   if (!layout.host_optimizer) return {};
-  const Bytes parameters{
-      trained_share(body, layout.optimizer_shards, layout.expert_optimizer_shards)};
+  const Bytes parameters{updated_share(body, layout)};
   const Precision& p = layout.precision;
   HostShare one;
   one.gradients = parameters * bytes_of(p.gradient);

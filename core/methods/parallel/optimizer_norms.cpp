@@ -102,8 +102,7 @@ bool shares_norms(const Plan& plan) {
 void add_norms(Body& body, const Layout& layout, const Plan& plan, std::int64_t layers) {
   if (!has_norms(plan) || layout.host_optimizer || body.update.empty()) return;
   const Precision& precision = layout.precision;
-  const std::int64_t n =
-      trained_share(body, layout.optimizer_shards, layout.expert_optimizer_shards);
+  const std::int64_t n = updated_share(body, layout);
   const std::int64_t weights =
       precision.master_weights ? kWide : std::int64_t{bytes_of(precision.parameter)};
   const std::int64_t other =

@@ -4,6 +4,8 @@
 //   local-sgd   after every `period` steps all replicas go on from the mean of their weights
 //   easgd       a centre c remembers: after every `period` steps each replica moves to it by the
 //               share a of their distance, and it moves to them by a of the sum of the distances
+//   downpour    after every `period` steps a replica pushes the change of its weights to a server
+//               and fetches the server's, which has the changes of replicas that came before it
 //
 //        x_i <- x_i - a (x_i - c),   c <- c + a sum (x_i - c),   a = elasticity / P
 //
@@ -14,14 +16,22 @@
 // two sequences of updates and exchanges are the same, and gradients are of weights after one.
 //
 // Every replica has a copy of the centre and computes the same one from the sum of all weights. The
-// trained model is the centre, or the mean of replicas that have not met since.
+// trained model is the centre, or the mean of replicas that have not met since, or the server's.
+//
+// The server of downpour is on the replicas themselves: each serves a part of every layer's weights
+// and remembers for all of them what they have fetched of it, 4 bytes a parameter. Replicas wait
+// for nobody: they come one after the other, and each finds the weights of its turn
+// (core/training/parameter_server.h). A change is P - 1 others old on average when it is added. It
+// is the change that a replica's own optimizer makes, which for gradient descent is the published
+// push of gradients to a server that has the optimizer.
 //
 // Priced is an all-reduce of 4-byte weights (and of optimizer state that is averaged) in one step
-// of `period`: a step takes the mean over a period, as does the work of the exchange. It follows
-// the update, and nothing hides it.
+// of `period`, for downpour an all-to-all there and one back: a step takes the mean over a period,
+// as does the work of the exchange. It follows the update, and nothing hides it.
 //
 // Stich, "Local SGD Converges Fast and Communicates Little", ICLR 2019; Zhang, Choromanska and
-// LeCun, "Deep learning with Elastic Averaging SGD", NeurIPS 2015.
+// LeCun, "Deep learning with Elastic Averaging SGD", NeurIPS 2015; Dean et al., "Large Scale
+// Distributed Deep Networks", NeurIPS 2012.
 #include "core/methods/parallel/relaxed_synchrony.h"
 
 #include <fmt/format.h>
@@ -38,7 +48,9 @@
 namespace trainyard {
 namespace {
 
-constexpr std::string_view kSyncWords[] = {kBsp, "local-sgd", "easgd"};
+constexpr std::string_view kSyncWords[] = {kBsp, "local-sgd", "easgd", "downpour"};
+constexpr std::string_view kInTurn = "in-turn", kShuffled = "shuffled", kWhole = "whole",
+                           kByStaleness = "by-staleness";
 constexpr std::int64_t kWeight = 4;  // bytes of a weight that is exchanged, and of the centre's
 
 // Returns the work of an exchange, of which a step has its share.
@@ -48,9 +60,18 @@ Work meeting_work(std::int64_t n, const Synchrony& sync, const Layout& layout) {
                      rounded =
                          layout.precision.master_weights ? bytes_of(layout.precision.parameter) : 0;
   // The mean takes a division of each number; moving to a centre and it to the mean takes six.
-  const std::int64_t flops = n * (1 + state / kWeight + (centre > 0 ? 6 : 0));
+  std::int64_t flops = n * (1 + state / kWeight + (centre > 0 ? 6 : 0));
   Work work;
   work.kind = WorkKind::Optimizer;
+  if (sync.how == Sync::Downpour) {
+    // As a server it reads what was pushed and what was fetched, and writes what is fetched now;
+    // as a replica it writes the weights that have come.
+    flops = 2 * n;
+    work.read = Bytes{3 * n * kWeight / sync.period};
+    work.written = Bytes{n * (2 * kWeight + rounded) / sync.period};
+    work.flops = Flops{static_cast<double>(flops) / static_cast<double>(sync.period)};
+    return work;
+  }
   // The sums that have come are read; where there is a centre, so are it and the weights.
   work.read = Bytes{n * (kWeight + state + (centre > 0 ? kWeight + centre : 0)) / sync.period};
   work.written = Bytes{n * (kWeight + state + centre + rounded) / sync.period};
@@ -63,6 +84,9 @@ std::string exchange_name(const Synchrony& sync) {
   if (sync.how == Sync::Easgd)
     return fmt::format("pull weights to their centre, elasticity {}, every {} steps",
                        sync.elasticity, sync.period);
+  if (sync.how == Sync::Downpour)
+    return fmt::format("push changes{}{}, every {} steps", sync.shuffled ? " in any order" : "",
+                       sync.divides ? ", divided by staleness" : "", sync.period);
   return fmt::format("average weights{} every {} steps",
                      sync.averages_state ? " and optimizer state" : "", sync.period);
 }
@@ -75,10 +99,18 @@ void rewrite_synchrony(Body& body, const Layout& layout, const Scenario& scenari
   });
   const std::int64_t n = body.parameters.dense + body.parameters.expert;
   if (n == 0) return;
-  BodyOp& exchange = body.gather.emplace_back(
-      collective_op(kSync, exchange_name(sync), NodeId{}, Pass::Forward, CollectiveKind::AllReduce,
-                    Group::Data, Bytes{n * exchanged_bytes(sync, layout)}));
-  exchange.every = static_cast<int>(sync.period);
+  const auto exchange = [&](CollectiveKind kind, std::string name) {
+    BodyOp& op = body.gather.emplace_back(collective_op(kSync, std::move(name), NodeId{},
+                                                        Pass::Forward, kind, Group::Data,
+                                                        Bytes{n * exchanged_bytes(sync, layout)}));
+    op.every = static_cast<int>(sync.period);
+  };
+  if (sync.how == Sync::Downpour) {
+    exchange(CollectiveKind::AllToAll, exchange_name(sync));
+    exchange(CollectiveKind::AllToAll, "fetch weights");
+  } else {
+    exchange(CollectiveKind::AllReduce, exchange_name(sync));
+  }
   BodyOp op;
   op.name = "meet";
   op.pass_name = kSync;
@@ -87,7 +119,10 @@ void rewrite_synchrony(Body& body, const Layout& layout, const Scenario& scenari
 }
 
 void arrange_synchrony(Layout& layout, const Scenario& scenario, const Params&) {
-  if (synchrony_of(scenario.plan).how == Sync::Easgd) layout.optimizer_bytes += kWeight;
+  const Synchrony sync = synchrony_of(scenario.plan);
+  if (sync.how == Sync::Easgd || sync.how == Sync::Downpour) layout.optimizer_bytes += kWeight;
+  // The server's parts of a layer are equal, so that a replica has room for all that it serves.
+  if (sync.how == Sync::Downpour) layout.optimizer_multiple = sync.replicas;
 }
 
 template <class F>
@@ -152,6 +187,11 @@ Diagnostics check_synchrony(const Scenario& s, const Params& params) {
                         .host = "has the host update them"},
                        place, found);
   check_own_steps(s, word, refuse);
+  if (word == "downpour" && params.flag("state"))
+    refuse(
+        "the server of downpour has weights, and each replica its own optimizer state, found "
+        "sync.state=on",
+        "sync.state=off");
   if (word != "easgd") return found;
   if (params.flag("state"))
     refuse(
@@ -181,10 +221,12 @@ Synchrony synchrony_of(const Plan& plan) {
   if (!made.relaxed()) return made;
   made.replicas = replicas;
   made.period = params.integer("period");
-  if (made.how == Sync::Easgd)
-    made.elasticity = params.number("elasticity");
-  else
-    made.averages_state = params.flag("state");
+  if (made.how == Sync::Easgd) made.elasticity = params.number("elasticity");
+  if (made.how == Sync::LocalSgd) made.averages_state = params.flag("state");
+  if (made.how == Sync::Downpour) {
+    made.shuffled = params.text("arrival") == kShuffled;
+    made.divides = params.text("change") == kByStaleness;
+  }
   return made;
 }
 
@@ -207,13 +249,15 @@ Method relaxed_synchrony() {
       .name = kSync,
       .axis = MethodAxis::Reduction,
       .summary =
-          "Replicas make several steps of their own before they average weights or move to a "
-          "common centre.",
+          "Replicas make steps of their own before they average weights, move to a common centre "
+          "or push changes to a server.",
       .paper = {"Deep learning with Elastic Averaging SGD", "Zhang et al.", "NeurIPS", 2015},
       .card = {.gains = "weights are exchanged in one step of `period`, where gradients are in "
-                        "every one; replicas of easgd explore apart",
+                        "every one; replicas of easgd explore apart; those of downpour wait for "
+                        "nobody",
                .costs = "replicas that have gone apart learn less from a step than one large batch "
-                        "does; easgd: 4 bytes a parameter for the centre",
+                        "does; easgd and downpour: 4 bytes a parameter for the centre or for the "
+                        "server; the changes of downpour are P - 1 others old on average",
                .legal_when = "tp, cp and ep are 1; every replica has the whole state on its device "
                              "(zero=0) and updates once a step; easgd: elasticity below "
                              "2 P / (P + 1)"},
@@ -221,8 +265,9 @@ Method relaxed_synchrony() {
       .params = {{.name = kSyncKind,
                   .fallback = std::string(kBsp),
                   .doc = "when replicas meet: in every step, which adds up gradients (bsp), or "
-                         "after several steps of their own, to average weights (local-sgd) or to "
-                         "move to a centre (easgd)",
+                         "after several steps of their own, to average weights (local-sgd), to "
+                         "move to a centre (easgd), or one by one to push what has changed to a "
+                         "server (downpour)",
                   .values = {std::begin(kSyncWords), std::end(kSyncWords)}},
                  {.name = "period",
                   .fallback = std::int64_t{10},
@@ -239,7 +284,18 @@ Method relaxed_synchrony() {
                  {.name = "state",
                   .fallback = false,
                   .doc = "local-sgd: average the optimizer's state with the weights; off: each "
-                         "replica keeps its own"}},
+                         "replica keeps its own"},
+                 {.name = "arrival",
+                  .fallback = std::string(kInTurn),
+                  .doc =
+                      "downpour: replicas come to the server in the same order in every round, or "
+                      "in one that the seed shuffles",
+                  .values = {std::string(kInTurn), std::string(kShuffled)}},
+                 {.name = "change",
+                  .fallback = std::string(kWhole),
+                  .doc = "downpour: the server adds a change whole, or divided by the changes that "
+                         "it has taken since the replica fetched its weights",
+                  .values = {std::string(kWhole), std::string(kByStaleness)}}},
       .check = check_synchrony,
       .arrange = arrange_synchrony,
       .rewrite = rewrite_synchrony,

@@ -85,8 +85,9 @@ std::vector<Setting> gradient_settings() {
       {"sync",
        {"synchrony"},
        "when replicas meet: in every step (bsp), or once in sync.period steps of their own, to "
-       "average weights (local-sgd) or to move to a centre (easgd)",
-       {kInStep, "local-sgd", "easgd"},
+       "average weights (local-sgd), to move to a centre (easgd) or to push changes to a server "
+       "(downpour)",
+       {kInStep, "local-sgd", "easgd", "downpour"},
        [](P& p, V v, L& l) { set_optional(p, "sync", "kind", v, kInStep, l); },
        [](const P& p) { return read_optional(p, "sync", "kind", kInStep); }},
   };

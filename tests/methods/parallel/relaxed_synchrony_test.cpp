@@ -64,6 +64,43 @@ TEST(RelaxedSynchrony, CountsTheCentreAndWhatArrives) {
   EXPECT_EQ(held({"sync=easgd"}) - held({}), 4 * largest);
 }
 
+// Each of 8 replicas serves an eighth of a layer, and remembers what all have fetched of it: the
+// elements of a layer's state, rounded up to a multiple of 8.
+TEST(RelaxedSynchrony, ServersOfDownpourAreTheReplicas) {
+  const Workload bsp = made({}), w = made({"sync=downpour", "sync.period=4"});
+  const std::int64_t n = layer(bsp).parameters.dense;
+  EXPECT_EQ(collectives(layer(w).reduce), Words{});
+  EXPECT_EQ(collectives(layer(w).gather),
+            (Words{words(CollectiveKind::AllToAll, Group::Data, 4 * n),
+                   words(CollectiveKind::AllToAll, Group::Data, 4 * n)}));
+  for (const BodyOp& op : testing::non_empty(layer(w).gather)) EXPECT_EQ(op.every, 4);
+  for (std::size_t b = 0; b < testing::non_empty(bsp.bodies).size(); ++b) {
+    const std::int64_t own = bsp.bodies[b].parameters.dense, padded = (own + 7) / 8 * 8;
+    const std::int64_t each = bsp.layout.optimizer_bytes + 4;  // and the master copy
+    EXPECT_EQ(state_bytes(bsp.bodies[b], bsp.layout).optimizer.value, own * each);
+    EXPECT_EQ(state_bytes(w.bodies[b], w.layout).optimizer.value, padded * (each + 4));
+  }
+  // It reads what was pushed, what was fetched and what comes back; it writes what is fetched now,
+  // and the weights with their 2-byte copies.
+  const Work one = layer(made({"sync=downpour", "sync.period=1"})).update.back().work;
+  EXPECT_EQ(one.read.value, 12 * n);
+  EXPECT_EQ(one.written.value, 10 * n);
+}
+
+TEST(RelaxedSynchrony, DownpourSaysHowOldItsChangesAre) {
+  const auto found = gradient_traffic(made({"sync=downpour"}));
+  ASSERT_TRUE(found);
+  EXPECT_NE(found->sentence.find("has taken 7 other changes on average"), std::string::npos)
+      << found->sentence;
+  EXPECT_EQ(finding(8, {"sync=downpour", "sync.state=true"}),
+            "the server of downpour has weights, and each replica its own optimizer state, found "
+            "sync.state=on -> sync.state=off");
+  EXPECT_EQ(finding(8, {"sync=downpour", "sync.arrival=shuffled"}), "");
+  EXPECT_EQ(finding(8, {"sync=downpour", "zero=1"}),
+            "downpour has replicas that each update all of their own weights, and zero=1 leaves "
+            "each a part of one -> zero=0");
+}
+
 // An exchange of local-sgd reads the sums, and writes the weights and their 2-byte copies; one of
 // easgd reads weights and centre too, and writes the centre.
 TEST(RelaxedSynchrony, TheWorkOfAnExchangeIsSharedByTheStepsOfAPeriod) {

@@ -44,7 +44,7 @@ const std::vector<Values> kFree = {
     {"compression", {"none", "dgc", "topk", "mstopk", "hitopk"}},
     {"operator-stages", {"off", "concurrent", "0.forward:0;1-3|4"}},
     {"optimizer-norms", {"replicated", "shared"}},
-    {"sync", {"bsp", "local-sgd", "easgd"}},
+    {"sync", {"bsp", "local-sgd", "easgd", "downpour"}},
     {"sequence-parallel", {"on", "off"}},
     {"lora", {"off", "1", "16", "65536"}},
     {"frozen", {"none", "embedding", "embedding,layers", "all-but-head"}},

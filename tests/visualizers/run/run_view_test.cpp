@@ -70,6 +70,19 @@ RunModel combined() {
   return model;
 }
 
+// Four replicas of a server have changes that are 3 others old on average.
+TEST(RunView, StalenessOfAServerIsAHistogram) {
+  RunModel model = done();
+  auto predicted = std::make_shared<Experiment>(*model.predicted);
+  predicted->workload.scenario.plan.mesh.dp = 4;
+  model.predicted = predicted;
+  model.staleness = {1, 1, 1, 9};
+  const Drawing drawing = drawn(model);
+  EXPECT_TRUE(says(drawing, "expected 3"));
+  EXPECT_TRUE(says(drawing, "mean 2.5"));
+  EXPECT_FALSE(says(drawn(done()), "expected 3"));
+}
+
 // Two layers of four steps are two lines, under that of their mean; 1 over 4 is that of equal ones.
 TEST(RunView, OrthogonalityOfUpdatesIsALineALayer) {
   const Drawing drawing = drawn(combined());
