@@ -95,6 +95,7 @@ Verb scaling_verb();
 Verb sweep_verb();
 Verb waves_verb();
 Verb stragglers_verb();
+Verb hogwild_verb();
 Verb tune_verb();
 Verb schedule_verb();
 Verb schedules_verb();

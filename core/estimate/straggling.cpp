@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <numbers>
 #include <queue>
+#include <set>
 #include <tuple>
 
 #include "core/base/random.h"
@@ -11,7 +13,14 @@
 namespace trainyard {
 namespace {
 
+constexpr std::int64_t kTabledReplicas[] = {2, 8, 64, 512, 4096};
+
 double mean_step(double sigma) { return std::exp(sigma * sigma / 2); }
+
+StragglingRow straggling_row(std::int64_t replicas, const StragglingQuestion& q) {
+  return {replicas, slowest_step(replicas, q.sigma), gumbel_step(replicas, q.sigma),
+          step_of_period(replicas, q.sigma, q.period), slowest_step(1, q.sigma)};
+}
 
 }  // namespace
 
@@ -75,6 +84,23 @@ ServerStaleness replay_staleness(std::int64_t replicas, double sigma, std::int64
   }
   found.mean = counted > 0 ? sum / counted : 0;
   return found;
+}
+
+StragglingAnswer straggling_answer(const StragglingQuestion& question) {
+  StragglingAnswer made{question, {}, {}};
+  std::set<std::int64_t> numbers(std::begin(kTabledReplicas), std::end(kTabledReplicas));
+  numbers.insert(question.replicas);
+  for (const std::int64_t replicas : numbers)
+    made.rows.push_back(straggling_row(replicas, question));
+  made.staleness =
+      replay_staleness(question.replicas, question.sigma, question.arrivals, question.seed);
+  return made;
+}
+
+const StragglingRow& own_row(const StragglingAnswer& a) {
+  return *std::find_if(a.rows.begin(), a.rows.end(), [&](const StragglingRow& row) {
+    return row.replicas == a.question.replicas;
+  });
 }
 
 }  // namespace trainyard

@@ -46,4 +46,24 @@ ServerStaleness replay_staleness(std::int64_t replicas, double sigma, std::int64
 /// Returns a draw of a step's time: by seed, replica and number of its step.
 double drawn_step(double sigma, std::uint64_t seed, std::int64_t replica, std::int64_t step);
 
+struct StragglingQuestion {
+  std::int64_t replicas = 64, period = 10, arrivals = 20'000;
+  double sigma = 0.3;
+  std::uint64_t seed = 1;
+};
+
+/// Times in medians a step.
+struct StragglingRow {
+  std::int64_t replicas = 0;
+  double slowest = 0, gumbel = 0, of_period = 0, mean = 0;
+};
+struct StragglingAnswer {
+  StragglingQuestion question;
+  std::vector<StragglingRow> rows;  // by rising number of replicas, the question's among them
+  ServerStaleness staleness;        // of its number
+};
+StragglingAnswer straggling_answer(const StragglingQuestion&);
+/// The row of the question's own number of replicas.
+const StragglingRow& own_row(const StragglingAnswer&);
+
 }  // namespace trainyard

@@ -334,6 +334,13 @@ TEST(Program, DocumentsConformToTheirSchemas) {
   conforms(parse_json(waves.out, "waves"), parse_json(json_schema("waves"), "schema"), "waves");
   conforms(parse_json(trainyard("stragglers --replicas 3 --json", folder).out, "stragglers"),
            parse_json(json_schema("stragglers"), "schema"), "stragglers");
+  conforms(
+      parse_json(trainyard("hogwild --samples 100 --threads 2 --features 50 --dense 4 --epochs 1 "
+                           "--rounds 1 --json",
+                           folder)
+                     .out,
+                 "hogwild"),
+      parse_json(json_schema("hogwild"), "schema"), "hogwild");
   const std::string sharded = "knobs" + changed(kFits, "tp=8", "tp=1") + " --set zero=3 --json";
   for (const auto& [flags, name] : {std::pair{" --largest seq", "boundary"},
                                     {" --against tp=2", "flip"},

@@ -1,62 +1,16 @@
 #include "app/cli/text/straggling_text.h"
 
-#include <algorithm>
-#include <cmath>
-#include <set>
-
 #include "app/cli/text/lines.h"
-#include "core/base/units_text.h"
+#include "core/estimate/staleness_bars.h"
 #include "core/io/json/fields.h"
 
 namespace trainyard {
 namespace {
 
-constexpr std::int64_t kTabledReplicas[] = {2, 8, 64, 512, 4096};
-constexpr std::size_t kMostBars = 16, kBarWidth = 40;
-
-StragglingRow straggling_row(std::int64_t replicas, const StragglingQuestion& q) {
-  return {replicas, slowest_step(replicas, q.sigma), gumbel_step(replicas, q.sigma),
-          step_of_period(replicas, q.sigma, q.period), slowest_step(1, q.sigma)};
-}
-
-const StragglingRow& own_row(const StragglingAnswer& a) {
-  return *std::find_if(a.rows.begin(), a.rows.end(), [&](const StragglingRow& row) {
-    return row.replicas == a.question.replicas;
-  });
-}
+constexpr std::size_t kMostBars = 16;
 
 std::string percent_apart(double found, double wanted) {
   return fmt::format("{:+.1f} %", 100 * (found / wanted - 1) + 0.0);
-}
-
-// Bars of equal width hold the arrivals but for the last 1 %, which may be far older than others.
-void write_histogram(Out& out, const StragglingAnswer& a) {
-  const std::vector<std::int64_t>& counts = a.staleness.counts;
-  const auto share = [&](std::int64_t of) {
-    return static_cast<double>(of) / static_cast<double>(a.question.arrivals);
-  };
-  std::size_t least = 0, end = 0;
-  while (counts[least] == 0) ++least;
-  std::int64_t left = a.question.arrivals;
-  for (end = least; share(left) > 0.01; ++end) left -= counts[end];
-  const std::size_t width = (end - least + kMostBars - 1) / kMostBars;
-  std::vector<std::int64_t> bars;
-  for (std::size_t i = least; i < end; ++i) {
-    if ((i - least) % width == 0) bars.push_back(0);
-    bars.back() += counts[i];
-  }
-  const std::int64_t most = *std::max_element(bars.begin(), bars.end());
-  const auto expected = static_cast<std::size_t>(a.question.replicas - 1);
-  for (std::size_t b = 0; b < bars.size(); ++b) {
-    const std::size_t from = least + b * width, to = std::min(from + width, end) - 1;
-    const auto stars = static_cast<std::size_t>(std::llround(
-        static_cast<double>(kBarWidth) * static_cast<double>(bars[b]) / static_cast<double>(most)));
-    line(out, "  {:>14} {:>7} {}{}",
-         from == to ? fmt::format("{}", from) : fmt::format("{} to {}", from, to),
-         readable_share(share(bars[b])), std::string(stars, '*'),
-         from <= expected && expected <= to ? fmt::format("  <- expected mean, {}", expected) : "");
-  }
-  if (left > 0) line(out, "  {:>14} {:>7}", "more", readable_share(share(left)));
 }
 
 Fields<StragglingRow> straggling_row_fields() {
@@ -86,17 +40,6 @@ Fields<StragglingAnswer> straggling_fields() {
 }
 
 }  // namespace
-
-StragglingAnswer straggling_answer(const StragglingQuestion& question) {
-  StragglingAnswer made{question, {}, {}};
-  std::set<std::int64_t> numbers(std::begin(kTabledReplicas), std::end(kTabledReplicas));
-  numbers.insert(question.replicas);
-  for (const std::int64_t replicas : numbers)
-    made.rows.push_back(straggling_row(replicas, question));
-  made.staleness =
-      replay_staleness(question.replicas, question.sigma, question.arrivals, question.seed);
-  return made;
-}
 
 std::string straggling_text(const StragglingAnswer& a) {
   const StragglingQuestion& q = a.question;
@@ -129,7 +72,7 @@ std::string straggling_text(const StragglingAnswer& a) {
        "{}\n",
        a.staleness.mean, q.arrivals, q.seed, q.replicas - 1,
        percent_apart(a.staleness.mean, static_cast<double>(q.replicas - 1)));
-  write_histogram(out, a);
+  out += staleness_text(staleness_bars(a.staleness.counts, kMostBars), q.replicas - 1);
   return out;
 }
 

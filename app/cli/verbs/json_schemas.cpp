@@ -2,6 +2,7 @@
 
 #include "app/cli/text/batch_text.h"
 #include "app/cli/text/collective_study_text.h"
+#include "app/cli/text/hogwild_text.h"
 #include "app/cli/text/knob_answers.h"
 #include "app/cli/text/knob_questions.h"
 #include "app/cli/text/knobs_text.h"
@@ -56,6 +57,7 @@ constexpr DocumentSchema kDocuments[] = {
     {"sweep", sweep_schema},
     {"waves", [] { return waves_fields().schema(); }},
     {"stragglers", stragglers_schema},
+    {"hogwild", hogwild_schema},
     {"tune", tune_schema},
     {"calibration", [] { return calibration_fields().schema(); }},
     {"probe", probe_schema},

@@ -6,6 +6,7 @@
 #include "app/desktop/analyse/snapshot_page.h"
 #include "app/desktop/calibrate/kernels_page.h"
 #include "app/desktop/calibrate/machine_page.h"
+#include "app/desktop/calibrate/synchrony_page.h"
 #include "app/desktop/compare/gallery_page.h"
 
 namespace trainyard {
@@ -22,6 +23,7 @@ CalibratePage::CalibratePage(Document& document, Published& published, Session& 
   add("Snapshot", new SnapshotPage(session));
   add("Links", new LinksPage);
   add("Branches", new BranchesPage(document));
+  add("Synchrony", new SynchronyPage);
 }
 
 }  // namespace trainyard

@@ -1,0 +1,231 @@
+#include "app/desktop/calibrate/synchrony_page.h"
+
+#include <QAction>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QPushButton>
+#include <QSplitter>
+#include <QTableView>
+#include <QVBoxLayout>
+
+#include <algorithm>
+#include <memory>
+
+#include "app/desktop/controls/actions.h"
+#include "app/desktop/controls/canvas_widget.h"
+#include "app/desktop/controls/checked_field.h"
+#include "app/desktop/controls/text.h"
+#include "app/desktop/controls/theme.h"
+#include "app/desktop/controls/widgets.h"
+#include "app/desktop/scene/chart_scene.h"
+#include "app/desktop/tables/view_table.h"
+#include "backends/cpu/hogwild/measure_hogwild.h"
+#include "core/base/error.h"
+#include "core/base/number_text.h"
+
+namespace trainyard {
+namespace {
+
+constexpr int kFormWidth = 280;                          // px
+constexpr std::int64_t kMostShown = 10'000, kEach = 20;  // replicas; replayed arrivals of each
+
+double sigma_of(const std::string& typed) {
+  const auto value = number_of<double>(typed);
+  if (!value || !(*value >= 0) || *value > kMostSpread)
+    refuse("expected a number from 0 to 1.5, found \"" + typed + "\"");
+  return *value;
+}
+
+QString spoken_synchrony(const SynchronyModel& m) {
+  QStringList lines;
+  for (const std::string& sentence : synchrony_sentences(m)) lines << q(sentence);
+  return lines.join(' ');
+}
+
+}  // namespace
+
+SynchronyPage::SynchronyPage(QWidget* parent) : Page(parent), rows_(new ViewTable) {
+  setObjectName("page");
+  setAttribute(Qt::WA_StyledBackground);
+  model_.replicas = straggling_answer({});
+  auto scene = std::make_unique<ChartScene>(ChartOf<SynchronyModel>{
+      [this]() -> const SynchronyModel* {
+        const bool there = model_.picture != SynchronyPicture::Threads || model_.threads != nullptr;
+        return there ? &model_ : nullptr;
+      },
+      draw_synchrony, describe_synchrony, spoken_synchrony,
+      [this]() -> QString {
+        return measurement_.running()
+                   ? "Measuring …"
+                   : "Measure threads, to see what those of this machine gain that share the "
+                     "weights of one model without locks, and at which loss.";
+      }});
+  scene_ = scene.get();
+  canvas_ = new CanvasWidget("Waiting, staleness or threads", std::move(scene));
+  canvas_->setMinimumHeight(200);
+  which_ = new Segment("What is drawn", {"Waiting", "Staleness", "Threads"});
+  which_->set_current(0);
+  auto* bar = new Header("Replicas and threads that share weights");
+  bar->row()->addStretch(1);
+  bar->row()->addWidget(which_);
+  rows_->set_closable(false);
+  rows_->rows()->setAccessibleName("Rows behind the picture");
+  auto* top = new QWidget;
+  auto* pictured = new QVBoxLayout(top);
+  pictured->setContentsMargins(0, 0, 0, 0);
+  pictured->setSpacing(0);
+  pictured->addWidget(bar);
+  pictured->addWidget(canvas_, 1);
+  auto* halves = new QSplitter(Qt::Vertical);
+  halves->addWidget(top);
+  halves->addWidget(rows_);
+  halves->setChildrenCollapsible(false);
+  halves->setSizes({480, 240});
+  sentences_ = make_label("", 12, QFont::Normal, "second");
+  sentences_->setTextFormat(Qt::PlainText);
+  sentences_->setWordWrap(true);
+  sentences_->setContentsMargins(10, 8, 10, 8);
+  sentences_->setTextInteractionFlags(Qt::TextSelectableByMouse);
+  sentences_->setAccessibleName("What follows from the picture");
+  auto* column = new QVBoxLayout;
+  column->setSpacing(0);
+  column->addWidget(halves, 1);
+  column->addWidget(sentences_);
+  auto* row = new QHBoxLayout(this);
+  row->setContentsMargins(0, 0, 0, 0);
+  row->setSpacing(1);
+  row->addWidget(make_form());
+  row->addLayout(column, 1);
+  connect(which_, &Segment::chosen, this,
+          [this](int index) { show_picture(static_cast<SynchronyPicture>(index)); });
+  connect(&measurement_, &BackgroundMeasurement::changed, this, [this] {
+    if (const auto found = measurement_.found(); found != model_.threads) {
+      model_.threads = found;
+      show_picture(SynchronyPicture::Threads);
+    }
+    refresh();
+  });
+  refresh();
+}
+
+QWidget* SynchronyPage::make_form() {
+  const auto [panel, column] = make_panel(kFormWidth, 10);
+  column->setContentsMargins(10, 8, 10, 8);
+  const StragglingQuestion usual;
+  const HogwildQuestion threads;
+  const auto about = [](const char* words) {
+    QLabel* const made = make_label(words, 11, QFont::Normal, "third");
+    made->setWordWrap(true);
+    return made;
+  };
+  replicas_ =
+      new CheckedField({"Replicas", QString::number(usual.replicas), whole_check(2, kMostShown)});
+  sigma_ = new CheckedField({"Spread of a step's time", QString::number(usual.sigma),
+                             [](const std::string& typed) { sigma_of(typed); }, 72});
+  period_ = new CheckedField({"Steps from one meeting to the next", QString::number(usual.period),
+                              whole_check(1, 1'000'000), 72});
+  threads_ =
+      new CheckedField({"Threads, at most", QString::number(threads.threads), whole_check(1, 64)});
+  nonzeros_ = new CheckedField(
+      {"Features in a sample", QString::number(threads.nonzeros), whole_check(1, 1000), 72});
+  start_ = new QPushButton("Measure threads");
+  start_->setAccessibleName("Measure threads that share weights");
+  start_->setToolTip(
+      "Trains a logistic regression on threads of this machine: alone, under a lock and without.");
+  start_->setProperty("kind", "primary");
+  start_->setFixedHeight(kFieldHeight);
+  state_ = make_label("", 11, QFont::Normal, "second");
+  state_->setWordWrap(true);
+  state_->setAccessibleName("State of the measurement");
+  column->addWidget(
+      about("Replicas on machines of their own: their steps take log-normal times, "
+            "and whoever meets waits for the slowest."));
+  for (CheckedField* field : {replicas_, sigma_, period_}) {
+    column->addWidget(field);
+    connect(field, &CheckedField::changed, this, &SynchronyPage::ask);
+  }
+  column->addSpacing(8);
+  column->addWidget(
+      about("Threads of this machine that share the weights of one model (Hogwild): "
+            "few features in a sample seldom meet those of another."));
+  for (CheckedField* field : {threads_, nonzeros_}) {
+    column->addWidget(field);
+    connect(field, &CheckedField::changed, this, [field] { field->check(); });
+  }
+  column->addWidget(start_);
+  column->addWidget(state_);
+  column->addStretch(1);
+  connect(start_, &QPushButton::clicked, this, [this] {
+    if (measurement_.running())
+      measurement_.stop();
+    else
+      start();
+  });
+  return panel;
+}
+
+void SynchronyPage::connect_commands(const Actions& actions) {
+  connect(actions["calibrate.threads"], &QAction::triggered, this, &SynchronyPage::start);
+  QAction* const stop = actions["calibrate.threads-stop"];
+  connect(stop, &QAction::triggered, this, [this] { measurement_.stop(); });
+  const auto follow = [this, stop] { stop->setEnabled(measurement_.running()); };
+  connect(&measurement_, &BackgroundMeasurement::changed, stop, follow);
+  follow();
+}
+
+void SynchronyPage::show_picture(SynchronyPicture picture) {
+  model_.picture = picture;
+  which_->set_current(static_cast<int>(picture));
+  scene_->select({});
+  refresh();
+}
+
+void SynchronyPage::ask() {
+  bool hold = true;
+  for (CheckedField* field : {replicas_, sigma_, period_}) hold = field->check() && hold;
+  if (!hold) return;
+  StragglingQuestion question;
+  question.replicas = whole_or(*replicas_, question.replicas);
+  question.period = whole_or(*period_, question.period);
+  if (const std::string typed = sigma_->text(); !typed.empty()) question.sigma = sigma_of(typed);
+  question.arrivals = std::max(question.arrivals, kEach * question.replicas);
+  model_.replicas = straggling_answer(question);
+  refresh();
+}
+
+void SynchronyPage::start() {
+  bool hold = true;
+  for (CheckedField* field : {threads_, nonzeros_}) hold = field->check() && hold;
+  if (!hold || measurement_.running()) return;
+  HogwildQuestion question;
+  question.threads = static_cast<int>(whole_or(*threads_, question.threads));
+  question.nonzeros = whole_or(*nonzeros_, question.nonzeros);
+  measurement_.start<HogwildQuestion>(question, measure_hogwild);
+}
+
+QString SynchronyPage::sentences() const { return sentences_->text(); }
+
+std::optional<Drawing> SynchronyPage::picture() const {
+  if (model_.picture == SynchronyPicture::Threads && model_.threads == nullptr) return std::nullopt;
+  return synchrony_picture(model_);
+}
+
+std::optional<DataTable> SynchronyPage::table() const {
+  if (!picture()) return std::nullopt;
+  return synchrony_table(model_);
+}
+
+void SynchronyPage::refresh() {
+  const bool running = measurement_.running();
+  start_->setText(running ? "Stop" : "Measure threads");
+  set_tone(state_, measurement_.error().empty() ? "second" : "error");
+  state_->setText(running ? QString("measuring, %1 %").arg(qRound(100 * measurement_.progress()))
+                          : q(measurement_.error()));
+  rows_->show_table(synchrony_table(model_));
+  rows_->fit_columns();
+  sentences_->setText(spoken_synchrony(model_));
+  sentences_->setVisible(!sentences_->text().isEmpty());
+  canvas_->refresh();
+}
+
+}  // namespace trainyard
