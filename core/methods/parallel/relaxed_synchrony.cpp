@@ -290,12 +290,12 @@ Method relaxed_synchrony() {
                   .doc =
                       "downpour: replicas come to the server in the same order in every round, or "
                       "in one that the seed shuffles",
-                  .values = {std::string(kInTurn), std::string(kShuffled)}},
+                  .values = {kInTurn, kShuffled}},
                  {.name = "change",
                   .fallback = std::string(kWhole),
                   .doc = "downpour: the server adds a change whole, or divided by the changes that "
                          "it has taken since the replica fetched its weights",
-                  .values = {std::string(kWhole), std::string(kByStaleness)}}},
+                  .values = {kWhole, kByStaleness}}},
       .check = check_synchrony,
       .arrange = arrange_synchrony,
       .rewrite = rewrite_synchrony,
