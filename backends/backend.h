@@ -75,6 +75,15 @@ struct PreparedKernels {
 
 /// The answer of a backend. Whatever a backend does not find out stays empty: the simulator knows
 /// no losses, and the reference measures no time.
+/// One evaluation during a run (core/methods/data/evaluation.h).
+struct RunEvaluation {
+  std::int64_t step = 0;  // after so many updates
+  double loss = 0;
+  double accuracy = -1;      // negative if the model does not classify
+  std::int64_t samples = 0;  // which the run is not trained on
+  Duration time{};           // processor time of the evaluator that took longest
+};
+
 struct BackendRun {
   std::vector<double> losses;             // by step, over all samples of it; resumed ones included
   std::vector<double> microbatch_losses;  // of the last repetition, as data count them
@@ -100,6 +109,7 @@ struct BackendRun {
   /// staleness[s] changes were s others old when the server of downpour took them, in this session
   /// (core/training/parameter_server.h). Empty for other plans.
   std::vector<std::int64_t> staleness = {};
+  std::vector<RunEvaluation> evaluations = {};  // of this session, where the plan evaluates
 };
 
 class Backend {

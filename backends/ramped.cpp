@@ -37,6 +37,9 @@ void add_run(BackendRun& all, BackendRun&& more) {
   sum.step_times.insert(sum.step_times.begin(), all.step_times.begin(), all.step_times.end());
   sum.orthogonality.insert(sum.orthogonality.begin(), all.orthogonality.begin(),
                            all.orthogonality.end());
+  sum.evaluations.insert(sum.evaluations.begin(), all.evaluations.begin(), all.evaluations.end());
+  sum.staleness.resize(std::max(sum.staleness.size(), all.staleness.size()));
+  for (std::size_t s = 0; s < all.staleness.size(); ++s) sum.staleness[s] += all.staleness[s];
   std::swap(sum.memory, all.memory);
   add_memory(sum.memory, all.memory);
   all = std::move(sum);

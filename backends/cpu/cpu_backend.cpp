@@ -12,16 +12,18 @@
 #include <string_view>
 
 #include "backends/cpu/execution/cpu_execution.h"
+#include "backends/cpu/execution/evaluation.h"
 #include "backends/cpu/execution/gather_run.h"
-#include "backends/cpu/time/cpu_clock.h"
 #include "backends/cpu/time/virtual_time.h"
 #include "backends/documents.h"
 #include "backends/start_weights.h"
 #include "core/base/error.h"
 #include "core/base/median.h"
+#include "core/base/processor_time.h"
 #include "core/base/units_text.h"
 #include "core/cluster/host.h"
 #include "core/cluster/nvme.h"
+#include "core/methods/data/evaluation.h"
 #include "core/plan/batch_ramp.h"
 #include "core/timeline/metrics.h"
 #include "core/training/checkpoint.h"
@@ -128,6 +130,7 @@ struct CpuBackend::Impl {
         program(job.program),
         training(with_loss_scale(*job.training, job.workload.scenario.plan)),
         settled(for_batch(training, job.workload.scenario.plan.batch.global)),
+        given(*job.data),
         acting(job.data->acting()),
         documents(documents_of(job)),
         data(acting      ? *acting
@@ -156,6 +159,7 @@ struct CpuBackend::Impl {
   const Program& program;
   Training training;                      // as it was asked for: checkpoints go on with no other
   Training settled;                       // for the batch
+  const DataSource& given;                // of the job
   std::unique_ptr<ActingSource> acting;   // null: samples do not depend on this training
   std::unique_ptr<DataSource> documents;  // null: samples are those of the job's data
   const DataSource& data;
@@ -223,6 +227,22 @@ struct CpuBackend::Impl {
     for (CheckpointPart& part : weight_parts(workload.scenario.model, whole_parameters()))
       whole.parts.push_back(std::move(part));
     save(whole, options.checkpoint);
+  }
+
+  // Evaluates as the plan says. All processes call it, and each takes part that has an evaluator.
+  RunEvaluation evaluate(const EvaluationPlan& how) {
+    execution.fetch_state();
+    std::vector<TrainedTensor> trained;
+    if (first_process()) {
+      trained = whole_parameters();
+      std::vector<TrainedTensor> also = execution.whole_statistics();
+      std::move(also.begin(), also.end(), std::back_inserter(trained));
+    }
+    if (processes != nullptr)
+      trained = tensors_of(processes->all_gather(to_bytes(trained)).front());
+    const ModelEvaluation found =
+        trainyard::evaluate(workload, trained, given, how.samples, {how.replicas, processes});
+    return {execution.updates(), found.loss, found.accuracy, found.samples, found.time};
   }
 
   // All layers, in order. The first process has them after fetch_state().
@@ -406,6 +426,7 @@ BackendRun CpuBackend::run(const RunOptions& options) {
   std::vector<Kept> kept;  // of a few repetitions, spread over the run
   Instant now = m.options.begin;
   std::int64_t last_checkpoint = m.first_step;
+  const std::optional<EvaluationPlan> evaluates = evaluation_of(m.workload.scenario.plan);
   int repetition = 0;
   const std::int64_t end =
       m.options.until > 0 ? std::min(m.options.until, m.training.steps) : m.training.steps;
@@ -437,6 +458,8 @@ BackendRun CpuBackend::run(const RunOptions& options) {
       result.orthogonality.push_back(m.execution.orthogonality());
     if (!m.execution.energy_sent().empty()) result.energy_sent.push_back(m.execution.energy_sent());
     result.staleness = m.execution.staleness();
+    if (evaluates && m.execution.updates() % evaluates->every == 0)
+      result.evaluations.push_back(m.evaluate(*evaluates));
     const std::vector<Duration> steps =
         m.plan.asynchronous ? step_times(done.timeline, m.program) : std::vector<Duration>{time};
     result.step_times.insert(result.step_times.end(), steps.begin(), steps.end());

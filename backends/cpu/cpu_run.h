@@ -49,6 +49,7 @@ struct ModelEvaluation {
   double accuracy = -1;                    // negative if the model does not classify
   std::int64_t samples = 0;                // episodes if it acts
   std::optional<double> mean_return = {};  // nothing if it does not act
+  Duration time{};  // processor time of the evaluator that took longest; 0 if the model acts
 };
 
 }  // namespace trainyard

@@ -8,12 +8,12 @@
 
 #include "backends/cpu/cpu_backend.h"
 #include "backends/cpu/execution/cpu_execution.h"
-#include "backends/cpu/time/cpu_clock.h"
 #include "backends/cpu/time/virtual_time.h"
 #include "backends/documents.h"
 #include "backends/executable.h"
 #include "core/base/error.h"
 #include "core/base/median.h"
+#include "core/base/processor_time.h"
 #include "core/memory/place_buffers.h"
 #include "core/model/ops.h"
 #include "core/plan/batch_ramp.h"

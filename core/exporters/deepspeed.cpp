@@ -78,6 +78,7 @@ class DeepSpeedWriter {
                      fmt::format("global-batch={}", (batch.global / of_one + 1) * of_one));
     config_.set("gradient_accumulation_steps", batch.global / of_one);
     refuse_batch_ramp(plan_, limits_);
+    refuse_evaluation(plan_, limits_);
     refuse_reduce(plan_, limits_);
     refuse_operator_stages(plan_, limits_);
     warn_of_documents(plan_, limits_);

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/methods/catalogue.h"
+#include "core/methods/data/evaluation.h"
 #include "core/methods/parallel/adasum.h"
 #include "core/methods/parallel/compression.h"
 #include "core/methods/parallel/operator_stages.h"
@@ -121,6 +122,13 @@ void refuse_batch_ramp(const Plan& plan, Limits& limits) {
         "plan#/choices/batch-ramp",
         "its batch is one number for the whole training; Megatron-LM has batches that grow",
         "batch-ramp=off");
+}
+
+void refuse_evaluation(const Plan& plan, Limits& limits) {
+  if (evaluation_of(plan))
+    limits.refuse("plan#/choices/evaluation",
+                  "it is told when to evaluate where it is started, and not by a plan",
+                  "evaluation=none");
 }
 
 void refuse_reduce(const Plan& plan, Limits& limits) {

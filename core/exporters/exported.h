@@ -70,6 +70,8 @@ Params params_of(const Plan&, std::string_view method);
 
 /// Refuses a batch ramp for a target whose batch is one number.
 void refuse_batch_ramp(const Plan&, Limits&);
+/// Refuses a plan that says when it is evaluated.
+void refuse_evaluation(const Plan&, Limits&);
 
 /// Refuses a plan whose replicas do not take the mean of their whole gradients: no target has
 /// another way.

@@ -140,6 +140,7 @@ class TorchtitanWriter {
                  "a plan says nothing of data, learning rate and length: a trial of 20 steps is "
                  "written, to be replaced by your own");
     refuse_batch_ramp(plan_, limits_);
+    refuse_evaluation(plan_, limits_);
     refuse_reduce(plan_, limits_);
     refuse_operator_stages(plan_, limits_);
     warn_of_documents(plan_, limits_);

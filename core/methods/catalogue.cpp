@@ -65,7 +65,8 @@ std::span<const Method> methods() {
       context_parallel(),
       expert_parallel(),  //
       packing(),
-      batch_ramp(),  //
+      batch_ramp(),
+      evaluation(),  //
       recompute(),   //
       offload(),     //
       data_parallel_method(),

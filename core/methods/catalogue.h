@@ -59,6 +59,7 @@ Method offload();
 // Data
 Method packing();
 Method batch_ramp();
+Method evaluation();
 // Communication
 Method overlap();
 

@@ -19,6 +19,7 @@
 #include "core/result/assumed.h"
 #include "core/result/asynchrony.h"
 #include "core/result/energy.h"
+#include "core/result/evaluation_cost.h"
 #include "core/result/flops_definition.h"
 #include "core/result/gradient_traffic.h"
 #include "core/timeline/metrics.h"
@@ -112,6 +113,7 @@ struct PricedPhase {
   Bytes peak{};  // of the fullest device
   std::optional<Banded<Joules>> energy;
   std::optional<Banded<double>> money;  // US dollars
+  double evaluation = 0;                // time that a step adds for evaluations, as a share of it
 };
 
 struct Result {
@@ -157,6 +159,8 @@ struct Result {
   std::vector<std::string> leaves_out;
   std::optional<Evidence> evidence;                 // empty where no published rows were searched
   std::optional<GradientTraffic> gradient_traffic;  // empty where gradients are sent whole
+  std::optional<EvaluationCost> evaluation;         // empty where the plan does not evaluate, and
+                                                    // where nobody has priced it
 };
 
 double tokens_per_second(const Result&);

@@ -41,8 +41,8 @@ bool unsaid(std::string_view key, const Plan& plan) {
          ((key == "packing" || key == "lengths") && find_choice(plan, "packing") == nullptr) ||
          ((key == "widths" || key == "packing-order") && setting(plan, "packing") != "longest") ||
          (key == "reduce" && find_choice(plan, "adasum") == nullptr) ||
-         ((key == "compression" || key == "operator-stages" || key == "optimizer-norms" ||
-           key == "sync") &&
+         ((key == "compression" || key == "evaluation" || key == "operator-stages" ||
+           key == "optimizer-norms" || key == "sync") &&
           find_choice(plan, key) == nullptr) ||
          (key == "batch-ramp" && find_choice(plan, "batch-ramp") == nullptr) ||
          (key.starts_with("lora") && find_choice(plan, "lora") == nullptr) ||

@@ -37,9 +37,14 @@ std::string long_time(double of) {
 }  // namespace
 
 PricedPhase priced_phase(const BatchPhase& phase, const Result& of) {
-  return {phase,   of.step,        of.counts_tokens ? of.tokens_per_step : of.samples_per_step,
-          of.mfu,  worst_peak(of), of.energy,
-          of.money};
+  return {phase,
+          of.step,
+          of.counts_tokens ? of.tokens_per_step : of.samples_per_step,
+          of.mfu,
+          worst_peak(of),
+          of.energy,
+          of.money,
+          of.evaluation ? of.evaluation->of_step(of.step.value) : 0};
 }
 
 std::vector<PricedPhase> phases_of(const Result& result) {
@@ -48,14 +53,16 @@ std::vector<PricedPhase> phases_of(const Result& result) {
 }
 
 TrainingCost cost_of_steps(const PricedPhase& phase, double steps) {
-  const auto times = [steps](const auto& one) {
+  // A device that evaluates is taken to draw and to cost what it does while it trains.
+  const double lasting = steps * (1 + phase.evaluation);
+  const auto times = [lasting](const auto& one) {
     return std::optional(std::decay_t<decltype(one)>{
-        {one.value * steps}, {one.low * steps}, {one.high * steps}, one.basis});
+        {one.value * lasting}, {one.low * lasting}, {one.high * lasting}, one.basis});
   };
   TrainingCost cost{steps,
                     phase.work * steps,
-                    {to_seconds(phase.step.value) * steps, to_seconds(phase.step.low) * steps,
-                     to_seconds(phase.step.high) * steps, phase.step.basis},
+                    {to_seconds(phase.step.value) * lasting, to_seconds(phase.step.low) * lasting,
+                     to_seconds(phase.step.high) * lasting, phase.step.basis},
                     {},
                     {}};
   if (phase.energy) cost.energy = times(*phase.energy);

@@ -25,7 +25,7 @@ struct TrainingCost {
   std::optional<Banded<Joules>> energy;  // on all devices
   std::optional<Banded<double>> money;   // US dollars
 };
-/// So many steps of one phase.
+/// So many steps of one phase, with what they stop for to be evaluated.
 TrainingCost cost_of_steps(const PricedPhase&, double steps);
 /// A training from its first sample on, until so much work is done: the phases one after the other,
 /// the one that it ends in as a share. Every phase but the last ends after its steps.

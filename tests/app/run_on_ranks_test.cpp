@@ -110,6 +110,9 @@ TEST_F(RunOnRanks, TrainsAsOneProcessBitForBit) {
        "global-batch=8"},
       {2, "--model gpt-tiny --devices 4 --set zero=3 --set hybrid=2 --set global-batch=8"},
       {2, "--model resnet-20 --devices 2 --set global-batch=4 --evaluate"},
+      {3,
+       "--model mlp-small --devices 4 --set global-batch=64 --set evaluation=distributed --set "
+       "evaluation.every=2 --set evaluation.samples=700"},
       {3, "--model transformer-tiny --devices 4 --set pp=4 --set global-batch=8"},
       {4,
        "--model gpt-tiny --devices 4 --set pp=4 --set schedule=dualpipe --set "
@@ -129,7 +132,7 @@ TEST_F(RunOnRanks, TrainsAsOneProcessBitForBit) {
     ASSERT_EQ(several.exit, kDone) << c.words << several.err;
     EXPECT_EQ(json_member(several.out, "loss"), json_member(one.out, "loss")) << c.words;
     EXPECT_EQ(json_member(several.out, "evaluation"), json_member(one.out, "evaluation"));
-    for (const char* ratios : {"orthogonality", "energy_sent", "staleness"})
+    for (const char* ratios : {"orthogonality", "energy_sent", "staleness", "evaluations"})
       EXPECT_EQ(json_member(several.out, ratios), json_member(one.out, ratios)) << c.words;
     EXPECT_EQ(json_member(several.out, "backend"), "\"mpi\"") << c.words;
   }

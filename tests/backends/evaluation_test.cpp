@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "tests/support/cpu_training.h"
 #include "tests/support/layers.h"
 #include "tests/support/tiny_models.h"
 
@@ -43,6 +44,51 @@ TEST(Evaluation, AModelOfZerosLosesTheLogarithmOfItsClassesAndKnowsTheFirst) {
   EXPECT_NEAR(some.loss, std::log(kClasses), 1e-6);
   EXPECT_DOUBLE_EQ(all.accuracy, 67.0 / 200);
   EXPECT_DOUBLE_EQ(some.accuracy, 7.0 / 20);
+}
+
+TEST(Evaluation, IsTheSameBitsWhoeverEvaluates) {
+  const Workload w = prepare(testing::scenario(testing::tiny_mlp(1), 1, {}));
+  const RoundLabels data(3);
+  const ModelEvaluation one = evaluate(w, {}, data, 0);
+  for (const std::int64_t evaluators : {2, 3, 8}) {
+    const ModelEvaluation several = evaluate(w, {}, data, 0, {evaluators, nullptr});
+    EXPECT_EQ(several.loss, one.loss);
+    EXPECT_EQ(several.accuracy, one.accuracy);
+    EXPECT_EQ(several.samples, one.samples);
+  }
+}
+
+// Four steps with an evaluation once in two: after the second and after the last, which is that of
+// what was trained.
+TEST(Evaluation, ARunStopsForItAsThePlanSays) {
+  Training training;
+  training.steps = 5;
+  const testing::CpuRun run =
+      testing::train_on_cpu(testing::tiny_mlp(4), 2,
+                            {"global-batch=4", "micro-batch=1", "evaluation=distributed",
+                             "evaluation.every=2", "evaluation.samples=100"},
+                            training);
+  ASSERT_EQ(run.run.evaluations.size(), 2u);
+  EXPECT_EQ(run.run.evaluations.front().step, 2);
+  EXPECT_EQ(run.run.evaluations.back().step, 4);
+  const testing::CpuRun plain =
+      testing::train_on_cpu(testing::tiny_mlp(4), 2, {"global-batch=4", "micro-batch=1"}, training);
+  EXPECT_EQ(plain.run.losses, run.run.losses);
+  EXPECT_TRUE(plain.run.evaluations.empty());
+}
+
+TEST(Evaluation, TensorsTravelAsTheyAre) {
+  const std::vector<TrainedTensor> tensors = {
+      {0, "weight", {2, 2}, {1, 2.5F, -3, 4}}, {7, "", {}, {1}}, {3, "empty", {0}, {}}};
+  const std::vector<TrainedTensor> back = tensors_of(to_bytes(tensors));
+  ASSERT_EQ(back.size(), 3u);
+  for (std::size_t i = 0; i < back.size(); ++i) {
+    EXPECT_EQ(back[i].layer, tensors[i].layer);
+    EXPECT_EQ(back[i].name, tensors[i].name);
+    EXPECT_EQ(back[i].shape, tensors[i].shape);
+    EXPECT_EQ(back[i].values, tensors[i].values);
+  }
+  EXPECT_TRUE(tensors_of("").empty());
 }
 
 }  // namespace

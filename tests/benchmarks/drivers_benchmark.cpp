@@ -2,9 +2,9 @@
 // thread and on two, with and without a live sink. An item is an instance of an instruction.
 #include <benchmark/benchmark.h>
 
-#include "backends/cpu/time/cpu_clock.h"
 #include "backends/cpu/time/virtual_time.h"
 #include "backends/simulator/simulator.h"
+#include "core/base/processor_time.h"
 #include "tests/support/fake_execution.h"
 #include "tests/support/scenarios.h"
 

@@ -21,7 +21,7 @@
 #include "backends/cpu/calibration/fused_prices.h"
 #include "backends/cpu/cpu_backend.h"
 #include "backends/cpu/fused.h"
-#include "backends/cpu/time/cpu_clock.h"
+#include "core/base/processor_time.h"
 #include "core/methods/settings/settings.h"
 #include "core/model/zoo/builders.h"
 

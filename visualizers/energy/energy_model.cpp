@@ -80,6 +80,7 @@ EnergyModel energy_model(const Experiment& e) {
   model.counts_tokens = result.counts_tokens;
   model.units = result.counts_tokens ? result.tokens_per_step : result.samples_per_step;
   model.ramp = result.ramp;
+  if (result.evaluation) model.evaluation = result.evaluation->of_step(result.step.value);
   model.ranks = rank_breakdowns(e);
   if (model.step.value.count() <= 0 && !model.ranks.empty())
     model.step = {model.ranks.front().sum(), model.ranks.front().sum(), model.ranks.front().sum(),
@@ -127,6 +128,7 @@ std::vector<EnergyCost> energy_costs(const EnergyModel& model, const EnergyState
   PricedPhase full;
   full.step = model.step, full.work = model.units, full.energy = model.energy;
   std::vector<EnergyCost> costs = {shown_cost(model, state, "One step", cost_of_steps(full, 1))};
+  full.evaluation = model.evaluation;  // which is beside a step
   if (model.units <= 0) return costs;
   const std::string unit = model.counts_tokens ? " tokens" : " samples";
   const auto whole = [&](std::span<const PricedPhase> phases, double work,

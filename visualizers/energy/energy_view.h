@@ -38,6 +38,7 @@ struct EnergyModel {
   bool counts_tokens = true;      // else samples
   std::vector<Breakdown> ranks;   // of the step, one a pipeline rank
   double busy = 0;                // share of all device time that is computation
+  double evaluation = 0;          // PricedPhase::evaluation
 };
 EnergyModel energy_model(const Experiment&);
 

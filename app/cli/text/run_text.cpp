@@ -47,6 +47,10 @@ void write_loss(Out& out, const TrainingReport& r) {
   }
   if (r.run.skipped > 0)
     line(out, "skipped       {} updates whose gradients had overflowed", r.run.skipped);
+  for (const RunEvaluation& e : r.run.evaluations)
+    line(out, "evaluation    after step {}: loss {:.4g}{} over {} samples, {}", e.step, e.loss,
+         e.accuracy >= 0 ? ", " + readable_share(e.accuracy) + " right" : "", e.samples,
+         readable(e.time));
   if (!r.evaluation) return;
   if (r.evaluation->mean_return) {
     line(out, "evaluation    mean return {:.4g} over {} episodes without exploration",

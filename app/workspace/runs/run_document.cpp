@@ -161,6 +161,19 @@ Fields<TrainedPhase> trained_phase_fields() {
           {"rate", &TrainedPhase::rate, number(kAmount), kWhereSet, "peak, for its batch"}};
 }
 
+Fields<RunEvaluation> run_evaluation_fields() {
+  return {{"step", &RunEvaluation::step, whole(1), "after so many updates"},
+          {"loss", &RunEvaluation::loss, number(kAmount)},
+          {"accuracy",
+           [](const RunEvaluation& e) {
+             return e.accuracy >= 0 ? std::optional(e.accuracy) : std::nullopt;
+           },
+           number(), "of a model that classifies"},
+          {"samples", &RunEvaluation::samples},
+          {"seconds", &RunEvaluation::time, measured_time(),
+           "processor time of the evaluator that took longest"}};
+}
+
 Fields<TrainingReport> run_members() {
   using Report = TrainingReport;
   const auto run = [](auto member) { return in(&Report::run, member); };
@@ -207,6 +220,8 @@ Fields<TrainingReport> run_members() {
        "the replica's fetch, from 0"},
       {"devices", run(&BackendRun::memory), list_of(object(device_memory_fields()))},
       {"evaluation", &Report::evaluation, object(evaluation_fields())},
+      {"evaluations", run(&BackendRun::evaluations), list_of(object(run_evaluation_fields())),
+       kWhereSet, "those that the plan stops for, of this session"},
       {"check", &Report::checked, object(check_fields()),
        "the same training on a second backend; absent where it was stopped before it was done"},
       measured("memory"),

@@ -5,6 +5,7 @@
 #include "app/workspace/scenario/prices.h"
 #include "app/workspace/scenario/ramp_prices.h"
 #include "core/estimate/assumptions.h"
+#include "core/estimate/evaluation_time.h"
 #include "core/validation/bands.h"
 
 namespace trainyard {
@@ -13,7 +14,9 @@ Result estimate(const Scenario& scenario, const CostModel* cost, bool micro_batc
   const std::unique_ptr<CostModel> own = cost == nullptr ? cost_model(scenario) : nullptr;
   const CostModel& by = cost != nullptr ? *cost : *own;
   const auto priced = [&](const Scenario& one) { return banded_estimate(prepare(one), by); };
-  Result result = priced(scenario);
+  const Workload workload = prepare(scenario);
+  Result result = banded_estimate(workload, by);
+  result.evaluation = evaluation_cost(workload, by, result.step);
   price_ramp(result, scenario, priced);
   result.assumptions = assumed(scenario, result.step.value, cost, micro_batch_given);
   return result;

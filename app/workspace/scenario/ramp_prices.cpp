@@ -18,6 +18,8 @@ void price_ramp(Result& result, const Scenario& scenario,
     Scenario one = scenario;
     one.plan = with_batch(std::move(one.plan), phases[i].batch);
     priced[i] = priced_phase(phases[i], price(one));
+    // An evaluation is the same in every phase, and a step is not.
+    if (result.evaluation) priced[i].evaluation = result.evaluation->of_step(priced[i].step.value);
   });
   result.ramp = std::move(priced);
 }

@@ -14,11 +14,13 @@
 #include "app/workspace/scenario/setting_words.h"
 #include "core/base/error.h"
 #include "core/cluster/price.h"
+#include "core/estimate/evaluation_time.h"
 #include "core/io/bytes/files.h"
 #include "core/io/documents/cluster_json.h"
 #include "core/io/documents/plan_json.h"
 #include "core/io/json/inline_document.h"
 #include "core/io/models/load_model.h"
+#include "core/methods/data/evaluation.h"
 #include "core/methods/settings/settings.h"
 #include "core/plan/balanced.h"
 #include "planners/partition/balanced_split.h"
@@ -132,6 +134,10 @@ ExperimentPtr simulate(const Scenario& scenario, const SimulateOptions& options)
                                                                      .cost = options.cost,
                                                                      .program = options.program,
                                                                      .stop = options.stop});
+  if (evaluation_of(experiment->workload.scenario.plan))
+    experiment->result.evaluation = evaluation_cost(
+        experiment->workload, options.cost != nullptr ? *options.cost : *cost_model(scenario),
+        experiment->result.step);
   if (options.ramp && options.program == nullptr)
     price_ramp(experiment->result, scenario, [&](const Scenario& one) {
       return run_once(one, {.grain = options.grain, .cost = options.cost, .stop = options.stop})

@@ -16,8 +16,8 @@
 
 #include "backends/cpu/calibration/rehearsal.h"
 #include "backends/cpu/calibration/variants.h"
-#include "backends/cpu/time/cpu_clock.h"
 #include "core/base/error.h"
+#include "core/base/processor_time.h"
 #include "core/cost/kernel_times.h"
 #include "core/cost/variant_ranking.h"
 

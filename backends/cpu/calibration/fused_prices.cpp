@@ -9,8 +9,8 @@
 #include "backends/cpu/calibration/rehearsal.h"
 #include "backends/cpu/execution/cpu_execution.h"
 #include "backends/cpu/fused.h"
-#include "backends/cpu/time/cpu_clock.h"
 #include "core/base/median.h"
+#include "core/base/processor_time.h"
 
 namespace trainyard {
 namespace {

@@ -12,8 +12,8 @@
 
 #include "backends/cpu/calibration/rehearsal_operands.h"
 #include "backends/cpu/kernels/kernel.h"
-#include "backends/cpu/time/cpu_clock.h"
 #include "core/base/error.h"
+#include "core/base/processor_time.h"
 #include "core/base/random.h"
 #include "core/base/units_text.h"
 #include "core/model/ops.h"

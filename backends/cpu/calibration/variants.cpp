@@ -9,8 +9,8 @@
 #include "backends/cpu/kernels/flush_subnormals.h"
 #include "backends/cpu/kernels/one_thread.h"
 #include "backends/cpu/kernels/product.h"
-#include "backends/cpu/time/cpu_clock.h"
 #include "core/base/digest.h"
+#include "core/base/processor_time.h"
 
 namespace trainyard {
 namespace {

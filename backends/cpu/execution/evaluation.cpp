@@ -8,12 +8,19 @@
 #include "backends/cpu/execution/evaluation.h"
 #include "backends/cpu/kernels/formats.h"
 #include "backends/documents.h"
+#include "backends/processes.h"
+#include "core/base/processor_time.h"
 #include "core/model/ops.h"
 #include "core/model/reference.h"
 #include "core/training/document_data.h"
 
 namespace trainyard {
 namespace {
+
+// What is found of a batch: the sum of its losses, what they weigh, and right answers of rows.
+struct EvaluatedBatch {
+  double loss = 0, weight = 0, right = 0, rows = 0;
+};
 
 struct Buffer32 {
   std::vector<float> numbers;
@@ -32,7 +39,8 @@ class Evaluator {
         documents_(documents) {}
 
   // Evaluates one batch that begins with the given sample.
-  void add(std::int64_t first) {
+  EvaluatedBatch evaluate(std::int64_t first) {
+    rows_ = right_ = 0;
     int layer = 0;
     Buffer32 flowing, side;
     if (documents_) bounds_ = documents_->bounds_alone(first, binding_.micro_batch);
@@ -40,15 +48,9 @@ class Evaluator {
       for (int i = 0; i < block.count; ++i)
         flowing = run(block, layer++, first, std::move(flowing), side);
     const double weight = documents_ ? bounds_.counted : 1;
-    loss_ += weight * flowing.numbers[0];
-    weight_ += weight;
-    ++batches_;
+    return {weight * flowing.numbers[0], weight, static_cast<double>(right_),
+            static_cast<double>(rows_)};
   }
-  double loss() const { return loss_ / weight_; }
-  double accuracy() const {
-    return rows_ > 0 ? static_cast<double>(right_) / static_cast<double>(rows_) : -1;
-  }
-  std::int64_t samples() const { return batches_ * binding_.micro_batch; }
 
  private:
   static void allocate(Buffer32& b) {
@@ -213,18 +215,43 @@ class Evaluator {
   const std::optional<DocumentStream>& documents_;
   DocumentBounds bounds_;  // of the batch that is evaluated
   Scratch scratch_;
-  double loss_ = 0, weight_ = 0;  // sum of means, and what they were multiplied by
-  std::int64_t batches_ = 0, right_ = 0, rows_ = 0;
+  std::int64_t right_ = 0, rows_ = 0;  // of the batch
 };
+
+// Evaluates the batches of those evaluators that are this process's, and adds the others'. Returns
+// the longest time of an evaluator.
+template <class Evaluate>
+Duration evaluate_all(std::vector<EvaluatedBatch>& batches, const Evaluators& by,
+                      Evaluate&& evaluate_one) {
+  const auto count = static_cast<std::size_t>(by.count);
+  const std::size_t ranks = by.processes == nullptr
+                                ? 1
+                                : static_cast<std::size_t>(by.processes->count()),
+                    own = by.processes == nullptr ? 0
+                                                  : static_cast<std::size_t>(by.processes->rank());
+  std::vector<double> seconds_of(count);
+  for (std::size_t e = own; e < count; e += ranks) {
+    const Duration began = thread_processor_time();
+    for (std::size_t b = e; b < batches.size(); b += count) batches[b] = evaluate_one(b);
+    seconds_of[e] = to_seconds(thread_processor_time() - began);
+  }
+  if (by.processes != nullptr) {
+    static_assert(sizeof(EvaluatedBatch) == 4 * sizeof(double));
+    by.processes->sum({&batches.data()->loss, 4 * batches.size()});
+    by.processes->sum(seconds_of);
+  }
+  return seconds(*std::max_element(seconds_of.begin(), seconds_of.end()));
+}
 
 }  // namespace
 
 ModelEvaluation evaluate(const Workload& w, const std::vector<TrainedTensor>& trained,
-                         const DataSource& given, std::int64_t most_samples) {
+                         const DataSource& given, std::int64_t most_samples, const Evaluators& by) {
   if (const auto acting = given.acting())
     return {.loss = std::nan(""),
             .samples = acting->evaluation_samples(),
-            .mean_return = acting->mean_return(w.scenario.model, trained)};
+            .mean_return = acting->mean_return(w.scenario.model, trained),
+            .time = {}};
   const std::optional<DocumentStream> documents = document_stream(w, 0);
   std::unique_ptr<DataSource> packed;
   if (documents) packed = document_data(given, *documents);
@@ -238,10 +265,22 @@ ModelEvaluation evaluate(const Workload& w, const std::vector<TrainedTensor>& tr
   // Positions from a table are one list for all samples, and those of packed documents differ.
   if (documents && documents->plan().packed) binding.micro_batch = 1;
   Evaluator evaluator(w.scenario.model, binding, trained, source, documents);
-  for (std::int64_t first = 0; first + binding.micro_batch <= samples; first += binding.micro_batch)
-    evaluator.add(first);
-  if (evaluator.samples() == 0) return {};
-  return {evaluator.loss(), evaluator.accuracy(), evaluator.samples(), {}};
+  std::vector<EvaluatedBatch> batches(static_cast<std::size_t>(samples / binding.micro_batch));
+  if (batches.empty()) return {};
+  const Duration time = evaluate_all(batches, by, [&](std::size_t batch) {
+    return evaluator.evaluate(static_cast<std::int64_t>(batch) * binding.micro_batch);
+  });
+  // In the order of batches, so that who has evaluated them makes no difference.
+  EvaluatedBatch all;
+  for (const EvaluatedBatch& batch : batches) {
+    all.loss += batch.loss, all.weight += batch.weight;
+    all.right += batch.right, all.rows += batch.rows;
+  }
+  return {.loss = all.loss / all.weight,
+          .accuracy = all.rows > 0 ? all.right / all.rows : -1,
+          .samples = static_cast<std::int64_t>(batches.size()) * binding.micro_batch,
+          .mean_return = {},
+          .time = time};
 }
 
 }  // namespace trainyard

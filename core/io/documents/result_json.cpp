@@ -320,6 +320,13 @@ Fields<GradientTraffic> gradient_traffic_fields() {
            "replicas at which both are equal; 0 of a plan that exchanges weights"}};
 }
 
+Fields<EvaluationCost> evaluation_cost_fields() {
+  return {{"samples", &EvaluationCost::samples, whole(1)},
+          {"every", &EvaluationCost::every, whole(1), "steps from one to the next"},
+          {"replicas", &EvaluationCost::replicas, whole(1), "that evaluate a part each"},
+          {"seconds", &EvaluationCost::time, band<Duration>(nearest_seconds()), "of one"}};
+}
+
 Fields<Result> speed_fields() {
   const Form<double> amount = number(kAmount), share = number(kShare);
   return {{"step_seconds", &Result::step, band<Duration>(nearest_seconds())},
@@ -344,7 +351,9 @@ Fields<Result> speed_fields() {
           {"asynchrony", [](const Result& r) { return r.asynchrony ? &r : nullptr; },
            object(asynchrony_fields())},
           {"gradient_traffic", &Result::gradient_traffic, object(gradient_traffic_fields()),
-           "of a plan that compresses gradients or relaxes synchrony"}};
+           "of a plan that compresses gradients or relaxes synchrony"},
+          {"evaluation", &Result::evaluation, object(evaluation_cost_fields()),
+           "of a plan that stops to be evaluated, beside its steps"}};
 }
 
 Fields<Result> cost_fields() {

@@ -26,7 +26,7 @@ void set_schedule(Plan& plan, std::string_view value, const Place& place) {
   choose_on(plan, MethodAxis::Schedule, value, place);
 }
 
-constexpr std::string_view kNoPacking = "none";
+constexpr std::string_view kNoPacking = "none", kNoEvaluation = "none";
 
 // A plan whose samples are whole texts does not mention documents, unless it states something else
 // of them.
@@ -200,6 +200,13 @@ std::vector<Setting> placement_settings() {
        {},
        [](P& p, V v, L& l) { set_optional(p, kBatchRamp, kBatchRampSizes, v, kNoBatchRamp, l); },
        [](const P& p) { return read_param(p, kBatchRamp, kBatchRampSizes); }},
+      {"evaluation",
+       {"distributed-evaluation"},
+       "who evaluates held-out samples every evaluation.every steps: nobody (none), one replica "
+       "(one) or all of them a part each (distributed); it counts in the time to train",
+       {kNoEvaluation, "one", "distributed"},
+       [](P& p, V v, L& l) { set_optional(p, "evaluation", "by", v, kNoEvaluation, l); },
+       [](const P& p) { return read_param(p, "evaluation", "by"); }},
       {"seq",
        {"sequence", "seq-length", "seq-len", "sequence-length"},
        "tokens a sample",

@@ -44,6 +44,7 @@ const std::vector<Values> kFree = {
     {"compression", {"none", "dgc", "topk", "mstopk", "hitopk"}},
     {"operator-stages", {"off", "concurrent", "0.forward:0;1-3|4"}},
     {"optimizer-norms", {"replicated", "shared"}},
+    {"evaluation", {"one", "distributed"}},
     {"sync", {"bsp", "local-sgd", "easgd", "downpour"}},
     {"sequence-parallel", {"on", "off"}},
     {"lora", {"off", "1", "16", "65536"}},
