@@ -45,7 +45,7 @@ std::optional<GradientTraffic> relaxed_traffic(const Workload& w, const Synchron
         1 - sync.elasticity * static_cast<double>(sync.replicas + 1) /
                 static_cast<double>(sync.replicas),
         elasticity_limit(sync.replicas));
-  if (sync.how == Sync::Downpour)
+  if (sync.served())
     found.sentence += fmt::format(
         "; the server has taken {} other changes on average since a replica fetched its weights{}",
         sync.replicas - 1, sync.divides ? ", by which it divides the replica's" : "");

@@ -33,7 +33,7 @@ Arrivals CpuExecution::server_arrivals() const {
 }
 
 void CpuExecution::count_staleness() {
-  if (sync_.how != Sync::Downpour || !sync_.meets_after(updates_)) return;
+  if (!sync_.served() || !sync_.meets_after(updates_)) return;
   staleness_.resize(static_cast<std::size_t>(2 * sync_.replicas - 1));
   for (const std::int64_t stale : staleness_of(server_arrivals(), sync_.round_after(updates_)))
     ++staleness_[static_cast<std::size_t>(stale)];
@@ -123,7 +123,7 @@ TravelPtr CpuExecution::fetch_weights(const At& a, std::span<const int> members)
 void CpuExecution::begin_server(const DeviceState& device, std::size_t at, const PlacedLayer& layer,
                                 const PlacedParameter& p, std::span<const float> whole) const {
   const StatePart& part = layer.part_of(p);
-  if (sync_.how != Sync::Downpour || part.optimizer.share == 0) return;
+  if (!sync_.served() || part.optimizer.share == 0) return;
   const std::int64_t each = layer.optimizer / sync_.replicas,
                      rank = plan_.peers.data_rank(device.peer()),
                      begin = part.optimizer.at + p.offset - part.first - layer.optimizer_at;

@@ -26,8 +26,7 @@ std::vector<std::span<float>> CpuExecution::averaged_state(const StageState& sta
 
 TravelPtr CpuExecution::meet(const At& a, std::span<const int> members) {
   if (!sync_.meets_after(updates_ + 1)) return nullptr;
-  if (sync_.how == Sync::Downpour)
-    return a.task.op == 0 ? push_changes(a, members) : fetch_weights(a, members);
+  if (sync_.served()) return a.task.op == 0 ? push_changes(a, members) : fetch_weights(a, members);
   const std::size_t l = plan_.layer_of(a.task.layer), at = a.place;
   const Company company = company_of(a, members);
   struct Packed {
@@ -97,7 +96,7 @@ void CpuExecution::begin_centre(const StageState& stage, std::size_t at, const S
 // the mean of replicas, which have gone apart since they met.
 std::vector<float> CpuExecution::parameter_of_all(std::size_t at, const PlacedLayer& layer,
                                                   const PlacedParameter& p) const {
-  if (sync_.how == Sync::Downpour) return parameter_of_server(at, layer, p);
+  if (sync_.served()) return parameter_of_server(at, layer, p);
   const StatePart& part = layer.part_of(p);
   const std::int64_t index = part.optimizer.at + p.offset - part.first;
   const DeviceId device = plan_.places[at].device;

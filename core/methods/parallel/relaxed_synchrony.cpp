@@ -6,6 +6,7 @@
 //               share a of their distance, and it moves to them by a of the sum of the distances
 //   downpour    after every `period` steps a replica pushes the change of its weights to a server
 //               and fetches the server's, which has the changes of replicas that came before it
+//   hogwild     the same with weights in memory that the threads of one node share
 //
 //        x_i <- x_i - a (x_i - c),   c <- c + a sum (x_i - c),   a = elasticity / P
 //
@@ -23,7 +24,10 @@
 // for nobody: they come one after the other, and each finds the weights of its turn
 // (core/training/parameter_server.h). A change is P - 1 others old on average when it is added. It
 // is the change that a replica's own optimizer makes, which for gradient descent is the published
-// push of gradients to a server that has the optimizer.
+// push of gradients to a server that has the optimizer. Hogwild's threads read and write weights
+// while others do: of two changes that meet, one may be lost, and no two runs are the same. A plan
+// replays it without that: a replica reads once in a step, and its changes are added whole.
+// `trainyard hogwild` measures threads that race (backends/cpu/hogwild).
 //
 // Priced is an all-reduce of 4-byte weights (and of optimizer state that is averaged) in one step
 // of `period`, for downpour an all-to-all there and one back: a step takes the mean over a period,
@@ -31,7 +35,7 @@
 //
 // Stich, "Local SGD Converges Fast and Communicates Little", ICLR 2019; Zhang, Choromanska and
 // LeCun, "Deep learning with Elastic Averaging SGD", NeurIPS 2015; Dean et al., "Large Scale
-// Distributed Deep Networks", NeurIPS 2012.
+// Distributed Deep Networks", NeurIPS 2012; Niu et al., "Hogwild!", NeurIPS 2011.
 #include "core/methods/parallel/relaxed_synchrony.h"
 
 #include <fmt/format.h>
@@ -48,7 +52,7 @@
 namespace trainyard {
 namespace {
 
-constexpr std::string_view kSyncWords[] = {kBsp, "local-sgd", "easgd", "downpour"};
+constexpr std::string_view kSyncWords[] = {kBsp, "local-sgd", "easgd", "downpour", "hogwild"};
 constexpr std::string_view kInTurn = "in-turn", kShuffled = "shuffled", kWhole = "whole",
                            kByStaleness = "by-staleness";
 constexpr std::int64_t kWeight = 4;  // bytes of a weight that is exchanged, and of the centre's
@@ -63,7 +67,7 @@ Work meeting_work(std::int64_t n, const Synchrony& sync, const Layout& layout) {
   std::int64_t flops = n * (1 + state / kWeight + (centre > 0 ? 6 : 0));
   Work work;
   work.kind = WorkKind::Optimizer;
-  if (sync.how == Sync::Downpour) {
+  if (sync.served()) {
     // As a server it reads what was pushed and what was fetched, and writes what is fetched now;
     // as a replica it writes the weights that have come.
     flops = 2 * n;
@@ -84,7 +88,7 @@ std::string exchange_name(const Synchrony& sync) {
   if (sync.how == Sync::Easgd)
     return fmt::format("pull weights to their centre, elasticity {}, every {} steps",
                        sync.elasticity, sync.period);
-  if (sync.how == Sync::Downpour)
+  if (sync.served())
     return fmt::format("push changes{}{}, every {} steps", sync.shuffled ? " in any order" : "",
                        sync.divides ? ", divided by staleness" : "", sync.period);
   return fmt::format("average weights{} every {} steps",
@@ -105,7 +109,7 @@ void rewrite_synchrony(Body& body, const Layout& layout, const Scenario& scenari
                                                         Bytes{n * exchanged_bytes(sync, layout)}));
     op.every = static_cast<int>(sync.period);
   };
-  if (sync.how == Sync::Downpour) {
+  if (sync.served()) {
     exchange(CollectiveKind::AllToAll, exchange_name(sync));
     exchange(CollectiveKind::AllToAll, "fetch weights");
   } else {
@@ -120,9 +124,9 @@ void rewrite_synchrony(Body& body, const Layout& layout, const Scenario& scenari
 
 void arrange_synchrony(Layout& layout, const Scenario& scenario, const Params&) {
   const Synchrony sync = synchrony_of(scenario.plan);
-  if (sync.how == Sync::Easgd || sync.how == Sync::Downpour) layout.optimizer_bytes += kWeight;
+  if (sync.how == Sync::Easgd || sync.served()) layout.optimizer_bytes += kWeight;
   // The server's parts of a layer are equal, so that a replica has room for all that it serves.
-  if (sync.how == Sync::Downpour) layout.optimizer_multiple = sync.replicas;
+  if (sync.served()) layout.optimizer_multiple = sync.replicas;
 }
 
 template <class F>
@@ -187,11 +191,17 @@ Diagnostics check_synchrony(const Scenario& s, const Params& params) {
                         .host = "has the host update them"},
                        place, found);
   check_own_steps(s, word, refuse);
-  if (word == "downpour" && params.flag("state"))
-    refuse(
-        "the server of downpour has weights, and each replica its own optimizer state, found "
-        "sync.state=on",
-        "sync.state=off");
+  if ((word == "downpour" || word == "hogwild") && params.flag("state"))
+    refuse(fmt::format("the server of {} has weights, and each replica its own optimizer state, "
+                       "found sync.state=on",
+                       word),
+           "sync.state=off");
+  const std::int64_t beside = group_shape(plan.mesh, Group::Data, s.cluster).per_node;
+  if (word == "hogwild" && beside < replicas)
+    refuse(fmt::format("hogwild has threads that share the weights in one memory, and a node has "
+                       "{} of {} replicas",
+                       beside, replicas),
+           "sync=downpour");
   if (word != "easgd") return found;
   if (params.flag("state"))
     refuse(
@@ -223,7 +233,7 @@ Synchrony synchrony_of(const Plan& plan) {
   made.period = params.integer("period");
   if (made.how == Sync::Easgd) made.elasticity = params.number("elasticity");
   if (made.how == Sync::LocalSgd) made.averages_state = params.flag("state");
-  if (made.how == Sync::Downpour) {
+  if (made.served()) {
     made.shuffled = params.text("arrival") == kShuffled;
     made.divides = params.text("change") == kByStaleness;
   }
@@ -253,49 +263,51 @@ Method relaxed_synchrony() {
           "or push changes to a server.",
       .paper = {"Deep learning with Elastic Averaging SGD", "Zhang et al.", "NeurIPS", 2015},
       .card = {.gains = "weights are exchanged in one step of `period`, where gradients are in "
-                        "every one; replicas of easgd explore apart; those of downpour wait for "
-                        "nobody",
+                        "every one; replicas of easgd explore apart; those of downpour and "
+                        "hogwild wait for nobody",
                .costs = "replicas that have gone apart learn less from a step than one large batch "
-                        "does; easgd and downpour: 4 bytes a parameter for the centre or for the "
-                        "server; the changes of downpour are P - 1 others old on average",
+                        "does; easgd, downpour and hogwild: 4 bytes a parameter for the centre or "
+                        "for the server, whose changes are P - 1 others old on average",
                .legal_when = "tp, cp and ep are 1; every replica has the whole state on its device "
                              "(zero=0) and updates once a step; easgd: elasticity below "
-                             "2 P / (P + 1)"},
+                             "2 P / (P + 1); hogwild: one node has all replicas"},
       .file = "core/methods/parallel/relaxed_synchrony.cpp",
-      .params = {{.name = kSyncKind,
-                  .fallback = std::string(kBsp),
-                  .doc = "when replicas meet: in every step, which adds up gradients (bsp), or "
-                         "after several steps of their own, to average weights (local-sgd), to "
-                         "move to a centre (easgd), or one by one to push what has changed to a "
-                         "server (downpour)",
-                  .values = {std::begin(kSyncWords), std::end(kSyncWords)}},
-                 {.name = "period",
-                  .fallback = std::int64_t{10},
-                  .doc = "steps from one exchange of weights to the next; the simulator prices "
-                         "their mean",
-                  .low = 1,
-                  .high = 1e9},
-                 {.name = "elasticity",
-                  .fallback = 0.9,
-                  .doc = "easgd: replicas times the share of its distance by which a replica moves "
-                         "to the centre; stable below 2 P / (P + 1)",
-                  .low = 1e-9,
-                  .high = 2},
-                 {.name = "state",
-                  .fallback = false,
-                  .doc = "local-sgd: average the optimizer's state with the weights; off: each "
-                         "replica keeps its own"},
-                 {.name = "arrival",
-                  .fallback = std::string(kInTurn),
-                  .doc =
-                      "downpour: replicas come to the server in the same order in every round, or "
-                      "in one that the seed shuffles",
-                  .values = {kInTurn, kShuffled}},
-                 {.name = "change",
-                  .fallback = std::string(kWhole),
-                  .doc = "downpour: the server adds a change whole, or divided by the changes that "
-                         "it has taken since the replica fetched its weights",
-                  .values = {kWhole, kByStaleness}}},
+      .params =
+          {{.name = kSyncKind,
+            .fallback = std::string(kBsp),
+            .doc = "when replicas meet: in every step, which adds up gradients (bsp), or "
+                   "after several steps of their own, to average weights (local-sgd), to "
+                   "move to a centre (easgd), or one by one to push what has changed to a "
+                   "server (downpour) or to memory that they share (hogwild)",
+            .values = {std::begin(kSyncWords), std::end(kSyncWords)}},
+           {.name = "period",
+            .fallback = std::int64_t{10},
+            .doc = "steps from one exchange of weights to the next; the simulator prices "
+                   "their mean",
+            .low = 1,
+            .high = 1e9},
+           {.name = "elasticity",
+            .fallback = 0.9,
+            .doc = "easgd: replicas times the share of its distance by which a replica moves "
+                   "to the centre; stable below 2 P / (P + 1)",
+            .low = 1e-9,
+            .high = 2},
+           {.name = "state",
+            .fallback = false,
+            .doc = "local-sgd: average the optimizer's state with the weights; off: each "
+                   "replica keeps its own"},
+           {.name = "arrival",
+            .fallback = std::string(kInTurn),
+            .doc = "downpour, hogwild: replicas come to the server in the same order in every "
+                   "round, or "
+                   "in one that the seed shuffles",
+            .values = {kInTurn, kShuffled}},
+           {.name = "change",
+            .fallback = std::string(kWhole),
+            .doc =
+                "downpour, hogwild: the server adds a change whole, or divided by the changes that "
+                "it has taken since the replica fetched its weights",
+            .values = {kWhole, kByStaleness}}},
       .check = check_synchrony,
       .arrange = arrange_synchrony,
       .rewrite = rewrite_synchrony,

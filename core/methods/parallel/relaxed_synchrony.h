@@ -10,7 +10,7 @@
 
 namespace trainyard {
 
-enum class Sync : std::uint8_t { Bsp, LocalSgd, Easgd, Downpour };
+enum class Sync : std::uint8_t { Bsp, LocalSgd, Easgd, Downpour, Hogwild };
 
 inline constexpr std::string_view kSync = "sync";
 inline constexpr std::string_view kSyncKind = "kind";  // its parameter
@@ -22,10 +22,12 @@ struct Synchrony {
   double elasticity = 0;        // easgd: replicas x the share by which each moves to the centre
   bool averages_state = false;  // local-sgd: the optimizer's state is averaged with the weights
   std::int64_t replicas = 1;
-  bool shuffled = false;  // downpour: replicas come to the server in another order each round
-  bool divides = false;   // downpour: the server divides a change by its staleness
+  bool shuffled = false;  // served: replicas come to the server in another order each round
+  bool divides = false;   // served: the server divides a change by its staleness
   friend bool operator==(const Synchrony&, const Synchrony&) = default;
   bool relaxed() const { return how != Sync::Bsp; }
+  /// Returns whether replicas push changes to weights that nobody waits for.
+  bool served() const { return how == Sync::Downpour || how == Sync::Hogwild; }
   /// Returns whether replicas meet once they have made so many updates.
   bool meets_after(std::int64_t updates) const { return updates % period == 0; }
   /// Returns the number of the exchange that follows so many updates, from 0.
@@ -40,7 +42,7 @@ Synchrony synchrony_of(const Plan&);
 double elasticity_limit(std::int64_t replicas);
 
 /// Returns how many bytes of a parameter a replica exchanges where replicas meet: its weight, and
-/// the optimizer's state where that is averaged too. A replica of downpour gives and takes them.
+/// the optimizer's state where that is averaged too. Replicas that are served give and take them.
 std::int64_t exchanged_bytes(const Synchrony&, const Layout&);
 /// Returns what arrives of other replicas while the weights of a layer with so many trained
 /// parameters are exchanged.

@@ -86,8 +86,8 @@ std::vector<Setting> gradient_settings() {
        {"synchrony"},
        "when replicas meet: in every step (bsp), or once in sync.period steps of their own, to "
        "average weights (local-sgd), to move to a centre (easgd) or to push changes to a server "
-       "(downpour)",
-       {kInStep, "local-sgd", "easgd", "downpour"},
+       "(downpour) or to memory that they share (hogwild)",
+       {kInStep, "local-sgd", "easgd", "downpour", "hogwild"},
        [](P& p, V v, L& l) { set_optional(p, "sync", "kind", v, kInStep, l); },
        [](const P& p) { return read_optional(p, "sync", "kind", kInStep); }},
   };

@@ -96,6 +96,10 @@ TEST(RelaxedSynchrony, DownpourSaysHowOldItsChangesAre) {
             "the server of downpour has weights, and each replica its own optimizer state, found "
             "sync.state=on -> sync.state=off");
   EXPECT_EQ(finding(8, {"sync=downpour", "sync.arrival=shuffled"}), "");
+  EXPECT_EQ(finding(8, {"sync=hogwild"}), "");
+  EXPECT_EQ(finding(16, {"sync=hogwild"}),
+            "hogwild has threads that share the weights in one memory, and a node has 8 of 16 "
+            "replicas -> sync=downpour");
   EXPECT_EQ(finding(8, {"sync=downpour", "zero=1"}),
             "downpour has replicas that each update all of their own weights, and zero=1 leaves "
             "each a part of one -> zero=0");

@@ -45,7 +45,7 @@ const std::vector<Values> kFree = {
     {"operator-stages", {"off", "concurrent", "0.forward:0;1-3|4"}},
     {"optimizer-norms", {"replicated", "shared"}},
     {"evaluation", {"one", "distributed"}},
-    {"sync", {"bsp", "local-sgd", "easgd", "downpour"}},
+    {"sync", {"bsp", "local-sgd", "easgd", "downpour", "hogwild"}},
     {"sequence-parallel", {"on", "off"}},
     {"lora", {"off", "1", "16", "65536"}},
     {"frozen", {"none", "embedding", "embedding,layers", "all-but-head"}},
