@@ -5,10 +5,13 @@
 
 #include <algorithm>
 
+#include "tests/visualizers/labels.h"
 #include "visualizers/chart/staleness_histogram.h"
 
 namespace trainyard {
 namespace {
+
+using testing::says;
 
 SynchronyModel of_replicas(std::int64_t replicas) {
   StragglingQuestion question;
@@ -27,12 +30,6 @@ HogwildStudy measured() {
         study.rows.push_back({dense, how, threads, 1e6 * threads, 0.9 * threads, 0.25, 1.01});
       }
   return study;
-}
-
-bool says(const Drawing& drawing, const std::string& words) {
-  return std::any_of(drawing.labels.begin(), drawing.labels.end(), [&](const Label& label) {
-    return label.text.find(words) != std::string::npos;
-  });
 }
 
 TEST(SynchronyView, WaitingHasACurveForEveryWay) {
