@@ -27,7 +27,6 @@
 #include "core/plan/batch_ramp.h"
 #include "core/timeline/metrics.h"
 #include "core/training/checkpoint.h"
-#include "core/training/layer_ratios.h"
 
 namespace trainyard {
 namespace {
@@ -377,9 +376,10 @@ struct CpuBackend::Impl {
     step.loss_scale = execution.scales_loss() ? execution.scaler().scale() : 0;
     step.skipped = execution.skipped();
     step.at = at;
-    step.orthogonality = mean_ratio(execution.orthogonality());
-    step.energy_sent = mean_ratio(execution.energy_sent());
-    options.live->steps().push(step);
+    for (const auto& [ratios, into] : {std::pair{&execution.orthogonality(), &step.orthogonality},
+                                       std::pair{&execution.energy_sent(), &step.energy_sent}})
+      if (!ratios->empty()) *into = std::make_shared<const std::vector<double>>(*ratios);
+    options.live->steps().push(std::move(step));
   }
 
   void note_losses(Instant at) {

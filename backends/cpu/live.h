@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "core/program/program.h"
@@ -28,6 +29,8 @@ struct LiveMemory {
   Instant at{};
   CategoryBytes bytes{};
 };
+/// A ratio of each layer of the model (core/training/layer_ratios.h); null where the plan has none.
+using LiveRatios = std::shared_ptr<const std::vector<double>>;
 /// Reported after every update of the whole model.
 struct LiveStep {
   std::int64_t step = 0;                               // updates done so far
@@ -36,8 +39,7 @@ struct LiveStep {
   double rate = 0, gradient_norm = 0, loss_scale = 0;  // 0 = does not apply
   bool skipped = false;                                // whether its gradients had overflowed
   Instant at{};
-  double orthogonality = 0;  // mean over layers (backends/backend.h); 0 = does not apply
-  double energy_sent = 0;    // likewise
+  LiveRatios orthogonality = {}, energy_sent = {};  // of this step (backends/backend.h)
 };
 
 /// A queue with one writer and one reader. push() never blocks and never allocates.
@@ -47,13 +49,13 @@ class LiveQueue {
   /// The capacity must be a power of two.
   explicit LiveQueue(std::size_t capacity) : slots_(capacity) {}
   /// Returns false, and counts the value as lost, if the queue is full.
-  bool push(const T& value) {
+  bool push(T value) {
     const std::size_t write = write_.load(std::memory_order_relaxed);
     if (write - read_.load(std::memory_order_acquire) == slots_.size()) {
       lost_.fetch_add(1, std::memory_order_relaxed);
       return false;
     }
-    slots_[write & (slots_.size() - 1)] = value;
+    slots_[write & (slots_.size() - 1)] = std::move(value);
     write_.store(write + 1, std::memory_order_release);
     return true;
   }
@@ -61,7 +63,8 @@ class LiveQueue {
   std::size_t drain(std::vector<T>& into) {
     const std::size_t read = read_.load(std::memory_order_relaxed);
     const std::size_t write = write_.load(std::memory_order_acquire);
-    for (std::size_t i = read; i != write; ++i) into.push_back(slots_[i & (slots_.size() - 1)]);
+    for (std::size_t i = read; i != write; ++i)
+      into.push_back(std::move(slots_[i & (slots_.size() - 1)]));
     read_.store(write, std::memory_order_release);
     return write - read;
   }

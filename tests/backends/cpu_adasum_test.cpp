@@ -153,6 +153,27 @@ TEST(CpuAdasum, TrainsAsReplicasThatAreEachAloneForAStep) {
   expect_serial({tiny_mlp(4), 4, 4, {"dp=4", "optimizer=sgd"}}, "reduce=adasum-hierarchical");
 }
 
+// Who watches a run hears of every layer, and the last steps' numbers are those of its report.
+TEST(CpuAdasum, TellsOfEveryLayerWhileItRuns) {
+  LiveSink sink(4);
+  CpuOptions options;
+  options.live = &sink;
+  const CpuRun run = train_on_cpu(
+      tiny_mlp(4), 4, {"dp=4", "global-batch=8", "micro-batch=1", "optimizer=sgd", "reduce=adasum"},
+      of_steps(3), options);
+  std::vector<LiveStep> steps;
+  std::vector<LiveSpan> spans;
+  std::vector<LiveMemory> memory;
+  sink.drain(spans, memory, steps);
+  ASSERT_EQ(steps.size(), 3u);
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    ASSERT_NE(steps[i].orthogonality, nullptr);
+    EXPECT_EQ(*steps[i].orthogonality, run.run.orthogonality[i]);
+    EXPECT_GT(steps[i].orthogonality->size(), 4u);
+    EXPECT_EQ(steps[i].energy_sent, nullptr);
+  }
+}
+
 // Each replica has moments of its own, which a checkpoint keeps.
 TEST(CpuAdasum, ResumesToTheSameBits) {
   const std::string path = ::testing::TempDir() + "cpu_adasum.checkpoint";

@@ -52,11 +52,17 @@ TEST(LiveReader, RatiosAreThoseOfStepsThatHaveThem) {
   LiveReader reader(model);
   reader.take({}, {}, {{.step = 1, .loss = 2}});
   EXPECT_TRUE(model.orthogonality.empty());
-  reader.take({}, {}, {{.step = 2, .loss = 1, .orthogonality = 0.5}});
-  EXPECT_EQ(model.orthogonality, (std::vector<std::vector<double>>{{0.5}}));
+  using Layers = std::vector<double>;
+  reader.take({}, {},
+              {{.step = 2,
+                .loss = 1,
+                .orthogonality = std::make_shared<const Layers>(Layers{0.5, 0, 0.25})}});
+  EXPECT_EQ(model.orthogonality, (std::vector<Layers>{{0.5, 0, 0.25}}));
   EXPECT_TRUE(model.energy_sent.empty());
-  reader.take({}, {}, {{.step = 3, .loss = 1, .energy_sent = 0.25}});
-  EXPECT_EQ(model.energy_sent, (std::vector<std::vector<double>>{{0.25}}));
+  reader.take(
+      {}, {},
+      {{.step = 3, .loss = 1, .energy_sent = std::make_shared<const Layers>(Layers{0.25, 0.75})}});
+  EXPECT_EQ(model.energy_sent, (std::vector<Layers>{{0.25, 0.75}}));
 }
 
 // Fast steps overwrite one span after another; spans that have not been reached stay.

@@ -42,7 +42,7 @@ struct RunModel {
   Duration so_far{};          // since its first span, pauses left out
   int frames_per_second = 0;  // of the picture, while it runs
   // Where replicas combine updates by Adasum: how orthogonal these were, by step, then layer
-  // (core/training/adasum.h), 0 for a layer without any; while the run goes on, the mean alone.
+  // (core/training/adasum.h), 0 for a layer without any.
   std::vector<std::vector<double>> orthogonality = {};
   // Likewise where replicas compress gradients: the share of their energy that was sent.
   std::vector<std::vector<double>> energy_sent = {};

@@ -6,14 +6,20 @@
 #include <string>
 
 #include "visualizers/drawing/drawing.h"
+#include "visualizers/drawing/view_state.h"
 #include "visualizers/run/run_model.h"
 
 namespace trainyard {
 
 /// Says whether there is anything to draw.
 bool has_ratios(const RunModel&);
-/// A line a layer, and over them the mean of the layers.
+/// The mean of the layers as a line, and below it a row a layer, the brighter the higher its ratio.
+/// Items: Cell, of one layer in one step.
 void draw_run_ratios(Drawing&, const Rect& area, const RunModel&);
+/// What such a cell stands for; an empty title where there is none.
+Hover describe_ratio(const RunModel&, Item);
+/// The mean of an update's layers, the first being 0; 0 where it has none.
+double ratio_of_update(const RunModel&, std::size_t update);
 /// headroom_sentence() of the last steps, or what compressed gradients saved; "" where replicas
 /// exchanged whole gradients.
 std::string exchange_words(const RunModel&);

@@ -4,6 +4,7 @@
 
 #include "visualizers/run/run_causes.h"
 #include "visualizers/run/run_panels.h"
+#include "visualizers/run/run_ratios.h"
 #include "visualizers/run/run_readings.h"
 
 namespace trainyard {
@@ -13,7 +14,7 @@ DataTable run_table(const RunModel& model) {
   std::vector<Item> items;
   const auto add = [&](const std::string& what, std::initializer_list<std::int64_t> figures,
                        std::size_t at, const std::string& cause, Item item) {
-    std::vector<DataCell> row(7);
+    std::vector<DataCell> row(has_ratios(model) ? 8 : 7);
     row[0] = what;
     for (const std::int64_t figure : figures) row[at++] = figure;
     if (!cause.empty()) row[6] = cause;
@@ -42,17 +43,20 @@ DataTable run_table(const RunModel& model) {
   for (const double loss : model.losses) {
     add("update " + std::to_string(update + 1), {}, 0, "", {ItemKind::Dot, update});
     rows.back()[1] = loss;
+    if (const double ratio = ratio_of_update(model, update); ratio > 0) rows.back()[7] = ratio;
     ++update;
   }
-  return listed_table("Run",
-                      {{"what", DataUnit::Words},
-                       {"loss", DataUnit::Number},
-                       {"time predicted", DataUnit::Time},
-                       {"time measured", DataUnit::Time},
-                       {"memory predicted", DataUnit::ByteCount},
-                       {"memory measured", DataUnit::ByteCount},
-                       {"likely cause", DataUnit::Words}},
-                      std::move(rows), std::move(items));
+  std::vector<DataColumn> columns = {{"what", DataUnit::Words},
+                                     {"loss", DataUnit::Number},
+                                     {"time predicted", DataUnit::Time},
+                                     {"time measured", DataUnit::Time},
+                                     {"memory predicted", DataUnit::ByteCount},
+                                     {"memory measured", DataUnit::ByteCount},
+                                     {"likely cause", DataUnit::Words}};
+  if (has_ratios(model))
+    columns.push_back(
+        {model.orthogonality.empty() ? "energy sent" : "orthogonality", DataUnit::Number});
+  return listed_table("Run", std::move(columns), std::move(rows), std::move(items));
 }
 
 }  // namespace trainyard

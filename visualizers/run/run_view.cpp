@@ -240,6 +240,7 @@ Hover describe_run(const RunModel& model, const Rect& area, const ViewState& sta
   if (!model.predicted) return hover;
   const Experiment& predicted = *model.predicted;
   if (item.kind == ItemKind::Other) return describe_run_panel(model, item);
+  if (item.kind == ItemKind::Cell) return describe_ratio(model, item);
   if (item.kind == ItemKind::Cursor) return describe_run_line(model, item, run_end(model));
   if (item.kind == ItemKind::Span && item.tag < predicted.program.instructions.size()) {
     const InstructionId id{static_cast<std::uint32_t>(item.tag)};

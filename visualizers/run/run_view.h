@@ -25,8 +25,9 @@ float run_overhang(const RunModel&, const Rect& area);
 
 void draw_run(Drawing&, const Rect& area, const RunModel&, const ViewState&);
 /// Items: Span, tag the instruction; Wave, tag the rank; Peak, tag the rank, where its waves would
-/// reach if they were aligned; Dot, tag the update; Cursor, how far the run has come (tag 0) and
-/// where its prediction ends (tag 1); Other, of the panels beside and below.
+/// reach if they were aligned; Dot, tag the update; Cell, what replicas exchanged of a layer;
+/// Cursor, how far the run has come (tag 0) and where its prediction ends (tag 1); Other, of the
+/// panels beside and below.
 Hover describe_run(const RunModel&, const Rect& area, const ViewState&, Item, Point);
 /// The same in words, for who does not see it.
 std::string spell_run(const RunModel&);

@@ -10,6 +10,7 @@
 #include "app/workspace/runs/run_document.h"
 #include "core/base/units_text.h"
 #include "core/estimate/staleness_bars.h"
+#include "core/model/layer_name.h"
 
 namespace trainyard {
 namespace {
@@ -17,6 +18,32 @@ namespace {
 std::string signed_percent(double share) { return fmt::format("{:+.1f} %", 100 * share); }
 
 constexpr std::size_t kColumns = 64;
+
+// A line a layer that has a ratio: its steps between the least ratio and 1, and that of the last
+// steps.
+void write_layers(Out& out, const TrainingReport& r, const std::vector<std::vector<double>>& steps,
+                  double least) {
+  constexpr std::size_t kMostLayers = 32;
+  std::size_t shown = 0, more = 0;
+  for (std::size_t l = 0; !steps.empty() && l < steps.back().size(); ++l) {
+    std::vector<std::vector<double>> one;
+    std::vector<double> line_of;
+    for (const std::vector<double>& step : steps) {
+      one.push_back({step[l]});
+      line_of.push_back(step[l]);
+    }
+    const double last = last_ratio(one);
+    if (last <= 0) continue;
+    if (shown == kMostLayers) {
+      ++more;
+      continue;
+    }
+    ++shown;
+    line(out, "  {:<12}{} {:.3g}", layer_name(r.predicted->workload.scenario.model, l),
+         sparkline(line_of, kColumns, least, 1), last);
+  }
+  if (more > 0) line(out, "  and {} layers more; --json has them all", more);
+}
 
 void write_loss(Out& out, const TrainingReport& r) {
   const std::vector<double>& losses = r.run.losses;
@@ -30,6 +57,7 @@ void write_loss(Out& out, const TrainingReport& r) {
          "equal)",
          last, 1.0 / static_cast<double>(updates_combined(r)));
     line(out, "              {}", headroom_sentence(last, updates_combined(r)));
+    write_layers(out, r, r.run.orthogonality, 1.0 / static_cast<double>(updates_combined(r)));
   }
   if (const auto& traffic = r.predicted->result.gradient_traffic)
     line(out, "exchanged     {}", traffic->sentence);
@@ -38,6 +66,7 @@ void write_loss(Out& out, const TrainingReport& r) {
          "              {} of the energy that had added up was sent, mean over layers of the "
          "last steps",
          readable_share(last));
+  write_layers(out, r, r.run.energy_sent, 0);
   if (!r.run.staleness.empty()) {
     const StalenessBars stale = staleness_bars(r.run.staleness, 1);
     line(out,

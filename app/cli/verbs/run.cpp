@@ -25,6 +25,7 @@
 #include "core/base/units_text.h"
 #include "core/exporters/trace_event.h"
 #include "core/io/bytes/file_writer.h"
+#include "core/training/layer_ratios.h"
 #include "visualizers/drawing/svg.h"
 #include "visualizers/view.h"
 #include "visualizers/view_data.h"
@@ -62,6 +63,8 @@ class Progress {
     std::string text = fmt::format("step {}/{}  loss {:.4f}  {} a step", last.step, steps_,
                                    last.loss, readable(did > 0 ? took / did : took));
     if (most_ > Bytes{}) text += "  peak " + readable(most_);
+    if (last.orthogonality)
+      text += fmt::format("  orthogonality {:.2f}", mean_ratio(*last.orthogonality));
     if (batch_ != 0 && batch_ != last.batch) grows_ = true;
     batch_ = last.batch;
     if (grows_) text += fmt::format("  batch {}", batch_);

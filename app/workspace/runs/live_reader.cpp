@@ -63,8 +63,8 @@ void LiveReader::take(const std::vector<LiveSpan>& spans, const std::vector<Live
   }
   for (const LiveStep& step : steps) {
     model_.losses.push_back(step.loss);
-    if (step.orthogonality > 0) model_.orthogonality.push_back({step.orthogonality});
-    if (step.energy_sent > 0) model_.energy_sent.push_back({step.energy_sent});
+    if (step.orthogonality) model_.orthogonality.push_back(*step.orthogonality);
+    if (step.energy_sent) model_.energy_sent.push_back(*step.energy_sent);
     step_times_.push_back(step.at - last_step_);
     if (step_times_.size() > kNewest) step_times_.erase(step_times_.begin());
     last_step_ = step.at;

@@ -235,6 +235,19 @@ Fields<TrainingReport> run_members() {
       {"predicted", prediction, object(result_fields())}};
 }
 
+// The means of that many equal parts of the values, or the values where there are fewer.
+std::vector<double> column_means(const std::vector<double>& values, std::size_t width) {
+  const std::size_t columns = std::min(width, values.size());
+  std::vector<double> means;
+  for (std::size_t c = 0; c < columns; ++c) {
+    const std::size_t from = c * values.size() / columns, to = (c + 1) * values.size() / columns;
+    double sum = 0;
+    for (std::size_t i = from; i < to; ++i) sum += values[i];
+    means.push_back(sum / static_cast<double>(to - from));
+  }
+  return means;
+}
+
 }  // namespace
 
 std::int64_t updates_combined(const TrainingReport& report) {
@@ -258,21 +271,18 @@ std::string run_document(const TrainingReport& report) {
 }
 
 std::string sparkline(const std::vector<double>& losses, std::size_t width) {
-  static constexpr std::string_view kBars[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
-  const std::size_t columns = std::min(width, losses.size());
-  std::vector<double> means;
-  for (std::size_t c = 0; c < columns; ++c) {
-    const std::size_t from = c * losses.size() / columns, to = (c + 1) * losses.size() / columns;
-    double sum = 0;
-    for (std::size_t i = from; i < to; ++i) sum += losses[i];
-    means.push_back(sum / static_cast<double>(to - from));
-  }
   double low = INFINITY, high = -INFINITY;
-  for (const double mean : means)
+  for (const double mean : column_means(losses, width))
     if (std::isfinite(mean)) low = std::min(low, mean), high = std::max(high, mean);
+  return sparkline(losses, width, low, high);
+}
+
+std::string sparkline(const std::vector<double>& values, std::size_t width, double low,
+                      double high) {
+  static constexpr std::string_view kBars[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
   std::string line;
-  for (const double mean : means) {
-    const double share = high > low ? (mean - low) / (high - low) : 0;
+  for (const double mean : column_means(values, width)) {
+    const double share = high > low ? std::clamp((mean - low) / (high - low), 0.0, 1.0) : 0;
     line += std::isfinite(mean) ? kBars[static_cast<std::size_t>(std::lround(share * 7))]
                                 : std::string_view("!");
   }

@@ -10,6 +10,7 @@
 #include "tests/visualizers/golden.h"
 #include "tests/visualizers/labels.h"
 #include "tests/visualizers/run/run_models.h"
+#include "visualizers/drawing/heat.h"
 #include "visualizers/drawing/svg.h"
 #include "visualizers/run/run_readings.h"
 #include "visualizers/viewmodel/format.h"
@@ -83,8 +84,16 @@ TEST(RunView, StalenessOfAServerIsAHistogram) {
   EXPECT_FALSE(says(drawn(done()), "expected 3"));
 }
 
-// Two layers of four steps are two lines, under that of their mean; 1 over 4 is that of equal ones.
-TEST(RunView, OrthogonalityOfUpdatesIsALineALayer) {
+std::vector<Tile> cells(const Drawing& drawing) {
+  std::vector<Tile> found;
+  for (const Tile& tile : drawing.tiles)
+    if (tile.item == ItemKind::Cell) found.push_back(tile);
+  return found;
+}
+
+// Two layers of four steps are two rows, under the line of their mean; 1 over 4 is that of equal
+// ones.
+TEST(RunView, OrthogonalityOfUpdatesIsARowALayer) {
   const Drawing drawing = drawn(combined());
   EXPECT_TRUE(says(drawing, "Orthogonality"));
   EXPECT_TRUE(says(drawing, "0.25 equal"));
@@ -93,7 +102,22 @@ TEST(RunView, OrthogonalityOfUpdatesIsALineALayer) {
       return mark.kind == MarkKind::Line && mark.count == 4;
     });
   };
-  EXPECT_EQ(lines(drawing), lines(drawn(done())) + 3);
+  EXPECT_EQ(lines(drawing), lines(drawn(done())) + 1);
+  const std::vector<Tile> found = cells(drawing);
+  ASSERT_EQ(found.size(), 8u);
+  // The same layer in steps of 0.75 and 0.25: two thirds of the way from 0.25 to 1, and none.
+  EXPECT_EQ(found[0].ink, heat(kHeatSteps * 2 / 3));
+  EXPECT_EQ(found[2].ink, heat(0));
+  EXPECT_EQ(found[0].rect.y, found[3].rect.y);
+  EXPECT_FLOAT_EQ(found[0].rect.bottom(), found[4].rect.y);
+  const Hover hover = describe_run(combined(), kRunArea, {}, {ItemKind::Cell, found[6].tag}, {});
+  EXPECT_EQ(hover.title, "layer 1");
+  EXPECT_EQ(hover.where, "update 3");
+  EXPECT_EQ(hover.value, "orthogonality 0.75");
+  EXPECT_EQ(hover.lines.at(0).rfind("4 updates count as 3 independent ones", 0), 0u);
+  EXPECT_TRUE(says(drawing, "4 count as 2,"));
+  EXPECT_TRUE(testing::label_faults(drawing).empty())
+      << ::testing::PrintToString(testing::label_faults(drawing));
   EXPECT_FALSE(says(drawn(done()), "Orthogonality"));
   const std::string words =
       "4 updates count as 2 independent ones, 1.41 times as many with each doubling: twice the "
@@ -102,7 +126,7 @@ TEST(RunView, OrthogonalityOfUpdatesIsALineALayer) {
 }
 
 // Compressed gradients are drawn alike, and their sentence is that of the prediction.
-TEST(RunView, EnergyThatWasSentIsALineALayer) {
+TEST(RunView, EnergyThatWasSentIsARowALayer) {
   RunModel model = done();
   auto predicted = std::make_shared<Experiment>(*model.predicted);
   predicted->result.gradient_traffic.emplace().sentence = "a replica receives little";
@@ -113,6 +137,8 @@ TEST(RunView, EnergyThatWasSentIsALineALayer) {
   EXPECT_TRUE(says(drawing, "0.375"));
   EXPECT_TRUE(says(drawing, "0 nothing"));
   EXPECT_FALSE(says(drawing, "Orthogonality"));
+  EXPECT_EQ(cells(drawing).size(), 6u);
+  EXPECT_EQ(describe_run(model, kRunArea, {}, {ItemKind::Cell, 1}, {}).value, "energy sent 0.25");
   EXPECT_NE(spell_run(model).find("a replica receives little"), std::string::npos);
 }
 
@@ -122,6 +148,34 @@ TEST(RunView, ASpanSaysBothTimes) {
   EXPECT_EQ(hover.value, "measured 2.20 ms");
   ASSERT_EQ(hover.lines.size(), 1u);
   EXPECT_EQ(hover.lines[0], "predicted 2.00 ms");
+}
+
+// A run that was resumed has ratios of its later updates alone; they lie under these.
+TEST(RunView, RatiosBelongToTheUpdatesThatHadThem) {
+  RunModel model = combined();
+  const DataTable whole = run_table(model);
+  EXPECT_EQ(whole.columns.back().name, "orthogonality");
+  EXPECT_EQ(std::get<double>(whole.cell(whole.rows - 1, whole.columns.size() - 1)), 0.5);
+  const float last = cells(drawn(model)).at(3).rect.x;
+  model.orthogonality.erase(model.orthogonality.begin(), model.orthogonality.begin() + 3);
+  EXPECT_EQ(cells(drawn(model)).at(0).rect.x, last);
+  EXPECT_EQ(describe_run(model, kRunArea, {}, {ItemKind::Cell, 1}, {}).where, "update 4");
+  const DataTable rest = run_table(model);
+  EXPECT_EQ(std::get<double>(rest.cell(rest.rows - 1, rest.columns.size() - 1)), 0.5);
+  EXPECT_TRUE(
+      std::holds_alternative<std::monostate>(rest.cell(rest.rows - 2, rest.columns.size() - 1)));
+  EXPECT_EQ(run_table(done()).columns.size(), whole.columns.size() - 1);
+}
+
+// A layer without updates has no row, and of very many layers every so manieth has one.
+TEST(RunView, RowsAreThoseOfLayersThatHaveRatios) {
+  RunModel model = combined();
+  model.orthogonality = {{0.5, 0, 0.75}};
+  EXPECT_EQ(cells(drawn(model)).size(), 2u);
+  model.orthogonality = {std::vector<double>(1000, 0.5)};
+  const std::size_t rows = cells(drawn(model)).size();
+  EXPECT_GT(rows, 10u);
+  EXPECT_LT(rows, 100u);
 }
 
 RunModel under_way(bool alone) {
