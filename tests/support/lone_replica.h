@@ -12,6 +12,7 @@ namespace trainyard::testing {
 class LaterSamples final : public DataSource {
  public:
   explicit LaterSamples(std::int64_t first) : first_(first) {}
+  void begin_at(std::int64_t first) { first_ = first; }
   std::string_view name() const override { return all_.name(); }
   std::string provenance() const override { return all_.provenance(); }
   std::int64_t samples() const override { return all_.samples(); }
