@@ -21,7 +21,9 @@
 // It is updates that are combined, not gradients: each replica clips its own mean gradient by its
 // own norm, makes its optimizer's step with its own moments, and the change of its weights is what
 // goes into the tree, as in Horovod. For plain gradient descent this is Adasum of the gradients,
-// because the operator is homogeneous: Adasum(-r a, -r b) = -r Adasum(a, b).
+// because the operator is homogeneous: Adasum(-r a, -r b) = -r Adasum(a, b). ZeRO contradicts it:
+// there a replica updates only its share of the weights, by gradients that are combined before, so
+// that no replica has a step of its own; and plain descent has no state that ZeRO 1 could divide.
 //
 // Messages are priced as collectives over the replicas: a reduce-scatter and an all-gather of
 // 4-byte updates, and an all-reduce of 3 doubles a tensor for each level of the tree that Adasum
@@ -163,7 +165,9 @@ Diagnostics check_adasum(const Scenario& s, const Params& params) {
        .state = "combines the steps of replicas that each have their own optimizer "
                 "state",
        .device = "compares weights before and after an update on the device",
-       .host = "has the host update them"},
+       .host = "has the host update them",
+       .divided = "has each update only its share of the weights, by gradients that are combined "
+                  "already: no replica has a step of its own"},
       place, found);
   const Method& schedule = schedule_of(plan);
   if (schedule.settles != nullptr || schedule.name == "tick-tock")

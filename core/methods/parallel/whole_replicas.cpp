@@ -37,8 +37,8 @@ void check_whole_replicas(const Plan& plan, const WholeReplicas& method, const P
              fmt::format("{}=1", axis));
   if (const Choice* zero = find_choice(plan, "zero");
       zero != nullptr && zero->params.integer("stage") > 0)
-    refuse(fmt::format("{} {}, and zero={} leaves each a part of one", method.word, method.state,
-                       zero->params.integer("stage")),
+    refuse(fmt::format("{} {}, and zero={} {}", method.word, method.state,
+                       zero->params.integer("stage"), method.divided),
            "zero=0");
   if (const Choice* offload = find_choice(plan, "offload"); offload != nullptr) {
     const std::string& host = offload->params.text("host");

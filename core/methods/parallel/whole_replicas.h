@@ -18,6 +18,7 @@ struct WholeReplicas {
   std::string_view state;    // "adds up what a replica has not sent of its whole gradient"
   std::string_view device;   // "keeps what it has not sent on the device"
   std::string_view host;     // of offloading: "has the host keep that"
+  std::string_view divided = "leaves each a part of one";  // of ZeRO
 };
 
 /// Returns how many trained tensors a replica has of a layer.

@@ -129,7 +129,11 @@ TEST(AdasumOfAPlan, Refusals) {
             "of the tensors, found tp=2; reduce=sum and reduce=mean go with them -> tp=1");
   EXPECT_EQ(first_finding(8, {"reduce=adasum", "zero=1"}),
             "adasum combines the steps of replicas that each have their own optimizer state, and "
-            "zero=1 leaves each a part of one -> zero=0");
+            "zero=1 has each update only its share of the weights, by gradients that are combined "
+            "already: no replica has a step of its own -> zero=0");
+  // Plain descent has no state to divide, and no share of it either.
+  EXPECT_EQ(first_finding(8, {"reduce=adasum", "zero=1", "optimizer=sgd"}),
+            first_finding(8, {"reduce=adasum", "zero=1"}));
   EXPECT_EQ(first_finding(8, {"reduce=adasum", "offload=optimizer"}),
             "adasum compares weights before and after an update on the device, and "
             "offload=optimizer has the host update them -> offload=none");
