@@ -6,6 +6,7 @@
 #include "core/cost/alpha_beta.h"
 #include "core/cost/bus_bandwidth.h"
 #include "core/lesson/expression.h"
+#include "core/lesson/replica_descent.h"
 #include "core/result/stable_rate.h"
 
 namespace trainyard {
@@ -80,6 +81,17 @@ std::vector<LessonFunction> make() {
        "loss after descent with old gradients, first loss 1: rate, delay, discrepancy, 1 where "
        "corrected, steps",
        [](A a) { return descent(a[0], a[1], a[2], a[3] != 0, a[4]); }},
+      {"replica_loss", 3,
+       "loss of a logistic regression after 8 epochs, 8 samples a replica and update: 0 for the "
+       "mean of gradients, 1 for their sum, 2 for Adasum (Maleki et al. 2021); replicas up to 64; "
+       "rate",
+       [](A a) {
+         return replica_loss(a[0] == 0   ? ReplicaWay::Mean
+                             : a[0] == 1 ? ReplicaWay::Sum
+                                         : ReplicaWay::Adasum,
+                             static_cast<int>(std::clamp(a[1], 1.0, 64.0)),
+                             std::clamp(a[2], 0.0, 1e3));
+       }},
   };
 }
 

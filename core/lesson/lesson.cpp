@@ -214,6 +214,12 @@ const std::vector<LessonQuantity>& lesson_quantities() {
       {.name = "run_predicted_bubble", .doc = "the same as predicted", .run = true},
       {.name = "run_peak", .doc = "bytes of the fullest device", .run = true},
       {.name = "run_predicted_peak", .doc = "the same as predicted", .run = true},
+      {.name = "run_orthogonality",
+       .doc = "of the last updates that Adasum combined: 1 orthogonal, 1 over their number equal",
+       .run = true},
+      {.name = "run_energy_sent",
+       .doc = "share of the energy of gradients that replicas sent in the last steps",
+       .run = true},
   };
   return list;
 }

@@ -11,7 +11,8 @@ const std::vector<Lesson>& shipped_lessons() {
     const std::string* const texts[] = {
         &shipped_lesson_01(), &shipped_lesson_02(), &shipped_lesson_03(), &shipped_lesson_04(),
         &shipped_lesson_05(), &shipped_lesson_06(), &shipped_lesson_07(), &shipped_lesson_08(),
-        &shipped_lesson_09(), &shipped_lesson_10()};
+        &shipped_lesson_09(), &shipped_lesson_10(), &shipped_lesson_11(), &shipped_lesson_12(),
+        &shipped_lesson_13()};
     for (const std::string* text : texts)
       all.push_back(parse_lesson(*text, "lesson " + std::to_string(all.size() + 1)));
     return all;

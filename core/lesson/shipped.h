@@ -16,5 +16,8 @@ const std::string& shipped_lesson_07();
 const std::string& shipped_lesson_08();
 const std::string& shipped_lesson_09();
 const std::string& shipped_lesson_10();
+const std::string& shipped_lesson_11();
+const std::string& shipped_lesson_12();
+const std::string& shipped_lesson_13();
 
 }  // namespace trainyard

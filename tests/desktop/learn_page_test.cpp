@@ -121,7 +121,7 @@ TEST(LearnPage, TheWindowsBarsAreTheLessons) {
   EXPECT_TRUE(simulate->isVisible());
   window->show_lesson("3:3");
   ASSERT_TRUE(happens([&] { return page->settled(); }));
-  EXPECT_EQ(first->text(), "lesson <b>3</b> of 10");
+  EXPECT_EQ(first->text(), "lesson <b>3</b> of 13");
   EXPECT_EQ(named<QLabel>(*window, "model FLOP utilisation")->text(), "step <b>3</b> of 6");
   EXPECT_EQ(named<QLabel>(*window, "bubble")->text(), "<b>0</b> of 3 predicted");
   EXPECT_FALSE(named<QLabel>(*window, "throughput")->isVisible());

@@ -117,7 +117,7 @@ TEST_P(ShippedLesson, MarksStandOnOnePanelInItsUnit) {
 std::string lesson_name(const ::testing::TestParamInfo<int>& info) {
   return "Number" + std::to_string(info.param);
 }
-INSTANTIATE_TEST_SUITE_P(Lessons, ShippedLesson, ::testing::Range(1, 11), lesson_name);
+INSTANTIATE_TEST_SUITE_P(Lessons, ShippedLesson, ::testing::Range(1, 14), lesson_name);
 
 TEST(ShippedLessons, AreTheFilesInTheirFolder) {
   std::size_t files = 0;

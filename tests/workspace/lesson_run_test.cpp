@@ -116,18 +116,21 @@ TEST(LessonRun, NothingPassesBeforeAllUpdatesAreDone) {
   EXPECT_EQ(run_facts_text(facts), "It ended after 39 updates, before all were done.");
 }
 
+TrainingReport trained(const LessonRun& run) {
+  TrainingRequest request;
+  request.scenario = open(run_request(run));
+  request.training = run_training(run);
+  request.data = run.data;
+  return TrainingJob(std::move(request)).run(false, nullptr);
+}
+
 // The losses are the same bits on every machine; what is measured is not.
 TEST(LessonRun, ARealRunDivergesOrNotAsTheLessonSays) {
   if (testing::sanitized()) GTEST_SKIP() << "training under sanitizers is what EveryPlan does";
   const Asynchrony lesson;
   for (const char* rewound : {"off", "on"}) {
     const LessonRun run = lesson.run(rewound);
-    TrainingRequest request;
-    request.scenario = open(run_request(run));
-    request.training = run_training(run);
-    request.data = run.data;
-    const TrainingReport report = TrainingJob(std::move(request)).run(false, nullptr);
-    const LessonSettings facts = run_facts(report, run);
+    const LessonSettings facts = run_facts(trained(run), run);
     EXPECT_EQ(facts.at("ran"), "1");
     const double first = std::stod(facts.at("run_first_loss")),
                  last = std::stod(facts.at("run_loss"));
@@ -136,6 +139,36 @@ TEST(LessonRun, ARealRunDivergesOrNotAsTheLessonSays) {
                                        std::stod(facts.at("run_predicted_bubble"))) < 0.1;
     EXPECT_EQ(lesson.passes(facts), last < first && as_predicted);
   }
+}
+
+// As it stands no run passes, and with the solution it does.
+TEST(LessonRun, ReplicasAndBatchesDoWhatTheirLessonsSay) {
+  if (testing::sanitized()) GTEST_SKIP() << "training under sanitizers is what EveryPlan does";
+  for (const char* name : {"adasum", "large-batches", "send-less"}) {
+    SCOPED_TRACE(name);
+    const LessonEngine engine(open_lesson(name));
+    const std::size_t index = engine.lesson().steps.size() - 1;
+    const LessonStep& step = engine.lesson().steps[index];
+    for (const bool solved : {false, true}) {
+      LessonSettings settings = settings_of(engine.lesson(), index);
+      if (solved) settings = with_settings(std::move(settings), step.check->solution);
+      const LessonRun run = filled(*step.run, settings);
+      const LessonSettings facts = run_facts(trained(run), run);
+      EXPECT_EQ(engine.value(step.check->passes, with_settings(settings, facts)) != 0, solved)
+          << run_facts_text(facts);
+    }
+  }
+}
+
+TEST(LessonRun, TellsWhatReplicasExchanged) {
+  const LessonSettings facts = {{"ran", "1"},
+                                {"run_first_loss", "4.3"},
+                                {"run_loss", "4.1"},
+                                {"run_orthogonality", "0.625"},
+                                {"run_energy_sent", "0.5"}};
+  EXPECT_EQ(run_facts_text(facts),
+            "The loss went from 4.3 to 4.1. The updates that were combined were 0.62 orthogonal. "
+            "Replicas sent 50.0 % of the energy of their gradients.");
 }
 
 }  // namespace

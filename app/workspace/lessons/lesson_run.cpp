@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "core/base/units_text.h"
+#include "core/training/layer_ratios.h"
 #include "visualizers/viewmodel/format.h"
 
 namespace trainyard {
@@ -25,6 +26,10 @@ class Facts {
     if (losses.empty()) return;
     put("run_first_loss", loss_or_far(losses.front()));
     put("run_loss", loss_or_far(losses.back()));
+  }
+  // Where replicas combined updates, or sent parts of gradients.
+  void add_ratios(const char* name, const std::vector<std::vector<double>>& by_step) {
+    if (const double last = last_ratio(by_step); last > 0) put(name, last);
   }
   void add(const TimelineComparison& c, Duration predicted, Duration step) {
     put("run_step", to_seconds(step));
@@ -68,6 +73,8 @@ Training run_training(const LessonRun& run) {
 
 LessonSettings run_facts(const TrainingReport& report, const LessonRun& run) {
   Facts facts(report.run.losses, run);
+  facts.add_ratios("run_orthogonality", report.run.orthogonality);
+  facts.add_ratios("run_energy_sent", report.run.energy_sent);
   if (report.measured)
     facts.add(report.comparison, report.predicted->result.step.value, report.step);
   return std::move(facts).take();
@@ -75,6 +82,8 @@ LessonSettings run_facts(const TrainingReport& report, const LessonRun& run) {
 
 LessonSettings run_facts(const PastRun& past, const LessonRun& run) {
   Facts facts(past.losses, run);
+  facts.add_ratios("run_orthogonality", past.orthogonality);
+  facts.add_ratios("run_energy_sent", past.energy_sent);
   facts.add(past.comparison, past.predicted->result.step.value,
             past.entry.step.value_or(past.comparison.measured_step));
   return std::move(facts).take();
@@ -91,9 +100,14 @@ std::string run_facts_text(const LessonSettings& facts) {
     text = fmt::format("It waited {} of its time, predicted {}. A step took {}, predicted {}. ",
                        share("run_bubble"), share("run_predicted_bubble"), time("run_step"),
                        time("run_predicted_step"));
-  return text + fmt::format("The loss went from {} to {}.",
-                            loss_words(fact(facts, "run_first_loss")),
-                            loss_words(fact(facts, "run_loss")));
+  text += fmt::format("The loss went from {} to {}.", loss_words(fact(facts, "run_first_loss")),
+                      loss_words(fact(facts, "run_loss")));
+  if (const double ratio = fact(facts, "run_orthogonality"); ratio > 0)
+    text += fmt::format(" The updates that were combined were {:.2g} orthogonal.", ratio);
+  if (fact(facts, "run_energy_sent") > 0)
+    text += fmt::format(" Replicas sent {} of the energy of their gradients.",
+                        share("run_energy_sent"));
+  return text;
 }
 
 }  // namespace trainyard
