@@ -13,6 +13,7 @@
 #include "core/methods/parallel/compression.h"
 #include "core/methods/parallel/relaxed_synchrony.h"
 #include "core/methods/settings/settings.h"
+#include "core/plan/shared_statistics.h"
 #include "core/program/facts.h"
 
 namespace trainyard {
@@ -132,6 +133,12 @@ Diagnostics ReferenceBackend::check(const BackendJob& job) {
                          setting(plan, kCompression),
                      {"plan#/choices/compression"},
                      "compression=none"});
+  if (shares_statistics(plan))
+    found.push_back({Diagnostic::Severity::Error,
+                     "the reference normalises by the samples of one replica, found "
+                     "batch-norm=replicas",
+                     {"plan#/choices/batch-norm-statistics"},
+                     "batch-norm=replica"});
   if (synchrony_of(plan).relaxed())
     found.push_back({Diagnostic::Severity::Error,
                      "the reference adds up replicas' gradients in every step, found sync=" +

@@ -14,6 +14,7 @@
 #include "core/methods/parallel/ulysses_layers.h"
 #include "core/methods/settings/settings.h"
 #include "core/plan/batch_ramp.h"
+#include "core/plan/shared_statistics.h"
 
 namespace trainyard {
 namespace {
@@ -143,6 +144,9 @@ void refuse_reduce(const Plan& plan, Limits& limits) {
   if (shares_norms(plan))
     limits.refuse("plan#/choices/optimizer-norms", "each of its replicas finds all norms",
                   "optimizer-norms=replicated");
+  if (shares_statistics(plan))
+    limits.refuse("plan#/choices/batch-norm-statistics",
+                  "its batch norms see the samples of their own replica", "batch-norm=replica");
   if (synchrony_of(plan).relaxed())
     limits.refuse("plan#/choices/sync", "its replicas add up their gradients in every step",
                   "sync=bsp");

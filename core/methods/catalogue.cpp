@@ -63,7 +63,8 @@ std::span<const Method> methods() {
       lora(),  //
       tensor_parallel(),
       context_parallel(),
-      expert_parallel(),  //
+      expert_parallel(),
+      batch_norm_statistics(),  //
       packing(),
       batch_ramp(),
       evaluation(),  //

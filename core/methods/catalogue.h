@@ -44,6 +44,7 @@ Method lora();
 Method tensor_parallel();
 Method context_parallel();
 Method expert_parallel();
+Method batch_norm_statistics();
 // Reduction
 Method data_parallel_method();
 Method zero();

@@ -88,7 +88,8 @@ std::string describe(const Program& program, InstructionId id) {
   const Instruction& in = program.instructions[id.value];
   const Task& task = program.task(in);
   std::string text = fmt::format("stage {}", task.stage.value);
-  const bool once = task.kind == TaskKind::Collective && is_once_a_step(task.group);
+  const bool once =
+      task.kind == TaskKind::Collective && is_once_a_step(task.group) && !task.node.valid();
   if (!once) text += " " + phase_and_microbatch(task, in);
   const bool one_op = task.node.valid() || task.layer >= 0;
   if (task.layer >= 0) text += fmt::format(" layer {}", task.layer);

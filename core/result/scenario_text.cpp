@@ -5,6 +5,7 @@
 #include "core/methods/settings/resharding.h"
 #include "core/methods/settings/settings.h"
 #include "core/model/formula.h"
+#include "core/plan/shared_statistics.h"
 
 namespace trainyard {
 namespace {
@@ -44,6 +45,7 @@ bool unsaid(std::string_view key, const Plan& plan) {
          ((key == "compression" || key == "evaluation" || key == "operator-stages" ||
            key == "optimizer-norms" || key == "sync") &&
           find_choice(plan, key) == nullptr) ||
+         (key == "batch-norm" && find_choice(plan, kBatchNormStatistics) == nullptr) ||
          (key == "batch-ramp" && find_choice(plan, "batch-ramp") == nullptr) ||
          (key.starts_with("lora") && find_choice(plan, "lora") == nullptr) ||
          (key == "reshard-after-forward" && reshards_after_forward(plan)) ||

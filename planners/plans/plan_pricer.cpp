@@ -14,6 +14,7 @@
 #include "core/methods/catalogue.h"
 #include "core/methods/orders/closed_form.h"
 #include "core/methods/settings/settings.h"
+#include "core/plan/shared_statistics.h"
 #include "planners/plans/exact_price.h"
 #include "planners/plans/holdings.h"
 #include "planners/plans/plan_bound.h"
@@ -137,12 +138,19 @@ class SpacePricer {
     const Mesh mesh = mesh_of(job);
     const Cluster cluster = with_devices(space_.base().cluster, job.devices);
     key.insert(key.end(), {job.tp, job.cp, job.ep, job.whole_experts ? 1 : 0, job.pp > 1 ? 1 : 0});
-    for (const Group g : {Group::Tensor, Group::Context, Group::Expert}) {
+    std::vector<Group> groups = {Group::Tensor, Group::Context, Group::Expert};
+    if (may_share_statistics()) groups.push_back(Group::Data);
+    for (const Group g : groups) {
       const GroupShape shape = group_shape(mesh, g, cluster);
       key.insert(key.end(), {shape.ranks, shape.per_node, shape.neighbours, shape.stride});
     }
     if (job.ep > 1) key.insert(key.end(), {job.dp, job.pp, job.digits[at_.order]});
     return key;
+  }
+
+  bool may_share_statistics() const {
+    return find_choice(space_.base().plan, kBatchNormStatistics) != nullptr ||
+           space_.knob("batch-norm") != space_.knobs().size();
   }
 
   const std::string& order_of(const MeshJob& job) const {

@@ -16,6 +16,7 @@
 #include "core/methods/parallel/compression.h"
 #include "core/methods/parallel/relaxed_synchrony.h"
 #include "core/methods/settings/settings.h"
+#include "core/plan/shared_statistics.h"
 
 namespace trainyard {
 namespace {
@@ -263,6 +264,7 @@ std::string maths_between(const Plan& plan, const Plan& other) {
       "updates of replicas combined otherwise");
   say(!(compression_of(plan) == compression_of(other)), "other parts of gradients sent");
   say(!(synchrony_of(plan) == synchrony_of(other)), "replicas that meet otherwise");
+  say(shares_statistics(plan) != shares_statistics(other), "batch norms over other samples");
   say(plan.batch.global != other.batch.global, "another batch");
   const Choice *packing = find_choice(plan, "packing"), *another = find_choice(other, "packing");
   say(plan.batch.sequence != other.batch.sequence || (packing == nullptr) != (another == nullptr) ||

@@ -27,7 +27,8 @@ class Joiner {
       if (body_is_layer(w, body))
         for (const auto* ops : {&body.forward, &body.backward, &body.reduce, &body.gather})
           for (const BodyOp& op : *ops)
-            if (op.communication && moves_state(op.group)) of_layers_.push_back(op.bytes);
+            if (op.communication && moves_state(op.group) && !op.node.valid())
+              of_layers_.push_back(op.bytes);
   }
 
   // `first` holds the messages that must arrive before the others: those of one unit.

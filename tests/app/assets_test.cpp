@@ -17,9 +17,10 @@ TEST(Assets, EveryMethodHasAPlanThatChoosesItAndRuns) {
     const std::string path = kAssets + "plans/" + std::string(method.name) + ".json";
     // Operators run beside each other on the cores of this machine.
     const bool local = method.name == "operator-stages";
-    const std::string model = local                              ? "inception-tiny"
-                              : method.name == "expert-parallel" ? "mixtral-8x7b"
-                                                                 : "gpt3-xl";
+    const std::string model = local                                    ? "inception-tiny"
+                              : method.name == "expert-parallel"       ? "mixtral-8x7b"
+                              : method.name == "batch-norm-statistics" ? "resnet-50"
+                                                                       : "gpt3-xl";
     // Formats with block scales need Blackwell.
     const bool blocks = method.name == "mxfp8" || method.name == "nvfp4";
     const std::string device = local ? "cpu" : blocks ? "b200-hgx" : "h100-sxm";

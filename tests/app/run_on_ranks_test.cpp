@@ -113,6 +113,11 @@ TEST_F(RunOnRanks, TrainsAsOneProcessBitForBit) {
       {3,
        "--model mlp-small --devices 4 --set global-batch=64 --set evaluation=distributed --set "
        "evaluation.every=2 --set evaluation.samples=700"},
+      {2,
+       "--model resnet-20 --devices 2 --set global-batch=4 --set batch-norm=replicas --evaluate"},
+      {3,
+       "--model resnet-20 --devices 6 --set pp=3 --set zero=1 --set global-batch=12 --set "
+       "batch-norm=replicas --set precision=bf16 --evaluate"},
       {3, "--model transformer-tiny --devices 4 --set pp=4 --set global-batch=8"},
       {4,
        "--model gpt-tiny --devices 4 --set pp=4 --set schedule=dualpipe --set "

@@ -160,6 +160,12 @@ TEST(Sensitivity, SaysWhatIsNotTheSameTraining) {
   EXPECT_EQ(value(strip(all, "zero"), "1").maths, "");
 }
 
+TEST(Sensitivity, SharedStatisticsOfBatchNormsAreNotTheSameTraining) {
+  const Scenario images = open({"resnet-50", "h100-sxm:8", "", {"global-batch=64"}});
+  const Sensitivity all = sensitivity(images, testing::costs(), {.keys = {"batch-norm"}});
+  EXPECT_EQ(value(strip(all, "batch-norm"), "replicas").maths, "batch norms over other samples");
+}
+
 TEST(Sensitivity, WhatIsNotLegalNamesItsField) {
   const auto all = sensitivity(large(), testing::costs(), {.keys = {"ep"}});
   const KnobValue& ep = value(strip(all, "ep"), "2");

@@ -32,7 +32,7 @@ TravelPtr CpuExecution::exchange(InstructionId id, std::span<const int> members)
     if (is_context(task.group) && task.collective == CollectiveKind::AllToAll)
       return exchange_heads(a, members);
     if (task.group == Group::Expert) return exchange_copies(a, members);
-    if (averages_rows(a)) return average_rows(a, members);
+    if (averages_means(a)) return average_means(a, members);
     if (task.node.valid() && loses_over_ranks(node_of(a))) return exchange_loss(a, members);
     if (task.tensor.valid()) return reduce_tensor(a, members);
     // Norms have travelled between the passes of the update (prepare_updates).

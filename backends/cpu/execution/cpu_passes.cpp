@@ -80,9 +80,9 @@ void CpuExecution::begin(InstructionId id, int peer, Scratch& scratch) {
         compute(a, scratch);
     } else if (a.task.kind == TaskKind::Collective && is_context(a.task.group)) {
       make_views(a, scratch);
-    } else if (averages_rows(a)) {
+    } else if (averages_means(a)) {
       make_views(a, scratch);
-      find_row_means(a, scratch);
+      find_means(a, scratch);
     }
     a.device.scratch = std::max(a.device.scratch, scratch.most());
     release_all(a, false);
@@ -307,8 +307,9 @@ void CpuExecution::with_call(const At& a, std::size_t l, Flight& f, const Kernel
   // Operators beside each other share it, and only the first of a layer finds another value.
   if (layer.routing.capacity != capacity_) layer.routing.capacity = capacity_;
   call.variants = options_.variants.get();
-  if (run.pass != Pass::BackwardWeight && divides_rows(*layout.graph, node, call.binding))
-    call.row_means = &layer.row_means[run.node.value];
+  if (run.pass != Pass::BackwardWeight && (divides_rows(*layout.graph, node, call.binding) ||
+                                           (shares_statistics_ && node.op == &batch_norm())))
+    call.norm_means = &layer.norm_means[run.node.value];
   DocumentBounds bounds;
   if (documents_ && reads_documents(node)) {
     bounds = documents_->bounds(first_sample(a.microbatch, a.peer),
@@ -435,8 +436,8 @@ void CpuExecution::run(const At& a, std::size_t l, Flight& f, const KernelRun& r
       run_narrow(a, l, f, run, call);
     else if (is_seen_by_statistics(a, call.node, run.pass))
       run_batch_norm(a, l, run.node, call);
-    else if (call.row_means != nullptr)
-      run_with_row_means(a, call, run.pass);
+    else if (call.norm_means != nullptr)
+      run_with_means(a, call, run.pass);
     else
       run_kernel(call, run.pass);
     if (call.node.op == &router() && run.pass == Pass::Forward)

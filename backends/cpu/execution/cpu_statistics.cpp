@@ -1,5 +1,5 @@
 // Implements what batch norms remember of a run for its evaluation. Ranks do not exchange it while
-// they train, as in frameworks: each remembers its own microbatches.
+// they train, as in frameworks: each remembers what its norms normalised by.
 #include "backends/cpu/execution/cpu_execution.h"
 #include "backends/cpu/memory/tensor_part.h"
 #include "core/model/ops.h"
@@ -23,10 +23,12 @@ void CpuExecution::hold_statistics(StageState& stage, const StagePlacement& plac
   }
 }
 
-// A forward that is computed again has been seen before.
+// A forward that is computed again has been seen before, and so has one that only finds what
+// replicas average.
 bool CpuExecution::is_seen_by_statistics(const At& a, const Node& node, Pass pass) const {
   return node.op == &batch_norm() && pass == Pass::Forward && a.task.list == BodyList::Forward &&
-         jobs_.size() == 1;  // nothing evaluates a job of a fused run
+         a.task.kind == TaskKind::Compute && jobs_.size() == 1;  // nothing evaluates a job of a
+                                                                 // fused run
 }
 
 void CpuExecution::run_batch_norm(const At& a, std::size_t l, NodeId node,
@@ -34,7 +36,10 @@ void CpuExecution::run_batch_norm(const At& a, std::size_t l, NodeId node,
   ChannelStatistics seen;
   KernelCall asking = call;
   asking.statistics = &seen;
-  run_kernel(asking, Pass::Forward);
+  if (asking.norm_means != nullptr)
+    run_with_means(a, asking, Pass::Forward);
+  else
+    run_kernel(asking, Pass::Forward);
   a.device.stage(a.place).statistics.at({l, node.value}).see(a.microbatch, std::move(seen.values));
 }
 

@@ -75,12 +75,15 @@ struct ChannelStatistics {
   bool given = false;         // forward normalises by them; else it writes those of the microbatch
 };
 
-/// A norm's means where each tensor rank has a part of every row: forward of the numbers and of the
-/// squares of their distances to it, backward of the gradient and of its product with the row.
-/// Parts are equal, so that the mean of a row is the average of those of its parts.
-struct RowMeans {
-  std::vector<float> values;  // by row: one number of an RMS norm, two of a layer norm
-  bool given = false;  // of whole rows, by which the norm goes on; else it writes those of its part
+/// A norm's means where ranks have parts of what it normalises, tensor ranks of every row and
+/// replicas of the samples of a channel: forward of the numbers and of the squares of their
+/// distances to it, backward of the gradient and of its product with the row (of a channel: with
+/// the distances to its mean). Parts are equal, so that the mean of the whole is the average of
+/// those of its parts.
+struct NormMeans {
+  std::vector<float> values;  // by row or channel: one number of an RMS norm, else two
+  bool given = false;  // of the whole, by which the norm goes on; else it writes those of its part
+  std::int64_t parts = 1;  // of which those that are given are the average
 };
 
 /// One pass of one op for one microbatch on one device. Spans are indexed by position in the node.
@@ -110,7 +113,7 @@ struct KernelCall {
                                // the whole sequence, in its order, and gives gradients of all
   Routing* routing = nullptr;  // the layer's, for the ops of routed experts
   ChannelStatistics* statistics = nullptr;  // for a forward of a batch norm; null: nobody asks
-  RowMeans* row_means = nullptr;            // of a norm; null: it has whole rows
+  NormMeans* norm_means = nullptr;          // of a norm; null: it has whole rows, or all samples
   // Bounds in the whole sequence, for attention, rotary positions and losses; null: a sample is one
   // text.
   const DocumentBounds* documents = nullptr;

@@ -194,7 +194,7 @@ class Finder {
     }
     if (is_context(op.group) && op.collective == CollectiveKind::AllToAll)
       return exchange_heads(op, at, backward, made);
-    if (averages_rows(graph_, op)) return average_rows(op, at, backward, made);
+    if (averages_means(graph_, op)) return average_means(op, at, backward, made);
     if (is_context(op.group) && op.collective == CollectiveKind::AllGather)
       for (std::size_t i : {1u, 2u})
         if (const TensorId in = graph_[op.node].inputs[i];
@@ -217,7 +217,7 @@ class Finder {
   }
 
   // The ranks look at what the norm reads, and exchange no tensor.
-  void average_rows(const BodyOp& op, std::size_t at, bool backward, OpRun& made) {
+  void average_means(const BodyOp& op, std::size_t at, bool backward, OpRun& made) {
     const bool again = !backward || op.recomputed;
     if (again || saved(op.tensor, true).there()) make_value(op.tensor, at, backward, made.runs);
     if (!again) make_gradient(graph_[op.node].outputs[0], at, made.runs);

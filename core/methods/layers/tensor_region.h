@@ -58,11 +58,15 @@ inline bool divides_rows(const Graph& graph, const Node& node, const Binding& bi
          parts(graph[node.inputs[1]].shape.back(), binding) > 1;
 }
 
-/// Returns whether the op is the all-reduce in which the ranks of such a norm average what each has
-/// found of a row. It goes before the norm, forward and backward, and reads what the norm reads.
-inline bool averages_rows(const Graph& graph, const BodyOp& op) {
-  return op.communication && op.group == Group::Tensor && op.node.valid() &&
-         is_row_norm(graph[op.node]);
+/// Returns whether a collective of the node is the all-reduce in which ranks average what each has
+/// found of its part of a norm: tensor ranks of a row, replicas of the samples of a batch norm
+/// (core/methods/parallel/batch_norm_statistics.cpp). It goes before the norm, forward and
+/// backward, and reads what the norm reads.
+inline bool averages_means(const Node& node, Group group) {
+  return group == Group::Tensor ? is_row_norm(node) : node.op == &batch_norm();
+}
+inline bool averages_means(const Graph& graph, const BodyOp& op) {
+  return op.communication && op.node.valid() && averages_means(graph[op.node], op.group);
 }
 
 }  // namespace trainyard

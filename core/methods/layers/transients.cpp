@@ -144,7 +144,7 @@ class Forward {
   void rebuild_views(const std::vector<BodyOp>& ops) {
     for (std::uint32_t i = 0; i < ops.size(); ++i) {
       const bool reads =
-          !ops[i].communication || passes_keys(ops[i]) || averages_rows(l_.graph, ops[i]);
+          !ops[i].communication || passes_keys(ops[i]) || averages_means(l_.graph, ops[i]);
       if (ops[i].recomputed || !reads) continue;
       for (TensorId in : l_.graph[ops[i].node].inputs)
         if (const NodeId from = l_.producer[in.value];
@@ -244,7 +244,7 @@ class Backward {
     } else if (is_context(op.group)) {
       // Gradients of inputs stay where attention makes them; that of its output is read first here.
       if (op.of_gradient && l_.producer[op.tensor.value] == op.node) exchanged_[op.node.value] = at;
-    } else if (averages_rows(l_.graph, op)) {
+    } else if (averages_means(l_.graph, op)) {
       exchanged_[op.node.value] = at;
     } else if (op.tensor.valid() && op.of_gradient) {
       Life& life = lives_[op.tensor.value];

@@ -13,6 +13,7 @@
 #include "core/methods/layers/layer_operators.h"
 #include "core/methods/layers/saved_tensors.h"
 #include "core/methods/layers/weight_pass.h"
+#include "core/plan/shared_statistics.h"
 #include "core/program/order.h"
 
 namespace trainyard {
@@ -197,6 +198,11 @@ Diagnostics check_operator_stages(const Scenario& s, const Params& params) {
                          "parts of tensors between them",
                          axis, degree),
              fmt::format("{}=1", axis));
+  if (shares_statistics(plan))
+    refuse(
+        "stages are of operators of whole layers, and batch-norm=replicas has replicas exchange "
+        "statistics between them",
+        "batch-norm=replica");
   if (const Choice* const zero = find_choice(plan, "zero");
       zero != nullptr && zero->params.integer("stage") >= 2)
     refuse(fmt::format("stages are of operators whose weights and gradients stay on the device, "

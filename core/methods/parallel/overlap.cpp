@@ -31,7 +31,7 @@ void mark(std::vector<BodyOp>& ops, bool data, bool context) {
       case Group::ExpertData:
       case Group::Shard:
       case Group::Replica:
-        op.overlapped = data;
+        op.overlapped = data && !op.node.valid();  // a norm waits for its own statistics
         break;
       case Group::Context:
       case Group::ContextRing:

@@ -1,6 +1,7 @@
 #include "core/methods/settings/gradient_settings.h"
 
 #include "core/methods/settings/setting_values.h"
+#include "core/plan/shared_statistics.h"
 
 namespace trainyard {
 namespace {
@@ -82,6 +83,17 @@ std::vector<Setting> gradient_settings() {
        {kReplicated, "shared"},
        [](P& p, V v, L& l) { set_optional(p, kNorms, "norms", v, kReplicated, l); },
        [](const P& p) { return read_optional(p, kNorms, "norms", kReplicated); }},
+      {"batch-norm",
+       {kBatchNormStatistics, "sync-batch-norm", "sync-bn"},
+       "batch norms normalise by the samples of their own replica, or of all replicas, which "
+       "exchange statistics in every norm",
+       {kSamplesOfReplica, kSamplesOfReplicas},
+       [](P& p, V v, L& l) {
+         set_optional(p, kBatchNormStatistics, kStatisticsSamples, v, kSamplesOfReplica, l);
+       },
+       [](const P& p) {
+         return read_optional(p, kBatchNormStatistics, kStatisticsSamples, kSamplesOfReplica);
+       }},
       {"sync",
        {"synchrony"},
        "when replicas meet: in every step (bsp), or once in sync.period steps of their own, to "

@@ -46,6 +46,7 @@ const std::vector<Values> kFree = {
     {"optimizer-norms", {"replicated", "shared"}},
     {"evaluation", {"one", "distributed"}},
     {"sync", {"bsp", "local-sgd", "easgd", "downpour", "hogwild"}},
+    {"batch-norm", {"replica", "replicas"}},
     {"sequence-parallel", {"on", "off"}},
     {"lora", {"off", "1", "16", "65536"}},
     {"frozen", {"none", "embedding", "embedding,layers", "all-but-head"}},

@@ -1,6 +1,8 @@
 // Normalises each channel to mean 0 and variance 1 over all images of the microbatch, or by
 // statistics that it is given. A channel of all images fits into a core's second-level cache, so
-// that only the first pass reads from memory.
+// that only the first pass reads from memory. Where replicas share statistics, a pass runs twice:
+// first it finds the means of its own images, and once the replicas have averaged them it does the
+// rest.
 #include <algorithm>
 #include <cmath>
 
@@ -93,7 +95,28 @@ Measured measure_channel(const Channels& ch, std::int64_t c, const float* x) {
   return {mean, squares};
 }
 
+bool finds_means(const KernelCall& call) {
+  return call.norm_means != nullptr && !call.norm_means->given;
+}
+float* make_means(const KernelCall& call, const Channels& ch) {
+  call.norm_means->values.resize(2 * static_cast<std::size_t>(ch.channels));
+  return call.norm_means->values.data();
+}
+
+void find_statistics(const KernelCall& call) {
+  const TensorView& x = input(call, 0);
+  const Channels ch(x);
+  float* const means = make_means(call, ch);
+  for (std::int64_t c = 0; c < ch.channels; ++c) {
+    const Measured found = measure_channel(ch, c, x.f32());
+    means[2 * c] = found.mean;
+    means[2 * c + 1] = static_cast<float>(found.squares / ch.size());
+  }
+}
+
 void batch_norm_forward(const KernelCall& call) {
+  if (finds_means(call)) return find_statistics(call);
+  const NormMeans* const shared = call.norm_means;
   const TensorView& x = input(call, 0);
   const float *gain = input(call, 1).f32(), *bias = input(call, 2).f32();
   float* y = output(call).f32();
@@ -108,13 +131,21 @@ void batch_norm_forward(const KernelCall& call) {
     double variance = given ? static_cast<double>(channel[1]) : 0;
     float mean = given ? channel[0] : 0;
     if (!given) {
-      const Measured found = measure_channel(ch, c, x.f32());
-      mean = found.mean;
-      variance = found.squares / ch.size();
+      double size = ch.size();
+      if (shared != nullptr) {
+        const float* const found = shared->values.data() + 2 * c;
+        mean = found[0];
+        variance = static_cast<double>(found[1]);
+        size *= static_cast<double>(shared->parts);
+      } else {
+        const Measured found = measure_channel(ch, c, x.f32());
+        mean = found.mean;
+        variance = found.squares / size;
+      }
       // What a larger batch would have is estimated without bias, as frameworks keep it.
       if (asked != nullptr)
         channel[0] = mean,
-        channel[1] = static_cast<float>(found.squares / std::max(1.0, ch.size() - 1));
+        channel[1] = static_cast<float>(variance * size / std::max(1.0, size - 1));
     }
     const auto scale = static_cast<float>(1 / std::sqrt(variance + kEpsilon));
     if (kept != nullptr) {
@@ -142,17 +173,32 @@ ChannelSums channel_sums(const Channels& ch, std::int64_t c, float mean, const f
 
 void batch_norm_backward_input(const KernelCall& call) {
   const Target dx = target(call, 0);
-  if (!dx) return;
+  const bool finds = finds_means(call);
+  if (!dx && !finds) return;
   const TensorView &x = input(call, 0), &dy = output_gradient(call);
   const float* gain = input(call, 1).f32();
   const auto* statistics = static_cast<const float*>(needed_fact(call, kStatistics).data);
   const Channels ch(x);
+  float* const means = finds                        ? make_means(call, ch)
+                       : call.norm_means != nullptr ? call.norm_means->values.data()
+                                                    : nullptr;
   for (std::int64_t c = 0; c < ch.channels; ++c) {
     const float mean = statistics[2 * c], scale = statistics[2 * c + 1];
-    const ChannelSums s = channel_sums(ch, c, mean, x.f32(), dy.f32());
-    const auto gradient = static_cast<float>(s.gradient / ch.size());
-    const auto along = static_cast<float>(s.along / ch.size() * static_cast<double>(scale) *
-                                          static_cast<double>(scale));
+    ChannelSums s;  // here the means of what it sums
+    if (means != nullptr && !finds) {
+      s = {static_cast<double>(means[2 * c]), static_cast<double>(means[2 * c + 1])};
+    } else {
+      s = channel_sums(ch, c, mean, x.f32(), dy.f32());
+      s.gradient /= ch.size(), s.along /= ch.size();
+    }
+    if (finds) {
+      means[2 * c] = static_cast<float>(s.gradient);
+      means[2 * c + 1] = static_cast<float>(s.along);
+      continue;
+    }
+    const auto gradient = static_cast<float>(s.gradient);
+    const auto along =
+        static_cast<float>(s.along * static_cast<double>(scale) * static_cast<double>(scale));
     for (std::int64_t b = 0; b < ch.images; ++b)
       gradient_loop(ch.plane, mean, scale * gain[c], gradient, along, x.f32() + ch.at(b, c),
                     dy.f32() + ch.at(b, c), dx.view.f32() + ch.at(b, c), dx.add);

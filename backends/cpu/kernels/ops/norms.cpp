@@ -24,7 +24,7 @@ struct Norm {
   float* statistics = nullptr;
   const float* gain = nullptr;  // the weight, plus 1 if it is stored as an offset from 1
   const float* bias = nullptr;  // null = none
-  float* means = nullptr;       // as RowMeans::values; null: the groups are whole
+  float* means = nullptr;       // as NormMeans::values; null: the groups are whole
   bool given = false;
   bool finds_means() const { return means != nullptr && !given; }
 };
@@ -161,7 +161,7 @@ Norm norm(const KernelCall& call) {
     a.gain = gain;
   }
   if (call.node.inputs.size() == 3) a.bias = input(call, 2).f32();
-  if (RowMeans* const means = call.row_means) {
+  if (NormMeans* const means = call.norm_means) {
     const bool has_mean = call.node.op == &layer_norm();
     if (!means->given)
       means->values.resize(static_cast<std::size_t>(a.groups * (has_mean ? 2 : 1)));
@@ -197,8 +197,8 @@ void norms_backward_weight(const KernelCall& call) {
 
 }  // namespace
 
-void average_row_means(std::span<const float* const> by_rank, std::span<float> average,
-                       bool distances) {
+void average_norm_means(std::span<const float* const> by_rank, std::span<float> average,
+                        bool distances) {
   const auto ranks = static_cast<float>(by_rank.size());
   const std::size_t each = distances ? 2 : 1;
   for (std::size_t i = 0; i < average.size(); i += each) {

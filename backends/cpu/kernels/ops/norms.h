@@ -1,4 +1,4 @@
-// Joins what tensor ranks have found of rows that they divide, between the two parts of a norm.
+// Joins what ranks have found of their parts of rows or channels, between the two parts of a norm.
 #pragma once
 
 #include <span>
@@ -7,11 +7,11 @@
 
 namespace trainyard {
 
-/// Averages the RowMeans::values of all ranks, given in rank order, with the same bits on every
+/// Averages the NormMeans::values of all ranks, given in rank order, with the same bits on every
 /// rank. `distances`: every second number is a mean of squared distances to the number before it (a
-/// layer norm, forward), and becomes that of the distances to the average. `average` is as long as
-/// the values of a rank and none of them.
-void average_row_means(std::span<const float* const> by_rank, std::span<float> average,
-                       bool distances);
+/// layer or batch norm, forward), and becomes that of the distances to the average. `average` is as
+/// long as the values of a rank and none of them.
+void average_norm_means(std::span<const float* const> by_rank, std::span<float> average,
+                        bool distances);
 
 }  // namespace trainyard
