@@ -238,7 +238,7 @@ struct CpuBackend::Impl {
       std::move(also.begin(), also.end(), std::back_inserter(trained));
     }
     if (processes != nullptr)
-      trained = tensors_of(processes->all_gather(to_bytes(trained)).front());
+      trained = unpack_tensors(processes->all_gather(pack_tensors(trained)).front());
     const ModelEvaluation found =
         trainyard::evaluate(workload, trained, given, how.samples, {how.replicas, processes});
     return {execution.updates(), found.loss, found.accuracy, found.samples, found.time};

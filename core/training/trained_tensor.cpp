@@ -26,7 +26,7 @@ List taken(const char*& from) {
 
 }  // namespace
 
-std::string to_bytes(const std::vector<TrainedTensor>& tensors) {
+std::string pack_tensors(const std::vector<TrainedTensor>& tensors) {
   std::string bytes;
   for (const TrainedTensor& t : tensors) {
     append(bytes, &t.layer, 1);
@@ -37,7 +37,7 @@ std::string to_bytes(const std::vector<TrainedTensor>& tensors) {
   return bytes;
 }
 
-std::vector<TrainedTensor> tensors_of(const std::string& bytes) {
+std::vector<TrainedTensor> unpack_tensors(const std::string& bytes) {
   std::vector<TrainedTensor> tensors;
   const char* from = bytes.data();
   while (from != bytes.data() + bytes.size()) {

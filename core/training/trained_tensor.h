@@ -20,8 +20,8 @@ struct TrainedTensor {
 
 /// Returns all of them as bytes for another process of this machine's kind, and back. The bytes are
 /// trusted: they are no file.
-std::string to_bytes(const std::vector<TrainedTensor>&);
-std::vector<TrainedTensor> tensors_of(const std::string& bytes);
+std::string pack_tensors(const std::vector<TrainedTensor>&);
+std::vector<TrainedTensor> unpack_tensors(const std::string& bytes);
 
 /// The names of the running mean and variance, by channel, of a batch norm.
 inline std::string running_mean_of(const Node& norm) { return norm.name + ".running_mean"; }

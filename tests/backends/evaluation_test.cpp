@@ -80,7 +80,7 @@ TEST(Evaluation, ARunStopsForItAsThePlanSays) {
 TEST(Evaluation, TensorsTravelAsTheyAre) {
   const std::vector<TrainedTensor> tensors = {
       {0, "weight", {2, 2}, {1, 2.5F, -3, 4}}, {7, "", {}, {1}}, {3, "empty", {0}, {}}};
-  const std::vector<TrainedTensor> back = tensors_of(to_bytes(tensors));
+  const std::vector<TrainedTensor> back = unpack_tensors(pack_tensors(tensors));
   ASSERT_EQ(back.size(), 3u);
   for (std::size_t i = 0; i < back.size(); ++i) {
     EXPECT_EQ(back[i].layer, tensors[i].layer);
@@ -88,7 +88,7 @@ TEST(Evaluation, TensorsTravelAsTheyAre) {
     EXPECT_EQ(back[i].shape, tensors[i].shape);
     EXPECT_EQ(back[i].values, tensors[i].values);
   }
-  EXPECT_TRUE(tensors_of("").empty());
+  EXPECT_TRUE(unpack_tensors("").empty());
 }
 
 }  // namespace

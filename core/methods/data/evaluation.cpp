@@ -65,7 +65,7 @@ std::optional<EvaluationPlan> evaluation_of(const Plan& plan) {
   made.distributed = by == kDistributed;
   made.every = params.integer(kEvery);
   made.samples = params.integer(kSamples);
-  made.replicas = made.distributed ? *plan.mesh.dp : 1;
+  made.replicas = made.distributed ? plan.mesh.dp.value_or(1) : 1;
   return made;
 }
 

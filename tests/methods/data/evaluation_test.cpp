@@ -36,7 +36,7 @@ TEST(EvaluationOfAPlan, IsReadAndTakenBack) {
 
 TEST(EvaluationOfAPlan, ReplicasTakeAPartEach) {
   const auto of = [](Settings settings) {
-    return evaluation_of(scenario(gpt(), 8, settings).plan);
+    return evaluation_of(prepare(scenario(gpt(), 8, settings)).scenario.plan);
   };
   EXPECT_FALSE(of({}));
   const auto one = of({"evaluation=one", "evaluation.samples=1001"});
