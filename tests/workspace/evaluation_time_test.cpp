@@ -14,7 +14,6 @@ namespace {
 
 using testing::gpt;
 using testing::scenario;
-using testing::Settings;
 
 // When the last forward of a simulated step ends. GPipe does all forwards before any backward.
 Duration last_forward(const Workload& w, const CostModel& cost) {
@@ -31,11 +30,12 @@ Duration last_forward(const Workload& w, const CostModel& cost) {
 }
 
 TEST(EvaluationTime, IsWhenTheLastForwardOfGpipeEnds) {
-  for (const Settings& words :
-       {Settings{"global-batch=8"}, Settings{"pp=4", "global-batch=16"},
-        Settings{"pp=2", "tp=2", "global-batch=12"}, Settings{"dp=4", "global-batch=32"},
-        Settings{"pp=4", "micro-batch=2", "global-batch=32"}}) {
-    Settings all = words;
+  for (const testing::Settings& words :
+       {testing::Settings{"global-batch=8"}, testing::Settings{"pp=4", "global-batch=16"},
+        testing::Settings{"pp=2", "tp=2", "global-batch=12"},
+        testing::Settings{"dp=4", "global-batch=32"},
+        testing::Settings{"pp=4", "micro-batch=2", "global-batch=32"}}) {
+    testing::Settings all = words;
     all.push_back("schedule=gpipe");
     all.push_back("precision=bf16");
     const Workload w = prepare(scenario(gpt(), 4, all));
