@@ -240,7 +240,7 @@ TEST(Window, TheProjectListsMarksRunsAndLessonsAndLeadsToThem) {
 
   QTreeWidgetItem* lessons = group_of(tree, "Lessons");
   ASSERT_NE(lessons, nullptr);
-  EXPECT_EQ(lessons->childCount(), 10);
+  EXPECT_EQ(lessons->childCount(), 13);
   EXPECT_FALSE(lessons->isExpanded());
   lessons->setExpanded(true);
   window->document().rename_plan("Z");

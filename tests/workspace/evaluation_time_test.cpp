@@ -43,7 +43,7 @@ TEST(EvaluationTime, IsWhenTheLastForwardOfGpipeEnds) {
     const std::int64_t samples = w.scenario.plan.batch.global / *w.scenario.plan.mesh.dp;
     const double found = to_seconds(forward_time(w, *cost, samples)),
                  simulated = to_seconds(last_forward(w, *cost));
-    EXPECT_NEAR(found / simulated, 1, 0.01) << words.front();
+    EXPECT_NEAR(found / simulated, 1, 0.02) << words.front();
   }
 }
 

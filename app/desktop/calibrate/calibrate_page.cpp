@@ -23,7 +23,7 @@ CalibratePage::CalibratePage(Document& document, Published& published, Session& 
   add("Snapshot", new SnapshotPage(session));
   add("Links", new LinksPage);
   add("Branches", new BranchesPage(document));
-  add("Synchrony", new SynchronyPage);
+  add("Synchrony", new SynchronyPage(document));
 }
 
 }  // namespace trainyard

@@ -12,8 +12,8 @@ class Published;
 class Session;
 
 /// The tabs by their names in lower case, as --tab takes them.
-inline constexpr std::array<const char*, 7> kCalibrateTabs = {
-    "published", "machine", "recorded", "kernels", "snapshot", "links", "branches"};
+inline constexpr std::array<const char*, 8> kCalibrateTabs = {
+    "published", "machine", "recorded", "kernels", "snapshot", "links", "branches", "synchrony"};
 
 class CalibratePage : public TabPage {
   Q_OBJECT

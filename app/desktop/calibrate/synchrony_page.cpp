@@ -44,7 +44,8 @@ QString spoken_synchrony(const SynchronyModel& m) {
 
 }  // namespace
 
-SynchronyPage::SynchronyPage(QWidget* parent) : Page(parent), rows_(new ViewTable) {
+SynchronyPage::SynchronyPage(Document& document, QWidget* parent)
+    : Page(parent), document_(document), rows_(new ViewTable) {
   setObjectName("page");
   setAttribute(Qt::WA_StyledBackground);
   model_.replicas = straggling_answer({});
@@ -165,7 +166,11 @@ QWidget* SynchronyPage::make_form() {
 }
 
 void SynchronyPage::connect_commands(const Actions& actions) {
-  connect(actions["calibrate.threads"], &QAction::triggered, this, &SynchronyPage::start);
+  connect(actions["calibrate.threads"], &QAction::triggered, this, [this] {
+    document_.show_perspective("calibrate", "synchrony");
+    show_picture(SynchronyPicture::Threads);
+    start();
+  });
   QAction* const stop = actions["calibrate.threads-stop"];
   connect(stop, &QAction::triggered, this, [this] { measurement_.stop(); });
   const auto follow = [this, stop] { stop->setEnabled(measurement_.running()); };

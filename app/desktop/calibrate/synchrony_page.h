@@ -5,6 +5,7 @@
 
 #include "app/desktop/controls/page.h"
 #include "app/desktop/session/background_measurement.h"
+#include "app/desktop/session/document.h"
 #include "visualizers/synchrony/synchrony_view.h"
 
 class QLabel;
@@ -24,7 +25,7 @@ class SynchronyPage : public Page {
   Q_OBJECT
 
  public:
-  explicit SynchronyPage(QWidget* parent = nullptr);
+  explicit SynchronyPage(Document&, QWidget* parent = nullptr);
   /// Lets the commands "calibrate.threads*" act on this page.
   void connect_commands(const Actions&);
 
@@ -47,6 +48,7 @@ class SynchronyPage : public Page {
   void ask();  // reads the form, and answers what needs no measurement
   void refresh();
 
+  Document& document_;
   HogwildMeasurement measurement_;
   SynchronyModel model_;
   CheckedField *replicas_, *sigma_, *period_, *threads_, *nonzeros_;

@@ -37,6 +37,7 @@ constexpr std::array kSchemas = {
     Schema{"trainyard/scaling", "a study of scaling"},
     Schema{"trainyard/sweep", "a sweep"},
     Schema{"trainyard/stragglers", "what waiting for stragglers costs"},
+    Schema{"trainyard/hogwild", "what threads gain that share weights"},
     Schema{"trainyard/probe", "a probe of one op"},
     Schema{"trainyard/collectives", "all-reduces measured between processes"},
     Schema{"trainyard/batch", "a study of batches"},

@@ -206,7 +206,7 @@ std::vector<Setting> placement_settings() {
        "(one) or all of them a part each (distributed); it counts in the time to train",
        {kNoEvaluation, "one", "distributed"},
        [](P& p, V v, L& l) { set_optional(p, "evaluation", "by", v, kNoEvaluation, l); },
-       [](const P& p) { return read_param(p, "evaluation", "by"); }},
+       [](const P& p) { return read_optional(p, "evaluation", "by", kNoEvaluation); }},
       {"seq",
        {"sequence", "seq-length", "seq-len", "sequence-length"},
        "tokens a sample",

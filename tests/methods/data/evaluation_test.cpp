@@ -27,7 +27,7 @@ TEST(EvaluationOfAPlan, ChangesNothingOfAStep) {
 
 TEST(EvaluationOfAPlan, IsReadAndTakenBack) {
   Plan plan;
-  EXPECT_EQ(setting(plan, "evaluation"), "");
+  EXPECT_EQ(setting(plan, "evaluation"), "none");
   apply_setting(plan, "distributed-evaluation=one");
   EXPECT_EQ(setting(plan, "evaluation"), "one");
   apply_setting(plan, "evaluation=none");

@@ -44,7 +44,7 @@ const std::vector<Values> kFree = {
     {"compression", {"none", "dgc", "topk", "mstopk", "hitopk"}},
     {"operator-stages", {"off", "concurrent", "0.forward:0;1-3|4"}},
     {"optimizer-norms", {"replicated", "shared"}},
-    {"evaluation", {"one", "distributed"}},
+    {"evaluation", {"none", "one", "distributed"}},
     {"sync", {"bsp", "local-sgd", "easgd", "downpour", "hogwild"}},
     {"batch-norm", {"replica", "replicas"}},
     {"sequence-parallel", {"on", "off"}},
