@@ -29,7 +29,7 @@ std::optional<EvaluationCost> evaluation_cost(const Workload& w, const CostModel
                                               const Banded<Duration>& step) {
   const std::optional<EvaluationPlan> plan = evaluation_of(w.scenario.plan);
   if (!plan) return std::nullopt;
-  constexpr Bytes kFound{3 * 8};  // a sum of losses, what they weigh, and the right answers
+  constexpr Bytes kFound{24};  // three numbers: a sum of losses, what they weigh, right answers
   EvaluationCost found{plan->samples, plan->every, plan->replicas, {}};
   Duration time = forward_time(w, cost, plan->most());
   if (plan->replicas > 1)
