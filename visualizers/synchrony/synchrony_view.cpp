@@ -16,8 +16,7 @@ constexpr std::size_t kMostBarsDrawn = 48;
 
 CurveModel waiting_curve(const StragglingAnswer& a) {
   CurveModel curve;
-  curve.title = fmt::format("Mean time of a step, spread {}", a.question.sigma);
-  curve.unit = "medians";
+  curve.title = fmt::format("Mean time of a step in medians, spread {}", a.question.sigma);
   curve.x_label = "replicas";
   curve.log_x = true;
   CurveModel::Line every{"wait in every step", Ink::Communication, {}},
@@ -40,7 +39,6 @@ CurveModel waiting_curve(const StragglingAnswer& a) {
 CurveModel threads_curve(const HogwildStudy& s) {
   CurveModel curve;
   curve.title = fmt::format("Updates a second on {} cores, over one thread alone", s.cores);
-  curve.unit = "times";
   curve.x_label = "threads";
   curve.log_x = true;
   for (const HogwildRow& row : s.rows)
@@ -99,8 +97,9 @@ Hover describe_synchrony(const SynchronyModel& m, Item item) {
   const CurveModel curve = synchrony_curve(m);
   const std::size_t line = item.tag / 4096, point = item.tag % 4096;
   if (line >= curve.lines.size() || point >= curve.x.size()) return {};
+  const char* const unit = m.picture == SynchronyPicture::Threads ? "times" : "medians";
   return {fmt::format("{} {}: {:.3g} {}, {}", curve.x_names[point], curve.x_label,
-                      curve.lines[line].values[point], curve.unit, curve.lines[line].name),
+                      curve.lines[line].values[point], unit, curve.lines[line].name),
           "",
           "",
           {}};
@@ -119,10 +118,10 @@ DataTable synchrony_table(const SynchronyModel& m) {
       rows.push_back({row.replicas, row.slowest, row.gumbel, row.of_period, row.mean});
     return listed_table("Waiting",
                         {{"replicas", DataUnit::Count},
-                         {"every step", DataUnit::Number},
-                         {"Gumbel", DataUnit::Number},
-                         {"once in a period", DataUnit::Number},
-                         {"never", DataUnit::Number}},
+                         {"every step", DataUnit::Digits},
+                         {"Gumbel", DataUnit::Digits},
+                         {"once in a period", DataUnit::Digits},
+                         {"never", DataUnit::Digits}},
                         std::move(rows));
   }
   if (m.picture == SynchronyPicture::Staleness) {
@@ -143,7 +142,7 @@ DataTable synchrony_table(const SynchronyModel& m) {
                        {"sharing", DataUnit::Words},
                        {"threads", DataUnit::Count},
                        {"updates", DataUnit::Rate},
-                       {"gain", DataUnit::Number},
+                       {"gain", DataUnit::Digits},
                        {"loss", DataUnit::Digits},
                        {"of one alone", DataUnit::Digits}},
                       std::move(rows));

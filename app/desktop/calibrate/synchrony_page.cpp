@@ -123,8 +123,8 @@ QWidget* SynchronyPage::make_form() {
       new CheckedField({"Replicas", QString::number(usual.replicas), whole_check(2, kMostShown)});
   sigma_ = new CheckedField({"Spread of a step's time", QString::number(usual.sigma),
                              [](const std::string& typed) { sigma_of(typed); }, 72});
-  period_ = new CheckedField({"Steps from one meeting to the next", QString::number(usual.period),
-                              whole_check(1, 1'000'000), 72});
+  period_ = new CheckedField(
+      {"Steps between meetings", QString::number(usual.period), whole_check(1, 1'000'000), 72});
   threads_ =
       new CheckedField({"Threads, at most", QString::number(threads.threads), whole_check(1, 64)});
   nonzeros_ = new CheckedField(
