@@ -28,10 +28,11 @@ struct SharedSupport {
 
 struct HogwildQuestion {
   int threads = 4;  // the most; 2, 4, 8 ... below it are measured too
-  std::int64_t samples = 50'000, features = 100'000;
-  std::int64_t nonzeros = 10;  // features of a sparse sample
+  // Weights that caches hold would travel from core to core with nearly every update.
+  std::int64_t samples = 200'000, features = 4'000'000;
+  std::int64_t nonzeros = 20;  // features of a sparse sample
   std::int64_t dense = 256;    // features of a dense sample, all of which it has
-  int epochs = 10, rounds = 3;
+  int epochs = 3, rounds = 3;
   double rate = 0.5;
   std::uint64_t seed = 1;
   std::stop_token stop = {};
