@@ -54,7 +54,7 @@ struct HogwildStudy {
   int cores = 1;  // that this machine has
   SharedSupport sparse, dense;
   std::vector<HogwildRow> rows;  // sparse ones first
-  // Of sparse samples on the most threads, from another run, which counts.
+  // Counted in a run of its own, on sparse samples and the most threads.
   std::vector<std::int64_t> staleness;
   double mean_staleness = 0;
 };

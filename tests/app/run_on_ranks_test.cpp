@@ -141,7 +141,7 @@ TEST_F(RunOnRanks, TrainsAsOneProcessBitForBit) {
     EXPECT_EQ(json_member(several.out, "evaluation"), json_member(one.out, "evaluation"));
     for (const char* ratios : {"orthogonality", "energy_sent", "staleness"})
       EXPECT_EQ(json_member(several.out, ratios), json_member(one.out, ratios)) << c.words;
-    // What an evaluation took is measured, and what it found is not.
+    // The time of an evaluation is measured and differs; its findings do not.
     const auto found = [](const std::string& document) {
       return std::regex_replace(json_member(document, "evaluations"),
                                 std::regex("\"seconds\":[^,}]*,?"), "");

@@ -46,7 +46,7 @@ TEST(SynchronyPage, AnswersAsOneTypes) {
   tab.type("Spread of a step's time", "0");
   EXPECT_NE(tab.page->sentences().indexOf("take 1 times as long"), -1)
       << tab.page->sentences().toStdString();
-  // What is refused leaves the answer before, and says why beside its field.
+  // A refused number leaves the answer before, and its field says why.
   tab.type("Replicas", "1");
   EXPECT_EQ(tab.page->model().replicas.question.replicas, 512);
   EXPECT_TRUE(tab.page->picture().has_value());

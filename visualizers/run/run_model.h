@@ -46,7 +46,7 @@ struct RunModel {
   std::vector<std::vector<double>> orthogonality = {};
   // Likewise where replicas compress gradients: the share of their energy that was sent.
   std::vector<std::vector<double>> energy_sent = {};
-  // Of a run that is over, where replicas push changes to a server (BackendRun::staleness).
+  // BackendRun::staleness, once the run is over; empty where replicas push nothing to a server.
   std::vector<std::int64_t> staleness = {};
 };
 

@@ -16,7 +16,7 @@ bool has_ratios(const RunModel&);
 /// The mean of the layers as a line, and below it a row a layer, the brighter the higher its ratio.
 /// Items: Cell, of one layer in one step.
 void draw_run_ratios(Drawing&, const Rect& area, const RunModel&);
-/// What such a cell stands for; an empty title where there is none.
+/// Describes such a cell; the title is empty where there is none.
 Hover describe_ratio(const RunModel&, Item);
 /// The mean of an update's layers, the first being 0; 0 where it has none.
 double ratio_of_update(const RunModel&, std::size_t update);

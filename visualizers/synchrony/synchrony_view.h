@@ -30,7 +30,7 @@ Hover describe_synchrony(const SynchronyModel&, Item);
 Drawing synchrony_picture(const SynchronyModel&);
 /// The rows behind the picture.
 DataTable synchrony_table(const SynchronyModel&);
-/// What follows from the picture, a sentence each.
+/// Returns one sentence for each conclusion from the picture.
 std::vector<std::string> synchrony_sentences(const SynchronyModel&);
 
 }  // namespace trainyard

@@ -104,7 +104,7 @@ SynchronyPage::SynchronyPage(Document& document, QWidget* parent)
       model_.threads = found;
       show_picture(SynchronyPicture::Threads);
     }
-    refresh();
+    refresh_state();
   });
   refresh();
 }
@@ -221,15 +221,20 @@ std::optional<DataTable> SynchronyPage::table() const {
 }
 
 void SynchronyPage::refresh() {
+  rows_->show_table(synchrony_table(model_));
+  rows_->fit_columns();
+  sentences_->setText(spoken_synchrony(model_));
+  sentences_->setVisible(!sentences_->text().isEmpty());
+  refresh_state();
+}
+
+// A measurement tells of its progress many times, which changes no row.
+void SynchronyPage::refresh_state() {
   const bool running = measurement_.running();
   start_->setText(running ? "Stop" : "Measure threads");
   set_tone(state_, measurement_.error().empty() ? "second" : "error");
   state_->setText(running ? QString("measuring, %1 %").arg(qRound(100 * measurement_.progress()))
                           : q(measurement_.error()));
-  rows_->show_table(synchrony_table(model_));
-  rows_->fit_columns();
-  sentences_->setText(spoken_synchrony(model_));
-  sentences_->setVisible(!sentences_->text().isEmpty());
   canvas_->refresh();
 }
 

@@ -47,6 +47,7 @@ class SynchronyPage : public Page {
   QWidget* make_form();
   void ask();  // reads the form, and answers what needs no measurement
   void refresh();
+  void refresh_state();  // of the measurement
 
   Document& document_;
   HogwildMeasurement measurement_;

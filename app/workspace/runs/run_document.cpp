@@ -163,7 +163,7 @@ Fields<TrainedPhase> trained_phase_fields() {
 
 Fields<RunEvaluation> run_evaluation_fields() {
   return {{"step", &RunEvaluation::step, whole(1), "after so many updates"},
-          {"loss", &RunEvaluation::loss, number(kAmount)},
+          {"loss", &RunEvaluation::loss, finite_number(), "null where a model acts"},
           {"accuracy",
            [](const RunEvaluation& e) {
              return e.accuracy >= 0 ? std::optional(e.accuracy) : std::nullopt;

@@ -26,7 +26,7 @@ std::string run_document(const TrainingReport&);
 /// more losses than characters, each bar is the mean of an equal part. Values that are not finite
 /// are "!".
 std::string sparkline(const std::vector<double>& losses, std::size_t width);
-/// The same for values within a known range, whose ends are the lowest and the highest bar.
+/// Draws values whose range is known: `low` has the lowest bar and `high` the highest.
 std::string sparkline(const std::vector<double>& values, std::size_t width, double low,
                       double high);
 

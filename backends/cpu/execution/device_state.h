@@ -48,8 +48,8 @@ struct LayerFlight {
   // Keys and values of the whole sequence while attention reads them, and what it makes of their
   // gradients; the ledger has this rank's own, because a ring holds no more for long.
   std::array<std::vector<std::byte>, 2> round, round_gradients;
-  // By norm of whose rows or samples ranks have parts; 4 or 8 bytes a row or channel, which the
-  // ledger does not have.
+  // The means of norms of which ranks have parts of the rows or samples, by node; 4 or 8 bytes a
+  // row or channel, which the ledger does not have.
   std::map<std::uint32_t, NormMeans> norm_means;
   // Holds the output of attention for some heads of all tokens, until ranks exchange it for all
   // heads of some tokens.

@@ -17,7 +17,7 @@
 namespace trainyard {
 namespace {
 
-// What is found of a batch: the sum of its losses, what they weigh, and right answers of rows.
+// An EvaluatedBatch has the sum of a batch's losses, what they weigh, and right answers of rows.
 struct EvaluatedBatch {
   double loss = 0, weight = 0, right = 0, rows = 0;
 };

@@ -105,7 +105,7 @@ TEST(RunView, OrthogonalityOfUpdatesIsARowALayer) {
   EXPECT_EQ(lines(drawing), lines(drawn(done())) + 1);
   const std::vector<Tile> found = cells(drawing);
   ASSERT_EQ(found.size(), 8u);
-  // The same layer in steps of 0.75 and 0.25: two thirds of the way from 0.25 to 1, and none.
+  // The layer has 0.75 and then 0.25, which are two thirds of the way from 0.25 to 1, and none.
   EXPECT_EQ(found[0].ink, heat(kHeatSteps * 2 / 3));
   EXPECT_EQ(found[2].ink, heat(0));
   EXPECT_EQ(found[0].rect.y, found[3].rect.y);
