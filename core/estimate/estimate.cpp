@@ -62,6 +62,7 @@ Result estimate(const Workload& w, const CostModel& cost) {
   Result result;
   result.fidelity = "estimate";
   result.step.value = step.step;
+  result.input = input_cost(w.scenario, step.step - step.breakdown.input);
   result.model_flops = step.model_flops;
   result.hardware_flops = step.hardware_flops;
   state_common(result, w, cost, device_time(step.device_time) * replicas(w));

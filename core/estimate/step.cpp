@@ -14,6 +14,7 @@
 #include "core/methods/orders/closed_form.h"
 #include "core/methods/orders/recurrence.h"
 #include "core/methods/schedules/wave_average.h"
+#include "core/result/input_cost.h"
 
 namespace trainyard {
 namespace {
@@ -441,6 +442,10 @@ StepEstimate estimate_step(const Workload& w, const CostModel& cost) {
     found.device_time.allocator = found.breakdown.allocator * static_cast<std::int64_t>(devices);
     found.step += found.breakdown.allocator;
   }
+  const Duration input = std::max(Duration{}, input_time(w.scenario) - found.step);
+  found.breakdown.input = input;
+  found.device_time.input = input * static_cast<std::int64_t>(devices);
+  found.step += input;
   found.bubble_fraction = bubble_fraction(found.device_time);
   found.exposed_communication_fraction = exposed_communication_fraction(found.device_time);
   return found;

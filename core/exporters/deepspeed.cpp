@@ -79,6 +79,7 @@ class DeepSpeedWriter {
     config_.set("gradient_accumulation_steps", batch.global / of_one);
     refuse_batch_ramp(plan_, limits_);
     refuse_evaluation(plan_, limits_);
+    refuse_input(plan_, limits_);
     refuse_reduce(plan_, limits_);
     refuse_operator_stages(plan_, limits_);
     warn_of_documents(plan_, limits_);

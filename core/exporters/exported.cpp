@@ -6,6 +6,7 @@
 
 #include "core/methods/catalogue.h"
 #include "core/methods/data/evaluation.h"
+#include "core/methods/data/input.h"
 #include "core/methods/parallel/adasum.h"
 #include "core/methods/parallel/compression.h"
 #include "core/methods/parallel/operator_stages.h"
@@ -130,6 +131,14 @@ void refuse_evaluation(const Plan& plan, Limits& limits) {
     limits.refuse("plan#/choices/evaluation",
                   "it is told when to evaluate where it is started, and not by a plan",
                   "evaluation=none");
+}
+
+void refuse_input(const Plan& plan, Limits& limits) {
+  if (input_of(plan))
+    limits.refuse("plan#/choices/input",
+                  "it reads samples as its data loader is told where it is started, and not by a "
+                  "plan",
+                  "input=none");
 }
 
 void refuse_reduce(const Plan& plan, Limits& limits) {

@@ -72,6 +72,8 @@ Params params_of(const Plan&, std::string_view method);
 void refuse_batch_ramp(const Plan&, Limits&);
 /// Refuses a plan that says when it is evaluated.
 void refuse_evaluation(const Plan&, Limits&);
+/// Refuses a plan that says where its samples come from.
+void refuse_input(const Plan&, Limits&);
 
 /// Refuses a plan whose replicas do not take the mean of their whole gradients: no target has
 /// another way.

@@ -355,6 +355,7 @@ MegatronWords megatron_parallelism(const Scenario& s, Limits& limits) {
       mesh.tp > 1 && params_of(s.plan, "tensor-parallel").flag("sequence-parallel");
   refuse_ulysses_layers(s.plan, limits);
   refuse_evaluation(s.plan, limits);
+  refuse_input(s.plan, limits);
   refuse_reduce(s.plan, limits);
   refuse_operator_stages(s.plan, limits);
   MegatronWords to = {fmt::format("--tensor-model-parallel-size {}", mesh.tp),

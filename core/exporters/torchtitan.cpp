@@ -141,6 +141,7 @@ class TorchtitanWriter {
                  "written, to be replaced by your own");
     refuse_batch_ramp(plan_, limits_);
     refuse_evaluation(plan_, limits_);
+    refuse_input(plan_, limits_);
     refuse_reduce(plan_, limits_);
     refuse_operator_stages(plan_, limits_);
     warn_of_documents(plan_, limits_);

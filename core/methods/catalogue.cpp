@@ -67,9 +67,10 @@ std::span<const Method> methods() {
       batch_norm_statistics(),  //
       packing(),
       batch_ramp(),
-      evaluation(),  //
-      recompute(),   //
-      offload(),     //
+      evaluation(),
+      input(),      //
+      recompute(),  //
+      offload(),    //
       data_parallel_method(),
       gradient_accumulation(),
       zero(),         //

@@ -61,6 +61,7 @@ Method offload();
 Method packing();
 Method batch_ramp();
 Method evaluation();
+Method input();
 // Communication
 Method overlap();
 

@@ -81,6 +81,7 @@ void to_save_memory(Changes& changes, const Workload& workload) {
 void to_save_time(Changes& changes, const Workload& workload) {
   const Plan& plan = workload.scenario.plan;
   changes.add("overlap", "on");
+  if (setting(plan, "input") == "storage") changes.add("input", "cached");
   if (has_attention(workload.scenario.model)) changes.add("flash-attention", "on");
   if (recompute_policy(plan) != "none") {
     changes.add("recompute", "none");

@@ -73,7 +73,8 @@ DeviceTime operator*(const DeviceTime& time, double count) {
 
 DeviceTime device_time(const Breakdown& b) {
   return {to_seconds(b.forward + b.backward + b.recompute), to_seconds(b.optimizer),
-          to_seconds(b.exposed_communication()), to_seconds(b.bubble + b.host + b.allocator)};
+          to_seconds(b.exposed_communication()),
+          to_seconds(b.bubble + b.host + b.allocator + b.input)};
 }
 
 std::optional<PowerDraw> power_draw(const Device& device, double load) {

@@ -17,7 +17,7 @@ struct DeviceTime {
   double computing = 0;      // forward, backward and recomputation
   double streaming = 0;      // the optimizer, whose kernels only move bytes
   double communicating = 0;  // exposed communication
-  double idle = 0;           // bubbles, and waits for the host or the allocator
+  double idle = 0;           // bubbles, and waits for host, allocator or input
   double total() const { return computing + streaming + communicating + idle; }
   DeviceTime& operator+=(const DeviceTime& more);
   friend DeviceTime operator*(const DeviceTime& time, double count);

@@ -69,7 +69,10 @@ Bytes reserved(const Result& result) {
 
 std::vector<Breakdown> rank_breakdowns(const Experiment& e) {
   std::vector<Breakdown> ranks = breakdowns(e.timeline, e.program, e.prices.recompute_share);
-  for (Breakdown& rank : ranks) rank.allocator = e.result.breakdown.allocator;
+  for (Breakdown& rank : ranks) {
+    rank.allocator = e.result.breakdown.allocator;
+    rank.input = e.result.breakdown.input;
+  }
   return ranks;
 }
 

@@ -22,6 +22,7 @@
 #include "core/result/evaluation_cost.h"
 #include "core/result/flops_definition.h"
 #include "core/result/gradient_traffic.h"
+#include "core/result/input_cost.h"
 #include "core/timeline/metrics.h"
 
 namespace trainyard {
@@ -161,6 +162,8 @@ struct Result {
   std::optional<GradientTraffic> gradient_traffic;  // empty where gradients are sent whole
   std::optional<EvaluationCost> evaluation;         // empty where the plan does not evaluate, and
                                                     // where nobody has priced it
+  std::optional<InputCost> input;  // empty where the plan takes its samples to be at hand; what it
+                                   // makes a step wait is a part of `step`
 };
 
 double tokens_per_second(const Result&);

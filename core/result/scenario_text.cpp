@@ -43,7 +43,7 @@ bool unsaid(std::string_view key, const Plan& plan) {
          ((key == "widths" || key == "packing-order") && setting(plan, "packing") != "longest") ||
          (key == "reduce" && find_choice(plan, "adasum") == nullptr) ||
          ((key == "compression" || key == "evaluation" || key == "operator-stages" ||
-           key == "optimizer-norms" || key == "sync") &&
+           key == "optimizer-norms" || key == "sync" || key == "input") &&
           find_choice(plan, key) == nullptr) ||
          (key == "batch-norm" && find_choice(plan, kBatchNormStatistics) == nullptr) ||
          (key == "batch-ramp" && find_choice(plan, "batch-ramp") == nullptr) ||

@@ -195,9 +195,10 @@ void state_common(Result& result, const Workload& workload, const CostModel& cos
   state_energy(result, workload, time);
   state_cost(result, workload.scenario.cluster.device);
   result.leaves_out = cost.leaves_out();
-  for (const char* sentence : {"failures, stragglers, checkpoints and evaluation",
-                               "input pipeline and host work between steps",
-                               "allocator fragmentation beyond the framework's share"})
+  for (const char* sentence :
+       {"failures, stragglers, checkpoints and evaluation",
+        result.input ? "host work between steps" : "input pipeline and host work between steps",
+        "allocator fragmentation beyond the framework's share"})
     result.leaves_out.emplace_back(sentence);
   result.gradient_traffic = gradient_traffic(workload);
   result.host = host_memory(workload);
@@ -221,11 +222,14 @@ Result summarize(const Workload& workload, Grain grain, const Program& program,
   const double slower = slowdown(result.memory, workload, process);
   const Duration lost = scaled(result.step.value, slower - 1);
   result.step.value += lost;
+  result.input = input_cost(workload.scenario, result.step.value);
+  const Duration waiting = result.input ? result.input->waiting : Duration{};
+  result.step.value += waiting;
   const StepFlops flops = step_flops(program, prices);
   result.model_flops = flops.model;
   result.hardware_flops = flops.hardware;
   std::vector<Breakdown> parts = breakdowns(timeline, program, prices.recompute_share);
-  for (Breakdown& part : parts) part.allocator = lost;
+  for (Breakdown& part : parts) part.allocator = lost, part.input = waiting;
   result.device_time = total(parts);
   state_common(result, workload, cost,
                device_time(result.device_time) * static_cast<double>(program.replicas));

@@ -41,6 +41,7 @@ std::string limit(const Breakdown& b) {
       {"bubble", b.bubble},
       {"the host that keeps what is offloaded", b.host},
       {"the allocator of nearly full memory", b.allocator},
+      {"waiting for input", b.input},
       {"recomputation", b.recompute},
       {"optimizer", b.optimizer},
       {"tensor-parallel communication", b.tensor_parallel},

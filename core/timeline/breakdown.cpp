@@ -14,7 +14,8 @@ const std::vector<NamedPart>& breakdown_parts() {
                                                {"data parallel", &Breakdown::data_parallel},
                                                {"bubble", &Breakdown::bubble},
                                                {"host", &Breakdown::host},
-                                               {"allocator", &Breakdown::allocator}};
+                                               {"allocator", &Breakdown::allocator},
+                                               {"input", &Breakdown::input}};
   return parts;
 }
 

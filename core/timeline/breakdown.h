@@ -17,12 +17,13 @@ struct Breakdown {
   Duration host{};  // data is copied to or from the host or updated there, and nothing else runs
   Duration allocator{};  // time that an allocator with nearly full memory needs to free memory and
                          // ask for it again
+  Duration input{};      // samples are not there yet, and the step does not begin
   Duration exposed_communication() const {
     return tensor_parallel + context_parallel + expert_parallel + pipeline + data_parallel;
   }
   Duration sum() const {
     return forward + backward + recompute + optimizer + exposed_communication() + bubble + host +
-           allocator;
+           allocator + input;
   }
 };
 

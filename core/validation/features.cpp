@@ -203,6 +203,7 @@ std::vector<std::string> parts_of(const Workload& work) {
   add(zero == 3 && plan.mesh.pp > 1, "FSDP under a pipeline");
   add(!setting(plan, "hybrid").empty() && setting(plan, "hybrid") != "0", "hybrid sharding");
   add(!plan.order.empty(), "an edited order");
+  add(setting(plan, "input") != "none", "input that is read and decoded");
   const std::string recompute = setting(plan, "recompute");
   if (!recompute.empty() && recompute != "none")
     parts.push_back("recompute " + recompute.substr(0, recompute.find('=')));

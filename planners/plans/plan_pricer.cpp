@@ -15,6 +15,7 @@
 #include "core/methods/orders/closed_form.h"
 #include "core/methods/settings/settings.h"
 #include "core/plan/shared_statistics.h"
+#include "core/result/input_cost.h"
 #include "planners/plans/exact_price.h"
 #include "planners/plans/holdings.h"
 #include "planners/plans/plan_bound.h"
@@ -422,8 +423,12 @@ class SpacePricer {
     for (d[at_.micro] = 0; d[at_.micro] < space_.knobs()[at_.micro].values.size(); ++d[at_.micro])
       by_micro.push_back(pipelines(job, d, s));
     d[at_.micro] = 0;
-    const MeshPrices prices{job, cluster, cost, cost.process_memory(cluster.device),
-                            pipeline_level(s.plan.mesh, cluster)};
+    const MeshPrices prices{job,
+                            cluster,
+                            cost,
+                            cost.process_memory(cluster.device),
+                            pipeline_level(s.plan.mesh, cluster),
+                            input_time(s)};
     std::map<std::vector<std::uint32_t>, State> states;
     each_combination(space_, d, at_.zero, at_.micro, [&] {
       if (stopped() || !canonical_state(job, d) || !canonical_layer(job, d)) return;
@@ -448,6 +453,7 @@ class SpacePricer {
     const CostModel& cost;
     ProcessMemory process;
     std::size_t level;  // the level of links that messages between stages cross
+    Duration input;     // no step is shorter
   };
 
   struct Room {
@@ -496,7 +502,8 @@ class SpacePricer {
           room.kinds, kinds_.at(p.stages).kind_of, *p.holds,
           {mesh.process, transfer, m, state.reduces_every_microbatch, state.blocking_sends},
           room.devices);
-      plan.step = Duration{bound.step}, plan.memory = bound.memory, plan.device = bound.device;
+      plan.step = std::max(Duration{bound.step}, mesh.input), plan.memory = bound.memory,
+      plan.device = bound.device;
       plan.bound = true;
       if (bound.memory > memory_limit(mesh.cluster, options_.spare)) plan.fate = Fate::Memory;
     }

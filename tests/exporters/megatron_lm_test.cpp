@@ -65,11 +65,12 @@ TEST(MegatronLm, WritesTheWholeScript) {
 # For Megatron-LM with Megatron Core 0.20 (pretrain_gpt.py).
 # Written by Trainyard from this plan:
 #   tp=8 pp=4 dp=2 cp=1 ep=1 etp=tp virtual-stages=1 micro-batch=1 global-batch=64 evaluation=none
-#   seq=8192 packing=none split=even schedule=1f1b zero=1 hybrid=0 reshard-after-forward=framework
-#   zero-reduce=framework reduce=mean compression=none optimizer-norms=replicated
-#   batch-norm=replica sync=bsp sequence-parallel=on recompute=none offload=none precision=bf16
-#   gradient-dtype=fp32 flash-attention=on overlap=on tensor-overlap=framework operator-stages=off
-#   optimizer=adam rank-order=tp-cp-ep-dp-pp lora=off frozen=none
+#   input=none seq=8192 packing=none split=even schedule=1f1b zero=1 hybrid=0
+#   reshard-after-forward=framework zero-reduce=framework reduce=mean compression=none
+#   optimizer-norms=replicated batch-norm=replica sync=bsp sequence-parallel=on recompute=none
+#   offload=none precision=bf16 gradient-dtype=fp32 flash-attention=on overlap=on
+#   tensor-overlap=framework operator-stages=off optimizer=adam rank-order=tp-cp-ep-dp-pp lora=off
+#   frozen=none
 # Start it on each of the 8 nodes, in Megatron-LM's folder, with MASTER_ADDR and NODE_RANK set.
 set -euo pipefail
 

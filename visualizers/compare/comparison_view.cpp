@@ -55,8 +55,8 @@ void draw_side_bar(Drawing& drawing, const Rect& bar, const char* letter,
   fill(drawing, box, {.ink = Ink::Text});
   write(drawing, letter, {box.x + 7, y}, 10, Weight::SemiBold, Ink::Canvas, Align::Center);
   const Result& r = experiment_of(side).result;
-  // The time that the allocator takes is not in the lanes, so it is added here.
-  const Duration step = side.step.length() + r.breakdown.allocator;
+  // The waits for allocator and input are not in the lanes, so they are added here.
+  const Duration step = side.step.length() + r.breakdown.allocator + r.breakdown.input;
   const std::string figures = "step " + format_step_time(step) + "    bubble " +
                               format_percent(r.bubble_fraction) + "    MFU " +
                               format_percent(r.mfu);

@@ -28,6 +28,7 @@ constexpr State kComputing[] = {
 constexpr State kWaiting[] = {
     {"host", &Breakdown::host, Ink::Swap},
     {"allocator", &Breakdown::allocator, Ink::Swap},
+    {"input", &Breakdown::input, Ink::Swap},
     {"bubble", &Breakdown::bubble, Ink::Idle},
 };
 

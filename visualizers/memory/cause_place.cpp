@@ -68,7 +68,7 @@ std::optional<TimeRange> longest_stretch(const Experiment& e, DeviceId device,
                                          std::string_view cause) {
   const StepWindow window = step_window(e.timeline, e.program);
   Longest longest(window);
-  if (cause == "bubble" || cause == "allocator") {
+  if (cause == "bubble" || cause == "allocator" || cause == "input") {
     Instant covered = window.from;
     for (const Span& span : computations_of(e, device)) {
       longest.take(covered, span.start);

@@ -12,7 +12,7 @@ namespace trainyard {
 
 /// The longest single stretch of the cause ("forward", "bubble", "tensor parallel": a name of
 /// breakdown_parts()) on a device, within the step that is compared. Waits count for
-/// bubble and allocator. The first of equals; nothing where the cause does not occur.
+/// bubble, allocator and input. The first of equals; nothing where the cause does not occur.
 std::optional<TimeRange> longest_stretch(const Experiment&, DeviceId, std::string_view cause);
 
 }  // namespace trainyard

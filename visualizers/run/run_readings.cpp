@@ -106,7 +106,7 @@ Ink ink_of_cause(std::string_view name) {
   const std::pair<std::string_view, Ink> inks[] = {
       {"forward", Ink::Forward},     {"backward", Ink::Backward}, {"recompute", Ink::Recompute},
       {"optimizer", Ink::Optimizer}, {"bubble", Ink::Idle},       {"host", Ink::Swap},
-      {"allocator", Ink::Swap}};
+      {"allocator", Ink::Swap},      {"input", Ink::Swap}};
   for (const auto& [cause, ink] : inks)
     if (cause == name) return ink;
   return Ink::Communication;

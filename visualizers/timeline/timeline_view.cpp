@@ -55,9 +55,11 @@ void draw_gutter(Drawing& drawing, const TimelineModel& model, const RankLanes& 
 void draw_overview(Drawing& drawing, const TimelineLayout& layout, const TimelineModel& model,
                    const ViewState& state) {
   const Rect& area = layout.overview;
-  // Lanes of several steps, or without what the allocator loses, are not as long as a step.
+  // Lanes of several steps, or without the waits for allocator and input, are not as long as a
+  // step.
   const Experiment& e = *model.experiment;
-  const bool step = e.program.steps < 2 && e.result.breakdown.allocator == Duration{};
+  const Breakdown& parts = e.result.breakdown;
+  const bool step = e.program.steps < 2 && parts.allocator + parts.input == Duration{};
   write(drawing, step ? "Step" : "Run", {area.x + 10, area.y + 18}, 11, Weight::SemiBold,
         Ink::Text);
   write(drawing, format_step_time(model.end), {area.x + 10, area.y + 32}, 10, Weight::Regular,

@@ -61,6 +61,7 @@ void write_speed(Out& out, const Result& r) {
     line(out, "{:<13} {}", std::exchange(label, ""), sentence);
   if (r.asynchrony) write_asynchrony(out, r, *r.asynchrony);
   if (r.gradient_traffic) line(out, "exchanged     {}", r.gradient_traffic->sentence);
+  if (r.input) line(out, "input         {}", r.input->sentence);
   if (r.evaluation) line(out, "evaluation    {}", evaluation_sentence(*r.evaluation, r.step.value));
   line(out, "utilisation   MFU {}, HFU {} of {} dense", readable_share(r.mfu),
        readable_share(r.hfu), readable(r.peak_flops));

@@ -29,6 +29,8 @@ Ink ink_of_tone(const QString& tone) {
 QString limit_text(const Result& result) {
   const QString limit = QString::fromStdString(result.verdict.limit),
                 step = "Step " + QString::fromStdString(band_text(result.step).text());
+  if (result.input && result.input->waiting > Duration{})
+    return QString("%1. %2; %3").arg(step, limit, QString::fromStdString(result.input->sentence));
   if (!result.asynchrony) return limit.isEmpty() ? step : step + ". " + limit;
   return QString("%1, %2; %3")
       .arg(step, QString::fromStdString(result.asynchrony->sentence), limit);

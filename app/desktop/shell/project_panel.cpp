@@ -32,7 +32,8 @@ constexpr Share kShares[] = {
      [](const Breakdown& b) { return b.exposed_communication(); }},
     {"Optimizer", Ink::Optimizer, [](const Breakdown& b) { return b.optimizer; }},
     {"Bubble", Ink::Idle, [](const Breakdown& b) { return b.bubble; }},
-    {"Host, allocator", Ink::Swap, [](const Breakdown& b) { return b.host + b.allocator; }},
+    {"Host, allocator, input", Ink::Swap,
+     [](const Breakdown& b) { return b.host + b.allocator + b.input; }},
 };
 
 QString short_name(const std::string& word) {

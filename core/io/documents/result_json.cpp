@@ -126,19 +126,19 @@ Fields<HostMemory> host_fields() {
 
 Fields<Breakdown> breakdown_fields() {
   const Form<Duration> time = nearest_seconds();
-  return {
-      {"forward", &Breakdown::forward, time},
-      {"backward", &Breakdown::backward, time},
-      {"recompute", &Breakdown::recompute, time},
-      {"optimizer", &Breakdown::optimizer, time},
-      {"tensor_parallel", &Breakdown::tensor_parallel, time},
-      {"context_parallel", &Breakdown::context_parallel, time},
-      {"expert_parallel", &Breakdown::expert_parallel, time},
-      {"pipeline", &Breakdown::pipeline, time},
-      {"data_parallel", &Breakdown::data_parallel, time},
-      {"bubble", &Breakdown::bubble, time},
-      {"allocator", &Breakdown::allocator, time},
-      {"host", &Breakdown::host, time, kWhereSet, "waiting for what the host keeps or updates"}};
+  return {{"forward", &Breakdown::forward, time},
+          {"backward", &Breakdown::backward, time},
+          {"recompute", &Breakdown::recompute, time},
+          {"optimizer", &Breakdown::optimizer, time},
+          {"tensor_parallel", &Breakdown::tensor_parallel, time},
+          {"context_parallel", &Breakdown::context_parallel, time},
+          {"expert_parallel", &Breakdown::expert_parallel, time},
+          {"pipeline", &Breakdown::pipeline, time},
+          {"data_parallel", &Breakdown::data_parallel, time},
+          {"bubble", &Breakdown::bubble, time},
+          {"allocator", &Breakdown::allocator, time},
+          {"host", &Breakdown::host, time, kWhereSet, "waiting for what the host keeps or updates"},
+          {"input", &Breakdown::input, time, kWhereSet, "waiting for samples"}};
 }
 
 // A rate is absent where the step takes no time, and a rate of tokens where the model has none.
@@ -327,6 +327,25 @@ Fields<EvaluationCost> evaluation_cost_fields() {
           {"seconds", &EvaluationCost::time, band<Duration>(nearest_seconds()), "of one"}};
 }
 
+Fields<InputStage> input_stage_fields() {
+  return {{"name", &InputStage::name, "storage, disk, decoding or copy"},
+          {"seconds", &InputStage::time, nearest_seconds(), "for the samples of one step"}};
+}
+
+Fields<InputCost> input_cost_fields() {
+  return {{"samples", &InputCost::samples, number(kAmount), "of a step, for the node with most"},
+          {"memory_share", &InputCost::memory_share, number(kShare),
+           "of the samples, those that lie decoded in memory"},
+          {"disk_share", &InputCost::disk_share, number(kShare),
+           "of the samples, those that lie stored on the node's disk"},
+          {"memory_bytes", &InputCost::memory, "held by the cache when it is full"},
+          {"disk_bytes", &InputCost::disk, "held by the cache when it is full"},
+          {"stages", &InputCost::stages, list_of(object(input_stage_fields()))},
+          {"slowest", &InputCost::slowest_stage},
+          {"waiting_seconds", &InputCost::waiting, nearest_seconds(), "of a step"},
+          {"sentence", &InputCost::sentence}};
+}
+
 Fields<Result> speed_fields() {
   const Form<double> amount = number(kAmount), share = number(kShare);
   return {{"step_seconds", &Result::step, band<Duration>(nearest_seconds())},
@@ -353,7 +372,9 @@ Fields<Result> speed_fields() {
           {"gradient_traffic", &Result::gradient_traffic, object(gradient_traffic_fields()),
            "of a plan that compresses gradients or relaxes synchrony"},
           {"evaluation", &Result::evaluation, object(evaluation_cost_fields()),
-           "of a plan that stops to be evaluated, beside its steps"}};
+           "of a plan that stops to be evaluated, beside its steps"},
+          {"input", &Result::input, object(input_cost_fields()),
+           "of a plan that says where its samples come from"}};
 }
 
 Fields<Result> cost_fields() {

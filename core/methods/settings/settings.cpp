@@ -26,7 +26,7 @@ void set_schedule(Plan& plan, std::string_view value, const Place& place) {
   choose_on(plan, MethodAxis::Schedule, value, place);
 }
 
-constexpr std::string_view kNoPacking = "none", kNoEvaluation = "none";
+constexpr std::string_view kNoPacking = "none", kNoEvaluation = "none", kAtHand = "none";
 
 // A plan whose samples are whole texts does not mention documents, unless it states something else
 // of them.
@@ -207,6 +207,15 @@ std::vector<Setting> placement_settings() {
        {kNoEvaluation, "one", "distributed"},
        [](P& p, V v, L& l) { set_optional(p, "evaluation", "by", v, kNoEvaluation, l); },
        [](const P& p) { return read_optional(p, "evaluation", "by", kNoEvaluation); }},
+      {"input",
+       {"input-pipeline", "data-loading"},
+       "where samples come from: at hand when a step begins (none), the storage that nodes share "
+       "in "
+       "every epoch (storage), or caches of each node too (cached); a step waits for the slowest "
+       "stage of its input",
+       {kAtHand, "storage", "cached"},
+       [](P& p, V v, L& l) { set_optional(p, "input", "from", v, kAtHand, l); },
+       [](const P& p) { return read_optional(p, "input", "from", kAtHand); }},
       {"seq",
        {"sequence", "seq-length", "seq-len", "sequence-length"},
        "tokens a sample",

@@ -45,6 +45,7 @@ const std::vector<Values> kFree = {
     {"operator-stages", {"off", "concurrent", "0.forward:0;1-3|4"}},
     {"optimizer-norms", {"replicated", "shared"}},
     {"evaluation", {"none", "one", "distributed"}},
+    {"input", {"none", "storage", "cached"}},
     {"sync", {"bsp", "local-sgd", "easgd", "downpour", "hogwild"}},
     {"batch-norm", {"replica", "replicas"}},
     {"sequence-parallel", {"on", "off"}},
