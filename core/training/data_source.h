@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -42,6 +43,9 @@ class DataSource {
   virtual std::string content() const { return std::string(name()); }
   virtual std::int64_t samples() const = 0;  // per epoch
   virtual std::int64_t evaluation_samples() const = 0;
+  /// Returns which of samples() a position of the stream has; nothing where what is read there
+  /// never comes again as it was.
+  virtual std::optional<std::int64_t> stored_sample(std::int64_t) const { return std::nullopt; }
   /// Returns everything about the model that does not fit the data: a tensor of another size, more
   /// classes.
   virtual Diagnostics check(const Model&) const = 0;

@@ -87,6 +87,10 @@ class FashionMnist final : public DataSource {
   }
   std::int64_t samples() const override { return train_.count(); }
   std::int64_t evaluation_samples() const override { return test_.count(); }
+  std::optional<std::int64_t> stored_sample(std::int64_t position) const override {
+    if (augmented_) return std::nullopt;
+    return sample_at(seed_, position, train_.count());
+  }
 
   Diagnostics check(const Model& model) const override {
     Diagnostics found;

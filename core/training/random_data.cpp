@@ -24,6 +24,9 @@ class RandomData final : public DataSource {
   }
   std::int64_t samples() const override { return kSamples; }
   std::int64_t evaluation_samples() const override { return kSamples / 8; }
+  std::optional<std::int64_t> stored_sample(std::int64_t position) const override {
+    return position % kSamples;
+  }
   Diagnostics check(const Model&) const override { return {}; }
 
   void fill(const DataRequest& request, std::span<float> into) const override {

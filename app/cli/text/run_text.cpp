@@ -74,6 +74,11 @@ void write_loss(Out& out, const TrainingReport& r) {
          "expected {}",
          stale.mean, ranks(r.predicted->workload.scenario.plan.mesh, Group::Data) - 1);
   }
+  if (r.input)
+    line(out,
+         "input         {} samples decoded, {} from the cache ({}), which keeps {} of them in {}",
+         r.input->misses, r.input->hits, readable_share(r.input->hit_share()), r.input->kept,
+         readable(r.input->bytes));
   if (r.run.skipped > 0)
     line(out, "skipped       {} updates whose gradients had overflowed", r.run.skipped);
   for (const RunEvaluation& e : r.run.evaluations)

@@ -10,6 +10,7 @@
 #include "app/workspace/scenario/priced_scenario.h"
 #include "app/workspace/scenario/prices.h"
 #include "core/base/error.h"
+#include "core/base/units_text.h"
 
 namespace trainyard {
 namespace {
@@ -37,6 +38,8 @@ std::string outcome_of(const TrainingReport& report) {
   if (report.started_from)
     for (const std::string& sentence : report.started_from->sentences())
       text += before + sentence, before = "; ";
+  if (report.input)
+    text += "; " + readable_share(report.input->hit_share()) + " of samples came from the cache";
   if (!report.evaluation) return text;
   char words[96];
   if (report.evaluation->mean_return)

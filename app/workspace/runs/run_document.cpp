@@ -174,6 +174,14 @@ Fields<RunEvaluation> run_evaluation_fields() {
            "processor time of the evaluator that took longest"}};
 }
 
+Fields<CacheCounts> cache_fields() {
+  return {{"hits", &CacheCounts::hits, "samples that the cache had"},
+          {"misses", &CacheCounts::misses, "samples that were decoded"},
+          {"kept", &CacheCounts::kept, "samples in the cache"},
+          {"kept_bytes", &CacheCounts::bytes},
+          {"capacity_bytes", &CacheCounts::capacity}};
+}
+
 Fields<TrainingReport> run_members() {
   using Report = TrainingReport;
   const auto run = [](auto member) { return in(&Report::run, member); };
@@ -219,6 +227,8 @@ Fields<TrainingReport> run_members() {
        "number of changes that the server of downpour took, by how many others it had taken since "
        "the replica's fetch, from 0"},
       {"devices", run(&BackendRun::memory), list_of(object(device_memory_fields()))},
+      {"input", &Report::input, object(cache_fields()),
+       "of a plan that says where its samples come from, where they come again"},
       {"evaluation", &Report::evaluation, object(evaluation_fields())},
       {"evaluations", run(&BackendRun::evaluations), list_of(object(run_evaluation_fields())),
        kWhereSet, "those that the plan stops for, of this session"},

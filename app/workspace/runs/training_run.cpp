@@ -19,6 +19,7 @@
 #include "core/base/digest.h"
 #include "core/base/median.h"
 #include "core/methods/catalogue.h"
+#include "core/methods/data/input.h"
 #include "core/methods/settings/settings.h"
 #include "core/result/verdict.h"
 
@@ -129,8 +130,12 @@ ExperimentPtr measured_experiment(const Experiment& predicted, const Timeline& t
   measured->timeline = timeline;
   measured->waves = waves;
   raise_peak(measured->workload, measured->prices, measured->program, measured->timeline);
-  measured->result = summarize(measured->workload, measured->grain, measured->program,
-                               measured->prices, measured->timeline, measured->waves, cost);
+  // Its samples were at hand, whatever the plan says of a node that reads them.
+  Workload at_hand = measured->workload;
+  remove_choice(at_hand.scenario.plan, kSampleInput);
+  measured->result = summarize(at_hand, measured->grain, measured->program, measured->prices,
+                               measured->timeline, measured->waves, cost);
+  measured->result.plan = predicted.result.plan, measured->result.digest = predicted.result.digest;
   measured->result.fidelity = "measured: " + timeline.backend;
   // A measured value has no band.
   Banded<Duration>& step = measured->result.step;
@@ -174,11 +179,36 @@ TrainingJob::TrainingJob(TrainingRequest request) : request_(std::move(request))
   if (request_.data.empty()) request_.data = default_data(scenario.model);
   data_ = open_data(request_.data, request_.training.seed);
   throw_if_errors(data_->check(scenario.model));
+  read_input();
   if (!earlier_.empty()) expect_ramped();
   request_.options.memory_limit = scenario.cluster.device.memory.value;
 }
 
 TrainingJob::~TrainingJob() = default;
+
+// Counts what is decoded for a plan that states its input, and keeps it where the plan has a cache.
+void TrainingJob::read_input() {
+  const std::optional<InputPlan> input = input_of(request_.scenario.plan);
+  if (!input) return;
+  const bool again = data_->stored_sample(0).has_value(),
+             one = request_.options.processes == nullptr;
+  if (again && one) {
+    auto cache =
+        std::make_unique<SampleCache>(std::move(data_), input->cached ? input->memory : Bytes{});
+    cache_ = cache.get();
+    data_ = std::move(cache);
+    return;
+  }
+  if (!input->cached) return;
+  throw Error(
+      Error::Kind::InvalidInput,
+      again ? "expected one process, in which each sample comes again in every epoch, found "
+              "several, each of which reads others; try --set input=none"
+            : fmt::format("expected data whose decoded samples come again in every epoch, found "
+                          "\"{}\", which has none to keep; try --set input=none",
+                          data_->name()),
+      {"plan#/choices/input"});
+}
 
 BackendJob TrainingJob::job(const Experiment& of) const {
   return {of.workload, of.program, of.prices, &request_.training, data_.get()};
@@ -272,7 +302,8 @@ void TrainingJob::measure_phases(TrainingReport& report) const {
     const std::int64_t end = batches.steps > 0 ? batches.first_step + batches.steps : last,
                        from = std::clamp(batches.first_step, first, last) - first,
                        to = std::clamp(end, first, last) - first;
-    report.phases.push_back({batches, to - from, phase.result.step.value,
+    report.phases.push_back({batches, to - from,
+                             phase.result.step.value - phase.result.breakdown.input,
                              median({times.begin() + from, times.begin() + to}),
                              worst_peak(phase.result), peak_rate(phase, request_.training)});
   }
@@ -307,6 +338,8 @@ TrainingReport TrainingJob::run(bool evaluate, LiveSink* live) {
     runs = &recording.emplace(*runs, digest(predicted_->program), request_.timeline);
   report.run = runs->run(request_.run);
   if (check) report.checked = check->report();
+
+  if (cache_ != nullptr) report.input = cache_->counts();
 
   report.step = median(report.run.step_times);
   measure_phases(report);

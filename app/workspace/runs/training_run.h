@@ -15,6 +15,7 @@
 #include "core/plan/batch_ramp.h"
 #include "core/result/experiment.h"
 #include "core/timeline/compare.h"
+#include "core/training/sample_cache.h"
 
 namespace trainyard {
 
@@ -60,6 +61,8 @@ struct TrainingReport {
   std::string check;                             // the second backend; empty = none was asked for
   std::optional<CheckReport> checked;  // nothing where it was stopped before the check was done
   double rate = 0;  // peak learning rate for the batch, of a ramp for the last; 0 for a replay
+  std::optional<CacheCounts> input = {};  // of a plan that states its input, where the same samples
+                                          // come again; a check reads them too
 };
 
 /// Predicts a run of the scenario, whose plan may be incomplete, at op grain: one step of a
@@ -98,6 +101,7 @@ class TrainingJob {
  private:
   BackendJob job(const Experiment&) const;
   void expect_ramped() const;
+  void read_input();
   std::unique_ptr<Backend> open(const CpuOptions&) const;
   std::optional<StartedFrom> start() const;
   void measure(TrainingReport&) const;
@@ -109,6 +113,7 @@ class TrainingJob {
   ExperimentPtr predicted_;
   std::optional<Bytes> aligned_peak_;
   std::unique_ptr<DataSource> data_;
+  const SampleCache* cache_ = nullptr;  // data_, where samples are counted
   std::unique_ptr<Backend> backend_;
 };
 
