@@ -62,6 +62,7 @@ class ReferenceExecution {
   }
   void reduce_replicas(const Step&);
   void reduce_shards(const Step&);
+  std::vector<Accumulators*> reduced_by(const Step&);
   void reduce_copies(const Step&);
 
   Activations take_output(std::int32_t place, const Step&, int replica);

@@ -7,28 +7,39 @@
 namespace trainyard {
 void ReferenceExecution::reduce_replicas(const Step& step) {
   const StagePlace& place = s_.places[step.place];
-  Accumulators& sums = places_[step.place].waves[static_cast<std::size_t>(step.wave)];
-  for (std::uint32_t p : place.of_layer[static_cast<std::size_t>(step.layer)]) {
-    if (place.parameters[p].expert != step.experts) continue;
-    for (GradientSums& replica : sums.replicas) {
-      sums.reduced.add(p, replica);
-      replica.clear(p);
+  for (Accumulators* sums : reduced_by(step))
+    for (std::uint32_t p : place.of_layer[static_cast<std::size_t>(step.layer)]) {
+      if (place.parameters[p].expert != step.experts) continue;
+      for (GradientSums& replica : sums->replicas) {
+        sums->reduced.add(p, replica);
+        replica.clear(p);
+      }
     }
-  }
+}
+
+// Waves that update for themselves each reduce their own gradients. Otherwise one reduction is of
+// what all waves of the device have added up.
+std::vector<ReferenceExecution::Accumulators*> ReferenceExecution::reduced_by(const Step& step) {
+  std::vector<Accumulators*> found;
+  std::vector<Accumulators>& waves = places_[step.place].waves;
+  for (std::size_t w = 0; w < waves.size(); ++w)
+    if (!s_.places[step.place].own_waves || w == static_cast<std::size_t>(step.wave))
+      found.push_back(&waves[w]);
+  return found;
 }
 
 // The first replica of each group holds the group's sum.
 void ReferenceExecution::reduce_shards(const Step& step) {
   const StagePlace& place = s_.places[step.place];
-  Accumulators& sums = places_[step.place].waves[static_cast<std::size_t>(step.wave)];
-  for (std::uint32_t p : place.of_layer[static_cast<std::size_t>(step.layer)])
-    for (std::size_t r = 0; r < sums.replicas.size(); ++r) {
-      const std::size_t first =
-          r / static_cast<std::size_t>(s_.shard) * static_cast<std::size_t>(s_.shard);
-      if (r == first || place.parameters[p].expert) continue;
-      sums.replicas[first].add(p, sums.replicas[r]);
-      sums.replicas[r].clear(p);
-    }
+  for (Accumulators* sums : reduced_by(step))
+    for (std::uint32_t p : place.of_layer[static_cast<std::size_t>(step.layer)])
+      for (std::size_t r = 0; r < sums->replicas.size(); ++r) {
+        const std::size_t first =
+            r / static_cast<std::size_t>(s_.shard) * static_cast<std::size_t>(s_.shard);
+        if (r == first || place.parameters[p].expert) continue;
+        sums->replicas[first].add(p, sums->replicas[r]);
+        sums->replicas[r].clear(p);
+      }
 }
 
 void ReferenceExecution::reduce_copies(const Step& step) {

@@ -18,9 +18,14 @@ bool updates(const Lane& lane) {
 
 }  // namespace
 
-std::vector<Moment> moments(const Lane& lane, std::size_t stages) {
+std::vector<Moment> moments(const Order& order, std::size_t index, std::size_t stages) {
+  const Lane& lane = order.lanes[index];
   std::vector<Moment> found(lane.actions.size());
-  std::vector<bool> read(stages, false), due(stages, !updates(lane));
+  std::vector<bool> read(stages, false), due(stages, !updates(lane)), completed(stages, true);
+  for (std::size_t later = index + 1; !updates(lane) && later < order.lanes.size(); ++later)
+    if (order.lanes[later].device == lane.device)
+      for (const Action& a : order.lanes[later].actions)
+        if (makes_gradients(a.phase)) completed[a.stage.value] = false;
   for (std::size_t i = 0; i < lane.actions.size(); ++i) {
     const Action& a = lane.actions[i];
     if (a.phase == Phase::Update) read[a.stage.value] = false;
@@ -33,6 +38,7 @@ std::vector<Moment> moments(const Lane& lane, std::size_t stages) {
     if (a.phase == Phase::Update) due[a.stage.value] = true;
     if (!makes_gradients(a.phase)) continue;
     found[i].last_backward = due[a.stage.value];
+    found[i].completes = due[a.stage.value] && completed[a.stage.value];
     due[a.stage.value] = false;
   }
   return found;

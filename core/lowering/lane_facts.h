@@ -8,9 +8,10 @@
 
 namespace trainyard {
 
-/// The moments by action of the lane. In an order without updates every stage is updated at the end
-/// of the lane.
-std::vector<Moment> moments(const Lane&, std::size_t stages);
+/// The moments by action of the lane, without `others`. In an order without updates every stage is
+/// updated when all lanes have ended, and lanes that share a device add up in one gradient, which
+/// the last of them completes.
+std::vector<Moment> moments(const Order&, std::size_t lane, std::size_t stages);
 
 /// By action: at an update, the change of the number of older weight versions that the lane still
 /// needs (the version that the update writes does not count); 0 elsewhere.

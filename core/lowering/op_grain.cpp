@@ -73,8 +73,15 @@ class OpGrain final : public PhaseWriter {
     const std::vector<LayerTasks>& layers = stages_[place];
     const bool forward = action.phase == Phase::Forward;
     const bool gradients = action.phase == Phase::Backward || action.phase == Phase::BackwardWeight;
-    const bool reduce = gradients && (moment.last_backward || w_.layout.reduce_every_microbatch);
-    const bool to_host = gradients && moment.last_backward && w_.layout.host_optimizer;
+    const bool reduce = gradients && (moment.completes || w_.layout.reduce_every_microbatch);
+    const bool to_host = gradients && moment.completes && w_.layout.host_optimizer;
+    // A reduction waits for its own layer; gradients that are reduced in every microbatch are not
+    // added up before.
+    const auto complete = [&] {
+      Refs all = walk.chain;
+      if (!w_.layout.reduce_every_microbatch) all.add(moment.others);
+      return all;
+    };
     Ref reduced;
     // Gradients go to the host once they are made and reduced over all replicas.
     const auto send_gradients = [&](std::size_t i, Ref own) {
@@ -83,6 +90,7 @@ class OpGrain final : public PhaseWriter {
         ready.add(own);
       else
         ready = walk.chain;
+      ready.add(moment.others);
       host_.send_gradients(place, i, action.microbatch, ready);
     };
     const bool leaves_beside = to_host && host_work(w_, host_.stage(place)).overlapped;
@@ -96,7 +104,7 @@ class OpGrain final : public PhaseWriter {
                   walk);
       const bool beside = reduce && overlapped(layer.reduce);
       if (beside) {
-        reduced = collect(layer.reduce, walk.chain, walk);
+        reduced = collect(layer.reduce, complete(), walk);
         // At most two layers hold full gradients, one that makes them and one that scatters them:
         // before the next layer makes its own, the scatter of the one before the current must have
         // ended (as in FSDP2 and DeepSpeed).
@@ -107,7 +115,7 @@ class OpGrain final : public PhaseWriter {
     }
     for (std::size_t i = layers.size(); reduce && i-- > 0;) {
       if (overlapped(layers[i].reduce)) continue;
-      const Ref done = collect(layers[i].reduce, walk.chain, walk);
+      const Ref done = collect(layers[i].reduce, complete(), walk);
       if (done.valid()) reduced = done;
       if (to_host && !(leaves_beside && layers[i].reduce.empty())) send_gradients(i, done);
     }

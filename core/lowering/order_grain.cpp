@@ -90,10 +90,10 @@ class OrderGrain final : public PhaseWriter {
 
     const bool makes_gradients =
         action.phase == Phase::Backward || action.phase == Phase::BackwardWeight;
-    if (makes_gradients && (moment.last_backward || w_.layout.reduce_every_microbatch))
+    if (makes_gradients && (moment.completes || w_.layout.reduce_every_microbatch))
       reduce(stage, to, start, moment, written, lane, add);
-    if (makes_gradients && moment.last_backward && w_.layout.host_optimizer)
-      send_gradients(place, action.microbatch, start, written);
+    if (makes_gradients && moment.completes && w_.layout.host_optimizer)
+      send_gradients(place, action.microbatch, start, moment, written);
     return written;
   }
 
@@ -116,9 +116,10 @@ class OrderGrain final : public PhaseWriter {
 
  private:
   // Gradients of the layer that is ready last leave after the others.
-  void send_gradients(std::size_t place, std::int32_t microbatch, const Refs& start,
+  void send_gradients(std::size_t place, std::int32_t microbatch, Refs start, const Moment& moment,
                       const Written& written) {
-    const Refs& ready = written.reduced.empty() ? written.done : written.reduced;
+    Refs ready = written.reduced.empty() ? written.done : written.reduced;
+    ready.add(moment.others), start.add(moment.others);
     const bool overlapped = host_work(w_, host_.stage(place)).overlapped;
     host_.send_gradients(place, 0, microbatch, overlapped ? start : ready);
     host_.send_gradients(place, 1, microbatch, ready);
@@ -137,11 +138,14 @@ class OrderGrain final : public PhaseWriter {
   }
 
   template <class Add>
-  void reduce(const StageTasks& stage, const LaneStreams& to, const Refs& start, Moment moment,
+  void reduce(const StageTasks& stage, const LaneStreams& to, Refs start, const Moment& moment,
               Written& written, LaneState& lane, const Add& add) {
+    Refs done = written.done;
+    // Gradients that are reduced in every microbatch are not added up before.
+    if (!w_.layout.reduce_every_microbatch) start.add(moment.others), done.add(moment.others);
     const Ref others =
-        chain(to.reduce, stage.reduce_others, stage.reduce_overlapped ? start : written.done, add);
-    const Ref last = chain(to.reduce, stage.reduce_last, written.done, add);
+        chain(to.reduce, stage.reduce_others, stage.reduce_overlapped ? start : done, add);
+    const Ref last = chain(to.reduce, stage.reduce_last, done, add);
     written.reduced.add(last.valid() ? last : others);
     if (!stage.reduce_overlapped && !moment.last_backward) lane.tail.add(written.reduced);
   }

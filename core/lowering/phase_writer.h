@@ -49,7 +49,11 @@ struct Written {
 /// The position of an action between two updates of its stage.
 struct Moment {
   bool first_forward = false;  // gathers after the last update may be in progress
-  bool last_backward = false;  // gradients are complete
+  bool last_backward = false;  // the lane adds nothing more to the stage's gradients
+  bool completes = false;      // nor does another lane of the device: they are reduced now
+  /// Where the action completes the gradients: the last backwards of the other lanes of the device,
+  /// which have added to the same gradients.
+  Refs others;
 };
 
 class PhaseWriter {

@@ -22,6 +22,9 @@ void write(Lowering& l, std::size_t index, LaneState& lane, const Action& a, con
     start.add(lane.tail);
     l.host.begins(index, a.phase, start);
   }
+  if (moment.completes && !l.asynchronous)
+    for (std::size_t other = 0; other < index; ++other)
+      if (l.order.lanes[other].device == device) moment.others.add(l.reduced[other][place]);
   const Written written = l.writer->write(a, place, moment, lane, inputs);
   if (moment.last_backward)
     l.reduced[index][place] = written.reduced.empty() ? written.done : written.reduced;
@@ -97,7 +100,7 @@ void walk(Lowering& l, std::size_t index, const LaneFacts& facts, int walk) {
 void write_actions(Lowering& l) {
   std::vector<LaneFacts> facts;
   for (const Lane& lane : l.order.lanes)
-    facts.push_back({moments(lane, l.stages), held_versions(lane, l.stages)});
+    facts.push_back({moments(l.order, facts.size(), l.stages), held_versions(lane, l.stages)});
   l.reduced.assign(l.lanes.size(), std::vector<Refs>(l.places.size()));
   l.arrived = l.reduced;
   // A device's only lane works in order: it is other lanes that ask what an action left.

@@ -1,6 +1,7 @@
 // Tests waves that share a device as they are trained for real: kernels take as long as they take,
 // beside whatever else the machine does, and the waves hold what was predicted nevertheless.
 #include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
 
 #include <cmath>
 #include <string>
@@ -10,6 +11,7 @@
 #include "tests/support/cases.h"
 #include "tests/support/cpu_training.h"
 #include "tests/support/non_empty.h"
+#include "tests/support/tiny_models.h"
 
 namespace trainyard {
 namespace {
@@ -60,6 +62,38 @@ TEST(CpuWaves, HoldWhatWasPredictedWhateverTheirWorkTakes) {
             EXPECT_GE(wave.peak_share(), -0.05);
           }
         }
+}
+
+// Waves that add up one gradient reduce it once, when all of them have ended: they train as 1F1B
+// does, whatever divides the replica beside them.
+RC_GTEST_PROP(CpuWaves, ThatAddUpTheirGradientsTrainAs1F1B, ()) {
+  const auto waves = *rc::gen::inRange<std::int64_t>(2, 4),
+             dp = *rc::gen::inRange<std::int64_t>(1, 4),
+             pp = *rc::gen::element<std::int64_t>(1, 1, 2),
+             each = *rc::gen::inRange<std::int64_t>(1, 3);
+  const std::string batch = "global-batch=" + std::to_string(2 * waves * dp * each),
+                    replicas = "dp=" + std::to_string(dp), stages = "pp=" + std::to_string(pp),
+                    zero = "zero=" + std::to_string(*rc::gen::inRange(0, 4)),
+                    overlap = *rc::gen::arbitrary<bool>() ? "overlap=on" : "overlap=off",
+                    policy = std::string("tick-tock.policy=") +
+                             *rc::gen::element("half-cycle", "exclusive", "aligned"),
+                    number = "tick-tock.waves=" + std::to_string(waves);
+  const Model model = *rc::gen::arbitrary<bool>() ? testing::tiny_mlp(4) : testing::tiny_convnet(2);
+  Settings alone = {"optimizer=momentum", batch, "micro-batch=2", replicas, stages, zero, overlap};
+  Settings together = alone;
+  together.insert(together.end(),
+                  {"schedule=tick-tock", "tick-tock.sync=accumulate", number, policy});
+  // ZeRO gathers weights in the lane that updates them, which lanes that share a device read
+  // before.
+  RC_PRE(zero == "zero=0" || pp > 1 || dp == 1);
+  Training training;
+  training.steps = 3;
+  training.rate = 0.05;
+  training.momentum = 0.5;
+  const CpuRun one = testing::train_on_cpu(model, dp * pp, alone, training),
+               several = testing::train_on_cpu(model, dp * pp, together, training);
+  testing::expect_same_training(several, one, 1e-5);
+  RC_ASSERT(!::testing::Test::HasFailure());
 }
 
 // Tick-Tock's promise: where backward takes about twice forward, two waves half a cycle apart hold

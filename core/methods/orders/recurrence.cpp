@@ -76,6 +76,7 @@ class Recurrence {
       if (!times.host_copy.empty()) clock.moves = offloaded(lane);
       ++lanes_on_[lane.device.value];
     }
+    due_.resize(stages_ * copies_), others_ended_.resize(due_.size());
     for (FollowedLane& clock : clocks_) find_last_backwards(clock);
     for (std::size_t i = 0; i < clocks_.size(); ++i)
       if (order.lanes[i].behind > 0)
@@ -125,7 +126,7 @@ class Recurrence {
     return stage.value * copies_ + copy(stage, on);
   }
 
-  void find_last_backwards(FollowedLane& clock) const {
+  void find_last_backwards(FollowedLane& clock) {
     const std::vector<Action>& actions = clock.lane->actions;
     clock.completes.assign(actions.size(), false);
     std::vector<bool> due(stages_, !asynchronous_);
@@ -135,6 +136,7 @@ class Recurrence {
       if (actions[i].phase != Phase::Backward && actions[i].phase != Phase::BackwardWeight)
         continue;
       clock.completes[i] = due[s];
+      if (due[s] && !asynchronous_) ++due_[place(actions[i].stage, clock.lane->device)];
       due[s] = false;
     }
   }
@@ -282,7 +284,7 @@ class Recurrence {
     const Duration done = ran.done;
     if (clock.starts) clock.starts->push_back(ran.start);
     if (forward && keeps_distance_) clock.forwards.push_back(ran.start);
-    if (makes) reduce(clock, s, ran);
+    if (makes) reduce(clock, a.stage, ran);
     if (is_backward(a.phase)) found_.ends[s] = std::max(found_.ends[s], done);
     if (a.phase != Phase::BackwardWeight) send(clock, a, done);
     if (holdings_) note_live(a, here, ran.start, done);
@@ -308,20 +310,36 @@ class Recurrence {
     held_[device_index(here)].host_copy(at, comes, static_cast<std::uint32_t>(here));
   }
 
+  // Lanes that share a device add up in one gradient unless they update for themselves: the last of
+  // them completes it, when the others have ended.
+  bool completes(FollowedLane& clock, StageId stage) {
+    if (!clock.completes[clock.next] || asynchronous_) return clock.completes[clock.next];
+    const std::size_t here = place(stage, clock.lane->device);
+    if (due_[here] > 1) return false;
+    Duration& stream = reduce_stream_[clock.lane->device.value];
+    if (!times_.reduce_every) stream = std::max(stream, others_ended_[here]);
+    return true;
+  }
+
   // Returns the gradient reductions that run beside the lane's next action, including those of its
   // own gradients.
-  ActionClock::Reducing beside(const FollowedLane& clock, StageId stage, bool makes) {
+  ActionClock::Reducing beside(FollowedLane& clock, StageId stage, bool makes) {
     ActionClock::Reducing r{times_.contention, &reduce_stream_[clock.lane->device.value]};
     if (makes && times_.reduce_overlapped && !times_.reduce.empty() &&
-        (clock.completes[clock.next] || times_.reduce_every))
+        (completes(clock, stage) || times_.reduce_every))
       r.others = times_.reduce[stage.value].others;
     return r;
   }
 
-  void reduce(FollowedLane& clock, std::size_t s, const ActionClock::Ran& ran) {
-    const bool last = clock.completes[clock.next];
+  void reduce(FollowedLane& clock, StageId stage, const ActionClock::Ran& ran) {
+    const std::size_t s = stage.value, here = place(stage, clock.lane->device);
+    const bool last = completes(clock, stage);
     found_.ends[s] = std::max(found_.ends[s], ran.done);
     clock.reducing[s] = std::max(clock.reducing[s], ran.done);
+    if (clock.completes[clock.next] && !asynchronous_) {
+      --due_[here];
+      others_ended_[here] = std::max(others_ended_[here], ran.done);
+    }
     if ((!last && !times_.reduce_every) || times_.reduce.empty()) return;
     clock.reducing[s] = clock.reduce(times_.reduce[s], times_.reduce_overlapped, ran, last,
                                      reduce_stream_[clock.lane->device.value]);
@@ -417,6 +435,10 @@ class Recurrence {
   std::size_t stages_, copies_;
   bool asynchronous_, holdings_, ports_;
   std::vector<FollowedLane> clocks_;
+  // By copy of a stage, where updates end the step: the lanes whose last backward is to come, and
+  // when those that have had theirs ended it.
+  std::vector<int> due_;
+  std::vector<Duration> others_ended_;
   bool keeps_distance_ = false;               // whether a lane is behind another
   std::vector<int> lanes_on_;                 // by device
   std::vector<Duration> weights_;             // by device: when its gather stream is idle again
