@@ -20,6 +20,8 @@ std::string_view to_string(CollectiveKind kind) {
       return "gather";
     case CollectiveKind::Scatter:
       return "scatter";
+    case CollectiveKind::HaloExchange:
+      return "halo exchange";
   }
   return "";
 }

@@ -142,6 +142,8 @@ double pairwise_all_to_all(double n, std::int64_t p, const LinkCost& link) {
   return hops(p) * link.alpha + n * moved(p) * link.beta;
 }
 
+double halo_exchange(double n, const LinkCost& link) { return link.alpha + n * link.beta; }
+
 double posted_all_to_all(double n, std::int64_t p, const LinkCost& link) {
   return p <= 1 ? 0 : link.alpha + n * moved(p) * link.beta;
 }

@@ -79,6 +79,8 @@ double tree_gather(double n, std::int64_t p, const LinkCost&);
 
 /// n is what one rank sends: (p-1)(alpha + n/p beta)
 double pairwise_all_to_all(double n, std::int64_t p, const LinkCost&);
+/// n is what one rank sends to its two neighbours, both at once: alpha + n beta
+double halo_exchange(double n, const LinkCost&);
 /// All messages are posted at once: alpha + n(p-1)/p beta
 double posted_all_to_all(double n, std::int64_t p, const LinkCost&);
 /// log2(p) (alpha + n/2 beta)

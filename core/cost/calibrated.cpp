@@ -378,6 +378,8 @@ class Calibrated final : public MeasuredCostModel {
         return took(tree_gather(n, shape.ranks, link), CollectiveAlgorithm::Tree);
       case CollectiveKind::Scatter:
         return took(tree_scatter(n, shape.ranks, link), CollectiveAlgorithm::Tree);
+      case CollectiveKind::HaloExchange:
+        return took(halo_exchange(n, link), CollectiveAlgorithm::Pairwise);
     }
     return {};
   }

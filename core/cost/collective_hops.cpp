@@ -164,6 +164,7 @@ std::span<const Algorithm> algorithms_of(Kind kind) {
     case Kind::Scatter:
       return kOfRoots;
     case Kind::AllToAll:
+    case Kind::HaloExchange:
       break;
   }
   return {};

@@ -103,6 +103,8 @@ TimedChoice within(CollectiveKind kind, double n, const Fabric& fabric) {
       return {tree_gather(n, fabric.ranks, fabric.reduce), Algorithm::Tree};
     case CollectiveKind::Scatter:
       return {tree_scatter(n, fabric.ranks, fabric.reduce), Algorithm::Tree};
+    case CollectiveKind::HaloExchange:
+      return {halo_exchange(n, fabric.exchange), Algorithm::Pairwise};
   }
   return {};
 }
@@ -158,7 +160,7 @@ Split across(CollectiveKind kind, double n, const Spanning& s) {
   if (kind == CollectiveKind::AllToAll) return spanning_all_to_all(n, s);
   if (s.inner.ranks == 1) return {within(kind, n, s.outer), true};
   Split best{within(kind, n, s.flat), true};
-  if (kind == CollectiveKind::Broadcast) return best;
+  if (kind == CollectiveKind::Broadcast || kind == CollectiveKind::HaloExchange) return best;
   const Split split = hierarchical(kind, n, s);
   return split.choice.seconds < best.choice.seconds ? split : best;
 }

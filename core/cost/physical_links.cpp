@@ -98,6 +98,8 @@ Route inside(CollectiveKind kind, double n, const Fabric& f) {
     case CollectiveKind::Gather:
     case CollectiveKind::Scatter:  // the root's messages are posted at once
       return {posted_all_to_all(n, f.ranks, f.exchange), Algorithm::Pairwise};
+    case CollectiveKind::HaloExchange:
+      return {halo_exchange(n, f.exchange), Algorithm::Pairwise};
     case CollectiveKind::Reduce: {
       Route best{ring_reduce(n, f.ranks, f.reduce), Algorithm::Ring};
       if (f.topology != Topology::Mesh)
@@ -153,6 +155,8 @@ Route route_across(CollectiveKind kind, double n, const Spanning& s) {
     case CollectiveKind::Broadcast:
     case CollectiveKind::Reduce:
       return {depth(s) + pipelined_tree_broadcast(n, 2, wire), Algorithm::Tree};
+    case CollectiveKind::HaloExchange:  // of a rank at the edge of a node, half leaves it
+      return {halo_exchange(n, s.outer.exchange), Algorithm::Pairwise};
     case CollectiveKind::AllToAll:
     case CollectiveKind::Gather:
     case CollectiveKind::Scatter: {

@@ -11,6 +11,7 @@
 #include "core/methods/settings/resharding.h"
 #include "core/plan/context_degrees.h"
 #include "core/plan/mesh.h"
+#include "core/plan/spatial_partition.h"
 #include "core/plan/stages.h"
 
 namespace trainyard {
@@ -82,6 +83,7 @@ class DeepSpeedWriter {
     refuse_input(plan_, limits_);
     refuse_reduce(plan_, limits_);
     refuse_operator_stages(plan_, limits_);
+    refuse_divided_images(plan_, limits_);
     warn_of_documents(plan_, limits_);
   }
 
@@ -158,7 +160,7 @@ class DeepSpeedWriter {
 
   void context() {
     const Mesh& mesh = plan_.mesh;
-    if (mesh.cp == 1) return;
+    if (mesh.cp == 1 || divides_images(plan_)) return;
     if (mesh.ulysses != mesh.cp) {
       limits_.refuse(
           "plan#/mesh/cp",

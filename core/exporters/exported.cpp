@@ -16,6 +16,7 @@
 #include "core/methods/settings/settings.h"
 #include "core/plan/batch_ramp.h"
 #include "core/plan/shared_statistics.h"
+#include "core/plan/spatial_partition.h"
 
 namespace trainyard {
 namespace {
@@ -159,6 +160,11 @@ void refuse_reduce(const Plan& plan, Limits& limits) {
   if (synchrony_of(plan).relaxed())
     limits.refuse("plan#/choices/sync", "its replicas add up their gradients in every step",
                   "sync=bsp");
+}
+
+void refuse_divided_images(const Plan& plan, Limits& limits) {
+  if (divides_images(plan))
+    limits.refuse("plan#/mesh/cp", "each of its devices has whole images", "cp=1");
 }
 
 void refuse_operator_stages(const Plan& plan, Limits& limits) {

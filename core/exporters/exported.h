@@ -81,6 +81,7 @@ void refuse_reduce(const Plan&, Limits&);
 
 /// Refuses a plan whose devices run operators beside each other.
 void refuse_operator_stages(const Plan&, Limits&);
+void refuse_divided_images(const Plan&, Limits&);
 
 /// Refuses layers whose weights tensor ranks do not divide, for a target that divides those of all.
 void refuse_ulysses_layers(const Plan&, Limits&);

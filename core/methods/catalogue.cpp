@@ -63,6 +63,7 @@ std::span<const Method> methods() {
       lora(),  //
       tensor_parallel(),
       context_parallel(),
+      spatial_partition(),
       expert_parallel(),
       batch_norm_statistics(),  //
       packing(),

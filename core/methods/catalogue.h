@@ -43,6 +43,7 @@ Method lora();
 // Sharding
 Method tensor_parallel();
 Method context_parallel();
+Method spatial_partition();
 Method expert_parallel();
 Method batch_norm_statistics();
 // Reduction

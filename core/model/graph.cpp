@@ -28,12 +28,17 @@ std::int64_t attribute(const Node& node, std::string_view name, std::int64_t fal
   return fallback;
 }
 
+std::int64_t row_padding(const Node& node) {
+  return attribute(node, "row_padding", attribute(node, "padding"));
+}
+
 TensorId Graph::add(Tensor tensor) {
   tensors.push_back(std::move(tensor));
   return TensorId{static_cast<std::uint32_t>(tensors.size() - 1)};
 }
 
 std::int64_t parts(const Dim& dim, const Binding& binding) {
+  if (dim.axis == Axis::HaloRows) return std::min<std::int64_t>(binding.cp, dim.size - dim.units);
   const auto at_most = [&](std::int64_t degree) {
     const std::int64_t most =
         dim.units > 0 ? dim.units : std::max<std::int64_t>(1, bound_size(dim, binding));
@@ -44,6 +49,8 @@ std::int64_t parts(const Dim& dim, const Binding& binding) {
     case Axis::Batch:
       return 1;
     case Axis::Sequence:
+    case Axis::Rows:
+    case Axis::HaloRows:
       return at_most(binding.cp);
     case Axis::SequenceRegion:
       return at_most(std::int64_t{binding.cp} * (binding.sequence_parallel ? binding.tp : 1));
@@ -65,6 +72,7 @@ std::int64_t parts(const Dim& dim, const Binding& binding) {
 std::int64_t local_size(const Dim& dim, const Binding& binding) {
   const std::int64_t size = bound_size(dim, binding);
   const std::int64_t n = parts(dim, binding);
+  if (dim.axis == Axis::HaloRows) return ceil_div(size - dim.units, n) + dim.units;
   if (dim.units > 0) return saturating_product(ceil_div(dim.units, n), size / dim.units);
   return ceil_div(size, n);
 }

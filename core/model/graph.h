@@ -37,6 +37,9 @@ enum class Axis : std::uint8_t {
   ExpertFfn,  // width of an expert: divided by tp, or undivided where experts are whole
   ExpertSequence,  // tokens at the experts: as Sequence, and also divided by tp where experts are
                    // whole, because every tensor rank then has tokens of its own
+  Rows,      // of an image: divided by cp where a plan divides images (core/model/divided_rows.h)
+  HaloRows,  // as Rows, and on every rank those beside its own that a window of its own reads;
+             // units = how many these are, above and below
 };
 
 struct Dim {
@@ -44,7 +47,7 @@ struct Dim {
                           // SequenceRegion only)
   Axis axis = Axis::None;
   std::int64_t units = 0;  // number of indivisible groups along it (heads); 0 = it can be divided
-                           // between any two elements
+                           // between any two elements; of HaloRows the rows that ranks share
   friend bool operator==(const Dim&, const Dim&) = default;
 };
 using Shape = std::vector<Dim>;
@@ -85,6 +88,10 @@ struct Node {
 
 /// Returns the attribute, or fallback where the node has none of that name.
 std::int64_t attribute(const Node&, std::string_view name, std::int64_t fallback = 0);
+
+/// Returns the padding of a convolution's or pooling's windows above and below the image; that on
+/// its sides is the attribute padding.
+std::int64_t row_padding(const Node&);
 
 struct Graph {
   std::vector<Tensor> tensors;

@@ -38,6 +38,7 @@ std::span<const Op* const> ops() {
       &concat_heads(),
       &flatten(),
       &first_token(),
+      &halo_rows(),
       &patch_tokens(),
       &dot_interaction(),
       &lstm(),

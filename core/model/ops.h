@@ -45,6 +45,8 @@ const Op& split_qkv();      // returns q, k, v as views of one fused projection;
 const Op& concat_heads();   // appends to each head a part that all heads share (the rotary part of
                             // latent attention)
 const Op& flatten();        // makes an image one row
+const Op& halo_rows();      // puts rows around an image that windows of other rows read; attributes
+                            // above, below, largest
 const Op& first_token();    // selects the token that a pooler or classifier reads
 const Op& patch_tokens();   // inputs patches[, class token][, positions]; makes images a sequence
 const Op& merge_patches();  // joins neighbouring patches of images, or takes their mean

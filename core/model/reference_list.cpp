@@ -38,6 +38,7 @@ const Reference& reference(const Op& op) {
       {&concat_heads(), concat_heads_reference()},
       {&flatten(), flatten_reference()},
       {&first_token(), first_token_reference()},
+      {&halo_rows(), halo_rows_reference()},
       {&patch_tokens(), patch_tokens_reference()},
       {&dot_interaction(), dot_interaction_reference()},
       {&lstm(), lstm_reference()},

@@ -1,4 +1,5 @@
 #include "core/model/trained_parts.h"
+#include "core/model/divided_rows.h"
 
 #include <algorithm>
 #include <string>
@@ -333,11 +334,13 @@ Model with_frozen(Model model, std::string_view parts, const Place& place) {
 }
 
 bool is_as_given(const Model& model) {
-  return std::none_of(model.blocks.begin(), model.blocks.end(), [](const Block& block) {
-    return std::any_of(block.graph.nodes.begin(), block.graph.nodes.end(), [](const Node& node) {
-      return is_adapter(node) || attribute(node, kFrozenNode) == kByPlan;
-    });
-  });
+  return !has_divided_rows(model) &&
+         std::none_of(model.blocks.begin(), model.blocks.end(), [](const Block& block) {
+           return std::any_of(block.graph.nodes.begin(), block.graph.nodes.end(),
+                              [](const Node& node) {
+                                return is_adapter(node) || attribute(node, kFrozenNode) == kByPlan;
+                              });
+         });
 }
 
 Model as_given(Model model) {
@@ -348,7 +351,7 @@ Model as_given(Model model) {
     for (Node& node : block.graph.nodes)
       if (attribute(node, kFrozenNode) == kByPlan) node.attributes.erase(kFrozenNode);
   }
-  return model;
+  return has_divided_rows(model) ? with_whole_rows(std::move(model)) : model;
 }
 
 }  // namespace trainyard

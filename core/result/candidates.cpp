@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "core/methods/settings/settings.h"
+#include "core/model/divided_rows.h"
 #include "core/result/verdict.h"
 
 namespace trainyard {
@@ -75,7 +76,8 @@ void to_save_memory(Changes& changes, const Workload& workload) {
     changes.add("gradient-dtype", find_choice(plan, "fp16") ? "fp16" : "bf16");
   changes.add("tp", std::int64_t{2} * plan.mesh.tp);
   changes.add("pp", std::int64_t{2} * plan.mesh.pp);
-  if (workload.scenario.model.sequence > 1) changes.add("cp", std::int64_t{2} * plan.mesh.cp);
+  if (workload.scenario.model.sequence > 1 || has_divisible_rows(workload.scenario.model))
+    changes.add("cp", std::int64_t{2} * plan.mesh.cp);
 }
 
 void to_save_time(Changes& changes, const Workload& workload) {
@@ -99,7 +101,8 @@ void to_save_time(Changes& changes, const Workload& workload) {
   if (plan.mesh.cp % 2 == 0) changes.add("cp", plan.mesh.cp / 2);
   // Fewer replicas mean more microbatches for each, and so a smaller bubble.
   changes.add("tp", std::int64_t{2} * plan.mesh.tp);
-  if (workload.scenario.model.sequence > 1) changes.add("cp", std::int64_t{2} * plan.mesh.cp);
+  if (workload.scenario.model.sequence > 1 || has_divisible_rows(workload.scenario.model))
+    changes.add("cp", std::int64_t{2} * plan.mesh.cp);
 }
 
 }  // namespace

@@ -117,6 +117,8 @@ TEST_F(RunOnRanks, TrainsAsOneProcessBitForBit) {
        "evaluation.every=2 --set evaluation.samples=700"},
       {2,
        "--model resnet-20 --devices 2 --set global-batch=4 --set batch-norm=replicas --evaluate"},
+      {2, "--model resnet-20 --devices 2 --set cp=2 --set global-batch=4 --evaluate"},
+      {2, "--model resnet-20 --devices 4 --set cp=4 --set global-batch=2 --set precision=bf16"},
       {3,
        "--model resnet-20 --devices 6 --set pp=3 --set zero=1 --set global-batch=12 --set "
        "batch-norm=replicas --set precision=bf16 --evaluate"},

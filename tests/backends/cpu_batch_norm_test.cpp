@@ -15,6 +15,7 @@
 namespace trainyard {
 namespace {
 
+using testing::apart;
 using testing::CpuRun;
 using testing::Settings;
 using testing::tiny_convnet;
@@ -35,19 +36,6 @@ CpuRun train_replicas(const Model& model, std::int64_t replicas, std::int64_t sa
   Settings all = {"optimizer=sgd", global, micro};
   all.insert(all.end(), words.begin(), words.end());
   return train_on_cpu(model, replicas, all, small_steps(), options);
-}
-
-// The largest difference of what a channel had, relative to the largest number.
-double apart(const std::vector<TrainedTensor>& a, const std::vector<TrainedTensor>& b) {
-  EXPECT_EQ(a.size(), b.size());
-  double worst = 0, most = 0;
-  for (std::size_t t = 0; t < testing::non_empty(a).size(); ++t)
-    for (std::size_t c = 0; c < a[t].values.size(); ++c) {
-      const double one = a[t].values[c], other = b[t].values[c];
-      worst = std::isnan(one) ? INFINITY : std::max(worst, std::abs(one - other));
-      most = std::max(most, std::abs(other));
-    }
-  return worst / most;
 }
 
 void expect_same_bits(const std::vector<TrainedTensor>& a, const std::vector<TrainedTensor>& b) {

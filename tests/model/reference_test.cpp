@@ -281,6 +281,14 @@ std::vector<Case> image_cases() {
                   pooling(),
                   {activation(sizes({2, 3, 2, 4}))},
                   {{"kernel", 0}, {"average", 1}}});
+  list.push_back({"rows around an image",
+                  halo_rows(),
+                  {activation(sizes({2, 3, 4, 2}))},
+                  {{"above", 1}, {"below", 2}}});
+  list.push_back({"convolution without padding above and below",
+                  convolution(),
+                  {activation(sizes({2, 2, 5, 4})), parameter(sizes({3, 2, 3, 3}))},
+                  {{"padding", 1}, {"row_padding", 0}}});
   list.push_back({"batch norm",
                   batch_norm(),
                   {activation(sizes({3, 2, 2, 3})), parameter(sizes({2})), parameter(sizes({2}))}});

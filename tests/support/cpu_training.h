@@ -110,6 +110,19 @@ inline CpuRun train_on_cpu(const Model& model, std::int64_t devices, const Setti
   return train_on_cpu(scenario(model, devices, all, "cpu"), training, std::move(options), source);
 }
 
+/// The largest difference between numbers of two runs, relative to the largest number.
+inline double apart(const std::vector<TrainedTensor>& a, const std::vector<TrainedTensor>& b) {
+  EXPECT_EQ(a.size(), b.size());
+  double worst = 0, most = 0;
+  for (std::size_t t = 0; t < a.size(); ++t)
+    for (std::size_t i = 0; i < a[t].values.size(); ++i) {
+      const double one = a[t].values[i], other = b[t].values[i];
+      worst = std::isnan(one) ? INFINITY : std::max(worst, std::abs(one - other));
+      most = std::max(most, std::abs(other));
+    }
+  return most > 0 ? worst / most : 0;
+}
+
 /// Expects the run to have the losses of another within 1e-5 of each, and its parameters within
 /// `most_apart`. The run may have more: the last stage's copy of a table.
 inline void expect_same_training(const CpuRun& run, const CpuRun& wanted, double most_apart) {

@@ -10,6 +10,8 @@
 #include "app/desktop/controls/theme.h"
 #include "app/desktop/controls/widgets.h"
 #include "core/methods/catalogue.h"
+#include "core/model/divided_rows.h"
+#include "core/plan/spatial_partition.h"
 #include "visualizers/viewmodel/format.h"
 
 namespace trainyard {
@@ -154,7 +156,11 @@ void StrategyRow::set_value(const QString& value, bool derived) {
 
 const Method* StrategyRow::method() const {
   if (setting_.key == "tp") return find_method("tensor-parallel");
-  if (setting_.key == "cp") return find_method("context-parallel");
+  if (setting_.key == "cp")
+    return find_method(session_.experiment() &&
+                               has_divisible_rows(session_.experiment()->workload.scenario.model)
+                           ? kSpatialPartition
+                           : "context-parallel");
   if (setting_.key == "ep" || setting_.key == "etp") return find_method("expert-parallel");
   if (setting_.key == "zero" || setting_.key == "recompute" || setting_.key == "overlap")
     return find_method(setting_.key);

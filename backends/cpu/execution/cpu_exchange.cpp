@@ -164,6 +164,8 @@ TravelPtr CpuExecution::reduce_tensor(const At& a, std::span<const int> members)
     }
     case CollectiveKind::ReduceScatter:
       return reduce_scatter(company, from, to, side_by_side(whole.elements()), part.type, op.adds);
+    case CollectiveKind::HaloExchange:
+      return exchange_halos(node_of(a), a.task.of_gradient, company, to, part);
     case CollectiveKind::Broadcast: {
       std::vector<PartRange> given(ranks);
       given.front().count = part.elements();

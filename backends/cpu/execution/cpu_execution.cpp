@@ -14,6 +14,7 @@
 #include "core/methods/parallel/optimizer_norms.h"
 #include "core/model/open_sizes.h"
 #include "core/plan/shared_statistics.h"
+#include "core/plan/spatial_partition.h"
 
 namespace trainyard {
 namespace {
@@ -27,6 +28,24 @@ std::int64_t count_updates(const RunPlan& plan, const StagePlacement& place) {
       most = std::max<std::int64_t>(most, std::int64_t{in.microbatch} + 1);
   }
   return most;
+}
+
+// A device that has some rows of images asks for whole ones, which sources draw, and takes its own.
+template <class Ask>
+void ask_for_rows(std::int64_t rows, const TensorView& own, int rank, const Ask& ask,
+                  std::byte* into) {
+  std::array<std::int64_t, kMostDims> shape = own.size;
+  shape[2] = rows;
+  const std::int64_t planes = own.size[0] * own.size[1], part = own.size[2] * own.size[3],
+                     plane = rows * own.size[3];
+  const auto bytes = [&](std::int64_t elements) {
+    return static_cast<std::size_t>(elements * bytes_of(own.type));
+  };
+  std::vector<std::byte> images(bytes(planes * plane));
+  ask(std::span<const std::int64_t>(shape.data(), 4), 0, planes * plane, images.data());
+  for (std::int64_t p = 0; p < planes; ++p)
+    std::memcpy(into + bytes(p * part), images.data() + bytes(p * plane + rank * part),
+                bytes(part));
 }
 
 }  // namespace
@@ -90,7 +109,7 @@ CpuExecution::CpuExecution(const RunPlan& plan, const CpuOptions& options,
                                      (rule().needs_norms() && divided));
   const Plan& how = plan.workload.scenario.plan;
   combines_ = combines_updates(how);
-  shares_statistics_ = shares_statistics(how);
+  shares_statistics_ = shares_statistics(how) || divides_images(how);
   shares_norms_ = shares_norms(how) && !plan.asynchronous;
   together_ = together_ || shares_norms_;
   compression_ = compression_of(how);
@@ -371,7 +390,10 @@ void CpuExecution::fill(const LayerLayout& layout, TensorId tensor, const Tensor
   auto* const first = static_cast<std::byte*>(into);
   std::array<std::int64_t, kMostDims> shape = view.size;
   const std::span<const std::int64_t> dims(shape.data(), static_cast<std::size_t>(view.rank));
-  const Dim* const leading = dims.empty() ? nullptr : (*layout.graph)[tensor].shape.data();
+  const Shape& whole = (*layout.graph)[tensor].shape;
+  if (whole.size() == 4 && whole[2].axis == Axis::Rows && parts(whole[2], layout.body->binding) > 1)
+    return ask_for_rows(whole[2].size, view, plan_.peers.context_rank(peer), ask, first);
+  const Dim* const leading = dims.empty() ? nullptr : whole.data();
   if (leading == nullptr || parts(*leading, layout.body->binding) == 1)
     return ask(dims, 0, view.elements(), first);
   const std::int64_t row = view.elements() / view.size[0];

@@ -10,6 +10,7 @@
 #include "backends/documents.h"
 #include "core/base/error.h"
 #include "core/methods/layers/tensor_region.h"
+#include "core/model/divided_rows.h"
 #include "core/model/ops.h"
 #include "core/model/trained_parts.h"
 #include "core/program/offloaded.h"
@@ -78,11 +79,11 @@ void CpuExecution::begin(InstructionId id, int peer, Scratch& scratch) {
         update(a);
       else
         compute(a, scratch);
-    } else if (a.task.kind == TaskKind::Collective && is_context(a.task.group)) {
-      make_views(a, scratch);
     } else if (averages_means(a)) {
       make_views(a, scratch);
       find_means(a, scratch);
+    } else if (a.task.kind == TaskKind::Collective && is_context(a.task.group)) {
+      make_views(a, scratch);
     }
     a.device.scratch = std::max(a.device.scratch, scratch.most());
     release_all(a, false);
@@ -286,12 +287,13 @@ void CpuExecution::with_call(const At& a, std::size_t l, Flight& f, const Kernel
         outputs[i] = sizes.local[node.outputs[i].value];
         outputs[i].data = scratch.take(static_cast<std::size_t>(outputs[i].bytes().value));
       }
+  const NodePlace among = place_as_given(*layout.graph, run.node);
   const auto stream = ((static_cast<std::uint64_t>(
                             samples_before() + sample(a.microbatch, plan_.peers.replica(a.peer)))
                         << 20) +
                        static_cast<std::uint64_t>(place.layers[l].model_layer)) *
-                          layout.graph->nodes.size() +
-                      run.node.value;
+                          among.of +
+                      among.place;
   KernelCall call{.graph = *layout.graph,
                   .node = node,
                   .binding = sizes.binding,

@@ -30,6 +30,7 @@ std::map<const Op*, CpuKernel> fast_kernels() {
       {&concat_heads(), concat_heads_kernel()},
       {&flatten(), flatten_kernel()},
       {&first_token(), first_token_kernel()},
+      {&halo_rows(), halo_rows_kernel()},
       {&patch_tokens(), patch_tokens_kernel()},
       {&dot_interaction(), dot_interaction_kernel()},
       {&lstm(), lstm_kernel()},

@@ -37,6 +37,7 @@ CpuKernel split_qkv_kernel();
 CpuKernel concat_heads_kernel();
 CpuKernel flatten_kernel();
 CpuKernel first_token_kernel();
+CpuKernel halo_rows_kernel();
 CpuKernel patch_tokens_kernel();
 CpuKernel dot_interaction_kernel();
 CpuKernel lstm_kernel();

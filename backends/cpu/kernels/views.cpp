@@ -1,5 +1,6 @@
 // Ops that rearrange tensors; each copies, because every tensor has its own memory.
 #include <algorithm>
+#include <limits>
 
 #include "backends/cpu/kernels/kernels.h"
 #include "backends/cpu/kernels/operands.h"
@@ -87,10 +88,36 @@ void first_backward(const KernelCall& call) {
   if (!dx.add) std::fill(dx.view.f32() + given, dx.view.f32() + dx.view.elements(), 0.0f);
 }
 
+// --- halo_rows ---
+
+// What lies around the image is its padding, until the neighbours' rows are received over it.
+void halo_forward(const KernelCall& call) {
+  const TensorView &x = input(call, 0), &y = output(call);
+  const std::int64_t above = attribute(call.node, "above"), own = x.size[2] * x.size[3],
+                     plane = y.size[2] * y.size[3], before = above * y.size[3];
+  const float around =
+      attribute(call.node, "largest") != 0 ? std::numeric_limits<float>::lowest() : 0.0f;
+  for (std::int64_t p = 0; p < x.size[0] * x.size[1]; ++p) {
+    float* const to = y.f32() + p * plane;
+    std::fill(to, to + before, around);
+    std::copy_n(x.f32() + p * own, own, to + before);
+    std::fill(to + before + own, to + plane, around);
+  }
+}
+void halo_backward(const KernelCall& call) {
+  const Target dx = target(call, 0);
+  if (!dx) return;
+  const TensorView& dy = output_gradient(call);
+  const std::int64_t own = dx.view.size[2] * dx.view.size[3], plane = dy.size[2] * dy.size[3];
+  give_rows(dy.size[0] * dy.size[1], own, dy.f32() + attribute(call.node, "above") * dy.size[3],
+            plane, dx.view.f32(), own, dx.add);
+}
+
 }  // namespace
 
 CpuKernel split_qkv_kernel() { return without_parameters(split_forward, split_backward); }
 CpuKernel concat_heads_kernel() { return without_parameters(concat_forward, concat_backward); }
 CpuKernel first_token_kernel() { return without_parameters(first_forward, first_backward); }
+CpuKernel halo_rows_kernel() { return without_parameters(halo_forward, halo_backward); }
 
 }  // namespace trainyard

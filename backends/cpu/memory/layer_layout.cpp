@@ -207,6 +207,8 @@ class Finder {
     };
     const bool gathers = op.collective == CollectiveKind::AllGather,
                scatters = op.collective == CollectiveKind::ReduceScatter;
+    // Views that make the gradient of what the op gave run before it is exchanged.
+    if (is_context(op.group) && op.of_gradient) make_gradient(op.tensor, at, made.runs);
     made.from = of(scatters);
     made.to = of(gathers);
     if (!op.of_gradient || gathers) return;

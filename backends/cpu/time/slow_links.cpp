@@ -26,6 +26,8 @@ double sent_bytes(const Task& task, std::int64_t ranks) {
     case CollectiveKind::Gather:
     case CollectiveKind::Scatter:
       return tree_gather(n, ranks, kOneByteASecond);
+    case CollectiveKind::HaloExchange:
+      return halo_exchange(n, kOneByteASecond);
   }
   return n;
 }

@@ -49,8 +49,10 @@ bool same_in_file(const Shape& a, const Shape& b) {
 }
 
 // A dimension that is never divided is written as its size; any other as an object with its axis.
+// It is a plan that divides the rows of images, and not a model.
 Json dim_json(const Dim& dim) {
-  if (dim.axis == Axis::None && dim.units == 0) return Json(dim.size);
+  const bool rows = dim.axis == Axis::Rows || dim.axis == Axis::HaloRows;
+  if (rows || (dim.axis == Axis::None && dim.units == 0)) return Json(dim.size);
   Json object = Json::object().set("axis", axis_word(dim.axis));
   if (dim.size != 0) object.set("size", dim.size);
   if (dim.units != 0) object.set("units", dim.units);

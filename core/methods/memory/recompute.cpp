@@ -73,7 +73,9 @@ void drop(Body& body, const Graph& graph, const Layout& layout, Kept kept) {
 // Returns whether the op turns an input of attention in place to other heads and tokens. It runs
 // again if that tensor does, whatever becomes of attention: what is kept stays turned.
 bool turns_input(const Graph& graph, const BodyOp& op) {
-  if (!op.communication || !is_context(op.group) || !op.tensor.valid()) return false;
+  if (!op.communication || !is_context(op.group) || !op.tensor.valid() ||
+      op.collective != CollectiveKind::AllToAll)
+    return false;
   const std::vector<TensorId>& inputs = graph[op.node].inputs;
   return std::find(inputs.begin(), inputs.end(), op.tensor) != inputs.end();
 }

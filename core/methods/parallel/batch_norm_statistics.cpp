@@ -22,9 +22,11 @@
 #include "core/methods/catalogue.h"
 #include "core/methods/parallel/adasum.h"
 #include "core/methods/parallel/communication.h"
+#include "core/methods/parallel/norm_exchange.h"
 #include "core/methods/parallel/relaxed_synchrony.h"
 #include "core/model/ops.h"
 #include "core/plan/shared_statistics.h"
+#include "core/plan/spatial_partition.h"
 
 namespace trainyard {
 namespace {
@@ -38,9 +40,8 @@ bool has_batch_norms(const Model& model) {
   return false;
 }
 
-// Puts the exchange before every op of a batch norm that needs what all replicas have found; its
-// weight pass does not.
-void exchange_statistics(std::vector<BodyOp>& ops, const Graph& graph, const Layout& layout) {
+void exchange_in(std::vector<BodyOp>& ops, const Graph& graph, const Layout& layout, Group group,
+                 std::string_view method) {
   std::vector<BodyOp> woven;
   for (BodyOp& op : ops) {
     if (!op.communication && op.node.valid() && graph[op.node].op == &batch_norm() &&
@@ -49,9 +50,9 @@ void exchange_statistics(std::vector<BodyOp>& ops, const Graph& graph, const Lay
       const TensorId x = norm.inputs[0];
       const bool forward = op.pass == Pass::Forward;
       BodyOp exchange = collective_op(
-          kBatchNormStatistics,
+          method,
           (forward ? "average statistics of " : "average gradient along channels of ") + norm.name,
-          op.node, op.pass, CollectiveKind::AllReduce, Group::Data,
+          op.node, op.pass, CollectiveKind::AllReduce, group,
           Bytes{kBytesOfChannel * local_elements({graph[x].shape[1]}, layout.binding)});
       exchange.tensor = x;
       woven.push_back(std::move(exchange));
@@ -78,7 +79,7 @@ Diagnostics check_statistics(const Scenario& s, const Params& params) {
            "batch-norm=replica");
     return found;
   }
-  if (plan.mesh.cp > 1)
+  if (plan.mesh.cp > 1 && !divides_images(plan))
     refuse(
         "replicas share the statistics of samples that each has whole, and context ranks have "
         "parts "
@@ -103,6 +104,12 @@ Diagnostics check_statistics(const Scenario& s, const Params& params) {
 
 }  // namespace
 
+void exchange_norm_statistics(Body& body, const Graph& graph, const Layout& layout, Group group,
+                              std::string_view method) {
+  exchange_in(body.forward, graph, layout, group, method);
+  exchange_in(body.backward, graph, layout, group, method);
+}
+
 Method batch_norm_statistics() {
   return {
       .name = kBatchNormStatistics,
@@ -111,11 +118,13 @@ Method batch_norm_statistics() {
           "Batch norms normalise by the samples of all replicas, which average what each finds.",
       .paper = {"Image Classification at Supercomputer Scale", "Ying et al.", "arXiv 1811.06992",
                 2018},
-      .card = {.gains = "replicas of few samples train as one device does that has them all",
-               .costs = "an all-reduce of 8 bytes a channel in each norm, forward and backward, "
-                        "which everything behind it waits for; the norm reads its input twice",
-               .legal_when = "the model has batch norms; cp is 1, replicas meet in every step "
-                             "(sync=bsp) and take the mean or the sum of their gradients"},
+      .card =
+          {.gains = "replicas of few samples train as one device does that has them all",
+           .costs = "an all-reduce of 8 bytes a channel in each norm, forward and backward, "
+                    "which everything behind it waits for; the norm reads its input twice",
+           .legal_when =
+               "the model has batch norms; cp is 1 or divides images, replicas meet in every step "
+               "(sync=bsp) and take the mean or the sum of their gradients"},
       .file = "core/methods/parallel/batch_norm_statistics.cpp",
       .params = {{.name = kStatisticsSamples,
                   .fallback = std::string(kSamplesOfReplica),
@@ -128,8 +137,7 @@ Method batch_norm_statistics() {
           [](Body& body, const Layout& layout, const Scenario& s, const Params&) {
             if (!shares_statistics(s.plan)) return;
             const Graph& graph = s.model.blocks[static_cast<std::size_t>(body.block)].graph;
-            exchange_statistics(body.forward, graph, layout);
-            exchange_statistics(body.backward, graph, layout);
+            exchange_norm_statistics(body, graph, layout, Group::Data, kBatchNormStatistics);
           },
   };
 }

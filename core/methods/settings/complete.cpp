@@ -5,8 +5,10 @@
 
 #include "core/methods/catalogue.h"
 #include "core/methods/settings/settings.h"
+#include "core/model/divided_rows.h"
 #include "core/model/trained_parts.h"
 #include "core/plan/context_degrees.h"
+#include "core/plan/spatial_partition.h"
 
 namespace trainyard {
 
@@ -25,7 +27,11 @@ Plan complete(const Scenario& scenario) {
                                                 : "fp32");
   }
   if (plan.mesh.tp > 1) choice(plan, "tensor-parallel");
-  if (plan.mesh.cp > 1) choice(plan, "context-parallel");
+  // The ranks of cp divide the rows of images where a model reads images and no sequence.
+  const bool images = has_divisible_rows(scenario.model);
+  if (plan.mesh.cp > 1) choice(plan, images ? kSpatialPartition : "context-parallel");
+  if (plan.mesh.cp == 1 || !images)
+    std::erase_if(plan.choices, [](const Choice& c) { return c.method == kSpatialPartition; });
   if (plan.mesh.ep > 1 || plan.mesh.etp) choice(plan, "expert-parallel");
   for (std::string_view always :
        {"recompute", "data-parallel", "gradient-accumulation", "zero", "overlap"})

@@ -44,6 +44,11 @@ inline void expect_vector(const Graph& graph, const Node& node, std::size_t i, s
                      "], found " + to_text(shape));
 }
 
+/// Windows over rows that ranks divide make rows that they divide too.
+inline Axis rows_of_windows(const Dim& rows) {
+  return rows.axis == Axis::HaloRows ? Axis::Rows : rows.axis;
+}
+
 inline Dim last(const Tensor& tensor) {
   return tensor.shape.empty() ? Dim{1, Axis::None, 0} : tensor.shape.back();
 }

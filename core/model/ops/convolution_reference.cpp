@@ -11,7 +11,7 @@ void each_product(const ReferenceCall& c, F&& f) {
              w = local_shape(c.graph[c.node.inputs[1]], c.binding),
              y = local_shape(c.graph[c.node.outputs[0]], c.binding);
   const std::int64_t stride = attribute(c.node, "stride", 1),
-                     padding = attribute(c.node, "padding"),
+                     padding = attribute(c.node, "padding"), above = row_padding(c.node),
                      groups = attribute(c.node, "groups", 1);
   for (std::int64_t b = 0; b < y[0]; ++b)
     for (std::int64_t o = 0; o < y[1]; ++o)
@@ -20,7 +20,7 @@ void each_product(const ReferenceCall& c, F&& f) {
           for (std::int64_t i = 0; i < w[1]; ++i)
             for (std::int64_t kr = 0; kr < w[2]; ++kr)
               for (std::int64_t kc = 0; kc < w[3]; ++kc) {
-                const std::int64_t r = row * stride + kr - padding,
+                const std::int64_t r = row * stride + kr - above,
                                    s = column * stride + kc - padding;
                 if (r < 0 || s < 0 || r >= x[2] || s >= x[3]) continue;
                 const std::int64_t channel = o / (w[0] / groups) * w[1] + i;

@@ -11,16 +11,17 @@ std::vector<Tensor> infer_pooling(const Graph& graph, const Node& node) {
   expect_rank(graph, node, 0, 4);
   const Shape& x = input(graph, node, 0).shape;
   const std::int64_t kernel = attribute(node, "kernel"), padding = attribute(node, "padding");
-  const std::int64_t stride = attribute(node, "stride", kernel);
-  const auto size = [&](std::int64_t in) {
-    if (kernel == 0) return std::int64_t{1};  // one window: the whole image
-    if (kernel < 0 || stride < 1 || padding < 0 || in + 2 * padding < kernel)
+  const std::int64_t stride = attribute(node, "stride", kernel), above = row_padding(node);
+  if (kernel == 0)  // one window: the whole image
+    return one_output({x[0], x[1], Dim{1, Axis::None, 0}, Dim{1, Axis::None, 0}});
+  const auto size = [&](std::int64_t in, std::int64_t around) {
+    if (kernel < 0 || stride < 1 || around < 0 || in + 2 * around < kernel)
       refuse(node, "expected an image no smaller than the window of " + std::to_string(kernel) +
                        ", found " + to_text(x));
-    return (in + 2 * padding - kernel) / stride + 1;
+    return (in + 2 * around - kernel) / stride + 1;
   };
-  return one_output(
-      {x[0], x[1], Dim{size(x[2].size), Axis::None, 0}, Dim{size(x[3].size), Axis::None, 0}});
+  return one_output({x[0], x[1], Dim{size(x[2].size, above), rows_of_windows(x[2]), 0},
+                     Dim{size(x[3].size, padding), Axis::None, 0}});
 }
 
 bool keeps_indices(const Node& node) { return attribute(node, "average") == 0; }
@@ -53,7 +54,8 @@ std::vector<Saved> saved_by_pooling(const LocalNode& local) {
 const Op& pooling() {
   static const Op op{
       "pooling",
-      "largest (or average) of each window; attributes kernel (0 = all), stride, padding, average",
+      "largest (or average) of each window; attributes kernel (0 = all), stride, padding "
+      "(row_padding above and below, where it is another), average",
       infer_pooling, pooling_work, saved_by_pooling};
   return op;
 }

@@ -10,14 +10,14 @@ void each_window(const ReferenceCall& c, F&& f) {
   const auto x = local_shape(c.graph[c.node.inputs[0]], c.binding),
              y = local_shape(c.graph[c.node.outputs[0]], c.binding);
   const std::int64_t kernel = attribute(c.node, "kernel"), padding = attribute(c.node, "padding"),
-                     stride = attribute(c.node, "stride", kernel);
+                     above = row_padding(c.node), stride = attribute(c.node, "stride", kernel);
   const std::int64_t rows_of = kernel == 0 ? x[2] : kernel, columns = kernel == 0 ? x[3] : kernel;
   std::vector<std::size_t> inside;
   for (std::int64_t plane = 0; plane < x[0] * x[1]; ++plane)
     for (std::int64_t i = 0; i < y[2]; ++i)
       for (std::int64_t j = 0; j < y[3]; ++j) {
         inside.clear();
-        for (std::int64_t r = i * stride - padding; r < i * stride - padding + rows_of; ++r)
+        for (std::int64_t r = i * stride - above; r < i * stride - above + rows_of; ++r)
           for (std::int64_t s = j * stride - padding; s < j * stride - padding + columns; ++s)
             if (r >= 0 && s >= 0 && r < x[2] && s < x[3])
               inside.push_back(at((plane * x[2] + r) * x[3] + s));

@@ -71,6 +71,7 @@ Reference split_qkv_reference();
 Reference concat_heads_reference();
 Reference flatten_reference();
 Reference first_token_reference();
+Reference halo_rows_reference();
 Reference patch_tokens_reference();
 Reference dot_interaction_reference();
 Reference lstm_reference();

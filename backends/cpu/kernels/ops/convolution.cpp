@@ -17,30 +17,20 @@ using onednn::Prepared;
 
 struct Sizes {
   memory::dims x, w, y;  // w: with a leading dimension of groups if there are several
-  std::int64_t stride, padding, groups;
-  DType type;  // of all operands; sums are in 4-byte floats
+  std::int64_t stride, padding, above, groups;  // padding on the sides, and above and below
+  DType type;                                   // of all operands; sums are in 4-byte floats
   bool bias;
   int variant = kConvolutionBlocked;
 
   memory::dims strides() const { return {stride, stride}; }
-  memory::dims paddings() const { return {padding, padding}; }
+  memory::dims paddings() const { return {above, padding}; }
   onednn::Key key(std::int64_t pass) const {
-    return {2 + pass,
-            x[0],
-            x[1],
-            x[2],
-            x[3],
-            y[1],
-            y[2],
-            y[3],
-            w[w.size() - 2],
-            w.back(),
-            stride,
-            padding,
-            groups,
-            static_cast<std::int64_t>(type),
-            bias ? 1 : 0,
-            variant};
+    return {2 + pass,     x[0],   x[1],
+            x[2],         x[3],   y[1],
+            y[2],         y[3],   w[w.size() - 2],
+            w.back(),     stride, padding,
+            above,        groups, static_cast<std::int64_t>(type),
+            bias ? 1 : 0, variant};
   }
   memory::desc plain(const memory::dims& dims) const {
     using Tag = memory::format_tag;
@@ -57,13 +47,15 @@ struct Sizes {
   // A 1 x 1 convolution does not need blocks, and few channels do not fill one (measured: 1.9
   // against 4.2 ms for 64 channels to 256 on 16 images of 28 x 28, convolution_forward).
   int usual(std::int64_t pass) const {
-    const bool pixels = w.back() == 1 && w[w.size() - 2] == 1 && stride == 1 && padding == 0;
+    const bool pixels =
+        w.back() == 1 && w[w.size() - 2] == 1 && stride == 1 && padding == 0 && above == 0;
     return groups == 1 && (pixels || (pass == 1 && x[1] < 16)) ? kConvolutionPlain
                                                                : kConvolutionBlocked;
   }
   void choose(std::int64_t pass, const VariantChooser* chooser) {
     variant = usual(pass);
-    if (chooser == nullptr || groups > 1 || type != DType::F32 || w[2] != w[3]) return;
+    if (chooser == nullptr || groups > 1 || type != DType::F32 || w[2] != w[3] || above != padding)
+      return;
     variant =
         chooser->chosen({VariantKernel::Convolution,
                          {pass, x[0], x[1], x[2], x[3], y[1], y[2], y[3], w[3], stride, padding}},
@@ -74,6 +66,7 @@ struct Sizes {
 Sizes sizes(const KernelCall& call, const TensorView& x, const TensorView& w, const TensorView& y) {
   Sizes s;
   s.stride = attribute(call.node, "stride", 1), s.padding = attribute(call.node, "padding");
+  s.above = row_padding(call.node);
   s.groups = attribute(call.node, "groups", 1);
   s.type = x.type == DType::BF16 && y.type == DType::BF16 && onednn::has_bf16() ? DType::BF16
                                                                                 : DType::F32;
@@ -289,7 +282,7 @@ void run_convolution(const KernelShape& shape, const VariantChooser& chooser, co
   Sizes s;
   s.x = {of[1], of[2], of[3], of[4]}, s.w = {of[5], of[2], of[8], of[8]};
   s.y = {of[1], of[5], of[6], of[7]};
-  s.stride = of[9], s.padding = of[10], s.groups = 1, s.type = DType::F32, s.bias = false;
+  s.stride = of[9], s.padding = s.above = of[10], s.groups = 1, s.type = DType::F32, s.bias = false;
   constexpr decltype(&forward_plan) kMake[] = {forward_plan, input_plan, weight_plan};
   plan(s, of[0], kMake[of[0]], &chooser).run(first, second, nullptr, out, scratch);
 }

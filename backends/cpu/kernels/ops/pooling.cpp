@@ -13,29 +13,33 @@ namespace {
 
 struct Windows {
   std::int64_t planes, rows, columns, out_rows, out_columns;
-  std::int64_t high, wide, stride, padding;  // of a window
+  std::int64_t high, wide, stride, padding, above;  // of a window
   bool average;
+  float area;  // elements of a window; of the whole image, whoever has its rows
 
-  Windows(const Node& node, const TensorView& x, const TensorView& y)
+  Windows(const KernelCall& call, const TensorView& x, const TensorView& y)
       : planes(x.size[0] * x.size[1]),
         rows(x.size[2]),
         columns(x.size[3]),
         out_rows(y.size[2]),
         out_columns(y.size[3]),
-        padding(attribute(node, "padding")),
-        average(attribute(node, "average") != 0) {
-    const std::int64_t kernel = attribute(node, "kernel");
-    stride = attribute(node, "stride", kernel);
+        padding(attribute(call.node, "padding")),
+        above(row_padding(call.node)),
+        average(attribute(call.node, "average") != 0) {
+    const std::int64_t kernel = attribute(call.node, "kernel");
+    stride = attribute(call.node, "stride", kernel);
     high = kernel == 0 ? rows : kernel, wide = kernel == 0 ? columns : kernel;
+    const Dim& all = call.graph[call.node.inputs[0]].shape[2];
+    area = static_cast<float>((kernel == 0 ? all.size : high) * wide);
   }
   bool whole() const {
-    return high == rows && wide == columns && padding == 0 && out_rows == 1 && out_columns == 1;
+    return high == rows && wide == columns && padding == 0 && above == 0 && out_rows == 1 &&
+           out_columns == 1;
   }
   bool pairs() const {
-    return high == 2 && wide == 2 && stride == 2 && padding == 0 && rows == 2 * out_rows &&
-           columns == 2 * out_columns;
+    return high == 2 && wide == 2 && stride == 2 && padding == 0 && above == 0 &&
+           rows == 2 * out_rows && columns == 2 * out_columns;
   }
-  float area() const { return static_cast<float>(high * wide); }
 };
 
 template <class T>
@@ -49,7 +53,7 @@ template <class F>
 void each_window(const Windows& w, F&& f) {
   for (std::int64_t plane = 0; plane < w.planes; ++plane)
     for (std::int64_t i = 0; i < w.out_rows; ++i) {
-      const std::int64_t top = i * w.stride - w.padding;
+      const std::int64_t top = i * w.stride - w.above;
       for (std::int64_t j = 0; j < w.out_columns; ++j) {
         const std::int64_t left = j * w.stride - w.padding;
         f((plane * w.out_rows + i) * w.out_columns + j, plane * w.rows * w.columns,
@@ -169,12 +173,12 @@ void largest(const KernelCall& call, const Windows& w, const float* x, float* y)
 
 void pooling_forward(const KernelCall& call) {
   const TensorView &x = input(call, 0), &y = output(call);
-  const Windows w(call.node, x, y);
+  const Windows w(call, x, y);
   if (!w.average) return largest(call, w, x.f32(), y.f32());
   if (w.whole()) {
     const std::int64_t plane = w.rows * w.columns;
     for (std::int64_t p = 0; p < w.planes; ++p)
-      y.f32()[p] = total_of(plane, x.f32() + p * plane) / w.area();
+      y.f32()[p] = total_of(plane, x.f32() + p * plane) / w.area;
     return;
   }
   each_window(w, [&](std::int64_t out, std::int64_t plane, std::int64_t top, std::int64_t bottom,
@@ -182,7 +186,7 @@ void pooling_forward(const KernelCall& call) {
     float sum = 0;
     for (std::int64_t r = top; r < bottom; ++r)
       for (std::int64_t s = left; s < right; ++s) sum += x.f32()[plane + r * w.columns + s];
-    y.f32()[out] = sum / w.area();
+    y.f32()[out] = sum / w.area;
   });
 }
 
@@ -199,7 +203,7 @@ void pooling_backward_input(const KernelCall& call) {
   const Target dx = target(call, 0);
   if (!dx) return;
   const TensorView& dy = output_gradient(call);
-  const Windows w(call.node, dx.view, dy);
+  const Windows w(call, dx.view, dy);
   if (!w.average)
     return spread_largest(w, static_cast<const std::int64_t*>(needed_fact(call, "indices").data),
                           dy.f32(), dx, call.scratch);
@@ -207,7 +211,7 @@ void pooling_backward_input(const KernelCall& call) {
   if (!dx.add) std::memset(to, 0, static_cast<std::size_t>(dx.view.bytes().value));
   each_window(w, [&](std::int64_t out, std::int64_t plane, std::int64_t top, std::int64_t bottom,
                      std::int64_t left, std::int64_t right) {
-    const float share = dy.f32()[out] / w.area();
+    const float share = dy.f32()[out] / w.area;
     for (std::int64_t r = top; r < bottom; ++r)
       for (std::int64_t s = left; s < right; ++s) to[plane + r * w.columns + s] += share;
   });

@@ -1,0 +1,37 @@
+// Images whose rows ranks divide: rank i of n has the i-th part of the rows of every image, from
+// the model's input to the pooling that takes the mean of all. A convolution or pooling whose
+// windows reach beyond a part reads an image with the neighbours' rows around it (the op
+// halo_rows), which is put before it. Parts are equal, and windows of a part make a part of the
+// result.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "core/model/model.h"
+
+namespace trainyard {
+
+/// Returns whether the model reads images whose rows can be divided: [batch, channels, height,
+/// width] at its input, and no sequence.
+bool has_divisible_rows(const Model&);
+/// Returns whether with_divided_rows() made the model.
+bool has_divided_rows(const Model&);
+/// Returns the model for ranks that divide rows, whatever their number; on one rank it computes
+/// what the model itself does.
+Model with_divided_rows(Model);
+/// Returns the model that with_divided_rows() was given.
+Model with_whole_rows(Model);
+
+/// Returns the place of the node among those of the graph that with_whole_rows() leaves, and how
+/// many these are: what is drawn at random for a node is the same on whatever number of ranks.
+struct NodePlace {
+  std::uint64_t place, of;
+};
+NodePlace place_as_given(const Graph&, NodeId);
+
+/// Returns why `ranks` ranks cannot divide the rows of a model of with_divided_rows(), naming the
+/// node; empty if they can.
+std::string undivided_rows(const Model&, int ranks);
+
+}  // namespace trainyard
