@@ -1,6 +1,7 @@
 #include "core/model/divided_rows.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 
 #include "core/model/ops.h"
@@ -27,55 +28,104 @@ struct Halo {
   std::int64_t above = 0, below = 0;
 };
 
-// The rows beside a part that its windows read. A window of the last row of a part may end before
-// the part does: then some of its own rows are not read, and none below. None where windows of
-// parts would not be those of the image, of which there is one for each stride of rows.
-std::optional<Halo> halo_of(const Graph& graph, const Node& node) {
-  std::int64_t kernel = 0, stride = 1;
-  if (node.op == &convolution()) {
-    kernel = graph[node.inputs[1]].shape[kRows].size, stride = attribute(node, "stride", 1);
-  } else if (node.op == &pooling()) {
-    kernel = attribute(node, "kernel"), stride = attribute(node, "stride", kernel);
+// Divides the rows of one graph, in its order.
+class DividedGraph {
+ public:
+  DividedGraph(const Graph& graph, int ranks) : given_(graph), made_(graph), ranks_(ranks) {
+    made_.nodes.clear();
   }
-  if (kernel == 0) return {};
-  const std::int64_t above = row_padding(node);
-  const Halo halo{above, std::max<std::int64_t>(0, kernel - stride - above)};
-  if (halo.above == 0 && halo.below == 0) return {};
-  const std::int64_t rows = graph[node.inputs[0]].shape[kRows].size,
-                     with = (rows + halo.above + halo.below - kernel) / stride + 1;
-  if (with != (rows + 2 * above - kernel) / stride + 1) return {};
-  return halo;
-}
 
-// Ops that treat each row of an image as they treat any other.
-bool treats_rows_alike(const Op* op) {
-  return op == &batch_norm() || op == &add() || op == &multiply() || op == &scale() ||
-         op == &gelu() || op == &relu() || op == &tanh_op();
-}
-
-// Writes the graph anew, in its order, with a halo before every node that needs one.
-Graph divided(const Graph& graph) {
-  Graph made = graph;
-  made.nodes.clear();
-  for (const Node& one : graph.nodes) {
-    Node node = one;
-    const Dim rows = is_image(made[node.inputs[0]]) ? made[node.inputs[0]].shape[kRows] : Dim{};
-    const std::optional<Halo> halo = rows.axis == Axis::Rows ? halo_of(made, node) : std::nullopt;
-    if (halo) {
-      std::map<std::string, std::int64_t> attributes = {
-          {"above", halo->above}, {"below", halo->below}, {"leaf", attribute(node, "leaf")}};
-      if (node.op == &pooling() && attribute(node, "average") == 0) attributes["largest"] = 1;
-      node.inputs[0] =
-          made.add(node.name + ".halo", halo_rows(), {node.inputs[0]}, std::move(attributes));
-      node.attributes["row_padding"] = 0;
+  Graph run() {
+    for (const Node& one : given_.nodes) {
+      Node node = one;
+      const std::optional<Halo> halo = divides_rows_of(node) ? halo_of(node) : join_inputs(node);
+      if (halo && (halo->above > 0 || halo->below > 0)) add_halo(node, *halo);
+      const std::vector<Tensor> outputs = node.op->infer(made_, node);
+      for (std::size_t i = 0; i < outputs.size(); ++i)
+        made_.tensors[node.outputs[i].value].shape = outputs[i].shape;
+      made_.nodes.push_back(std::move(node));
     }
-    const std::vector<Tensor> outputs = node.op->infer(made, node);
-    for (std::size_t i = 0; i < outputs.size(); ++i)
-      made.tensors[node.outputs[i].value].shape = outputs[i].shape;
-    made.nodes.push_back(std::move(node));
+    return std::move(made_);
   }
-  return made;
-}
+
+ private:
+  const Dim* rows_of(TensorId id) const {
+    const Tensor& tensor = made_[id];
+    return is_image(tensor) && divides(tensor.shape[kRows]) ? &tensor.shape[kRows] : nullptr;
+  }
+
+  // Ops that treat each row of an image as they treat any other.
+  static bool treats_rows_alike(const Op* op) {
+    return op == &batch_norm() || op == &add() || op == &multiply() || op == &scale() ||
+           op == &gelu() || op == &relu() || op == &tanh_op();
+  }
+
+  bool divides_rows_of(const Node& node) const {
+    if (node.inputs.empty() || rows_of(node.inputs[0]) == nullptr) return false;
+    if (node.op == &convolution() || node.op == &pooling()) return windows_divide(node);
+    // An input of one row is repeated for all.
+    return treats_rows_alike(node.op) &&
+           std::all_of(node.inputs.begin(), node.inputs.end(), [&](TensorId in) {
+             return !is_image(made_[in]) || rows_of(in) != nullptr ||
+                    made_[in].shape[kRows].size == 1;
+           });
+  }
+
+  // Windows of a part of an image make a part of the result where there is one for each stride of
+  // rows. A mean of the whole image is the sum of what ranks have of it.
+  bool windows_divide(const Node& node) const {
+    const std::int64_t rows = rows_of(node.inputs[0])->size, kernel = kernel_of(node);
+    if (kernel == 0) return attribute(node, "average") != 0;
+    const Halo halo = halo_of(node);
+    const std::int64_t made = (rows + 2 * row_padding(node) - kernel) / stride_of(node) + 1;
+    return made * stride_of(node) == rows && made % ranks_ == 0 &&
+           std::max(halo.above, halo.below) <= rows / ranks_;
+  }
+
+  std::int64_t kernel_of(const Node& node) const {
+    return node.op == &convolution() ? made_[node.inputs[1]].shape[kRows].size
+                                     : attribute(node, "kernel");
+  }
+  static std::int64_t stride_of(const Node& node) {
+    return attribute(node, "stride", node.op == &pooling() ? attribute(node, "kernel") : 1);
+  }
+
+  // The rows beside a part that its windows read. A window of the last row of a part may end before
+  // the part does: then some of its own rows are not read, and none below.
+  Halo halo_of(const Node& node) const {
+    if (node.op != &convolution() && node.op != &pooling()) return {};
+    const std::int64_t kernel = kernel_of(node), above = row_padding(node);
+    if (kernel == 0) return {};
+    return {above, std::max<std::int64_t>(0, kernel - stride_of(node) - above)};
+  }
+
+  void add_halo(Node& node, const Halo& halo) {
+    std::map<std::string, std::int64_t> attributes = {
+        {"above", halo.above}, {"below", halo.below}, {"leaf", attribute(node, "leaf")}};
+    if (node.op == &pooling() && attribute(node, "average") == 0) attributes["largest"] = 1;
+    node.inputs[0] =
+        made_.add(node.name + ".halo", halo_rows(), {node.inputs[0]}, std::move(attributes));
+    node.attributes["row_padding"] = 0;
+  }
+
+  // Gives the node whole images for those whose rows are divided; each is joined once.
+  std::optional<Halo> join_inputs(Node& node) {
+    for (TensorId& in : node.inputs) {
+      if (rows_of(in) == nullptr) continue;
+      const auto [entry, is_new] = whole_.try_emplace(in.value);
+      if (is_new)
+        entry->second = made_.add(made_[in].name + ".rows", halo_rows(), {in},
+                                  {{"all", 1}, {"leaf", attribute(node, "leaf")}});
+      in = entry->second;
+    }
+    return {};
+  }
+
+  const Graph& given_;
+  Graph made_;
+  const int ranks_;
+  std::map<std::uint32_t, TensorId> whole_;  // by tensor whose rows are divided
+};
 
 }  // namespace
 
@@ -94,16 +144,14 @@ bool has_divided_rows(const Model& model) {
   return divides(first[first.input].shape[kRows]);
 }
 
-Model with_divided_rows(Model model) {
+Model with_divided_rows(Model model, int ranks) {
   if (!has_divisible_rows(model)) return model;
-  Dim rows;
+  Dim rows{0, Axis::Rows, 0};
   for (Block& block : model.blocks) {
     Graph& graph = block.graph;
-    if (graph.input.valid() && is_image(graph[graph.input])) {
-      Tensor& input = graph.tensors[graph.input.value];
-      if (&block == &model.blocks.front() || divides(rows)) input.shape[kRows].axis = Axis::Rows;
-    }
-    graph = divided(graph);
+    if (graph.input.valid() && is_image(graph[graph.input]))
+      graph.tensors[graph.input.value].shape[kRows].axis = rows.axis;
+    graph = DividedGraph(graph, ranks).run();
     rows = is_image(graph[graph.output]) ? graph[graph.output].shape[kRows] : Dim{};
   }
   return model;
@@ -118,11 +166,12 @@ Model with_whole_rows(Model model) {
     std::vector<Node> nodes;
     for (Node& node : graph.nodes) {
       if (node.op == &halo_rows()) continue;
-      for (const Node& halo : graph.nodes)
-        if (halo.op == &halo_rows() && node.inputs[0] == halo.outputs[0]) {
-          node.inputs[0] = halo.inputs[0];
-          node.attributes.erase("row_padding");
-        }
+      for (TensorId& in : node.inputs)
+        for (const Node& halo : graph.nodes)
+          if (halo.op == &halo_rows() && in == halo.outputs[0]) {
+            in = halo.inputs[0];
+            if (attribute(halo, "all") == 0) node.attributes.erase("row_padding");
+          }
       nodes.push_back(std::move(node));
     }
     graph.nodes = std::move(nodes);
@@ -141,51 +190,27 @@ NodePlace place_as_given(const Graph& graph, NodeId id) {
   return found;
 }
 
+bool has_part_of_rows(const Tensor& image, const Binding& binding) {
+  return is_image(image) && divides(image.shape[kRows]) && parts(image.shape[kRows], binding) > 1;
+}
+
 std::string undivided_rows(const Model& model, int ranks) {
-  for (const Block& block : model.blocks)
-    for (const Node& node : block.graph.nodes) {
-      const Graph& graph = block.graph;
-      const auto image = [&](TensorId id) -> const Dim* {
-        const Tensor& t = graph[id];
-        return is_image(t) && divides(t.shape[kRows]) ? &t.shape[kRows] : nullptr;
-      };
-      const Dim* rows = nullptr;
-      for (const TensorId in : node.inputs)
-        if (rows == nullptr) rows = image(in);
-      if (rows == nullptr) continue;
-      const std::string where = node.name + " of " + block.name;
-      const std::int64_t own = rows->size - (rows->axis == Axis::HaloRows ? rows->units : 0);
-      if (own % ranks != 0)
-        return std::to_string(ranks) + " ranks have equal parts of the rows of an image, and " +
-               where + " reads " + std::to_string(own);
-      if (node.op == &halo_rows()) {
-        const std::int64_t most = std::max(attribute(node, "above"), attribute(node, "below"));
-        if (own / ranks < most)
-          return where + " reads " + std::to_string(most) +
-                 " rows beyond a part, which its neighbour does not have: each of " +
-                 std::to_string(ranks) + " ranks has " + std::to_string(own / ranks);
-        continue;
-      }
-      const bool whole = node.op == &pooling() && attribute(node, "kernel") == 0;
-      if (whole && attribute(node, "average") == 0)
-        return "ranks add up their means of an image, and " + where +
-               " takes its largest value, which none of them knows";
-      if (node.op != &convolution() && node.op != &pooling() && !treats_rows_alike(node.op))
-        return where + " (" + std::string(node.op->name) +
-               ") reads rows of an image that other ranks have";
-      if (whole) continue;
-      const std::int64_t made = graph[node.outputs[0]].shape[kRows].size,
-                         stride = attribute(node, "stride", attribute(node, "kernel", 1));
-      const bool windows = node.op == &convolution() || node.op == &pooling();
-      if (windows && (made * stride != own || row_padding(node) != 0))
-        return "windows of a part of an image make a part of the result where there is one for "
-               "each stride of rows, and " +
-               where + " makes " + std::to_string(made) + " of " + std::to_string(own) +
-               " with a stride of " + std::to_string(stride);
-      if (made % ranks != 0)
-        return std::to_string(ranks) + " ranks have equal parts of the rows of an image, and " +
-               where + " makes " + std::to_string(made);
-    }
+  if (!has_divisible_rows(model))
+    return model.name + " reads no images whose rows ranks could divide";
+  const Graph& first = model.blocks.front().graph;
+  const std::int64_t rows = first[first.input].shape[kRows].size;
+  if (rows % ranks != 0)
+    return std::to_string(ranks) +
+           " ranks have equal parts of the rows of an image, and those of " + model.name +
+           " have " + std::to_string(rows);
+  // The layers of a repeated block are all alike.
+  for (const Block& block : with_divided_rows(model, ranks).blocks) {
+    const Graph& graph = block.graph;
+    if (block.count > 1 && graph.input.valid() && is_image(graph[graph.input]) &&
+        graph[graph.input].shape[kRows].axis != graph[graph.output].shape[kRows].axis)
+      return std::to_string(ranks) + " ranks divide the rows that the first layer of " +
+             block.name + " reads, and not those that it makes for the next";
+  }
   return "";
 }
 

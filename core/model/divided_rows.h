@@ -2,7 +2,8 @@
 // the model's input to the pooling that takes the mean of all. A convolution or pooling whose
 // windows reach beyond a part reads an image with the neighbours' rows around it (the op
 // halo_rows), which is put before it. Parts are equal, and windows of a part make a part of the
-// result.
+// result. Where they would not, ranks join their rows before, and compute that and all behind it
+// whole.
 #pragma once
 
 #include <cstdint>
@@ -17,9 +18,9 @@ namespace trainyard {
 bool has_divisible_rows(const Model&);
 /// Returns whether with_divided_rows() made the model.
 bool has_divided_rows(const Model&);
-/// Returns the model for ranks that divide rows, whatever their number; on one rank it computes
-/// what the model itself does.
-Model with_divided_rows(Model);
+/// Returns the model for so many ranks that divide rows; on one rank it computes what the model
+/// itself does.
+Model with_divided_rows(Model, int ranks);
 /// Returns the model that with_divided_rows() was given.
 Model with_whole_rows(Model);
 
@@ -30,8 +31,10 @@ struct NodePlace {
 };
 NodePlace place_as_given(const Graph&, NodeId);
 
-/// Returns why `ranks` ranks cannot divide the rows of a model of with_divided_rows(), naming the
-/// node; empty if they can.
+/// Returns whether ranks each have a part of the rows of the image.
+bool has_part_of_rows(const Tensor&, const Binding&);
+
+/// Returns why so many ranks cannot divide the rows of the model; empty if they can.
 std::string undivided_rows(const Model&, int ranks);
 
 }  // namespace trainyard

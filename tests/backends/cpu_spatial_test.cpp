@@ -35,6 +35,7 @@ struct WindowedNet {
   std::int64_t kernel = 3, stride = 1, groups = 1;
   bool largest_overlap = true;  // the pooling's windows overlap
   bool norm = true;
+  bool mean = true;  // of whole images before the head; else the head reads every pixel
 };
 
 Model windowed_net(const WindowedNet& net) {
@@ -74,7 +75,8 @@ Model windowed_net(const WindowedNet& net) {
   y = layer.residual("add", in, y);
   model.blocks.push_back(layer.block("layers", 4, true, layer.node("gelu", gelu(), {y})));
   GraphBuilder end;
-  y = end.node("mean", pooling(), {image(end, inner)}, {{"kernel", 0}, {"average", 1}});
+  y = image(end, inner);
+  if (net.mean) y = end.node("mean", pooling(), {y}, {{"kernel", 0}, {"average", 1}});
   y = end.node("drop", dropout(), {end.node("flatten", flatten(), {y})});
   y = end.linear("fc", y, whole(3), true);
   model.blocks.push_back(end.block("head", 1, false, end.loss(y)));
@@ -96,8 +98,7 @@ TEST(CpuSpatial, KernelsWithRowsAroundAnImageAgreeWithTheReference) {
     testing::KernelCase c;
     c.inputs = {testing::activation(
         testing::sizes({d.between(1, 3), d.between(1, 4), d.between(2, 6), d.between(1, 6)}))};
-    c.attributes = {
-        {"above", d.between(0, 2)}, {"below", d.between(0, 2)}, {"largest", d.between(0, 1)}};
+    c.attributes = {{"above", d.between(0, 2)}, {"below", d.between(0, 2)}};
     return c;
   });
   testing::expect_agreement(convolution(), [](testing::Draw& d) {
@@ -128,14 +129,15 @@ RC_GTEST_PROP(CpuSpatial, RanksWithRowsOfImagesTrainAsOneDevice, ()) {
   WindowedNet net;
   const std::int64_t ranks = *rc::gen::element<std::int64_t>(2, 3, 4);
   net.stride = *rc::gen::element<std::int64_t>(1, 2);
-  net.image = ranks * 2 * net.stride * *rc::gen::inRange<std::int64_t>(1, 4);
+  // Some of these do not divide behind the first layers, where ranks join their rows.
+  net.image = ranks * net.stride * *rc::gen::inRange<std::int64_t>(2, 8);
   net.kernel = *rc::gen::element<std::int64_t>(1, 3, 5, 7);
   net.largest_overlap = *rc::gen::arbitrary<bool>();
   net.norm = *rc::gen::arbitrary<bool>();
+  net.mean = *rc::gen::arbitrary<bool>();
   net.groups = *rc::gen::element<std::int64_t>(1, 2);
   net.channels = 2 * *rc::gen::inRange<std::int64_t>(1, 3);
   const Model model = windowed_net(net);
-  RC_PRE(net.kernel / 2 <= net.image / ranks);
   const std::string degree = "cp=" + std::to_string(ranks);
   const CpuRun alone = train_rows(model, 1, {}), divided = train_rows(model, ranks, {degree});
   testing::expect_same_training(divided, alone, 1e-5);
@@ -152,6 +154,8 @@ TEST(CpuSpatial, EveryPlanTrainsAsOneDevice) {
   };
   const DividedRows plans[] = {
       {2, {"cp=2"}},
+      {3, {"cp=3"}},
+      {4, {"cp=4"}},  // 18 rows, which ranks join
       {2, {"cp=2", "overlap=off"}},
       {2, {"cp=2", "recompute=full"}},
       {2, {"cp=2", "recompute=op"}},
@@ -169,7 +173,7 @@ TEST(CpuSpatial, EveryPlanTrainsAsOneDevice) {
       {4, {"cp=2", "pp=2", "schedule=dualpipe"}},
       {4, {"cp=2", "pp=2", "schedule=zb-v", "virtual-stages=2", "recompute=full"}},
   };
-  const Model model = windowed_net({.kernel = 7, .stride = 2});
+  const Model model = windowed_net({.image = 36, .kernel = 7, .stride = 2});
   const CpuRun alone = train_rows(model, 1, {}),
                pairs = train_rows(model, 2, {"dp=2", "batch-norm=replicas"});
   for (const DividedRows& plan : plans) {

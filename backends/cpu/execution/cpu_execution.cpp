@@ -14,7 +14,6 @@
 #include "core/methods/parallel/optimizer_norms.h"
 #include "core/model/open_sizes.h"
 #include "core/plan/shared_statistics.h"
-#include "core/plan/spatial_partition.h"
 
 namespace trainyard {
 namespace {
@@ -109,7 +108,7 @@ CpuExecution::CpuExecution(const RunPlan& plan, const CpuOptions& options,
                                      (rule().needs_norms() && divided));
   const Plan& how = plan.workload.scenario.plan;
   combines_ = combines_updates(how);
-  shares_statistics_ = shares_statistics(how) || divides_images(how);
+  shares_statistics_ = shares_statistics(how);
   shares_norms_ = shares_norms(how) && !plan.asynchronous;
   together_ = together_ || shares_norms_;
   compression_ = compression_of(how);

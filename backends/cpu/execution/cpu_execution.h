@@ -482,7 +482,7 @@ class CpuExecution final : public Execution {
   std::unique_ptr<OperandScales> scales_;
   std::vector<std::size_t> first_scale_;  // by layer of the model
   bool scales_loss_ = false, together_ = false, has_partial_ = false;
-  bool shares_statistics_ = false;  // ranks have parts of what batch norms normalise
+  bool shares_statistics_ = false;  // core/plan/shared_statistics.h
   bool shares_norms_ = false;   // replicas share norms (core/methods/parallel/optimizer_norms.h)
   std::vector<int> finder_of_;  // the replica that finds a norm then, by index of the norm
   std::vector<std::vector<TiedTensor>> tied_;  // tensors that stages share: the owner first

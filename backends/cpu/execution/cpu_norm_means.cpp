@@ -4,6 +4,7 @@
 #include "backends/cpu/execution/cpu_execution.h"
 #include "backends/cpu/kernels/ops/norms.h"
 #include "core/methods/layers/tensor_region.h"
+#include "core/model/divided_rows.h"
 
 namespace trainyard {
 
@@ -33,6 +34,13 @@ void CpuExecution::run_with_means(const At& a, const KernelCall& call, Pass pass
 
 TravelPtr CpuExecution::average_means(const At& a, std::span<const int> members) {
   const std::size_t l = plan_.layer_of(a.task.layer), ranks = members.size();
+  // Context ranks that have joined their rows before the norm have found the same of each sample.
+  const PlacedLayer& layer = plan_.places[a.place].layers[l];
+  const LayerLayout& layout = plan_.layouts[static_cast<std::size_t>(layer.layout)];
+  const bool alike = node_of(a).op == &batch_norm() &&
+                     !has_part_of_rows((*layout.graph)[node_of(a).inputs[0]], layout.body->binding);
+  const std::size_t parts_of_whole =
+      alike ? ranks / static_cast<std::size_t>(plan_.peers.cp) : ranks;
   const bool distances = node_of(a).op != &rms_norm() && run_beside(a).pass == Pass::Forward;
   const Company company = company_of(a, members);
   std::vector<NormMeans*> own(ranks, nullptr);
@@ -56,7 +64,7 @@ TravelPtr CpuExecution::average_means(const At& a, std::span<const int> members)
                     if (means == nullptr) continue;
                     means->values = average;
                     means->given = true;
-                    means->parts = static_cast<std::int64_t>(ranks);
+                    means->parts = static_cast<std::int64_t>(parts_of_whole);
                   }
                   return nullptr;
                 });

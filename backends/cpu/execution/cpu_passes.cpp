@@ -309,8 +309,10 @@ void CpuExecution::with_call(const At& a, std::size_t l, Flight& f, const Kernel
   // Operators beside each other share it, and only the first of a layer finds another value.
   if (layer.routing.capacity != capacity_) layer.routing.capacity = capacity_;
   call.variants = options_.variants.get();
-  if (run.pass != Pass::BackwardWeight && (divides_rows(*layout.graph, node, call.binding) ||
-                                           (shares_statistics_ && node.op == &batch_norm())))
+  if (run.pass != Pass::BackwardWeight &&
+      (divides_rows(*layout.graph, node, call.binding) ||
+       (node.op == &batch_norm() &&
+        (shares_statistics_ || has_part_of_rows((*layout.graph)[node.inputs[0]], call.binding)))))
     call.norm_means = &layer.norm_means[run.node.value];
   DocumentBounds bounds;
   if (documents_ && reads_documents(node)) {

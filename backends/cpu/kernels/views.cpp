@@ -90,13 +90,20 @@ void first_backward(const KernelCall& call) {
 
 // --- halo_rows ---
 
-// What lies around the image is its padding, until the neighbours' rows are received over it.
+// The rows of a rank among those that it puts around them, or among those of all ranks.
+std::int64_t rows_before(const KernelCall& call, const TensorView& own, const TensorView& with) {
+  if (attribute(call.node, "all") == 0) return attribute(call.node, "above");
+  return own.size[2] < with.size[2] ? call.sequence.rank * own.size[2] : 0;
+}
+
+// What lies around the image is its padding, until the neighbours' rows are received over it. Zeros
+// lie where the rows of all ranks are to be, which are then added up.
 void halo_forward(const KernelCall& call) {
   const TensorView &x = input(call, 0), &y = output(call);
-  const std::int64_t above = attribute(call.node, "above"), own = x.size[2] * x.size[3],
-                     plane = y.size[2] * y.size[3], before = above * y.size[3];
+  const std::int64_t own = x.size[2] * x.size[3], plane = y.size[2] * y.size[3],
+                     before = rows_before(call, x, y) * y.size[3];
   const float around =
-      attribute(call.node, "largest") != 0 ? std::numeric_limits<float>::lowest() : 0.0f;
+      attribute(call.node, "largest") != 0 ? -std::numeric_limits<float>::infinity() : 0.0f;
   for (std::int64_t p = 0; p < x.size[0] * x.size[1]; ++p) {
     float* const to = y.f32() + p * plane;
     std::fill(to, to + before, around);
@@ -109,7 +116,7 @@ void halo_backward(const KernelCall& call) {
   if (!dx) return;
   const TensorView& dy = output_gradient(call);
   const std::int64_t own = dx.view.size[2] * dx.view.size[3], plane = dy.size[2] * dy.size[3];
-  give_rows(dy.size[0] * dy.size[1], own, dy.f32() + attribute(call.node, "above") * dy.size[3],
+  give_rows(dy.size[0] * dy.size[1], own, dy.f32() + rows_before(call, dx.view, dy) * dy.size[3],
             plane, dx.view.f32(), own, dx.add);
 }
 

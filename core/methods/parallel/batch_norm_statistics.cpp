@@ -24,9 +24,9 @@
 #include "core/methods/parallel/communication.h"
 #include "core/methods/parallel/norm_exchange.h"
 #include "core/methods/parallel/relaxed_synchrony.h"
+#include "core/model/divided_rows.h"
 #include "core/model/ops.h"
 #include "core/plan/shared_statistics.h"
-#include "core/plan/spatial_partition.h"
 
 namespace trainyard {
 namespace {
@@ -48,6 +48,10 @@ void exchange_in(std::vector<BodyOp>& ops, const Graph& graph, const Layout& lay
         op.pass != Pass::BackwardWeight) {
       const Node& norm = graph[op.node];
       const TensorId x = norm.inputs[0];
+      if (is_context(group) && !has_part_of_rows(graph[x], layout.binding)) {
+        woven.push_back(std::move(op));
+        continue;
+      }
       const bool forward = op.pass == Pass::Forward;
       BodyOp exchange = collective_op(
           method,
@@ -79,13 +83,6 @@ Diagnostics check_statistics(const Scenario& s, const Params& params) {
            "batch-norm=replica");
     return found;
   }
-  if (plan.mesh.cp > 1 && !divides_images(plan))
-    refuse(
-        "replicas share the statistics of samples that each has whole, and context ranks have "
-        "parts "
-        "of one, found cp=" +
-            std::to_string(plan.mesh.cp),
-        "cp=1");
   if (synchrony_of(plan).relaxed())
     refuse("replicas that share statistics meet in every norm of every step, and those of sync=" +
                find_choice(plan, kSync)->params.text(kSyncKind) + " make steps of their own",
@@ -118,13 +115,11 @@ Method batch_norm_statistics() {
           "Batch norms normalise by the samples of all replicas, which average what each finds.",
       .paper = {"Image Classification at Supercomputer Scale", "Ying et al.", "arXiv 1811.06992",
                 2018},
-      .card =
-          {.gains = "replicas of few samples train as one device does that has them all",
-           .costs = "an all-reduce of 8 bytes a channel in each norm, forward and backward, "
-                    "which everything behind it waits for; the norm reads its input twice",
-           .legal_when =
-               "the model has batch norms; cp is 1 or divides images, replicas meet in every step "
-               "(sync=bsp) and take the mean or the sum of their gradients"},
+      .card = {.gains = "replicas of few samples train as one device does that has them all",
+               .costs = "an all-reduce of 8 bytes a channel in each norm, forward and backward, "
+                        "which everything behind it waits for; the norm reads its input twice",
+               .legal_when = "the model has batch norms; replicas meet in every step "
+                             "(sync=bsp) and take the mean or the sum of their gradients"},
       .file = "core/methods/parallel/batch_norm_statistics.cpp",
       .params = {{.name = kStatisticsSamples,
                   .fallback = std::string(kSamplesOfReplica),

@@ -6,9 +6,9 @@
 //
 // A convolution of k rows reads k / 2 rows of each neighbour: they are exchanged before it, and
 // backward each rank gives the gradients of its neighbours' rows back, which add them to their own.
-// Batch norms average the statistics of all ranks, and so does the pooling at the end. From there
-// on all ranks compute with the same numbers. As of a sequence, gradients of weights are sums over
-// ranks of cp and data.
+// Batch norms average the statistics of all ranks, and so does the pooling at the end. Where rows
+// no longer divide, ranks join theirs before that. From there on all compute with the same numbers.
+// As of a sequence, gradients of weights are sums over ranks of cp and data.
 //
 // Kumar et al., "Exploring the Limits of Concurrency in ML Training on Google TPUs", MLSys 2021.
 #include <string>
@@ -46,11 +46,12 @@ void exchange_rows(std::vector<BodyOp>& ops, const Graph& graph, const Layout& l
     const Node* const node = op.communication || !op.node.valid() || op.pass == Pass::BackwardWeight
                                  ? nullptr
                                  : &graph[op.node];
-    const bool halo = node != nullptr && node->op == &halo_rows(),
+    const bool rows = node != nullptr && node->op == &halo_rows(),
+               all = rows && attribute(*node, "all") != 0, halo = rows && !all,
                mean = node != nullptr && node->op == &pooling() &&
                       attribute(*node, "kernel") == 0 &&
-                      parts(graph[node->inputs[0]].shape[kRowsOfImage], layout.binding) > 1;
-    if (!halo && !mean) {
+                      has_part_of_rows(graph[node->inputs[0]], layout.binding);
+    if (!rows && !mean) {
       woven.push_back(std::move(op));
       continue;
     }
@@ -59,7 +60,8 @@ void exchange_rows(std::vector<BodyOp>& ops, const Graph& graph, const Layout& l
         kSpatialPartition,
         halo ? (forward ? "exchange rows around " : "give back gradients of rows around ") +
                    graph[node->inputs[0]].name
-             : (forward ? "add up " : "add up gradients of ") + node->name,
+        : all ? (forward ? "join rows of " : "add up gradients of ") + graph[node->inputs[0]].name
+              : (forward ? "add up " : "add up gradients of ") + node->name,
         op.node, op.pass, halo ? CollectiveKind::HaloExchange : CollectiveKind::AllReduce,
         Group::Context,
         halo ? halo_bytes(graph, *node, layout)
@@ -76,10 +78,11 @@ void exchange_rows(std::vector<BodyOp>& ops, const Graph& graph, const Layout& l
 Diagnostics check_spatial_partition(const Scenario& s, const Params&) {
   const int ranks = s.plan.mesh.cp;
   if (ranks == 1) return {};
-  const std::string why = undivided_rows(s.model, ranks);
+  const Model whole = with_whole_rows(s.model);
+  const std::string why = undivided_rows(whole, ranks);
   if (why.empty()) return {};
   int most = ranks;
-  while (most > 1 && !undivided_rows(s.model, most).empty()) --most;
+  while (most > 1 && !undivided_rows(whole, most).empty()) --most;
   return {{Diagnostic::Severity::Error, why, {"plan#/mesh/cp"}, "cp=" + std::to_string(most)}};
 }
 
@@ -96,11 +99,12 @@ Method spatial_partition() {
                .costs = "k / 2 rows over each cut before a convolution of k rows and again "
                         "backward, a copy of the image with them, an all-reduce in every batch "
                         "norm; the head is computed by every rank",
-               .legal_when = "cp divides the rows of every layer up to a pooling over the whole "
-                             "image, and no window reaches beyond the neighbour"},
+               .legal_when =
+                   "cp divides the rows of images; layers whose own do not divide, or whose "
+                   "windows reach beyond a neighbour, are computed whole by every rank, "
+                   "and so is all behind them"},
       .file = "core/methods/parallel/spatial_partition.cpp",
       .check = check_spatial_partition,
-      .derive = [](Model model, const Params&) { return with_divided_rows(std::move(model)); },
       .arrange = [](Layout& layout, const Scenario& s,
                     const Params&) { layout.binding.cp = s.plan.mesh.cp; },
       .rewrite =

@@ -54,7 +54,7 @@ Plan complete(const Scenario& scenario) {
 
 bool derives_model(const Scenario& scenario) {
   const std::vector<Choice>& choices = scenario.plan.choices;
-  return !is_as_given(scenario.model) ||
+  return !is_as_given(scenario.model) || divides_images(scenario.plan) ||
          std::any_of(choices.begin(), choices.end(),
                      [](const Choice& c) { return method(c.method).derive != nullptr; });
 }
@@ -64,7 +64,8 @@ Model trained_model(const Scenario& scenario) {
   for (const Choice& c : scenario.plan.choices)
     if (const Method& m = method(c.method); m.derive != nullptr)
       model = m.derive(std::move(model), c.params);
-  return model;
+  return divides_images(scenario.plan) ? with_divided_rows(std::move(model), scenario.plan.mesh.cp)
+                                       : model;
 }
 
 }  // namespace trainyard

@@ -210,8 +210,7 @@ std::vector<Setting> placement_settings() {
        [](const P& p) { return read_optional(p, "evaluation", "by", kNoEvaluation); }},
       {"input",
        {"input-pipeline", "data-loading"},
-       "where samples come from: at hand when a step begins (none), the storage that nodes share "
-       "in "
+       "where samples come from: at hand when a step begins (none), storage that nodes share in "
        "every epoch (storage), or caches of each node too (cached); a step waits for the slowest "
        "stage of its input",
        {kAtHand, "storage", "cached"},

@@ -4,6 +4,8 @@
 //
 //   rank 0   padding | rows 0-3 | row 4           the halo of rank 0 below is the first row of rank
 //   rank 1     row 3 | rows 4-7 | padding         1, which gives back what it makes of its gradient
+//
+// With the attribute all, every rank has the rows of all: what reads them does not divide them.
 #include "core/model/ops.h"
 #include "core/model/ops/common.h"
 
@@ -20,6 +22,10 @@ std::vector<Tensor> infer_halo_rows(const Graph& graph, const Node& node) {
                      std::to_string(above) + " and " + std::to_string(below) + " of " +
                      to_text(shape));
   Dim& rows = shape[2];
+  if (attribute(node, "all") != 0) {
+    rows = {rows.size, Axis::None, 0};
+    return one_output(std::move(shape));
+  }
   rows.size += above + below;
   if (rows.axis == Axis::Rows) rows.axis = Axis::HaloRows, rows.units = above + below;
   return one_output(std::move(shape));
@@ -47,7 +53,8 @@ const Op& halo_rows() {
   static const Op op{
       "halo_rows",
       "an image with rows around it that windows read; attributes above, below; "
-      "largest: of windows that take the largest value; leaf: the image needs no gradient",
+      "largest: of windows that take the largest value; all: of every rank, instead; "
+      "leaf: the image needs no gradient",
       infer_halo_rows, halo_rows_work, saved_by_halo_rows};
   return op;
 }

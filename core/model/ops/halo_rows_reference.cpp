@@ -19,7 +19,7 @@ void each_own_element(const ReferenceCall& c, F&& f) {
 ReferenceResult halo_rows_forward(const ReferenceCall& c) {
   HostTensor y = zeros_of_output(c, 0);
   if (attribute(c.node, "largest") != 0)
-    y.values.assign(y.values.size(), std::numeric_limits<float>::lowest());
+    y.values.assign(y.values.size(), -std::numeric_limits<double>::infinity());
   each_own_element(c,
                    [&](std::size_t in, std::size_t out) { y.values[out] = c.input(0).values[in]; });
   return one(std::move(y));
