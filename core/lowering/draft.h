@@ -5,11 +5,11 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "core/base/error.h"
 #include "core/program/program.h"
 
 namespace trainyard {
@@ -21,39 +21,46 @@ struct Ref {
   friend bool operator==(Ref, Ref) = default;
 };
 
-/// A few instructions for which something waits, each once; at most kMost. A Refs is made and
-/// copied for every instruction of a program, so its unused slots are not initialised.
+/// The instructions for which something waits, each once. A Refs is made and copied for every
+/// instruction of a program, and there are few in almost all of them: these lie in slots that are
+/// not initialised. More of them, as where many waves share a device, lie apart.
 class Refs {
  public:
-  static constexpr std::size_t kMost = 12;
   Refs() {}
   Refs(const Refs& other) { *this = other; }
   Refs& operator=(const Refs& other) {
     count_ = other.count_;
     for (std::uint32_t i = 0; i < count_; ++i) slots_.refs[i] = other.slots_.refs[i];
+    if (this != &other) many_ = other.many_ ? std::make_unique<Many>(*other.many_) : nullptr;
     return *this;
   }
   ~Refs() = default;
 
   void add(Ref ref) {
     if (!ref.valid() || std::find(begin(), end(), ref) != end()) return;
-    if (count_ == kMost)
-      throw Error(Error::Kind::Internal, "an instruction waits for more than twelve others");
-    slots_.refs[count_++] = ref;
+    if (many_)
+      many_->push_back(ref);
+    else if (count_ < kFew)
+      slots_.refs[count_++] = ref;
+    else
+      (many_ = std::make_unique<Many>(begin(), end()))->push_back(ref);
   }
   void add(const Refs& more) {
     for (Ref r : more) add(r);
   }
-  const Ref* begin() const { return slots_.refs; }
-  const Ref* end() const { return slots_.refs + count_; }
+  const Ref* begin() const { return many_ ? many_->data() : slots_.refs; }
+  const Ref* end() const { return many_ ? many_->data() + many_->size() : slots_.refs + count_; }
   bool empty() const { return count_ == 0; }
 
  private:
-  std::uint32_t count_ = 0;
+  static constexpr std::size_t kFew = 12;
+  using Many = std::vector<Ref>;
+  std::uint32_t count_ = 0;  // in slots
   union Slots {
     Slots() {}
-    Ref refs[kMost];  // only the first count_ are initialised
+    Ref refs[kFew];  // only the first count_ are initialised
   } slots_;
+  std::unique_ptr<Many> many_;  // all of them, where the slots do not hold them
 };
 
 class Draft {

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -287,6 +288,29 @@ TEST(Lower, NeighboursSendTheResidualStream) {
                                                                   // parallel
     }
   EXPECT_EQ(sends, 2 * p.microbatches);
+}
+
+// As many waves share a device as a plan may state: an update waits for all of them, and so does
+// the one reduction of the gradient that they add up.
+TEST(Lower, AnyNumberOfWavesAddUpOneGradient) {
+  const auto reductions = [](testing::Settings words, Grain grain) {
+    words.insert(words.end(), {"micro-batch=1", "dp=2"});
+    const Program p = lowered(prepare(scenario(gpt(), 2, words)), grain);
+    return std::count_if(p.instructions.begin(), p.instructions.end(), [&](const Instruction& in) {
+      return p.task(in).kind == TaskKind::Collective && p.task(in).group == Group::Data;
+    });
+  };
+  for (const int waves : {2, 12, 13, 64})
+    for (const Grain grain : {Grain::Order, Grain::Op}) {
+      const std::string number = "tick-tock.waves=" + std::to_string(waves),
+                        batch = "global-batch=" + std::to_string(2 * waves);
+      const auto of_one = reductions({"schedule=1f1b", batch}, grain);
+      EXPECT_GT(of_one, 0);
+      EXPECT_EQ(
+          reductions({"schedule=tick-tock", "tick-tock.sync=accumulate", number, batch}, grain),
+          of_one)
+          << waves;
+    }
 }
 
 }  // namespace

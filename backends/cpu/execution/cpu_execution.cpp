@@ -12,6 +12,7 @@
 #include "backends/initial_weights.h"
 #include "core/base/error.h"
 #include "core/methods/parallel/optimizer_norms.h"
+#include "core/model/divided_rows.h"
 #include "core/model/open_sizes.h"
 #include "core/plan/shared_statistics.h"
 
@@ -390,7 +391,7 @@ void CpuExecution::fill(const LayerLayout& layout, TensorId tensor, const Tensor
   std::array<std::int64_t, kMostDims> shape = view.size;
   const std::span<const std::int64_t> dims(shape.data(), static_cast<std::size_t>(view.rank));
   const Shape& whole = (*layout.graph)[tensor].shape;
-  if (whole.size() == 4 && whole[2].axis == Axis::Rows && parts(whole[2], layout.body->binding) > 1)
+  if (has_part_of_rows((*layout.graph)[tensor], layout.body->binding))
     return ask_for_rows(whole[2].size, view, plan_.peers.context_rank(peer), ask, first);
   const Dim* const leading = dims.empty() ? nullptr : whole.data();
   if (leading == nullptr || parts(*leading, layout.body->binding) == 1)
