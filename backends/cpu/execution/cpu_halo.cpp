@@ -26,9 +26,11 @@ struct HaloImage {
   std::size_t bytes(Rows r) const {
     return static_cast<std::size_t>(planes * r.count * columns * bytes_each);
   }
-  /// Calls f(offset in bytes of the rows in the image, offset in those alone, bytes) by plane.
+  /// Calls f(offset in bytes of the rows in the image, offset in those alone, bytes) by plane; not
+  /// at all where there are no rows, which lie nowhere.
   template <class F>
   void each_plane(Rows r, F&& f) const {
+    if (r.count == 0) return;
     const std::int64_t one = r.count * columns * bytes_each;
     for (std::int64_t p = 0; p < planes; ++p)
       f((p * rows + r.first) * columns * bytes_each, p * one, static_cast<std::size_t>(one));
