@@ -41,13 +41,13 @@ std::string wrong_quantity(std::string_view text) {
 }
 
 std::string wrong_size(std::string_view text) {
-  const std::string wrong = wrong_quantity<parse_bytes>(text);
+  std::string wrong = wrong_quantity<parse_bytes>(text);
   if (!wrong.empty() || parse_bytes(text).value > 0) return wrong;
   return "expected a sample of at least one byte, found " + std::string(text.substr(0, 80));
 }
 
 std::string wrong_rate(std::string_view text) {
-  const std::string wrong = wrong_quantity<parse_bandwidth>(text);
+  std::string wrong = wrong_quantity<parse_bandwidth>(text);
   if (!wrong.empty() || parse_bandwidth(text).value > 0) return wrong;
   return "expected a rate above zero, found " + std::string(text.substr(0, 80));
 }

@@ -68,7 +68,7 @@ void exchange_rows(std::vector<BodyOp>& ops, const Graph& graph, const Layout& l
              : local_bytes(graph[out], layout.binding, layout.precision));
     exchange.tensor = out;
     exchange.of_gradient = !forward;
-    if (!forward) woven.push_back(std::move(exchange));
+    if (!forward) woven.push_back(exchange);
     woven.push_back(std::move(op));
     if (forward) woven.push_back(std::move(exchange));
   }
