@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
 
 #include "core/model/ops.h"
 #include "core/model/refit.h"
@@ -38,8 +37,10 @@ class DividedGraph {
   Graph run() {
     for (const Node& one : given_.nodes) {
       Node node = one;
-      const std::optional<Halo> halo = divides_rows_of(node) ? halo_of(node) : join_inputs(node);
-      if (halo && (halo->above > 0 || halo->below > 0)) add_halo(node, *halo);
+      if (!divides_rows_of(node))
+        join_inputs(node);
+      else if (const Halo halo = halo_of(node); halo.above > 0 || halo.below > 0)
+        add_halo(node, halo);
       const std::vector<Tensor> outputs = node.op->infer(made_, node);
       for (std::size_t i = 0; i < outputs.size(); ++i)
         made_.tensors[node.outputs[i].value].shape = outputs[i].shape;
@@ -109,7 +110,7 @@ class DividedGraph {
   }
 
   // Gives the node whole images for those whose rows are divided; each is joined once.
-  std::optional<Halo> join_inputs(Node& node) {
+  void join_inputs(Node& node) {
     for (TensorId& in : node.inputs) {
       if (rows_of(in) == nullptr) continue;
       const auto [entry, is_new] = whole_.try_emplace(in.value);
@@ -118,7 +119,6 @@ class DividedGraph {
                                   {{"all", 1}, {"leaf", attribute(node, "leaf")}});
       in = entry->second;
     }
-    return {};
   }
 
   const Graph& given_;
@@ -139,9 +139,10 @@ bool has_divisible_rows(const Model& model) {
 }
 
 bool has_divided_rows(const Model& model) {
-  if (!has_divisible_rows(model)) return false;
+  if (model.blocks.empty()) return false;
   const Graph& first = model.blocks.front().graph;
-  return divides(first[first.input].shape[kRows]);
+  return first.input.valid() && is_image(first[first.input]) &&
+         divides(first[first.input].shape[kRows]);
 }
 
 Model with_divided_rows(Model model, int ranks) {

@@ -32,8 +32,8 @@ constexpr Share kShares[] = {
      [](const Breakdown& b) { return b.exposed_communication(); }},
     {"Optimizer", Ink::Optimizer, [](const Breakdown& b) { return b.optimizer; }},
     {"Bubble", Ink::Idle, [](const Breakdown& b) { return b.bubble; }},
-    // What an allocator loses is work of the host. A longer name would leave the outline beside it
-    // too little room in a small window.
+    // The host does the work of the allocator. A longer name would leave the outline too little
+    // room in a small window.
     {"Host and input", Ink::Swap,
      [](const Breakdown& b) { return b.host + b.allocator + b.input; }},
 };

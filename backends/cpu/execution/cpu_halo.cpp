@@ -49,7 +49,8 @@ TravelPtr CpuExecution::exchange_halos(const Node& node, bool gradients, const C
     return gradients ? image.halo(to < from) : image.shared(to < from);
   };
   const auto are_neighbours = [](std::size_t a, std::size_t b) { return a + 1 == b || b + 1 == a; };
-  // By member of this process and side, above first.
+  // Each member of this process has two entries: the rows for its neighbour above, then those for
+  // the one below.
   const auto packed = std::make_shared<std::vector<std::vector<std::byte>>>(2 * company.members);
   for (std::size_t m = 0; m < company.members; ++m)
     for (const bool is_above : {true, false}) {

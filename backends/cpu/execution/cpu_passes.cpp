@@ -287,7 +287,9 @@ void CpuExecution::with_call(const At& a, std::size_t l, Flight& f, const Kernel
         outputs[i] = sizes.local[node.outputs[i].value];
         outputs[i].data = scratch.take(static_cast<std::size_t>(outputs[i].bytes().value));
       }
-  const NodePlace among = place_as_given(*layout.graph, run.node);
+  const NodePlace among = sizes.binding.cp > 1
+                              ? place_as_given(*layout.graph, run.node)
+                              : NodePlace{run.node.value, layout.graph->nodes.size()};
   const auto stream = ((static_cast<std::uint64_t>(
                             samples_before() + sample(a.microbatch, plan_.peers.replica(a.peer)))
                         << 20) +

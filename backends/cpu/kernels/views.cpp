@@ -96,8 +96,8 @@ std::int64_t rows_before(const KernelCall& call, const TensorView& own, const Te
   return own.size[2] < with.size[2] ? call.sequence.rank * own.size[2] : 0;
 }
 
-// What lies around the image is its padding, until the neighbours' rows are received over it. Zeros
-// lie where the rows of all ranks are to be, which are then added up.
+// The kernel writes padding around the image, over which a rank then receives its neighbours' rows.
+// Where every rank gets all rows, it writes zeros for those of the others, and ranks add up.
 void halo_forward(const KernelCall& call) {
   const TensorView &x = input(call, 0), &y = output(call);
   const std::int64_t own = x.size[2] * x.size[3], plane = y.size[2] * y.size[3],

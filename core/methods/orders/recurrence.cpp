@@ -435,8 +435,9 @@ class Recurrence {
   std::size_t stages_, copies_;
   bool asynchronous_, holdings_, ports_;
   std::vector<FollowedLane> clocks_;
-  // By copy of a stage, where updates end the step: the lanes whose last backward is to come, and
-  // when those that have had theirs ended it.
+  // Both have an entry for each copy of a stage and are used where updates end the step: due_
+  // counts the lanes that have not run their last backward, others_ended_ is when the rest had
+  // ended it.
   std::vector<int> due_;
   std::vector<Duration> others_ended_;
   bool keeps_distance_ = false;               // whether a lane is behind another

@@ -27,8 +27,8 @@ namespace {
 
 constexpr std::size_t kRowsOfImage = 2;
 
-// What a rank between two others sends of the rows that it shares with them; one at the edge of the
-// image, as both of two ranks are, sends to one neighbour.
+// Returns the bytes that a rank sends to its neighbours. A rank at the edge of the image has one
+// neighbour, and where there are two ranks both are at an edge.
 Bytes halo_bytes(const Graph& graph, const Node& halo, const Layout& layout) {
   const std::int64_t above = attribute(halo, "above"), below = attribute(halo, "below");
   const Tensor& image = graph[halo.outputs[0]];

@@ -28,9 +28,9 @@ Plan complete(const Scenario& scenario) {
   }
   if (plan.mesh.tp > 1) choice(plan, "tensor-parallel");
   // The ranks of cp divide the rows of images where a model reads images and no sequence.
-  const bool images = has_divisible_rows(scenario.model);
+  const bool images = plan.mesh.cp > 1 && has_divisible_rows(scenario.model);
   if (plan.mesh.cp > 1) choice(plan, images ? kSpatialPartition : "context-parallel");
-  if (plan.mesh.cp == 1 || !images)
+  if (!images)
     std::erase_if(plan.choices, [](const Choice& c) { return c.method == kSpatialPartition; });
   if (plan.mesh.ep > 1 || plan.mesh.etp) choice(plan, "expert-parallel");
   for (std::string_view always :
