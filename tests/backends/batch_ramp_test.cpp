@@ -100,7 +100,7 @@ RampedRun train_ramped(const Scenario& s, const Training& training, CpuOptions o
   return train_phases(s, phases, training, std::move(options));
 }
 
-Training of_steps(std::int64_t steps) {
+Training ramp_training(std::int64_t steps) {
   Training t;
   t.rate = 0.05;
   t.steps = steps;
@@ -144,9 +144,9 @@ TEST(RampedRuns, APhaseGoesOnAsIfNothingHadHappened) {
     SCOPED_TRACE(settings.back());
     Scenario s = on_cpu(tiny_transformer(), 2, settings);
     s.plan.batch.global = 4;
-    const RampedRun whole = train_phases(s, {{4, 0, 0, 0}}, of_steps(6)),
-                    parts =
-                        train_phases(s, {{4, 0, 0, 2}, {4, 8, 2, 3}, {4, 20, 5, 0}}, of_steps(6));
+    const RampedRun whole = train_phases(s, {{4, 0, 0, 0}}, ramp_training(6)),
+                    parts = train_phases(s, {{4, 0, 0, 2}, {4, 8, 2, 3}, {4, 20, 5, 0}},
+                                         ramp_training(6));
     EXPECT_EQ(parts.run.losses, whole.run.losses);
     EXPECT_EQ(parts.run.step_times.size(), 6u);
     expect_same_bits(parts.parameters, whole.parameters);
@@ -156,8 +156,8 @@ TEST(RampedRuns, APhaseGoesOnAsIfNothingHadHappened) {
 TEST(RampedRuns, BatchNormsRememberAcrossPhases) {
   Scenario s = on_cpu(testing::tiny_convnet(2), 1, {"micro-batch=1"});
   s.plan.batch.global = 4;
-  const RampedRun whole = train_phases(s, {{4, 0, 0, 0}}, of_steps(4)),
-                  parts = train_phases(s, {{4, 0, 0, 2}, {4, 8, 2, 0}}, of_steps(4));
+  const RampedRun whole = train_phases(s, {{4, 0, 0, 0}}, ramp_training(4)),
+                  parts = train_phases(s, {{4, 0, 0, 2}, {4, 8, 2, 0}}, ramp_training(4));
   EXPECT_EQ(parts.run.losses, whole.run.losses);
   expect_same_bits(parts.parameters, whole.parameters);
 }
@@ -169,7 +169,7 @@ TEST(RampedRuns, TrainAsTheReferenceDoesPhaseByPhase) {
   const Scenario s =
       on_cpu(tiny_transformer({.family = "llama"}), 1,
              {"micro-batch=2", "global-batch=8", "optimizer=sgd", "batch-ramp=steps:2@0,6@5,8@20"});
-  const Training training = of_steps(8);
+  const Training training = ramp_training(8);
   const RampedRun ramped = train_ramped(s, training);
   const std::vector<BatchPhase> phases = batch_phases(prepare(s).scenario.plan);
   ASSERT_EQ(phases, (std::vector<BatchPhase>{{2, 0, 0, 3}, {6, 6, 3, 3}, {8, 24, 6, 0}}));
@@ -177,7 +177,7 @@ TEST(RampedRuns, TrainAsTheReferenceDoesPhaseByPhase) {
   std::vector<TrainedTensor> weights = ramped.initial;
   std::vector<double> losses;
   for (std::size_t i = 0; i < phases.size(); ++i) {
-    const Training own = of_steps(i + 1 < phases.size() ? phases[i].steps : 2);
+    const Training own = ramp_training(i + 1 < phases.size() ? phases[i].steps : 2);
     const ShiftedNumbers data(phases[i].first_sample);
     ReferenceBackend reference({held[i]->workload, held[i]->program, held[i]->prices, &own, &data});
     reference.set_parameters(weights);
@@ -232,7 +232,7 @@ TEST(RampedRuns, EveryPlanTrainsAsOneDeviceDoes) {
     } catch (const Error&) {  // words that do not go together
       continue;
     }
-    Training training = of_steps(6);
+    Training training = ramp_training(6);
     training.epsilon = 1, training.momentum = 0.5;
     // At larger rates a row of the position table passes 0 within six updates, and the norm after
     // it magnifies what rounding differs there.
@@ -270,20 +270,20 @@ TEST(RampedRuns, ResumeInTheRightPhaseToTheSameBits) {
   const Scenario s = on_cpu(tiny_transformer(), 2,
                             {"pp=2", "micro-batch=1", "global-batch=8", "optimizer=adamw",
                              "precision=fp8", "batch-ramp=steps:4@0,8@8"});
-  const RampedRun whole = train_ramped(s, of_steps(6));
+  const RampedRun whole = train_ramped(s, ramp_training(6));
   for (const std::int64_t steps : {1, 2, 4}) {
     CpuOptions options;
     options.checkpoint = path;
     options.batch_ramp = "steps:4@0,8@8";
-    train_ramped(s, of_steps(steps), options);
+    train_ramped(s, ramp_training(steps), options);
     options.resume = true;
-    const RampedRun resumed = train_ramped(s, of_steps(6), options);
+    const RampedRun resumed = train_ramped(s, ramp_training(6), options);
     EXPECT_EQ(resumed.run.first_step, steps);
     EXPECT_EQ(resumed.run.losses, whole.run.losses);
     expect_same_bits(resumed.parameters, whole.parameters);
     options.batch_ramp = "steps:4@0,8@12";
     try {
-      train_ramped(s, of_steps(7), options);
+      train_ramped(s, ramp_training(7), options);
       ADD_FAILURE() << "another ramp was not refused";
     } catch (const Error& error) {
       EXPECT_NE(std::string(error.what()).find("it goes on with --set batch-ramp=steps:4@0,8@8"),
@@ -298,10 +298,11 @@ TEST(RampedRuns, MemoryIsTheMostOfAllPhases) {
   const Scenario s = on_cpu(
       tiny_transformer(), 2,
       {"pp=2", "micro-batch=1", "global-batch=8", "schedule=gpipe", "batch-ramp=steps:2@0,8@8"});
-  const RampedRun ramped = train_ramped(s, of_steps(6)), early = train_ramped(s, of_steps(4));
+  const RampedRun ramped = train_ramped(s, ramp_training(6)),
+                  early = train_ramped(s, ramp_training(4));
   const testing::CpuRun full = testing::train_on_cpu(
       tiny_transformer(), 2, {"pp=2", "micro-batch=1", "global-batch=8", "schedule=gpipe"},
-      of_steps(1));
+      ramp_training(1));
   ASSERT_EQ(ramped.run.memory.size(), full.run.memory.size());
   for (std::size_t d = 0; d < full.run.memory.size(); ++d) {
     EXPECT_EQ(ramped.run.memory[d].most, full.run.memory[d].most);

@@ -22,7 +22,7 @@ using testing::tiny_mlp;
 using testing::tiny_transformer;
 using testing::train_on_cpu;
 
-Training of_steps(std::int64_t steps) {
+Training adasum_training(std::int64_t steps) {
   Training t;
   t.rate = 0.1;
   t.steps = steps;
@@ -102,7 +102,7 @@ void expect_serial(const AdasumPlan& plan, const char* reduce) {
   const std::string batch =
       "global-batch=" + std::to_string(plan.samples * static_cast<std::int64_t>(plan.replicas));
   words.insert(words.end(), {"micro-batch=1", batch, reduce});
-  Training training = of_steps(3);
+  Training training = adasum_training(3);
   training.clip = plan.clip;
   const bool momentum = std::find(words.begin(), words.end(), "optimizer=momentum") != words.end();
   words.insert(words.begin(), "precision=fp32");
@@ -111,7 +111,7 @@ void expect_serial(const AdasumPlan& plan, const char* reduce) {
   if (mean_ranks > 1) s.cluster = parse_cluster("cpu:4,per-node=2");
   const CpuRun run = train_on_cpu(s, training);
   // The last stage's copy of a table follows the table.
-  const Tensors initial = train_on_cpu(plan.model, 1, {}, of_steps(1)).initial;
+  const Tensors initial = train_on_cpu(plan.model, 1, {}, adasum_training(1)).initial;
   const Serial serial =
       serially(plan.model, training, plan.replicas, plan.samples, initial, momentum, mean_ranks);
   expect_near(run.parameters, serial.weights, 5e-6);
@@ -160,7 +160,7 @@ TEST(CpuAdasum, TellsOfEveryLayerWhileItRuns) {
   options.live = &sink;
   const CpuRun run = train_on_cpu(
       tiny_mlp(4), 4, {"dp=4", "global-batch=8", "micro-batch=1", "optimizer=sgd", "reduce=adasum"},
-      of_steps(3), options);
+      adasum_training(3), options);
   std::vector<LiveStep> steps;
   std::vector<LiveSpan> spans;
   std::vector<LiveMemory> memory;
@@ -180,12 +180,12 @@ TEST(CpuAdasum, ResumesToTheSameBits) {
   for (const char* precision : {"precision=fp32", "precision=bf16", "precision=fp16"}) {
     const Settings words = {"global-batch=8", "micro-batch=1",   "dp=4",
                             precision,        "optimizer=adamw", "reduce=adasum"};
-    const CpuRun whole = train_on_cpu(tiny_transformer(), 4, words, of_steps(6));
+    const CpuRun whole = train_on_cpu(tiny_transformer(), 4, words, adasum_training(6));
     CpuOptions options;
     options.checkpoint = path;
-    train_on_cpu(tiny_transformer(), 4, words, of_steps(3), options);
+    train_on_cpu(tiny_transformer(), 4, words, adasum_training(3), options);
     options.resume = true;
-    const CpuRun rest = train_on_cpu(tiny_transformer(), 4, words, of_steps(6), options);
+    const CpuRun rest = train_on_cpu(tiny_transformer(), 4, words, adasum_training(6), options);
     EXPECT_EQ(rest.run.first_step, 3);
     EXPECT_EQ(rest.run.losses, whole.run.losses) << precision;
     EXPECT_EQ(rest.run.orthogonality.size(), 3u);
@@ -198,7 +198,7 @@ TEST(CpuAdasum, HalvesTeachWhatWholeVectorsTeach) {
   for (const char* optimizer : {"optimizer=adamw", "optimizer=lamb", "optimizer=lion"})
     for (const char* precision : {"precision=fp32", "precision=bf16", "precision=fp16"}) {
       SCOPED_TRACE(std::string(optimizer) + " " + precision);
-      Training training = of_steps(4);
+      Training training = adasum_training(4);
       training.rate = 0.01;
       training.clip = 1;
       const auto losses = [&](const char* reduce) {
@@ -220,7 +220,7 @@ TEST(CpuAdasum, HalvesTeachWhatWholeVectorsTeach) {
 
 // The sum is the mean at as many times the rate.
 TEST(CpuAdasum, SumIsTheMeanAtTheRateTimesTheReplicas) {
-  Training training = of_steps(4);
+  Training training = adasum_training(4);
   training.rate = 0.05;
   const Settings words = {"global-batch=8", "micro-batch=1", "dp=4", "optimizer=momentum"};
   const auto with = [&](const char* word) {

@@ -24,7 +24,7 @@ using testing::tiny_mlp;
 using testing::tiny_transformer;
 using testing::train_on_cpu;
 
-Training of_steps(std::int64_t steps) {
+Training compressed_training(std::int64_t steps) {
   Training t;
   t.rate = 0.1;
   t.steps = steps;
@@ -103,7 +103,7 @@ Tensors serially(const Model& model, const Training& training, const Compression
 
 TEST(CpuCompression, TrainsAsThePublishedStepsDo) {
   const Model model = tiny_mlp(4);
-  const Tensors initial = train_on_cpu(model, 1, {}, of_steps(1)).initial;
+  const Tensors initial = train_on_cpu(model, 1, {}, compressed_training(1)).initial;
   struct Case {
     Settings words;
     Compression how;
@@ -127,7 +127,7 @@ TEST(CpuCompression, TrainsAsThePublishedStepsDo) {
     std::string text;
     for (const std::string_view word : c.words) text += std::string(word) + " ";
     SCOPED_TRACE(text);
-    Training training = of_steps(5);
+    Training training = compressed_training(5);
     training.nesterov = c.nesterov, training.weight_decay = c.decay, training.clip = c.clip;
     Settings words = {"dp=4", "micro-batch=1", "global-batch=8", "optimizer=momentum"};
     words.insert(words.end(), c.words.begin(), c.words.end());
@@ -170,7 +170,7 @@ RC_GTEST_PROP(CpuCompression, SendingAllTrainsAsWithoutCompression, ()) {
                     schedule = std::string("schedule=") +
                                *rc::gen::element<const char*>("1f1b", "gpipe", "zb-h1");
   words.insert(words.end(), {stages, batch, optimizer, precision, schedule});
-  Training training = of_steps(4);
+  Training training = compressed_training(4);
   training.rate = 0.02;
   training.nesterov = *rc::gen::arbitrary<bool>();
   training.clip = dgc ? 0 : *rc::gen::element(0.0, 0.1);
@@ -208,12 +208,13 @@ TEST(CpuCompression, ResumesToTheSameBits) {
                               kind,
                               "compression.ratio=0.02",
                               "compression.warmup=4"};
-      const CpuRun whole = train_on_cpu(tiny_transformer(), 4, words, of_steps(6));
+      const CpuRun whole = train_on_cpu(tiny_transformer(), 4, words, compressed_training(6));
       CpuOptions options;
       options.checkpoint = path;
-      train_on_cpu(tiny_transformer(), 4, words, of_steps(3), options);
+      train_on_cpu(tiny_transformer(), 4, words, compressed_training(3), options);
       options.resume = true;
-      const CpuRun rest = train_on_cpu(tiny_transformer(), 4, words, of_steps(6), options);
+      const CpuRun rest =
+          train_on_cpu(tiny_transformer(), 4, words, compressed_training(6), options);
       EXPECT_EQ(rest.run.first_step, 3);
       EXPECT_EQ(rest.run.losses, whole.run.losses) << kind << precision;
       EXPECT_EQ(rest.run.energy_sent.size(), 3u);
@@ -229,7 +230,7 @@ TEST(CpuCompression, NodesExchangeShards) {
     words.insert(words.end(), more.begin(), more.end());
     Scenario s = testing::scenario(tiny_transformer(), 4, words, "cpu");
     s.cluster = parse_cluster("cpu:4,per-node=2");
-    Training training = of_steps(steps);
+    Training training = compressed_training(steps);
     training.weight_decay = 0.01;
     return train_on_cpu(s, training, std::move(options));
   };
@@ -267,7 +268,7 @@ TEST(CpuCompression, CountingTeachesWhatSortingTeaches) {
     return train_on_cpu(tiny_transformer(), 4,
                         {"global-batch=8", "micro-batch=1", "dp=4", "optimizer=sgd", kind,
                          "compression.ratio=0.01"},
-                        of_steps(10))
+                        compressed_training(10))
         .run.losses;
   };
   const std::vector<double> sorted = losses("compression=topk"),

@@ -23,7 +23,7 @@ using testing::tiny_mlp;
 using testing::tiny_transformer;
 using testing::train_on_cpu;
 
-Training of_steps(std::int64_t steps) {
+Training relaxed_training(std::int64_t steps) {
   Training t;
   t.rate = 0.1;
   t.steps = steps;
@@ -81,7 +81,7 @@ void expect_near(const Tensors& found, const Tensors& wanted, double most_apart)
 // Five steps end between two exchanges of either period.
 TEST(CpuRelaxed, TrainsAsReplicasThatAreEachAloneAndMeet) {
   const Model model = tiny_mlp(4);
-  const Tensors initial = train_on_cpu(model, 1, {}, of_steps(1)).initial;
+  const Tensors initial = train_on_cpu(model, 1, {}, relaxed_training(1)).initial;
   struct Case {
     std::size_t replicas;
     std::int64_t period;
@@ -98,14 +98,16 @@ TEST(CpuRelaxed, TrainsAsReplicasThatAreEachAloneAndMeet) {
                       c.elasticity > 0 ? "sync=easgd" : "sync=local-sgd", period};
     if (c.elasticity > 0) words.push_back(elasticity);
     const CpuRun run =
-        train_on_cpu(model, static_cast<std::int64_t>(c.replicas), words, of_steps(5));
+        train_on_cpu(model, static_cast<std::int64_t>(c.replicas), words, relaxed_training(5));
     expect_near(run.parameters,
-                serially(model, of_steps(5), c.replicas, c.period, c.elasticity, initial), 5e-6);
+                serially(model, relaxed_training(5), c.replicas, c.period, c.elasticity, initial),
+                5e-6);
     CpuOptions wall;
     wall.mode = RunMode::WallClock;
-    EXPECT_EQ(train_on_cpu(model, static_cast<std::int64_t>(c.replicas), words, of_steps(5), wall)
-                  .run.losses,
-              run.run.losses);
+    EXPECT_EQ(
+        train_on_cpu(model, static_cast<std::int64_t>(c.replicas), words, relaxed_training(5), wall)
+            .run.losses,
+        run.run.losses);
   }
 }
 
@@ -160,7 +162,7 @@ TEST(CpuRelaxed, DownpourTrainsAsReplicasThatBringAServerTheirChanges) {
                             period,
                             c.shuffled ? "sync.arrival=shuffled" : "sync.arrival=in-turn",
                             c.divides ? "sync.change=by-staleness" : "sync.change=whole"};
-    Training training = of_steps(5);
+    Training training = relaxed_training(5);
     training.seed = 7;
     const Tensors from = train_on_cpu(model, 1, {}, training).initial;
     const CpuRun run = train_on_cpu(model, static_cast<std::int64_t>(c.replicas), words, training);
@@ -215,9 +217,9 @@ RC_GTEST_PROP(CpuRelaxed, LocalSgdThatMeetsInEveryStepTrainsAsBsp, ()) {
                     recomputes ? "recompute=full" : "recompute=none"};
   if (staged) words.insert(words.end(), {"pp=2", schedule});
   const Model model = tiny_transformer({.family = "llama", .tied = tied});
-  const CpuRun bsp = train_on_cpu(model, 4, words, of_steps(3));
+  const CpuRun bsp = train_on_cpu(model, 4, words, relaxed_training(3));
   words.insert(words.end(), {"sync=local-sgd", "sync.period=1"});
-  const CpuRun local = train_on_cpu(model, 4, words, of_steps(3));
+  const CpuRun local = train_on_cpu(model, 4, words, relaxed_training(3));
   testing::expect_same_training(local, bsp, 1e-5);
   RC_ASSERT(!::testing::Test::HasFailure());
 }
@@ -232,7 +234,7 @@ RC_GTEST_PROP(CpuRelaxed, TheFirstStepOfDownpourIsThatOfTheSum, ()) {
   if (staged) words.insert(words.end(), {"pp=2", schedule});
   const Model model = tiny_transformer({.family = *rc::gen::element<std::string>("llama", "gpt2")});
   const std::int64_t devices = staged ? 6 : 3;
-  Training training = of_steps(1);
+  Training training = relaxed_training(1);
   training.rate = 0.01;
   Settings sum = words;
   sum.push_back("reduce=sum");
@@ -254,18 +256,18 @@ TEST(CpuRelaxed, ResumesToTheSameBitsBetweenTwoExchanges) {
       const Settings words = {"global-batch=8", "micro-batch=1",   "dp=4",
                               precision,        "optimizer=adamw", kind,
                               "sync.period=2"};
-      const CpuRun whole = train_on_cpu(tiny_transformer(), 4, words, of_steps(7));
+      const CpuRun whole = train_on_cpu(tiny_transformer(), 4, words, relaxed_training(7));
       CpuOptions options;
       options.checkpoint = path;
-      train_on_cpu(tiny_transformer(), 4, words, of_steps(3), options);
+      train_on_cpu(tiny_transformer(), 4, words, relaxed_training(3), options);
       options.resume = true;
-      const CpuRun rest = train_on_cpu(tiny_transformer(), 4, words, of_steps(7), options);
+      const CpuRun rest = train_on_cpu(tiny_transformer(), 4, words, relaxed_training(7), options);
       EXPECT_EQ(rest.run.first_step, 3);
       EXPECT_EQ(rest.run.losses, whole.run.losses);
       expect_near(rest.parameters, whole.parameters, 0);
       Settings other = words;
       other.push_back("sync.period=3");
-      EXPECT_THROW(train_on_cpu(tiny_transformer(), 4, other, of_steps(7), options), Error);
+      EXPECT_THROW(train_on_cpu(tiny_transformer(), 4, other, relaxed_training(7), options), Error);
       std::filesystem::remove(path);
     }
 }
@@ -277,7 +279,7 @@ TEST(CpuRelaxed, AveragedStateIsThatOfAllReplicas) {
     return train_on_cpu(tiny_mlp(4), 4,
                         {"global-batch=8", "micro-batch=2", "optimizer=adamw", "sync=local-sgd",
                          "sync.period=2", state},
-                        of_steps(6))
+                        relaxed_training(6))
         .run.losses;
   };
   const std::vector<double> own = losses("sync.state=false"), mean = losses("sync.state=true");
@@ -289,7 +291,7 @@ TEST(CpuRelaxed, AveragedStateIsThatOfAllReplicas) {
 // Two steps of a clipped gradient move a replica, and so the mean of replicas, by at most twice the
 // rate times the threshold.
 TEST(CpuRelaxed, EachReplicaClipsItsOwnGradient) {
-  Training training = of_steps(2);
+  Training training = relaxed_training(2);
   const Settings words = {"global-batch=8", "micro-batch=2", "optimizer=sgd", "sync=local-sgd",
                           "sync.period=2"};
   training.clip = 1e9;

@@ -20,7 +20,7 @@ using testing::tiny_mlp;
 using testing::tiny_transformer;
 using testing::train_on_cpu;
 
-Training of_steps(std::int64_t steps) {
+Training session_training(std::int64_t steps) {
   Training t;
   t.rate = 0.05;
   t.steps = steps;
@@ -49,9 +49,9 @@ TEST(CpuSession, TwoRunsGiveTheSameBitsInBothModes) {
     CpuOptions wall;
     wall.mode = RunMode::WallClock;
     const Model model = tiny_transformer();
-    const CpuRun a = train_on_cpu(model, 2, settings, of_steps(3));
-    const CpuRun b = train_on_cpu(model, 2, settings, of_steps(3), wall);
-    const CpuRun c = train_on_cpu(model, 2, settings, of_steps(3), wall);
+    const CpuRun a = train_on_cpu(model, 2, settings, session_training(3));
+    const CpuRun b = train_on_cpu(model, 2, settings, session_training(3), wall);
+    const CpuRun c = train_on_cpu(model, 2, settings, session_training(3), wall);
     EXPECT_EQ(a.run.losses, b.run.losses);
     EXPECT_EQ(b.run.losses, c.run.losses);
     EXPECT_TRUE(same_bits(a.parameters, b.parameters));
@@ -63,12 +63,12 @@ TEST(CpuSession, ResumesToTheSameBits) {
   const std::string path = ::testing::TempDir() + "cpu_session.checkpoint";
   for (const Settings& settings : kPlans) {
     const Model model = tiny_transformer();
-    const CpuRun whole = train_on_cpu(model, 2, settings, of_steps(6));
+    const CpuRun whole = train_on_cpu(model, 2, settings, session_training(6));
     CpuOptions options;
     options.checkpoint = path;
-    train_on_cpu(model, 2, settings, of_steps(3), options);
+    train_on_cpu(model, 2, settings, session_training(3), options);
     options.resume = true;
-    const CpuRun second = train_on_cpu(model, 2, settings, of_steps(6), options);
+    const CpuRun second = train_on_cpu(model, 2, settings, session_training(6), options);
     EXPECT_EQ(second.run.first_step, 3);
     EXPECT_EQ(second.run.losses, whole.run.losses);
     EXPECT_TRUE(same_bits(second.parameters, whole.parameters));
@@ -80,9 +80,10 @@ TEST(CpuSession, ACheckpointOfAnotherPlanIsRefused) {
   const std::string path = ::testing::TempDir() + "cpu_session_other.checkpoint";
   CpuOptions options;
   options.checkpoint = path;
-  train_on_cpu(tiny_mlp(3), 1, {"global-batch=4"}, of_steps(1), options);
+  train_on_cpu(tiny_mlp(3), 1, {"global-batch=4"}, session_training(1), options);
   options.resume = true;
-  EXPECT_THROW(train_on_cpu(tiny_mlp(4), 1, {"global-batch=4"}, of_steps(2), options), Error);
+  EXPECT_THROW(train_on_cpu(tiny_mlp(4), 1, {"global-batch=4"}, session_training(2), options),
+               Error);
   std::filesystem::remove(path);
 }
 
@@ -96,7 +97,7 @@ TEST(CpuSession, DerivedWeightsAreNamedInACheckpoint) {
         tiny_mlp(4), 2,
         {"pp=2", "schedule=pipemare", derives ? "pipemare.correct=on" : "pipemare.correct=off",
          "global-batch=4", "micro-batch=2", "optimizer=momentum"},
-        of_steps(3), options);
+        session_training(3), options);
     const Checkpoint saved = load_checkpoint(path);
     for (const CheckpointPart& part : testing::non_empty(saved.parts))
       if (part.name.starts_with("optimizer state")) {
@@ -114,15 +115,15 @@ TEST(CpuSession, ACheckpointOfAnotherTrainingIsRefused) {
   const auto train = [&](const Training& training) {
     train_on_cpu(tiny_mlp(3), 1, {"global-batch=4"}, training, options);
   };
-  train(of_steps(2));
+  train(session_training(2));
   options.resume = true;
-  Training rate = of_steps(3), seed = of_steps(3);
+  Training rate = session_training(3), seed = session_training(3);
   rate.rate = 0.06, seed.seed = 2;
   EXPECT_THROW(train(rate), Error);
   EXPECT_THROW(train(seed), Error);
-  EXPECT_THROW(train(of_steps(1)), Error);
-  EXPECT_NO_THROW(train(of_steps(2)));
-  EXPECT_NO_THROW(train(of_steps(3)));
+  EXPECT_THROW(train(session_training(1)), Error);
+  EXPECT_NO_THROW(train(session_training(2)));
+  EXPECT_NO_THROW(train(session_training(3)));
   std::filesystem::remove(path);
 }
 
@@ -131,7 +132,7 @@ TEST(CpuSession, ACheckpointOfAnotherTrainingIsRefused) {
 TEST(CpuSession, HoldsWhatTheLedgerSays) {
   for (const Settings& settings : kPlans)
     for (const Model& model : {tiny_mlp(6), tiny_transformer()}) {
-      const CpuRun t = train_on_cpu(model, 2, settings, of_steps(2));
+      const CpuRun t = train_on_cpu(model, 2, settings, session_training(2));
       for (std::uint32_t d = 0; d < static_cast<std::uint32_t>(t.program.devices); ++d) {
         const MemoryWave predicted = memory_wave(t.run.timeline, t.program, DeviceId{d});
         const MemoryWave& measured = t.run.waves[d];
@@ -146,7 +147,8 @@ TEST(CpuSession, ALimitIsSaidWithItsOwners) {
   CpuOptions options;
   options.memory_limit = Bytes{1500};
   try {
-    train_on_cpu(tiny_mlp(6), 1, {"global-batch=4", "optimizer=adamw"}, of_steps(1), options);
+    train_on_cpu(tiny_mlp(6), 1, {"global-batch=4", "optimizer=adamw"}, session_training(1),
+                 options);
     FAIL() << "it fits into 1500 bytes";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), Error::Kind::OutOfMemory);
@@ -155,7 +157,7 @@ TEST(CpuSession, ALimitIsSaidWithItsOwners) {
 }
 
 TEST(CpuSession, ClipsTheNormOfAllShards) {
-  Training clipped = of_steps(2);
+  Training clipped = session_training(2);
   clipped.clip = 0.1;
   const Model model = tiny_transformer();
   const Settings base = {"global-batch=4", "micro-batch=1", "optimizer=momentum"};
@@ -173,7 +175,7 @@ TEST(CpuSession, ClipsTheNormOfAllShards) {
 
 TEST(CpuSession, SixteenBitsTrainCloseToThirtyTwo) {
   const Model model = tiny_mlp(4);
-  Training training = of_steps(20);
+  Training training = session_training(20);
   const Settings base = {"global-batch=8", "micro-batch=4", "optimizer=momentum"};
   const CpuRun exact = train_on_cpu(model, 1, base, training);
   for (const char* precision :
@@ -192,10 +194,10 @@ TEST(CpuSession, SixteenBitsTrainCloseToThirtyTwo) {
 TEST(CpuSession, FactsKeepTheirFormatUnderSixteenBits) {
   const Model model = testing::tiny_convnet(2);
   const Settings base = {"global-batch=4", "micro-batch=4", "optimizer=momentum"};
-  const CpuRun exact = train_on_cpu(model, 1, base, of_steps(5));
+  const CpuRun exact = train_on_cpu(model, 1, base, session_training(5));
   Settings half = base;
   half.push_back("precision=bf16");
-  const CpuRun t = train_on_cpu(model, 1, half, of_steps(5));
+  const CpuRun t = train_on_cpu(model, 1, half, session_training(5));
   for (std::size_t i = 0; i < t.parameters.size(); ++i)
     for (std::size_t e = 0; e < t.parameters[i].values.size(); ++e)
       EXPECT_NEAR(t.parameters[i].values[e], exact.parameters[i].values[e], 0.02)
@@ -203,7 +205,7 @@ TEST(CpuSession, FactsKeepTheirFormatUnderSixteenBits) {
 }
 
 TEST(CpuSession, OverflowSkipsTheUpdateAndHalvesTheScale) {
-  Training training = of_steps(8);
+  Training training = session_training(8);
   training.loss_scale = 0x1p40;
   training.hysteresis = 1;
   const CpuRun t = train_on_cpu(
@@ -215,7 +217,7 @@ TEST(CpuSession, OverflowSkipsTheUpdateAndHalvesTheScale) {
 }
 
 TEST(CpuSession, AStaticLossScaleOfThePlanStaysWhatItIs) {
-  Training training = of_steps(4);
+  Training training = session_training(4);
   training.scale_window = 1;  // would double with every update
   const Model model = tiny_mlp(4);
   const Settings base = {"global-batch=8", "micro-batch=4", "optimizer=momentum", "precision=fp16"};

@@ -19,7 +19,7 @@ struct Drawn {
 };
 
 // A staircase over the first number, which the second only disturbs.
-Drawn staircase(std::uint64_t seed, int rows) {
+Drawn drawn_stairs(std::uint64_t seed, int rows) {
   const Random random(seed);
   Drawn drawn;
   for (int r = 0; r < rows; ++r) {
@@ -34,7 +34,7 @@ Drawn staircase(std::uint64_t seed, int rows) {
 }
 
 TEST(BoostedTrees, FindAStaircase) {
-  const Drawn seen = staircase(1, 1000), unseen = staircase(2, 500);
+  const Drawn seen = drawn_stairs(1, 1000), unseen = drawn_stairs(2, 500);
   const std::vector<float> found = BoostedTrees(seen.table, seen.targets).predict(unseen.table);
   ASSERT_EQ(found.size(), 500u);
   int right = 0;
@@ -44,7 +44,7 @@ TEST(BoostedTrees, FindAStaircase) {
 }
 
 TEST(BoostedTrees, AreTheSameAgainAndOnAnyThread) {
-  const Drawn seen = staircase(3, 200);
+  const Drawn seen = drawn_stairs(3, 200);
   const BoostedTrees first(seen.table, seen.targets), second(seen.table, seen.targets);
   const std::vector<float> expected = first.predict(seen.table);
   EXPECT_EQ(second.predict(seen.table), expected);
@@ -56,7 +56,7 @@ TEST(BoostedTrees, AreTheSameAgainAndOnAnyThread) {
 }
 
 TEST(BoostedTrees, RefuseRowsThatDoNotFit) {
-  const Drawn seen = staircase(4, 20);
+  const Drawn seen = drawn_stairs(4, 20);
   EXPECT_THROW(BoostedTrees(seen.table, std::vector<float>(19)), std::invalid_argument);
   EXPECT_THROW(BoostedTrees(FeatureTable{2, {}}, std::vector<float>{}), std::invalid_argument);
   const BoostedTrees trees(seen.table, seen.targets);

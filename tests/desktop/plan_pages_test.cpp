@@ -14,7 +14,7 @@
 namespace trainyard {
 namespace {
 
-struct Shown {
+struct ShownPlan {
   Folder folder;
   std::unique_ptr<Window> window = window_with(
       {folder.file("config.json", kConfig), "h100-sxm:4", "", {"pp=2", "tp=2", "global-batch=8"}});
@@ -53,7 +53,7 @@ void click(CanvasWidget* canvas, Point at) {
 }
 
 TEST(PlanPages, ACellOfTheMapChoosesItsSendersRankEverywhere) {
-  Shown shown;
+  ShownPlan shown;
   auto* page = shown.page<CommunicationPage>("communication");
   // The third of four devices sends to the fourth, in the tensor ring of the second stage.
   const auto at = find(*page->canvas()->drawing(), ItemKind::Cell, 2 * 4 + 3);
@@ -63,7 +63,7 @@ TEST(PlanPages, ACellOfTheMapChoosesItsSendersRankEverywhere) {
 }
 
 TEST(PlanPages, QuantityOfTheMapFollowsItsControl) {
-  Shown shown;
+  ShownPlan shown;
   auto* page = shown.page<CommunicationPage>("communication");
   Q_EMIT page->findChild<Segment*>()->chosen(3);
   EXPECT_EQ(page->state().quantity, TrafficQuantity::Bandwidth);
@@ -72,7 +72,7 @@ TEST(PlanPages, QuantityOfTheMapFollowsItsControl) {
 }
 
 TEST(PlanPages, PointingAtTheUtilisationMovesTheSharedCursor) {
-  Shown shown;
+  ShownPlan shown;
   auto* page = shown.page<>("utilisation");
   const auto at = find(*page->canvas()->drawing(), ItemKind::Lane, 1);
   ASSERT_TRUE(at);
@@ -82,7 +82,7 @@ TEST(PlanPages, PointingAtTheUtilisationMovesTheSharedCursor) {
 }
 
 TEST(PlanPages, ADeviceOfTheMeshChoosesItsRank) {
-  Shown shown;
+  ShownPlan shown;
   auto* page = shown.page<>("mesh");
   const auto at = find(*page->canvas()->drawing(), ItemKind::Cell, 3);
   ASSERT_TRUE(at);
@@ -91,7 +91,7 @@ TEST(PlanPages, ADeviceOfTheMeshChoosesItsRank) {
 }
 
 TEST(PlanPages, LayersOpenByClickAndByArrow) {
-  Shown shown;
+  ShownPlan shown;
   auto* page = shown.page<>("graph");
   const auto at = find(*page->canvas()->drawing(), ItemKind::Cell, 0);
   ASSERT_TRUE(at);
@@ -104,7 +104,7 @@ TEST(PlanPages, LayersOpenByClickAndByArrow) {
 }
 
 TEST(PlanPages, BudgetAndPriceAreReadAndWhatIsNoneChangesNothing) {
-  Shown shown;
+  ShownPlan shown;
   auto* page = shown.page<EnergyPage>("energy");
   const auto enter = [&](const char* name, const char* words) {
     for (auto* edit : page->findChildren<QLineEdit*>())

@@ -28,7 +28,7 @@
 namespace trainyard {
 namespace {
 
-QStringList column(const QTreeWidget* table, int c) {
+QStringList plan_column(const QTreeWidget* table, int c) {
   QStringList texts;
   for (int i = 0; i < table->topLevelItemCount(); ++i) texts << table->topLevelItem(i)->text(c);
   return texts;
@@ -195,7 +195,7 @@ TEST(Planner, ABrushFiltersTheTableUntilItIsCleared) {
   ASSERT_GT(inside, 0u);
   const auto* plans = named<QTreeWidget>(page, "Plans");
   EXPECT_EQ(plans->topLevelItemCount(), std::min(static_cast<int>(inside), PlanTable::kMostRows));
-  const QStringList heads = column(plans, 0);
+  const QStringList heads = plan_column(plans, 0);
   named<QPushButton>(page, "Copy the table as CSV")->click();
   EXPECT_EQ(QApplication::clipboard()->text().count("\r\n"), heads.size() + 1);
   press(canvas, Qt::Key_Escape);
@@ -215,7 +215,7 @@ TEST(Planner, AFateFiltersPictureAndTable) {
       fates->setCurrentItem(fates->topLevelItem(i));
   EXPECT_EQ(scene(*window).state().only, ParetoFate::TooLarge);
   ASSERT_GT(plans->topLevelItemCount(), 0);
-  for (const QString& fate : testing::non_empty(column(plans, 1))) EXPECT_EQ(fate, "memory");
+  for (const QString& fate : testing::non_empty(plan_column(plans, 1))) EXPECT_EQ(fate, "memory");
   // One of them says by how much.
   auto* table = named<QTreeWidget>(page, "Plans");
   table->setCurrentItem(table->topLevelItem(0));

@@ -74,7 +74,7 @@ struct Tuned {
   }
 };
 
-constexpr const char* kSettings = "settings to try";
+constexpr const char* kTunedSettings = "settings to try";
 constexpr const char* kFamilies = "families of settings";
 
 Request mlp() {
@@ -83,8 +83,8 @@ Request mlp() {
 
 TEST(TunePage, ItsTrialsAreThoseOfTheSameQuestion) {
   const Tuned tuned;
-  tuned.add(kSettings, "micro-batch=1..8");
-  tuned.add(kSettings, "tp=1,2,4");
+  tuned.add(kTunedSettings, "micro-batch=1..8");
+  tuned.add(kTunedSettings, "tp=1,2,4");
   tuned.add(kFamilies, "recompute=none,full");
   tuned.type("Trials, at most", "12");
   EXPECT_EQ(tuned.said("Size of the tuning"), "At most 12 trials");
@@ -110,7 +110,7 @@ TEST(TunePage, ItsTrialsAreThoseOfTheSameQuestion) {
 
 TEST(TunePage, TheBestIsAppliedAsOneStepThatIsUndone) {
   const Tuned tuned;
-  tuned.add(kSettings, "micro-batch=1..4");
+  tuned.add(kTunedSettings, "micro-batch=1..4");
   tuned.add(kFamilies, "recompute=none,full");
   tuned.tune();
   ASSERT_TRUE(tuned.report().best);
@@ -133,7 +133,7 @@ TEST(TunePage, TheBestIsAppliedAsOneStepThatIsUndone) {
 
 TEST(TunePage, AChosenTrialIsAppliedInPlaceOfTheBest) {
   const Tuned tuned;
-  tuned.add(kSettings, "micro-batch=1,2,4");
+  tuned.add(kTunedSettings, "micro-batch=1,2,4");
   tuned.tune();
   ASSERT_EQ(tuned.report().trials.size(), 3u);
   CanvasWidget* canvas = tuned.page->canvas();
@@ -161,7 +161,7 @@ TEST(TunePage, AChosenTrialIsAppliedInPlaceOfTheBest) {
 
 TEST(TunePage, AStopKeepsTheTrials) {
   const Tuned tuned;
-  tuned.add(kSettings, "seq=1..100000");
+  tuned.add(kTunedSettings, "seq=1..100000");
   tuned.type("Trials, at most", "1000000");
   auto* run = tuned.button("Start tuning");
   QObject::connect(&tuned.page->tuning(), &TuningSession::changed, run, [&] {
@@ -184,12 +184,12 @@ TEST(TunePage, AStopKeepsTheTrials) {
 TEST(TunePage, AWrongWordGetsItsSentenceBesideItsField) {
   const Tuned tuned;
   const std::tuple<const char*, const char*, const char*> words[] = {
-      {kSettings, "micro-batch", "expected KEY=LOW..HIGH or KEY=WORD,WORD"},
-      {kSettings, "micro-bach=1..4", "did you mean \"micro-batch\""},
-      {kSettings, "micro-batch=4..1", "bounds that rise, found 4..1"},
-      {kSettings, "tp=1,two", "found \"two\""},
-      {kSettings, "tp=1,2@4", "expected a start among 1,2, found \"4\""},
-      {kSettings, "train.rate=0.1..1", "choose Measured first"},
+      {kTunedSettings, "micro-batch", "expected KEY=LOW..HIGH or KEY=WORD,WORD"},
+      {kTunedSettings, "micro-bach=1..4", "did you mean \"micro-batch\""},
+      {kTunedSettings, "micro-batch=4..1", "bounds that rise, found 4..1"},
+      {kTunedSettings, "tp=1,two", "found \"two\""},
+      {kTunedSettings, "tp=1,2@4", "expected a start among 1,2, found \"4\""},
+      {kTunedSettings, "train.rate=0.1..1", "choose Measured first"},
       {kFamilies, "recompute=none,half", "half"},
       {kFamilies, "schedul=1f1b", "schedule"}};
   for (const auto& [list, word, sentence] : testing::non_empty(words)) {
@@ -203,7 +203,7 @@ TEST(TunePage, AWrongWordGetsItsSentenceBesideItsField) {
     EXPECT_FALSE(tuned.page->tuning().running()) << word;
     field->clear();
   }
-  tuned.add(kSettings, "micro-batch=1,2");
+  tuned.add(kTunedSettings, "micro-batch=1,2");
   const std::tuple<const char*, const char*, const char*> numbers[] = {
       {"Trials, at most", "0", "expected a whole number from 1 to 1000000, found \"0\""},
       {"Trials, at most", "ten", "expected a whole number from 1 to 1000000, found \"ten\""},
@@ -233,13 +233,13 @@ TEST(TunePage, WhatTheQuestionLacksIsSaid) {
   EXPECT_EQ(why(), "Add a setting to try, or two families of settings.");
   tuned.add(kFamilies, "recompute=none");
   EXPECT_EQ(why(), "");
-  tuned.add(kSettings, "tp=1,2");
-  tuned.add(kSettings, "tp=4,8");
+  tuned.add(kTunedSettings, "tp=1,2");
+  tuned.add(kTunedSettings, "tp=4,8");
   EXPECT_EQ(why(), "tp is to be tried twice; turn one of the two off.");
   named<QToolButton>(*tuned.page, "Settings to try tp 4, 8")->click();
   EXPECT_EQ(why(), "");
   tuned.measure();
-  tuned.add(kSettings, "train.rate=1e-3..1");
+  tuned.add(kTunedSettings, "train.rate=1e-3..1");
   EXPECT_EQ(why(), "");
   named<QToolButton>(*tuned.page, "Simulated")->click();
   EXPECT_EQ(why(),
@@ -253,7 +253,7 @@ TEST(TunePage, WhatTheQuestionLacksIsSaid) {
 
 TEST(TunePage, ATuningThatDoesNotBeginLosesNothing) {
   const Tuned tuned;
-  tuned.add(kSettings, "micro-batch=1,2");
+  tuned.add(kTunedSettings, "micro-batch=1,2");
   tuned.tune();
   ASSERT_EQ(tuned.report().trials.size(), 2u);
   const std::optional<std::string> before = tuned.page->document();
@@ -267,7 +267,7 @@ TEST(TunePage, MeasuredTrialsAreTrainedTogetherAndHaveTheLossesOfTheVerb) {
   const Tuned tuned(mlp());
   tuned.measure();
   EXPECT_EQ(tuned.page->panel().request()->goal, TuneGoal::Loss);
-  tuned.add(kSettings, "train.rate=1e-3..1");
+  tuned.add(kTunedSettings, "train.rate=1e-3..1");
   tuned.choose("Data of the trials", "random");
   tuned.choose("Trials trained together", "at most 4");
   tuned.type("Updates per trial", "4");
@@ -331,7 +331,7 @@ TEST(TunePage, MeasuredTrialsAreTrainedTogetherAndHaveTheLossesOfTheVerb) {
 TEST(TunePage, APlanForElsewhereIsMeasuredOnDevicesHere) {
   const Tuned tuned;
   tuned.measure();
-  tuned.add(kSettings, "micro-batch=1,2");
+  tuned.add(kTunedSettings, "micro-batch=1,2");
   EXPECT_EQ(tuned.page->panel().request()->base.cluster, "cpu:8");
   tuned.type("Devices here", "cpu:4");
   EXPECT_EQ(tuned.page->panel().request()->base.cluster, "cpu:4");

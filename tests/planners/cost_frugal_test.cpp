@@ -45,16 +45,16 @@ TEST(ArmCost, AnArmWithoutALossCostsWhatItHasSpent) {
   EXPECT_DOUBLE_EQ(arm.improvement(1.0), 5);
 }
 
-Dimension integer(const char* name, double low, double high) {
+Dimension whole_dimension(const char* name, double low, double high) {
   return {name, low, high, Kind::Integer, false, low};
 }
 
 // Three families, the middle one with the lowest floor; what is large is dear, and what is larger
 // still does not fit.
 std::vector<Arm> families() {
-  return {{"a", {integer("n", 0, 30), integer("m", 0, 30)}},
-          {"b", {integer("n", 0, 30), integer("m", 0, 30)}},
-          {"c", {integer("n", 0, 30), integer("m", 0, 30)}}};
+  return {{"a", {whole_dimension("n", 0, 30), whole_dimension("m", 0, 30)}},
+          {"b", {whole_dimension("n", 0, 30), whole_dimension("m", 0, 30)}},
+          {"c", {whole_dimension("n", 0, 30), whole_dimension("m", 0, 30)}}};
 }
 Evaluation evaluate(std::size_t arm, const SearchPoint& p) {
   const double cost = 1 + p[0] + p[1];
@@ -121,7 +121,7 @@ TEST(CostFrugal, StopsWhereItIsTold) {
 
 TEST(CostFrugal, NothingFits) {
   const FrugalSearch found =
-      search({{"a", {integer("n", 0, 3)}}, {"b", {}}}, [](std::size_t, const SearchPoint&) {
+      search({{"a", {whole_dimension("n", 0, 3)}}, {"b", {}}}, [](std::size_t, const SearchPoint&) {
         return Evaluation{{std::nullopt, 1}, 0, "too large"};
       });
   EXPECT_FALSE(found.best);
@@ -173,7 +173,7 @@ TEST(CostFrugal, KnowsWhatComesNextIfNothingIsBetter) {
 }
 
 TEST(CostFrugal, ExpectsEverythingWhereNothingIsEverBetter) {
-  const std::vector<Arm> one{{"a", {integer("n", 0, 11)}}};
+  const std::vector<Arm> one{{"a", {whole_dimension("n", 0, 11)}}};
   std::vector<SearchPoint> first;
   FrugalOptions options;
   options.ahead = 100;

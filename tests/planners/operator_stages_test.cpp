@@ -70,10 +70,10 @@ PriceStage concave(std::vector<OperatorTime> times, Duration join) {
 
 // Tries every sequence of stages from the first one on, without tables, and groups operators by
 // walking their dependences.
-class Exhaustive {
+class EveryPartition {
  public:
-  Exhaustive(const OperatorGraph& graph, const PriceStage& price, std::size_t group_size,
-             std::size_t groups)
+  EveryPartition(const OperatorGraph& graph, const PriceStage& price, std::size_t group_size,
+                 std::size_t groups)
       : graph_(graph), price_(price), group_size_(group_size), most_groups_(groups) {}
 
   Duration best(unsigned done = 0) {
@@ -136,7 +136,7 @@ TEST(OperatorStages, AreTheExhaustiveOptimum) {
          {concave(times, Duration{20}), on_cores(times, {2, Duration{20}}),
           on_cores(times, {3, Duration{0}})}) {
       const BestStages found = best_stages(graph, price, kWithout);
-      EXPECT_EQ(found.schedule.time, Exhaustive(graph, price, 64, 64).best()) << seed;
+      EXPECT_EQ(found.schedule.time, EveryPartition(graph, price, 64, 64).best()) << seed;
       EXPECT_TRUE(found.exact);
       EXPECT_FALSE(found.greedy);
     }
@@ -148,7 +148,7 @@ TEST(OperatorStages, AreTheExhaustiveOptimumOfEightOperators) {
     const OperatorGraph graph = random_graph(8, 0.3, seed);
     const PriceStage price = concave(random_times(8, seed), Duration{50});
     EXPECT_EQ(best_stages(graph, price, kWithout).schedule.time,
-              Exhaustive(graph, price, 64, 64).best())
+              EveryPartition(graph, price, 64, 64).best())
         << seed;
   }
 }
@@ -159,7 +159,7 @@ TEST(OperatorStages, AreTheExhaustiveOptimumWithinTheLimits) {
     const OperatorGraph graph = random_graph(size, 0.3, seed);
     const PriceStage price = concave(random_times(size, seed), Duration{5});
     const BestStages found = best_stages(graph, price, {.group_size = 2, .groups = 2});
-    const Duration within = Exhaustive(graph, price, 2, 2).best(),
+    const Duration within = EveryPartition(graph, price, 2, 2).best(),
                    greedy = greedy_stages(graph, price).time;
     EXPECT_EQ(found.schedule.time, std::min(within, greedy)) << seed;
     EXPECT_EQ(found.greedy, greedy < within) << seed;

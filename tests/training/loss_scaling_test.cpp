@@ -36,14 +36,14 @@ Sample sample(std::uint64_t i) {
   return made;
 }
 
-using Weights = std::vector<float>;
+using PlainWeights = std::vector<float>;
 
 struct Forward {
   std::array<float, kHidden> hidden{};
   std::array<float, kClasses> shares{};
 };
 
-Forward forward(const Weights& w, const Sample& s) {
+Forward forward(const PlainWeights& w, const Sample& s) {
   Forward f;
   for (std::size_t h = 0; h < kHidden; ++h) {
     for (std::size_t d = 0; d < kIn; ++d) f.hidden[h] += w[h * kIn + d] * s.x[d];
@@ -63,8 +63,8 @@ float half(float x) { return from_f16(to_f16(x)); }
 
 /// The gradient of the mean loss times `factor`, with everything that flows backward in fp16; exact
 /// if the factor is 0.
-Weights gradient(const Weights& w, std::uint64_t step, float factor) {
-  Weights sum(kWeights);
+PlainWeights gradient(const PlainWeights& w, std::uint64_t step, float factor) {
+  PlainWeights sum(kWeights);
   const bool exact = factor == 0;
   for (std::size_t b = 0; b < kBatch; ++b) {
     const Sample s = sample(step * kBatch + b);
@@ -87,7 +87,7 @@ Weights gradient(const Weights& w, std::uint64_t step, float factor) {
   return sum;
 }
 
-double accuracy(const Weights& w) {
+double accuracy(const PlainWeights& w) {
   int right = 0;
   constexpr int kTests = 4000;
   for (std::uint64_t i = 0; i < kTests; ++i) {
@@ -112,7 +112,7 @@ Trained train(double loss_scale, std::int64_t window) {
   training.loss_scale = narrowed ? loss_scale : 1;
   const auto rule =
       optimizer_rule("momentum", training, narrowed ? WeightUpdate::Master : WeightUpdate::Direct);
-  Weights weights(kWeights), velocity(kWeights);
+  PlainWeights weights(kWeights), velocity(kWeights);
   for (std::size_t i = 0; i < kWeights; ++i)
     weights[i] = static_cast<float>(0.3 * normal(Random(33), i));
   std::vector<std::uint16_t> narrow(kWeights);
@@ -120,10 +120,10 @@ Trained train(double loss_scale, std::int64_t window) {
   void* state[] = {velocity.data()};
   LossScaler scaler(training);
   for (std::int64_t t = 0; t < 250; ++t) {
-    Weights seen = weights;
+    PlainWeights seen = weights;
     if (narrowed) from_f16(narrow, seen.data());
-    const Weights g = gradient(seen, static_cast<std::uint64_t>(t),
-                               narrowed ? static_cast<float>(kSmall * scaler.scale()) : 0);
+    const PlainWeights g = gradient(seen, static_cast<std::uint64_t>(t),
+                                    narrowed ? static_cast<float>(kSmall * scaler.scale()) : 0);
     StepFacts facts{t, 0.02, 1};
     if (narrowed) {
       facts.gradient_scale = 1 / (kSmall * scaler.scale());

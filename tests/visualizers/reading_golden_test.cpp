@@ -38,15 +38,21 @@ Drawing reading() {
   return drawing;
 }
 
-Image painted(double scale, Theme theme) { return render(reading(), scale, theme, FontFiles{}); }
+Image painted_reading(double scale, Theme theme) {
+  return render(reading(), scale, theme, FontFiles{});
+}
 
-TEST(Golden, ReadingInTheDark) { expect_golden(painted(1, Theme::Dark), "reading_dark.png"); }
-TEST(Golden, ReadingInTheLight) { expect_golden(painted(1, Theme::Light), "reading_light.png"); }
+TEST(Golden, ReadingInTheDark) {
+  expect_golden(painted_reading(1, Theme::Dark), "reading_dark.png");
+}
+TEST(Golden, ReadingInTheLight) {
+  expect_golden(painted_reading(1, Theme::Light), "reading_light.png");
+}
 TEST(Golden, ReadingInTheDarkAtTwoPixelsAPixel) {
-  expect_golden(painted(2, Theme::Dark), "reading_dark_2x.png");
+  expect_golden(painted_reading(2, Theme::Dark), "reading_dark_2x.png");
 }
 TEST(Golden, ReadingInTheLightAtTwoPixelsAPixel) {
-  expect_golden(painted(2, Theme::Light), "reading_light_2x.png");
+  expect_golden(painted_reading(2, Theme::Light), "reading_light_2x.png");
 }
 
 }  // namespace

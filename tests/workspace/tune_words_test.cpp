@@ -7,11 +7,12 @@
 namespace trainyard {
 namespace {
 
-using Settings = std::vector<std::string>;
+using SettingTexts = std::vector<std::string>;
 
 TEST(TuneWords, FamiliesAreOneForEachValue) {
-  EXPECT_EQ(parse_families("schedule=1f1b,zb-h1"), (Settings{"schedule=1f1b", "schedule=zb-h1"}));
-  EXPECT_EQ(parse_families("recompute=full"), (Settings{"recompute=full"}));
+  EXPECT_EQ(parse_families("schedule=1f1b,zb-h1"),
+            (SettingTexts{"schedule=1f1b", "schedule=zb-h1"}));
+  EXPECT_EQ(parse_families("recompute=full"), (SettingTexts{"recompute=full"}));
   for (const char* wrong : {"schedule", "=1f1b", "schedule=", "schedule=1f1b,", "schedule=,1f1b"}) {
     try {
       parse_families(wrong);
@@ -40,9 +41,9 @@ TuneReport two_families() {
 // An order has words of its own, which stay one setting, and a shell must not take it apart.
 TEST(TuneWords, TheSettingsOfATrialAreThoseOfItsFamilyAndItsOwn) {
   const TuneReport report = two_families();
-  EXPECT_EQ(plan_settings(report, report.trials[0]), (Settings{"tp=2"}));
+  EXPECT_EQ(plan_settings(report, report.trials[0]), (SettingTexts{"tp=2"}));
   EXPECT_EQ(plan_settings(report, report.trials[1]),
-            (Settings{"recompute=full", "order=d0/compute 0F0 0B0", "tp=2"}));
+            (SettingTexts{"recompute=full", "order=d0/compute 0F0 0B0", "tp=2"}));
   EXPECT_EQ(flag_words(report, report.trials[0]), "--set tp=2 --train rate=0.1");
   EXPECT_EQ(flag_words(report, report.trials[1]),
             "--set recompute=full --set 'order=d0/compute 0F0 0B0' --set tp=2 --train rate=0.1");
@@ -77,12 +78,12 @@ TEST(TuneWords, ARunOfATrialBeginsWithItsSettingsOfTraining) {
   TuneRequest request;
   request.training.momentum = 0.5, request.training.steps = 7, request.training.rate = 0.3;
   EXPECT_EQ(training_words(request, two_families().trials[0]),
-            (Settings{"rate=0.1", "momentum=0.5"}));
+            (SettingTexts{"rate=0.1", "momentum=0.5"}));
 }
 
 TEST(TuneWords, HowManyTrialsWereTrainedTogetherIsSaidInSentences) {
   TuneReport report = two_families();
-  EXPECT_EQ(fusion_sentences(report), Settings{});
+  EXPECT_EQ(fusion_sentences(report), SettingTexts{});
   report.trials[1].why_alone = "its data are its own";
   report.fusion.emplace();
   report.fusion->runs = 1, report.fusion->trials = 4, report.fusion->jobs = 4;
@@ -91,17 +92,18 @@ TEST(TuneWords, HowManyTrialsWereTrainedTogetherIsSaidInSentences) {
   report.fusion->ahead_value = 0.125, report.fusion->ahead_train = {"rate=0.3"};
   report.fusion->would_fit = 900;
   report.fusion->priced = {{2, 1.66}, {4, 3.04}};
-  EXPECT_EQ(fusion_sentences(report),
-            (Settings{"4 of 2 trials were trained together, in 1 run.",
-                      "Another 1 trial was trained ahead in 250 ms, and the search went elsewhere.",
-                      "The best of what was trained ahead is better than every trial: 0.125 with "
-                      "rate 0.3 of training.",
-                      "1 trial was trained alone: its data are its own.",
-                      "As predicted, 2 jobs together have 1.7 times the samples per second of one "
-                      "after another, 4 jobs 3.0 times.",
-                      "4 jobs together are predicted to have 3.0 times the samples per second of "
-                      "one after another; so few updates cannot measure it.",
-                      "900 jobs would fit in the memory of the device."}));
+  EXPECT_EQ(
+      fusion_sentences(report),
+      (SettingTexts{"4 of 2 trials were trained together, in 1 run.",
+                    "Another 1 trial was trained ahead in 250 ms, and the search went elsewhere.",
+                    "The best of what was trained ahead is better than every trial: 0.125 with "
+                    "rate 0.3 of training.",
+                    "1 trial was trained alone: its data are its own.",
+                    "As predicted, 2 jobs together have 1.7 times the samples per second of one "
+                    "after another, 4 jobs 3.0 times.",
+                    "4 jobs together are predicted to have 3.0 times the samples per second of "
+                    "one after another; so few updates cannot measure it.",
+                    "900 jobs would fit in the memory of the device."}));
   report.fusion->gain = 2.96;
   EXPECT_EQ(fusion_sentences(report)[5],
             "4 jobs together have 3.0 times the samples per second of one after another; 3.0 times "

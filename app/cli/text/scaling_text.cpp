@@ -69,7 +69,7 @@ struct StudiedCurve {
   const ScalingCurve* curve;
 };
 
-Fields<StudiedPoint> point_fields() {
+Fields<StudiedPoint> scaling_point_fields() {
   const Form<Banded<double>> range = band<double>(number());
   const auto of = [](auto member) { return in(&StudiedPoint::point, member); };
   // Present where a plan is legal.
@@ -119,14 +119,14 @@ std::vector<StudiedPoint> studied_points(const StudiedCurve& c) {
   return list;
 }
 
-Fields<StudiedCurve> curve_fields() {
+Fields<StudiedCurve> scaling_curve_fields() {
   const auto devices_at = [](std::optional<std::size_t> ScalingCurve::* index) {
     return [index](const StudiedCurve& c) {
       const std::optional<std::size_t> at = c.curve->*index;
       return at ? std::optional(c.curve->points[*at].devices) : std::nullopt;
     };
   };
-  return {{"points", studied_points, list_of(object(point_fields()))},
+  return {{"points", studied_points, list_of(object(scaling_point_fields()))},
           {"pays_up_to", devices_at(&ScalingCurve::pays), whole(1), "devices"},
           {"stops_paying_at", devices_at(&ScalingCurve::stops), whole(1), "devices"},
           {"cheapest_at", devices_at(&ScalingCurve::cheapest), whole(1), "devices"},
@@ -140,7 +140,7 @@ Fields<ScalingStudy> scaling_fields() {
   const auto curve = [](ScalingCurve ScalingStudy::* law) {
     return [law](const ScalingStudy& study) { return StudiedCurve{&study, &(study.*law)}; };
   };
-  const Form<StudiedCurve> form = object(curve_fields());
+  const Form<StudiedCurve> form = object(scaling_curve_fields());
   return document_fields<ScalingStudy>(
       "trainyard/scaling",
       {{"model", &ScalingStudy::model},

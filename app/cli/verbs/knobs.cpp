@@ -49,7 +49,7 @@ void expect_one_answer(const Words& words) {
 }
 
 // The typed words, such as "--model llama-3-8b ...", or else the scenario of the questions.
-std::string scenario_words(const Words& words) {
+std::string knob_scenario_words(const Words& words) {
   std::string text;
   for (const std::string_view flag : {"model", "cluster", "plan", "set"})
     for (const std::string& value : words.texts(flag))
@@ -142,7 +142,7 @@ std::string strips_of(const Words& words, const Scenario& scenario, const CostOf
 int run_knobs(const Words& words, Streams& streams) {
   expect_one_answer(words);
   if (words.has("questions")) {
-    const std::string scenario = scenario_words(words);
+    const std::string scenario = knob_scenario_words(words);
     deliver(words.has("json") ? questions_document(scenario) : questions_text(scenario), words,
             streams);
     return kDone;

@@ -65,7 +65,7 @@ std::vector<StageCost> stage_times(const std::string& text, int stages, int chun
   return costs;
 }
 
-Question question_of(const Words& words) {
+Question solve_question_of(const Words& words) {
   Question q;
   ScheduleProblem& p = q.problem;
   p.devices = static_cast<int>(words.integer("stages", 1, 10'000, 4));
@@ -298,7 +298,7 @@ std::string sweep_document(const Question& q, const std::vector<TradePoint>& poi
 }
 
 int run_solve(const Words& words, Streams& streams) {
-  const Question q = question_of(words);
+  const Question q = solve_question_of(words);
   if (words.has("sweep")) {
     const auto most = static_cast<int>(words.integer("sweep", 1, 1000, 10));
     const std::vector<TradePoint> points = sweep_limits(q.problem, most);

@@ -23,13 +23,13 @@ namespace trainyard {
 namespace {
 
 constexpr int kNarrowest = 64, kWidest = 320, kPadding = 20;
-constexpr std::size_t kMeasured = 200;  // rows from which a column's width is computed
+constexpr std::size_t kMeasuredRows = 200;  // rows from which a column's width is computed
 
 bool is_words(const DataColumn& column) { return column.unit == DataUnit::Words; }
 
 int width_of(const DataTable& table, std::size_t column, const QFontMetrics& metrics) {
   int width = metrics.horizontalAdvance(q(table.columns[column].name)) + kPadding;
-  const std::size_t step = std::max<std::size_t>(1, table.rows / kMeasured);
+  const std::size_t step = std::max<std::size_t>(1, table.rows / kMeasuredRows);
   for (std::size_t row = 0; row < table.rows; row += step)
     width = std::max(width, metrics.horizontalAdvance(
                                 q(cell_text(table.columns[column], table.cell(row, column)))));

@@ -39,26 +39,26 @@ std::string example_text() {
   return trace_event(*simulate(scenario, {.grain = Grain::Order, .fixes = false}));
 }
 
-enum class Form { Example, Own, Csv, Json };
+enum class TraceForm { Example, Own, Csv, Json };
 
-Form form_of(const std::string& path) {
+TraceForm form_of(const std::string& path) {
   std::error_code ignored;
-  if (path == "example" && !std::filesystem::exists(path, ignored)) return Form::Example;
+  if (path == "example" && !std::filesystem::exists(path, ignored)) return TraceForm::Example;
   std::string head(kHeadRead, '\0');
   head.resize(file_bytes(path)->read(head.data(), head.size()));
-  if (is_recorded_trace(head)) return Form::Own;
-  return is_csv(path, head) ? Form::Csv : Form::Json;
+  if (is_recorded_trace(head)) return TraceForm::Own;
+  return is_csv(path, head) ? TraceForm::Csv : TraceForm::Json;
 }
 
 RecordedTrace read_form(const std::string& path, const TraceImportOptions& options) {
   switch (form_of(path)) {
-    case Form::Example:
+    case TraceForm::Example:
       return parse_chrome_trace(example_text(), kExampleSource, options);
-    case Form::Csv:
+    case TraceForm::Csv:
       return import_nsys_csv(path, options);
-    case Form::Json:
+    case TraceForm::Json:
       return import_chrome_trace(path, options);
-    case Form::Own:
+    case TraceForm::Own:
       break;
   }
   RecordedTrace trace = read_recorded_trace(path, options.stop);
@@ -142,19 +142,19 @@ RecordedTrace asked_part(RecordedTrace whole, const TraceRange& range) {
 }
 
 bool extent_comes_first(const std::string& path) {
-  const Form form = form_of(path);
-  return form == Form::Csv || form == Form::Json;
+  const TraceForm form = form_of(path);
+  return form == TraceForm::Csv || form == TraceForm::Json;
 }
 
 TraceExtent trace_extent(const std::string& path, const TraceImportOptions& options) {
   switch (form_of(path)) {
-    case Form::Example:
+    case TraceForm::Example:
       return parse_chrome_trace_extent(example_text(), kExampleSource, options);
-    case Form::Csv:
+    case TraceForm::Csv:
       return nsys_csv_extent(path, options);
-    case Form::Json:
+    case TraceForm::Json:
       return chrome_trace_extent(path, options);
-    case Form::Own:
+    case TraceForm::Own:
       break;
   }
   return extent_of(read_recorded_trace(path, options.stop));

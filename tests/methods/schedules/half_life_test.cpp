@@ -72,19 +72,19 @@ constexpr Column kColumns[] = {
     {"LWP, twice the horizon", false, Prediction::Velocity, 2},
 };
 
-struct Row {
+struct HalfLifeRow {
   int delay;
   double momentum;
   double expected[6];
 };
-constexpr Row kTable[] = {
+constexpr HalfLifeRow kTable[] = {
     {0, 0.9, {13, 13, 13, 13, 13, 13}},           {4, 0.9, {2750, 1545, 1545, 1737, 1547, 1950}},
     {4, 0.99, {3023, 470, 408, 159, 136, 159}},   {12, 0.99, {8648, 2120, 2121, 1890, 1318, 1891}},
     {4, 0, {2189, 2189, 3474, 3474, 3474, 6180}},
 };
 
 TEST(HalfLife, IsThatOfTheTable) {
-  for (const Row& row : kTable)
+  for (const HalfLifeRow& row : kTable)
     for (std::size_t c = 0; c < std::size(kColumns); ++c) {
       const UpdateRule rule{.momentum = row.momentum,
                             .forward_delay = static_cast<double>(row.delay),

@@ -19,7 +19,7 @@ KnobDot dot(const std::string& value, double change, bool fits = true,
           80_GiB - margin, margin, fits,   maths};
 }
 
-KnobsModel model() {
+KnobsModel knobs_model() {
   KnobsModel m{"a model on devices", 10s, 60_GiB, 80_GiB, {}};
   m.rows.push_back({"tp", "tensor-parallel degree", "8", {dot("4", -0.2), dot("16", 0.4)}, {}});
   m.rows.push_back({"zero", "state", "0", {dot("1", -0.1), dot("3", 0.9, false)}, {}});
@@ -32,7 +32,7 @@ Item dot_item(std::size_t row, std::size_t index) {
   return {ItemKind::Dot, row * kKnobDots + index};
 }
 
-std::vector<Mark> marks_of(const Drawing& drawing, Item item) {
+std::vector<Mark> knob_marks(const Drawing& drawing, Item item) {
   std::vector<Mark> found;
   for (const Mark& mark : drawing.marks)
     if (mark.style.item == item) found.push_back(mark);
@@ -42,9 +42,9 @@ std::vector<Mark> marks_of(const Drawing& drawing, Item item) {
 float centre(const Mark& mark) { return mark.rect.x + mark.rect.width / 2; }
 
 TEST(KnobsView, ADotForEachValueByItsTime) {
-  const Drawing drawing = knobs_picture(model());
-  const auto fast = marks_of(drawing, dot_item(0, 0)), slow = marks_of(drawing, dot_item(0, 1)),
-             other = marks_of(drawing, dot_item(1, 0));
+  const Drawing drawing = knobs_picture(knobs_model());
+  const auto fast = knob_marks(drawing, dot_item(0, 0)), slow = knob_marks(drawing, dot_item(0, 1)),
+             other = knob_marks(drawing, dot_item(1, 0));
   ASSERT_EQ(fast.size(), 1u);
   ASSERT_EQ(slow.size(), 1u);
   EXPECT_LT(centre(fast[0]), centre(other[0]));  // one axis for all rows
@@ -53,22 +53,22 @@ TEST(KnobsView, ADotForEachValueByItsTime) {
 }
 
 TEST(KnobsView, WhatDoesNotFitIsHollowAndOtherTrainingASquare) {
-  const Drawing drawing = knobs_picture(model());
-  EXPECT_EQ(marks_of(drawing, dot_item(1, 1)).at(0).kind, MarkKind::Ring);
-  EXPECT_EQ(marks_of(drawing, dot_item(1, 1)).at(0).style.ink, Ink::Error);
-  EXPECT_EQ(marks_of(drawing, dot_item(2, 0)).at(0).kind, MarkKind::Fill);
+  const Drawing drawing = knobs_picture(knobs_model());
+  EXPECT_EQ(knob_marks(drawing, dot_item(1, 1)).at(0).kind, MarkKind::Ring);
+  EXPECT_EQ(knob_marks(drawing, dot_item(1, 1)).at(0).style.ink, Ink::Error);
+  EXPECT_EQ(knob_marks(drawing, dot_item(2, 0)).at(0).kind, MarkKind::Fill);
 }
 
 TEST(KnobsView, WhatIsBeyondTheAxisStandsAtItsEnd) {
-  KnobsModel m = model();
+  KnobsModel m = knobs_model();
   m.rows[0].dots = {dot("1", 4.0), dot("2", 9.0)};
   const Drawing drawing = knobs_picture(m);
-  EXPECT_EQ(centre(marks_of(drawing, dot_item(0, 0)).at(0)),
-            centre(marks_of(drawing, dot_item(0, 1)).at(0)));
+  EXPECT_EQ(centre(knob_marks(drawing, dot_item(0, 0)).at(0)),
+            centre(knob_marks(drawing, dot_item(0, 1)).at(0)));
 }
 
 TEST(KnobsView, HoverSaysStepMemoryAndWhy) {
-  const Hover over = describe_knobs(model(), dot_item(1, 1));
+  const Hover over = describe_knobs(knobs_model(), dot_item(1, 1));
   EXPECT_EQ(over.title, "zero = 3");
   EXPECT_EQ(over.value, "19.000 s per step");
   const auto says = [](const Hover& h, const std::string& words) {
@@ -78,13 +78,13 @@ TEST(KnobsView, HoverSaysStepMemoryAndWhy) {
   };
   EXPECT_TRUE(says(over, "2.00 GiB over"));
   EXPECT_TRUE(says(over, "+90.0 %"));
-  EXPECT_TRUE(says(describe_knobs(model(), dot_item(2, 0)), "other samples"));
-  EXPECT_TRUE(says(describe_knobs(model(), {ItemKind::Legend, 3}), "there are no experts"));
-  EXPECT_TRUE(describe_knobs(model(), dot_item(9, 0)).title.empty());
+  EXPECT_TRUE(says(describe_knobs(knobs_model(), dot_item(2, 0)), "other samples"));
+  EXPECT_TRUE(says(describe_knobs(knobs_model(), {ItemKind::Legend, 3}), "there are no experts"));
+  EXPECT_TRUE(describe_knobs(knobs_model(), dot_item(9, 0)).title.empty());
 }
 
 TEST(KnobsView, ASelectedDotIsRinged) {
-  const KnobsModel m = model();
+  const KnobsModel m = knobs_model();
   const Size size = knobs_size(m);
   Drawing plain(size), chosen(size);
   draw_knobs(plain, {0, 0, size.width, size.height}, m, {});
@@ -95,7 +95,7 @@ TEST(KnobsView, ASelectedDotIsRinged) {
 }
 
 TEST(KnobsView, EverythingLiesInsideAndSmallSizesDraw) {
-  const KnobsModel m = model();
+  const KnobsModel m = knobs_model();
   for (const Size size : {Size{40, 20}, Size{300, 90}, knobs_size(m)}) {
     Drawing drawing(size);
     draw_knobs(drawing, {0, 0, size.width, size.height}, m, {});

@@ -84,7 +84,7 @@ TEST(RunView, StalenessOfAServerIsAHistogram) {
   EXPECT_FALSE(says(drawn(done()), "expected 3"));
 }
 
-std::vector<Tile> cells(const Drawing& drawing) {
+std::vector<Tile> run_cells(const Drawing& drawing) {
   std::vector<Tile> found;
   for (const Tile& tile : drawing.tiles)
     if (tile.item == ItemKind::Cell) found.push_back(tile);
@@ -103,7 +103,7 @@ TEST(RunView, OrthogonalityOfUpdatesIsARowALayer) {
     });
   };
   EXPECT_EQ(lines(drawing), lines(drawn(done())) + 1);
-  const std::vector<Tile> found = cells(drawing);
+  const std::vector<Tile> found = run_cells(drawing);
   ASSERT_EQ(found.size(), 8u);
   // The layer has 0.75 and then 0.25, which are two thirds of the way from 0.25 to 1, and none.
   EXPECT_EQ(found[0].ink, heat(kHeatSteps * 2 / 3));
@@ -137,7 +137,7 @@ TEST(RunView, EnergyThatWasSentIsARowALayer) {
   EXPECT_TRUE(says(drawing, "0.375"));
   EXPECT_TRUE(says(drawing, "0 nothing"));
   EXPECT_FALSE(says(drawing, "Orthogonality"));
-  EXPECT_EQ(cells(drawing).size(), 6u);
+  EXPECT_EQ(run_cells(drawing).size(), 6u);
   EXPECT_EQ(describe_run(model, kRunArea, {}, {ItemKind::Cell, 1}, {}).value, "energy sent 0.25");
   EXPECT_NE(spell_run(model).find("a replica receives little"), std::string::npos);
 }
@@ -156,9 +156,9 @@ TEST(RunView, RatiosBelongToTheUpdatesThatHadThem) {
   const DataTable whole = run_table(model);
   EXPECT_EQ(whole.columns.back().name, "orthogonality");
   EXPECT_EQ(std::get<double>(whole.cell(whole.rows - 1, whole.columns.size() - 1)), 0.5);
-  const float last = cells(drawn(model)).at(3).rect.x;
+  const float last = run_cells(drawn(model)).at(3).rect.x;
   model.orthogonality.erase(model.orthogonality.begin(), model.orthogonality.begin() + 3);
-  EXPECT_EQ(cells(drawn(model)).at(0).rect.x, last);
+  EXPECT_EQ(run_cells(drawn(model)).at(0).rect.x, last);
   EXPECT_EQ(describe_run(model, kRunArea, {}, {ItemKind::Cell, 1}, {}).where, "update 4");
   const DataTable rest = run_table(model);
   EXPECT_EQ(std::get<double>(rest.cell(rest.rows - 1, rest.columns.size() - 1)), 0.5);
@@ -171,9 +171,9 @@ TEST(RunView, RatiosBelongToTheUpdatesThatHadThem) {
 TEST(RunView, RowsAreThoseOfLayersThatHaveRatios) {
   RunModel model = combined();
   model.orthogonality = {{0.5, 0, 0.75}};
-  EXPECT_EQ(cells(drawn(model)).size(), 2u);
+  EXPECT_EQ(run_cells(drawn(model)).size(), 2u);
   model.orthogonality = {std::vector<double>(1000, 0.5)};
-  const std::size_t rows = cells(drawn(model)).size();
+  const std::size_t rows = run_cells(drawn(model)).size();
   EXPECT_GT(rows, 10u);
   EXPECT_LT(rows, 100u);
 }

@@ -16,7 +16,7 @@ namespace trainyard {
 namespace {
 
 // It stops paying, has bands, does not fit on many devices and is not legal on some.
-ScalingStudy telling() {
+ScalingStudy telling_study() {
   return testing::made_study({.work = 1, .serial = 1, .band = 0.12, .most = 128},
                              {1, 2, 4, 8, 12, 16, 32, 64, 128, 256});
 }
@@ -27,11 +27,13 @@ Drawing drawn(const ScalingStudy& study, Size size = kScalingSize) {
   return drawing;
 }
 
-TEST(ScalingView, LooksAsApproved) { testing_golden::expect_golden(drawn(telling()), "scaling"); }
+TEST(ScalingView, LooksAsApproved) {
+  testing_golden::expect_golden(drawn(telling_study()), "scaling");
+}
 
 TEST(ScalingView, NoWordsOverlap) {
   for (const Size size : {kScalingSize, Size{860, 560}, Size{1600, 900}}) {
-    const Drawing drawing = drawn(telling(), size);
+    const Drawing drawing = drawn(telling_study(), size);
     std::vector<Rect> places;
     for (const Label& label : testing::non_empty(drawing.labels)) {
       const float width = text_width(label);
@@ -49,7 +51,7 @@ TEST(ScalingView, NoWordsOverlap) {
 }
 
 TEST(ScalingView, EveryPointIsDescribed) {
-  const ScalingStudy study = telling();
+  const ScalingStudy study = telling_study();
   for (const ScalingLaw law : {ScalingLaw::Strong, ScalingLaw::Weak})
     for (std::size_t i = 0; i < study.strong.points.size(); ++i) {
       const Hover hover = describe_scaling(study, scaling_item(law, i));
@@ -65,7 +67,7 @@ TEST(ScalingView, EveryPointIsDescribed) {
 }
 
 TEST(ScalingView, RowsAreThePointsWithEveryDigit) {
-  const ScalingStudy study = telling();
+  const ScalingStudy study = telling_study();
   const std::vector<CsvRecord> read = parse_csv(to_csv(scaling_table(study)), "test");
   ASSERT_EQ(read.size(), 1 + 2 * study.strong.points.size());
   const std::vector<std::string>& heads = read.front().fields;
@@ -96,7 +98,7 @@ TEST(ScalingView, WithoutAPriceOneChartSaysSo) {
     return r;
   });
   EXPECT_TRUE(testing::says(drawn(study), "no price of an hour of"));
-  EXPECT_FALSE(testing::says(drawn(telling()), "no price of an hour of"));
+  EXPECT_FALSE(testing::says(drawn(telling_study()), "no price of an hour of"));
 }
 
 }  // namespace

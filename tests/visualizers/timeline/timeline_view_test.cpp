@@ -29,7 +29,7 @@ Drawing draw(const TimelineModel& model, const ViewState& state = {}) {
   return drawing;
 }
 
-std::vector<Mark> marks_of(const Drawing& drawing, Item item) {
+std::vector<Mark> span_marks(const Drawing& drawing, Item item) {
   std::vector<Mark> found;
   for (const Mark& mark : plain_marks(drawing))
     if (mark.style.item == item) found.push_back(mark);
@@ -50,7 +50,7 @@ TEST(TimelineView, BoxesLieAtTheirTimes) {
   const TimelineModel model = timeline_model(experiment());
   const Drawing drawing = draw(model);
   // Stage 1 runs its first backward from 4 ms to 8 ms.
-  const std::vector<Mark> boxes = marks_of(drawing, span_item(model, 1, kBackward, 0));
+  const std::vector<Mark> boxes = span_marks(drawing, span_item(model, 1, kBackward, 0));
   ASSERT_EQ(boxes.size(), 1u);
   EXPECT_EQ(boxes[0].style.ink, Ink::Backward);
   const LaneSizes sizes = timeline_layout(model, kTimelineArea, {}).sizes;
@@ -65,12 +65,12 @@ TEST(TimelineView, EveryInstructionIsDrawnOnceWhenThereIsRoom) {
   const TimelineModel model = timeline_model(experiment({2, 4}));
   const Drawing drawing = draw(model);
   for (std::uint32_t i = 0; i < model.experiment->program.instructions.size(); ++i)
-    EXPECT_EQ(marks_of(drawing, {ItemKind::Span, i}).size(), 1u) << i;
+    EXPECT_EQ(span_marks(drawing, {ItemKind::Span, i}).size(), 1u) << i;
 }
 
 TEST(TimelineView, RecomputedPartComesFirstInItsInk) {
   const TimelineModel model = timeline_model(experiment({2, 4, 20_GiB, 0.25}));
-  const std::vector<Mark> boxes = marks_of(draw(model), span_item(model, 1, kBackward, 0));
+  const std::vector<Mark> boxes = span_marks(draw(model), span_item(model, 1, kBackward, 0));
   ASSERT_EQ(boxes.size(), 2u);
   EXPECT_EQ(boxes[0].style.ink, Ink::Recompute);
   EXPECT_FLOAT_EQ(boxes[0].rect.width, 30);  // a quarter of 4 ms
@@ -141,7 +141,7 @@ TEST(TimelineView, PathHitsMarksAndLivesLieOverTheLanes) {
   state.marks = {{8ms, 8ms, "here"}, {10ms, 20ms, ""}};
   const Drawing marked = draw(model, state);
   EXPECT_TRUE(has_label(marked, "here"));
-  EXPECT_FALSE(marks_of(marked, {ItemKind::Other, mark_tag(1)}).empty());
+  EXPECT_FALSE(span_marks(marked, {ItemKind::Other, mark_tag(1)}).empty());
   EXPECT_EQ(describe_timeline(model, kTimelineArea, state, {ItemKind::Other, mark_tag(0)}).title,
             "here");
   EXPECT_EQ(describe_timeline(model, kTimelineArea, state, {ItemKind::Other, mark_tag(1)}).value,
@@ -186,9 +186,9 @@ TEST(TimelineView, OnlyWhatIsShownIsDrawn) {
   ViewState state;
   state.shown = TimeRange{5ms, 7ms};  // within stage 0's wait
   const Drawing drawing = draw(model, state);
-  EXPECT_TRUE(marks_of(drawing, span_item(model, 0, kForward, 0)).empty());
+  EXPECT_TRUE(span_marks(drawing, span_item(model, 0, kForward, 0)).empty());
   EXPECT_EQ(
-      marks_of(drawing, {ItemKind::Idle, find(model.experiment->program, 0, kBackward, 0).value})
+      span_marks(drawing, {ItemKind::Idle, find(model.experiment->program, 0, kBackward, 0).value})
           .size(),
       1u);
 }
@@ -270,7 +270,7 @@ TEST(TimelineView, SelectionIsARingOutsideAGap) {
   ViewState state;
   state.selected = span_item(model, 1, kForward, 0);
   const Drawing drawing = draw(model, state);
-  const Rect box = marks_of(drawing, state.selected).front().rect;
+  const Rect box = span_marks(drawing, state.selected).front().rect;
   const Rect ring{box.x - 3, box.y - 3, box.width + 6, box.height + 6};
   EXPECT_TRUE(std::any_of(drawing.marks.begin(), drawing.marks.end(), [&](const Mark& mark) {
     return mark.kind == MarkKind::Outline && mark.rect == ring && mark.style.ink == Ink::Select;

@@ -14,7 +14,7 @@
 namespace trainyard {
 namespace {
 
-ValidationModel model() {
+ValidationModel validation_model() {
   const auto [set, validation] = testing_rows::rows();
   return validation_model(set, validation);
 }
@@ -39,7 +39,7 @@ std::size_t source(const ValidationModel& m, const std::string& name) {
 }
 
 TEST(ValidationModel, GroupsWeighEquallyAndWhatDoesNotCountIsShownOnly) {
-  const ValidationModel m = model();
+  const ValidationModel m = validation_model();
   ASSERT_EQ(m.points.size(), 7u);
   ASSERT_EQ(m.sources.size(), 3u);
   EXPECT_EQ(m.sources.front().name, "beta") << "the least median of time first";
@@ -76,7 +76,7 @@ TEST(ValidationView, WhatIsPredictedRightLiesOnTheDiagonal) {
 }
 
 TEST(ValidationView, EveryPointAndSourceCanBePointedAt) {
-  const ValidationModel m = model();
+  const ValidationModel m = validation_model();
   const Drawing drawing = draw(m);
   for (std::uint64_t i = 0; i < m.points.size(); ++i) {
     const Point at = middle(drawing, i);
@@ -90,7 +90,7 @@ TEST(ValidationView, EveryPointAndSourceCanBePointedAt) {
 }
 
 TEST(ValidationView, HoversSayWhichRowAndHowFarOff) {
-  const ValidationModel m = model();
+  const ValidationModel m = validation_model();
   const Hover hover = describe_validation(m, {ItemKind::Dot, 1});
   EXPECT_EQ(hover.title, "alpha-2");
   EXPECT_EQ(hover.value, "\u22124.0 %");
@@ -108,7 +108,7 @@ TEST(ValidationView, HoversSayWhichRowAndHowFarOff) {
 
 // The other sources are drawn paler.
 TEST(ValidationView, AChosenSourceStandsOut) {
-  const ValidationModel m = model();
+  const ValidationModel m = validation_model();
   ViewState state;
   state.selected = {ItemKind::Legend, source(m, "alpha")};
   const Drawing drawing = draw(m, {1400, 620}, state);
@@ -120,7 +120,7 @@ TEST(ValidationView, AChosenSourceStandsOut) {
 }
 
 TEST(ValidationView, TheSameBytesTwiceAtAnySize) {
-  const ValidationModel m = model();
+  const ValidationModel m = validation_model();
   for (const Size size : {validation_size(m), Size{0, 0}, Size{200, 90}, Size{2400, 1600}})
     for (const Theme theme : {Theme::Dark, Theme::Light}) {
       const Drawing drawing = draw(m, size);
@@ -138,7 +138,7 @@ TEST(ValidationView, WithoutRowsItSaysSo) {
 }
 
 TEST(ValidationView, GoldenPicture) {
-  testing_golden::expect_golden(to_svg(draw(model()), Theme::Dark), "validation.svg");
+  testing_golden::expect_golden(to_svg(draw(validation_model()), Theme::Dark), "validation.svg");
 }
 
 }  // namespace
