@@ -17,7 +17,8 @@ std::optional<DocumentStream> document_stream(const Workload& w, std::uint64_t s
 
 std::unique_ptr<DataSource> documents_of(const BackendJob& job) {
   if (job.training == nullptr || job.data == nullptr) return nullptr;
-  std::optional<DocumentStream> stream = document_stream(job.workload, job.training->seed);
+  std::optional<DocumentStream> stream =
+      document_stream(job.workload, seed_of(*job.training, RandomSource::Order));
   return stream ? document_data(*job.data, *std::move(stream)) : nullptr;
 }
 

@@ -29,11 +29,8 @@ bool is_before_relu(const Graph& graph, TensorId parameter) {
   return false;
 }
 
-}  // namespace
-
-std::vector<float> initial_weights(const Graph& graph, TensorId tensor,
-                                   std::span<const std::int64_t> shape, int layer,
-                                   std::uint64_t seed) {
+std::vector<float> drawn(const Graph& graph, TensorId tensor, std::span<const std::int64_t> shape,
+                         const Random& random) {
   std::int64_t elements = 1;
   for (std::int64_t d : shape) elements *= d;
   std::vector<float> values(static_cast<std::size_t>(elements));
@@ -47,9 +44,25 @@ std::vector<float> initial_weights(const Graph& graph, TensorId tensor,
       shape.size() == 4 ? shape[1] * shape[2] * shape[3] : shape[shape.size() - 2];
   const double size =
       std::sqrt((is_before_relu(graph, tensor) ? 6.0 : 1.0) / static_cast<double>(inputs));
-  const Random random(seed, (static_cast<std::uint64_t>(layer) << 16) + tensor.value);
   for (std::size_t e = 0; e < values.size(); ++e)
     values[e] = static_cast<float>(size * (2 * random.uniform(e) - 1));
+  return values;
+}
+
+}  // namespace
+
+std::vector<float> initial_weights(const Graph& graph, TensorId tensor,
+                                   std::span<const std::int64_t> shape, int layer,
+                                   const Training& training) {
+  const std::uint64_t stream = (static_cast<std::uint64_t>(layer) << 16) + tensor.value;
+  std::vector<float> values =
+      drawn(graph, tensor, shape, Random(seed_of(training, RandomSource::Weights), stream));
+  const auto& noise = training.seeds[static_cast<std::size_t>(RandomSource::Noise)];
+  if (!noise) return values;
+  const Random random(*noise, stream);
+  for (std::size_t e = 0; e < values.size(); ++e)
+    if (values[e] != 0)
+      values[e] = std::nextafter(values[e], random.bits(e) % 2 == 0 ? -HUGE_VALF : HUGE_VALF);
   return values;
 }
 

@@ -94,7 +94,7 @@ auto find_parameter(List& list, int layer, std::string_view name) {
 
 // Where a stage has two copies, one of them speaks for both.
 std::vector<TrainedTensor> initial_parameters(const ReferenceSchedule& schedule,
-                                              std::uint64_t seed) {
+                                              const Training& training) {
   std::vector<TrainedTensor> list;
   for (const StagePlace& place : schedule.places)
     for (const StageParameter& p : place.parameters) {
@@ -103,7 +103,7 @@ std::vector<TrainedTensor> initial_parameters(const ReferenceSchedule& schedule,
       const Graph& graph =
           schedule.workload.scenario.model.blocks[static_cast<std::size_t>(p.block)].graph;
       list.push_back({p.model_layer, p.name, p.shape,
-                      initial_weights(graph, p.tensor, p.shape, p.model_layer, seed)});
+                      initial_weights(graph, p.tensor, p.shape, p.model_layer, training)});
     }
   std::stable_sort(list.begin(), list.end(),
                    [](const auto& a, const auto& b) { return a.layer < b.layer; });
@@ -186,18 +186,18 @@ ReferenceBackend::ReferenceBackend(const BackendJob& job)
         lower(job.workload, {.grain = Grain::Op, .steps = static_cast<int>(job.training->steps)});
   machine_ =
       std::make_unique<const ReferenceMachine>(job.workload, repeated ? whole_ : job.program);
-  parameters_ = initial_parameters(machine_->schedule(), job.training->seed);
+  parameters_ = initial_parameters(machine_->schedule(), *job.training);
 }
 
 ReferenceOptions ReferenceBackend::options_of(const RunOptions& options) const {
   const Program& program = machine_->schedule().program;
   ReferenceOptions made;
-  made.seed = job_.training->seed;
+  made.seed = seed_of(*job_.training, RandomSource::Dropout);
   made.rules = rules_of(job_.workload, program, *job_.training);
   made.stop = options.stop;
   const DataSource& data = documents_ ? *documents_ : *job_.data;
   made.data = [this, &data](const ReferenceInput& in) { return fetch(job_.workload, data, in); };
-  if (auto stream = document_stream(job_.workload, job_.training->seed))
+  if (auto stream = document_stream(job_.workload, seed_of(*job_.training, RandomSource::Order)))
     made.documents = [stream = *std::move(stream),
                       micro = job_.workload.scenario.plan.batch.micro](std::int64_t microbatch) {
       return stream.bounds(microbatch * micro, micro, stream.plan().sequence);

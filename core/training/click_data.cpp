@@ -29,14 +29,14 @@ double normal(const Random& random, std::uint64_t i) {
 
 class Clicks final : public DataSource {
  public:
-  explicit Clicks(std::uint64_t seed) : seed_(seed) {}
+  explicit Clicks(const DataSeeds& seeds) : seeds_(seeds) {}
 
   std::string_view name() const override { return "clicks"; }
   std::string provenance() const override {
     return fmt::format(
         "clicks drawn from a logistic law of seed {}: normal numbers, categories by "
         "Zipf's law",
-        seed_);
+        seeds_.law);
   }
   std::int64_t samples() const override { return kClicks; }
   std::int64_t evaluation_samples() const override { return kEvaluation; }
@@ -85,7 +85,7 @@ class Clicks final : public DataSource {
       const Law law = law_of(request.model);
       each_element(request, [&](std::size_t e, std::int64_t sample, std::int64_t, std::int64_t) {
         const std::uint64_t at = place(request.evaluation, sample);
-        into[e] = Random(seed_, kClick).uniform(at) < chance(law, at) ? 1 : 0;
+        into[e] = Random(seed_at(at), kClick).uniform(at) < chance(law, at) ? 1 : 0;
       });
       return;
     }
@@ -132,24 +132,28 @@ class Clicks final : public DataSource {
   static std::uint64_t place(bool evaluation, std::int64_t sample) {
     return static_cast<std::uint64_t>(sample) | (evaluation ? std::uint64_t{1} << 62 : 0);
   }
+  std::uint64_t seed_at(std::uint64_t place) const {
+    return place >> 62 == 0 ? seeds_.order : seeds_.split.value_or(seeds_.law);
+  }
   double dense(std::uint64_t at, std::int64_t feature) const {
-    return normal(Random(Random(seed_, kDense).bits(at)), static_cast<std::uint64_t>(feature));
+    return normal(Random(Random(seed_at(at), kDense).bits(at)),
+                  static_cast<std::uint64_t>(feature));
   }
   // Row r is drawn with a probability proportional to 1 / (r + 1).
   std::int64_t row(std::uint64_t at, std::uint64_t table, std::int64_t lookup,
                    std::int64_t rows) const {
-    const double u =
-        Random(Random(seed_, kRow).bits(at), table).uniform(static_cast<std::uint64_t>(lookup));
+    const double u = Random(Random(seed_at(at), kRow).bits(at), table)
+                         .uniform(static_cast<std::uint64_t>(lookup));
     const double drawn = std::exp(u * std::log(static_cast<double>(rows) + 1)) - 1;
     return std::min(static_cast<std::int64_t>(drawn), rows - 1);
   }
   double chance(const Law& law, std::uint64_t at) const {
     double logit = kBase;
-    const Random weights(seed_, kDenseWeight);
+    const Random weights(seeds_.law, kDenseWeight);
     for (std::int64_t f = 0; f < law.dense; ++f)
       logit += kDenseEffect * normal(weights, static_cast<std::uint64_t>(f)) * dense(at, f);
     for (const Table& table : law.tables) {
-      const Random rows(Random(seed_, kRowWeight).bits(table.id));
+      const Random rows(Random(seeds_.law, kRowWeight).bits(table.id));
       double effect = 0;
       for (std::int64_t lookup = 0; lookup < table.lookups; ++lookup)
         effect += normal(rows, static_cast<std::uint64_t>(row(at, table.id, lookup, table.rows)));
@@ -158,13 +162,13 @@ class Clicks final : public DataSource {
     return 1 / (1 + std::exp(-logit));
   }
 
-  std::uint64_t seed_;
+  DataSeeds seeds_;
 };
 
 }  // namespace
 
-std::unique_ptr<DataSource> click_data(std::uint64_t seed) {
-  return std::make_unique<Clicks>(seed);
+std::unique_ptr<DataSource> click_data(const DataSeeds& seeds) {
+  return std::make_unique<Clicks>(seeds);
 }
 
 double best_click_loss(std::uint64_t seed, const Model& model, std::int64_t samples) {

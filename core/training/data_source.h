@@ -14,6 +14,7 @@
 
 #include "core/base/error.h"
 #include "core/model/model.h"
+#include "core/training/random_sources.h"
 #include "core/training/trained_tensor.h"
 
 namespace trainyard {
@@ -74,15 +75,21 @@ inline std::unique_ptr<ActingSource> DataSource::acting() const { return nullptr
 struct DataEntry {
   std::string_view name, summary;
   std::string (*absent)();  // "" when it can be opened, else the sentence that says what to install
+  bool augmented = false;   // samples are changed at random when they are read
+  bool splits = false;      // can be split otherwise than it comes
 };
 /// "fashion-mnist", "licenses" (characters of /usr/share/common-licenses), "clicks",
 /// "cart-pole", "random".
 std::span<const DataEntry> data_sources();
 /// Returns the data on which a model is trained by default, by its family.
 std::string_view default_data(const Model&);
+/// Returns the entry that opens a name; that of "licenses" stands for "text:FILE". Throws
+/// Error{InvalidInput} with the nearest name.
+const DataEntry& data_entry(std::string_view name);
 /// Opens a name of data_sources(), or "text:FILE". Blocks while it loads. Throws
-/// Error{InvalidInput} with the nearest name, or with the package that provides the data.
-std::unique_ptr<DataSource> open_data(std::string_view name, std::uint64_t seed,
+/// Error{InvalidInput} with the nearest name, with the package that provides the data, or where
+/// there is nothing to split otherwise.
+std::unique_ptr<DataSource> open_data(std::string_view name, const DataSeeds&,
                                       const std::function<void(double)>& progress = {});
 
 }  // namespace trainyard

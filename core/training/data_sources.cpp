@@ -30,11 +30,13 @@ constexpr DataEntry kSources[] = {
     {"fashion-mnist",
      "70,000 images of clothes in ten classes, named in words for a model that reads text too "
      "(dataset-fashion-mnist)",
-     no_images},
+     no_images, false, true},
     {"fashion-mnist-augmented",
-     "the same, training images shifted by up to 2 pixels and mirrored at random", no_images},
-    {"licenses", "characters of the texts in /usr/share/common-licenses", no_licenses},
-    {"clicks", "numbers, categories and clicks drawn from a law that can be learnt", never},
+     "the same, training images shifted by up to 2 pixels and mirrored at random", no_images, true,
+     true},
+    {"licenses", "characters of the texts in /usr/share/common-licenses", no_licenses, false, true},
+    {"clicks", "numbers, categories and clicks drawn from a law that can be learnt", never, false,
+     true},
     {"cart-pole", "a pole that a cart keeps upright, learnt from what the model itself does",
      never},
     {"random", "noise of any shape, for tests and timing", never},
@@ -64,29 +66,38 @@ std::string_view default_data(const Model& model) {
   return tables ? "clicks" : image ? "fashion-mnist" : text ? "licenses" : "random";
 }
 
-std::unique_ptr<DataSource> open_data(std::string_view name, std::uint64_t seed,
-                                      const std::function<void(double)>& progress) {
-  if (name.substr(0, kText.size()) == kText) {
-    const std::string file(name.substr(kText.size()));
-    return text_data(name, read_file(file), file, seed);
-  }
+const DataEntry& data_entry(std::string_view name) {
+  if (name.substr(0, kText.size()) == kText) name = "licenses";
   std::vector<std::string_view> names;
   for (const DataEntry& entry : kSources) {
+    if (entry.name == name) return entry;
     names.push_back(entry.name);
-    if (entry.name != name) continue;
-    if (const std::string missing = entry.absent(); !missing.empty())
-      throw Error(Error::Kind::InvalidInput, missing, {"--data " + std::string(name)});
-    if (name == "clicks") return click_data(seed);
-    if (name == "cart-pole") return cart_pole_data(seed);
-    if (name == "random") return random_source(seed);
-    if (name == "licenses") return license_text(std::string(kLicenseFolder), seed);
-    return fashion_mnist(std::string(kFashionFolder), name == "fashion-mnist-augmented", seed,
-                         progress);
   }
   throw Error(Error::Kind::InvalidInput,
               fmt::format("expected {} or text:FILE, found \"{}\"{}", fmt::join(names, ", "),
                           name.substr(0, 80), did_you_mean(name.substr(0, 80), names)),
               {"--data"});
+}
+
+std::unique_ptr<DataSource> open_data(std::string_view name, const DataSeeds& seeds,
+                                      const std::function<void(double)>& progress) {
+  const DataEntry& entry = data_entry(name);
+  if (seeds.split && !entry.splits)
+    throw Error(
+        Error::Kind::InvalidInput,
+        fmt::format("expected none, because {} has no split to draw, found {}", name, *seeds.split),
+        {"--train split-seed"});
+  if (name.substr(0, kText.size()) == kText) {
+    const std::string file(name.substr(kText.size()));
+    return text_data(name, read_file(file), file, seeds);
+  }
+  if (const std::string missing = entry.absent(); !missing.empty())
+    throw Error(Error::Kind::InvalidInput, missing, {"--data " + std::string(name)});
+  if (name == "clicks") return click_data(seeds);
+  if (name == "cart-pole") return cart_pole_data(seeds.order);
+  if (name == "random") return random_source(seeds.order);
+  if (name == "licenses") return license_text(std::string(kLicenseFolder), seeds);
+  return fashion_mnist(std::string(kFashionFolder), entry.augmented, seeds, progress);
 }
 
 }  // namespace trainyard

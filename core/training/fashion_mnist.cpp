@@ -64,9 +64,9 @@ Images load_images(const std::string& folder, const std::string& part) {
 
 class FashionMnist final : public DataSource {
  public:
-  FashionMnist(const std::string& folder, bool augmented, std::uint64_t seed,
+  FashionMnist(const std::string& folder, bool augmented, const DataSeeds& seeds,
                const LoadProgress& progress)
-      : folder_(folder), augmented_(augmented), seed_(seed) {
+      : folder_(folder), augmented_(augmented), seeds_(seeds) {
     test_ = load_images(folder, "t10k");
     if (progress) progress(1.0 / 7);
     train_ = load_images(folder, "train");
@@ -89,7 +89,7 @@ class FashionMnist final : public DataSource {
   std::int64_t evaluation_samples() const override { return test_.count(); }
   std::optional<std::int64_t> stored_sample(std::int64_t position) const override {
     if (augmented_) return std::nullopt;
-    return sample_at(seed_, position, train_.count());
+    return sample_at(seeds_.order, position, train_.count());
   }
 
   Diagnostics check(const Model& model) const override {
@@ -162,16 +162,23 @@ class FashionMnist final : public DataSource {
   }
 
  private:
-  std::size_t image_at(const DataRequest& request, std::int64_t b) const {
-    const std::int64_t position = request.first_sample + b;
-    return static_cast<std::size_t>(
-        request.evaluation ? position % test_.count() : sample_at(seed_, position, train_.count()));
+  struct Image {
+    const Images& part;
+    std::size_t at;
+  };
+  /// Drawn anew, a split deals the images of both parts: as many to each as before.
+  Image image_at(const DataRequest& request, std::int64_t b) const {
+    const std::int64_t position = request.first_sample + b, trained = train_.count();
+    std::int64_t at = request.evaluation ? trained + position % test_.count()
+                                         : sample_at(seeds_.order, position, trained);
+    if (seeds_.split) at = sample_at(*seeds_.split, at, trained + test_.count());
+    return at < trained ? Image{train_, static_cast<std::size_t>(at)}
+                        : Image{test_, static_cast<std::size_t>(at - trained)};
   }
 
   std::int64_t class_of(const DataRequest& request, std::int64_t sample) const {
-    const Images& part = request.evaluation ? test_ : train_;
-    return static_cast<unsigned char>(
-        part.labels.bytes[image_at(request, sample - request.first_sample)]);
+    const Image image = image_at(request, sample - request.first_sample);
+    return static_cast<unsigned char>(image.part.labels.bytes[image.at]);
   }
 
   // A caption begins behind its image, whose places are not read.
@@ -183,9 +190,9 @@ class FashionMnist final : public DataSource {
 
   // The image is drawn in the middle of a background, once for every channel.
   void draw(const DataRequest& request, std::int64_t b, std::span<float> into) const {
-    const Images& part = request.evaluation ? test_ : train_;
-    const auto* pixels = reinterpret_cast<const unsigned char*>(part.pixels.bytes.data()) +
-                         image_at(request, b) * static_cast<std::size_t>(kPixels);
+    const Image image = image_at(request, b);
+    const auto* pixels = reinterpret_cast<const unsigned char*>(image.part.pixels.bytes.data()) +
+                         image.at * static_cast<std::size_t>(kPixels);
     const bool flat = request.shape.size() == 2;
     const std::int64_t height = flat ? kSide : request.shape[2],
                        width = flat ? kSide : request.shape[3],
@@ -193,7 +200,8 @@ class FashionMnist final : public DataSource {
     std::int64_t down = (height - kSide) / 2, right = (width - kSide) / 2;
     bool mirrored = false;
     if (augmented_ && !request.evaluation) {
-      const Random random(seed_ + 1, static_cast<std::uint64_t>(request.first_sample + b));
+      const Random random(seeds_.augmentation + 1,
+                          static_cast<std::uint64_t>(request.first_sample + b));
       down += random.between(0, -kMostShift, kMostShift);
       right += random.between(1, -kMostShift, kMostShift);
       mirrored = random.between(2, 0, 1) == 1;
@@ -213,7 +221,7 @@ class FashionMnist final : public DataSource {
 
   std::string folder_;
   bool augmented_;
-  std::uint64_t seed_;
+  DataSeeds seeds_;
   Images train_, test_;
   std::array<float, 256> normal_{};
 };
@@ -221,8 +229,8 @@ class FashionMnist final : public DataSource {
 }  // namespace
 
 std::unique_ptr<DataSource> fashion_mnist(const std::string& folder, bool augmented,
-                                          std::uint64_t seed, const LoadProgress& progress) {
-  return std::make_unique<FashionMnist>(folder, augmented, seed, progress);
+                                          const DataSeeds& seeds, const LoadProgress& progress) {
+  return std::make_unique<FashionMnist>(folder, augmented, seeds, progress);
 }
 
 }  // namespace trainyard

@@ -243,7 +243,7 @@ std::vector<std::string_view> StretchRule::slots() const {
 TensorNorms StretchRule::norms(const ParameterPart& part, const StepFacts& facts) const {
   if (!needs_norms()) return {};
   SquareSum weights, directions;
-  Carrier carrier(part, facts, training_.seed, how_, moments().size());
+  Carrier carrier(part, facts, seed_of(training_, RandomSource::Rounding), how_, moments().size());
   each_stretch(part.elements, [&](std::size_t first, std::size_t count) {
     const Stretch& stretch = carrier.bring(first, count);
     advance(facts, stretch);
@@ -258,7 +258,7 @@ TensorNorms StretchRule::norms(const ParameterPart& part, const StepFacts& facts
 
 void StretchRule::apply(const ParameterPart& part, const StepFacts& facts,
                         const TensorNorms& norms) const {
-  Carrier carrier(part, facts, training_.seed, how_, moments().size());
+  Carrier carrier(part, facts, seed_of(training_, RandomSource::Rounding), how_, moments().size());
   each_stretch(part.elements, [&](std::size_t first, std::size_t count) {
     step(part, facts, norms, carrier.bring(first, count));
     carrier.store_state();

@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "core/base/digest.h"
+#include "core/base/random.h"
 #include "core/io/bytes/files.h"
 #include "core/training/data_sources.h"
 #include "core/training/model_inputs.h"
@@ -27,8 +28,8 @@ bool has_decoder(const Model& model) {
 
 class Text final : public DataSource {
  public:
-  Text(std::string_view name, std::string text, std::string provenance, std::uint64_t seed)
-      : name_(name), text_(std::move(text)), seed_(seed) {
+  Text(std::string_view name, std::string text, std::string provenance, const DataSeeds& seeds)
+      : name_(name), text_(std::move(text)), seed_(seeds.order) {
     if (text_.size() < kLeast)
       throw Error(
           Error::Kind::InvalidInput,
@@ -40,6 +41,8 @@ class Text final : public DataSource {
       if (used[c]) ids_[c] = distinct_++;
     held_out_ = static_cast<std::int64_t>(text_.size() / 10);
     trained_ = static_cast<std::int64_t>(text_.size()) - held_out_;
+    if (seeds.split)
+      begins_ = Random(*seeds.split).between(0, 0, static_cast<std::int64_t>(text_.size()) - 1);
     provenance_ = fmt::format("{}, {} characters, {} of them distinct, digest {}", provenance,
                               text_.size(), distinct_, to_hex(digest(text_)));
   }
@@ -122,23 +125,26 @@ class Text final : public DataSource {
     const std::int64_t at = evaluation ? trained_ + (sample * kEvaluationApart + offset) %
                                                         std::max<std::int64_t>(1, held_out_)
                                        : (sample_at(seed_, sample, trained_) + offset) % trained_;
-    return ids_[static_cast<unsigned char>(text_[static_cast<std::size_t>(at)])];
+    const std::size_t in_text = static_cast<std::size_t>(begins_ + at) % text_.size();
+    return ids_[static_cast<unsigned char>(text_[in_text])];
   }
 
   std::string name_, text_, provenance_;
   std::uint64_t seed_;
   std::array<std::int64_t, 256> ids_{};
   std::int64_t distinct_ = 0, trained_ = 0, held_out_ = 0;
+  std::int64_t begins_ = 0;  // where the part that is trained on does; the held-out one is behind
+                             // it
 };
 
 }  // namespace
 
 std::unique_ptr<DataSource> text_data(std::string_view name, std::string text,
-                                      std::string provenance, std::uint64_t seed) {
-  return std::make_unique<Text>(name, std::move(text), std::move(provenance), seed);
+                                      std::string provenance, const DataSeeds& seeds) {
+  return std::make_unique<Text>(name, std::move(text), std::move(provenance), seeds);
 }
 
-std::unique_ptr<DataSource> license_text(const std::string& folder, std::uint64_t seed) {
+std::unique_ptr<DataSource> license_text(const std::string& folder, const DataSeeds& seeds) {
   namespace fs = std::filesystem;
   std::vector<std::string> files;
   std::error_code failure;
@@ -152,7 +158,7 @@ std::unique_ptr<DataSource> license_text(const std::string& folder, std::uint64_
   std::string text;
   for (const std::string& file : files) text += read_file(file, 16_MiB);
   return text_data("licenses", std::move(text), fmt::format("{} files of {}", files.size(), folder),
-                   seed);
+                   seeds);
 }
 
 }  // namespace trainyard

@@ -10,6 +10,7 @@
 
 #include "core/base/error.h"
 #include "core/base/units.h"
+#include "core/training/random_sources.h"
 
 namespace trainyard {
 
@@ -47,14 +48,22 @@ struct Training {
   int hysteresis = 2;
   double least_scale = 1;
 
-  std::uint64_t seed = 1;  // seed of weights, data order, dropout and stochastic rounding
+  std::uint64_t seed = 1;  // of every RandomSource that has none in `seeds`
 
   double warmup_from = 0;            // rate before the first update of the warm-up
   std::int64_t reference_batch = 0;  // samples of an update for which `rate` was found; 0 = `rate`
                                      // is that of the plan's own batch
   BatchRule batch_rule = BatchRule::Linear;  // where there is a reference batch
+  RandomSeeds seeds = {};
   friend bool operator==(const Training&, const Training&) = default;
 };
+
+/// Returns the seed that a source draws with. Where is_fixed_by_default(), nothing is drawn unless
+/// `seeds` has one.
+inline std::uint64_t seed_of(const Training& training, RandomSource source) {
+  return training.seeds[static_cast<std::size_t>(source)].value_or(training.seed);
+}
+DataSeeds data_seeds(const Training&);
 
 /// Returns the training of updates of so many samples, at least 1: its rate follows from that of
 /// the reference batch, from which the warm-up then begins. Without a reference batch it is as it

@@ -77,6 +77,29 @@ void set_nesterov(Training& training, Value value, const Place& place) {
   training.nesterov = value == "on" || value == "true";
 }
 
+/// A source of its own seed follows `seed`, or draws nothing, until it is given one.
+constexpr std::string_view unseeded(RandomSource source) {
+  return is_fixed_by_default(source) ? "none" : "seed";
+}
+
+template <RandomSource source>
+TrainingKey seed_key(std::string_view key, std::string_view doc) {
+  constexpr auto index = static_cast<std::size_t>(source);
+  return {key,
+          doc,
+          {},
+          [](Training& training, Value value, const Place& place) {
+            std::optional<std::uint64_t> seed;
+            if (value != unseeded(source))
+              seed = static_cast<std::uint64_t>(whole(value, 0, 9e18, place));
+            training.seeds[index] = seed;
+          },
+          [](const Training& training) {
+            const std::optional<std::uint64_t>& seed = training.seeds[index];
+            return seed ? std::to_string(*seed) : std::string(unseeded(source));
+          }};
+}
+
 std::vector<TrainingKey> make_keys() {
   using T = Training;
   using V = Value;
@@ -199,10 +222,21 @@ std::vector<TrainingKey> make_keys() {
        [](T& t, V v, L& l) { t.least_scale = number(v, 0, 1e30, l); },
        [](const T& t) { return text(t.least_scale); }},
       {"seed",
-       "of weights, order of data, dropout and stochastic rounding",
+       "of all that is drawn at random and has no seed of its own",
        {},
        [](T& t, V v, L& l) { t.seed = static_cast<std::uint64_t>(whole(v, 0, 9e18, l)); },
        [](const T& t) { return text(static_cast<std::int64_t>(t.seed)); }},
+      seed_key<RandomSource::Order>("order-seed", "of the order of samples; seed = as seed"),
+      seed_key<RandomSource::Weights>("weights-seed", "of initial weights; seed = as seed"),
+      seed_key<RandomSource::Dropout>("dropout-seed", "of dropout; seed = as seed"),
+      seed_key<RandomSource::Augmentation>("augmentation-seed",
+                                           "of how samples are changed; seed = as seed"),
+      seed_key<RandomSource::Rounding>(
+          "rounding-seed", "of stochastic rounding and sampled compression; seed = as seed"),
+      seed_key<RandomSource::Split>("split-seed",
+                                    "of which samples are for evaluation; none = as the data come"),
+      seed_key<RandomSource::Noise>(
+          "noise-seed", "of the last bit of every initial weight; none = without noise"),
   };
 }
 
@@ -214,6 +248,14 @@ Diagnostic wrong(std::string message, std::string_view key, std::string fix = ""
 }
 
 }  // namespace
+
+DataSeeds data_seeds(const Training& training) {
+  DataSeeds seeds(training.seed);
+  seeds.order = seed_of(training, RandomSource::Order);
+  seeds.augmentation = seed_of(training, RandomSource::Augmentation);
+  seeds.split = training.seeds[static_cast<std::size_t>(RandomSource::Split)];
+  return seeds;
+}
 
 std::span<const TrainingKey> training_keys() {
   static const std::vector<TrainingKey> keys = make_keys();

@@ -171,6 +171,37 @@ TEST(Runs, ARunIsKeptFoundNotedAndCompared) {
   EXPECT_NE(page_of(*window).look().result, nullptr) << page_of(*window).look().words.toStdString();
 }
 
+// Two groups of repeats, as the command line leaves them in the list: dots, gauge and verdict.
+TEST(Runs, TaggedRunsAreComparedByAVerdict) {
+  const QTemporaryDir folder;
+  const auto window = window_with(small_plan());
+  window->runs().use(folder.filePath("runs.sqlite").toStdString());
+  for (int i = 1; i <= 4; ++i) {
+    TrainingWish wish = small_run(3);
+    wish.training.push_back("order-seed=" + std::to_string(1 + i % 2));
+    window->training().start(wish);
+    ASSERT_TRUE(happens([&] { return !window->training().running(); }));
+    ASSERT_TRUE(
+        happens([&] { return window->runs().entries().size() == static_cast<std::size_t>(i); }));
+    window->runs().set_tags(i, {i < 3 ? "first" : "second"});
+  }
+  window->actions_of()["compare.runs"]->trigger();
+  Q_EMIT compare_perspective(*window)->runs().compare(1);
+  ComparePage& page = page_of(*window);
+  page.compare("runs:tag:first", "runs:tag:second");
+  ASSERT_TRUE(happens([&] { return page.settled(); }));
+  ASSERT_NE(page.look().result, nullptr) << page.look().words.toStdString();
+  const std::vector<JudgedFigure>& judged = page.look().result->judged;
+  ASSERT_FALSE(judged.empty());
+  EXPECT_TRUE(judged.front().scores.paired);
+  EXPECT_EQ(judged.front().verdict.runs, 2);
+  EXPECT_EQ(judged.front().verdict.outcome, RunsVerdict::TooFew);
+  for (const CanvasWidget* canvas : page.canvases())
+    if (canvas->accessibleName() == "Runs of both, and the verdict") {
+      EXPECT_TRUE(canvas->isVisible());
+    }
+}
+
 TEST(Runs, AWindowWithoutAListKeepsNothing) {
   const auto window = window_with(small_plan());
   window->training().start(small_run(2));

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include <algorithm>
 #include <cmath>
 #include <sstream>
@@ -151,10 +153,22 @@ TEST(ComparedResults, NoQuantityIsBelievedThatCannotBe) {
 }
 
 TEST(ComparedResults, WordsThatNameNothingAreRefused) {
-  EXPECT_EQ(run_number("run:7"), 7);
-  EXPECT_EQ(run_number("pp=2"), std::nullopt);
-  for (const char* word : {"run:", "run:0", "run:-1", "run:7x"})
-    EXPECT_THROW(run_number(word), Error) << word;
+  EXPECT_TRUE(names_runs("run:7") && names_runs("run:7..9") && names_runs("runs:tag:good"));
+  EXPECT_FALSE(names_runs("pp=2"));
+  const std::string path = ::testing::TempDir() + "compared-runs.sqlite";
+  std::filesystem::remove(path);
+  RunStore store(path);
+  EXPECT_EQ(runs_named("run:7", store), (std::vector<std::int64_t>{7}));
+  for (const char* word : {"run:", "run:0", "run:-1", "run:7x", "run:7..", "run:..7", "run:9..7",
+                           "run:7..9", "runs:", "runs:tag:none"})
+    EXPECT_THROW(runs_named(word, store), Error) << word;
+  RecordedRun run;
+  run.entry.name = "mlp";
+  for (int i = 0; i < 4; ++i) store.add(run);
+  store.add_tag(2, "good"), store.add_tag(4, "good");
+  EXPECT_EQ(runs_named("run:2..3", store), (std::vector<std::int64_t>{2, 3}));
+  EXPECT_EQ(runs_named("run:3..90", store), (std::vector<std::int64_t>{3, 4}));
+  EXPECT_EQ(runs_named("runs:tag:good", store), (std::vector<std::int64_t>{2, 4}));
   EXPECT_THROW(open_compared("published:none-such", base()), Error);
   EXPECT_THROW(open_compared("no-such-file.json", base()), Error);
 }

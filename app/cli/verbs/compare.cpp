@@ -14,6 +14,7 @@
 #include "app/cli/verbs/json_schemas.h"
 #include "app/workspace/comparison/comparison.h"
 #include "app/workspace/comparison/comparison_files.h"
+#include "app/workspace/runs/repeats.h"
 #include "core/base/units_text.h"
 #include "core/io/bytes/file_writer.h"
 #include "core/io/json/fields.h"
@@ -108,6 +109,25 @@ const std::vector<FieldDifference>* differing_fields(const ResultComparison& c) 
   return c.fields ? &c.fields->fields : nullptr;
 }
 
+Fields<JudgedFigure> judged_fields() {
+  const auto verdict = [](auto member) { return in(&JudgedFigure::verdict, member); };
+  const auto scores = [](auto member) { return in(&JudgedFigure::scores, member); };
+  return {
+      {"name", &JudgedFigure::key},
+      {"unit", &JudgedFigure::unit, kWhereSet},
+      {"less_is_better", scores(&OutperformingScores::less_is_better)},
+      {"paired", scores(&OutperformingScores::paired), "runs share their seeds, in one order"},
+      {"a", scores(&OutperformingScores::a), list_of(number())},
+      {"b", scores(&OutperformingScores::b), list_of(number())},
+      {"probability_b_better", verdict(&Outperforming::probability), "ties count half"},
+      {"low", verdict(&Outperforming::low), "of its interval of 95 %"},
+      {"high", verdict(&Outperforming::high)},
+      {"p_value", verdict(&Outperforming::p_value), "two-sided, of a rank test"},
+      {"outcome", [](const JudgedFigure& f) { return std::string(to_string(f.verdict.outcome)); },
+       "too-few, not-significant, not-meaningful or better"},
+      {"runs_needed", verdict(&Outperforming::needed), "further ones of each side"}};
+}
+
 Fields<ResultComparison> comparison_fields() {
   using C = ResultComparison;
   const auto parts = [](ComparedParts ComparedResult::* kind) {
@@ -119,6 +139,8 @@ Fields<ResultComparison> comparison_fields() {
        {"b", in(&C::b, &ComparedResult::name)},
        {"headline", &C::headline},
        {"reasons", &C::reasons},
+       {"judged", &C::judged, list_of(object(judged_fields())), kWhereSet,
+        "where both sides are recorded runs: whether one is better than chance"},
        {"figures", &C::figures, list_of(object(compared_figure_fields())),
         "seconds, shares, bytes, dollars; absent where a document does not say"},
        {"seconds", parts(&ComparedResult::seconds), two_parts(), "by cause"},
@@ -145,6 +167,30 @@ std::string figures_text(const ResultComparison& c) {
   return text;
 }
 
+/// Where both sides are recorded runs: each figure's mean, range and deviation, and the verdict.
+std::string judged_table(const ResultComparison& c) {
+  if (c.judged.empty()) return "";
+  std::string text = fmt::format("\n{:<24} {:>5} {:>12} {:>12} {:>12} {:>12}\n",
+                                 c.judged.front().scores.paired ? "runs, in pairs" : "runs", "runs",
+                                 "mean", "deviation", "lowest", "highest");
+  for (const JudgedFigure& figure : c.judged) {
+    for (const auto& [name, scores] :
+         {std::pair{"A", &figure.scores.a}, std::pair{"B", &figure.scores.b}}) {
+      const ScoreSummary s = summarise(*scores);
+      text += fmt::format("{:<24} {:>5} {:>12} {:>12} {:>12} {:>12}\n",
+                          "  " + figure.title + ", " + name, s.runs, judged_text(figure, s.mean),
+                          judged_text(figure, s.deviation), judged_text(figure, s.lowest),
+                          judged_text(figure, s.highest));
+    }
+    const Outperforming& v = figure.verdict;
+    text += fmt::format(
+        "    B better in {:.0f} % of {} (95 % interval {:.0f} % to {:.0f} %), p = {:.2g}: {}\n",
+        100 * v.probability, v.paired ? "pairs" : "all pairings", 100 * v.low, 100 * v.high,
+        v.p_value, outcome_words(v));
+  }
+  return text;
+}
+
 void write_pictures(const ResultComparison& c, const Words& words, Streams& streams) {
   const auto write = [&](std::string_view flag, const std::string& bytes) {
     write_file(words.text(flag), bytes);
@@ -166,8 +212,9 @@ int run_compare(const Words& words, Streams& streams) {
     deliver(write_json(comparison_fields().write(c)), words, streams);
     return kDone;
   }
-  deliver(fmt::format("A  {}\nB  {}\n\n{}.\n", c.a.name, c.b.name, c.headline) + reasons_text(c) +
-              figures_text(c) +
+  const char* stop = c.headline.ends_with('.') ? "" : ".";
+  deliver(fmt::format("A  {}\nB  {}\n\n{}{}\n", c.a.name, c.b.name, c.headline, stop) +
+              reasons_text(c) + judged_table(c) + figures_text(c) +
               waterfall("critical device's step", c.a.seconds, c.b.seconds, time_text) +
               waterfall("worst device's peak", c.a.bytes, c.b.bytes, bytes_text) +
               (c.fields ? fields_text(*c.fields) : ""),
@@ -186,8 +233,9 @@ Verb compare_verb() {
               "difference.",
           .positional = "A B",
           .positional_doc =
-              "each settings of a plan, as \"tp=2 zero=1\", published:ID, run:ID, or a "
-              "trainyard/result or trainyard/run document",
+              "each settings of a plan, as \"tp=2 zero=1\", published:ID, run:ID, run:FIRST..LAST, "
+              "runs:WORDS as \"trainyard runs\" finds them, or a trainyard/result or trainyard/run "
+              "document",
           .positional_required = true,
           .positionals = 2,
           .flags = with_scenario_flags(

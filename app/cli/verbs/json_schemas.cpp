@@ -9,6 +9,7 @@
 #include "app/cli/text/lesson_pages.h"
 #include "app/cli/text/plan_text.h"
 #include "app/cli/text/probe_text.h"
+#include "app/cli/text/repeats_text.h"
 #include "app/cli/text/scaling_text.h"
 #include "app/cli/text/straggling_text.h"
 #include "app/cli/text/waves_text.h"
@@ -65,6 +66,7 @@ constexpr DocumentSchema kDocuments[] = {
     {"branches", branches_schema},
     {"run", [] { return run_fields().schema(); }},
     {"runs", runs_schema},
+    {"repeats", repeats_schema},
     {"comparison", comparison_schema},
     {"profile", [] { return profile_fields().schema(); }},
     {"validation", validation_schema},

@@ -11,9 +11,11 @@
 
 #include "app/cli/interrupt.h"
 #include "app/cli/status_line.h"
+#include "app/cli/text/repeats_text.h"
 #include "app/cli/text/run_text.h"
 #include "app/cli/text/scenario_words.h"
 #include "app/cli/together.h"
+#include "app/workspace/runs/repeats.h"
 #include "app/workspace/runs/run_document.h"
 #include "app/workspace/runs/run_recording.h"
 #include "app/workspace/runs/run_store.h"
@@ -200,17 +202,20 @@ void write_pictures(const TrainingReport& report, const Words& words, Streams& s
   write_file(words.text("svg"), to_svg(timeline.draw(data, timeline.size, {}), Theme::Light));
 }
 
-// A list that cannot be written is no reason to throw away what was trained.
-void record(const TrainingReport& report, const RunWords& asked, const Words& words,
-            Streams& streams) {
+// A list that cannot be written is no reason to throw away what was trained: then there is no id.
+std::optional<std::int64_t> record(const RecordedRun& run, const Words& words, Streams& streams) {
   try {
-    RunStore store(run_store_path());
-    const std::int64_t id =
-        store.add(record_of(report, asked, utc_text(std::chrono::system_clock::now())));
+    const std::int64_t id = RunStore(run_store_path()).add(run);
     if (!words.has("quiet")) streams.err << "recorded as run " << id << "\n";
+    return id;
   } catch (const Error& error) {
     streams.err << "warning: the run was not recorded: " << describe(error) << "\n";
+    return std::nullopt;
   }
+}
+
+RecordedRun recorded(const TrainingReport& report, const RunWords& asked) {
+  return record_of(report, asked, utc_text(std::chrono::system_clock::now()));
 }
 
 // A run that has been asked for, ready to start.
@@ -222,9 +227,16 @@ struct Asked {
   bool trains = true;
 };
 
-Asked read_run(const Words& words, const Launch& started, Processes* processes,
-               std::stop_token stop, std::function<void(double)> progress, Streams& streams) {
+// What was asked for, before it is prepared.
+struct RunQuestion {
   TrainingRequest request;
+  RunWords words;
+};
+
+RunQuestion read_question(const Words& words, const Launch& started, Processes* processes,
+                          Streams& streams) {
+  RunQuestion question;
+  TrainingRequest& request = question.request;
   read_backends(words, started, request);
   if (started.rank > 0) request.timeline.clear();  // the first process has all of it
   request.training = training_of(words);
@@ -238,16 +250,20 @@ Asked read_run(const Words& words, const Launch& started, Processes* processes,
   request.scenario = open_scenario(scenario_words, streams);
   request.cost = open_costs(words, request.scenario);
   request.options.variants = open_variants(prices_word(words));
-  Asked asked{nullptr,
-              request.cost,
-              {{words.text("model"), scenario_words.text("cluster"), words.text("plan"),
-                scenario_words.texts("set")},
-               request.training,
-               prices_word(words)},
-              request.training.steps,
-              request.replay.empty()};
+  question.words = {{words.text("model"), scenario_words.text("cluster"), words.text("plan"),
+                     scenario_words.texts("set")},
+                    request.training,
+                    prices_word(words)};
   if (words.has("order"))
-    asked.words.request.settings.push_back("order=" + request.scenario.plan.order);
+    question.words.request.settings.push_back("order=" + request.scenario.plan.order);
+  return question;
+}
+
+Asked prepare_run(RunQuestion question, const Launch& started, std::stop_token stop,
+                  std::function<void(double)> progress) {
+  TrainingRequest& request = question.request;
+  Asked asked{nullptr, request.cost, std::move(question.words), request.training.steps,
+              request.replay.empty()};
   request.run.stop = std::move(stop);
   request.run.progress = std::move(progress);
   asked.job = std::make_unique<TrainingJob>(std::move(request));
@@ -275,7 +291,8 @@ int finish_run(const TrainingReport& report, const Asked& asked, const Words& wo
                Streams& streams) {
   write_pictures(report, words, streams,
                  asked.cost ? asked.cost : cost_model(report.predicted->workload.scenario));
-  if (asked.trains && !words.has("no-record")) record(report, asked.words, words, streams);
+  if (asked.trains && !words.has("no-record"))
+    record(recorded(report, asked.words), words, streams);
   deliver(words.has("json") ? run_document(report) : run_text(report), words, streams);
   if (!report.checked || report.checked->agrees()) return kDone;
   streams.err << check_sentence(report) << "\n";
@@ -290,7 +307,8 @@ int run_here(const Words& words, const Launch& started, Processes* processes, St
   };
   Asked asked;
   const auto read = [&] {
-    asked = read_run(words, started, processes, interrupt.token(), update, streams);
+    asked = prepare_run(read_question(words, started, processes, streams), started,
+                        interrupt.token(), update);
   };
   processes != nullptr ? begin_together(*processes, read) : read();
   if (processes != nullptr)
@@ -316,7 +334,70 @@ int run_here(const Words& words, const Launch& started, Processes* processes, St
   }
 }
 
+/// Marks all repeats with a tag by which compare finds them: that of the first one's number.
+void tag_repeat(std::int64_t id, std::int64_t first, Streams& streams) {
+  try {
+    RunStore(run_store_path()).add_tag(id, fmt::format("repeat-{}", first));
+  } catch (const Error& error) {
+    streams.err << "warning: run " << id << " was not tagged: " << describe(error) << "\n";
+  }
+}
+
+// Trains the same plan many times; between runs only seeds differ.
+int run_repeats(const Words& words, Streams& streams) {
+  for (const char* flag :
+       {"replay", "check", "checkpoint", "checkpoint-every", "resume", "timeline", "trace", "svg"})
+    if (words.has(flag))
+      refuse_run_flag(flag, "expected no --repeat beside it, because it is about one run");
+  if (launch().count > 1)
+    refuse_run_flag("repeat", fmt::format("expected one process, found {} that {} started",
+                                          launch().count, launch().launcher));
+  const std::int64_t count = words.integer("repeat", 2, 10'000, 2);
+  const InterruptStop interrupt;
+  const RunQuestion question = read_question(words, {}, nullptr, streams);
+  const Scenario& scenario = question.request.scenario;
+  RunRepeats repeats;
+  repeats.model = scenario.model.name, repeats.cluster = scenario.cluster.name;
+  repeats.varied = read_varied(words.text("vary", "all"), scenario, words.text("data"));
+  std::optional<std::int64_t> first;
+  for (std::int64_t i = 0; i < count && !interrupt.token().stop_requested(); ++i) {
+    std::optional<Progress> progress;
+    const auto update = [&](double) {
+      if (progress) progress->update();
+    };
+    RunQuestion next = question;
+    next.words.training = next.request.training =
+        repeat_of(question.request.training, repeats.varied, i);
+    const Asked asked = prepare_run(std::move(next), {}, interrupt.token(), update);
+    if (!asked.job->fits()) {
+      streams.err << "not started: " << asked.job->predicted()->result.verdict.sentence << "\n";
+      return kNotMet;
+    }
+    if (!words.has("quiet")) streams.err << fmt::format("repeat {} of {}\n", i + 1, count);
+    LiveSink live(asked.job->devices(), std::size_t{1} << 13);
+    progress.emplace(words, streams, live, asked.steps);
+    const TrainingReport report = asked.job->run(words.has("evaluate"), &live);
+    progress->finish();
+    if (report.run.stopped) break;
+    RecordedRun run = recorded(report, asked.words);
+    if (!words.has("no-record"))
+      if (const auto id = record(run, words, streams)) {
+        run.entry.id = *id;
+        if (!first) first = id;
+        tag_repeat(*id, *first, streams);
+      }
+    repeats.scores.push_back(score_of(run));
+  }
+  repeats.stopped = static_cast<std::int64_t>(repeats.scores.size()) < count;
+  if (first) repeats.tag = fmt::format("repeat-{}", *first);
+  deliver(words.has("json") ? repeats_document(repeats) : repeats_text(repeats), words, streams);
+  return kDone;
+}
+
 int run_run(const Words& words, Streams& streams) {
+  if (words.has("repeat")) return run_repeats(words, streams);
+  if (words.has("vary"))
+    refuse_run_flag("vary", "expected --repeat N beside it, which trains more than once");
   const Launch started = words.has("replay") ? Launch{} : launch();
   if (started.count == 1)
     return launch().rank > 0 ? kDone : run_here(words, started, nullptr, streams);
@@ -357,6 +438,13 @@ Verb run_verb() {
             "fashion-mnist, fashion-mnist-augmented, licenses, clicks, cart-pole, random or "
             "text:FILE; else chosen to suit the model"},
            {"seed", "N", "of weights, order of data, dropout; the same gives the same bits"},
+           {"repeat", "N",
+            "trains so many times, with other seeds each time; two plans repeated alike are pairs "
+            "for compare runs:tag:repeat-ID"},
+           {"vary", "LIST",
+            "draws only these anew in each repeat: order, weights, dropout, augmentation, "
+            "rounding, "
+            "split, noise, or all (default): those that the run has"},
            {"checkpoint", "FILE",
             "written at the end and when stopped by Ctrl-C, SIGTERM or SIGHUP"},
            {"checkpoint-every", "N", "and every so many updates"},
@@ -369,7 +457,8 @@ Verb run_verb() {
            calibration_flag(),
            cost_flag(),
            order_flag(),
-           {"json", "", "one trainyard/run@1 document and nothing else"},
+           {"json", "",
+            "one trainyard/run@1 document, of repeats trainyard/repeats@1, and nothing else"},
            {"no-record", "", "leaves it out of the list of \"trainyard runs\""},
            {"trace", "FILE", "writes the measured timeline for ui.perfetto.dev too"},
            {"svg", "FILE", "writes the measured timeline as a picture too"}}),

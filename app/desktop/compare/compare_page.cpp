@@ -11,6 +11,7 @@
 #include <QVBoxLayout>
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "app/desktop/controls/complaint.h"
@@ -23,6 +24,7 @@
 #include "core/base/error.h"
 #include "core/io/bytes/file_writer.h"
 #include "core/result/scenario_text.h"
+#include "visualizers/compare/outperforming_view.h"
 #include "visualizers/drawing/png.h"
 #include "visualizers/drawing/svg.h"
 #include "visualizers/imgui/render.h"
@@ -60,6 +62,14 @@ TimeRange around(const TimeRange& range, Instant end) {
   return {std::max(Instant{0}, range.from - room), std::min(end, range.to + room)};
 }
 
+// Counts the runs that carry each tag.
+std::map<std::string, int> tags_of(const std::vector<RunEntry>& runs) {
+  std::map<std::string, int> tags;
+  for (const RunEntry& run : runs)
+    for (const std::string& tag : run.tags) ++tags[tag];
+  return tags;
+}
+
 }  // namespace
 
 struct ComparePage::Answer {
@@ -78,6 +88,8 @@ ComparePage::ComparePage(Document& document, RunList& runs,
   tools_->hide();
   cards_ = new CanvasWidget("Figures of both results", std::make_unique<CardScene>(look_));
   cards_->setFixedHeight(static_cast<int>(kFigureCards));
+  judged_ = new CanvasWidget("Runs of both, and the verdict", std::make_unique<JudgedScene>(look_));
+  judged_->hide();
   timelines_ = new CanvasWidget(
       "Timelines over each other",
       std::make_unique<CompareScene>(
@@ -94,6 +106,7 @@ ComparePage::ComparePage(Document& document, RunList& runs,
   column->setSpacing(0);
   column->addWidget(make_head());
   column->addWidget(cards_);
+  column->addWidget(judged_);
   column->addLayout(middle, 1);
   note_pause_.setSingleShot(true);
   note_pause_.setInterval(kNotePause);
@@ -106,7 +119,11 @@ ComparePage::ComparePage(Document& document, RunList& runs,
       if (!note_->hasFocus() && !note_pause_.isActive()) show_note();
     });
   connect(&runs_, &RunList::changed, this, [this] {
-    if (isVisible()) fill_choices();
+    for (const QString& word : {a_word_, b_word_})
+      if (names_runs(word.toStdString())) asked_.clear();
+    if (!isVisible()) return;
+    fill_choices();
+    start();
   });
   // The choices are in the tool bar, which may be visible while another tab is shown. They are
   // refreshed later, when the shown data has changed.
@@ -251,7 +268,9 @@ QWidget* ComparePage::make_right() {
   return panel;
 }
 
-QList<CanvasWidget*> ComparePage::canvases() const { return {timelines_, cards_, causes_, ranks_}; }
+QList<CanvasWidget*> ComparePage::canvases() const {
+  return {timelines_, cards_, judged_, causes_, ranks_};
+}
 
 std::optional<Drawing> ComparePage::picture() const {
   if (look_.result == nullptr) return std::nullopt;
@@ -296,6 +315,10 @@ void ComparePage::fill_choices() {
   for (std::size_t i = 0; i < std::min(kRecentRuns, runs.size()); ++i)
     choices.push_back({QString("run %1  %2").arg(runs[i].id).arg(q(runs[i].name)),
                        QString("run:%1").arg(runs[i].id)});
+  for (const auto& [tag, count] : tags_of(runs))
+    if (count > 1)
+      choices.push_back(
+          {QString("%1 runs tagged %2").arg(count).arg(q(tag)), "runs:tag:" + q(tag)});
   for (const QString& word : extra_)
     if (std::none_of(choices.begin(), choices.end(),
                      [&](const auto& choice) { return choice.second == word; }))
@@ -373,9 +396,10 @@ std::function<ComparedResult(std::stop_token)> ComparePage::opener(const QString
     return [scenario = found_()](std::stop_token stop) {
       return compared_plan(*scenario, "found", std::move(stop));
     };
-  if (word.startsWith("run:"))
-    return [path = runs_.path(), id = run_number(word.toStdString()).value_or(0)](
-               const std::stop_token&) { return compared_run(RunStore(path).get(id)); };
+  if (names_runs(word.toStdString()))
+    return [path = runs_.path(), text = word.toStdString()](const std::stop_token&) {
+      return compared_runs(text, RunStore(path));
+    };
   return [text = word.toStdString()](const std::stop_token&) { return open_compared(text, {}); };
 }
 
@@ -449,6 +473,9 @@ void ComparePage::refresh() {
   export_->setEnabled(there);
   swap_->setEnabled(!a_word_.isEmpty() && !b_word_.isEmpty());
   note_->setEnabled(there);
+  const float judged = there ? outperforming_height(look_.result->judged) : 0;
+  judged_->setVisible(judged > 0);
+  if (judged > 0) judged_->setFixedHeight(static_cast<int>(judged));
   adopt_->setEnabled(plan_called(document_.project(), b_word_) != nullptr);
   for (CanvasWidget* canvas : canvases()) canvas->refresh();
 }

@@ -43,7 +43,7 @@ class ComparePage : public Page {
   std::optional<DataTable> table() const override;
 
   /// The words of the two results, as notes and tests use them: "plan:A", "found", "published:ID",
-  /// "run:7".
+  /// "run:7", "runs:tag:repeat-7".
   QString a() const;
   QString b() const;
   /// Compares two results; words that are not among the choices yet are added.
@@ -101,7 +101,8 @@ class ComparePage : public Page {
   Segment* kind_ = nullptr;
   QLabel* why_ = nullptr;
   QPlainTextEdit* note_ = nullptr;
-  CanvasWidget *cards_ = nullptr, *timelines_ = nullptr, *causes_ = nullptr, *ranks_ = nullptr;
+  CanvasWidget *cards_ = nullptr, *judged_ = nullptr, *timelines_ = nullptr, *causes_ = nullptr,
+               *ranks_ = nullptr;
   QTimer note_pause_;
   QPointer<Document> alive_;  // null once the document is destroyed
   Background work_{this};     // last, because it uses all members above

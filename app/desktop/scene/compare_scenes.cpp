@@ -8,6 +8,7 @@
 #include "app/desktop/scene/time_navigator.h"
 #include "app/desktop/scene/tip.h"
 #include "visualizers/chart/time_plot.h"
+#include "visualizers/compare/outperforming_view.h"
 #include "visualizers/viewmodel/format.h"
 
 namespace trainyard {
@@ -35,6 +36,23 @@ QString CardScene::tooltip(Point at) {
 
 QString CardScene::description() const {
   return look_.cards.empty() ? look_.words : q(spell_figure_cards(look_.cards));
+}
+
+// Runs
+
+Drawing JudgedScene::draw(Size size, double) {
+  last_ = Drawing(size);
+  if (look_.result != nullptr) draw_outperforming(last_, whole(last_), look_.result->judged);
+  return last_;
+}
+
+QString JudgedScene::tooltip(Point at) {
+  if (look_.result == nullptr) return {};
+  return tip_of(describe_outperforming(look_.result->judged, hit(last_, at)));
+}
+
+QString JudgedScene::description() const {
+  return look_.result == nullptr ? look_.words : q(spell_outperforming(look_.result->judged));
 }
 
 // Timelines

@@ -39,6 +39,19 @@ class CardScene : public Scene {
   Drawing last_{Size{}};
 };
 
+/// Runs as dots, and the gauge of their verdict.
+class JudgedScene : public Scene {
+ public:
+  explicit JudgedScene(const CompareLook& look) : look_(look) {}
+  Drawing draw(Size, double scale) override;
+  QString tooltip(Point) override;
+  QString description() const override;
+
+ private:
+  const CompareLook& look_;
+  Drawing last_{Size{}};
+};
+
 class CompareScene : public Scene {
  public:
   /// What the keys of a comparison do.

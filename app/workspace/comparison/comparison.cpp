@@ -7,6 +7,7 @@
 #include <cmath>
 #include <span>
 
+#include "app/workspace/comparison/judged_runs.h"
 #include "app/workspace/runs/run_recording.h"
 #include "app/workspace/runs/run_store.h"
 #include "app/workspace/scenario/published.h"
@@ -21,7 +22,7 @@
 namespace trainyard {
 namespace {
 
-constexpr std::string_view kRun = "run:";
+constexpr std::string_view kRun = "run:", kRunsFound = "runs:";
 constexpr double kNothing = 1e-12;  // seconds, or a share, too small to tell from 0
 
 // Their sum must be in the range too, because the totals are computed like the parts.
@@ -189,6 +190,18 @@ void explain_fields(const std::optional<Difference>& fields, std::vector<std::st
   reasons.push_back("What differs: " + list + ".");
 }
 
+/// Returns whether one side's steps are shorter by more than chance. Predictions have none.
+bool steps_differ(const ResultComparison& c) {
+  for (const JudgedFigure& figure : c.judged)
+    if (figure.key == "step")
+      return figure.verdict.outcome == RunsVerdict::Better ||
+             figure.verdict.outcome == RunsVerdict::NotMeaningful;
+  return c.judged.empty();
+}
+
+/// Figures that a plan has in every run of it, so that chance has no part in them.
+bool is_of_the_plan(const ComparedFigure& figure) { return figure.unit == FigureUnit::Memory; }
+
 }  // namespace
 
 double ComparedParts::sum() const {
@@ -282,23 +295,57 @@ ComparedResult compared_plan(Scenario scenario, std::string title, std::stop_tok
   return side;
 }
 
-ComparedResult compared_run(const RecordedRun& run) {
-  std::string title = "run " + std::to_string(run.entry.id);
-  ComparedResult side = compared(open_run(run).measured, title);
-  side.name += ", " + std::move(title);
-  return side;
+bool names_runs(std::string_view word) {
+  return word.starts_with(kRun) || word.starts_with(kRunsFound);
 }
 
-std::optional<std::int64_t> run_number(std::string_view word) {
-  if (!word.starts_with(kRun)) return std::nullopt;
-  const std::string_view digits = word.substr(kRun.size());
-  std::int64_t id = 0;
-  const auto [end, wrong] = std::from_chars(digits.data(), digits.data() + digits.size(), id);
-  if (wrong != std::errc() || end != digits.data() + digits.size() || id < 1)
+std::vector<std::int64_t> runs_named(std::string_view word, const RunStore& store) {
+  constexpr std::size_t kMost = 10'000;
+  const auto refuse = [&](const std::string& expected) {
     throw Error(Error::Kind::InvalidInput,
-                "expected the number of a run, as run:7, found \"" + std::string(word) + "\"",
+                fmt::format("expected {}, found \"{}\"", expected, word.substr(0, 80)),
                 {"compare"});
-  return id;
+  };
+  const bool found = word.starts_with(kRunsFound);
+  std::int64_t first = 1, last = INT64_MAX;
+  if (!found) {
+    const std::string_view text = word.substr(kRun.size());
+    const char* const end = text.data() + text.size();
+    auto read = std::from_chars(text.data(), end, first);
+    last = first;
+    if (read.ec == std::errc() && std::string_view(read.ptr, end).starts_with(".."))
+      read = std::from_chars(read.ptr + 2, end, last);
+    if (read.ec != std::errc() || read.ptr != end || first < 1 || last < first)
+      refuse("the number of a run, as run:7, or a range of them, as run:7..35");
+    if (first == last) return {first};
+  }
+  std::vector<std::int64_t> ids;
+  for (const RunEntry& entry : store.list(found ? word.substr(kRunsFound.size()) : ""))
+    if (entry.id >= first && entry.id <= last) ids.push_back(entry.id);
+  if (ids.empty()) refuse("words by which \"trainyard runs\" finds a run, or a range with one");
+  if (ids.size() > kMost)
+    refuse(fmt::format("at most {} runs on a side, which these {} are not", kMost, ids.size()));
+  std::sort(ids.begin(), ids.end());
+  return ids;
+}
+
+ComparedResult compared_runs(std::string_view word, const RunStore& store) {
+  const std::vector<std::int64_t> ids = runs_named(word, store);
+  std::vector<RunScore> scores;
+  for (const std::int64_t id : ids) scores.push_back(score_of(store.get(id)));
+  std::vector<std::pair<double, std::int64_t>> by_step;
+  for (const RunScore& score : scores) by_step.push_back({score.step.value_or(0), score.id});
+  std::sort(by_step.begin(), by_step.end());
+  const std::int64_t median = by_step[(by_step.size() - 1) / 2].second;
+  const bool one = ids.size() == 1;
+  std::string title = one ? fmt::format("run {}", median) : fmt::format("{} runs", ids.size());
+  ComparedResult side = compared(open_run(store.get(median)).measured, title);
+  side.name +=
+      one ? ", " + title
+          : fmt::format(", {} of {}; time and memory are run {}'s, whose step is the median", title,
+                        word, median);
+  side.runs = std::move(scores);
+  return side;
 }
 
 ComparedResult open_compared(const std::string& word, const Request& base) {
@@ -308,7 +355,7 @@ ComparedResult open_compared(const std::string& word, const Request& base) {
     side.name.replace(side.name.size() - said.size(), said.size(), ", " + word);
     return side;
   }
-  if (const auto id = run_number(word)) return compared_run(RunStore(run_store_path()).get(*id));
+  if (names_runs(word)) return compared_runs(word, RunStore(run_store_path()));
   if (word.find('=') == std::string::npos)
     return compared_document(parse_json(read_file(word), word), word);
   refuse_repeated_keys(std::span(&word, 1), {"compare"});
@@ -339,15 +386,18 @@ std::string figure_text(FigureUnit unit, std::optional<double> value) {
 }
 
 ResultComparison compare_results(ComparedResult a, ComparedResult b) {
-  ResultComparison c{std::move(a), std::move(b), {}, {}, {}, {}, {}, {}, {}};
+  ResultComparison c{std::move(a), std::move(b), {}, {}, {}, {}, {}, {}, {}, {}};
   c.figures = figures_of(c.a, c.b);
   c.time = waterfall_of("Critical device's step by cause", WaterfallUnit::Time, c.a, c.b);
   c.memory = waterfall_of("Worst device's peak", WaterfallUnit::Memory, c.a, c.b);
   if (c.a.experiment && c.b.experiment) c.ranks = rank_deltas(*c.a.experiment, *c.b.experiment);
   if (c.a.scenario && c.b.scenario)
     c.fields = difference(*c.a.scenario, *c.b.scenario, estimated_cost);
-  c.headline = headline_of(c.a, c.b);
-  explain_time(c.time, c.reasons);
+  c.judged = judge(c.a.runs, c.b.runs);
+  c.headline = c.judged.empty() ? headline_of(c.a, c.b) : judged_sentence(c.judged.front());
+  for (std::size_t i = 1; i < c.judged.size(); ++i)
+    c.reasons.push_back(judged_sentence(c.judged[i]));
+  if (steps_differ(c)) explain_time(c.time, c.reasons);
   explain_memory(c, c.reasons);
   explain_fields(c.fields, c.reasons);
   return c;
@@ -365,7 +415,7 @@ std::vector<FigureCard> figure_cards(const ResultComparison& c) {
       if (!same && f.unit != FigureUnit::Share && *f.a != 0)
         card.change += "  " + format_signed(100 * change / *f.a, 1) + " %";
       card.up = change > 0;
-      if (!same)
+      if (!same && (is_of_the_plan(f) || steps_differ(c)))
         card.judgement = (change < 0) == f.less_is_better ? Judgement::Better : Judgement::Worse;
     }
     cards.push_back(std::move(card));

@@ -11,9 +11,11 @@
 #include <utility>
 #include <vector>
 
+#include "app/workspace/runs/run_scores.h"
 #include "app/workspace/runs/run_store.h"
 #include "app/workspace/scenario/workspace.h"
 #include "core/io/json/json.h"
+#include "core/result/outperforming.h"
 #include "core/validation/difference.h"
 #include "visualizers/chart/figure_cards.h"
 #include "visualizers/compare/waterfall_view.h"
@@ -43,6 +45,7 @@ struct ComparedResult {
   bool counts_tokens = true;
   ExperimentPtr experiment;          // null if it was read from a document
   std::optional<Scenario> scenario;  // of a plan; empty for a document
+  std::vector<RunScore> runs = {};   // recorded runs that this side is; empty for all else
 };
 
 /// title: such as "1F1B".
@@ -54,15 +57,19 @@ ComparedResult compared_document(const Json&, const std::string& path);
 /// does.
 ComparedResult compared_plan(Scenario, std::string title, std::stop_token = {},
                              const CostModel* cost = nullptr);
-/// Gives what the run measured. Throws as open_run() does.
-ComparedResult compared_run(const RecordedRun&);
-/// Opens what a word of the command line names: "published:ID", "run:ID" of the run list, settings
+/// Returns whether the word names recorded runs: "run:7", "run:7..35", "runs:WORDS".
+bool names_runs(std::string_view word);
+/// Returns the numbers of the runs that the word names, rising: one, a range of those there are, or
+/// all that RunStore::list() finds by the words. Throws Error{InvalidInput} for another form, and
+/// where it names none or more than 10,000.
+std::vector<std::int64_t> runs_named(std::string_view word, const RunStore&);
+/// Gives what the runs measured: their scores, and the time and memory of the one with the median
+/// step. Throws as runs_named() and open_run() do.
+ComparedResult compared_runs(std::string_view word, const RunStore&);
+/// Opens what a word of the command line names: "published:ID", runs of the run list, settings
 /// such as "tp=2 zero=1" applied to the request, or else the file of a document. Blocks while it
 /// simulates. Throws Error{InvalidInput} or Error{Io}.
 ComparedResult open_compared(const std::string& word, const Request& base);
-/// The id in "run:7"; empty for other words. Throws Error{InvalidInput} for "run:" without a
-/// number.
-std::optional<std::int64_t> run_number(std::string_view word);
 
 enum class FigureUnit : std::uint8_t { Seconds, Share, Memory, PerSecond, Energy, Dollars };
 struct ComparedFigure {
@@ -77,15 +84,17 @@ std::string figure_text(FigureUnit, std::optional<double>);
 
 struct ResultComparison {
   ComparedResult a, b;
-  std::vector<ComparedFigure> figures;  // those that at least one side has
-  WaterfallModel time, memory;          // largest changes first; parts sum to the difference
-  RankDeltas ranks;                     // if both have timelines with equally many ranks
-  std::optional<Difference> fields;     // if both are plans
-  std::string headline;                 // "B takes 16.5 % less time and fits"
-  std::vector<std::string> reasons;     // sentences, the most important first
+  std::vector<ComparedFigure> figures;    // those that at least one side has
+  WaterfallModel time, memory;            // largest changes first; parts sum to the difference
+  RankDeltas ranks;                       // if both have timelines with equally many ranks
+  std::optional<Difference> fields;       // if both are plans
+  std::string headline;                   // "B takes 16.5 % less time and fits"
+  std::vector<std::string> reasons;       // sentences, the most important first
+  std::vector<JudgedFigure> judged = {};  // where both sides are recorded runs
 };
-/// Compares two sides. Blocks if both are plans, because it prices each differing field by the
-/// closed form.
+/// Compares two sides. Where both are recorded runs, a verdict over all of them (judged_runs.h)
+/// comes first, and no difference is called better that it does not bear out. Blocks if both are
+/// plans, because it prices each differing field by the closed form.
 ResultComparison compare_results(ComparedResult a, ComparedResult b);
 std::vector<FigureCard> figure_cards(const ResultComparison&);
 

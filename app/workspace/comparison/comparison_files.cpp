@@ -6,6 +6,7 @@
 
 #include "core/base/units_text.h"
 #include "visualizers/compare/comparison_view.h"
+#include "visualizers/compare/outperforming_view.h"
 #include "visualizers/drawing/svg.h"
 #include "visualizers/viewmodel/format.h"
 
@@ -125,13 +126,15 @@ std::string css_colour(Ink ink, Theme theme) { return hex(colour(ink, theme)); }
 
 Drawing comparison_picture(const ResultComparison& c) {
   const bool timelines = has_timelines(c);
+  const float judged = outperforming_height(c.judged), top = kFigureCards + judged;
   float falls = std::max(waterfall_height(c.time), waterfall_height(c.memory)) + 8;
   if (!timelines) {
-    Drawing drawing({kWidth * 0.75f, kFigureCards + falls + 8});
+    Drawing drawing({kWidth * 0.75f, top + falls + 8});
     draw_figure_cards(drawing, {0, 0, drawing.size.width, kFigureCards}, figure_cards(c));
+    draw_outperforming(drawing, {0, kFigureCards, drawing.size.width, judged}, c.judged);
     const float half = drawing.size.width / 2;
-    draw_waterfall(drawing, {0, kFigureCards + 8, half, falls}, c.time, {});
-    draw_waterfall(drawing, {half, kFigureCards + 8, half, falls}, c.memory, {});
+    draw_waterfall(drawing, {0, top + 8, half, falls}, c.time, {});
+    draw_waterfall(drawing, {half, top + 8, half, falls}, c.memory, {});
     return drawing;
   }
   const ComparisonModel model =
@@ -139,15 +142,15 @@ Drawing comparison_picture(const ResultComparison& c) {
   const float causes = waterfall_height(c.time) + 8, bytes = waterfall_height(c.memory) + 8,
               ranks = rank_deltas_height(c.ranks);
   const float height = std::max(comparison_height(model), causes + bytes + ranks + 8);
-  Drawing drawing({kWidth, kFigureCards + height});
+  Drawing drawing({kWidth, top + height});
   draw_figure_cards(drawing, {0, 0, kWidth, kFigureCards}, figure_cards(c));
+  draw_outperforming(drawing, {0, kFigureCards, kWidth, judged}, c.judged);
   const float left = kWidth - kCauses;
-  draw_comparison(drawing, {0, kFigureCards, left, height}, model, {});
-  line(drawing, {left + 0.5f, kFigureCards}, {left + 0.5f, kFigureCards + height},
-       {.ink = Ink::Border});
-  draw_waterfall(drawing, {left, kFigureCards, kCauses, causes}, c.time, {});
-  draw_waterfall(drawing, {left, kFigureCards + causes, kCauses, bytes}, c.memory, {});
-  draw_rank_deltas(drawing, {left, kFigureCards + causes + bytes, kCauses, ranks}, c.ranks, {});
+  draw_comparison(drawing, {0, top, left, height}, model, {});
+  line(drawing, {left + 0.5f, top}, {left + 0.5f, top + height}, {.ink = Ink::Border});
+  draw_waterfall(drawing, {left, top, kCauses, causes}, c.time, {});
+  draw_waterfall(drawing, {left, top + causes, kCauses, bytes}, c.memory, {});
+  draw_rank_deltas(drawing, {left, top + causes + bytes, kCauses, ranks}, c.ranks, {});
   return drawing;
 }
 
@@ -155,6 +158,16 @@ std::string comparison_csv(const ResultComparison& c) {
   Rows rows;
   rows.add_words("result", "name", c.a.name, c.b.name);
   for (const ComparedFigure& f : c.figures) rows.add("figure", f.key, unit_of(f.unit), f.a, f.b);
+  for (const JudgedFigure& f : c.judged) {
+    const char* unit = f.unit == "share" ? "1" : f.unit.c_str();
+    for (std::size_t i = 0; i < std::max(f.scores.a.size(), f.scores.b.size()); ++i) {
+      const auto at = [&](const std::vector<double>& side) {
+        return i < side.size() ? std::optional(side[i]) : std::nullopt;
+      };
+      rows.add("run", f.key, unit, at(f.scores.a), at(f.scores.b));
+    }
+    rows.add("wins", f.key, "1", 1 - f.verdict.probability, f.verdict.probability);
+  }
   add_parts(rows, "seconds", "s", c.a.seconds, c.b.seconds);
   add_parts(rows, "bytes", "B", c.a.bytes, c.b.bytes);
   for (const RankDelta& r : c.ranks.ranks) {

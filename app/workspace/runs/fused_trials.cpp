@@ -30,8 +30,8 @@ int cores() { return std::max(1, static_cast<int>(std::thread::hardware_concurre
 // The trials of one program.
 struct FusedTrials::Partition {
   ExperimentPtr predicted;
-  std::map<std::uint64_t, std::unique_ptr<DataSource>> data;  // by seed
-  std::unique_ptr<Training> training;                         // of the first trial, which is priced
+  std::map<DataSeeds, std::unique_ptr<DataSource>> data;
+  std::unique_ptr<Training> training;  // of the first trial, which is priced
   std::optional<FusedPricer> prices;
   std::optional<std::int64_t> fits;  // jobs in the device's memory
   int most = 0;
@@ -55,8 +55,8 @@ FusedTrials::Partition& FusedTrials::partition(const Scenario& scenario,
     expect_local(scenario);
     p.predicted = predict_training(scenario, first.training, nullptr, stop_);
     const std::string name = data_.empty() ? std::string(default_data(scenario.model)) : data_;
-    const std::unique_ptr<DataSource>& data = p.data[first.training.seed] =
-        open_data(name, first.training.seed);
+    const std::unique_ptr<DataSource>& data = p.data[data_seeds(first.training)] =
+        open_data(name, data_seeds(first.training));
     throw_if_errors(data->check(scenario.model));
     p.training = std::make_unique<Training>(first.training);
     BackendJob job = p.job();
@@ -127,8 +127,8 @@ void FusedTrials::train_together(Partition& p, const std::vector<const FusedCand
     trainings.push_back(for_batch(one->training, p.predicted->workload.scenario.plan.batch.global));
   std::vector<TrainedJob> jobs;
   for (const FusedCandidate* one : like) {
-    std::unique_ptr<DataSource>& data = p.data[one->training.seed];
-    if (data == nullptr) data = open_data(name, one->training.seed);
+    std::unique_ptr<DataSource>& data = p.data[data_seeds(one->training)];
+    if (data == nullptr) data = open_data(name, data_seeds(one->training));
     jobs.push_back({&trainings[jobs.size()], data.get()});
   }
   CpuOptions options;

@@ -177,7 +177,7 @@ TrainingJob::TrainingJob(TrainingRequest request) : request_(std::move(request))
       for (const ExperimentPtr& phase : earlier_) throw_if_errors(entry.check(job(*phase)));
     }
   if (request_.data.empty()) request_.data = default_data(scenario.model);
-  data_ = open_data(request_.data, request_.training.seed);
+  data_ = open_data(request_.data, data_seeds(request_.training));
   throw_if_errors(data_->check(scenario.model));
   read_input();
   if (!earlier_.empty()) expect_ramped();

@@ -162,7 +162,7 @@ void CpuExecution::pack_largest(DeviceState& device, std::size_t at, const Place
       compression_.how == Compress::MsTopK
           ? multi_sampling_top_k(
                 unsent, k, kBisectionRounds,
-                Random(training_.seed, tensor)
+                Random(seed_of(training_, RandomSource::Rounding), tensor)
                     .bits(static_cast<std::uint64_t>(updates_ * peers() + device.peer())))
           : top_k(unsent, k);
   double energy[] = {energy_of(unsent), 0};

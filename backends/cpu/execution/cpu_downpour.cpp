@@ -29,7 +29,7 @@ std::span<const float> floats(std::span<const std::byte> bytes) {
 }  // namespace
 
 Arrivals CpuExecution::server_arrivals() const {
-  return {sync_.replicas, sync_.shuffled, training_.seed};
+  return {sync_.replicas, sync_.shuffled, seed_of(training_, RandomSource::Order)};
 }
 
 void CpuExecution::count_staleness() {

@@ -55,7 +55,7 @@ CpuExecution::CpuExecution(const RunPlan& plan, const CpuOptions& options,
     : plan_(plan),
       options_(options),
       training_(*jobs.front().training),
-      documents_(document_stream(plan.workload, training_.seed)),
+      documents_(document_stream(plan.workload, seed_of(training_, RandomSource::Order))),
       weight_update_(weight_update_of(plan.workload.scenario.plan, plan.workload.layout.precision)),
       scaler_(training_) {
   const auto same_data = [&](const TrainedJob& a) {
@@ -206,7 +206,7 @@ void CpuExecution::fill_weights(DeviceState& device, std::size_t at, std::size_t
         if (p.transposed) std::swap(shape[0], shape[1]);
       }
       std::vector<float> whole =
-          initial_weights(*graph, tensor, shape, number, jobs_[job].training.seed);
+          initial_weights(*graph, tensor, shape, number, jobs_[job].training);
       if (p.transposed && !p.tied_to.empty()) whole = transposed(whole, shape[0], shape[1]);
       set_parameter(device, at, l, p, whole, job);
     }

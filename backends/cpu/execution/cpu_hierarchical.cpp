@@ -155,7 +155,8 @@ TravelPtr CpuExecution::exchange_between_nodes(const At& a, std::span<const int>
             part[i] += kept[static_cast<std::size_t>(where.in_state) + i];
         });
     const std::uint64_t draw =
-        Random(training_.seed, static_cast<std::uint64_t>(layer.model_layer))
+        Random(seed_of(training_, RandomSource::Rounding),
+               static_cast<std::uint64_t>(layer.model_layer))
             .bits(static_cast<std::uint64_t>(updates_ * peers() + members[r]));
     const std::vector<std::uint32_t> chosen =
         multi_sampling_top_k(all, static_cast<std::int64_t>(k), kBisectionRounds, draw);

@@ -300,7 +300,7 @@ void CpuExecution::with_call(const At& a, std::size_t l, Flight& f, const Kernel
                   .node = node,
                   .binding = sizes.binding,
                   .flash_attention = plan_.workload.layout.flash_attention,
-                  .random = Random(training_.seed, stream),
+                  .random = Random(seed_of(training_, RandomSource::Dropout), stream),
                   .inputs = inputs,
                   .outputs = outputs,
                   .facts = {facts.data(), fact_count},
@@ -389,7 +389,7 @@ void CpuExecution::with_call(const At& a, std::size_t l, Flight& f, const Kernel
            {inputs, outputs, from, into, weights.of(run.pass == Pass::Forward ? 0 : inputs.size())})
         for (TensorView& view : list) shift(view);
       for (std::size_t i = 0; i < fact_count; ++i) shift(facts[i]);
-      call.random = Random(jobs_[job].training.seed, stream);
+      call.random = Random(seed_of(jobs_[job].training, RandomSource::Dropout), stream);
       loss = first_loss;
       at = behind;
     }

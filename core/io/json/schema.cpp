@@ -29,6 +29,7 @@ constexpr std::array kSchemas = {
     Schema{"trainyard/search", "a search"},
     Schema{"trainyard/run", "a run"},
     Schema{"trainyard/runs", "a list of runs"},
+    Schema{"trainyard/repeats", "repeats of a run"},
     Schema{"trainyard/validation", "a validation"},
     Schema{"trainyard/device", "a device"},
     Schema{"trainyard/bench", "a benchmark"},

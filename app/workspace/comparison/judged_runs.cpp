@@ -1,0 +1,72 @@
+#include "app/workspace/comparison/judged_runs.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+namespace trainyard {
+namespace {
+
+struct RunFigure {
+  const char *key, *title, *unit;
+  std::optional<double> RunScore::* value;
+  bool less_is_better;
+};
+constexpr RunFigure kFigures[] = {
+    {"accuracy", "Accuracy", "share", &RunScore::accuracy, false},
+    {"mean_return", "Mean return", "", &RunScore::mean_return, false},
+    {"evaluation_loss", "Loss on other samples", "", &RunScore::evaluation_loss, true},
+    {"loss", "Loss at the end", "", &RunScore::loss, true},
+    {"step", "Step time", "s", &RunScore::step, true},
+};
+
+using Seeds = std::pair<std::uint64_t, RandomSeeds>;
+
+/// Runs by their seeds; nothing where two runs of a side have the same.
+std::optional<std::map<Seeds, const RunScore*>> by_seeds(const std::vector<RunScore>& runs) {
+  std::map<Seeds, const RunScore*> found;
+  for (const RunScore& run : runs)
+    if (!found.emplace(Seeds{run.seed, run.seeds}, &run).second) return std::nullopt;
+  return found;
+}
+
+}  // namespace
+
+std::vector<JudgedFigure> judge(const std::vector<RunScore>& a, const std::vector<RunScore>& b) {
+  std::vector<const RunScore*> mine, theirs;
+  for (const RunScore& run : a) mine.push_back(&run);
+  for (const RunScore& run : b) theirs.push_back(&run);
+  const auto a_seeds = by_seeds(a), b_seeds = by_seeds(b);
+  const bool paired = a_seeds && b_seeds && a.size() == b.size() &&
+                      std::all_of(a_seeds->begin(), a_seeds->end(), [&](const auto& entry) {
+                        return b_seeds->contains(entry.first);
+                      });
+  if (paired) {
+    mine.clear(), theirs.clear();
+    for (const auto& [seeds, run] : *a_seeds)
+      mine.push_back(run), theirs.push_back(b_seeds->at(seeds));
+  }
+  std::vector<JudgedFigure> judged;
+  for (const RunFigure& figure : kFigures) {
+    const auto has = [&](const RunScore* run) {
+      return (run->*figure.value).has_value() && std::isfinite(*(run->*figure.value));
+    };
+    if (a.empty() || b.empty() || !std::all_of(mine.begin(), mine.end(), has) ||
+        !std::all_of(theirs.begin(), theirs.end(), has))
+      continue;
+    const bool evaluated = !judged.empty();
+    if (evaluated && figure.value == &RunScore::loss) continue;
+    JudgedFigure& one =
+        judged.emplace_back(JudgedFigure{figure.key, figure.title, figure.unit, {}, {}});
+    for (const RunScore* run : mine) one.scores.a.push_back(*(run->*figure.value));
+    for (const RunScore* run : theirs) one.scores.b.push_back(*(run->*figure.value));
+    one.scores.less_is_better = figure.less_is_better, one.scores.paired = paired;
+    one.verdict = outperforming(one.scores);
+  }
+  return judged;
+}
+
+}  // namespace trainyard

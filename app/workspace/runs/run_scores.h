@@ -1,0 +1,27 @@
+// A RunScore is what one training run reached, and the seeds with which it did: what a comparison
+// of many runs needs of each.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "app/workspace/runs/run_store.h"
+#include "core/training/training.h"
+
+namespace trainyard {
+
+struct RunScore {
+  std::int64_t id = 0;  // in the run list; 0 = it is in none
+  std::uint64_t seed = 0;
+  RandomSeeds seeds = {};
+  // After training, on samples that it was not trained on: only of runs that were evaluated.
+  std::optional<double> accuracy, evaluation_loss, mean_return;
+  std::optional<double> loss;  // over the last tenth of its steps, or the last one
+  std::optional<double> step;  // seconds, median; only of runs whose time was measured
+};
+
+/// Reads what a run's document states. Throws Error{InvalidInput} where it is damaged.
+RunScore score_of(const RecordedRun&);
+
+}  // namespace trainyard

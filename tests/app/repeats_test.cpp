@@ -1,0 +1,57 @@
+// Repeats as a user makes and compares them: two plans, the same seeds, one verdict.
+#include <gtest/gtest.h>
+
+#include "app/cli/verb.h"
+#include "app/cli/verbs/json_schemas.h"
+#include "core/io/json/json.h"
+#include "tests/app/trainyard.h"
+#include "tests/support/conforms.h"
+
+namespace trainyard {
+namespace {
+
+constexpr const char* kRepeat =
+    "run --model mlp-small --data random --steps 6 --devices 1 --quiet --set global-batch=16 --set "
+    "precision=fp32 --evaluate --repeat 7 --json";
+
+TEST(RepeatedRuns, TwoPlansRepeatedAlikeAreJudgedInPairs) {
+  const TemporaryFolder folder;
+  const Ran slow = trainyard(std::string(kRepeat) + " --train rate=0.0001", folder),
+            fast = trainyard(std::string(kRepeat) + " --train rate=0.02", folder);
+  ASSERT_EQ(slow.exit, kDone) << slow.err;
+  ASSERT_EQ(fast.exit, kDone) << fast.err;
+  const Json repeats = parse_json(slow.out, "repeats");
+  conforms(repeats, parse_json(json_schema("repeats"), "schema"), "repeats");
+  EXPECT_EQ(*repeats.find("tag")->text(), "repeat-1");
+  EXPECT_EQ(repeats.find("runs")->as_list()->size(), 7u);
+  const Ran ran = trainyard("compare runs:tag:repeat-1 run:8..14 --json", folder);
+  ASSERT_EQ(ran.exit, kDone) << ran.err;
+  const Json comparison = parse_json(ran.out, "comparison");
+  conforms(comparison, parse_json(json_schema("comparison"), "schema"), "comparison");
+  const Json& loss = comparison.find("judged")->as_list()->at(1);
+  EXPECT_EQ(*loss.find("name")->text(), "evaluation_loss");
+  EXPECT_EQ(loss.find("a")->as_list()->size(), 7u);
+  EXPECT_EQ(*loss.find("paired"), Json(true));
+  const std::string text = trainyard("compare runs:tag:repeat-1 run:8..14", folder).out;
+  EXPECT_NE(text.find("\n  Loss on other samples, A     7 "), std::string::npos) << text;
+  // One run of each says nothing, however far apart they are.
+  EXPECT_NE(
+      trainyard("compare run:1 run:8", folder).out.find("Too few runs to tell A from B: 1 pair"),
+      std::string::npos);
+}
+
+// A repeat is the run that its seeds name, to the bit.
+TEST(RepeatedRuns, ARepeatIsTheRunOfItsSeeds) {
+  const TemporaryFolder folder;
+  ASSERT_EQ(trainyard(std::string(kRepeat) + " --vary order", folder).exit, kDone);
+  const std::string plain =
+      "run --model mlp-small --data random --steps 6 --devices 1 --quiet --no-record --set "
+      "global-batch=16 --set precision=fp32 --evaluate --json --train order-seed=3";
+  const Json again = parse_json(trainyard(plain, folder).out, "run");
+  const Json third = parse_json(trainyard("runs show 3 --json", folder).out, "run");
+  EXPECT_EQ(*again.find("loss"), *third.find("loss"));
+  EXPECT_EQ(*again.find("evaluation"), *third.find("evaluation"));
+}
+
+}  // namespace
+}  // namespace trainyard
