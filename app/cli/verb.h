@@ -90,6 +90,7 @@ Verb probe_verb();
 Verb branches_verb();
 Verb validate_verb();
 Verb compare_verb();
+Verb lint_verb();
 Verb knobs_verb();
 Verb scaling_verb();
 Verb sweep_verb();

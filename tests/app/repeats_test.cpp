@@ -33,7 +33,7 @@ TEST(RepeatedRuns, TwoPlansRepeatedAlikeAreJudgedInPairs) {
   EXPECT_EQ(loss.find("a")->as_list()->size(), 7u);
   EXPECT_EQ(*loss.find("paired"), Json(true));
   const std::string text = trainyard("compare runs:tag:repeat-1 run:8..14", folder).out;
-  EXPECT_NE(text.find("\n  Loss on other samples, A     7 "), std::string::npos) << text;
+  EXPECT_NE(text.find("\n  Loss on other samples, A       7 "), std::string::npos) << text;
   // One run of each says nothing, however far apart they are.
   EXPECT_NE(
       trainyard("compare run:1 run:8", folder).out.find("Too few runs to tell A from B: 1 pair"),
@@ -51,6 +51,31 @@ TEST(RepeatedRuns, ARepeatIsTheRunOfItsSeeds) {
   const Json third = parse_json(trainyard("runs show 3 --json", folder).out, "run");
   EXPECT_EQ(*again.find("loss"), *third.find("loss"));
   EXPECT_EQ(*again.find("evaluation"), *third.find("evaluation"));
+}
+
+// The report of all runs is honest; of some of them it says that there are others. B-REL-06.
+TEST(RepeatedRuns, AReportOfThemStatesWhatIsLeftOut) {
+  const TemporaryFolder folder;
+  const std::string repeat =
+      "run --model mlp-small --data random --steps 3 --devices 1 --quiet --set global-batch=16 "
+      "--set precision=fp32 --repeat 4 --vary order";
+  ASSERT_EQ(trainyard(repeat + " --train rate=0.001", folder).exit, kDone);
+  ASSERT_EQ(trainyard(repeat + " --train rate=0.002", folder).exit, kDone);
+  const Ran whole = trainyard("compare run:1..4 run:5..8 --report whole.json --quiet", folder);
+  ASSERT_EQ(whole.exit, kDone) << whole.err;
+  const Ran clean = trainyard("lint whole.json", folder);
+  EXPECT_EQ(clean.exit, kDone) << clean.out;
+  conforms(parse_json(file_text(folder.path() / "whole.json"), "report"),
+           parse_json(json_schema("benchmark-report"), "schema"), "report");
+  ASSERT_EQ(trainyard("compare run:1..4 run:7 --report picked.json --quiet", folder).exit, kDone);
+  const Ran picked = trainyard("lint picked.json --json", folder);
+  EXPECT_EQ(picked.exit, kNotMet);
+  EXPECT_NE(picked.out.find("\"cherry-picked-runs\""), std::string::npos) << picked.out;
+  conforms(parse_json(picked.out, "lint"), parse_json(json_schema("lint"), "schema"), "lint");
+  for (const char* flaw :
+       {"cherry-picked-runs", "cherry-picked-seeds", "winning-metric", "tuned-on-test",
+        "unequal-tuning", "first-pass", "rivals-threshold", "logarithmic-axis", "not-significant"})
+    EXPECT_NE(trainyard("lint example", folder).out.find(flaw), std::string::npos) << flaw;
 }
 
 }  // namespace

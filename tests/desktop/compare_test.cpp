@@ -11,6 +11,8 @@
 #include "app/desktop/controls/canvas_widget.h"
 #include "app/desktop/shell/compare_perspective.h"
 #include "core/base/error.h"
+#include "core/io/bytes/files.h"
+#include "core/io/documents/benchmark_report_json.h"
 #include "tests/desktop/support.h"
 #include "tests/support/non_empty.h"
 
@@ -196,6 +198,11 @@ TEST(Runs, TaggedRunsAreComparedByAVerdict) {
   EXPECT_TRUE(judged.front().scores.paired);
   EXPECT_EQ(judged.front().verdict.runs, 2);
   EXPECT_EQ(judged.front().verdict.outcome, RunsVerdict::TooFew);
+  page.export_to(folder.filePath("report.json"));
+  const BenchmarkReport report =
+      read_benchmark_report(read_file(folder.filePath("report.json").toStdString()), "report.json");
+  EXPECT_EQ(report.systems.at(1).runs_made, 4) << "all four are runs of one plan";
+  EXPECT_FALSE(check_report(report).empty());
   for (const CanvasWidget* canvas : page.canvases())
     if (canvas->accessibleName() == "Runs of both, and the verdict") {
       EXPECT_TRUE(canvas->isVisible());

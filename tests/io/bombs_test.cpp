@@ -23,6 +23,7 @@
 #include "core/io/traces/chrome_trace_import.h"
 #include "core/io/traces/nsys_csv_import.h"
 #include "core/io/traces/recorded_trace_file.h"
+#include "tests/support/cases.h"
 
 namespace trainyard {
 namespace {
@@ -150,9 +151,11 @@ TEST(Bombs, ADocument) {
     return end_of([&] { parse_json(text, "bomb"); });
   };
   expect_refused(parse(std::string(100'000'000, '[')), "at most 200 levels of nesting");
+  // Sanitizers take more than a minute for so many values.
   std::string list = "[0";
-  for (int i = 0; i < 20'000'000; ++i) list += ",0";
-  expect_refused(parse(list + "]"), "expected at most 16777216 values", 2048_MiB);
+  for (int i = 0; i < 20'000'000 && !testing::sanitized(); ++i) list += ",0";
+  if (!testing::sanitized())
+    expect_refused(parse(list + "]"), "expected at most 16777216 values", 2048_MiB);
   const std::string large(static_cast<std::size_t>(kLargestDocument.value) + 1, ' ');
   expect_refused(parse(large), "expected at most 256 MiB of JSON");
   expect_refused(end_of([&] { import_hf_config(std::string(100'000'000, '['), "c.json"); }),

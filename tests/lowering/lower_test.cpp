@@ -10,6 +10,7 @@
 
 #include "core/lowering/phases.h"
 #include "core/timeline/metrics.h"
+#include "tests/support/cases.h"
 #include "tests/support/layers.h"
 #include "tests/support/non_empty.h"
 #include "tests/support/programs.h"
@@ -72,7 +73,7 @@ std::vector<Case> cases() {
                 complete(c.scenario).batch.micro * *complete(c.scenario).mesh.dp * 4;
             list.push_back(std::move(c));
           }
-  return list;
+  return testing::sampled(list, 7);
 }
 
 // Bytes that the stage's forward of one microbatch keeps, by the program's own effects.

@@ -146,6 +146,17 @@ TEST(JudgedRuns, RunsThatShareTheirSeedsArePairs) {
   EXPECT_EQ(judged_text(judged[0], 0.9312), "93.12 %");
 }
 
+TEST(JudgedRuns, ADriftOfTheMachineIsPossibleWhereSidesDoNotAlternate) {
+  std::vector<RunScore> a = {score(1, 0.9, 1), score(2, 0.8, 1)}, b = a;
+  a[0].started = "2026-11-22T13:00:00Z", a[1].started = "2026-11-22T13:02:00Z";
+  b[0].started = "2026-11-22T13:01:00Z", b[1].started = "2026-11-22T13:03:00Z";
+  EXPECT_FALSE(came_apart(a, b));
+  b[0].started = "2026-11-22T13:02:30Z";
+  EXPECT_TRUE(came_apart(a, b));
+  EXPECT_TRUE(came_apart(b, a));
+  EXPECT_FALSE(came_apart({}, a));
+}
+
 TEST(JudgedRuns, OtherRunsAreListsWithoutPairs) {
   std::vector<RunScore> a = {score(1, 0.9, 1), score(2, 0.8, 1)};
   EXPECT_FALSE(judge(a, {score(1, 0.9, 1), score(3, 0.8, 1)})[0].scores.paired);

@@ -14,9 +14,12 @@
 #include "app/cli/verbs/json_schemas.h"
 #include "app/workspace/comparison/comparison.h"
 #include "app/workspace/comparison/comparison_files.h"
+#include "app/workspace/comparison/run_report.h"
 #include "app/workspace/runs/repeats.h"
+#include "core/base/error.h"
 #include "core/base/units_text.h"
 #include "core/io/bytes/file_writer.h"
+#include "core/io/documents/benchmark_report_json.h"
 #include "core/io/json/fields.h"
 
 namespace trainyard {
@@ -170,14 +173,14 @@ std::string figures_text(const ResultComparison& c) {
 /// Where both sides are recorded runs: each figure's mean, range and deviation, and the verdict.
 std::string judged_table(const ResultComparison& c) {
   if (c.judged.empty()) return "";
-  std::string text = fmt::format("\n{:<24} {:>5} {:>12} {:>12} {:>12} {:>12}\n",
+  std::string text = fmt::format("\n{:<28} {:>5} {:>12} {:>12} {:>12} {:>12}\n",
                                  c.judged.front().scores.paired ? "runs, in pairs" : "runs", "runs",
                                  "mean", "deviation", "lowest", "highest");
   for (const JudgedFigure& figure : c.judged) {
     for (const auto& [name, scores] :
          {std::pair{"A", &figure.scores.a}, std::pair{"B", &figure.scores.b}}) {
       const ScoreSummary s = summarise(*scores);
-      text += fmt::format("{:<24} {:>5} {:>12} {:>12} {:>12} {:>12}\n",
+      text += fmt::format("{:<28} {:>5} {:>12} {:>12} {:>12} {:>12}\n",
                           "  " + figure.title + ", " + name, s.runs, judged_text(figure, s.mean),
                           judged_text(figure, s.deviation), judged_text(figure, s.lowest),
                           judged_text(figure, s.highest));
@@ -201,8 +204,21 @@ void write_pictures(const ResultComparison& c, const Words& words, Streams& stre
   if (words.has("html")) write("html", comparison_html(c, "", Theme::Light));
 }
 
+void write_report(const std::vector<std::string>& sides, const Words& words, Streams& streams) {
+  for (const std::string& side : sides)
+    if (!names_runs(side))
+      throw Error(Error::Kind::InvalidInput,
+                  fmt::format("expected recorded runs on both sides, as run:1..10, found \"{}\"",
+                              side.substr(0, 80)),
+                  {"--report"});
+  const BenchmarkReport report = report_of_runs(sides[0], sides[1], RunStore(run_store_path()));
+  write_file(words.text("report"), write_json(benchmark_report_fields().write(report)));
+  if (!words.has("quiet")) streams.err << "wrote " << words.text("report") << "\n";
+}
+
 int run_compare(const Words& words, Streams& streams) {
   const std::vector<std::string> sides = words.texts("");
+  if (words.has("report")) write_report(sides, words, streams);
   const Request base{words.text("model"), words.text("cluster"), words.text("plan"),
                      words.texts("set")};
   ComparedResult first = open_compared(sides[0], base), second = open_compared(sides[1], base);
@@ -227,26 +243,29 @@ int run_compare(const Words& words, Streams& streams) {
 Json comparison_schema() { return comparison_fields().schema(); }
 
 Verb compare_verb() {
-  return {.name = "compare",
-          .summary =
-              "Two plans, results or runs: time and bytes by cause, summing to the "
-              "difference.",
-          .positional = "A B",
-          .positional_doc =
-              "each settings of a plan, as \"tp=2 zero=1\", published:ID, run:ID, run:FIRST..LAST, "
-              "runs:WORDS as \"trainyard runs\" finds them, or a trainyard/result or trainyard/run "
-              "document",
-          .positional_required = true,
-          .positionals = 2,
-          .flags = with_scenario_flags(
-              {{"json", "", "one trainyard/comparison@1 document and nothing else"},
-               {"svg", "FILE", "draws both over each other there, with causes, beside the text"},
-               {"png", "FILE", "the same as pixels, two a logical one"},
-               {"csv", "FILE", "every figure, cause, category, rank and field as a row"},
-               {"html", "FILE", "one page with all of it, which needs no other file"}}),
-          .examples = {"compare \"pp=2\" \"dp=2 zero=1\" --model gpt-tiny --cluster cpu:2 --set "
-                       "global-batch=8"},
-          .run = run_compare};
+  return {
+      .name = "compare",
+      .summary =
+          "Two plans, results or runs: time and bytes by cause, summing to the "
+          "difference.",
+      .positional = "A B",
+      .positional_doc =
+          "each settings of a plan, as \"tp=2 zero=1\", published:ID, run:ID, run:FIRST..LAST, "
+          "runs:WORDS as \"trainyard runs\" finds them, or a trainyard/result or trainyard/run "
+          "document",
+      .positional_required = true,
+      .positionals = 2,
+      .flags = with_scenario_flags(
+          {{"json", "", "one trainyard/comparison@1 document and nothing else"},
+           {"svg", "FILE", "draws both over each other there, with causes, beside the text"},
+           {"png", "FILE", "the same as pixels, two a logical one"},
+           {"csv", "FILE", "every figure, cause, category, rank and field as a row"},
+           {"report", "FILE",
+            "writes a benchmark report of recorded runs for lint: runs, seeds, trials, evaluation"},
+           {"html", "FILE", "one page with all of it, which needs no other file"}}),
+      .examples = {"compare \"pp=2\" \"dp=2 zero=1\" --model gpt-tiny --cluster cpu:2 --set "
+                   "global-batch=8"},
+      .run = run_compare};
 }
 
 }  // namespace trainyard

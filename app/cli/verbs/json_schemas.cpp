@@ -20,6 +20,7 @@
 #include "app/workspace/runs/tune_document.h"
 #include "core/base/error.h"
 #include "core/base/nearest.h"
+#include "core/io/documents/benchmark_report_json.h"
 #include "core/io/documents/calibration_json.h"
 #include "core/io/documents/device_json.h"
 #include "core/io/documents/order_json.h"
@@ -68,6 +69,8 @@ constexpr DocumentSchema kDocuments[] = {
     {"runs", runs_schema},
     {"repeats", repeats_schema},
     {"comparison", comparison_schema},
+    {"benchmark-report", [] { return benchmark_report_fields().schema(); }},
+    {"lint", lint_schema},
     {"profile", [] { return profile_fields().schema(); }},
     {"validation", validation_schema},
     {"device", device_schema},

@@ -17,6 +17,7 @@ std::string json_schema(const std::string& name);
 // Those of documents that a verb's own file writes.
 Json arena_schema();
 Json comparison_schema();
+Json lint_schema();
 Json runs_schema();
 Json schedules_schema();
 Json trade_schema();

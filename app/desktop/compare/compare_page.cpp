@@ -19,10 +19,12 @@
 #include "app/desktop/controls/theme.h"
 #include "app/desktop/controls/widgets.h"
 #include "app/workspace/comparison/comparison_files.h"
+#include "app/workspace/comparison/run_report.h"
 #include "app/workspace/scenario/priced_scenario.h"
 #include "app/workspace/scenario/published.h"
 #include "core/base/error.h"
 #include "core/io/bytes/file_writer.h"
+#include "core/io/documents/benchmark_report_json.h"
 #include "core/result/scenario_text.h"
 #include "visualizers/compare/outperforming_view.h"
 #include "visualizers/drawing/png.h"
@@ -269,7 +271,9 @@ QWidget* ComparePage::make_right() {
 }
 
 QList<CanvasWidget*> ComparePage::canvases() const {
-  return {timelines_, cards_, judged_, causes_, ranks_};
+  QList<CanvasWidget*> list = {timelines_, cards_, causes_, ranks_};
+  if (!judged_->isHidden()) list << judged_;
+  return list;
 }
 
 std::optional<Drawing> ComparePage::picture() const {
@@ -566,18 +570,28 @@ void ComparePage::commit_note() {
                    with_note(document_.project(), a, b, text), "note " + a_word_ + " " + b_word_);
 }
 
+std::string ComparePage::report() const {
+  const std::string a = a_word_.toStdString(), b = b_word_.toStdString();
+  if (!names_runs(a) || !names_runs(b))
+    throw Error(Error::Kind::InvalidInput,
+                "a benchmark report is of recorded runs on both sides, found " + a + " and " + b,
+                {"export"});
+  return write_json(benchmark_report_fields().write(report_of_runs(a, b, RunStore(runs_.path()))));
+}
+
 void ComparePage::export_to(const QString& path) {
   if (look_.result == nullptr) return;
   const std::string note =
       note_on(document_.project(), a_word_.toStdString(), b_word_.toStdString());
   const auto bytes = [&]() -> std::string {
+    if (path.endsWith(".json")) return report();
     if (path.endsWith(".csv")) return comparison_csv(*look_.result);
     if (path.endsWith(".html")) return comparison_html(*look_.result, note, current_theme());
     const Drawing drawing = comparison_picture(*look_.result);
     if (path.endsWith(".svg")) return to_svg(drawing, current_theme());
     if (path.endsWith(".png")) return to_png(trainyard::render(drawing, 2, current_theme()));
     throw Error(Error::Kind::InvalidInput,
-                "expected a name that ends in .png, .svg, .csv or .html, found \"" +
+                "expected a name that ends in .png, .svg, .csv, .html or .json, found \"" +
                     path.section('/', -1).toStdString() + "\"",
                 {"export"});
   };
@@ -588,7 +602,8 @@ void ComparePage::export_dialog() {
   commit_note();
   const QString path =
       QFileDialog::getSaveFileName(this, "Export comparison", "comparison.html",
-                                   "Page (*.html);;PNG (*.png);;SVG (*.svg);;Spreadsheet (*.csv)");
+                                   "Page (*.html);;PNG (*.png);;SVG (*.svg);;Spreadsheet (*.csv);;"
+                                   "Benchmark report of runs (*.json)");
   if (path.isEmpty()) return;
   try {
     export_to(path);

@@ -57,8 +57,9 @@ class ComparePage : public Page {
   void jump(int cause);
   /// Makes the compared plan B the open one; does nothing if B is not a plan of the project.
   void adopt();
-  /// Exports by the file's extension: .png, .svg, .csv or .html. Throws Error{Io}, or
-  /// Error{InvalidInput} for another extension.
+  /// Exports by the file's extension: .png, .svg, .csv, .html, or of recorded runs .json, a
+  /// benchmark report. Throws Error{Io}, or Error{InvalidInput} for another extension and for a
+  /// report of something else.
   void export_to(const QString& path);
   void export_dialog();
   void commit_note();
@@ -84,6 +85,7 @@ class ComparePage : public Page {
   void refresh();
   void show_note();
   QString words_of_nothing() const;
+  std::string report() const;
 
   Document& document_;
   RunList& runs_;

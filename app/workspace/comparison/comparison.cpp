@@ -397,6 +397,11 @@ ResultComparison compare_results(ComparedResult a, ComparedResult b) {
   c.headline = c.judged.empty() ? headline_of(c.a, c.b) : judged_sentence(c.judged.front());
   for (std::size_t i = 1; i < c.judged.size(); ++i)
     c.reasons.push_back(judged_sentence(c.judged[i]));
+  if (!c.judged.empty() && steps_differ(c) && came_apart(c.a.runs, c.b.runs))
+    c.reasons.push_back(
+        "All runs of one side began before those of the other, so that a drift of the machine is "
+        "in "
+        "the difference of their steps.");
   if (steps_differ(c)) explain_time(c.time, c.reasons);
   explain_memory(c, c.reasons);
   explain_fields(c.fields, c.reasons);

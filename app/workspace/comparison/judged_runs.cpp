@@ -35,6 +35,20 @@ std::optional<std::map<Seeds, const RunScore*>> by_seeds(const std::vector<RunSc
 
 }  // namespace
 
+bool came_apart(const std::vector<RunScore>& a, const std::vector<RunScore>& b) {
+  if (a.empty() || b.empty()) return false;
+  const auto earlier = [](const RunScore& x, const RunScore& y) { return x.started < y.started; };
+  const auto [a_first, a_last] = std::minmax_element(a.begin(), a.end(), earlier);
+  const auto [b_first, b_last] = std::minmax_element(b.begin(), b.end(), earlier);
+  return a_last->started < b_first->started || b_last->started < a_first->started;
+}
+
+std::optional<double> figure_of(const RunScore& run, std::string_view key) {
+  for (const RunFigure& figure : kFigures)
+    if (figure.key == key) return run.*figure.value;
+  return std::nullopt;
+}
+
 std::vector<JudgedFigure> judge(const std::vector<RunScore>& a, const std::vector<RunScore>& b) {
   std::vector<const RunScore*> mine, theirs;
   for (const RunScore& run : a) mine.push_back(&run);

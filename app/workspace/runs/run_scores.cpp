@@ -35,7 +35,7 @@ RunScore score_of(const RecordedRun& run) {
   Training training;
   for (const std::string& word : run.entry.training) apply_training(training, word, {source});
   RunScore score;
-  score.id = run.entry.id;
+  score.id = run.entry.id, score.started = run.entry.started;
   score.seed = training.seed, score.seeds = training.seeds;
   const Json json = read_document(run.document, "trainyard/run", source);
   const JsonCursor document(json, source);
@@ -43,6 +43,7 @@ RunScore score_of(const RecordedRun& run) {
   score.step = figure(document, "step_seconds");
   if (!document.has("evaluation")) return score;
   const JsonCursor evaluation = document.at("evaluation");
+  if (evaluation.has("samples")) score.evaluation_samples = evaluation.at("samples").integer();
   score.accuracy = figure(evaluation, "accuracy");
   score.evaluation_loss = figure(evaluation, "loss");
   score.mean_return = figure(evaluation, "mean_return");

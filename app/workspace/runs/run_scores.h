@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "app/workspace/runs/run_store.h"
@@ -19,6 +20,8 @@ struct RunScore {
   std::optional<double> accuracy, evaluation_loss, mean_return;
   std::optional<double> loss;  // over the last tenth of its steps, or the last one
   std::optional<double> step;  // seconds, median; only of runs whose time was measured
+  std::string started = {};    // as in RunEntry, which orders by time
+  std::int64_t evaluation_samples = 0;
 };
 
 /// Reads what a run's document states. Throws Error{InvalidInput} where it is damaged.

@@ -34,6 +34,8 @@ constexpr std::array kSchemas = {
     Schema{"trainyard/device", "a device"},
     Schema{"trainyard/bench", "a benchmark"},
     Schema{"trainyard/comparison", "a comparison"},
+    Schema{"trainyard/benchmark-report", "a benchmark report"},
+    Schema{"trainyard/lint", "what a benchmark report leaves out"},
     Schema{"trainyard/knobs", "strips of a plan's knobs"},
     Schema{"trainyard/scaling", "a study of scaling"},
     Schema{"trainyard/sweep", "a sweep"},
