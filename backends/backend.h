@@ -16,6 +16,7 @@
 #include "core/base/error.h"
 #include "core/lowering/lower.h"
 #include "core/result/experiment.h"
+#include "core/rules/fired_rule.h"
 #include "core/timeline/timeline.h"
 #include "core/training/data_source.h"
 #include "core/training/trained_tensor.h"
@@ -110,6 +111,8 @@ struct BackendRun {
   /// (core/training/parameter_server.h). Empty for other plans.
   std::vector<std::int64_t> staleness = {};
   std::vector<RunEvaluation> evaluations = {};  // of this session, where the plan evaluates
+  std::vector<FiredRule> rules = {};            // that fired while it ran, in this order
+  std::int64_t stopped_by_rule = 0;  // the step after which a rule ended it; 0 = none did
 };
 
 class Backend {

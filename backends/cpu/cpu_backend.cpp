@@ -25,6 +25,7 @@
 #include "core/cluster/nvme.h"
 #include "core/methods/data/evaluation.h"
 #include "core/plan/batch_ramp.h"
+#include "core/rules/rule_run.h"
 #include "core/timeline/metrics.h"
 #include "core/training/checkpoint.h"
 
@@ -382,6 +383,25 @@ struct CpuBackend::Impl {
     options.live->steps().push(std::move(step));
   }
 
+  // Shows the rules the steps that have ended, and says whether the run is to end with them. The
+  // stages of an asynchronous program end no step together, so that only its losses are shown.
+  bool show(RuleRun& rules, bool looked, const std::vector<RunEvaluation>& evaluations) {
+    const std::int64_t steps = plan.asynchronous ? program.steps : 1;
+    const auto done = static_cast<std::int64_t>(losses.size());
+    bool fires = false;
+    for (std::int64_t step = done - steps + 1; step <= done; ++step) {
+      rules.add_loss(losses[static_cast<std::size_t>(step - 1)]);
+      if (!evaluations.empty() && evaluations.back().step == step)
+        rules.add_evaluation({step, evaluations.back().loss});
+      if (!looked && !(plan.asynchronous && rules.looks_at(step))) continue;
+      Look look = looked ? execution.take_look() : Look{};
+      look.step = step;
+      look.rate = rate_at(settled, step - 1);
+      fires = rules.see(std::move(look)) || fires;
+    }
+    return fires && rules.watch().stops;
+  }
+
   void note_losses(Instant at) {
     const auto per_step = static_cast<std::size_t>(program.microbatches) *
                           static_cast<std::size_t>(plan.peers.replicas());
@@ -418,6 +438,8 @@ BackendRun CpuBackend::run(const RunOptions& options) {
   else if (const std::optional<Checkpoint> from = checkpoint_to_resume(m.options))
     m.resume(*from);
   result.first_step = m.first_step;
+  RuleRun* const rules = m.options.rules.get();
+  if (rules != nullptr) rules->begin(m.first_step);
   struct Kept {
     Timeline timeline;
     std::vector<MemoryWave> waves;
@@ -436,6 +458,9 @@ BackendRun CpuBackend::run(const RunOptions& options) {
       break;
     }
     if (m.acting) m.acting->act(m.workload.scenario.model, parameters());
+    const std::int64_t next = m.execution.updates() + 1;
+    const bool looks = rules != nullptr && !m.plan.asynchronous && rules->looks_at(next);
+    if (looks) m.execution.look(rules->reads_at(next));
     m.execution.begin_repetition(repetition);
     DriverResult done = m.driver->run(m.execution, repetition,
                                       m.options.record_timeline ? m.options.live : nullptr, {});
@@ -460,6 +485,7 @@ BackendRun CpuBackend::run(const RunOptions& options) {
     result.staleness = m.execution.staleness();
     if (evaluates && m.execution.updates() % evaluates->every == 0)
       result.evaluations.push_back(m.evaluate(*evaluates));
+    const bool ends = rules != nullptr && m.show(*rules, looks, result.evaluations);
     const std::vector<Duration> steps =
         m.plan.asynchronous ? step_times(done.timeline, m.program) : std::vector<Duration>{time};
     result.step_times.insert(result.step_times.end(), steps.begin(), steps.end());
@@ -480,7 +506,13 @@ BackendRun CpuBackend::run(const RunOptions& options) {
       last_checkpoint = m.execution.updates();
     }
     ++repetition;
+    if (ends && m.execution.updates() < m.training.steps) {
+      result.stopped = true;
+      result.stopped_by_rule = m.execution.updates();
+      break;
+    }
   }
+  if (rules != nullptr) result.rules = rules->fired();
   if (m.execution.updates() != last_checkpoint || repetition > 0) m.write_checkpoint();
   result.losses = m.losses;
   result.microbatch_losses = m.execution.losses();

@@ -15,6 +15,7 @@ namespace trainyard {
 
 struct Checkpoint;
 class Processes;
+class RuleRun;
 
 enum class RunMode : std::uint8_t { VirtualTime, WallClock };
 
@@ -41,6 +42,8 @@ struct CpuOptions {
                                                   // = what the thread has had
   // Chooses the way of kernels that can go several; null: their usual way. Ways differ in rounding.
   std::shared_ptr<const VariantChooser> variants = {};
+  // Watches the run (core/rules/rule_run.h); the phases of one run share it. Null: nothing does.
+  std::shared_ptr<RuleRun> rules = {};
 };
 
 /// The mean loss and the fraction of correct answers, or the mean return of a model that acts.

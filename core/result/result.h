@@ -23,6 +23,7 @@
 #include "core/result/flops_definition.h"
 #include "core/result/gradient_traffic.h"
 #include "core/result/input_cost.h"
+#include "core/rules/fired_rule.h"
 #include "core/timeline/metrics.h"
 
 namespace trainyard {
@@ -164,6 +165,7 @@ struct Result {
                                                     // where nobody has priced it
   std::optional<InputCost> input;  // empty where the plan takes its samples to be at hand; what it
                                    // makes a step wait is a part of `step`
+  std::vector<FiredRule> rules;  // that fired on its timeline, or where one was measured on its run
 };
 
 double tokens_per_second(const Result&);

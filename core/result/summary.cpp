@@ -14,6 +14,8 @@
 #include "core/model/trained_parts.h"
 #include "core/result/scenario_text.h"
 #include "core/result/verdict.h"
+#include "core/rules/catalogue.h"
+#include "core/rules/fired_places.h"
 
 namespace trainyard {
 namespace {
@@ -210,6 +212,17 @@ void state_common(Result& result, const Workload& workload, const CostModel& cos
         "what reads and writes of NVMe take from the host's memory, and from each other");
 }
 
+TimelineFacts facts_for_rules(const Result& result, const Timeline& timeline,
+                              const std::vector<MemoryWave>& waves,
+                              const std::vector<Breakdown>& parts) {
+  TimelineFacts facts = timeline_facts(timeline, waves, parts, result.capacity);
+  if (!result.asynchrony) return facts;
+  for (const StageFacts& stage : result.asynchrony->stages)
+    facts.staleness =
+        std::max(facts.staleness.value_or(0), static_cast<double>(stage.forward_delay));
+  return facts;
+}
+
 Result summarize(const Workload& workload, Grain grain, const Program& program,
                  const TaskPrices& prices, const Timeline& timeline,
                  const std::vector<MemoryWave>& waves, const CostModel& cost) {
@@ -242,6 +255,9 @@ Result summarize(const Workload& workload, Grain grain, const Program& program,
       judge(workload, program, timeline, waves, result.device_time, result.capacity, result.memory);
   if (const std::string sharing = sharing_sentence(program, prices); !sharing.empty())
     result.verdict.limit += "; " + sharing;
+  static const RuleSet kUsualRules = usual_rules();
+  result.rules = judge_timeline(kUsualRules, facts_for_rules(result, timeline, waves, parts));
+  find_places(result.rules, program, timeline);
   return result;
 }
 

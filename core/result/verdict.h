@@ -6,6 +6,7 @@
 
 #include "core/cost/cost_model.h"
 #include "core/result/experiment.h"
+#include "core/rules/timeline_facts.h"
 
 namespace trainyard {
 
@@ -27,6 +28,10 @@ std::string sharing_sentence(const Program&, const TaskPrices&);
 /// Returns the result of a simulated or measured run.
 Result summarize(const Workload&, Grain, const Program&, const TaskPrices&, const Timeline&,
                  const std::vector<MemoryWave>&, const CostModel&);
+
+/// Returns what rules are shown of a simulated or measured run, whose breakdowns these are.
+TimelineFacts facts_for_rules(const Result&, const Timeline&, const std::vector<MemoryWave>&,
+                              const std::vector<Breakdown>&);
 
 /// Fills in what simulated, measured and estimated results have in common: names, bands,
 /// utilisation, energy, money and what is left out. Reads step.value, model_flops and

@@ -252,6 +252,26 @@ class MeasuredSteps {
   std::span<const RecordedStep> only_;
 };
 
+// A step of those that stand out, by its index, and how often it has the length of the median one.
+struct BeyondSteps {
+  std::size_t step = 0;
+  double ratio = 1;
+};
+
+std::vector<BeyondSteps> beyond_steps(std::span<const Duration> steps) {
+  std::vector<BeyondSteps> all;
+  if (steps.size() < kFewest) return all;
+  std::vector<double> lengths;
+  for (const Duration length : steps)
+    lengths.push_back(std::log(std::max(1e-9, to_seconds(length))));
+  const double typical = median(lengths), unit = std::max(kLeastSpread, spread(lengths));
+  for (std::size_t s = 0; s < lengths.size(); ++s) {
+    const double more = lengths[s] - typical;
+    if (std::exp(more) >= kSlower && more >= kStandsOut * unit) all.push_back({s, std::exp(more)});
+  }
+  return all;
+}
+
 std::vector<SlowStep> slow_steps(const RecordedTrace& trace,
                                  const std::vector<Computation>& judged) {
   const MeasuredSteps steps(trace);
@@ -261,18 +281,14 @@ std::vector<SlowStep> slow_steps(const RecordedTrace& trace,
       Duration& length = longest[step.number];
       length = std::max(length, step.to - step.from);
     }
+  std::vector<std::int64_t> numbers;
+  std::vector<Duration> lengths;
+  for (const auto& [number, length] : longest) numbers.push_back(number), lengths.push_back(length);
   std::vector<SlowStep> slow;
-  if (longest.size() < kFewest) return slow;
-  std::vector<double> lengths;
-  for (const auto& [number, length] : longest)
-    lengths.push_back(std::log(std::max(1e-9, to_seconds(length))));
-  const double typical = median(lengths), unit = std::max(kLeastSpread, spread(lengths));
   std::map<std::int64_t, std::vector<double>> kernels;
-  for (const auto& [number, length] : longest) {
-    const double more = std::log(std::max(1e-9, to_seconds(length))) - typical;
-    if (std::exp(more) < kSlower || more < kStandsOut * unit) continue;
-    slow.push_back({number, std::exp(more), {}, length});
-    kernels[number];
+  for (const BeyondSteps& one : beyond_steps(lengths)) {
+    slow.push_back({numbers[one.step], one.ratio, {}, lengths[one.step]});
+    kernels[numbers[one.step]];
   }
   if (slow.empty()) return slow;
   for (const Computation& one : judged) {
@@ -320,6 +336,12 @@ std::vector<SlowKernels> slow_kernels(const RecordedTrace& trace, std::span<Comp
 StragglerScores straggler_scores(const RecordedTrace& trace) {
   std::vector<Computation> all = computations_of_streams(trace);
   return scores_of(trace.start.size(), all);
+}
+
+std::vector<std::size_t> outlying_steps(std::span<const Duration> steps) {
+  std::vector<std::size_t> all;
+  for (const BeyondSteps& one : beyond_steps(steps)) all.push_back(one.step);
+  return all;
 }
 
 Stragglers find_stragglers(const RecordedTrace& trace) {

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "core/timeline/recorded_trace.h"
@@ -50,6 +51,10 @@ struct SlowStep {
   Duration length{};  // of the process that took longest
   friend bool operator==(const SlowStep&, const SlowStep&) = default;
 };
+
+/// Returns the indices of the steps that are at least 5 % and four spreads longer than the median
+/// step; none of fewer than eight steps.
+std::vector<std::size_t> outlying_steps(std::span<const Duration>);
 
 /// SlowKernels are the spans of one kind and process that stand out from their like.
 struct SlowKernels {

@@ -2,6 +2,7 @@
 #include <string>
 #include <utility>
 
+#include "visualizers/timeline/rule_lane.h"
 #include "visualizers/timeline/timeline_view.h"
 #include "visualizers/viewmodel/folding.h"
 #include "visualizers/viewmodel/format.h"
@@ -255,6 +256,7 @@ std::string path_text(const TimelineModel& model, InstructionId id) {
 
 Hover describe_timeline(const TimelineModel& model, const Rect& area, const ViewState& state,
                         Item item) {
+  if (Hover rule = describe_rule(model, item); !rule.title.empty()) return rule;
   if (item.kind == ItemKind::Other) return describe_mark(state, item, model.end);
   const Program& program = model.experiment->program;
   if (item.kind == ItemKind::Lane) return describe_rank(model, item.tag, state);

@@ -9,6 +9,7 @@
 #include "visualizers/drawing/text_metrics.h"
 #include "visualizers/time/lane_painter.h"
 #include "visualizers/time/span_search.h"
+#include "visualizers/timeline/rule_lane.h"
 #include "visualizers/timeline/timeline_overlays.h"
 #include "visualizers/timeline/timeline_selection.h"
 #include "visualizers/viewmodel/format.h"
@@ -163,6 +164,7 @@ void draw_timeline(Drawing& drawing, const Rect& area, const TimelineModel& mode
   write(drawing, "busy", {layout.ruler.x + kGutter - 8, layout.ruler.y + 8}, 10, Weight::Regular,
         Ink::Text3, Align::Right);
   draw_lanes(drawing, layout, model, state);
+  draw_rule_lane(drawing, layout, model);
   const Rect& lanes = layout.lanes;
   draw_time_marks(drawing, {lanes.x, lanes.y, lanes.width, lanes_shown(layout, model.ranks.size())},
                   layout.shown, state);

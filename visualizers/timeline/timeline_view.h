@@ -12,7 +12,7 @@ namespace trainyard {
 
 /// Items: Span, tag the instruction; Fold, tag the instruction of its first span; Idle, tag the
 /// instruction that ends the wait, or tail_tag() for what follows a rank's last; Lane, tag the
-/// rank; Other, tag mark_tag() of a mark.
+/// rank; Other, tag mark_tag() of a mark, or of a rule that fired (rule_lane.h).
 void draw_timeline(Drawing&, const Rect& area, const TimelineModel&, const ViewState&);
 
 /// Instructions by stream; with a range, those that touch it.

@@ -1,5 +1,6 @@
 #include "app/cli/text/result_text.h"
 #include "app/cli/text/lines.h"
+#include "app/cli/text/rule_text.h"
 
 #include <fmt/format.h>
 
@@ -72,6 +73,8 @@ void write_speed(Out& out, const Result& r) {
   if (!stated.empty()) line(out, "              others count {}", stated);
   line(out, "lost          bubble {}, exposed communication {}", readable_share(r.bubble_fraction),
        readable_share(r.exposed_communication_fraction));
+  if (!r.rules.empty()) line(out, "rules         {} fired on the timeline", r.rules.size());
+  write_fired(out, r.rules);
   for (const Assumed& one : r.assumptions) line(out, "assumed       {}", one.sentence);
   if (r.energy)
     line(out,

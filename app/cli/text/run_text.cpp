@@ -7,6 +7,7 @@
 #include <iterator>
 #include <utility>
 
+#include "app/cli/text/rule_text.h"
 #include "app/workspace/runs/run_document.h"
 #include "core/base/units_text.h"
 #include "core/estimate/staleness_bars.h"
@@ -255,6 +256,7 @@ std::string run_text(const TrainingReport& r) {
          r.predicted->workload.scenario.plan.batch.global);
   write_loss(out, r);
   write_check(out, r);
+  if (r.rules) write_rules(out, *r.rules);
   write_phases(out, r);
   if (!r.measured) return out;
   write_speed(out, r);

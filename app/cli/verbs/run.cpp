@@ -12,6 +12,7 @@
 #include "app/cli/interrupt.h"
 #include "app/cli/status_line.h"
 #include "app/cli/text/repeats_text.h"
+#include "app/cli/text/rule_text.h"
 #include "app/cli/text/run_text.h"
 #include "app/cli/text/scenario_words.h"
 #include "app/cli/together.h"
@@ -128,7 +129,7 @@ void read_backends(const Words& words, const Launch& started, TrainingRequest& r
                               backend.name),
                   over_processes ? std::vector<std::string>{"mode", "threads", "check"}
                                  : std::vector<std::string>{"mode", "threads", "checkpoint",
-                                                            "checkpoint-every", "resume"});
+                                                            "checkpoint-every", "resume", "rules"});
   if (!backend.measures)
     refuse_beside(fmt::format("expected a backend that measures time, found \"{}\"; \"cpu\" does",
                               backend.name),
@@ -244,6 +245,7 @@ RunQuestion read_question(const Words& words, const Launch& started, Processes* 
   request.options.processes = processes;
   request.data = words.text("data");
   request.start_from = words.text("start-from");
+  request.rules = rule_watch(words);
   Words scenario_words = words;
   const std::string cluster = cluster_words(words, started.count);
   if (!words.has("cluster")) scenario_words.add("cluster", cluster);
@@ -282,7 +284,8 @@ std::string question_text(const Asked& asked, const Words& words) {
       fmt::format("{} {}", digest(asked.job->predicted()->program), words.text("data"));
   for (const TrainingKey& key : training_keys())
     text += fmt::format(" {}={}", key.key, key.read(asked.words.training));
-  for (const char* flag : {"checkpoint", "checkpoint-every", "resume", "start-from", "evaluate"})
+  for (const char* flag : {"checkpoint", "checkpoint-every", "resume", "start-from", "evaluate",
+                           "rules", "rule-interval", "on-rule"})
     text += fmt::format(" {}", words.has(flag) ? words.text(flag) : "none");
   return text;
 }
@@ -454,6 +457,11 @@ Verb run_verb() {
             "nothing else of it; says which it has not"},
            {"evaluate", "",
             "afterwards, on data that it was not trained on; a model that acts plays 20 episodes"},
+           {"rules", "[LIST]",
+            "watches the run by rules: all, names or RULE.SETTING=VALUE with commas between them; "
+            "\"trainyard help rules\" lists them"},
+           {"rule-interval", "N", "rules look at the first step and at every Nth; else 50"},
+           {"on-rule", "DO", "report (default), or stop: the run ends with the step that fires"},
            calibration_flag(),
            cost_flag(),
            order_flag(),

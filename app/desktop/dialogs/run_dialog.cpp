@@ -40,6 +40,7 @@ RunDialog::RunDialog(const Request& request, const Scenario& complete, QWidget* 
       start_(named(new QLineEdit, "Checkpoint whose weights to start from")),
       data_(new Field("Data")),
       mode_(new Field("Clock")),
+      rules_(new Field("Rules")),
       evaluate_(new QCheckBox("Evaluate afterwards on data that it was not trained on")) {
   setWindowTitle("Train on this machine");
   setModal(true);
@@ -69,6 +70,12 @@ RunDialog::RunDialog(const Request& request, const Scenario& complete, QWidget* 
     }
   mode_->addItem("Simulated clock: a core per device", 0);
   mode_->addItem("wall: as fast as this machine goes", 1);
+  rules_->addItem("None", 0);
+  rules_->addItem("Watch the run and report", 1);
+  rules_->addItem("Watch the run and stop it when one fires", 2);
+  rules_->setToolTip(
+      "Rules look at gradients, weights, activations and losses at the first step and "
+      "every 50 steps, and at the timeline in the end.");
   auto* form = new QFormLayout;
   form->addRow("&Virtual devices", devices_);
   form->addRow("&Memory per device", memory_);
@@ -77,6 +84,7 @@ RunDialog::RunDialog(const Request& request, const Scenario& complete, QWidget* 
   form->addRow("&Training", training_);
   form->addRow("&Start from weights", start_);
   form->addRow("&Clock", mode_);
+  form->addRow("&Rules", rules_);
   form->addRow("", evaluate_);
   column->addLayout(form);
   auto* buttons = new QDialogButtonBox(QDialogButtonBox::Ok | QDialogButtonBox::Cancel);
@@ -101,6 +109,8 @@ TrainingWish RunDialog::wish() const {
   wish.mode = mode_->currentIndex() == 1 ? RunMode::WallClock : RunMode::VirtualTime;
   wish.data = data_->currentData().toString().toStdString();
   wish.start_from = start_->text().trimmed().toStdString();
+  wish.rules = rules_->currentIndex() > 0;
+  wish.stops_on_rule = rules_->currentIndex() == 2;
   wish.evaluate = evaluate_->isChecked();
   return wish;
 }

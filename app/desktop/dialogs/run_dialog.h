@@ -31,7 +31,7 @@ class RunDialog : public QDialog {
   bool local_;  // whether the plan's own cluster is of this machine
   QSpinBox *devices_, *steps_;
   QLineEdit *memory_, *training_, *start_;
-  Field *data_, *mode_;
+  Field *data_, *mode_, *rules_;
   QCheckBox* evaluate_;
 };
 

@@ -28,6 +28,8 @@ struct TrainingWish {
   std::string data;  // empty = the default for the model
   bool evaluate = false;
   std::string start_from = {};  // checkpoint of another run; empty = none
+  bool rules = false;           // all rules watch the run
+  bool stops_on_rule = false;   // and end it where one fires
 };
 
 class TrainingSession : public QObject {

@@ -25,6 +25,7 @@ namespace {
 
 constexpr int kMostRows = 200;
 constexpr int kAlive = 2, kWaves = 3, kPath = 4;  // indices of tabs
+constexpr int kOfRun = Qt::UserRole + 1;          // data of a problem that a rule on a run has
 
 QString ink_word(Ink ink) {
   switch (ink) {
@@ -103,12 +104,23 @@ BottomPanel::BottomPanel(Session& session, Exploration& exploration, QWidget* pa
   });
   connect(alive_, &QTreeWidget::itemActivated, this, [this](QTreeWidgetItem* item) {
     exploration_.show_lives({item->data(0, Qt::UserRole).toUInt()});
-    Q_EMIT lives_shown();
+    Q_EMIT place_shown();
   });
   connect(problems_, &QTreeWidget::itemActivated, this, [this](QTreeWidgetItem* item) {
     if (const QString set = item->data(2, Qt::UserRole).toString(); !set.isEmpty())
       Q_EMIT apply(set);
+    if (const QVariant at = item->data(1, Qt::UserRole); at.isValid()) {
+      const Instant instant{at.toLongLong()};
+      exploration_.go_to_place(instant, instant);
+      Q_EMIT place_shown();
+    }
+    if (item->data(1, kOfRun).toBool()) Q_EMIT run_shown();
   });
+  refresh_problems();
+}
+
+void BottomPanel::set_run_rules(std::vector<FiredRule> rules) {
+  run_rules_ = std::move(rules);
   refresh_problems();
 }
 
@@ -197,9 +209,18 @@ void BottomPanel::refresh_problems() {
           add(q(fix.sentence), "", "Apply " + change_name(fix.set), Diagnostic::Severity::Note);
       item->setData(2, Qt::UserRole, q(fix.set));
     }
+    for (const FiredRule& rule : session_.experiment()->result.rules) {
+      auto* item = add(q(rule.sentence), q(rule.rule), "Try " + q(rule.advice),
+                       Diagnostic::Severity::Warning);
+      if (rule.at) item->setData(1, Qt::UserRole, static_cast<qlonglong>(rule.at->count()));
+    }
     for (const std::string& sentence : session_.experiment()->workload.scenario.model.assumed)
       add(q(sentence), "model", "", Diagnostic::Severity::Note);
   }
+  for (const FiredRule& rule : run_rules_)
+    add(q(rule.sentence), "run: " + q(rule.rule), "Try " + q(rule.advice),
+        Diagnostic::Severity::Warning)
+        ->setData(1, kOfRun, true);
   const int count = problems_->topLevelItemCount();
   tabs_->setTabText(1, count == 0 ? "Problems" : QString("Problems   %1").arg(count));
 }

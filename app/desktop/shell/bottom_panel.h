@@ -21,11 +21,15 @@ class BottomPanel : public QWidget {
  public:
   BottomPanel(Session&, Exploration&, QWidget* parent = nullptr);
   void show_problems();
+  /// What rules say of the last run on this machine, beside what they say of the plan's timeline.
+  void set_run_rules(std::vector<FiredRule>);
 
  Q_SIGNALS:
   void apply(const QString& assignments);
-  /// The user asked for a tensor's lifetimes, which the timeline shows.
-  void lives_shown();
+  /// The user asked for a tensor's lifetimes, or for where a rule fired, which the timeline shows.
+  void place_shown();
+  /// The user asked for the run in which a rule fired.
+  void run_shown();
 
  private:
   void refresh_statistics();
@@ -36,6 +40,7 @@ class BottomPanel : public QWidget {
   void refresh_readings();
   Session& session_;
   Exploration& exploration_;
+  std::vector<FiredRule> run_rules_;
   NameTables names_;
   QTabBar* tabs_;
   QStackedWidget* pages_;

@@ -277,7 +277,13 @@ void Window::connect_parts() {
   refresh_training();
   connect(verdict_, &VerdictBar::apply, this, &Window::apply_words);
   connect(bottom_, &BottomPanel::apply, this, &Window::apply_words);
-  connect(bottom_, &BottomPanel::lives_shown, this, [this] { show_tab("timeline"); });
+  connect(bottom_, &BottomPanel::run_shown, this, [this] { show_tab("run"); });
+  connect(&training_, &TrainingSession::finished, this, [this] {
+    const auto report = training_.report();
+    bottom_->set_run_rules(report && report->rules ? report->rules->fired
+                                                   : std::vector<FiredRule>{});
+  });
+  connect(bottom_, &BottomPanel::place_shown, this, [this] { show_tab("timeline"); });
   connect(welcome_, &WelcomePage::lesson, this, [this] { show_lesson({}); });
   connect(welcome_, &WelcomePage::published, actions_["view.published"], &QAction::trigger);
   connect(centre_->findChild<GalleryPage*>(), &GalleryPage::open_row, this,

@@ -182,6 +182,25 @@ Fields<CacheCounts> cache_fields() {
           {"capacity_bytes", &CacheCounts::capacity}};
 }
 
+Fields<LeftOutRules> left_out_fields() {
+  const auto names = [](const LeftOutRules& out) {
+    return std::vector<std::string>(out.rules.begin(), out.rules.end());
+  };
+  return {{"rules", names, list_of(text())}, {"why", &LeftOutRules::why}};
+}
+
+Fields<RuleReport> rule_report_fields() {
+  return {
+      {"watched", &RuleReport::rules, "as --rules takes them"},
+      {"interval", &RuleReport::interval, whole(1), "steps between two looks"},
+      {"fired", &RuleReport::fired, list_of(object(fired_rule_fields()))},
+      {"left_out", &RuleReport::left_out, list_of(object(left_out_fields())), kWhereSet,
+       "rules that see nothing of this run"},
+      {"stopped_at", &RuleReport::stopped_at, kWhereSet, "the step after which a rule ended it"},
+      {"saved_steps", &RuleReport::saved_steps, kWhereSet, "of those that were asked for"},
+      {"saved_seconds", &RuleReport::saved, measured_time(), kWhereSet, "by the median step"}};
+}
+
 Fields<TrainingReport> run_members() {
   using Report = TrainingReport;
   const auto run = [](auto member) { return in(&Report::run, member); };
@@ -232,6 +251,7 @@ Fields<TrainingReport> run_members() {
       {"evaluation", &Report::evaluation, object(evaluation_fields())},
       {"evaluations", run(&BackendRun::evaluations), list_of(object(run_evaluation_fields())),
        kWhereSet, "those that the plan stops for, of this session"},
+      {"rules", &Report::rules, object(rule_report_fields()), "where rules watched it"},
       {"check", &Report::checked, object(check_fields()),
        "the same training on a second backend; absent where it was stopped before it was done"},
       measured("memory"),

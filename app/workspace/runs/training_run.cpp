@@ -124,8 +124,10 @@ ExperimentPtr predict_training(const Scenario& scenario, const Training& trainin
                          .stop = std::move(stop)});
 }
 
-ExperimentPtr measured_experiment(const Experiment& predicted, const Timeline& timeline,
-                                  const std::vector<MemoryWave>& waves, const CostModel& cost) {
+std::shared_ptr<Experiment> measured_experiment(const Experiment& predicted,
+                                                const Timeline& timeline,
+                                                const std::vector<MemoryWave>& waves,
+                                                const CostModel& cost) {
   auto measured = std::make_shared<Experiment>(predicted);
   measured->timeline = timeline;
   measured->waves = waves;
@@ -143,6 +145,7 @@ ExperimentPtr measured_experiment(const Experiment& predicted, const Timeline& t
   step.basis = "measured";
   for (StageMemory& m : measured->result.memory) m.peak.low = m.peak.high = m.peak.value;
   measured->result.leaves_out.clear();
+  measured->result.rules.clear();
   return measured;
 }
 
@@ -165,6 +168,7 @@ TrainingJob::TrainingJob(TrainingRequest request) : request_(std::move(request))
     predicted_ = by_wall_clock(predicted_);
     for (ExperimentPtr& phase : earlier_) phase = by_wall_clock(phase);
   }
+  if (request_.rules) expect_watchable(*request_.rules, predicted_->workload, updates_together());
   if (!request_.replay.empty()) {
     backend_ = std::make_unique<Replay>(Replay::of_file(request_.replay, predicted_->program));
     return;
@@ -279,14 +283,31 @@ int TrainingJob::devices() const {
   return static_cast<int>(predicted_->program.devices * predicted_->program.replicas);
 }
 
-// What was measured beside what was predicted, where a step was measured whole.
+bool TrainingJob::updates_together() const {
+  return !has_updates(order(predicted_->workload, schedule_shape(predicted_->workload)));
+}
+
+// What was measured beside what was predicted, where a step was measured whole, and what rules say
+// of it.
 void TrainingJob::measure(TrainingReport& report) const {
   const Experiment& predicted = *predicted_;
-  if (report.run.timeline.spans.size() != predicted.program.instructions.size()) return;
+  const bool whole = report.run.timeline.spans.size() == predicted.program.instructions.size();
   const std::unique_ptr<CostModel> own =
       request_.cost ? nullptr : cost_model(predicted.workload.scenario);
-  report.measured = measured_experiment(predicted, report.run.timeline, report.run.waves,
-                                        own ? *own : *request_.cost);
+  const std::shared_ptr<Experiment> measured =
+      whole ? measured_experiment(predicted, report.run.timeline, report.run.waves,
+                                  own ? *own : *request_.cost)
+            : nullptr;
+  if (request_.rules) {
+    report.rules = judge_run(*request_.rules, predicted, measured.get(), report.run, report.step,
+                             {request_.replay.empty(), updates_together(), whole});
+    if (report.rules->stopped_at > 0)
+      report.rules->saved_steps = request_.training.steps - report.rules->stopped_at;
+    report.rules->saved = report.step * report.rules->saved_steps;
+  }
+  if (!measured) return;
+  if (report.rules) measured->result.rules = report.rules->fired;
+  report.measured = measured;
   report.comparison =
       compare(predicted.program, {predicted.timeline, predicted.waves},
               {report.run.timeline, report.run.waves}, predicted.prices.recompute_share);
@@ -317,6 +338,7 @@ TrainingReport TrainingJob::run(bool evaluate, LiveSink* live) {
   report.predicted = predicted_;
   report.aligned_peak = aligned_peak_;
   if (request_.replay.empty()) {
+    if (request_.rules) options.rules = std::make_shared<RuleRun>(*request_.rules);
     backend_ = open(options);
     report.started_from = start();
     report.data = std::string(data_->name()) + ": " + data_->provenance();
@@ -329,7 +351,8 @@ TrainingReport TrainingJob::run(bool evaluate, LiveSink* live) {
   std::unique_ptr<Backend> expected;
   std::optional<Check> check;
   if (!request_.check.empty()) {
-    options.live = nullptr, options.checkpoint.clear();  // these are the first backend's
+    // These are the first backend's.
+    options.live = nullptr, options.rules = nullptr, options.checkpoint.clear();
     expected = training_backend(request_.check, {"--check"}).open(job(*predicted_), options);
     runs = &check.emplace(*runs, *expected, tolerances_of(predicted_->workload));
   }

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "app/workspace/runs/run_rules.h"
 #include "backends/backends.h"
 #include "backends/check.h"
 #include "backends/start_weights.h"
@@ -33,6 +34,7 @@ struct TrainingRequest {
                                 // empty = none. A run that is resumed has its own
   std::string data = {};        // of data_sources(); empty = what the model's family is trained on
   std::shared_ptr<const CostModel> cost = {};  // of the prediction; null = cost_model(scenario)
+  std::optional<RuleWatch> rules = {};         // that watch the run; nothing = none do
 };
 
 /// A phase of a batch ramp as it was trained: what was measured beside what was predicted.
@@ -63,6 +65,7 @@ struct TrainingReport {
   double rate = 0;  // peak learning rate for the batch, of a ramp for the last; 0 for a replay
   std::optional<CacheCounts> input = {};  // of a plan that states its input, where the same samples
                                           // come again; a check reads them too
+  std::optional<RuleReport> rules = {};   // nothing where none were asked for
 };
 
 /// Predicts a run of the scenario, whose plan may be incomplete, at op grain: one step of a
@@ -71,9 +74,10 @@ struct TrainingReport {
 /// simulate() does.
 ExperimentPtr predict_training(const Scenario&, const Training&, const CostModel*,
                                std::stop_token = {});
-/// The prediction, with measurements of a run of its program in place of the predicted values.
-ExperimentPtr measured_experiment(const Experiment& predicted, const Timeline&,
-                                  const std::vector<MemoryWave>&, const CostModel&);
+/// The prediction, with measurements of a run of its program in place of the predicted values. No
+/// rule has read it.
+std::shared_ptr<Experiment> measured_experiment(const Experiment& predicted, const Timeline&,
+                                                const std::vector<MemoryWave>&, const CostModel&);
 
 /// A TrainingJob prepares a run before it starts: everything that can be refused is refused here.
 class TrainingJob {
@@ -105,6 +109,7 @@ class TrainingJob {
   std::unique_ptr<Backend> open(const CpuOptions&) const;
   std::optional<StartedFrom> start() const;
   void measure(TrainingReport&) const;
+  bool updates_together() const;
   void measure_phases(TrainingReport&) const;
 
   TrainingRequest request_;

@@ -18,6 +18,7 @@
 #include "backends/cpu/execution/execution.h"
 #include "backends/cpu/execution/job_state.h"
 #include "backends/cpu/execution/operand_scales.h"
+#include "backends/cpu/execution/rule_sight.h"
 #include "backends/cpu/kernels/narrow_product.h"
 #include "backends/cpu/kernels/onednn.h"
 #include "core/methods/parallel/adasum.h"
@@ -118,6 +119,10 @@ class CpuExecution final : public Execution {
     return !rules_.empty() && derives_weights(rules_[place]);
   }
   bool scales_loss() const { return scales_loss_; }
+  /// The next repetition notes what rules read of it (core/rules/look.h), which take_look() returns
+  /// after its end: of all devices, so that all processes call both. Only for synchronous programs.
+  void look(RuleReads);
+  Look take_look();
   /// The parameter, gathered from its shards and tensor ranks, and from the master copy if there is
   /// one.
   std::vector<float> whole_parameter(std::size_t place, const PlacedLayer&, const PlacedParameter&,
@@ -316,6 +321,20 @@ class CpuExecution final : public Execution {
                     std::span<const float> whole) const;
   std::vector<float> parameter_of_all(std::size_t place, const PlacedLayer&,
                                       const PlacedParameter&) const;
+
+  // Defined in cpu_rules.cpp.
+  template <class F>
+  void seen_by_rules(ParameterPart&, double scale, std::size_t norm, std::size_t place, int peer,
+                     F&& apply);
+  bool is_seen_on(std::size_t norm, std::size_t place, int peer) const;
+  LookedTensor looked(const SeenTensor&, TensorFacts) const;
+  void show_outputs(const At&, std::size_t layer, NodeId, const KernelCall&);
+  void show_units(const At&, std::size_t layer, TensorId, const TensorView&, TensorRole,
+                  std::uint32_t node, const ActiveRange&);
+  void show_answers(const At&, const KernelCall&);
+  void show_images(const At&, std::size_t layer, const KernelCall&);
+  SeenByRules& seen_on(DeviceId device, int peer) { return sight_->devices[index(device, peer)]; }
+  std::unique_ptr<RuleSight> sight_;  // null unless this repetition is looked at
 
   // Defined in cpu_downpour.cpp.
   Arrivals server_arrivals() const;

@@ -2,6 +2,7 @@
 // updates, from gradients that go down to weights that come up.
 #include <cstring>
 
+#include "backends/cpu/execution/seen_by_rules.h"
 #include "backends/cpu/execution/updated_parts.h"
 #include "backends/cpu/kernels/flush_subnormals.h"
 #include "core/base/error.h"
@@ -118,10 +119,12 @@ void CpuExecution::update_on_host(const At& a) {
   if (skip_) return;
   StageState& stage = a.device.stage(a.place);
   StepFacts facts = step_facts(stage, 0);
+  const double unclipped = facts.gradient_scale;
   facts.gradient_scale *= jobs_.front().clip(0);
   each_part_of(a.device, a.place, 0, plan_.layer_of(a.task.layer), 0,
                [&](ParameterPart& part, std::size_t norm) {
-                 apply(part, facts, norm, a.place, stage, nullptr);
+                 seen_by_rules(part, unclipped, norm, a.place, a.peer,
+                               [&] { apply(part, facts, norm, a.place, stage, nullptr); });
                });
 }
 

@@ -448,6 +448,8 @@ void CpuExecution::run(const At& a, std::size_t l, Flight& f, const KernelRun& r
       run_kernel(call, run.pass);
     if (call.node.op == &router() && run.pass == Pass::Forward)
       count_dropped(a, f.layers[l].routing);
+    if (sight_ != nullptr && run.pass == Pass::Forward && a.task.list == BodyList::Forward)
+      show_outputs(a, l, run.node, call);
     if (run.pass == Pass::Forward && loss != nullptr && a.task.list == BodyList::Forward)
       end_loss(a, *loss, job);
     if (call.binding.cp > 1 && attends_over_ranks(call.node))

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "backends/cpu/execution/reduction.h"
+#include "backends/cpu/execution/seen_by_rules.h"
 #include "backends/cpu/execution/updated_parts.h"
 #include "backends/cpu/kernels/flush_subnormals.h"
 #include "core/base/error.h"
@@ -278,12 +279,14 @@ void CpuExecution::update(const At& a) {
                                   std::max<std::int64_t>(1, updates_of_[a.place]);
         facts.rate = rate_at(training_, updates_ + step);
       }
+      const double unclipped = facts.gradient_scale;
       facts.gradient_scale *= jobs_[job].clip(a.peer);
       if (!rules_.empty()) correct(facts, rules_[a.place]);
       each_part(a.device, a.place, set, job, [&](ParameterPart& part, std::size_t norm) {
         if (beside != nullptr)
           part.updated = beside + (static_cast<std::byte*>(part.weights) - stage.weights[0].data);
-        apply(part, facts, norm, a.place, stage, weights, job);
+        seen_by_rules(part, unclipped, norm, a.place, a.peer,
+                      [&] { apply(part, facts, norm, a.place, stage, weights, job); });
       });
     });
   }

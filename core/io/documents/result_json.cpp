@@ -374,7 +374,9 @@ Fields<Result> speed_fields() {
           {"evaluation", &Result::evaluation, object(evaluation_cost_fields()),
            "of a plan that stops to be evaluated, beside its steps"},
           {"input", &Result::input, object(input_cost_fields()),
-           "of a plan that says where its samples come from"}};
+           "of a plan that says where its samples come from"},
+          {"rules", &Result::rules, list_of(object(fired_rule_fields())), kWhereSet,
+           "that fired on the timeline"}};
 }
 
 Fields<Result> cost_fields() {
@@ -425,6 +427,25 @@ Fields<Result> result_members() {
 }
 
 }  // namespace
+
+Fields<FiredRule> fired_rule_fields() {
+  const auto layer = [](const FiredRule& f) {
+    return f.layer >= 0 ? std::optional<std::int64_t>(f.layer) : std::nullopt;
+  };
+  const auto device = [](const FiredRule& f) {
+    return f.device >= 0 ? std::optional<std::int64_t>(f.device) : std::nullopt;
+  };
+  return {{"rule", &FiredRule::rule},
+          {"step", &FiredRule::step, kWhereSet, "after so many updates; absent of a timeline"},
+          {"where", &FiredRule::where, "the tensor, device or figure that it fired for"},
+          {"layer", layer, whole(), "of the model, counted over all blocks"},
+          {"device", device, whole(), "pipeline rank"},
+          {"found", &FiredRule::found, finite_number(), "null where it is no finite number"},
+          {"limit", &FiredRule::limit},
+          {"sentence", &FiredRule::sentence},
+          {"advice", &FiredRule::advice, "what to try"},
+          {"at_seconds", &FiredRule::at, nearest_seconds(), "where it shows in the timeline"}};
+}
 
 const Fields<Result>& result_fields() {
   static const Fields<Result> fields = document_fields("trainyard/result", result_members());

@@ -17,6 +17,9 @@ Form<Banded<T>> band(const Form<V>& number) {
                                   {"high", &Banded<T>::high, number}});
 }
 
+/// What rules say of a timeline or a run.
+Fields<FiredRule> fired_rule_fields();
+
 /// What a Result does not hold itself is calculated, so the document is only written.
 const Fields<Result>& result_fields();
 Json to_json(const Result&);

@@ -1,0 +1,47 @@
+// Notes what an update does to a part of a parameter, before and after it.
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include "backends/cpu/execution/cpu_execution.h"
+
+namespace trainyard {
+
+// Applies the update, and where rules look at it notes its gradient, times the scale, the weights
+// and how they move. Master weights are the weights where there are any.
+template <class F>
+void CpuExecution::seen_by_rules(ParameterPart& part, double scale, std::size_t norm,
+                                 std::size_t at, int peer, F&& apply) {
+  if (sight_ == nullptr || !is_seen_on(norm, at, peer)) return apply();
+  const auto weights = [&](std::vector<float>& copy) {
+    return part.master != nullptr
+               ? std::span<const float>(part.master, static_cast<std::size_t>(part.elements))
+               : as_floats(part.weights, part.weight_type, part.elements, copy);
+  };
+  std::size_t layer = 0;
+  while (layer + 1 < norms_at_[at].size() && norms_at_[at][layer + 1] <= norm) ++layer;
+  const auto index = static_cast<std::uint32_t>(norm - norms_at_[at][layer]);
+  const RuleReads reads = sight_->reads;
+  SeenByRules& seen = seen_on(plan_.places[at].device, peer);
+  const auto note = [&](TensorRole role, const TensorFacts& facts) {
+    if (facts.elements == 0) return;
+    const std::scoped_lock hold(*seen.lock);
+    seen.tensors[{role, static_cast<std::uint32_t>(at), static_cast<std::uint32_t>(layer),
+                  index}] += facts;
+  };
+  std::vector<float> copy, before;
+  if (has(reads, RuleReads::Gradients))
+    note(TensorRole::Gradient,
+         facts_of(as_floats(part.gradients, part.gradient_type, part.elements, copy), scale));
+  if (has(reads, RuleReads::Updates)) {
+    const std::span<const float> held = weights(copy);
+    before.assign(held.begin(), held.end());
+  }
+  apply();
+  const std::span<const float> after = weights(copy);
+  if (has(reads, RuleReads::Updates)) note(TensorRole::Update, update_facts(before, after));
+  if (has(reads, RuleReads::Weights)) note(TensorRole::Weight, facts_of(after));
+}
+
+}  // namespace trainyard

@@ -1,0 +1,53 @@
+// TensorFacts are what rules are shown of a tensor: counts and sums that are added up over shards,
+// microbatches and ranks, so that a rule sees one tensor wherever its parts lie.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace trainyard {
+
+/// The numbers of one unit of a layer: of a feature, or of a channel of an image.
+struct UnitFacts {
+  double count = 0;
+  double active = 0;  // of these, those within the limits of what makes them
+  double sum = 0, square_sum = 0;
+  /// The mean square of the distance to the mean; 0 where there is none.
+  double variance() const;
+  friend bool operator==(const UnitFacts&, const UnitFacts&) = default;
+};
+
+struct TensorFacts {
+  std::int64_t elements = 0, zeros = 0, nans = 0, infinities = 0;
+  // Sums over the elements; no number where one of the elements is none.
+  double absolute_sum = 0, sum = 0, square_sum = 0;
+  float low = 0, high = 0;  // least and largest; both 0 where there are no numbers
+  // Of an update: the sum of the sizes of the weights before it, and the most that one of them
+  // moved, in parts of 0.001 more than its size.
+  double before_sum = 0, most_moved = 0;
+  std::vector<UnitFacts> units;  // empty where nobody asks
+
+  std::int64_t numbers() const { return elements - nans - infinities; }
+  bool finite() const { return nans == 0 && infinities == 0; }
+  double mean() const;           // 0 of no elements
+  double absolute_mean() const;  // likewise
+  double variance() const;       // likewise
+  /// Adds the facts of other elements of the tensor. Units are the same ones.
+  TensorFacts& operator+=(const TensorFacts&);
+};
+
+/// The facts of the numbers, each times the scale.
+TensorFacts facts_of(std::span<const float>, double scale = 1);
+/// The facts of what an update did to weights: of the differences, with those of an update.
+TensorFacts update_facts(std::span<const float> before, std::span<const float> after);
+
+/// Limits within which the outputs of a unit are active.
+struct ActiveRange {
+  float above = 0, below = 3e38f;
+};
+/// Returns the units of a tensor of `outer` times units times `inner` numbers, in this order.
+std::vector<UnitFacts> unit_facts(std::span<const float>, std::int64_t units, std::int64_t inner,
+                                  const ActiveRange&);
+
+}  // namespace trainyard
