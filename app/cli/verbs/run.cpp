@@ -348,8 +348,8 @@ void tag_repeat(std::int64_t id, std::int64_t first, Streams& streams) {
 
 // Trains the same plan many times; between runs only seeds differ.
 int run_repeats(const Words& words, Streams& streams) {
-  for (const char* flag :
-       {"replay", "check", "checkpoint", "checkpoint-every", "resume", "timeline", "trace", "svg"})
+  for (const char* flag : {"replay", "check", "checkpoint", "checkpoint-every", "resume",
+                           "timeline", "trace", "svg", "rules"})
     if (words.has(flag))
       refuse_run_flag(flag, "expected no --repeat beside it, because it is about one run");
   if (launch().count > 1)
