@@ -97,6 +97,7 @@ Verb sweep_verb();
 Verb waves_verb();
 Verb stragglers_verb();
 Verb hogwild_verb();
+Verb sharpness_verb();
 Verb tune_verb();
 Verb schedule_verb();
 Verb schedules_verb();

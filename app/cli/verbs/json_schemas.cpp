@@ -11,6 +11,7 @@
 #include "app/cli/text/probe_text.h"
 #include "app/cli/text/repeats_text.h"
 #include "app/cli/text/scaling_text.h"
+#include "app/cli/text/sharpness_text.h"
 #include "app/cli/text/straggling_text.h"
 #include "app/cli/text/waves_text.h"
 #include "app/workspace/comparison/snapshot_document.h"
@@ -60,6 +61,7 @@ constexpr DocumentSchema kDocuments[] = {
     {"waves", [] { return waves_fields().schema(); }},
     {"stragglers", stragglers_schema},
     {"hogwild", hogwild_schema},
+    {"sharpness", sharpness_schema},
     {"tune", tune_schema},
     {"calibration", [] { return calibration_fields().schema(); }},
     {"probe", probe_schema},

@@ -1,4 +1,5 @@
-// Repeats as a user makes and compares them: two plans, the same seeds, one verdict.
+// Runs that are judged, as a user makes them: repeats of two plans and their verdict, reports,
+// sharpness.
 #include <gtest/gtest.h>
 
 #include "app/cli/verb.h"
@@ -76,6 +77,21 @@ TEST(RepeatedRuns, AReportOfThemStatesWhatIsLeftOut) {
        {"cherry-picked-runs", "cherry-picked-seeds", "winning-metric", "tuned-on-test",
         "unequal-tuning", "first-pass", "rivals-threshold", "logarithmic-axis", "not-significant"})
     EXPECT_NE(trainyard("lint example", folder).out.find(flaw), std::string::npos) << flaw;
+}
+
+TEST(SharpnessVerb, AnswersInWordsNumbersAndAPicture) {
+  const TemporaryFolder folder;
+  const std::string plain =
+      "sharpness --model mlp-small --data random --set global-batch=8 --set optimizer=momentum "
+      "--train rate=0.05 --products 6 --quiet";
+  const Ran text = trainyard(plain + " --svg slice.svg", folder);
+  ASSERT_EQ(text.exit, kDone) << text.err;
+  EXPECT_NE(text.out.find("not settled, --products makes more"), std::string::npos) << text.out;
+  EXPECT_NE(text.out.find("gradients 10 updates old"), std::string::npos) << text.out;
+  EXPECT_NE(file_text(folder.path() / "slice.svg").find("sharpest direction"), std::string::npos);
+  const Json document = parse_json(trainyard(plain + " --json", folder).out, "sharpness");
+  conforms(document, parse_json(json_schema("sharpness"), "schema"), "sharpness");
+  EXPECT_EQ(*document.find("products")->integer(), 6);
 }
 
 }  // namespace

@@ -1,0 +1,112 @@
+#include "app/workspace/runs/sharpness_study.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "app/workspace/runs/training_run.h"
+#include "app/workspace/scenario/local_cluster.h"
+#include "backends/reference/reference_backend.h"
+#include "core/methods/settings/settings.h"
+#include "tests/support/dense_eigenvalues.h"
+#include "tests/support/tiny_models.h"
+
+namespace trainyard {
+namespace {
+
+SharpnessQuestion small_question() {
+  SharpnessQuestion q;
+  q.scenario.model = testing::tiny_mlp(3);
+  q.scenario.cluster = local_cluster(1, {});
+  for (const char* setting :
+       {"global-batch=8", "micro-batch=4", "precision=fp32", "optimizer=momentum"})
+    apply_setting(q.scenario.plan, setting);
+  q.training.rate = 0.05, q.training.momentum = 0.9;
+  q.data = "random";
+  q.options.tolerance = 1e-6, q.options.most_products = 2000;
+  return q;
+}
+
+// Column by column from gradients of the reference, which computes in 8-byte numbers and by loops
+// of its own.
+testing::SquareMatrix dense_hessian(const SharpnessQuestion& q) {
+  Scenario scenario = q.scenario;
+  apply_setting(scenario.plan, "optimizer=sgd");
+  Training training;
+  training.steps = 1, training.rate = 1, training.seed = q.training.seed;
+  const ExperimentPtr predicted = predict_training(scenario, training, nullptr);
+  const auto data = open_data("random", data_seeds(training));
+  ReferenceBackend backend(
+      {predicted->workload, predicted->program, predicted->prices, &training, data.get()});
+  const std::vector<TrainedTensor> first = backend.parameters();
+  const auto gradient = [&](std::size_t tensor, std::size_t element, float by) {
+    std::vector<TrainedTensor> weights = first;
+    weights[tensor].values[element] += by;
+    backend.set_parameters(weights);
+    backend.run();
+    std::vector<double> list;
+    const std::vector<TrainedTensor> after = backend.parameters();
+    for (std::size_t t = 0; t < after.size(); ++t)
+      for (std::size_t e = 0; e < after[t].values.size(); ++e)
+        list.push_back(double{weights[t].values[e]} - double{after[t].values[e]});
+    return list;
+  };
+  constexpr float kStep = 1e-3f;
+  std::vector<std::vector<double>> columns;
+  for (std::size_t t = 0; t < first.size(); ++t)
+    for (std::size_t e = 0; e < first[t].values.size(); ++e) {
+      std::vector<double> ahead = gradient(t, e, kStep), behind = gradient(t, e, -kStep);
+      for (std::size_t i = 0; i < ahead.size(); ++i)
+        ahead[i] = (ahead[i] - behind[i]) / (2.0 * kStep);
+      columns.push_back(std::move(ahead));
+    }
+  testing::SquareMatrix h(columns.size());
+  for (std::size_t i = 0; i < columns.size(); ++i)
+    for (std::size_t j = 0; j < columns.size(); ++j)
+      h.at(i, j) = (columns[i][j] + columns[j][i]) / 2;
+  return h;
+}
+
+// The bar: within 2 % of the dense one.
+TEST(SharpnessStudy, IsTheLargestEigenvalueOfTheDenseHessian) {
+  const SharpnessQuestion q = small_question();
+  const SharpnessAnswer found = sharpness_study(q);
+  const testing::SquareMatrix h = dense_hessian(q);
+  ASSERT_EQ(found.parameters, static_cast<std::int64_t>(h.size()));
+  const std::vector<double> all = testing::eigenvalues(h);
+  const double expected = *std::max_element(all.begin(), all.end());
+  EXPECT_NEAR(found.sharpness.eigenvalue, expected, 0.02 * expected);
+  EXPECT_TRUE(found.sharpness.settled);
+}
+
+TEST(SharpnessStudy, SaysWhichRatesAreStable) {
+  const SharpnessAnswer found = sharpness_study(small_question());
+  const double sharp = found.sharpness.eigenvalue;
+  ASSERT_GT(sharp, 0);
+  EXPECT_DOUBLE_EQ(*found.stable_rate(0), 2 / sharp);
+  EXPECT_NEAR(*found.stable_rate(1), 1 / sharp, 1e-12);
+  EXPECT_DOUBLE_EQ(*found.stable_rate_of_momentum(), 2 * 1.9 / sharp);
+  EXPECT_NEAR(*found.largest_batch(), 8 * (2 / sharp) / 0.05, 1e-6);
+  EXPECT_EQ(found.slice.offsets.size(), 21u);
+  EXPECT_NEAR(found.slice.sharpest[10], found.sharpness.loss, 1e-6);
+  SharpnessAnswer concave = found;
+  concave.sharpness.eigenvalue = -1;
+  EXPECT_EQ(concave.stable_rate(0), std::nullopt);
+  EXPECT_EQ(concave.largest_batch(), std::nullopt);
+}
+
+// After some training it is that of the trained weights, and twice the same.
+TEST(SharpnessStudy, IsThatOfTheWeightsThatTrainingLeaves) {
+  SharpnessQuestion q = small_question();
+  const SharpnessAnswer before = sharpness_study(q);
+  q.steps = 40;
+  const SharpnessAnswer after = sharpness_study(q), again = sharpness_study(q);
+  EXPECT_LT(after.sharpness.loss, before.sharpness.loss);
+  EXPECT_EQ(after.sharpness.eigenvalue, again.sharpness.eigenvalue);
+  EXPECT_NE(after.sharpness.eigenvalue, before.sharpness.eigenvalue);
+}
+
+}  // namespace
+}  // namespace trainyard
