@@ -9,8 +9,9 @@
 namespace trainyard {
 namespace {
 
-// No rule needs more steps to judge utilisation, and each costs a pass over the trace.
-constexpr std::size_t kMostJudgedSteps = 50;
+// No rule needs more steps to judge utilisation, and each costs a pass over the trace, of which so
+// many spans are read at most.
+constexpr std::size_t kMostJudgedSteps = 50, kMostJudgedSpans = 20'000'000;
 
 double busy_share(const Breakdown& parts) {
   const Duration whole = parts.sum();
@@ -49,9 +50,12 @@ double busy_share(const RecordedShare& share, Duration whole) {
 // Of many steps some are judged, evenly over the recording.
 std::vector<RecordedPart> judged_parts(const RecordedTrace& trace) {
   std::vector<RecordedPart> all;
+  const std::size_t most =
+      std::clamp(kMostJudgedSpans / std::max<std::size_t>(1, trace.start.size()), std::size_t{1},
+                 kMostJudgedSteps);
   for (std::uint32_t p = 0; p < trace.processes.size() && all.empty(); ++p) {
     const std::span<const RecordedStep> steps = measured_steps(trace, p);
-    const std::size_t count = std::min(kMostJudgedSteps, steps.size());
+    const std::size_t count = std::min(most, steps.size());
     for (std::size_t i = 0; i < count; ++i) {
       const RecordedStep& step = steps[i * steps.size() / count];
       if (step.from < step.to) all.push_back({step.from, step.to, {}});

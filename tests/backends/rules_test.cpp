@@ -212,7 +212,7 @@ TEST(RulesOnRuns, NoneFiresOnFiveHundredCleanSteps) {
                         {build_lstm({"lstm", 7, 8, 1, 5}), 0.05}};
   for (const Case& c : cases) {
     const BackendRun run = watched_run(c.model, 1, {"optimizer=momentum"}, of_rate(c.rate, 100),
-                                       {"all", kInterval}, TaughtSamples({.shuffled = 0.1}));
+                                       {"all", kRuleInterval}, TaughtSamples({.shuffled = 0.1}));
     EXPECT_EQ(run.losses.size(), 100u);
     EXPECT_LT(run.losses.back(), run.losses.front()) << c.model.name;
     EXPECT_TRUE(run.rules.empty()) << c.model.name << "\n" << fired_text(run.rules);

@@ -288,6 +288,37 @@ TEST(TimelineRules, APlanDriftsBeyondItsRangeAndAFifthOfTheRealStep) {
   EXPECT_TRUE(judge_timeline(usual_rules(), facts).empty());
 }
 
+TEST(TimelineRules, ARecordedTraceIsReadByTheSameRules) {
+  RecordedTrace trace;
+  trace.processes = {{"rank 0", 0}, {"rank 1", 1}};
+  trace.threads = {{0, "stream", true}, {1, "stream", true}};
+  trace.names = {"kernel"};
+  // Steps of 100 ns, of which rank 0 computes 90 and rank 1 20; memory grows by 10 bytes a step.
+  for (std::uint32_t p = 0; p < 2; ++p) {
+    trace.rows.push_back({p, 0, trace.start.size(), 30});
+    for (std::int64_t s = 0; s < 30; ++s) {
+      trace.start.push_back(100 * s);
+      trace.end.push_back(100 * s + (p == 0 ? 90 : 20));
+      trace.name.push_back(0);
+      trace.category.push_back(static_cast<std::uint8_t>(RecordedKind::Forward));
+    }
+  }
+  RecordedCounter counter{0, "allocated", true, {}, {}};
+  for (std::int64_t s = 0; s < 30; ++s) {
+    for (std::uint32_t p = 0; p < 2; ++p) trace.steps.push_back({});
+    counter.at.push_back(100 * s), counter.value.push_back(1000 + 10.0 * static_cast<double>(s));
+  }
+  for (std::uint32_t p = 0; p < 2; ++p)
+    for (std::int64_t s = 0; s < 30; ++s)
+      trace.steps[static_cast<std::size_t>(p * 30 + s)] = {p, s, Instant{100 * s},
+                                                           Instant{100 * s + 100}};
+  trace.counters = {counter};
+  check(trace);
+  EXPECT_EQ(
+      names_of(judge_timeline(usual_rules(), timeline_facts(trace))),
+      (std::set<std::string>{"low-gpu-utilization", "load-balancing", "gpu-memory-increase"}));
+}
+
 // --- words ---
 
 TEST(RuleWords, ReadBackAsTheyAreWritten) {

@@ -21,7 +21,8 @@ Scenario scenario_of(std::string_view name, std::int64_t devices, const testing:
 
 std::set<std::string> rules_of(const Scenario& scenario) {
   std::set<std::string> names;
-  for (const FiredRule& one : simulate(scenario, {})->result.rules) {
+  const ExperimentPtr experiment = simulate(scenario, {});
+  for (const FiredRule& one : experiment->result.rules) {
     EXPECT_GE(one.device, -1);
     EXPECT_FALSE(one.sentence.empty() || one.advice.empty());
     names.insert(one.rule);
@@ -54,7 +55,8 @@ TEST(SimulatedRules, AStageOfMostLayersMakesTheOtherWait) {
 
 TEST(SimulatedRules, AStepThatWaitsForItsSamples) {
   EXPECT_TRUE(rules_of(scenario_of("resnet-50", 8,
-                                   {"global-batch=2048", "precision=fp16", "input=storage"}))
+                                   {"global-batch=2048", "precision=fp16", "input=storage",
+                                    "input.cores=1", "input.decoding=100ms"}))
                   .count("io-bottleneck"));
 }
 

@@ -11,6 +11,7 @@
 #include "app/cli/interrupt.h"
 #include "app/cli/pictures/picture_files.h"
 #include "app/cli/status_line.h"
+#include "app/cli/text/rule_text.h"
 #include "app/cli/text/scenario_words.h"
 #include "app/workspace/scenario/open_trace.h"
 #include "core/base/error.h"
@@ -118,6 +119,14 @@ std::string stragglers_text(const RecordedModel& m) {
   return out;
 }
 
+std::string rules_text(const RecordedTrace& t) {
+  const FiredRules fired = judge_timeline(usual_rules(), timeline_facts(t));
+  if (fired.empty()) return "";
+  Out out = "\nrules that fire on it\n";
+  write_fired(out, fired);
+  return out;
+}
+
 std::string text_of(const RecordedModel& m, TimeRange range,
                     const std::vector<RecordedShare>& shares) {
   const RecordedTrace& t = m.trace;
@@ -130,7 +139,7 @@ std::string text_of(const RecordedModel& m, TimeRange range,
     out += fmt::format("range         {} to {}\n", readable(range.from), readable(range.to));
   for (const std::string& note : t.notes) out += "note          " + note + "\n";
   out += steps_text(t) + shares_text(t, shares, range.length()) + names_text(m, range) +
-         stragglers_text(m) + counters_text(t);
+         stragglers_text(m) + rules_text(t) + counters_text(t);
   if (t.defects.empty()) return out;
   out += "\nwhat it lacks\n";
   for (const TraceDefect& d : t.defects) out += "  " + describe(d) + "\n";

@@ -13,6 +13,7 @@
 #include "tests/visualizers/small_experiment.h"
 #include "visualizers/drawing/svg.h"
 #include "visualizers/time/span_search.h"
+#include "visualizers/timeline/rule_lane.h"
 
 namespace trainyard {
 namespace {
@@ -335,6 +336,28 @@ TEST(TimelineView, GoldenPicture) {
   if (svg != golden) std::ofstream("timeline_got.svg", std::ios::binary) << svg;
   EXPECT_TRUE(svg == golden) << "differs from " << path
                              << "; see timeline_got.svg beside this test";
+}
+
+TEST(TimelineView, RulesThatFiredHaveALaneOfMarkers) {
+  const ExperimentPtr plain = experiment();
+  auto watched = std::make_shared<Experiment>(*plain);
+  watched->result.rules.clear();
+  EXPECT_FALSE(has_label(draw(timeline_model(watched)), "Rules"));
+  FiredRule fired;
+  fired.rule = "dead-relu", fired.where = "layers 3";
+  fired.sentence = "step 50: all are dead", fired.advice = "another bias";
+  fired.at = 10ms;
+  FiredRule nowhere = fired;
+  nowhere.at.reset();
+  watched->result.rules = {nowhere, fired};
+  const TimelineModel model = timeline_model(watched);
+  const Drawing drawing = draw(model);
+  EXPECT_TRUE(has_label(drawing, "Rules"));
+  const Item item{ItemKind::Other, kRuleTag | 1};
+  EXPECT_EQ(span_marks(drawing, item).size(), 1u);
+  const Hover hover = describe_timeline(model, kTimelineArea, {}, item);
+  EXPECT_EQ(hover.title, "dead-relu");
+  EXPECT_EQ(hover.lines, (std::vector<std::string>{"step 50: all are dead", "try another bias"}));
 }
 
 }  // namespace
