@@ -58,6 +58,11 @@ std::string why_blind(const Rule& rule, const Workload& w, const RunSight& sight
     return "the model has no tanh and no sigmoid";
   if (has(rule.reads, RuleReads::Images) && !reads_images(model))
     return "the model reads no images";
+  if (has(rule.reads, RuleReads::Answers) && w.scenario.plan.mesh.tp > 1 &&
+      has_node(model, [](const Graph&, const Node& node) {
+        return node.op == &softmax_loss() && node.split == TensorSplit::Vocab;
+      }))
+    return "tensor ranks divide the classes, so that none has whole answers";
   if (has(rule.reads, RuleReads::Answers) && !classifies_samples(model))
     return "the model does not put each sample into a class";
   return "";
