@@ -50,7 +50,8 @@ class PowerIteration {
     found.settled = false;
     std::vector<double> v = random_direction(weights_.size(), options_.seed);
     double last = 0;
-    for (bool first = true; found.products < options_.most_products; first = false) {
+    const int most = found.products + options_.most_products;
+    for (bool first = true; found.products < most; first = false) {
       if (options_.stop && options_.stop()) return;
       std::vector<double> made = hessian_times(gradient_, weights_, v, length_);
       ++found.products;

@@ -83,15 +83,16 @@ TEST(SharpnessVerb, AnswersInWordsNumbersAndAPicture) {
   const TemporaryFolder folder;
   const std::string plain =
       "sharpness --model mlp-small --data random --set global-batch=8 --set optimizer=momentum "
-      "--train rate=0.05 --products 6 --quiet";
+      "--train rate=0.05 --products 8 --tolerance 1e-9 --quiet";
   const Ran text = trainyard(plain + " --svg slice.svg", folder);
   ASSERT_EQ(text.exit, kDone) << text.err;
-  EXPECT_NE(text.out.find("not settled, --products makes more"), std::string::npos) << text.out;
+  EXPECT_NE(text.out.find("not settled: --products makes more"), std::string::npos) << text.out;
   EXPECT_NE(text.out.find("gradients 10 updates old"), std::string::npos) << text.out;
   EXPECT_NE(file_text(folder.path() / "slice.svg").find("sharpest direction"), std::string::npos);
   const Json document = parse_json(trainyard(plain + " --json", folder).out, "sharpness");
   conforms(document, parse_json(json_schema("sharpness"), "schema"), "sharpness");
-  EXPECT_EQ(*document.find("products")->integer(), 6);
+  const std::int64_t products = *document.find("products")->integer();
+  EXPECT_TRUE(products == 8 || products == 16) << products;
 }
 
 }  // namespace

@@ -65,10 +65,15 @@ std::string sharpness_text(const SharpnessAnswer& a) {
   const Sharpness& s = a.sharpness;
   line(out, "\nsharpness      {:.4g}, largest eigenvalue of the Hessian", s.eigenvalue);
   line(out, "               {} products by power iteration, the last changed it by {:.2g} %{}",
-       s.products, 100 * s.change, s.settled ? "" : "; not settled, --products makes more");
+       s.products, 100 * s.change,
+       s.settled
+           ? ""
+           : "; not settled: --products makes more, a shorter --difference meets fewer bends");
   line(out, "loss           {:.4g}, with a gradient of length {:.4g}", s.loss, s.gradient_norm);
   if (!a.stable_rate(0)) {
-    line(out, "\nThe loss is nowhere convex here, so that curvature bounds no rate.");
+    line(out, "{}",
+         s.settled ? "\nThe loss is nowhere convex here, so that curvature bounds no rate."
+                   : "\nNo positive curvature was found yet, which would bound the rate.");
     return out;
   }
   line(out, "\nlargest stable rate\n  plain descent        {:.4g}", *a.stable_rate(0));

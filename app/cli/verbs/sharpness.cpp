@@ -20,6 +20,7 @@ int run_sharpness(const Words& words, Streams& streams) {
   q.data = words.text("data"), q.start_from = words.text("start-from");
   q.options.most_products = static_cast<int>(words.integer("products", 1, 100'000, 100));
   q.options.tolerance = words.number("tolerance", 1e-9, 1, q.options.tolerance);
+  q.options.difference = words.number("difference", 1e-9, 0.1, q.options.difference);
   q.options.seed = static_cast<std::uint64_t>(words.integer("seed", 0, INT64_MAX, 1));
   q.points = asks_for_picture(words) || words.has("json") ? 10 : 0;
   Words scenario_words = words;
@@ -52,8 +53,12 @@ Verb sharpness_verb() {
                 true},
                {"data", "NAME", "as run takes it; the loss is that of the first update's samples"},
                {"start-from", "FILE", "at the weights in the checkpoint of a run"},
-               {"products", "N", "at most so many of the Hessian with a vector (default 100)"},
+               {"products", "N",
+                "at most so many of the Hessian with a vector, and again so many where the largest "
+                "curvature is negative (default 100)"},
                {"tolerance", "SHARE", "ends where one changes it by less (default 0.001)"},
+               {"difference", "SHARE",
+                "of the length of the weights: how far apart two gradients are (default 0.00001)"},
                {"seed", "N", "of the first vector (default 1)"},
                {"json", "", "one trainyard/sharpness@1 document and nothing else"},
                {"svg", "FILE", "draws the loss along the sharpest and a random line there too"},
