@@ -128,7 +128,7 @@ std::string rules_text(const RecordedTrace& t) {
 }
 
 std::string text_of(const RecordedModel& m, TimeRange range,
-                    const std::vector<RecordedShare>& shares) {
+                    const std::vector<RecordedShare>& shares, const std::string& rules) {
   const RecordedTrace& t = m.trace;
   std::string out = t.source + "\n";
   if (!t.device.empty()) out += "device        " + t.device + "\n";
@@ -139,7 +139,7 @@ std::string text_of(const RecordedModel& m, TimeRange range,
     out += fmt::format("range         {} to {}\n", readable(range.from), readable(range.to));
   for (const std::string& note : t.notes) out += "note          " + note + "\n";
   out += steps_text(t) + shares_text(t, shares, range.length()) + names_text(m, range) +
-         stragglers_text(m) + rules_text(t) + counters_text(t);
+         stragglers_text(m) + rules + counters_text(t);
   if (t.defects.empty()) return out;
   out += "\nwhat it lacks\n";
   for (const TraceDefect& d : t.defects) out += "  " + describe(d) + "\n";
@@ -189,13 +189,15 @@ int run_trace(const Words& words, Streams& streams) {
     return kDone;
   }
   const std::vector<RecordedShare> shares = recorded_shares(trace, range.from, range.to);
+  // The model takes the spans over, which rules read too.
+  const std::string rules = words.has("json") ? std::string() : rules_text(trace);
   const auto model = recorded_model(std::move(trace));
   if (asks_for_picture(words)) {
     const bool dark = words.choice("theme", {"dark", "light"}, "dark") == "dark";
     write_picture(recorded_picture(*model, range), dark ? Theme::Dark : Theme::Light, words,
                   streams);
   }
-  streams.out << (words.has("json") ? document : text_of(*model, range, shares));
+  streams.out << (words.has("json") ? document : text_of(*model, range, shares, rules));
   return kDone;
 }
 
