@@ -25,7 +25,7 @@ SharpnessQuestion sharp_question() {
     apply_setting(q.scenario.plan, setting);
   q.training.rate = 0.05, q.training.momentum = 0.9;
   q.data = "random";
-  q.options.difference = 1e-4, q.options.tolerance = 1e-6, q.options.most_products = 2000;
+  q.options.difference = 1e-4, q.options.tolerance = 1e-4, q.options.most_products = 2000;
   return q;
 }
 

@@ -1,32 +1,28 @@
 #include "visualizers/timeline/rule_lane.h"
 
-#include <algorithm>
-
 #include "visualizers/drawing/drawing_parts.h"
 #include "visualizers/viewmodel/format.h"
 
 namespace trainyard {
 namespace {
 
-constexpr float kRuleLane = 14;   // px of its height
 constexpr float kMarkerHalf = 4;  // px from the middle of a marker to its corner
 
 }  // namespace
 
 void draw_rule_lane(Drawing& drawing, const TimelineLayout& layout, const TimelineModel& model) {
   const std::vector<FiredRule>& rules = model.experiment->result.rules;
-  if (std::none_of(rules.begin(), rules.end(), [](const FiredRule& f) { return f.at.has_value(); }))
-    return;
+  const float height = rule_lane_height(model);
+  if (height == 0) return;
   const Rect& area = layout.lanes;
-  const float top = area.y + std::min(lanes_shown(layout, model.ranks.size()),
-                                      std::max(0.f, area.height - kRuleLane));
-  const Rect lane = {area.x, top, area.width, kRuleLane};
-  const float middle = top + kRuleLane / 2;
+  const float top = area.y + lanes_shown(layout, model.ranks.size());
+  const Rect lane = {area.x, top, area.width, height};
+  const float middle = top + height / 2;
   fill(drawing, lane, {.ink = Ink::Canvas});
   line(drawing, {lane.x, top + 0.5f}, {lane.right(), top + 0.5f}, {.ink = Ink::Grid});
   write(drawing, "Rules", {lane.x + 10, middle}, 11, Weight::Medium, Ink::Text2);
   const ClipScope plot(drawing, {layout.shown.plot.x - kMarkerHalf, top,
-                                 layout.shown.plot.width + 2 * kMarkerHalf, kRuleLane});
+                                 layout.shown.plot.width + 2 * kMarkerHalf, height});
   for (std::size_t i = 0; i < rules.size(); ++i) {
     if (!rules[i].at) continue;
     const float x = cut_x(layout.shown, *rules[i].at);

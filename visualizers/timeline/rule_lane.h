@@ -7,9 +7,8 @@ namespace trainyard {
 
 inline constexpr std::uint64_t kRuleTag = std::uint64_t{1} << 41;  // and above: rules that fired
 
-/// Nothing where no rule has fired at a place. It lies beneath the last lane, or at the bottom of
-/// the area over lanes that have no room. Items: Other, tag kRuleTag and the index of the result's
-/// rules.
+/// Nothing where no rule has fired at a place. It lies beneath the last lane that is shown. Items:
+/// Other, tag kRuleTag and the index of the result's rules.
 void draw_rule_lane(Drawing&, const TimelineLayout&, const TimelineModel&);
 /// What to say of such an item; an empty title for any other.
 Hover describe_rule(const TimelineModel&, Item);

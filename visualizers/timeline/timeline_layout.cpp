@@ -7,12 +7,22 @@ namespace trainyard {
 namespace {
 
 constexpr float kFirstLane = 5;     // px below the ruler
+constexpr float kRuleLane = 14;     // px of its height
 constexpr float kLeastParted = 12;  // px of a pitch from which on lanes of a rank are apart
 
 }  // namespace
 
+float rule_lane_height(const TimelineModel& model) {
+  if (model.experiment == nullptr) return 0;
+  const std::vector<FiredRule>& rules = model.experiment->result.rules;
+  const bool any = std::any_of(rules.begin(), rules.end(),
+                               [](const FiredRule& fired) { return fired.at.has_value(); });
+  return any ? kRuleLane : 0;
+}
+
 float timeline_height(const TimelineModel& model, float pitch) {
-  return kOverview + kRuler + kFirstLane + pitch * static_cast<float>(model.ranks.size());
+  return kOverview + kRuler + kFirstLane + pitch * static_cast<float>(model.ranks.size()) +
+         rule_lane_height(model);
 }
 
 LaneSizes lane_sizes(float pitch) {
@@ -51,7 +61,8 @@ TimelineLayout timeline_layout(const TimelineModel& model, const Rect& area,
   layout.overview = {area.x, area.y, area.width, kOverview};
   layout.ruler = {area.x, area.y + kOverview, area.width, kRuler};
   const float top = layout.ruler.bottom();
-  layout.lanes = {area.x, top, area.width, std::max(0.f, area.bottom() - top)};
+  layout.lanes = {area.x, top, area.width,
+                  std::max(0.f, area.bottom() - top - rule_lane_height(model))};
   layout.strip = overview_strip(layout.overview, model.ranks.size(), model.end);
   layout.whole = layout.strip.whole;
   layout.shown = viewport_of(layout.lanes, state, model.end);

@@ -34,6 +34,8 @@ struct TimelineLayout {
   LaneSizes sizes;
 };
 TimelineLayout timeline_layout(const TimelineModel&, const Rect& area, const ViewState&);
+/// px of the lane of rules beneath the others; 0 where no rule has fired at a time.
+float rule_lane_height(const TimelineModel&);
 /// px that all lanes take with overview and ruler.
 float timeline_height(const TimelineModel&, float pitch = kFullLanes.pitch);
 /// px that the lanes take in their area, as far as they are in sight.

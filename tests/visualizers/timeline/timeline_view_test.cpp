@@ -342,6 +342,7 @@ TEST(TimelineView, RulesThatFiredHaveALaneOfMarkers) {
   const ExperimentPtr plain = experiment();
   auto watched = std::make_shared<Experiment>(*plain);
   watched->result.rules.clear();
+  const float bare = timeline_height(timeline_model(watched));
   EXPECT_FALSE(has_label(draw(timeline_model(watched)), "Rules"));
   FiredRule fired;
   fired.rule = "dead-relu", fired.where = "layers 3";
@@ -353,6 +354,10 @@ TEST(TimelineView, RulesThatFiredHaveALaneOfMarkers) {
   const TimelineModel model = timeline_model(watched);
   const Drawing drawing = draw(model);
   EXPECT_TRUE(has_label(drawing, "Rules"));
+  // It has room of its own, beneath all that lanes show.
+  EXPECT_EQ(timeline_layout(model, kTimelineArea, {}).lanes.bottom() + rule_lane_height(model),
+            kTimelineArea.bottom());
+  EXPECT_EQ(timeline_height(model), bare + rule_lane_height(model));
   const Item item{ItemKind::Other, kRuleTag | 1};
   EXPECT_EQ(span_marks(drawing, item).size(), 1u);
   const Hover hover = describe_timeline(model, kTimelineArea, {}, item);
