@@ -265,11 +265,11 @@ class ReportCheck {
 }  // namespace
 
 std::string_view to_string(ReportFlaw flaw) {
-  constexpr std::string_view names[] = {
+  constexpr std::string_view kNames[] = {
       "missing",          "cherry-picked-runs", "cherry-picked-seeds", "winning-metric",
       "tuned-on-test",    "unequal-tuning",     "first-pass",          "rivals-threshold",
       "logarithmic-axis", "not-significant"};
-  return names[static_cast<std::size_t>(flaw)];
+  return kNames[static_cast<std::size_t>(flaw)];
 }
 
 std::vector<ReportFinding> check_report(const BenchmarkReport& report) {

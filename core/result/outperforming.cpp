@@ -127,8 +127,8 @@ std::string percent(double share) { return fmt::format("{:.0f} %", 100 * share);
 }  // namespace
 
 std::string_view to_string(RunsVerdict outcome) {
-  constexpr std::string_view names[] = {"too-few", "not-significant", "not-meaningful", "better"};
-  return names[static_cast<std::size_t>(outcome)];
+  constexpr std::string_view kNames[] = {"too-few", "not-significant", "not-meaningful", "better"};
+  return kNames[static_cast<std::size_t>(outcome)];
 }
 
 std::string judged_text(const JudgedFigure& figure, double value) {

@@ -255,8 +255,8 @@ Result summarize(const Workload& workload, Grain grain, const Program& program,
       judge(workload, program, timeline, waves, result.device_time, result.capacity, result.memory);
   if (const std::string sharing = sharing_sentence(program, prices); !sharing.empty())
     result.verdict.limit += "; " + sharing;
-  static const RuleSet kUsualRules = usual_rules();
-  result.rules = judge_timeline(kUsualRules, facts_for_rules(result, timeline, waves, parts));
+  static const RuleSet usual = usual_rules();
+  result.rules = judge_timeline(usual, facts_for_rules(result, timeline, waves, parts));
   find_places(result.rules, program, timeline);
   return result;
 }

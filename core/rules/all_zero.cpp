@@ -37,7 +37,7 @@ void find_zeros(const Params& params, const RunShown& shown, FiredRules& fired) 
 }  // namespace
 
 const Rule& all_zero() {
-  static const Rule kRule = {
+  static const Rule made = {
       .name = "all-zero",
       .summary = "all elements of a gradient, of weights or of an output are 0",
       .advice =
@@ -47,7 +47,7 @@ const Rule& all_zero() {
       .params = {{"threshold", 100.0, "share of zeros from which it fires, in %", 0, 100},
                  {"looks", std::int64_t{2}, "so many looks in a row", 1, 10}},
       .of_run = find_zeros};
-  return kRule;
+  return made;
 }
 
 }  // namespace trainyard

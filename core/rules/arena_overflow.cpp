@@ -40,7 +40,7 @@ void find_full_device(const Params& params, const TimelineFacts& facts, FiredRul
 }  // namespace
 
 const Rule& arena_overflow() {
-  static const Rule kRule = {
+  static const Rule made = {
       .name = "arena-overflow",
       .summary = "a device's memory is nearly full, or more than full",
       .advice = "recomputation, a smaller micro batch, ZeRO, or a device with more memory",
@@ -48,7 +48,7 @@ const Rule& arena_overflow() {
       .params = {{"share", 97.0, "share of the memory above which it fires, in %", 0, 1000}},
       .of_run = find_full_arena,
       .of_timeline = find_full_device};
-  return kRule;
+  return made;
 }
 
 }  // namespace trainyard

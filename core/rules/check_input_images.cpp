@@ -33,7 +33,7 @@ void find_off_centre(const Params& params, const RunShown& shown, FiredRules& fi
 }  // namespace
 
 const Rule& check_input_images() {
-  static const Rule kRule = {
+  static const Rule made = {
       .name = "check-input-images",
       .summary = "the mean of the images is not about 0",
       .advice = "data whose mean is taken off",
@@ -41,7 +41,7 @@ const Rule& check_input_images() {
       .params = {{"threshold", 0.2, "farthest that their mean may be from 0", 0, 1e30},
                  {"samples", std::int64_t{500}, "fewest images that are judged", 1, 1000000}},
       .of_run = find_off_centre};
-  return kRule;
+  return made;
 }
 
 }  // namespace trainyard

@@ -53,7 +53,7 @@ void find_imbalance(const Params& params, const RunShown& shown, FiredRules& fir
 }  // namespace
 
 const Rule& class_imbalance() {
-  static const Rule kRule = {
+  static const Rule made = {
       .name = "class-imbalance",
       .summary = "a class has few samples beside the largest, or is missed while others are found",
       .advice = "samples drawn by class, or losses weighted by class",
@@ -64,7 +64,7 @@ const Rule& class_imbalance() {
                   "fewer than half as many of all",
                   0, 1}},
       .of_run = find_imbalance};
-  return kRule;
+  return made;
 }
 
 }  // namespace trainyard

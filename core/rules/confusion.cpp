@@ -35,7 +35,7 @@ void find_confusion(const Params& params, const RunShown& shown, FiredRules& fir
 }  // namespace
 
 const Rule& confusion() {
-  static const Rule kRule = {
+  static const Rule made = {
       .name = "confusion",
       .summary = "samples of a class are taken for others",
       .advice = "longer training, more samples of these classes, and their labels",
@@ -46,7 +46,7 @@ const Rule& confusion() {
                  {"samples", std::int64_t{10}, "fewest samples of a class that are judged", 1,
                   1000000}},
       .of_run = find_confusion};
-  return kRule;
+  return made;
 }
 
 }  // namespace trainyard

@@ -28,7 +28,7 @@ void find_dead(const Params& params, const RunShown& shown, FiredRules& fired) {
 }  // namespace
 
 const Rule& dead_relu() {
-  static const Rule kRule = {
+  static const Rule made = {
       .name = "dead-relu",
       .summary = "most units of a ReLU are hardly ever above 0",
       .advice = "a lower rate, biases that are not below 0, or GELU in place of ReLU",
@@ -36,7 +36,7 @@ const Rule& dead_relu() {
       .params = {{"inactivity", 1.0, "share of inputs, in %, below which a unit is dead", 0, 100},
                  {"layer", 50.0, "share of dead units, in %, above which it fires", 0, 100}},
       .of_run = find_dead};
-  return kRule;
+  return made;
 }
 
 }  // namespace trainyard

@@ -27,14 +27,14 @@ void find_exploding(const Params& params, const RunShown& shown, FiredRules& fir
 }  // namespace
 
 const Rule& exploding_tensor() {
-  static const Rule kRule = {
+  static const Rule made = {
       .name = "exploding-tensor",
       .summary = "a gradient, a weight, an output or the loss is infinite or no number",
       .advice = "a lower rate, clipped gradients (--train clip=1), or a longer warm-up",
       .reads = RuleReads::Gradients | RuleReads::Weights | RuleReads::Outputs | RuleReads::Losses,
       .params = {{"only-nan", false, "whether infinite numbers are let pass"}},
       .of_run = find_exploding};
-  return kRule;
+  return made;
 }
 
 }  // namespace trainyard

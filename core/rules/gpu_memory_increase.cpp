@@ -42,7 +42,7 @@ void find_increase(const Params& params, const TimelineFacts& facts, FiredRules&
 }  // namespace
 
 const Rule& gpu_memory_increase() {
-  static const Rule kRule = {
+  static const Rule made = {
       .name = "gpu-memory-increase",
       .summary = "the peak of a device's memory rises over the steps",
       .advice = "tensors that are kept from step to step, such as losses with their graph",
@@ -50,7 +50,7 @@ const Rule& gpu_memory_increase() {
       .params = {{"points", 5.0, "most rise, in points of the memory's size", 0, 100},
                  {"window", std::int64_t{10}, "steps whose peaks are averaged", 1, 1000000}},
       .of_timeline = find_increase};
-  return kRule;
+  return made;
 }
 
 }  // namespace trainyard

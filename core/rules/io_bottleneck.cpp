@@ -24,7 +24,7 @@ void find_waiting(const Params& params, const TimelineFacts& facts, FiredRules& 
 }  // namespace
 
 const Rule& io_bottleneck() {
-  static const Rule kRule = {
+  static const Rule made = {
       .name = "io-bottleneck",
       .summary = "steps wait for their samples for a large part of their time",
       .advice =
@@ -32,7 +32,7 @@ const Rule& io_bottleneck() {
       .reads = RuleReads::Timeline,
       .params = {{"threshold", 50.0, "most share of a step that waits, in %", 0, 100}},
       .of_timeline = find_waiting};
-  return kRule;
+  return made;
 }
 
 }  // namespace trainyard

@@ -47,14 +47,14 @@ void find_imbalanced(const Params& params, const TimelineFacts& facts, FiredRule
 }  // namespace
 
 const Rule& load_balancing() {
-  static const Rule kRule = {
+  static const Rule made = {
       .name = "load-balancing",
       .summary = "two devices differ much in the share of a step in which they work",
       .advice = "another split of layers over stages, or experts with equal loads",
       .reads = RuleReads::Timeline,
       .params = {{"threshold", 0.5, "most distance of two distributions of utilisation", 0, 1}},
       .of_timeline = find_imbalanced};
-  return kRule;
+  return made;
 }
 
 }  // namespace trainyard

@@ -69,7 +69,7 @@ void find_no_decrease(const Params& params, const RunShown& shown, FiredRules& f
 }  // namespace
 
 const Rule& loss_not_decreasing() {
-  static const Rule kRule = {
+  static const Rule made = {
       .name = "loss-not-decreasing",
       .summary = "the loss does not fall, or rises from one look to the next",
       .advice = "another rate, a warm-up, and labels that belong to their samples",
@@ -84,7 +84,7 @@ const Rule& loss_not_decreasing() {
                   "is more",
                   0, 1e6}},
       .of_run = find_no_decrease};
-  return kRule;
+  return made;
 }
 
 }  // namespace trainyard

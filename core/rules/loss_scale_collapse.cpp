@@ -21,14 +21,14 @@ void find_collapse(const Params& params, const RunShown& shown, FiredRules& fire
 }  // namespace
 
 const Rule& loss_scale_collapse() {
-  static const Rule kRule = {
+  static const Rule made = {
       .name = "loss-scale-collapse",
       .summary = "overflows have brought the dynamic loss scale down to a limit",
       .advice = "bf16, a lower rate, or clipped gradients: fp16 no longer holds the gradients",
       .reads = RuleReads::LossScale,
       .params = {{"scale", 1.0, "the loss scale at which it fires", 0, 1e30}},
       .of_run = find_collapse};
-  return kRule;
+  return made;
 }
 
 }  // namespace trainyard

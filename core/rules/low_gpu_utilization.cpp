@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/base/units_text.h"
 #include "core/rules/catalogue.h"
@@ -13,7 +14,7 @@ namespace {
 double percentile_of(std::vector<double> values, double share) {
   std::sort(values.begin(), values.end());
   const auto last = static_cast<double>(values.size() - 1);
-  return values[static_cast<std::size_t>(share * last + 0.5)];
+  return values[static_cast<std::size_t>(std::llround(share * last))];
 }
 
 void find_idle(const Params& params, const TimelineFacts& facts, FiredRules& fired) {
@@ -38,7 +39,7 @@ void find_idle(const Params& params, const TimelineFacts& facts, FiredRules& fir
 }  // namespace
 
 const Rule& low_gpu_utilization() {
-  static const Rule kRule = {
+  static const Rule made = {
       .name = "low-gpu-utilization",
       .summary = "a device works in a small part of its steps (95th percentile), or of some (5th)",
       .advice =
@@ -50,7 +51,7 @@ const Rule& low_gpu_utilization() {
                  {"fluctuation", 10.0, "least share of a step, 5th percentile of steps, in %", 0,
                   100}},
       .of_timeline = find_idle};
-  return kRule;
+  return made;
 }
 
 }  // namespace trainyard

@@ -16,13 +16,13 @@ void find_late_start(const Params& params, const TimelineFacts& facts, FiredRule
                  fmt::format("the first step begins {:.1f} minutes after the run, later "
                              "than {:g} minutes",
                              found, limit),
-                 *facts.first_step));
+                 facts.first_step));
 }
 
 }  // namespace
 
 const Rule& max_initialization_time() {
-  static const Rule kRule = {
+  static const Rule made = {
       .name = "max-initialization-time",
       .summary = "the first step begins long after the run",
       .advice =
@@ -31,7 +31,7 @@ const Rule& max_initialization_time() {
       .reads = RuleReads::Timeline,
       .params = {{"minutes", 20.0, "latest begin of the first step, in minutes", 0, 1e6}},
       .of_timeline = find_late_start};
-  return kRule;
+  return made;
 }
 
 }  // namespace trainyard

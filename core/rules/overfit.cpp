@@ -47,7 +47,7 @@ void find_overfit(const Params& params, const RunShown& shown, FiredRules& fired
 }  // namespace
 
 const Rule& overfit() {
-  static const Rule kRule = {
+  static const Rule made = {
       .name = "overfit",
       .summary = "the loss of evaluations is far above the training loss",
       .advice = "more data, augmentation, weight decay or dropout, a smaller model, or fewer steps",
@@ -56,7 +56,7 @@ const Rule& overfit() {
                   1e30},
                  {"patience", std::int64_t{1}, "evaluations in a row that are let pass", 0, 1000}},
       .of_run = find_overfit};
-  return kRule;
+  return made;
 }
 
 }  // namespace trainyard

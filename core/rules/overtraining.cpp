@@ -31,7 +31,7 @@ void find_overtraining(const Params& params, const RunShown& shown, FiredRules& 
 }  // namespace
 
 const Rule& overtraining() {
-  static const Rule kRule = {
+  static const Rule made = {
       .name = "overtraining",
       .summary = "the loss of evaluations gets no better any more",
       .advice = "the weights of the best evaluation, a lower rate, or an end of the training",
@@ -39,7 +39,7 @@ const Rule& overtraining() {
       .params = {{"delta", 0.01, "least fall of the loss that counts as better", 0, 1e30},
                  {"patience", std::int64_t{5}, "evaluations without one", 1, 1000}},
       .of_run = find_overtraining};
-  return kRule;
+  return made;
 }
 
 }  // namespace trainyard

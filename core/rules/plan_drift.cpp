@@ -30,7 +30,7 @@ void find_drift(const Params& params, const TimelineFacts& facts, FiredRules& fi
 }  // namespace
 
 const Rule& plan_drift() {
-  static const Rule kRule = {
+  static const Rule made = {
       .name = "plan-drift",
       .summary = "the step takes another time than the plan predicted, beyond its range",
       .advice =
@@ -39,7 +39,7 @@ const Rule& plan_drift() {
       .reads = RuleReads::Timeline,
       .params = {{"threshold", 20.0, "most difference, in % of the real step", 0, 1e6}},
       .of_timeline = find_drift};
-  return kRule;
+  return made;
 }
 
 }  // namespace trainyard

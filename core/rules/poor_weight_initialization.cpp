@@ -64,7 +64,7 @@ void find_poor_start(const Params& params, const RunShown& shown, FiredRules& fi
 }  // namespace
 
 const Rule& poor_weight_initialization() {
-  static const Rule kRule = {
+  static const Rule made = {
       .name = "poor-weight-initialization",
       .summary =
           "in the first steps units of a layer differ much in variance or not at all, or the "
@@ -79,7 +79,7 @@ const Rule& poor_weight_initialization() {
                   1e30},
                  {"steps", std::int64_t{10}, "first steps", 1, 10000}},
       .of_run = find_poor_start};
-  return kRule;
+  return made;
 }
 
 }  // namespace trainyard

@@ -28,7 +28,7 @@ void find_saturated(const Params& params, const RunShown& shown, FiredRules& fir
 }  // namespace
 
 const Rule& saturated_activation() {
-  static const Rule kRule = {
+  static const Rule made = {
       .name = "saturated-activation",
       .summary =
           "most units of a tanh or a sigmoid are at their ends: tanh beyond 0.9999, the "
@@ -40,7 +40,7 @@ const Rule& saturated_activation() {
                   100},
                  {"layer", 50.0, "share of saturated units, in %, above which it fires", 0, 100}},
       .of_run = find_saturated};
-  return kRule;
+  return made;
 }
 
 }  // namespace trainyard

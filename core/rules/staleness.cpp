@@ -27,14 +27,14 @@ void find_stale(const Params& params, const TimelineFacts& facts, FiredRules& fi
 }  // namespace
 
 const Rule& staleness_beyond_bound() {
-  static const Rule kRule = {
+  static const Rule made = {
       .name = "staleness",
       .summary = "gradients are older than a bound when they change weights",
       .advice = "fewer stages or replicas, a lower rate, or a schedule that corrects for delays",
       .reads = RuleReads::Timeline,
       .params = {{"bound", 16.0, "most updates by which a gradient may be old", 0, 1e6}},
       .of_timeline = find_stale};
-  return kRule;
+  return made;
 }
 
 }  // namespace trainyard

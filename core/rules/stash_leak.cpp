@@ -45,7 +45,7 @@ void find_kept(const Params&, const TimelineFacts& facts, FiredRules& fired) {
 }  // namespace
 
 const Rule& stash_leak() {
-  static const Rule kRule = {
+  static const Rule made = {
       .name = "stash-leak",
       .summary = "activations or weight versions are kept beyond their step",
       .advice = "an order of work in which every forward has its backward",
@@ -54,7 +54,7 @@ const Rule& stash_leak() {
                   "looks in a row that each hold more than the one before", 2, 10}},
       .of_run = find_growth,
       .of_timeline = find_kept};
-  return kRule;
+  return made;
 }
 
 }  // namespace trainyard

@@ -37,7 +37,7 @@ void find_outliers(const Params& params, const TimelineFacts& facts, FiredRules&
 }  // namespace
 
 const Rule& step_outlier() {
-  static const Rule kRule = {
+  static const Rule made = {
       .name = "step-outlier",
       .summary = "many steps take much longer than the median step",
       .advice = "an input, a checkpoint or another program that takes time now and then",
@@ -49,7 +49,7 @@ const Rule& step_outlier() {
             "spreads out",
             0, 1e6}},
       .of_timeline = find_outliers};
-  return kRule;
+  return made;
 }
 
 }  // namespace trainyard

@@ -23,7 +23,7 @@ void find_variance(const Params& params, const RunShown& shown, FiredRules& fire
 }  // namespace
 
 const Rule& tensor_variance() {
-  static const Rule kRule = {
+  static const Rule made = {
       .name = "tensor-variance",
       .summary = "the variance of a matrix of weights or of an output leaves a range",
       .advice = "a norm, weight decay or another rate",
@@ -31,7 +31,7 @@ const Rule& tensor_variance() {
       .by_name = true,
       .params = {{"min", 0.0, "least variance", 0, 1e30}, {"max", 1e4, "most variance", 0, 1e30}},
       .of_run = find_variance};
-  return kRule;
+  return made;
 }
 
 }  // namespace trainyard

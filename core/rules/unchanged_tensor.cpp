@@ -31,7 +31,7 @@ void find_unchanged(const Params& params, const RunShown& shown, FiredRules& fir
 }  // namespace
 
 const Rule& unchanged_tensor() {
-  static const Rule kRule = {
+  static const Rule made = {
       .name = "unchanged-tensor",
       .summary = "no element of a matrix of weights changes at several looks in a row",
       .advice =
@@ -44,7 +44,7 @@ const Rule& unchanged_tensor() {
                   0, 1e30},
                  {"looks", std::int64_t{2}, "so many looks in a row", 1, 10}},
       .of_run = find_unchanged};
-  return kRule;
+  return made;
 }
 
 }  // namespace trainyard

@@ -23,7 +23,7 @@ void find_vanishing(const Params& params, const RunShown& shown, FiredRules& fir
 }  // namespace
 
 const Rule& vanishing_gradient() {
-  static const Rule kRule = {
+  static const Rule made = {
       .name = "vanishing-gradient",
       .summary = "the mean size of a matrix's gradient is below a limit",
       .advice =
@@ -33,7 +33,7 @@ const Rule& vanishing_gradient() {
       .params = {{"threshold", 1e-7, "mean size of the elements, in units of the loss a weight", 0,
                   1e30}},
       .of_run = find_vanishing};
-  return kRule;
+  return made;
 }
 
 }  // namespace trainyard

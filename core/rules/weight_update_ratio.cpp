@@ -30,7 +30,7 @@ void find_ratios(const Params& params, const RunShown& shown, FiredRules& fired)
 }  // namespace
 
 const Rule& weight_update_ratio() {
-  static const Rule kRule = {
+  static const Rule made = {
       .name = "weight-update-ratio",
       .summary = "an update is much larger than the weights of a matrix, or vanishes beside them",
       .advice =
@@ -41,7 +41,7 @@ const Rule& weight_update_ratio() {
                   "most that the mean size of an update may be of that of the weights", 0, 1e30},
                  {"small", 1e-8, "least that it may be", 0, 1e30}},
       .of_run = find_ratios};
-  return kRule;
+  return made;
 }
 
 }  // namespace trainyard

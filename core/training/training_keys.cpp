@@ -84,7 +84,7 @@ constexpr std::string_view unseeded(RandomSource source) {
 
 template <RandomSource source>
 TrainingKey seed_key(std::string_view key, std::string_view doc) {
-  constexpr auto index = static_cast<std::size_t>(source);
+  constexpr auto kIndex = static_cast<std::size_t>(source);
   return {key,
           doc,
           {},
@@ -92,10 +92,10 @@ TrainingKey seed_key(std::string_view key, std::string_view doc) {
             std::optional<std::uint64_t> seed;
             if (value != unseeded(source))
               seed = static_cast<std::uint64_t>(whole(value, 0, 9e18, place));
-            training.seeds[index] = seed;
+            training.seeds[kIndex] = seed;
           },
           [](const Training& training) {
-            const std::optional<std::uint64_t>& seed = training.seeds[index];
+            const std::optional<std::uint64_t>& seed = training.seeds[kIndex];
             return seed ? std::to_string(*seed) : std::string(unseeded(source));
           }};
 }
