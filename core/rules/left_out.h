@@ -1,4 +1,4 @@
-// Which rules cannot see anything of a run, and why: they are left out, and never silently.
+// Finds the rules that see nothing of a run, and why: they are left out, and never silently.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace trainyard {
 
-/// What there is to see of a run besides its plan.
+/// A RunSight is all that there is to see of a run besides its plan.
 struct RunSight {
   bool trains = true;            // else it is a replay, of which only a timeline is known
   bool updates_together = true;  // all stages, once a step

@@ -24,7 +24,7 @@ struct LookedTensor {
   TensorFacts facts = {};
 };
 
-/// What a classifier answered: by true class, then by the class that it found likeliest.
+/// Counts what a classifier answered: by true class, then by the class that it found likeliest.
 struct Answers {
   std::int64_t classes = 0;
   std::vector<std::int64_t> counts;
@@ -55,8 +55,8 @@ struct LookedEvaluation {
   double loss = 0;
 };
 
-/// What a rule is shown of a run: the latest looks, the oldest first and never none, and all losses
-/// and evaluations up to the last look's step. losses[i] is of step first_step + i + 1.
+/// A rule is shown this much of a run: the latest looks, the oldest first and never none, and all
+/// losses and evaluations up to the last look's step. losses[i] is of step first_step + i + 1.
 struct RunShown {
   std::deque<Look> looks = {};
   std::vector<double> losses = {};

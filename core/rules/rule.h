@@ -41,8 +41,8 @@ constexpr RuleReads operator|(RuleReads a, RuleReads b) {
 constexpr bool has(RuleReads all, RuleReads one) {
   return (static_cast<unsigned>(all) & static_cast<unsigned>(one)) != 0;
 }
-/// Of tensors that a step has only while it runs; a plan whose stages do not update together has no
-/// step of which all are.
+/// Reads tensors that a step has only while it runs; a plan whose stages do not update together has
+/// no step of which all are.
 inline constexpr RuleReads kReadsTensors =
     RuleReads::Gradients | RuleReads::Weights | RuleReads::Updates | RuleReads::Outputs |
     RuleReads::LayerInputs | RuleReads::Images | RuleReads::Answers;

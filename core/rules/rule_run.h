@@ -24,8 +24,8 @@ class RuleRun {
   explicit RuleRun(RuleWatch);
 
   const RuleWatch& watch() const { return watch_; }
-  /// What rules read after that step. What a layer gives its activation functions matters in the
-  /// first steps only.
+  /// Returns what rules read after that step. What a layer gives its activation functions matters
+  /// in the first steps only.
   RuleReads reads_at(std::int64_t step) const;
   /// Rules look after the first step that they may, because initial weights show there, and then
   /// after every step whose number is a multiple of the interval.

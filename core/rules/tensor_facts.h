@@ -23,7 +23,7 @@ struct TensorFacts {
   // Sums over the elements; no number where one of the elements is none.
   double absolute_sum = 0, sum = 0, square_sum = 0;
   float low = 0, high = 0;  // least and largest; both 0 where there are no numbers
-  // Of an update: the sum of the sizes of the weights before it, and the most that one of them
+  // An update has the sum of the sizes of the weights before it, and the most that one of them
   // moved, in parts of 0.001 more than its size.
   double before_sum = 0, most_moved = 0;
   std::vector<UnitFacts> units;  // empty where nobody asks

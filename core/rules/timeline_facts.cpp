@@ -47,7 +47,7 @@ double busy_share(const RecordedShare& share, Duration whole) {
   return to_seconds(share.compute + share.communication) / to_seconds(whole);
 }
 
-// Of many steps some are judged, evenly over the recording.
+// Some of many steps are judged, evenly over the recording.
 std::vector<RecordedPart> judged_parts(const RecordedTrace& trace) {
   std::vector<RecordedPart> all;
   const std::size_t most =

@@ -48,8 +48,8 @@ struct TimelineFacts {
 /// there are no waves. Predictions and staleness are not filled in.
 TimelineFacts timeline_facts(const Timeline&, const std::vector<MemoryWave>&,
                              const std::vector<Breakdown>& parts, Bytes capacity);
-/// Of a recorded trace, by process: its marked steps without the first, or all of it where none are
-/// marked.
+/// Returns those of a recorded trace, by process: its marked steps without the first, or all of it
+/// where none are marked.
 TimelineFacts timeline_facts(const RecordedTrace&);
 
 }  // namespace trainyard

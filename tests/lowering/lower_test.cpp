@@ -124,7 +124,7 @@ TEST(Lower, EveryCombinationIsACompleteProgram) {
       ++programs;
     }
   }
-  // Of the 900 cases every seventh where there are sanitizers, each at two grains.
+  // There are 900 cases, every seventh of them where there are sanitizers, each at two grains.
   EXPECT_EQ(programs, testing::sanitized() ? 2 * 129 : 3 * 5 * 5 * 6 * 2 * 2);
 }
 

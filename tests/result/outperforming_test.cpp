@@ -31,7 +31,7 @@ OutperformingScores drawn_scores(std::int64_t trial, std::int64_t runs, double a
   return scores;
 }
 
-// How many of a thousand comparisons say that one of the two is better.
+// Counts how many of a thousand comparisons say that one of the two is better.
 std::int64_t claims(std::int64_t runs, double apart, bool paired) {
   std::int64_t count = 0;
   for (std::int64_t t = 0; t < kTrials; ++t) {
@@ -87,8 +87,8 @@ OutperformingScores wins(int count, int of) {
   return scores;
 }
 
-// Of 29 pairs 20 wins: the bootstrap is the binomial distribution of 29 and 20/29, of which 1.5 %
-// lie at 14 or fewer and 3.6 % at 15 or fewer.
+// With 20 wins in 29 pairs the bootstrap is the binomial distribution of 29 and 20/29, of which 1.5
+// % lie at 14 or fewer and 3.6 % at 15 or fewer.
 TEST(Outperforming, TheIntervalIsThatOfTheBinomialDistribution) {
   const Outperforming v = outperforming(wins(20, 29));
   EXPECT_DOUBLE_EQ(v.probability, 20.0 / 29);
@@ -121,7 +121,7 @@ TEST(Outperforming, SaysWhatFewRunsCannotSay) {
   EXPECT_EQ(outperforming({{}, {}, false, true}).outcome, RunsVerdict::TooFew);
   EXPECT_EQ(outperforming({{1, 2, 3}, {4, 5, 6}, false, false}).outcome, RunsVerdict::TooFew);
   EXPECT_EQ(outperforming(wins(6, 6)).outcome, RunsVerdict::Better);
-  // The same runs on both sides differ in nothing.
+  // Runs that stand on both sides differ in nothing.
   const Outperforming same =
       outperforming({{1, 2, 3, 4, 5, 6, 7}, {1, 2, 3, 4, 5, 6, 7}, false, true});
   EXPECT_EQ(same.outcome, RunsVerdict::NotSignificant);

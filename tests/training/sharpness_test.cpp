@@ -39,8 +39,8 @@ GradientAt quadratic(const SquareMatrix& h) {
   };
 }
 
-// Of matrices with eigenvalues of either sign it is the largest one that is found, and not the one
-// of the largest size.
+// A matrix may have eigenvalues of either sign: the largest one is found, and not the one of the
+// largest size.
 RC_GTEST_PROP(Sharpness, IsTheLargestEigenvalueOfTheDenseMatrix, ()) {
   const auto size = static_cast<std::size_t>(*rc::gen::inRange(1, 12));
   const SquareMatrix h = random_symmetric(size, *rc::gen::arbitrary<std::uint64_t>());

@@ -10,7 +10,7 @@ inline constexpr std::uint64_t kRuleTag = std::uint64_t{1} << 41;  // and above:
 /// Nothing where no rule has fired at a place. It lies beneath the last lane that is shown. Items:
 /// Other, tag kRuleTag and the index of the result's rules.
 void draw_rule_lane(Drawing&, const TimelineLayout&, const TimelineModel&);
-/// What to say of such an item; an empty title for any other.
+/// Describes such an item; the title is empty for any other.
 Hover describe_rule(const TimelineModel&, Item);
 
 }  // namespace trainyard

@@ -1,4 +1,4 @@
-// What rules say of a run or a timeline, as text, and the words that ask for them.
+// Rules as text: what they say of a run or a timeline, and the words that ask for them.
 #pragma once
 
 #include <optional>

@@ -228,7 +228,7 @@ struct Asked {
   bool trains = true;
 };
 
-// What was asked for, before it is prepared.
+// A run that has been asked for, before it is prepared.
 struct RunQuestion {
   TrainingRequest request;
   RunWords words;

@@ -21,7 +21,8 @@ class BottomPanel : public QWidget {
  public:
   BottomPanel(Session&, Exploration&, QWidget* parent = nullptr);
   void show_problems();
-  /// What rules say of the last run on this machine, beside what they say of the plan's timeline.
+  /// Shows what rules say of the last run on this machine, beside what they say of the plan's
+  /// timeline.
   void set_run_rules(std::vector<FiredRule>);
 
  Q_SIGNALS:

@@ -19,7 +19,7 @@ bool is_seed(const std::string& word) {
   return key == "seed" || key.ends_with("-seed");
 }
 
-/// What two runs of one system have in common: all but their seeds.
+/// A system is all that two of its runs have in common: everything but their seeds.
 using System = std::tuple<std::string, std::string, std::string, std::vector<std::string>,
                           std::vector<std::string>>;
 

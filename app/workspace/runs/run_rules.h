@@ -1,4 +1,4 @@
-// What rules found of a training run: those that watched it step by step, and those that read its
+// Judges a training run by rules: those that watched it step by step, and those that read its
 // timeline when it had ended.
 #pragma once
 
@@ -29,8 +29,8 @@ struct RuleReport {
 /// end.
 void expect_watchable(const RuleWatch&, const Workload&, bool updates_together);
 
-/// What fired while the run went on, and on its timeline; `measured` is null where no step was
-/// measured whole. The report says of `run` all but what was asked.
+/// Reports what fired while the run went on, and on its timeline; `measured` is null where no step
+/// was measured whole. The report says of `run` all but what was asked.
 RuleReport judge_run(const RuleWatch&, const Experiment& predicted, const Experiment* measured,
                      const BackendRun&, Duration median_step, const RunSight&);
 

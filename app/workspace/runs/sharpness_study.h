@@ -1,4 +1,4 @@
-// How sharp the loss of a model is on some of its data: at the weights with which a run begins, or
+// Finds how sharp the loss of a model is on some of its data: at the weights a run begins with, or
 // after some training, on the samples of the first update. What it says of rates follows
 // (core/training/sharpness.h, core/result/stable_rate.h).
 #pragma once

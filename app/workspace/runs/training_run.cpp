@@ -287,8 +287,8 @@ bool TrainingJob::updates_together() const {
   return !has_updates(order(predicted_->workload, schedule_shape(predicted_->workload)));
 }
 
-// What was measured beside what was predicted, where a step was measured whole, and what rules say
-// of it.
+// Holds what was measured beside what was predicted, where a step was measured whole, and lets
+// rules judge it.
 void TrainingJob::measure(TrainingReport& report) const {
   const Experiment& predicted = *predicted_;
   const bool whole = report.run.timeline.spans.size() == predicted.program.instructions.size();

@@ -17,7 +17,7 @@ Form<Banded<T>> band(const Form<V>& number) {
                                   {"high", &Banded<T>::high, number}});
 }
 
-/// What rules say of a timeline or a run.
+/// Returns the fields of what a rule says of a timeline or a run.
 Fields<FiredRule> fired_rule_fields();
 
 /// What a Result does not hold itself is calculated, so the document is only written.
