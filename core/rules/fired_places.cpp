@@ -38,7 +38,9 @@ std::optional<Instant> place_of_tensor(const FiredRule& fired, const Program& pr
   return of_layer ? of_layer : of_device;
 }
 
-std::optional<Instant> longest_wait(int device, const Program& program, const Timeline& timeline) {
+// `end` is that of the whole timeline, until which a device that is done early waits too.
+std::optional<Instant> longest_wait(int device, const Program& program, const Timeline& timeline,
+                                    Instant end) {
   std::vector<Span> spans;
   each_span(program, timeline, device, [&](const Task& task, const Span& span) {
     if (task.kind == TaskKind::Compute || task.kind == TaskKind::Collective) spans.push_back(span);
@@ -53,19 +55,24 @@ std::optional<Instant> longest_wait(int device, const Program& program, const Ti
     if (span.start - busy_until > longest) longest = span.start - busy_until, from = busy_until;
     busy_until = std::max(busy_until, span.end);
   }
-  for (const Span& span : timeline.spans)
-    if (span.end - busy_until > longest) longest = span.end - busy_until, from = busy_until;
-  return from;
+  return end - busy_until > longest ? busy_until : from;
 }
 
 }  // namespace
 
 void find_places(std::vector<FiredRule>& fired, const Program& program, const Timeline& timeline) {
   if (timeline.spans.size() != program.instructions.size()) return;
+  // Every simulation comes through here, and rules fire for many devices of one: its end is sought
+  // once.
+  std::optional<Instant> end;
   for (FiredRule& one : fired) {
     if (one.at || one.device < 0) continue;
+    if (!one.role && !end) {
+      end = Instant{};
+      for (const Span& span : timeline.spans) end = std::max(*end, span.end);
+    }
     one.at = one.role ? place_of_tensor(one, program, timeline)
-                      : longest_wait(one.device, program, timeline);
+                      : longest_wait(one.device, program, timeline, *end);
   }
 }
 
