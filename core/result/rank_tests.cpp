@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <map>
 #include <numbers>
-#include <numeric>
 #include <vector>
+
+#include "core/base/doubled_ranks.h"
 
 namespace trainyard {
 namespace {
@@ -14,28 +16,21 @@ constexpr std::size_t kMostExact = 60;
 
 double normal_above(double z) { return std::erfc(z / std::numbers::sqrt2) / 2; }
 
-/// Twice the rank of each value, which is whole where equal values share the mean of their ranks;
-/// and the sum of t^3 - t over the groups of t equal values, by which ties lessen a variance.
-struct Ranks {
+/// Twice the rank of each value, the lowest being 1; and the sum of t^3 - t over the groups of t
+/// equal values, by which ties lessen a variance.
+struct TiedRanks {
   std::vector<std::int64_t> doubled;
   double ties = 0;
 };
 
-Ranks ranks_of(std::span<const double> values) {
-  std::vector<std::size_t> order(values.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::sort(order.begin(), order.end(),
-            [&](std::size_t x, std::size_t y) { return values[x] < values[y]; });
-  Ranks ranks{std::vector<std::int64_t>(values.size())};
-  for (std::size_t first = 0; first < order.size();) {
-    std::size_t last = first;
-    while (last + 1 < order.size() && values[order[last + 1]] == values[order[first]]) ++last;
-    for (std::size_t i = first; i <= last; ++i)
-      ranks.doubled[order[i]] = static_cast<std::int64_t>(first + last + 2);
-    const auto t = static_cast<double>(last - first + 1);
-    ranks.ties += t * t * t - t;
-    first = last + 1;
+TiedRanks ranks_of(std::span<const double> values) {
+  TiedRanks ranks{doubled_ranks(values)};
+  std::map<std::int64_t, double> equal;  // values of each rank
+  for (std::int64_t& rank : ranks.doubled) {
+    rank += 2;
+    ++equal[rank];
   }
+  for (const auto& [rank, t] : equal) ranks.ties += t * t * t - t;
   return ranks;
 }
 
@@ -74,7 +69,7 @@ double signed_rank_test(std::span<const double> differences) {
   for (const double d : differences)
     if (d != 0) sizes.push_back(std::abs(d)), positive.push_back(d > 0);
   if (sizes.empty()) return 1;
-  const Ranks ranks = ranks_of(sizes);
+  const TiedRanks ranks = ranks_of(sizes);
   std::size_t found = 0, all = 0;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     const auto rank = static_cast<std::size_t>(ranks.doubled[i]);
@@ -98,7 +93,7 @@ double rank_sum_test(std::span<const double> a, std::span<const double> b) {
   if (a.empty() || b.empty()) return 1;
   std::vector<double> values(a.begin(), a.end());
   values.insert(values.end(), b.begin(), b.end());
-  const Ranks ranks = ranks_of(values);
+  const TiedRanks ranks = ranks_of(values);
   std::size_t found = 0, all = 0;
   for (std::size_t i = 0; i < values.size(); ++i) {
     const auto rank = static_cast<std::size_t>(ranks.doubled[i]);
