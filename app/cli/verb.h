@@ -98,6 +98,7 @@ Verb waves_verb();
 Verb stragglers_verb();
 Verb hogwild_verb();
 Verb sharpness_verb();
+Verb gate_verb();
 Verb tune_verb();
 Verb schedule_verb();
 Verb schedules_verb();

@@ -28,6 +28,8 @@
 #include "core/rules/rule_run.h"
 #include "core/timeline/metrics.h"
 #include "core/training/checkpoint.h"
+#include "core/training/corrupted_data.h"
+#include "core/training/lossy_weights.h"
 
 namespace trainyard {
 namespace {
@@ -90,6 +92,14 @@ Diagnostics check_acting(const DataSource& data, const CpuOptions& options) {
   return found;
 }
 
+// Null where no sample is paired with a corrupted copy.
+std::unique_ptr<DataSource> pairs_of(const BackendJob& job) {
+  const Training& training = *job.training;
+  if (training.stability == 0) return nullptr;
+  return std::make_unique<PairedData>(*job.data, training.stability_data,
+                                      seed_of(training, RandomSource::Augmentation));
+}
+
 std::optional<RunWidths> widths_of(const std::map<std::int64_t, std::int64_t>& counts,
                                    std::int64_t sequence) {
   if (counts.empty()) return std::nullopt;
@@ -133,8 +143,10 @@ struct CpuBackend::Impl {
         given(*job.data),
         acting(job.data->acting()),
         documents(documents_of(job)),
+        paired(pairs_of(job)),
         data(acting      ? *acting
              : documents ? *documents
+             : paired    ? *paired
                          : *job.data),
         options(o),
         plan(workload, program),
@@ -162,6 +174,7 @@ struct CpuBackend::Impl {
   const DataSource& given;                // of the job
   std::unique_ptr<ActingSource> acting;   // null: samples do not depend on this training
   std::unique_ptr<DataSource> documents;  // null: samples are those of the job's data
+  std::unique_ptr<DataSource> paired;     // null: no sample has a corrupted copy
   const DataSource& data;
   CpuOptions options;
   RunPlan plan;
@@ -437,6 +450,8 @@ BackendRun CpuBackend::run(const RunOptions& options) {
     m.resume(*m.options.from);
   else if (const std::optional<Checkpoint> from = checkpoint_to_resume(m.options))
     m.resume(*from);
+  else if (m.training.sparsity > 0)
+    prune_weights();
   result.first_step = m.first_step;
   RuleRun* const rules = m.options.rules.get();
   if (rules != nullptr) rules->begin(m.first_step);
@@ -568,6 +583,16 @@ std::vector<TrainedTensor> CpuBackend::statistics() const {
   Impl& m = *impl_;
   m.execution.fetch_state();
   return m.first_process() ? m.execution.whole_statistics() : std::vector<TrainedTensor>{};
+}
+
+// All processes prune alike, by the weights of all.
+void CpuBackend::prune_weights() {
+  Processes* const processes = impl_->options.processes;
+  std::vector<TrainedTensor> weights = parameters();
+  if (processes != nullptr)
+    weights = unpack_tensors(processes->all_gather(pack_tensors(weights)).front());
+  prune(impl_->training.sparsity, weights);
+  set_parameters(weights);
 }
 
 void CpuBackend::set_parameters(const std::vector<TrainedTensor>& tensors) {

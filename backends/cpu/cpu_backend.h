@@ -40,6 +40,8 @@ class CpuBackend final : public Backend {
   Checkpoint state() const;
 
  private:
+  void prune_weights();
+
   struct Impl;
   std::unique_ptr<Impl> impl_;
   std::string_view name_;  // by which it was opened

@@ -14,6 +14,7 @@
 #include "core/methods/layers/transients.h"
 #include "core/model/edit.h"
 #include "core/model/ops.h"
+#include "core/training/corrupted_data.h"
 #include "core/model/trained_parts.h"
 #include "core/program/facts.h"
 #include "core/training/delayed_update.h"
@@ -404,6 +405,44 @@ void check_offload(const BackendJob& job, Diagnostics& found) {
   }
 }
 
+// The stability loss compares rows of whole answers, a sample's with those of its copy.
+void check_stability(const BackendJob& job, Diagnostics& found) {
+  const Training& training = *job.training;
+  if (training.stability == 0) return;
+  const Workload& w = job.workload;
+  const Model& model = w.scenario.model;
+  const std::vector<Node>& last = model.blocks.back().graph.nodes;
+  const auto loss = std::find_if(last.begin(), last.end(), [](const Node& node) {
+    return node.op == &softmax_loss();
+  });
+  const std::int64_t micro = w.scenario.plan.batch.micro;
+  const auto refuse = [&](const std::string& sentence, std::string place, std::string fix) {
+    add_error(found, "the stability loss " + sentence, std::move(place), std::move(fix));
+  };
+  if (loss == last.end() || last.back().op != &softmax_loss())
+    return refuse("compares the classes that a model answers with, found a model of another loss",
+                  "--train stability", "stability=0");
+  if (micro % 2 != 0)
+    refuse("takes microbatches of pairs, a sample and its corrupted copy, found " +
+               std::to_string(micro) + (micro == 1 ? " sample" : " samples"),
+           "plan#/batch/micro", "micro=" + std::to_string(micro + 1));
+  if (w.layout.binding.documents != nullptr)
+    refuse("pairs whole samples, found documents that share one", "plan#/choices/packing",
+           "packing=none");
+  if (w.layout.binding.cp > 1)
+    refuse("corrupts whole samples, found cp=" + std::to_string(w.layout.binding.cp),
+           "plan#/mesh/cp", "cp=1");
+  if (w.layout.binding.tp > 1 && loss->split == TensorSplit::Vocab)
+    refuse("compares whole rows of answers, found a vocabulary that tensor ranks divide",
+           "plan#/mesh/tp", "tp=1");
+  if (job.data != nullptr && job.data->acting())
+    refuse("corrupts data that are read, found " + std::string(job.data->name()) + ", which acts",
+           "--data", "stability=0");
+  for (Diagnostic& d :
+       check_corruption(model, training.stability_data, {"--train stability-data"}))
+    found.push_back(std::move(d));
+}
+
 }  // namespace
 
 Diagnostics CpuBackend::check(const BackendJob& job) {
@@ -432,6 +471,7 @@ Diagnostics CpuBackend::check(const BackendJob& job) {
                   " acts with the newest parameters before each update, which an asynchronous "
                   "schedule never has all at one moment",
               "plan#/choices", "schedule=1f1b");
+  check_stability(job, found);
   if (w.layout.binding.documents != nullptr)
     check_documents(job, "a local run", found);
   else if (job.data != nullptr)

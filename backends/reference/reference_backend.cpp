@@ -50,6 +50,8 @@ void check_training(const Workload& w, const Training& t, Diagnostics& found) {
   refuse_key(t.weight_decay != 0, "weight-decay", "0");
   refuse_key(t.clip != 0, "clip", "0");
   refuse_key(t.nesterov, "nesterov", "off");
+  refuse_key(t.sparsity != 0, "sparsity", "0");
+  refuse_key(t.stability != 0, "stability", "0");
 }
 
 /// One rule for all stages, or where the schedule corrects for delays the rule of each stage.

@@ -5,10 +5,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numbers>
 
 #include "core/base/digest.h"
-#include "core/base/random.h"
+#include "core/base/drawn_normal.h"
 #include "core/training/data_sources.h"
 #include "core/training/model_inputs.h"
 
@@ -21,11 +20,6 @@ constexpr double kDenseEffect = 0.5, kRowEffect = 0.8;
 
 // These are streams of random numbers, so that different kinds of draws are independent.
 constexpr std::uint64_t kDense = 1, kRow = 2, kClick = 3, kDenseWeight = 4, kRowWeight = 5;
-
-double normal(const Random& random, std::uint64_t i) {
-  return std::sqrt(-2 * std::log(1 - random.uniform(2 * i))) *
-         std::cos(2 * std::numbers::pi * random.uniform(2 * i + 1));
-}
 
 class Clicks final : public DataSource {
  public:
@@ -136,7 +130,7 @@ class Clicks final : public DataSource {
     return place >> 62 == 0 ? seeds_.order : seeds_.split.value_or(seeds_.law);
   }
   double dense(std::uint64_t at, std::int64_t feature) const {
-    return normal(Random(Random(seed_at(at), kDense).bits(at)),
+    return drawn_normal(Random(Random(seed_at(at), kDense).bits(at)),
                   static_cast<std::uint64_t>(feature));
   }
   // Row r is drawn with a probability proportional to 1 / (r + 1).
@@ -151,12 +145,12 @@ class Clicks final : public DataSource {
     double logit = kBase;
     const Random weights(seeds_.law, kDenseWeight);
     for (std::int64_t f = 0; f < law.dense; ++f)
-      logit += kDenseEffect * normal(weights, static_cast<std::uint64_t>(f)) * dense(at, f);
+      logit += kDenseEffect * drawn_normal(weights, static_cast<std::uint64_t>(f)) * dense(at, f);
     for (const Table& table : law.tables) {
       const Random rows(Random(seeds_.law, kRowWeight).bits(table.id));
       double effect = 0;
       for (std::int64_t lookup = 0; lookup < table.lookups; ++lookup)
-        effect += normal(rows, static_cast<std::uint64_t>(row(at, table.id, lookup, table.rows)));
+        effect += drawn_normal(rows, static_cast<std::uint64_t>(row(at, table.id, lookup, table.rows)));
       logit += kRowEffect * effect / static_cast<double>(table.lookups);
     }
     return 1 / (1 + std::exp(-logit));

@@ -1,6 +1,8 @@
 #include <string>
+#include <utility>
 
 #include "core/plan/plan.h"
+#include "core/training/pruned_rule.h"
 #include "core/training/stretch_rule.h"
 
 namespace trainyard {
@@ -16,7 +18,10 @@ std::unique_ptr<OptimizerRule> optimizer_rule(std::string_view name, const Train
                                      {"adamw", adamw}, {"adagrad", adagrad},   {"lion", lion},
                                      {"lars", lars},   {"lamb", lamb}};
   for (const Entry& entry : kRules)
-    if (entry.name == name) return entry.make(training, how);
+    if (entry.name == name) {
+      std::unique_ptr<OptimizerRule> rule = entry.make(training, how);
+      return training.sparsity > 0 ? pruned_rule(std::move(rule)) : std::move(rule);
+    }
   optimizer(name);  // throws, naming the nearest, if the name is unknown
   throw Error(Error::Kind::Internal, "no rule for optimizer " + std::string(name));
 }

@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <numbers>
 
-#include "core/base/random.h"
+#include "core/base/drawn_normal.h"
 
 namespace trainyard {
 namespace {
@@ -21,10 +20,7 @@ double norm_of(std::span<const double> a) { return std::sqrt(inner_product(a, a)
 std::vector<double> random_direction(std::size_t elements, std::uint64_t seed) {
   std::vector<double> direction(elements);
   const Random random(seed);
-  for (std::size_t i = 0; i < elements; ++i) {
-    const double size = std::sqrt(-2 * std::log(1 - random.uniform(2 * i)));
-    direction[i] = size * std::cos(2 * std::numbers::pi * random.uniform(2 * i + 1));
-  }
+  for (std::size_t i = 0; i < elements; ++i) direction[i] = drawn_normal(random, i);
   const double length = norm_of(direction);
   for (double& x : direction) x = length > 0 ? x / length : 1;
   return direction;

@@ -237,6 +237,23 @@ std::vector<TrainingKey> make_keys() {
                                     "of which samples are for evaluation; none = as the data come"),
       seed_key<RandomSource::Noise>(
           "noise-seed", "of the last bit of every initial weight; none = without noise"),
+      {"sparsity",
+       "share of the weights of matrices and kernels that are pruned at the start and stay zero",
+       {},
+       [](T& t, V v, L& l) { t.sparsity = number(v, 0, 0.9999, l); },
+       [](const T& t) { return text(t.sparsity); }},
+      {"stability",
+       "weight of the stability loss, for which every second sample of a microbatch is a corrupted "
+       "copy of the one before it; 0 = off",
+       {},
+       [](T& t, V v, L& l) { t.stability = number(v, 0, 1e6, l); },
+       [](const T& t) { return text(t.stability); }},
+      {"stability-data",
+       "how the copies of stability are corrupted, as in noise:0.3, shift:2, contrast:0.5 or "
+       "replace:0.1",
+       {},
+       [](T& t, V v, L& l) { t.stability_data = read_corruption(v, l); },
+       [](const T& t) { return to_text(t.stability_data); }},
   };
 }
 

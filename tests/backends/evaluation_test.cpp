@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <set>
+#include <stop_token>
 
 #include "tests/support/cpu_training.h"
 #include "tests/support/layers.h"
@@ -75,6 +77,52 @@ TEST(Evaluation, ARunStopsForItAsThePlanSays) {
       testing::train_on_cpu(testing::tiny_mlp(4), 2, {"global-batch=4", "micro-batch=1"}, training);
   EXPECT_EQ(plain.run.losses, run.run.losses);
   EXPECT_TRUE(plain.run.evaluations.empty());
+}
+
+// The forward of a training step and an evaluation in the plan's formats are two roads to one loss.
+TEST(Answers, InThePlansPrecisionLoseWhatItsForwardLoses) {
+  Training training;
+  training.steps = 1, training.rate = 0;
+  std::set<double> losses;
+  for (const Model& model : {testing::tiny_mlp(4), testing::tiny_transformer()})
+    for (const char* precision : {"precision=fp32", "precision=bf16", "precision=fp16",
+                                  "precision=fp8", "precision=mxfp8", "precision=nvfp4"}) {
+      SCOPED_TRACE(model.name + " " + precision);
+      const testing::SampleNumbers source;
+      const testing::CpuRun run = testing::train_on_cpu(
+          model, 1, {"global-batch=8", "micro-batch=8", "seq=4", precision}, training, {}, source);
+      const ModelAnswers found =
+          answers(run.workload, run.initial, source, 0, {.in_precision = true});
+      EXPECT_NEAR(found.loss, run.run.losses[0], 1e-6 * run.run.losses[0]);
+      losses.insert(found.loss);
+      // Without the plan's formats they are those of evaluate().
+      const ModelEvaluation plain = evaluate(run.workload, run.initial, source, 0);
+      const ModelAnswers wide = answers(run.workload, run.initial, source, 0);
+      EXPECT_EQ(wide.loss, plain.loss);
+      EXPECT_EQ(wide.accuracy(), plain.accuracy);
+    }
+  EXPECT_GE(losses.size(), 9u);  // formats differ, or nothing was rounded
+}
+
+TEST(Answers, OfTheReferenceAreNearlyThoseOfTheKernels) {
+  Training training;
+  training.steps = 1;
+  const testing::SampleNumbers source;
+  for (const Model& model : {testing::tiny_mlp(4), testing::tiny_transformer()}) {
+    const testing::CpuRun run =
+        testing::train_on_cpu(model, 1, {"global-batch=8", "micro-batch=8"}, training, {}, source);
+    const ModelAnswers kernels = answers(run.workload, run.initial, source, 0),
+                       maths = answers(run.workload, run.initial, source, 0, {.reference = true});
+    EXPECT_NEAR(kernels.loss, maths.loss, 1e-5 * maths.loss);
+    EXPECT_EQ(kernels.labels, maths.labels);
+  }
+}
+
+TEST(Answers, EndWhenTheyAreStopped) {
+  const Workload w = prepare(testing::scenario(testing::tiny_mlp(1), 1, {}));
+  std::stop_source stop;
+  stop.request_stop();
+  EXPECT_THROW(answers(w, {}, RoundLabels(3), 0, {}, stop.get_token()), Error);
 }
 
 TEST(Evaluation, TensorsTravelAsTheyAre) {

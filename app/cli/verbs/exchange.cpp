@@ -8,6 +8,7 @@
 #include "app/workspace/scenario/setting_words.h"
 #include "app/workspace/scenario/workspace.h"
 #include "core/io/bytes/files.h"
+#include "core/io/documents/gate_json.h"
 #include "core/io/documents/plan_json.h"
 
 namespace trainyard {
@@ -25,11 +26,26 @@ int run_import(const Words& words, Streams& streams) {
   return kDone;
 }
 
+// A gate that was not passed, or that is of another model, lets nothing out.
+void expect_passed(const std::string& path, const std::string& model) {
+  const GateReport gate = read_gate(read_file(path), path);
+  if (gate.model != model)
+    throw Error(Error::Kind::InvalidInput,
+                "expected a gate of " + model + ", found one of " + gate.model, {path});
+  if (const std::string reason = reason_to_block(gate); !reason.empty())
+    throw Error(Error::Kind::InvalidInput,
+                "the gate of quality lets nothing out: " + reason +
+                    "; export without --gate ignores it",
+                {path});
+}
+
 int run_export(const Words& words, Streams& streams) {
   if (!words.has("to"))
     throw Error(Error::Kind::InvalidInput, "expected a format: " + export_names(), {"--to"});
   const ExportFormat& format = export_format(words.text("to"));
-  const Exported exported = format.write(prepare(open_scenario(words, streams)));
+  const Scenario scenario = open_scenario(words, streams);
+  if (words.has("gate")) expect_passed(words.text("gate"), scenario.model.name);
+  const Exported exported = format.write(prepare(scenario));
   if (!words.has("quiet")) warn(exported.warnings, streams);
   deliver(exported.text, words, streams);
   return kDone;
@@ -55,7 +71,10 @@ Verb export_verb() {
           .flags = with_scenario_flags({order_flag(),
                                         {"to", "FORMAT",
                                          "megatron-lm, megatron-bridge, deepspeed, slurm, "
-                                         "torchtitan, pytorch-csv or megatron-layout"}}),
+                                         "torchtitan, pytorch-csv or megatron-layout"},
+                                        {"gate", "FILE",
+                                         "writes nothing where this document of \"gate --json\" "
+                                         "says that a model is beyond a limit"}}),
           .examples = {"export --to megatron-lm --model llama-3-70b --cluster h100-sxm:64 --set "
                        "tp=8 --set pp=4 --set zero=1",
                        "export --to slurm --model llama-3-70b --cluster h100-sxm:64 --set tp=8 "

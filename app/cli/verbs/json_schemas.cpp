@@ -22,6 +22,7 @@
 #include "core/base/error.h"
 #include "core/base/nearest.h"
 #include "core/io/documents/benchmark_report_json.h"
+#include "core/io/documents/gate_json.h"
 #include "core/io/documents/calibration_json.h"
 #include "core/io/documents/device_json.h"
 #include "core/io/documents/order_json.h"
@@ -62,6 +63,7 @@ constexpr DocumentSchema kDocuments[] = {
     {"stragglers", stragglers_schema},
     {"hogwild", hogwild_schema},
     {"sharpness", sharpness_schema},
+    {"gate", [] { return gate_fields().schema(); }},
     {"tune", tune_schema},
     {"calibration", [] { return calibration_fields().schema(); }},
     {"probe", probe_schema},

@@ -37,6 +37,9 @@
 
 namespace trainyard {
 
+/// Returns how the plan's products cast their operands to 8 or 4 bits; null where none does.
+const NarrowScaling* narrow_scaling(const Workload&);
+
 class CpuExecution final : public Execution {
  public:
   /// One job, or several that are trained together, which check_fused() of backends/cpu/fused.h has

@@ -10,7 +10,6 @@
 #include "core/model/trained_parts.h"
 
 namespace trainyard {
-namespace {
 
 const NarrowScaling* narrow_scaling(const Workload& w) {
   const Choice* const chosen = chosen_on(w.scenario.plan, MethodAxis::Precision);
@@ -27,6 +26,8 @@ const NarrowScaling* narrow_scaling(const Workload& w) {
       return nullptr;
   }
 }
+
+namespace {
 
 // Returns the saved tensor that holds the codes of the run's input, or -1. Under sequence parallel
 // forward reads a gathered input, of which the rank keeps its own rows; they are gathered again for

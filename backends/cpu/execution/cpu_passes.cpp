@@ -311,6 +311,7 @@ void CpuExecution::with_call(const At& a, std::size_t l, Flight& f, const Kernel
   // Operators beside each other share it, and only the first of a layer finds another value.
   if (layer.routing.capacity != capacity_) layer.routing.capacity = capacity_;
   call.variants = options_.variants.get();
+  call.stability = training_.stability;
   if (run.pass != Pass::BackwardWeight &&
       (divides_rows(*layout.graph, node, call.binding) ||
        (node.op == &batch_norm() &&
@@ -390,6 +391,7 @@ void CpuExecution::with_call(const At& a, std::size_t l, Flight& f, const Kernel
         for (TensorView& view : list) shift(view);
       for (std::size_t i = 0; i < fact_count; ++i) shift(facts[i]);
       call.random = Random(seed_of(jobs_[job].training, RandomSource::Dropout), stream);
+      call.stability = jobs_[job].training.stability;
       loss = first_loss;
       at = behind;
     }

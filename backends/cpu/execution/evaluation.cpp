@@ -6,10 +6,14 @@
 
 #include "backends/cpu/execution/cpu_execution.h"
 #include "backends/cpu/execution/evaluation.h"
+#include "backends/cpu/kernels/convert.h"
 #include "backends/cpu/kernels/formats.h"
+#include "backends/cpu/kernels/kernels.h"
+#include "backends/cpu/kernels/narrow_product.h"
 #include "backends/documents.h"
 #include "backends/processes.h"
 #include "core/base/processor_time.h"
+#include "core/methods/precision/narrow_products.h"
 #include "core/model/ops.h"
 #include "core/model/reference.h"
 #include "core/training/document_data.h"
@@ -21,6 +25,29 @@ namespace {
 struct EvaluatedBatch {
   double loss = 0, weight = 0, right = 0, rows = 0;
 };
+
+// The formats in which a plan's forward computes.
+struct ForwardFormats {
+  DType parameter = DType::F32, activation = DType::F32;
+  const NarrowScaling* products = nullptr;  // of operands in 8 or 4 bits; null: none are
+  std::vector<bool> narrow_layers = {};     // by layer of the model: its products take them
+};
+
+ForwardFormats formats_of(const Workload& w) {
+  const Precision& precision = w.layout.precision;
+  ForwardFormats formats{precision.parameter, precision.activation, narrow_scaling(w), {}};
+  if (formats.products == nullptr) return formats;
+  for (const std::vector<Workload::Run>& stage : w.runs)
+    for (const Workload::Run& run : stage)
+      formats.narrow_layers.insert(formats.narrow_layers.end(),
+                                   static_cast<std::size_t>(run.count),
+                                   multiplies_narrow(w.bodies[static_cast<std::size_t>(run.body)]));
+  return formats;
+}
+
+void round_to(DType type, std::vector<float>& numbers) {
+  if (type == DType::BF16 || type == DType::F16) numbers = rounded(numbers, type);
+}
 
 struct Buffer32 {
   std::vector<float> numbers;
@@ -41,6 +68,7 @@ class Evaluator {
   // Evaluates one batch that begins with the given sample.
   EvaluatedBatch evaluate(std::int64_t first) {
     rows_ = right_ = 0;
+    batch_answers_.clear(), batch_labels_.clear();
     int layer = 0;
     Buffer32 flowing, side;
     if (documents_) bounds_ = documents_->bounds_alone(first, binding_.micro_batch);
@@ -51,6 +79,11 @@ class Evaluator {
     return {weight * flowing.numbers[0], weight, static_cast<double>(right_),
             static_cast<double>(rows_)};
   }
+  void compute_in(ForwardFormats formats) { formats_ = std::move(formats); }
+  void compute_by_reference() { by_reference_ = true; }
+  // Of the batch that was evaluated last, by row.
+  const std::vector<std::int32_t>& batch_answers() const { return batch_answers_; }
+  const std::vector<std::int32_t>& batch_labels() const { return batch_labels_; }
 
  private:
   static void allocate(Buffer32& b) {
@@ -94,6 +127,7 @@ class Evaluator {
         first += block.count;
       }
     }
+    round_to(formats_.parameter, b.numbers);
     b.view.data = b.numbers.data();
     return b;
   }
@@ -123,7 +157,14 @@ class Evaluator {
         there[out.value] = true;
         outputs.push_back(tensors[out.value].view);
       }
-      compute(graph, node, layer, inputs, outputs, routing);
+      const bool narrow = formats_.products != nullptr && multiplies_narrow(node) &&
+                          formats_.narrow_layers[static_cast<std::size_t>(layer)];
+      compute(graph, node, layer, inputs, outputs, routing, narrow);
+      for (const TensorId out : node.outputs)
+        if (graph[out].kind == TensorKind::Activation) {
+          round_to(formats_.activation, tensors[out.value].numbers);
+          tensors[out.value].view.data = tensors[out.value].numbers.data();
+        }
       if (node.op->name == "softmax_loss") count_right(inputs[0], inputs[1]);
     }
     Buffer32 out = std::move(tensors[graph.output.value]);
@@ -162,7 +203,7 @@ class Evaluator {
 
   void compute(const Graph& graph, const Node& node, int layer,
                const std::vector<TensorView>& inputs, const std::vector<TensorView>& outputs,
-               Routing& routing) {
+               Routing& routing, bool narrow) {
     if (node.op->name == "dropout") {
       std::copy_n(inputs[0].f32(), inputs[0].elements(), outputs[0].f32());
       return;
@@ -192,7 +233,14 @@ class Evaluator {
     if (statistics.given) call.statistics = &statistics;
     if (documents_) call.documents = &bounds_;
     Scratch::Frame frame(scratch_);
-    run_kernel(call, Pass::Forward);
+    if (narrow) {
+      NarrowOperands operands{*formats_.products};
+      run_narrow(call, Pass::Forward, operands);
+    } else if (by_reference_) {
+      reference_kernel(*node.op).forward(call);
+    } else {
+      run_kernel(call, Pass::Forward);
+    }
   }
 
   void count_right(const TensorView& logits, const TensorView& labels) {
@@ -205,6 +253,8 @@ class Evaluator {
       const std::int64_t likely =
           classes == 1 ? row[0] > 0 : std::max_element(row, row + classes) - row;
       right_ += likely == labels.i64()[r] ? 1 : 0;
+      batch_answers_.push_back(static_cast<std::int32_t>(likely));
+      batch_labels_.push_back(static_cast<std::int32_t>(labels.i64()[r]));
     }
   }
 
@@ -216,6 +266,9 @@ class Evaluator {
   DocumentBounds bounds_;  // of the batch that is evaluated
   Scratch scratch_;
   std::int64_t right_ = 0, rows_ = 0;  // of the batch
+  ForwardFormats formats_;
+  bool by_reference_ = false;
+  std::vector<std::int32_t> batch_answers_, batch_labels_;
 };
 
 // Evaluates the batches of those evaluators that are this process's, and adds the others'. Returns
@@ -243,6 +296,29 @@ Duration evaluate_all(std::vector<EvaluatedBatch>& batches, const Evaluators& by
   return seconds(*std::max_element(seconds_of.begin(), seconds_of.end()));
 }
 
+// What is evaluated of a source, batch by batch.
+struct EvaluationBatches {
+  std::optional<DocumentStream> documents;
+  std::unique_ptr<DataSource> packed;
+  const DataSource& source;
+  Binding binding = {};
+  std::int64_t count = 0;
+
+  EvaluationBatches(const Workload& w, const DataSource& given, std::int64_t most_samples)
+      : documents(document_stream(w, 0)),
+        packed(documents ? document_data(given, *documents) : nullptr),
+        source(packed ? *packed : given) {
+    binding.sequence = w.layout.binding.sequence;
+    std::int64_t samples = source.evaluation_samples();
+    if (most_samples > 0) samples = std::min(samples, most_samples);
+    constexpr std::int64_t kBatch = 100;  // large enough for batch norms without running statistics
+    binding.micro_batch = std::max<std::int64_t>(1, std::min(kBatch, samples));
+    // Positions from a table are one list for all samples, and those of packed documents differ.
+    if (documents && documents->plan().packed) binding.micro_batch = 1;
+    count = samples / binding.micro_batch;
+  }
+};
+
 }  // namespace
 
 ModelEvaluation evaluate(const Workload& w, const std::vector<TrainedTensor>& trained,
@@ -252,20 +328,10 @@ ModelEvaluation evaluate(const Workload& w, const std::vector<TrainedTensor>& tr
             .samples = acting->evaluation_samples(),
             .mean_return = acting->mean_return(w.scenario.model, trained),
             .time = {}};
-  const std::optional<DocumentStream> documents = document_stream(w, 0);
-  std::unique_ptr<DataSource> packed;
-  if (documents) packed = document_data(given, *documents);
-  const DataSource& source = packed ? *packed : given;
-  Binding binding;
-  binding.sequence = w.layout.binding.sequence;
-  std::int64_t samples = source.evaluation_samples();
-  if (most_samples > 0) samples = std::min(samples, most_samples);
-  constexpr std::int64_t kBatch = 100;  // large enough for batch norms without running statistics
-  binding.micro_batch = std::max<std::int64_t>(1, std::min(kBatch, samples));
-  // Positions from a table are one list for all samples, and those of packed documents differ.
-  if (documents && documents->plan().packed) binding.micro_batch = 1;
-  Evaluator evaluator(w.scenario.model, binding, trained, source, documents);
-  std::vector<EvaluatedBatch> batches(static_cast<std::size_t>(samples / binding.micro_batch));
+  const EvaluationBatches of(w, given, most_samples);
+  const Binding& binding = of.binding;
+  Evaluator evaluator(w.scenario.model, binding, trained, of.source, of.documents);
+  std::vector<EvaluatedBatch> batches(static_cast<std::size_t>(of.count));
   if (batches.empty()) return {};
   const Duration time = evaluate_all(batches, by, [&](std::size_t batch) {
     return evaluator.evaluate(static_cast<std::int64_t>(batch) * binding.micro_batch);
@@ -281,6 +347,44 @@ ModelEvaluation evaluate(const Workload& w, const std::vector<TrainedTensor>& tr
           .samples = static_cast<std::int64_t>(batches.size()) * binding.micro_batch,
           .mean_return = {},
           .time = time};
+}
+
+double ModelAnswers::accuracy() const {
+  if (answers.empty()) return 0;
+  std::size_t right = 0;
+  for (std::size_t row = 0; row < answers.size(); ++row)
+    if (answers[row] == labels[row]) ++right;
+  return static_cast<double>(right) / static_cast<double>(answers.size());
+}
+
+ModelAnswers answers(const Workload& w, const std::vector<TrainedTensor>& trained,
+                     const DataSource& given, std::int64_t most_samples, const AnswerMaths& maths,
+                     const std::stop_token& stop) {
+  const Model& model = w.scenario.model;
+  const auto refuse = [&](const std::string& found) {
+    throw Error(Error::Kind::InvalidInput,
+                "expected a model that classifies, whose answers are right or wrong, found " + found,
+                {"--model"});
+  };
+  if (given.acting()) refuse(std::string(given.name()) + ", in which " + model.name + " acts");
+  const EvaluationBatches of(w, given, most_samples);
+  Evaluator evaluator(model, of.binding, trained, of.source, of.documents);
+  if (maths.in_precision) evaluator.compute_in(formats_of(w));
+  if (maths.reference) evaluator.compute_by_reference();
+  ModelAnswers found;
+  double loss = 0, weight = 0;
+  for (std::int64_t batch = 0; batch < of.count; ++batch) {
+    if (stop.stop_requested()) throw Error(Error::Kind::Cancelled, "stopped");
+    const EvaluatedBatch one = evaluator.evaluate(batch * of.binding.micro_batch);
+    loss += one.loss, weight += one.weight;
+    found.answers.insert(found.answers.end(), evaluator.batch_answers().begin(),
+                         evaluator.batch_answers().end());
+    found.labels.insert(found.labels.end(), evaluator.batch_labels().begin(),
+                        evaluator.batch_labels().end());
+  }
+  if (found.answers.empty()) refuse(model.name + ", which has no classes");
+  found.loss = loss / weight;
+  return found;
 }
 
 }  // namespace trainyard

@@ -2,6 +2,8 @@
 // correct answers.
 #pragma once
 
+#include <cstdint>
+#include <stop_token>
 #include <vector>
 
 #include "backends/backend.h"
@@ -28,5 +30,28 @@ struct Evaluators {
 /// has taken longest.
 ModelEvaluation evaluate(const Workload&, const std::vector<TrainedTensor>& trained,
                          const DataSource&, std::int64_t most_samples, const Evaluators& = {});
+
+/// The answers of a model that classifies: a row is a sample, or a token of one.
+struct ModelAnswers {
+  std::vector<std::int32_t> answers, labels;  // by row
+  double loss = 0;                            // mean over rows
+  double accuracy() const;  // share of rows whose answer is their label; 0 where there are none
+};
+
+/// How answers are computed.
+struct AnswerMaths {
+  // In the number formats of the workload's plan: weights, activations and the operands of products
+  // are rounded as its forward rounds them, and a scale that it takes from earlier steps is that of
+  // the operand itself. Else in 4-byte floats.
+  bool in_precision = false;
+  bool reference = false;  // each op by its reference maths in 8-byte floats, not by its kernel
+};
+
+/// Returns what the model answers on the first `most_samples` samples of the source's evaluation
+/// part (0 = all), as evaluate() reads them. Throws Error{InvalidInput} for a model that acts or
+/// does not classify, and Error{Cancelled} when stopped.
+ModelAnswers answers(const Workload&, const std::vector<TrainedTensor>& trained, const DataSource&,
+                     std::int64_t most_samples, const AnswerMaths& = {},
+                     const std::stop_token& = {});
 
 }  // namespace trainyard

@@ -2,22 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numbers>
 #include <numeric>
 
-#include "core/base/random.h"
+#include "core/base/drawn_normal.h"
 
 namespace trainyard {
 namespace {
 
 constexpr double kHiddenSpread = 4;
 constexpr std::size_t kPairs = 20'000;
-
-// Box and Muller's normal from two uniform numbers.
-double drawn_normal(const Random& random, std::uint64_t index) {
-  const double u = 1 - random.uniform(2 * index), v = random.uniform(2 * index + 1);
-  return std::sqrt(-2 * std::log(u)) * std::cos(2 * std::numbers::pi * v);
-}
 
 }  // namespace
 

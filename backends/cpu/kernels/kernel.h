@@ -118,6 +118,7 @@ struct KernelCall {
   // text.
   const DocumentBounds* documents = nullptr;
   const VariantChooser* variants = nullptr;  // null: every kernel goes its usual way
+  double stability = 0;  // of softmax_loss: the weight of the stability loss (stability_loss.h)
 
   /// Such as "fc1 (matmul)", for messages.
   std::string name() const;

@@ -367,9 +367,7 @@ LayerLayout layer_layout(const Workload& w, const Body& body, bool first_block) 
   LayerLayout layout = Finder(w, body).find(first_block);
   layout.at_experts = copies_of_tokens(*layout.graph);
   static_cast<LayerSizes&>(layout) = layer_sizes(*layout.graph, body.binding, w.layout.precision);
-  layout.narrow = std::any_of(body.forward.begin(), body.forward.end(), [](const BodyOp& op) {
-    return !op.communication && narrow(op.work.math);
-  });
+  layout.narrow = multiplies_narrow(body);
   return layout;
 }
 

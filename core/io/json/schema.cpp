@@ -42,6 +42,7 @@ constexpr std::array kSchemas = {
     Schema{"trainyard/stragglers", "what waiting for stragglers costs"},
     Schema{"trainyard/hogwild", "what threads gain that share weights"},
     Schema{"trainyard/sharpness", "a study of sharpness"},
+    Schema{"trainyard/gate", "a gate of quality"},
     Schema{"trainyard/probe", "a probe of one op"},
     Schema{"trainyard/collectives", "all-reduces measured between processes"},
     Schema{"trainyard/batch", "a study of batches"},

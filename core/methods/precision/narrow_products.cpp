@@ -181,6 +181,12 @@ bool is_cast(const BodyOp& op) {
          (op.recomputed && !op.communication && op.name.starts_with("cast "));
 }
 
+bool multiplies_narrow(const Body& body) {
+  return std::any_of(body.forward.begin(), body.forward.end(), [](const BodyOp& op) {
+    return !op.communication && narrow(op.work.math);
+  });
+}
+
 bool multiplies_narrow(const Node& node) {
   return node.op->name == "matmul" || node.op->name == "routed_matmul";
 }

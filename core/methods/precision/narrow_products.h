@@ -66,6 +66,8 @@ void arrange_narrow(Layout& layout, DType format, const std::string& gradient);
 bool is_cast(const BodyOp&);
 /// Returns whether ops of the node's kind are multiplied narrow, within layers.
 bool multiplies_narrow(const Node&);
+/// Returns whether products of the layer are multiplied in 8 or 4 bits.
+bool multiplies_narrow(const Body&);
 /// Returns by tensor of the block's graph whether it is a weight that narrow products read and
 /// nobody else does, in this block or in another.
 std::vector<bool> narrow_weights(const Model&, int block);

@@ -7,6 +7,7 @@
 #include "backends/cpu/kernels/lanes.h"
 #include "backends/cpu/kernels/operands.h"
 #include "backends/cpu/kernels/ops/softmax.h"
+#include "backends/cpu/kernels/ops/stability_loss.h"
 #include "backends/cpu/kernels/ops/vocab_loss.h"
 #include "backends/cpu/kernels/vectorised.h"
 #include "core/base/error.h"
@@ -47,6 +48,7 @@ float one_logit(float x, std::int64_t chosen, float& softmax) {
 }
 
 void loss_forward(const KernelCall& call) {
+  if (call.stability > 0) return stability_loss_forward(call);
   const TensorView &logits = input(call, 0), &labels = input(call, 1);
   const std::int64_t n = width(logits), count = rows(logits);
   const VocabRange range = vocab_range(call, n);
@@ -69,6 +71,7 @@ void loss_forward(const KernelCall& call) {
 }
 
 void loss_backward(const KernelCall& call) {
+  if (call.stability > 0) return stability_loss_backward(call);
   const Target dx = target(call, 0);
   if (!dx) return;
   const TensorView& labels = input(call, 1);

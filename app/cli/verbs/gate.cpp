@@ -1,0 +1,85 @@
+// gate: what a lossy choice costs in answers, and whether that is within stated limits.
+#include <fmt/format.h>
+
+#include <string>
+#include <vector>
+
+#include "app/cli/interrupt.h"
+#include "app/cli/status_line.h"
+#include "app/cli/text/gate_text.h"
+#include "app/cli/text/scenario_words.h"
+#include "app/workspace/quality/gate_study.h"
+#include "core/base/error.h"
+#include "core/io/documents/gate_json.h"
+
+namespace trainyard {
+namespace {
+
+int run_gate(const Words& words, Streams& streams) {
+  const std::vector<std::string>& sides = words.texts("");
+  if (sides.size() < 2)
+    throw Error(Error::Kind::InvalidInput,
+                fmt::format("expected a reference and a model, as gate a.ckpt b.ckpt or gate "
+                            "a.ckpt bits=4, found \"{}\" alone",
+                            sides.front().substr(0, 80)),
+                {"gate"});
+  GateQuestion q;
+  q.reference = read_gate_side(sides.front(), "", {"A"});
+  for (std::size_t i = 1; i < sides.size(); ++i)
+    q.models.push_back(read_gate_side(sides[i], q.reference.file, {"B"}));
+  q.data = words.text("data");
+  q.samples = words.integer("samples", 0, INT64_MAX, 0);
+  q.seed = static_cast<std::uint64_t>(words.integer("seed", 0, INT64_MAX, 1));
+  apply_limits(q.limits, words.text("limit"), {"--limit"});
+  Words scenario_words = words;
+  if (!words.has("cluster")) scenario_words.add("cluster", "cpu:1");
+  q.scenario = open_scenario(scenario_words, streams);
+  q.corruptions = words.has("on") ? read_corruptions(words.text("on"), {"--on"})
+                                  : usual_corruptions(q.scenario.model);
+  const InterruptStop interrupt;
+  q.stop = interrupt.token();
+  StatusLine status(words, streams);
+  q.progress = [&](double done) {
+    if (status.is_due()) status.show(fmt::format("{:.0f} % answered", 100 * done));
+  };
+  const GateReport report = gate_study(q);
+  status.clear();
+  deliver(words.has("json") ? write_json(gate_fields().write(report)) : gate_text(report), words,
+          streams);
+  return report.passes() ? kDone : kNotMet;
+}
+
+}  // namespace
+
+Verb gate_verb() {
+  return {
+      .name = "gate",
+      .summary =
+          "Whether models that lost weights, bits or formats still answer as a reference does.",
+      .positional = "A B",
+      .positional_doc =
+          "A: a checkpoint that run has saved. B: another one, or what is changed about A: "
+          "sparsity=0.9 (the smallest weights become zero), bits=4 (per channel, or per group=16 "
+          "of one), rank=8, tt-rank=8 (of each matrix), precision=bf16, mxfp8, ... (as a plan's "
+          "forward rounds), backend=reference (8-byte maths), joined by commas; several B are held "
+          "against A one by one; exit 3 where one is beyond a limit",
+      .positional_required = true,
+      .positionals = 32,
+      .fewer = true,
+      .flags = with_scenario_flags(
+          {{"on", "LIST",
+            "corrupted inputs beside the clean ones, as noise:0.5,shift:2,contrast:0.5,replace:0.1 "
+            "(default one of each that changes an input of the model)"},
+           {"limit", "LIST",
+            "the most that may be lost on any task: excess-error (default 0.5%), instability, "
+            "flips, and eigenspace of embedding tables, as instability=2%,excess-error=none"},
+           {"data", "NAME", "as run takes it; its samples for evaluation are asked about"},
+           {"samples", "N", "asks about so many of them; else about all"},
+           {"seed", "N", "of the corruptions (default 1)"},
+           {"json", "",
+            "one trainyard/gate@1 document and nothing else, which export --gate reads"}}),
+      .examples = {"gate a.ckpt bits=4 sparsity=0.9 --model mlp-small --limit instability=2%"},
+      .run = run_gate};
+}
+
+}  // namespace trainyard

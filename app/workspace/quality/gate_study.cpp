@@ -1,0 +1,220 @@
+#include "app/workspace/quality/gate_study.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "app/workspace/runs/training_run.h"
+#include "app/workspace/scenario/local_cluster.h"
+#include "backends/cpu/cpu_backend.h"
+#include "backends/cpu/execution/evaluation.h"
+#include "backends/start_weights.h"
+#include "core/base/nearest.h"
+#include "core/methods/settings/settings.h"
+#include "core/model/ops.h"
+#include "core/quality/eigenspace_instability.h"
+#include "core/training/corrupted_data.h"
+#include "core/training/data_source.h"
+
+namespace trainyard {
+namespace {
+
+constexpr std::string_view kSideKeys[] = {"sparsity", "rank",      "tt-rank", "bits",
+                                          "group",    "precision", "backend"};
+
+void apply_side_word(GateSide& side, std::string_view word, const Place& place) {
+  const std::size_t equals = word.find('=');
+  const std::string_view key = word.substr(0, equals), value = word.substr(equals + 1);
+  if (apply_lossy(side.loses, key, value, place)) return;
+  if (key == "precision") {
+    side.precision = std::string(value);
+    return;
+  }
+  if (key == "backend" && (value == "cpu" || value == "reference")) {
+    side.reference = value == "reference";
+    return;
+  }
+  if (key == "backend")
+    throw Error(Error::Kind::InvalidInput,
+                fmt::format("expected cpu or reference, found \"{}\"{}", value.substr(0, 80),
+                            did_you_mean(value.substr(0, 80), {"cpu", "reference"})),
+                place);
+  throw Error(Error::Kind::InvalidInput,
+              fmt::format("expected a checkpoint, or {} and a value, found \"{}\"{}",
+                          fmt::join(kSideKeys, ", "), word.substr(0, 80),
+                          did_you_mean(key.substr(0, 80), kSideKeys)),
+              place);
+}
+
+// A plan on one core, in which a side's answers are computed.
+ExperimentPtr plan_of(const Scenario& asked, const GateSide& side) {
+  Scenario scenario{asked.model, local_cluster(1, asked.cluster.device.memory.value), {}};
+  scenario.plan.batch = asked.plan.batch;
+  const std::string precision = side.precision.empty() ? "fp32" : side.precision;
+  apply_setting(scenario.plan, "precision", precision, Place{side.words});
+  return predict_training(scenario, Training{}, nullptr);
+}
+
+struct SideOfGate {
+  const GateSide& asked;
+  ExperimentPtr plan;
+  std::vector<TrainedTensor> weights;
+  double bytes = 0;
+};
+
+void expect_whole(const StartedFrom& taken, const Model& model) {
+  std::vector<std::string> missing = taken.fresh;
+  missing.insert(missing.end(), taken.reshaped.begin(), taken.reshaped.end());
+  if (missing.empty()) return;
+  throw Error(Error::Kind::InvalidInput,
+              fmt::format("expected all weights of {}, found none for {}", model.name,
+                          fmt::join(missing, ", ")),
+              {taken.file});
+}
+
+SideOfGate open_side(const GateQuestion& q, const GateSide& side, const DataSource& data) {
+  SideOfGate open{side, plan_of(q.scenario, side), {}, 0};
+  const Model& model = open.plan->workload.scenario.model;
+  // Weights by the names and shapes of the model, whatever plan has trained them.
+  GateSide plain = side;
+  plain.precision.clear();
+  const ExperimentPtr whole = side.precision.empty() ? open.plan : plan_of(q.scenario, plain);
+  const Training training;
+  CpuOptions options;
+  options.record_timeline = false;
+  options.memory_limit = q.scenario.cluster.device.memory.value;
+  StartWeights start = start_weights(
+      load_checkpoint(side.file), model,
+      CpuBackend({whole->workload, whole->program, whole->prices, &training, &data}, options)
+          .parameters(),
+      side.file);
+  expect_whole(start.report, model);
+  open.weights = std::move(start.tensors);
+  open.bytes = lossy_bytes(side.loses, model, open.weights);
+  lose(side.loses, model, open.weights);
+  return open;
+}
+
+// Tables of which embeddings take rows.
+std::vector<GatedTable> compare_tables(const Model& model, const SideOfGate& first,
+                                       const SideOfGate& second) {
+  std::vector<GatedTable> tables;
+  int layer = 0;
+  for (const Block& block : model.blocks) {
+    for (const Node& node : block.graph.nodes) {
+      if (node.op != &embedding()) continue;
+      for (const TensorId input : node.inputs) {
+        const Tensor& tensor = block.graph[input];
+        if (tensor.kind != TensorKind::Parameter) continue;
+        const auto find = [&](const std::vector<TrainedTensor>& all) {
+          return std::find_if(all.begin(), all.end(), [&](const TrainedTensor& t) {
+            return t.layer == layer && t.name == tensor.name;
+          });
+        };
+        const auto one = find(first.weights), other = find(second.weights);
+        if (one == first.weights.end() || other == second.weights.end()) continue;
+        const auto table = [](const TrainedTensor& t) {
+          return EmbeddingTable{t.shape[0], t.shape[1], t.values};
+        };
+        const EmbeddingTable a = table(*one), b = table(*other);
+        tables.push_back({block.name + " " + tensor.name, a.rows, a.width,
+                          eigenspace_instability(a, b, a, b)});
+      }
+    }
+    layer += block.count;
+  }
+  return tables;
+}
+
+}  // namespace
+
+GateSide read_gate_side(std::string_view words, const std::string& of, const Place& place) {
+  GateSide side{std::string(words), of};
+  bool first = true;
+  while (!words.empty()) {
+    const std::size_t comma = std::min(words.find(','), words.size());
+    const std::string_view word = words.substr(0, comma);
+    words.remove_prefix(std::min(comma + 1, words.size()));
+    if (word.find('=') != std::string_view::npos)
+      apply_side_word(side, word, place);
+    else if (first && !word.empty())
+      side.file = std::string(word);
+    else
+      throw Error(Error::Kind::InvalidInput,
+                  fmt::format("expected a key and a value, as bits=4, after each comma, found "
+                              "\"{}\"",
+                              word.substr(0, 80)),
+                  place);
+    first = false;
+  }
+  if (side.file.empty())
+    throw Error(Error::Kind::InvalidInput,
+                fmt::format("expected a checkpoint of run, as a.ckpt, found \"{}\"",
+                            side.words.substr(0, 80)),
+                place);
+  return side;
+}
+
+std::vector<Corruption> usual_corruptions(const Model& model) {
+  std::vector<Corruption> usual;
+  for (const Corruption& one : {Corruption{CorruptionKind::Noise, 0.5},
+                                Corruption{CorruptionKind::Shift, 2},
+                                Corruption{CorruptionKind::Contrast, 0.5},
+                                Corruption{CorruptionKind::Replace, 0.1}})
+    if (!has_errors(check_corruption(model, one, {}))) usual.push_back(one);
+  return usual;
+}
+
+GateReport gate_study(const GateQuestion& q) {
+  const Model& model = q.scenario.model;
+  for (const Corruption& corruption : q.corruptions)
+    throw_if_errors(check_corruption(model, corruption, {"--on " + to_text(corruption)}));
+  const std::string name(q.data.empty() ? default_data(model) : q.data);
+  const std::unique_ptr<DataSource> data = open_data(name, DataSeeds(q.seed));
+  throw_if_errors(data->check(model));
+  std::vector<std::unique_ptr<CorruptedData>> corrupted;
+  std::vector<const DataSource*> sources = {data.get()};
+  for (const Corruption& corruption : q.corruptions) {
+    corrupted.push_back(std::make_unique<CorruptedData>(*data, corruption, q.seed));
+    sources.push_back(corrupted.back().get());
+  }
+  GateReport report;
+  report.model = model.name, report.reference = q.reference.words, report.limits = q.limits;
+  report.data = std::string(data->name()) + ": " + data->provenance();
+  for (std::size_t t = 0; t < sources.size(); ++t)
+    report.tasks.push_back({t == 0 ? "clean" : to_text(q.corruptions[t - 1])});
+
+  const double all = static_cast<double>(sources.size() * (q.models.size() + 1));
+  double done = 0;
+  const auto answer = [&](const SideOfGate& side, std::size_t task) {
+    if (q.progress) q.progress(done++ / all);
+    return answers(side.plan->workload, side.weights, *sources[task], q.samples,
+                   {!side.asked.precision.empty(), side.asked.reference}, q.stop);
+  };
+  const SideOfGate reference = open_side(q, q.reference, *data);
+  report.reference_bytes = reference.bytes;
+  std::vector<ModelAnswers> by_reference;
+  for (std::size_t t = 0; t < sources.size(); ++t) {
+    by_reference.push_back(answer(reference, t));
+    report.tasks[t].questions = static_cast<std::int64_t>(by_reference[t].answers.size());
+    report.tasks[t].accuracy = by_reference[t].accuracy();
+    report.tasks[t].loss = by_reference[t].loss;
+  }
+  for (const GateSide& side : q.models) {
+    const SideOfGate open = open_side(q, side, *data);
+    GatedModel& gated = report.models.emplace_back();
+    gated.name = side.words, gated.bytes = open.bytes;
+    for (std::size_t t = 0; t < sources.size(); ++t) {
+      const ModelAnswers found = answer(open, t);
+      gated.tasks.push_back(judge_answers(by_reference[t].answers, found.answers, found.labels));
+      gated.losses.push_back(found.loss);
+    }
+    gated.tables = compare_tables(model, reference, open);
+  }
+  judge(report);
+  return report;
+}
+
+}  // namespace trainyard

@@ -1,0 +1,85 @@
+#include "core/io/documents/gate_json.h"
+
+#include <fmt/format.h>
+
+namespace trainyard {
+namespace {
+
+constexpr const char* kGateSchema = "trainyard/gate";
+constexpr std::size_t kMostTasks = 1000;
+
+Fields<GateLimits> gate_limit_fields() {
+  return {{"excess_error", &GateLimits::excess_error, kWhereSet, "on every task"},
+          {"instability", &GateLimits::instability, kWhereSet, "on every task"},
+          {"flips", &GateLimits::flips, kWhereSet, "on every task"},
+          {"eigenspace", &GateLimits::eigenspace, kWhereSet, "of every embedding table"}};
+}
+
+Fields<GateTask> gate_task_fields() {
+  return {{"name", &GateTask::name, "clean, or how inputs are corrupted"},
+          {"questions", &GateTask::questions},
+          {"accuracy", &GateTask::accuracy, "of the reference"},
+          {"loss", &GateTask::loss, "of the reference"}};
+}
+
+Fields<JudgedAnswers> judged_fields() {
+  return {{"questions", &JudgedAnswers::questions},
+          {"right", &JudgedAnswers::right, "of the reference"},
+          {"lost", &JudgedAnswers::lost, "right by the reference, wrong by the model"},
+          {"won", &JudgedAnswers::won, "wrong by the reference, right by the model"},
+          {"flipped", &JudgedAnswers::flipped, "the model answers another class"}};
+}
+
+Fields<GatedTable> gated_table_fields() {
+  return {{"name", &GatedTable::name},
+          {"rows", &GatedTable::rows},
+          {"width", &GatedTable::width},
+          {"instability", &GatedTable::instability, "of its eigenspace"}};
+}
+
+Fields<GatedModel> gated_model_fields() {
+  return {{"name", &GatedModel::name},
+          {"bytes", &GatedModel::bytes, "of its weights"},
+          {"tasks", &GatedModel::tasks, list_of(object(judged_fields()), kMostTasks, "tasks"),
+           "in the order of the tasks"},
+          {"losses", &GatedModel::losses, list_of(number(), kMostTasks, "losses"),
+           "in the order of the tasks"},
+          {"tables", &GatedModel::tables,
+           list_of(object(gated_table_fields()), kMostTasks, "tables"), kDefaulted,
+           "embedding tables"},
+          {"beyond", &GatedModel::beyond, kDefaulted, "a sentence for each limit that is passed"}};
+}
+
+}  // namespace
+
+const Fields<GateReport>& gate_fields() {
+  static const Fields<GateReport> fields = document_fields<GateReport>(
+      kGateSchema, {{"model", &GateReport::model},
+                    {"data", &GateReport::data},
+                    {"reference", &GateReport::reference},
+                    {"reference_bytes", &GateReport::reference_bytes, "of its weights"},
+                    {"limits", &GateReport::limits, object(gate_limit_fields())},
+                    {"tasks", &GateReport::tasks,
+                     list_of(object(gate_task_fields()), kMostTasks, "tasks"), "the first is clean"},
+                    {"models", &GateReport::models,
+                     list_of(object(gated_model_fields()), kMostTasks, "models"),
+                     "held against the reference"}});
+  return fields;
+}
+
+GateReport read_gate(std::string_view text, const std::string& source) {
+  GateReport report = read_fields(gate_fields(), text, kGateSchema, source);
+  for (std::size_t m = 0; m < report.models.size(); ++m) {
+    const GatedModel& model = report.models[m];
+    for (const std::size_t count : {model.tasks.size(), model.losses.size()})
+      if (count != report.tasks.size())
+        throw Error(Error::Kind::InvalidInput,
+                    fmt::format("expected {} tasks, as many as the report has, found {}",
+                                report.tasks.size(), count),
+                    {fmt::format("{}#/models/{}", source, m)});
+  }
+  judge(report);
+  return report;
+}
+
+}  // namespace trainyard

@@ -1,0 +1,76 @@
+// A gate of quality stands before a lossy choice: fewer weights, fewer bits, another number format,
+// a model trained anew. It holds models against one reference on the samples for evaluation and on
+// corrupted ones, and lets nothing pass that is beyond a limit that was stated before.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/quality/judged_answers.h"
+
+namespace trainyard {
+
+/// The most that a model may lose; what is not stated limits nothing.
+struct GateLimits {
+  std::optional<double> excess_error = {};  // on every task
+  std::optional<double> instability = {};   // on every task
+  std::optional<double> flips = {};         // on every task
+  std::optional<double> eigenspace = {};    // of every embedding table
+  friend bool operator==(const GateLimits&, const GateLimits&) = default;
+};
+/// Half a percent of excess error, which Lost in Pruning allows, and nothing else.
+GateLimits usual_limits();
+
+/// Applies "instability=0.01" or "excess-error=none"; shares may be percentages, as 1%. Throws
+/// Error{InvalidInput} with the nearest name or the range 0 to 1.
+void apply_limit(GateLimits&, std::string_view assignment, const Place&);
+/// Applies a list that is separated by commas.
+void apply_limits(GateLimits&, std::string_view assignments, const Place&);
+
+/// One set of questions, as the reference answers them.
+struct GateTask {
+  std::string name;  // "clean", or the corruption as "noise:0.3"
+  std::int64_t questions = 0;
+  double accuracy = 0, loss = 0;
+};
+
+struct GatedTable {
+  std::string name;  // of the embedding table, as "embedding tokens.weight"
+  std::int64_t rows = 0, width = 0;
+  double instability = 0;  // of its eigenspace, anchored at both tables
+};
+
+/// What one model lost against the reference.
+struct GatedModel {
+  std::string name;    // in the words in which it was asked for
+  double bytes = 0;    // of its weights
+  std::vector<JudgedAnswers> tasks;  // by task; the reference is the first model
+  std::vector<double> losses;        // by task
+  std::vector<GatedTable> tables = {};  // empty for a model without embeddings
+  std::vector<std::string> beyond = {};  // sentences, one for each limit that is passed
+  bool passes() const { return beyond.empty(); }
+};
+
+struct GateReport {
+  std::string model, data, reference;
+  double reference_bytes = 0;
+  GateLimits limits;
+  std::vector<GateTask> tasks;  // the first is clean
+  std::vector<GatedModel> models;
+  bool passes() const;
+  /// Returns the task on which a model's excess error is largest, of the corrupted ones; nothing
+  /// where there is none.
+  std::optional<std::size_t> worst_corrupted(const GatedModel&) const;
+};
+
+/// Fills in what is beyond the limits.
+void judge(GateReport&);
+
+/// Returns why nothing may be exported after this gate; "" where all models pass.
+std::string reason_to_block(const GateReport&);
+
+}  // namespace trainyard

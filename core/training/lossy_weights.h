@@ -1,0 +1,74 @@
+// Weights that have lost something: the smallest of them (pruning), their last bits (uniform numbers
+// of few bits), or all but a few directions of each matrix (low rank, tensor train). A gate judges
+// the model by what its answers are afterwards (core/quality).
+//
+// LeCun, Denker and Solla, "Optimal Brain Damage", NeurIPS 1990; Dai et al., "VS-Quant: Per-Vector
+// Scaled Quantization for Accurate Low-Precision Neural Network Inference", MLSys 2021; Oseledets,
+// "Tensor-Train Decomposition", SIAM Journal on Scientific Computing, 2011.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/model/model.h"
+#include "core/training/narrow_format.h"
+#include "core/training/trained_tensor.h"
+
+namespace trainyard {
+
+/// What is done to the matrices, tables and kernels of a model, in this order. Biases and the
+/// weights of norms keep all that they have.
+struct LossyWeights {
+  double sparsity = 0;       // share of all their weights, the smallest, that become zero
+  std::int64_t rank = 0;     // of each matrix and table; 0 = as it is
+  std::int64_t tt_rank = 0;  // of the tensor train of two cores of each; 0 = as it is
+  int bits = 0;              // of a weight, 2 to 8; 0 = as it is
+  std::int64_t group = 0;    // weights of a channel that share a scale; 0 = all of them
+  friend bool operator==(const LossyWeights&, const LossyWeights&) = default;
+  bool any() const { return *this != LossyWeights{}; }
+};
+
+/// Sets one of the fields by its name: sparsity, rank, tt-rank, bits, group. Returns whether the
+/// name is one of them. Throws Error{InvalidInput} for a value out of its range.
+bool apply_lossy(LossyWeights&, std::string_view key, std::string_view value, const Place&);
+/// Returns "sparsity=0.9, bits=4"; "" where nothing is lost.
+std::string to_text(const LossyWeights&);
+
+/// Returns whether a tensor is a matrix, a table or a kernel: of two dimensions or more.
+inline bool is_matrix(const TrainedTensor& tensor) { return tensor.shape.size() > 1; }
+
+/// Makes the smallest weights of all matrices, tables and kernels together zero: the largest whole
+/// number of them that is at most `sparsity` of all. Of equal ones those of the first tensor go
+/// first.
+void prune(double sparsity, std::vector<TrainedTensor>&);
+
+/// Rounds each weight to the nearest of 2^bits - 1 multiples of a scale that are symmetric around
+/// zero; ties to even. A scale is that of the largest size in its group of a line.
+void round_to_bits(int bits, std::int64_t group, const Lines&, std::vector<float>& weights);
+
+/// Returns the lines along which products sum over a parameter of the model, each of which is a
+/// channel: the inputs of an output of a matrix or kernel, the numbers of a table's row.
+Lines channels_of(const Model&, const TrainedTensor&);
+
+/// Replaces a matrix of so many rows by the nearest one of that rank, in the sum of squares. Takes
+/// a singular value decomposition.
+void lower_rank(std::int64_t rows, std::int64_t rank, std::vector<float>& weights);
+/// Replaces a matrix by the nearest tensor train of two cores: its rows and columns are counted in
+/// two digits each, as near to a square as divisors allow, and the matrix of the first digits
+/// against the second ones gets that rank.
+void lower_tt_rank(std::int64_t rows, std::int64_t rank, std::vector<float>& weights);
+/// Returns the weights that a tensor train of two cores of that rank has in place of rows x columns.
+std::int64_t tt_weights(std::int64_t rows, std::int64_t columns, std::int64_t rank);
+
+/// Does all that is asked. tensors: of the model, as a backend gives them.
+void lose(const LossyWeights&, const Model&, std::vector<TrainedTensor>& tensors);
+
+/// Returns the bytes that the tensors take in this form, scales of two bytes included; a pruned
+/// weight costs its own bits and a bit of a mask for each weight. Weights that lose nothing take
+/// four bytes.
+double lossy_bytes(const LossyWeights&, const Model&, const std::vector<TrainedTensor>& tensors);
+
+}  // namespace trainyard

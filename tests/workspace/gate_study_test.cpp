@@ -1,0 +1,131 @@
+// Tests gates of quality on models that are trained here: B-MOD-06 and B-MOD-08.
+#include "app/workspace/quality/gate_study.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "app/workspace/runs/training_run.h"
+#include "app/workspace/scenario/local_cluster.h"
+#include "core/methods/settings/settings.h"
+#include "core/model/zoo/zoo.h"
+#include "core/training/data_source.h"
+#include "tests/support/refusal.h"
+
+namespace trainyard {
+namespace {
+
+// Checkpoints of mlp-small, which trains in seconds.
+class TrainedModels : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!data_entry("fashion-mnist").absent().empty()) GTEST_SKIP() << "no data";
+    folder_ = std::filesystem::temp_directory_path() /
+              ("gate-" + std::string(::testing::UnitTest::GetInstance()->current_test_info()->name()));
+    std::filesystem::create_directories(folder_);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  Scenario scenario() const {
+    Scenario s{zoo_model("mlp-small"), local_cluster(1, {}), {}};
+    for (const char* word : {"global-batch=128", "micro-batch=128", "precision=fp32",
+                             "optimizer=momentum"})
+      apply_setting(s.plan, word);
+    return s;
+  }
+  // Trains and returns the checkpoint.
+  std::string train(const std::string& name, std::int64_t steps,
+                    const std::vector<std::string>& settings, const std::string& from = "") {
+    TrainingRequest request;
+    request.scenario = scenario();
+    request.training.rate = 0.05, request.training.steps = steps;
+    request.training.schedule = RateSchedule::Cosine;
+    for (const std::string& setting : settings) apply_training(request.training, setting);
+    request.data = "fashion-mnist", request.start_from = from;
+    request.options.checkpoint = (folder_ / name).string();
+    request.options.record_timeline = false;
+    TrainingJob(std::move(request)).run(false, nullptr);
+    return (folder_ / name).string();
+  }
+  GateReport gate(const std::string& reference, const std::vector<std::string>& models,
+                  const std::vector<Corruption>& corruptions) const {
+    GateQuestion q;
+    q.scenario = scenario(), q.data = "fashion-mnist";
+    q.reference = read_gate_side(reference, "", {"A"});
+    for (const std::string& words : models)
+      q.models.push_back(read_gate_side(words, q.reference.file, {"B"}));
+    q.corruptions = corruptions;
+    return gate_study(q);
+  }
+  std::filesystem::path folder_;
+};
+
+TEST_F(TrainedModels, OneModelIsStableAgainstItself) {
+  const std::string a = train("a.ckpt", 60, {});
+  const GateReport report =
+      gate(a, {a, "backend=cpu", "sparsity=0", "rank=10000"}, usual_corruptions(scenario().model));
+  ASSERT_EQ(report.tasks.size(), 4u);  // clean, noise, shift, contrast
+  for (const GatedModel& model : report.models) {
+    for (const JudgedAnswers& judged : model.tasks) {
+      EXPECT_EQ(judged.flipped, 0) << model.name;
+      EXPECT_EQ(judged.questions, 10'000);
+    }
+    EXPECT_TRUE(model.passes());
+  }
+  // Eight-byte maths answers nearly all alike.
+  const GateReport other = gate(a, {"backend=reference"}, {});
+  EXPECT_LT(other.models[0].tasks[0].flips(), 0.001);
+}
+
+// B-MOD-06: 4 bits a channel change no accuracy and yet one answer in a hundred, and fine-tuning
+// against instability takes at least 40 % of that away.
+TEST_F(TrainedModels, EqualAccuracyHidesInstabilityWhichFineTuningTakesAway) {
+  const std::string plain = train("plain.ckpt", 900, {}),
+                    more = train("more.ckpt", 900, {"rate=0.02"}, plain),
+                    stable = train("stable.ckpt", 900,
+                                   {"rate=0.02", "stability=3", "stability-data=noise:0.5"}, plain);
+  const auto four_bits = [&](const std::string& checkpoint) {
+    return gate(checkpoint, {"bits=4"}, {}).models[0].tasks[0];
+  };
+  const JudgedAnswers before = four_bits(plain), tuned_alone = four_bits(more),
+                      after = four_bits(stable);
+  EXPECT_LE(std::abs(before.excess_error()), 0.002);
+  EXPECT_GE(before.instability(), 0.01);
+  EXPECT_LE(after.instability(), 0.6 * before.instability());
+  EXPECT_LE(after.instability(), 0.6 * tuned_alone.instability());
+  EXPECT_GE(after.first_accuracy(), before.first_accuracy() - 0.005);
+  EXPECT_GE(after.second_accuracy(), before.second_accuracy() - 0.005);
+}
+
+// B-MOD-08: what a pruned network has lost shows on noise, and blocks what a clean test lets pass.
+TEST_F(TrainedModels, PruningLosesMoreOnNoiseThanOnCleanSamples) {
+  const std::string dense = train("dense.ckpt", 1200, {}),
+                    half = train("half.ckpt", 300, {"sparsity=0.9"}, dense),
+                    pruned = train("pruned.ckpt", 900, {"sparsity=0.976"}, half);
+  const GateReport report = gate(dense, {pruned}, {{CorruptionKind::Noise, 1}});
+  const GatedModel& model = report.models[0];
+  EXPECT_GT(model.tasks[0].excess_error(), 0);
+  EXPECT_GE(model.tasks[1].excess_error(), 2 * model.tasks[0].excess_error());
+  EXPECT_GT(model.tasks[1].excess_error() - model.tasks[1].excess_error_band(), 0.005);
+  EXPECT_FALSE(model.passes());
+  EXPECT_NE(reason_to_block(report).find("noise:1"), std::string::npos);
+}
+
+TEST(GateStudy, SidesAreReadAndWrongOnesRefused) {
+  const GateSide side = read_gate_side("b.ckpt,bits=4,group=16,precision=bf16", "a.ckpt", {"B"});
+  EXPECT_EQ(side.file, "b.ckpt");
+  EXPECT_EQ(side.loses, (LossyWeights{.bits = 4, .group = 16}));
+  EXPECT_EQ(side.precision, "bf16");
+  EXPECT_EQ(read_gate_side("sparsity=0.5", "a.ckpt", {"B"}).file, "a.ckpt");
+  EXPECT_TRUE(read_gate_side("backend=reference", "a.ckpt", {"B"}).reference);
+  EXPECT_EQ(testing::refusal([] { read_gate_side("bitz=4", "a.ckpt", {"B"}); }),
+            "B: expected a checkpoint, or sparsity, rank, tt-rank, bits, group, precision, backend "
+            "and a value, found \"bitz=4\"; did you mean \"bits\"?");
+  for (const char* wrong : {"bits=4,", "bits=4,b.ckpt", "bits=99", "backend=cuda", ""})
+    EXPECT_NE(testing::refusal([&] { read_gate_side(wrong, wrong[0] == 0 ? "" : "a", {"B"}); }),
+              "accepted")
+        << wrong;
+}
+
+}  // namespace
+}  // namespace trainyard
