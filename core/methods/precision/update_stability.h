@@ -14,8 +14,8 @@ struct Quadratic {
 };
 
 /// Returns the largest stable rate in [0, 4 / curvature], by bisection, for gradients that are
-/// `delay` >= 0 updates old. The rule's own rate is not read, and its rates have annealed. For plain
-/// descent it is 2 sin(pi / (4 delay + 2)) / curvature (core/result/stable_rate.h).
+/// `delay` >= 0 updates old. The rule's own rate is not read, and its rates have annealed. For
+/// plain descent it is 2 sin(pi / (4 delay + 2)) / curvature (core/result/stable_rate.h).
 double largest_stable_rate(UpdateRule, const Quadratic&, int delay);
 
 }  // namespace trainyard
