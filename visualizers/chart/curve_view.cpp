@@ -209,4 +209,16 @@ Hover describe_curve(const CurveModel& model, Item item, std::string_view unit) 
           {}};
 }
 
+std::string curve_words(const CurveModel& model) {
+  std::string text = model.title + ".";
+  for (const CurveModel::Line& line : model.lines) {
+    const auto [least, most] = std::minmax_element(line.values.begin(), line.values.end());
+    if (line.values.empty() || line.values.size() > model.x_names.size()) continue;
+    text += fmt::format(" {}: {:.3g} at {}, {:.3g} at {}, between {:.3g} and {:.3g}.", line.name,
+                        line.values.front(), model.x_names.front(), line.values.back(),
+                        model.x_names[line.values.size() - 1], *least, *most);
+  }
+  return text;
+}
+
 }  // namespace trainyard

@@ -38,5 +38,7 @@ struct CurveModel {
 void draw_curve(Drawing&, const Rect& area, const CurveModel&, float large = 1);
 /// Says of such an item where its point lies and how high, in words of `unit`; empty for others.
 Hover describe_curve(const CurveModel&, Item, std::string_view unit = {});
+/// Says for people who cannot see the curves where each begins, ends and lies lowest and highest.
+std::string curve_words(const CurveModel&);
 
 }  // namespace trainyard

@@ -12,10 +12,10 @@
 #include <algorithm>
 
 #include "app/desktop/controls/text.h"
+#include "app/desktop/controls/training_fields.h"
 #include "app/desktop/controls/widgets.h"
 #include "app/workspace/scenario/local_cluster.h"
 #include "core/base/units_text.h"
-#include "core/training/data_source.h"
 
 namespace trainyard {
 namespace {
@@ -38,7 +38,7 @@ RunDialog::RunDialog(const Request& request, const Scenario& complete, QWidget* 
       memory_(named(new QLineEdit, "Memory per device")),
       training_(named(new QLineEdit, "Settings of training")),
       start_(named(new QLineEdit, "Checkpoint whose weights to start from")),
-      data_(new Field("Data")),
+      data_(make_data_field("Data")),
       mode_(new Field("Clock")),
       rules_(new Field("Rules")),
       evaluate_(new QCheckBox("Evaluate afterwards on data that it was not trained on")) {
@@ -62,12 +62,6 @@ RunDialog::RunDialog(const Request& request, const Scenario& complete, QWidget* 
   start_->setToolTip(
       "A checkpoint that another run wrote, of any plan. Only its weights are taken; what the run "
       "did not find there begins anew.");
-  data_->addItem("Automatic", "");
-  for (const DataEntry& entry : data_sources())
-    if (entry.absent().empty()) {
-      data_->addItem(q(entry.name), q(entry.name));
-      data_->setItemData(data_->count() - 1, q(entry.summary), Qt::ToolTipRole);
-    }
   mode_->addItem("Simulated clock: a core per device", 0);
   mode_->addItem("wall: as fast as this machine goes", 1);
   rules_->addItem("None", 0);
@@ -107,7 +101,7 @@ TrainingWish RunDialog::wish() const {
     wish.training.push_back(words.toStdString());
   wish.steps = steps_->value();
   wish.mode = mode_->currentIndex() == 1 ? RunMode::WallClock : RunMode::VirtualTime;
-  wish.data = data_->currentData().toString().toStdString();
+  wish.data = data_in(*data_);
   wish.start_from = start_->text().trimmed().toStdString();
   wish.rules = rules_->currentIndex() > 0;
   wish.stops_on_rule = rules_->currentIndex() == 2;

@@ -11,7 +11,6 @@
 namespace trainyard {
 namespace {
 
-constexpr double kDelays[] = {1, 2, 5, 10};
 constexpr float kChartWidth = 900, kChartHeight = 380;
 
 std::string updates_old(double delay) {
@@ -56,7 +55,7 @@ std::vector<StableRate> stable_rates(const SharpnessAnswer& a) {
   for (const StageRates& stage : a.stages)
     rates.push_back({fmt::format("stage {}", stage.stage), stage.delay, stage.own.value_or(0)});
   if (a.stages.empty())
-    for (const double delay : kDelays)
+    for (const double delay : kJudgedDelays)
       rates.push_back({"gradients " + updates_old(delay), delay, *a.stable_rate(delay)});
   return rates;
 }
@@ -77,9 +76,10 @@ DataTable sharpness_table(const SharpnessAnswer& a) {
 std::vector<std::string> sharpness_sentences(const SharpnessAnswer& a) {
   const Sharpness& s = a.sharpness;
   std::vector<std::string> said = {fmt::format(
-      "The largest eigenvalue of the Hessian is {:.4g}; the last of {} products changed it by "
-      "{:.2g} %{}.",
-      s.eigenvalue, s.products, 100 * s.change,
+      "The largest eigenvalue of the Hessian is {:.4g}, with a residual of {:.2g} %; the last of "
+      "{} "
+      "products changed it by {:.2g} %{}.",
+      s.eigenvalue, 100 * s.residual, s.products, 100 * s.change,
       s.settled ? ""
                 : ", so that it has not settled: more products go on, and a shorter difference "
                   "meets fewer bends")};
@@ -145,7 +145,8 @@ CurveModel stable_rates_curve(const SharpnessAnswer& a) {
     model.title = "Largest stable rate of plain descent with old gradients";
     model.x_label = "updates that gradients are old";
     model.lines = {{"largest stable rate", Ink::Backward, {}}};
-    for (int delay = 0; delay <= static_cast<int>(kDelays[std::size(kDelays) - 1]); ++delay) {
+    for (int delay = 0; delay <= static_cast<int>(kJudgedDelays[std::size(kJudgedDelays) - 1]);
+         ++delay) {
       model.x.push_back(delay);
       model.x_names.push_back(std::to_string(delay));
       model.lines[0].values.push_back(a.stable_rate(delay).value_or(NAN));

@@ -5,8 +5,6 @@
 namespace trainyard {
 namespace {
 
-constexpr double kDelays[] = {1, 2, 5, 10};
-
 struct DelayedRate {
   double updates = 0;
   std::optional<double> rate;
@@ -14,11 +12,11 @@ struct DelayedRate {
 
 std::vector<DelayedRate> delayed_rates(const SharpnessAnswer& answer) {
   std::vector<DelayedRate> rates;
-  for (const double delay : kDelays) rates.push_back({delay, answer.stable_rate(delay)});
+  for (const double delay : kJudgedDelays) rates.push_back({delay, answer.stable_rate(delay)});
   return rates;
 }
 
-Fields<StageRates> stage_fields() {
+Fields<StageRates> stage_rates_fields() {
   return {{"stage", &StageRates::stage, whole(0)},
           {"delay", &StageRates::delay, number(), "of gradients, mean, in updates"},
           {"oldest", &StageRates::oldest, whole(0), "largest delay of a microbatch"},
@@ -45,6 +43,7 @@ Fields<SharpnessAnswer> sharpness_fields() {
        {"sharpness", of(&Sharpness::eigenvalue), number(), "largest eigenvalue of the Hessian"},
        {"products", of(&Sharpness::products), whole(), "of the Hessian with a vector"},
        {"change", of(&Sharpness::change), number(), "by the last of them, as a share"},
+       {"residual", of(&Sharpness::residual), number(), "an eigenvalue lies that near, as a share"},
        {"settled", of(&Sharpness::settled)},
        {"loss", of(&Sharpness::loss), finite_number()},
        {"gradient_norm", of(&Sharpness::gradient_norm), finite_number()},
@@ -55,7 +54,7 @@ Fields<SharpnessAnswer> sharpness_fields() {
         "largest of momentum; without momentum that of plain descent"},
        {"stable_rates_of_old_gradients", delayed_rates, list_of(object(delayed))},
        {"schedule", &SharpnessAnswer::schedule, kWhereSet, "of an asynchronous plan"},
-       {"stages", &SharpnessAnswer::stages, list_of(object(stage_fields())), kWhereSet,
+       {"stages", &SharpnessAnswer::stages, list_of(object(stage_rates_fields())), kWhereSet,
         "of an asynchronous plan"},
        {"stable_rate_of_plan", [](const SharpnessAnswer& a) { return a.own_stable_rate(); },
         "largest of the plan's own updates: that of its strictest stage, else that of momentum"},

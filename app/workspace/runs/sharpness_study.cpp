@@ -1,9 +1,12 @@
 #include "app/workspace/runs/sharpness_study.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -12,6 +15,7 @@
 #include "app/workspace/scenario/run_once.h"
 #include "backends/cpu/cpu_backend.h"
 #include "backends/start_weights.h"
+#include "core/base/error.h"
 #include "core/methods/catalogue.h"
 #include "core/methods/precision/update_stability.h"
 #include "core/methods/settings/settings.h"
@@ -21,19 +25,28 @@
 namespace trainyard {
 namespace {
 
+void expect_fits(const Experiment& predicted, std::string_view what) {
+  if (!predicted.result.verdict.fits)
+    throw Error(Error::Kind::InvalidInput,
+                fmt::format("{} does not fit here: {}", what, predicted.result.verdict.sentence),
+                {"--model"});
+}
+
 /// The gradient at any weights, as one update by plain descent shows it: weights before less
 /// weights after, over the rate. Every update reads the samples of the first.
 class GradientOfAnUpdate {
  public:
   GradientOfAnUpdate(const Scenario& trained, const Training& seeds, const DataSource& data)
       : data_(data) {
-    Scenario scenario{trained.model, local_cluster(1, trained.cluster.device.memory.value), {}};
+    const Bytes memory = trained.cluster.device.memory.value;
+    Scenario scenario{trained.model, local_cluster(1, memory * trained.cluster.count), {}};
     scenario.plan.batch = trained.plan.batch;
     apply_setting(scenario.plan, "precision=fp32");
     apply_setting(scenario.plan, "optimizer=sgd");
     training_.seed = seeds.seed, training_.seeds = seeds.seeds;
     training_.steps = 1, training_.rate = 1;
     predicted_ = predict_training(scenario, training_, nullptr);
+    expect_fits(*predicted_, "a gradient of the whole model on one core");
     options_.record_timeline = false;
     options_.memory_limit = scenario.cluster.device.memory.value;
   }
@@ -189,6 +202,7 @@ SharpnessAnswer sharpness_study(SharpnessQuestion question) {
   GradientOfAnUpdate gradient(scenario, question.training, *data);
   std::vector<TrainedTensor> weights = gradient.initial();
   if (question.steps > 0) {
+    expect_fits(*job.predicted(), "the training before");
     job.run(false, nullptr);
     weights = job.parameters();
   } else if (!question.start_from.empty()) {
@@ -201,6 +215,8 @@ SharpnessAnswer sharpness_study(SharpnessQuestion question) {
   const GradientAt at_weights = [&](std::span<const double> w) { return gradient(w); };
   question.options.stop = [stop = question.stop] { return stop.stop_requested(); };
   answer.sharpness = sharpness(at_weights, at, question.options);
+  if (answer.sharpness.products == 0)
+    throw Error(Error::Kind::Cancelled, "stopped before any curvature was found");
   if (question.points > 0 && !question.stop.stop_requested())
     answer.slice =
         loss_slice(at_weights, at, answer.sharpness, question.points, question.options.seed);

@@ -40,6 +40,9 @@ struct StageRates {
   double first_rate = 0;        // the rate of its first update, where the schedule lowers it
 };
 
+/// Ages of gradients, in updates, that are judged whatever the plan's own are.
+inline constexpr double kJudgedDelays[] = {1, 2, 5, 10};
+
 struct SharpnessAnswer {
   std::string model, data, optimizer;
   std::int64_t parameters = 0, batch = 0, steps = 0;
@@ -69,9 +72,11 @@ struct SharpnessAnswer {
   std::optional<double> largest_batch() const;
 };
 
-/// Blocks. Gradients are those of one update by plain descent on one core, in 4-byte numbers.
-/// A scenario on another cluster is put on this
-/// machine as on_this_machine() does. Throws as TrainingJob does.
+/// Blocks. Gradients are those of one update by plain descent on one core, in 4-byte numbers. A
+/// scenario on another cluster is put on this machine as on_this_machine() does. Throws as
+/// TrainingJob does, Error{InvalidInput} where a gradient of the whole model does not fit on one
+/// core with the memory of all devices, and Error{Cancelled} when stopped before any curvature was
+/// found; stopped later, it returns what it has.
 SharpnessAnswer sharpness_study(SharpnessQuestion);
 
 }  // namespace trainyard
