@@ -15,6 +15,7 @@
 #include "app/desktop/session/simulation.h"
 #include "app/desktop/session/training_session.h"
 #include "app/desktop/shell/commands.h"
+#include "app/desktop/shell/run_keeper.h"
 
 class QDockWidget;
 class QLabel;
@@ -146,6 +147,7 @@ class Window : public QMainWindow {
   TrainingSession training_;
   Published published_;
   RunList runs_;
+  RunKeeper keeper_{training_, runs_};
   Actions actions_;
   ToolBar* tool_bar_ = nullptr;
   VerdictBar* verdict_ = nullptr;
