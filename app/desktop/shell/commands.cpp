@@ -18,6 +18,8 @@ constexpr Command kCommands[] = {
     {"file.save-as", "File", "Save as…", "Ctrl+Shift+S", "Saves the project under another name."},
     {"file.import", "File", "Import pipeline…", "",
      "Reads PyTorch's pipeline CSV or Megatron's pipeline layout into the plan."},
+    {"file.check-report", "File", "Check a report…", "",
+     "Lists what a benchmark report leaves out or bends, with what to do about it."},
     {"file.quit", "File", "Quit", "Ctrl+Q", "Closes the window."},
     {"edit.undo", "Edit", "Undo", "Ctrl+Z", "Undoes the last change of the project."},
     {"edit.redo", "Edit", "Redo", "Ctrl+Shift+Z", "Redoes the last undone change."},

@@ -135,6 +135,9 @@ class Window : public QMainWindow {
   void export_trace();
   void export_as(const char* format);
   void import_pipeline();
+  void check_report_dialog();
+  /// Throws Error for a file that is no benchmark report.
+  void check_report_file(const QString& path);
   void show_keys();
   void show_about();
   void set_theme(Theme);
