@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace trainyard {
@@ -87,6 +88,10 @@ struct ReportFinding {
   std::string sentence;  // found, and why it matters
   std::string fix;       // what an honest report has there
 };
+
+/// What is said of a report without a flaw.
+inline constexpr std::string_view kFlawlessReport =
+    "every run, seed, trial, evaluation and axis is stated, and nothing is bent";
 
 /// Returns every flaw, in the order of the report; none: it says all that it must.
 std::vector<ReportFinding> check_report(const BenchmarkReport&);

@@ -55,6 +55,8 @@ class PowerIteration {
       for (std::size_t i = 0; i < made.size(); ++i) made[i] += shift * v[i];
       const double value = inner_product(v, made), size = norm_of(made);
       found.eigenvalue = value - shift;
+      found.residual = std::sqrt(std::max(0.0, size * size - value * value)) /
+                       std::max(std::abs(found.eigenvalue), 1e-300);
       found.direction = v;
       found.change = first ? 1 : std::abs(value - last) / std::max(std::abs(value), 1e-300);
       if (size == 0) {  // no curvature in any direction that v has a part of

@@ -40,6 +40,8 @@ struct Sharpness {
   double change = 0;     // of the eigenvalue in the last iteration, as a share
   bool settled = false;  // `change` is within the tolerance
   double loss = 0, gradient_norm = 0;  // at the weights
+  // |H v - eigenvalue v|, as a share of the eigenvalue: an eigenvalue lies that near.
+  double residual = 0;
 };
 
 /// Returns the Hessian times a vector of length 1, by central differences.

@@ -55,6 +55,21 @@ RC_GTEST_PROP(Sharpness, IsTheLargestEigenvalueOfTheDenseMatrix, ()) {
   RC_ASSERT(std::abs(found.eigenvalue - expected) <= 0.02 * scale);
 }
 
+// However early it ends, an eigenvalue lies as near as the residual says.
+RC_GTEST_PROP(Sharpness, TheResidualBoundsTheErrorOfSomeEigenvalue, ()) {
+  const auto size = static_cast<std::size_t>(*rc::gen::inRange(1, 12));
+  const SquareMatrix h = random_symmetric(size, *rc::gen::arbitrary<std::uint64_t>());
+  SharpnessOptions options;
+  options.most_products = *rc::gen::inRange(1, 8);
+  const Sharpness found = sharpness(quadratic(h), std::vector<double>(size, 0.5), options);
+  double scale = 0, nearest = INFINITY;
+  for (const double value : testing::eigenvalues(h)) {
+    scale = std::max(scale, std::abs(value));
+    nearest = std::min(nearest, std::abs(value - found.eigenvalue));
+  }
+  RC_ASSERT(nearest <= found.residual * std::abs(found.eigenvalue) + 1e-4 * scale);
+}
+
 // Descent with gradients so many updates old converges just below the bound that follows from the
 // sharpness, and diverges just above it.
 TEST(Sharpness, BoundsTheRateOfDescentWithOldGradients) {

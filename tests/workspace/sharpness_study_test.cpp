@@ -88,13 +88,62 @@ TEST(SharpnessStudy, SaysWhichRatesAreStable) {
   EXPECT_DOUBLE_EQ(*found.stable_rate(0), 2 / sharp);
   EXPECT_NEAR(*found.stable_rate(1), 1 / sharp, 1e-12);
   EXPECT_DOUBLE_EQ(*found.stable_rate_of_momentum(), 2 * 1.9 / sharp);
-  EXPECT_NEAR(*found.largest_batch(), 8 * (2 / sharp) / 0.05, 1e-6);
+  EXPECT_DOUBLE_EQ(*found.own_stable_rate(), 2 * 1.9 / sharp);
+  EXPECT_NEAR(*found.largest_batch(), 8 * (2 * 1.9 / sharp) / 0.05, 1e-6);
+  EXPECT_TRUE(found.stages.empty()) << "the plan is synchronous";
   EXPECT_EQ(found.slice.offsets.size(), 21u);
   EXPECT_NEAR(found.slice.sharpest[10], found.sharpness.loss, 1e-6);
   SharpnessAnswer concave = found;
   concave.sharpness.eigenvalue = -1;
   EXPECT_EQ(concave.stable_rate(0), std::nullopt);
   EXPECT_EQ(concave.largest_batch(), std::nullopt);
+}
+
+SharpnessAnswer of_pipeline(std::initializer_list<const char*> settings) {
+  SharpnessQuestion q = sharp_question();
+  q.scenario.cluster = local_cluster(3, {});
+  q.points = 0;
+  for (const char* setting : settings) apply_setting(q.scenario.plan, setting);
+  return sharpness_study(std::move(q));
+}
+
+// B-SCH-02: stage i of p has gradients of (2 (p - i) + 1) / N updates ago, i from 1.
+TEST(SharpnessStudy, EachStageOfAnAsynchronousPlanIsBoundedByItsOwnDelay) {
+  const SharpnessAnswer found = of_pipeline(
+      {"pp=3", "schedule=pipemare", "optimizer=sgd", "global-batch=8", "micro-batch=4"});
+  ASSERT_EQ(found.stages.size(), 3u);
+  EXPECT_EQ(found.schedule, "pipemare");
+  for (const StageRates& stage : found.stages) {
+    EXPECT_NEAR(stage.delay, (2.0 * (3 - static_cast<double>(stage.stage + 1)) + 1) / 2, 0.51);
+    EXPECT_GE(static_cast<double>(stage.oldest), stage.delay);
+    EXPECT_DOUBLE_EQ(*stage.plain, *found.stable_rate(stage.delay));
+    // Plain descent with the largest delay: the formula again, found by iterating the updates.
+    EXPECT_NEAR(*stage.own / *found.stable_rate(static_cast<double>(stage.oldest)), 1, 1e-4);
+    EXPECT_LE(stage.first_rate, found.rate) << "rescheduling begins with lower rates";
+  }
+  EXPECT_EQ(found.strictest_stage(), &found.stages.front());
+  EXPECT_EQ(found.own_stable_rate(), found.stages.front().own);
+  EXPECT_LT(*found.own_stable_rate(), *found.stable_rate(0));
+}
+
+// Momentum leaves delayed gradients less than plain descent has, and without delay more.
+TEST(SharpnessStudy, StagesAreBoundedByThePlansOwnUpdates) {
+  const SharpnessAnswer found =
+      of_pipeline({"pp=3", "schedule=pipelined-backprop", "optimizer=momentum"});
+  ASSERT_EQ(found.stages.size(), 3u);
+  const StageRates &first = found.stages.front(), &last = found.stages.back();
+  EXPECT_GT(first.oldest, 0);
+  EXPECT_LT(*first.own, *first.plain);
+  EXPECT_EQ(last.oldest, 0);
+  EXPECT_NEAR(*last.own / *found.stable_rate_of_momentum(), 1, 1e-4);
+}
+
+// A plan for another cluster is studied on as many devices here.
+TEST(SharpnessStudy, APlanForAnotherClusterIsStudiedHere) {
+  SharpnessQuestion q = sharp_question();
+  const SharpnessAnswer here = sharpness_study(q);
+  q.scenario.cluster = parse_cluster("h100-sxm:1");
+  EXPECT_EQ(sharpness_study(q).sharpness.eigenvalue, here.sharpness.eigenvalue);
 }
 
 // After some training it is that of the trained weights, and twice the same.

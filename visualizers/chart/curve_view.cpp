@@ -1,5 +1,7 @@
 #include "visualizers/chart/curve_view.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -193,6 +195,30 @@ void draw_curve(Drawing& drawing, const Rect& area, const CurveModel& model, flo
   for (std::size_t i = model.lines.size(); i-- > 0;) draw_values_line(drawing, plot, model, i);
   if (model.now) draw_value_now(drawing, plot, model, large);
   for (const CurveModel::Mark& mark : model.marks) draw_curve_mark(drawing, plot, mark, large);
+}
+
+Hover describe_curve(const CurveModel& model, Item item, std::string_view unit) {
+  if (item.kind != ItemKind::Dot) return {};
+  const std::size_t line = item.tag / 4096, point = item.tag % 4096;
+  if (line >= model.lines.size() || point >= model.x.size()) return {};
+  return {fmt::format("{} {}: {:.3g}{}{}, {}", model.x_names[point], model.x_label,
+                      model.lines[line].values[point], unit.empty() ? "" : " ", unit,
+                      model.lines[line].name),
+          "",
+          "",
+          {}};
+}
+
+std::string curve_words(const CurveModel& model) {
+  std::string text = model.title + ".";
+  for (const CurveModel::Line& line : model.lines) {
+    const auto [least, most] = std::minmax_element(line.values.begin(), line.values.end());
+    if (line.values.empty() || line.values.size() > model.x_names.size()) continue;
+    text += fmt::format(" {}: {:.3g} at {}, {:.3g} at {}, between {:.3g} and {:.3g}.", line.name,
+                        line.values.front(), model.x_names.front(), line.values.back(),
+                        model.x_names[line.values.size() - 1], *least, *most);
+  }
+  return text;
 }
 
 }  // namespace trainyard

@@ -4,9 +4,11 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "visualizers/drawing/drawing.h"
+#include "visualizers/drawing/view_state.h"
 
 namespace trainyard {
 
@@ -34,5 +36,9 @@ struct CurveModel {
 /// Values of 0 or less have no place on a logarithmic axis and are left out. Items: Dot, tag
 /// line * 4096 + point.
 void draw_curve(Drawing&, const Rect& area, const CurveModel&, float large = 1);
+/// Says of such an item where its point lies and how high, in words of `unit`; empty for others.
+Hover describe_curve(const CurveModel&, Item, std::string_view unit = {});
+/// Says for people who cannot see the curves where each begins, ends and lies lowest and highest.
+std::string curve_words(const CurveModel&);
 
 }  // namespace trainyard

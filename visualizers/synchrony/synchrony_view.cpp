@@ -94,15 +94,8 @@ Hover describe_synchrony(const SynchronyModel& m, Item item) {
     return {bar_words(found.bars[item.tag]), "", "", {}};
   }
   if (m.picture == SynchronyPicture::Threads && m.threads == nullptr) return {};
-  const CurveModel curve = synchrony_curve(m);
-  const std::size_t line = item.tag / 4096, point = item.tag % 4096;
-  if (line >= curve.lines.size() || point >= curve.x.size()) return {};
-  const char* const unit = m.picture == SynchronyPicture::Threads ? "times" : "medians";
-  return {fmt::format("{} {}: {:.3g} {}, {}", curve.x_names[point], curve.x_label,
-                      curve.lines[line].values[point], unit, curve.lines[line].name),
-          "",
-          "",
-          {}};
+  return describe_curve(synchrony_curve(m), item,
+                        m.picture == SynchronyPicture::Threads ? "times" : "medians");
 }
 
 Drawing synchrony_picture(const SynchronyModel& m) {

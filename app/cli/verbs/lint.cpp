@@ -44,9 +44,7 @@ int run_lint(const Words& words, Streams& streams) {
   for (const ReportFinding& f : answer.findings)
     text += fmt::format("{}#/{}: {}: {}; {}\n", answer.file, f.place, to_string(f.flaw), f.sentence,
                         f.fix);
-  if (text.empty())
-    text = answer.file +
-           ": every run, seed, trial, evaluation and axis is stated, and nothing is bent\n";
+  if (text.empty()) text = fmt::format("{}: {}\n", answer.file, kFlawlessReport);
   deliver(words.has("json") ? write_json(lint_fields().write(answer)) : text, words, streams);
   return answer.findings.empty() ? kDone : kNotMet;
 }

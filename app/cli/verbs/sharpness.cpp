@@ -8,6 +8,8 @@
 #include "app/cli/status_line.h"
 #include "app/cli/text/scenario_words.h"
 #include "app/cli/text/sharpness_text.h"
+#include "app/workspace/runs/sharpness_chart.h"
+#include "app/workspace/runs/sharpness_document.h"
 #include "core/base/error.h"
 
 namespace trainyard {
@@ -43,28 +45,30 @@ int run_sharpness(const Words& words, Streams& streams) {
 }  // namespace
 
 Verb sharpness_verb() {
-  return {.name = "sharpness",
-          .summary =
-              "The largest curvature of a loss, by real gradients here, and the rates that it "
-              "leaves stable.",
-          .flags = with_scenario_flags(
-              {{"steps", "N", "trains the plan so long before; else 0: at the initial weights"},
-               {"train", "KEY=VALUE", "one setting of training, as rate=0.1: that rate is judged",
-                true},
-               {"data", "NAME", "as run takes it; the loss is that of the first update's samples"},
-               {"start-from", "FILE", "at the weights in the checkpoint of a run"},
-               {"products", "N",
-                "at most so many of the Hessian with a vector, and again so many where the largest "
-                "curvature is negative (default 100)"},
-               {"tolerance", "SHARE", "ends where one changes it by less (default 0.001)"},
-               {"difference", "SHARE",
-                "of the length of the weights: how far apart two gradients are (default 0.00001)"},
-               {"seed", "N", "of the first vector (default 1)"},
-               {"json", "", "one trainyard/sharpness@1 document and nothing else"},
-               {"svg", "FILE", "draws the loss along the sharpest and a random line there too"},
-               {"png", "FILE", "the same as pixels, two a logical one"}}),
-          .examples = {"sharpness --model mlp-small --data random --set global-batch=16"},
-          .run = run_sharpness};
+  return {
+      .name = "sharpness",
+      .summary =
+          "The largest curvature of a loss, by real gradients here, and the rates that it "
+          "leaves stable.",
+      .flags = with_scenario_flags(
+          {{"steps", "N", "trains the plan so long before; else 0: at the initial weights"},
+           {"train", "KEY=VALUE", "one setting of training, as rate=0.1: that rate is judged",
+            true},
+           {"data", "NAME", "as run takes it; the loss is that of the first update's samples"},
+           {"start-from", "FILE", "at the weights in the checkpoint of a run"},
+           {"products", "N",
+            "at most so many of the Hessian with a vector, and again so many where the largest "
+            "curvature is negative (default 100)"},
+           {"tolerance", "SHARE", "ends where one changes it by less (default 0.001)"},
+           {"difference", "SHARE",
+            "of the length of the weights: how far apart two gradients are (default 0.00001)"},
+           {"seed", "N", "of the first vector (default 1)"},
+           {"json", "", "one trainyard/sharpness@1 document and nothing else"},
+           {"svg", "FILE",
+            "draws the loss along the sharpest and a random line, and the stable rates, there too"},
+           {"png", "FILE", "the same as pixels, two a logical one"}}),
+      .examples = {"sharpness --model mlp-small --data random --set global-batch=16"},
+      .run = run_sharpness};
 }
 
 }  // namespace trainyard

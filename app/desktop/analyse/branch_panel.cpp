@@ -138,7 +138,7 @@ std::optional<Request> BranchPanel::request() const {
   if (prices() == OperatorPrices::Roofline && !processor_->text().empty())
     asked.cluster = processor_->text();
   if (needs_calibration(prices())) asked.calibration = document_.project().calibration;
-  for (const QString& word : settings_->on()) asked.settings.push_back(word.toStdString());
+  asked.settings = settings_->words();
   return asked;
 }
 

@@ -4,19 +4,12 @@
 #pragma once
 
 #include "app/desktop/analyse/branch_panel.h"
-#include "app/desktop/controls/page.h"
+#include "app/desktop/analyse/study_page.h"
 #include "visualizers/branches/stages_view.h"
-
-class QLabel;
-class QPushButton;
 
 namespace trainyard {
 
-class Actions;
-class ChartScene;
-class ViewTable;
-
-class BranchesPage : public Page {
+class BranchesPage : public StudyPage {
   Q_OBJECT
 
  public:
@@ -26,15 +19,10 @@ class BranchesPage : public Page {
 
   const BranchMeasurement& measurement() const { return measurement_; }
   BranchPanel& panel() const { return *panel_; }
-  ViewTable& rows() const { return *rows_; }
   void start();
   /// Draws the stages of a pass, by its place in the study.
   void choose(std::size_t pass);
-  QString sentences() const;
 
-  QList<CanvasWidget*> canvases() const override { return {canvas_}; }
-  bool settled() const override { return !measurement_.running(); }
-  bool whole() const override { return true; }
   void choose_row(Item) override;
   /// As the command line writes them.
   std::optional<Drawing> picture() const override;
@@ -42,24 +30,17 @@ class BranchesPage : public Page {
   std::optional<std::string> document() const override;
 
  protected:
+  QString command() const override { return panel_->fingerprint(); }
   void showEvent(QShowEvent*) override;
 
  private:
-  QWidget* make_picture();
   void refresh();
-  void refresh_state();
+  void refresh_state() { refresh_command(shown_ != nullptr); }
 
-  Document& document_;
-  BranchMeasurement measurement_;
+  BranchMeasurement& measurement_;
   const BranchStudy* shown_ = nullptr;  // of which the table and the picture are
   std::optional<StagesModel> model_;    // of the chosen pass
-  QString asked_;                       // fingerprint of the question
   BranchPanel* panel_;
-  CanvasWidget* canvas_;
-  ChartScene* scene_;  // owned by the canvas
-  ViewTable* rows_;
-  QPushButton *copy_, *save_;
-  QLabel *chip_, *sentences_;
 };
 
 }  // namespace trainyard

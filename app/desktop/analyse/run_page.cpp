@@ -30,10 +30,7 @@ RunProfile profile_of(const TrainingReport& report, const TrainingWish& wish,
   const std::unique_ptr<CostModel> own = priced.cost ? nullptr : cost_model(priced.scenario);
   std::optional<MeasuredPrices> prior;
   if (!wish.request.calibration.empty()) prior = open_measured_prices(wish.request.calibration);
-  Training training;
-  for (const std::string& words : wish.training) apply_training(training, words);
-  training.steps = wish.steps;
-  return run_profile(report, training, own ? *own : *priced.cost,
+  return run_profile(report, training_of(wish), own ? *own : *priced.cost,
                      run_machine(prior ? std::get_if<Calibration>(&*prior) : nullptr), stop);
 }
 
@@ -122,7 +119,7 @@ void RunPage::connect_commands(const Actions& actions) {
 
 void RunPage::begin() {
   work_.stop();
-  profile_.reset(), number_.reset(), error_.clear();
+  profile_.reset(), number_.reset(), error_.clear(), repeats_.clear();
   awaits_number_ = false;
   refresh();
 }
@@ -132,8 +129,9 @@ void RunPage::await_number() {
   refresh();
 }
 
-void RunPage::set_number(std::optional<std::int64_t> run) {
+void RunPage::set_number(std::optional<std::int64_t> run, const QString& repeats) {
   number_ = run;
+  repeats_ = repeats;
   awaits_number_ = false;
   refresh();
 }
@@ -194,7 +192,7 @@ void RunPage::refresh() {
   const QString why = why_not();
   accept_->setEnabled(why.isEmpty());
   accept_->setToolTip(why.isEmpty() ? QString(kWhat) : why);
-  words_->setText(why.isEmpty() ? run_words(*profile_) : why);
+  words_->setText(repeats_ + (why.isEmpty() ? run_words(*profile_) : why));
   Q_EMIT changed();
 }
 

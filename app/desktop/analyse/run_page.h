@@ -33,8 +33,9 @@ class RunPage : public Page {
 
   /// The run that has ended is being recorded: before it has its number it cannot be accepted.
   void await_number();
-  /// The number under which it is listed; nothing where it is not kept.
-  void set_number(std::optional<std::int64_t> run);
+  /// The number under which it is listed; nothing where it is not kept. `repeats`: a sentence about
+  /// runs that it is a repeat of, which stands before what there is to accept; empty: none.
+  void set_number(std::optional<std::int64_t> run, const QString& repeats = {});
   /// What accepting would do; null where nothing was measured, or not worked out yet.
   const RunProfile* profile() const { return profile_.get(); }
   /// Why there is nothing to accept, as a sentence; empty: there is.
@@ -65,6 +66,7 @@ class RunPage : public Page {
   bool awaits_number_ = false;
   std::shared_ptr<const RunProfile> profile_;
   std::string error_;
+  QString repeats_;
   Background work_{this};  // last: it uses all of the above
 };
 

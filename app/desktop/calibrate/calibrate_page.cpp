@@ -3,6 +3,7 @@
 #include "app/desktop/analyse/branches_page.h"
 #include "app/desktop/analyse/links_page.h"
 #include "app/desktop/analyse/recorded_page.h"
+#include "app/desktop/analyse/sharpness_page.h"
 #include "app/desktop/analyse/snapshot_page.h"
 #include "app/desktop/calibrate/kernels_page.h"
 #include "app/desktop/calibrate/machine_page.h"
@@ -24,6 +25,7 @@ CalibratePage::CalibratePage(Document& document, Published& published, Session& 
   add("Links", new LinksPage);
   add("Branches", new BranchesPage(document));
   add("Synchrony", new SynchronyPage(document));
+  add("Sharpness", new SharpnessPage(document));
 }
 
 }  // namespace trainyard

@@ -1,17 +1,12 @@
 #include "app/desktop/calibrate/synchrony_page.h"
 
-#include <QAction>
-#include <QHBoxLayout>
 #include <QLabel>
 #include <QPushButton>
-#include <QSplitter>
-#include <QTableView>
 #include <QVBoxLayout>
 
 #include <algorithm>
 #include <memory>
 
-#include "app/desktop/controls/actions.h"
 #include "app/desktop/controls/canvas_widget.h"
 #include "app/desktop/controls/checked_field.h"
 #include "app/desktop/controls/text.h"
@@ -45,58 +40,28 @@ QString spoken_synchrony(const SynchronyModel& m) {
 }  // namespace
 
 SynchronyPage::SynchronyPage(Document& document, QWidget* parent)
-    : Page(parent), document_(document), rows_(new ViewTable) {
-  setObjectName("page");
-  setAttribute(Qt::WA_StyledBackground);
+    : StudyPage(document, "synchrony", std::make_unique<HogwildMeasurement>(), parent),
+      measurement_(static_cast<HogwildMeasurement&>(work())) {
   model_.replicas = straggling_answer({});
-  auto scene = std::make_unique<ChartScene>(ChartOf<SynchronyModel>{
-      [this]() -> const SynchronyModel* {
-        const bool there = model_.picture != SynchronyPicture::Threads || model_.threads != nullptr;
-        return there ? &model_ : nullptr;
-      },
-      draw_synchrony, describe_synchrony, spoken_synchrony,
-      [this]() -> QString {
-        return measurement_.running()
-                   ? "Measuring …"
-                   : "Measure threads, to see what those of this machine gain that share the "
-                     "weights of one model without locks, and at which loss.";
-      }});
-  scene_ = scene.get();
-  canvas_ = new CanvasWidget("Waiting, staleness or threads", std::move(scene));
-  canvas_->setMinimumHeight(200);
+  lay_out(make_form(),
+          {"Replicas and threads that share weights", "Waiting, staleness or threads",
+           "Rows behind the picture", "What follows from the picture"},
+          std::make_unique<ChartScene>(ChartOf<SynchronyModel>{
+              [this]() -> const SynchronyModel* {
+                const bool there =
+                    model_.picture != SynchronyPicture::Threads || model_.threads != nullptr;
+                return there ? &model_ : nullptr;
+              },
+              draw_synchrony, describe_synchrony, spoken_synchrony,
+              [this]() -> QString {
+                return measurement_.running()
+                           ? "Measuring …"
+                           : "Measure threads, to see what those of this machine gain that share "
+                             "the weights of one model without locks, and at which loss.";
+              }}));
   which_ = new Segment("What is drawn", {"Waiting", "Staleness", "Threads"});
   which_->set_current(0);
-  auto* bar = new Header("Replicas and threads that share weights");
-  bar->row()->addStretch(1);
-  bar->row()->addWidget(which_);
-  rows_->set_closable(false);
-  rows_->rows()->setAccessibleName("Rows behind the picture");
-  auto* top = new QWidget;
-  auto* pictured = new QVBoxLayout(top);
-  pictured->setContentsMargins(0, 0, 0, 0);
-  pictured->setSpacing(0);
-  pictured->addWidget(bar);
-  pictured->addWidget(canvas_, 1);
-  auto* halves = new QSplitter(Qt::Vertical);
-  halves->addWidget(top);
-  halves->addWidget(rows_);
-  halves->setChildrenCollapsible(false);
-  halves->setSizes({480, 240});
-  sentences_ = make_label("", 12, QFont::Normal, "second");
-  sentences_->setTextFormat(Qt::PlainText);
-  sentences_->setWordWrap(true);
-  sentences_->setContentsMargins(10, 8, 10, 8);
-  sentences_->setTextInteractionFlags(Qt::TextSelectableByMouse);
-  sentences_->setAccessibleName("What follows from the picture");
-  auto* column = new QVBoxLayout;
-  column->setSpacing(0);
-  column->addWidget(halves, 1);
-  column->addWidget(sentences_);
-  auto* row = new QHBoxLayout(this);
-  row->setContentsMargins(0, 0, 0, 0);
-  row->setSpacing(1);
-  row->addWidget(make_form());
-  row->addLayout(column, 1);
+  bar().row()->addWidget(which_);
   connect(which_, &Segment::chosen, this,
           [this](int index) { show_picture(static_cast<SynchronyPicture>(index)); });
   connect(&measurement_, &BackgroundMeasurement::changed, this, [this] {
@@ -166,22 +131,16 @@ QWidget* SynchronyPage::make_form() {
 }
 
 void SynchronyPage::connect_commands(const Actions& actions) {
-  connect(actions["calibrate.threads"], &QAction::triggered, this, [this] {
-    document_.show_perspective("calibrate", "synchrony");
+  connect_runs(actions, "threads", [this] {
     show_picture(SynchronyPicture::Threads);
     start();
   });
-  QAction* const stop = actions["calibrate.threads-stop"];
-  connect(stop, &QAction::triggered, this, [this] { measurement_.stop(); });
-  const auto follow = [this, stop] { stop->setEnabled(measurement_.running()); };
-  connect(&measurement_, &BackgroundMeasurement::changed, stop, follow);
-  follow();
 }
 
 void SynchronyPage::show_picture(SynchronyPicture picture) {
   model_.picture = picture;
   which_->set_current(static_cast<int>(picture));
-  scene_->select({});
+  scene().select({});
   refresh();
 }
 
@@ -208,8 +167,6 @@ void SynchronyPage::start() {
   measurement_.start<HogwildQuestion>(question, measure_hogwild);
 }
 
-QString SynchronyPage::sentences() const { return sentences_->text(); }
-
 std::optional<Drawing> SynchronyPage::picture() const {
   if (model_.picture == SynchronyPicture::Threads && model_.threads == nullptr) return std::nullopt;
   return synchrony_picture(model_);
@@ -221,10 +178,9 @@ std::optional<DataTable> SynchronyPage::table() const {
 }
 
 void SynchronyPage::refresh() {
-  rows_->show_table(synchrony_table(model_));
-  rows_->fit_columns();
-  sentences_->setText(spoken_synchrony(model_));
-  sentences_->setVisible(!sentences_->text().isEmpty());
+  rows().show_table(synchrony_table(model_));
+  rows().fit_columns();
+  say(synchrony_sentences(model_));
   refresh_state();
 }
 
@@ -235,7 +191,7 @@ void SynchronyPage::refresh_state() {
   set_tone(state_, measurement_.error().empty() ? "second" : "error");
   state_->setText(running ? QString("measuring, %1 %").arg(qRound(100 * measurement_.progress()))
                           : q(measurement_.error()));
-  canvas_->refresh();
+  canvas()->refresh();
 }
 
 }  // namespace trainyard

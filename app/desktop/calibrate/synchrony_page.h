@@ -3,9 +3,7 @@
 // at the left, one picture of three over its rows, and what follows in sentences.
 #pragma once
 
-#include "app/desktop/controls/page.h"
-#include "app/desktop/session/background_measurement.h"
-#include "app/desktop/session/document.h"
+#include "app/desktop/analyse/study_page.h"
 #include "visualizers/synchrony/synchrony_view.h"
 
 class QLabel;
@@ -13,15 +11,12 @@ class QPushButton;
 
 namespace trainyard {
 
-class Actions;
 class CheckedField;
-class ChartScene;
 class Segment;
-class ViewTable;
 
 using HogwildMeasurement = MeasurementOf<HogwildStudy>;
 
-class SynchronyPage : public Page {
+class SynchronyPage : public StudyPage {
   Q_OBJECT
 
  public:
@@ -31,15 +26,10 @@ class SynchronyPage : public Page {
 
   const HogwildMeasurement& measurement() const { return measurement_; }
   const SynchronyModel& model() const { return model_; }
-  ViewTable& rows() const { return *rows_; }
   void show_picture(SynchronyPicture);
   /// Measures threads of this machine; does nothing while it measures or a field is wrong.
   void start();
-  QString sentences() const;
 
-  QList<CanvasWidget*> canvases() const override { return {canvas_}; }
-  bool settled() const override { return !measurement_.running(); }
-  bool whole() const override { return true; }
   std::optional<Drawing> picture() const override;
   std::optional<DataTable> table() const override;
 
@@ -49,16 +39,12 @@ class SynchronyPage : public Page {
   void refresh();
   void refresh_state();  // of the measurement
 
-  Document& document_;
-  HogwildMeasurement measurement_;
+  HogwildMeasurement& measurement_;
   SynchronyModel model_;
   CheckedField *replicas_, *sigma_, *period_, *threads_, *nonzeros_;
   QPushButton* start_;
-  QLabel *state_, *sentences_;
+  QLabel* state_;
   Segment* which_;
-  CanvasWidget* canvas_;
-  ChartScene* scene_;  // owned by the canvas
-  ViewTable* rows_;
 };
 
 }  // namespace trainyard

@@ -4,16 +4,15 @@
 #include <QEvent>
 #include <QFileDialog>
 #include <QHBoxLayout>
-#include <QInputDialog>
 #include <QLabel>
 #include <QPlainTextEdit>
 #include <QPushButton>
 #include <QVBoxLayout>
 
 #include <algorithm>
-#include <map>
 #include <utility>
 
+#include "app/desktop/compare/compare_choices.h"
 #include "app/desktop/controls/complaint.h"
 #include "app/desktop/controls/text.h"
 #include "app/desktop/controls/theme.h"
@@ -37,16 +36,6 @@ namespace {
 
 constexpr int kRight = 372,
               kNotePause = 700;  // px; ms after the last key until a note is stored
-constexpr std::size_t kRecentRuns = 8;
-constexpr const char* kPublished = "published…";
-
-const ProjectPlan* plan_called(const Project& project, const QString& word) {
-  if (!word.startsWith("plan:")) return nullptr;
-  const std::string name = word.mid(5).toStdString();
-  for (const ProjectPlan& plan : project.plans)
-    if (plan.name == name) return &plan;
-  return nullptr;
-}
 
 // A plan's title in headings besides its letter: its schedule if it states one.
 std::string heading_of(const ProjectPlan& plan) {
@@ -64,14 +53,6 @@ TimeRange around(const TimeRange& range, Instant end) {
   return {std::max(Instant{0}, range.from - room), std::min(end, range.to + room)};
 }
 
-// Counts the runs that carry each tag.
-std::map<std::string, int> tags_of(const std::vector<RunEntry>& runs) {
-  std::map<std::string, int> tags;
-  for (const RunEntry& run : runs)
-    for (const std::string& tag : run.tags) ++tags[tag];
-  return tags;
-}
-
 }  // namespace
 
 struct ComparePage::Answer {
@@ -85,12 +66,12 @@ ComparePage::ComparePage(Document& document, RunList& runs,
     : Page(parent), document_(document), runs_(runs), found_(std::move(found)), alive_(&document) {
   setObjectName("page");
   setAttribute(Qt::WA_StyledBackground);
-  tools_ = make_tools();
-  tools_->setParent(this);
-  tools_->hide();
-  cards_ = new CanvasWidget("Figures of both results", std::make_unique<CardScene>(look_));
+  choices_ =
+      new CompareChoices(document, runs, [this] { return found_ && found_().has_value(); }, this);
+  choices_->hide();
+  cards_ = new CanvasWidget("Figures of both results", card_scene(look_));
   cards_->setFixedHeight(static_cast<int>(kFigureCards));
-  judged_ = new CanvasWidget("Runs of both, and the verdict", std::make_unique<JudgedScene>(look_));
+  judged_ = new CanvasWidget("Runs of both, and the verdict", judged_scene(look_));
   judged_->hide();
   timelines_ = new CanvasWidget(
       "Timelines over each other",
@@ -110,21 +91,23 @@ ComparePage::ComparePage(Document& document, RunList& runs,
   column->addWidget(cards_);
   column->addWidget(judged_);
   column->addLayout(middle, 1);
+  connect(choices_, &CompareChoices::leaving, this, &ComparePage::commit_note);
+  connect(choices_, &CompareChoices::chosen, this, &ComparePage::start);
   note_pause_.setSingleShot(true);
   note_pause_.setInterval(kNotePause);
   connect(&note_pause_, &QTimer::timeout, this, &ComparePage::commit_note);
   for (const auto signal : {&Document::changed, &Document::view_changed})
     connect(&document_, signal, this, [this] {
       if (!isVisible()) return;
-      fill_choices();
+      choices_->fill();
       start();
       if (!note_->hasFocus() && !note_pause_.isActive()) show_note();
     });
   connect(&runs_, &RunList::changed, this, [this] {
-    for (const QString& word : {a_word_, b_word_})
+    for (const QString& word : {a(), b()})
       if (names_runs(word.toStdString())) asked_.clear();
     if (!isVisible()) return;
-    fill_choices();
+    choices_->fill();
     start();
   });
   // The choices are in the tool bar, which may be visible while another tab is shown. They are
@@ -132,38 +115,10 @@ ComparePage::ComparePage(Document& document, RunList& runs,
   connect(
       &document_, &Document::view_changed, this,
       [this] {
-        if (!isVisible() && tools_->isVisible()) fill_choices();
+        if (!isVisible() && choices_->isVisible()) choices_->fill();
       },
       Qt::QueuedConnection);
   refresh();
-}
-
-QWidget* ComparePage::make_tools() {
-  auto* tools = new QWidget;
-  auto* row = new QHBoxLayout(tools);
-  row->setContentsMargins(0, 0, 0, 0);
-  row->setSpacing(8);
-  a_ = new Field("Result A");
-  b_ = new Field("Result B");
-  for (Field* field : {a_, b_}) {
-    field->setFixedHeight(26);
-    field->setMinimumWidth(96);
-    field->setMaximumWidth(190);
-  }
-  row->addWidget(make_label("A", 12, QFont::Normal, "third"));
-  row->addWidget(a_);
-  row->addWidget(make_label("against", 12, QFont::Normal, "third"));
-  row->addWidget(make_label("B", 12, QFont::Normal, "third"));
-  row->addWidget(b_);
-  for (Field* field : {a_, b_})
-    connect(field, &QComboBox::activated, this, [this, field] {
-      const QString word = field->currentData().toString();
-      if (word == kPublished) return choose_published(field);
-      commit_note();
-      (field == a_ ? a_word_ : b_word_) = word;
-      start();
-    });
-  return tools;
 }
 
 QWidget* ComparePage::make_head() {
@@ -293,12 +248,13 @@ std::optional<DataTable> ComparePage::table() const {
                       std::move(rows));
 }
 
-QString ComparePage::a() const { return a_word_; }
-QString ComparePage::b() const { return b_word_; }
+QWidget* ComparePage::tools() { return choices_; }
+QString ComparePage::a() const { return choices_->a(); }
+QString ComparePage::b() const { return choices_->b(); }
 
 void ComparePage::showEvent(QShowEvent* event) {
   Page::showEvent(event);
-  fill_choices();
+  choices_->fill();
   start();
   show_note();
 }
@@ -308,69 +264,9 @@ bool ComparePage::eventFilter(QObject* watched, QEvent* event) {
   return Page::eventFilter(watched, event);
 }
 
-// Fills the choices; the current choice stays if it still exists.
-void ComparePage::fill_choices() {
-  const Project& project = document_.project();
-  QList<std::pair<QString, QString>> choices;  // pairs of text and word
-  for (const ProjectPlan& plan : project.plans)
-    choices.push_back({plan_title(plan), "plan:" + q(plan.name)});
-  if (found_ && found_()) choices.push_back({"selected search result", "found"});
-  const std::vector<RunEntry> runs = runs_.entries();
-  for (std::size_t i = 0; i < std::min(kRecentRuns, runs.size()); ++i)
-    choices.push_back({QString("run %1  %2").arg(runs[i].id).arg(q(runs[i].name)),
-                       QString("run:%1").arg(runs[i].id)});
-  for (const auto& [tag, count] : tags_of(runs))
-    if (count > 1)
-      choices.push_back(
-          {QString("%1 runs tagged %2").arg(count).arg(q(tag)), "runs:tag:" + q(tag)});
-  for (const QString& word : extra_)
-    if (std::none_of(choices.begin(), choices.end(),
-                     [&](const auto& choice) { return choice.second == word; }))
-      choices.push_back({word, word});
-  const auto has = [&](const QString& word) {
-    return std::any_of(choices.begin(), choices.end(),
-                       [&](const auto& choice) { return choice.second == word; });
-  };
-  const ProjectPlan* open = document_.plan();
-  if (!has(a_word_))
-    a_word_ = project.plans.empty() ? QString() : "plan:" + q(project.plans.front().name);
-  if (!has(b_word_) || b_word_.isEmpty()) {
-    b_word_.clear();
-    if (open != nullptr && "plan:" + q(open->name) != a_word_) b_word_ = "plan:" + q(open->name);
-    for (const auto& [text, word] : choices)
-      if (b_word_.isEmpty() && word != a_word_) b_word_ = word;
-  }
-  for (Field* field : {a_, b_}) {
-    const QSignalBlocker quiet(field);
-    field->clear();
-    for (const auto& [text, word] : choices) field->addItem(text, word);
-    field->addItem("A published row…", kPublished);
-    field->setCurrentIndex(field->findData(field == a_ ? a_word_ : b_word_));
-  }
-}
-
-void ComparePage::choose_published(Field* field) {
-  QStringList rows;
-  for (const PreparedRow& row : published_set().rows) rows << q(row.row.id);
-  rows.sort();
-  bool agreed = false;
-  const QString id = QInputDialog::getItem(this, "Published row", "Row", rows, 0, true, &agreed);
-  const QString word = agreed ? q(published_word(id.toStdString())) : QString();
-  if (agreed && rows.contains(id)) {
-    if (!extra_.contains(word)) extra_ << word;
-    commit_note();
-    (field == a_ ? a_word_ : b_word_) = word;
-  }
-  fill_choices();
-  start();
-}
-
 void ComparePage::compare(const QString& a, const QString& b) {
   commit_note();
-  for (const QString& word : {a, b})
-    if (!extra_.contains(word) && !word.startsWith("plan:") && word != "found") extra_ << word;
-  a_word_ = a, b_word_ = b;
-  fill_choices();
+  choices_->choose(a, b);
   start();
 }
 
@@ -408,19 +304,19 @@ std::function<ComparedResult(std::stop_token)> ComparePage::opener(const QString
 }
 
 void ComparePage::start() {
-  if (a_word_.isEmpty() || b_word_.isEmpty() || document_.project().model.empty()) {
+  if (a().isEmpty() || b().isEmpty() || document_.project().model.empty()) {
     work_.stop();
     asked_.clear();
     look_.result.reset(), look_.timelines.reset(), look_.cards.clear();
     look_.words = words_of_nothing();
     return refresh();
   }
-  const QString wanted = fingerprint(a_word_) + "\n\n" + fingerprint(b_word_);
+  const QString wanted = fingerprint(a()) + "\n\n" + fingerprint(b());
   if (wanted == asked_) return refresh();
   asked_ = wanted;
   try {
     work_.ask(
-        [a = opener(a_word_), b = opener(b_word_)](const std::stop_token& stop, const auto&) {
+        [a = opener(a()), b = opener(b())](const std::stop_token& stop, const auto&) {
           Answer answer;
           try {
             ComparedResult first = a(stop), second = b(stop);
@@ -475,20 +371,19 @@ void ComparePage::refresh() {
     for (const std::string& reason : look_.result->reasons) reasons << q(reason);
   why_->setText(reasons.join(" "));
   export_->setEnabled(there);
-  swap_->setEnabled(!a_word_.isEmpty() && !b_word_.isEmpty());
+  swap_->setEnabled(!a().isEmpty() && !b().isEmpty());
   note_->setEnabled(there);
   const float judged = there ? outperforming_height(look_.result->judged) : 0;
   judged_->setVisible(judged > 0);
   if (judged > 0) judged_->setFixedHeight(static_cast<int>(judged));
-  adopt_->setEnabled(plan_called(document_.project(), b_word_) != nullptr);
+  adopt_->setEnabled(plan_called(document_.project(), b()) != nullptr);
   for (CanvasWidget* canvas : canvases()) canvas->refresh();
 }
 
 void ComparePage::swap() {
   commit_note();
-  std::swap(a_word_, b_word_);
+  choices_->swap();
   std::swap(look_.state.a, look_.state.b);
-  fill_choices();
   start();
 }
 
@@ -548,41 +443,40 @@ void ComparePage::jump(int cause) {
 
 void ComparePage::adopt() {
   const Project& project = document_.project();
-  if (const ProjectPlan* plan = plan_called(project, b_word_))
+  if (const ProjectPlan* plan = plan_called(project, b()))
     document_.show_plan(static_cast<int>(plan - project.plans.data()));
 }
 
 void ComparePage::show_note() {
   const QSignalBlocker quiet(note_);
-  note_->setPlainText(
-      q(note_on(document_.project(), a_word_.toStdString(), b_word_.toStdString())));
+  note_->setPlainText(q(note_on(document_.project(), a().toStdString(), b().toStdString())));
 }
 
 void ComparePage::commit_note() {
   note_pause_.stop();
   // The last loss of focus may come while the window is destroyed.
-  if (alive_ == nullptr || look_.result == nullptr || a_word_.isEmpty() || b_word_.isEmpty())
-    return;
-  const std::string a = a_word_.toStdString(), b = b_word_.toStdString(),
+  if (alive_ == nullptr || look_.result == nullptr || a().isEmpty() || b().isEmpty()) return;
+  const std::string first = a().toStdString(), second = b().toStdString(),
                     text = note_->toPlainText().toStdString();
-  if (text == note_on(document_.project(), a, b)) return;
-  document_.change("Note on " + a_word_ + " against " + b_word_,
-                   with_note(document_.project(), a, b, text), "note " + a_word_ + " " + b_word_);
+  if (text == note_on(document_.project(), first, second)) return;
+  document_.change("Note on " + a() + " against " + b(),
+                   with_note(document_.project(), first, second, text), "note " + a() + " " + b());
 }
 
 std::string ComparePage::report() const {
-  const std::string a = a_word_.toStdString(), b = b_word_.toStdString();
-  if (!names_runs(a) || !names_runs(b))
-    throw Error(Error::Kind::InvalidInput,
-                "a benchmark report is of recorded runs on both sides, found " + a + " and " + b,
-                {"export"});
-  return write_json(benchmark_report_fields().write(report_of_runs(a, b, RunStore(runs_.path()))));
+  const std::string first = a().toStdString(), second = b().toStdString();
+  if (!names_runs(first) || !names_runs(second))
+    throw Error(
+        Error::Kind::InvalidInput,
+        "a benchmark report is of recorded runs on both sides, found " + first + " and " + second,
+        {"export"});
+  return write_json(
+      benchmark_report_fields().write(report_of_runs(first, second, RunStore(runs_.path()))));
 }
 
 void ComparePage::export_to(const QString& path) {
   if (look_.result == nullptr) return;
-  const std::string note =
-      note_on(document_.project(), a_word_.toStdString(), b_word_.toStdString());
+  const std::string note = note_on(document_.project(), a().toStdString(), b().toStdString());
   const auto bytes = [&]() -> std::string {
     if (path.endsWith(".json")) return report();
     if (path.endsWith(".csv")) return comparison_csv(*look_.result);

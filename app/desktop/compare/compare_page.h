@@ -21,8 +21,8 @@ class QPushButton;
 
 namespace trainyard {
 
+class CompareChoices;
 class ElidedLabel;
-class Field;
 class Segment;
 
 class ComparePage : public Page {
@@ -37,7 +37,7 @@ class ComparePage : public Page {
   QList<CanvasWidget*> canvases() const override;
   bool settled() const override { return !work_.running(); }
   bool own_verdict() const override { return true; }
-  QWidget* tools() override { return tools_; }
+  QWidget* tools() override;
   std::optional<Drawing> picture() const override;
   /// The causes shown, as rows.
   std::optional<DataTable> table() const override;
@@ -73,11 +73,8 @@ class ComparePage : public Page {
 
  private:
   struct Answer;
-  QWidget* make_tools();
   QWidget* make_head();
   QWidget* make_right();
-  void fill_choices();
-  void choose_published(Field*);
   void start();
   std::function<ComparedResult(std::stop_token)> opener(const QString& word) const;
   QString fingerprint(const QString& word) const;
@@ -91,11 +88,8 @@ class ComparePage : public Page {
   RunList& runs_;
   std::function<std::optional<Scenario>()> found_;
   CompareLook look_;
-  QString asked_;      // fingerprint of the current comparison
-  QStringList extra_;  // words added to the permanent choices
-  QString a_word_, b_word_;
-  QWidget* tools_;
-  Field *a_ = nullptr, *b_ = nullptr;
+  QString asked_;  // fingerprint of the current comparison
+  CompareChoices* choices_;
   ElidedLabel* head_ = nullptr;
   QLabel* chip_ = nullptr;
   QCheckBox *linked_ = nullptr, *deltas_ = nullptr;

@@ -73,6 +73,10 @@ void RunList::set_note(std::int64_t id, const std::string& note) {
   change([&](RunStore& store) { store.set_note(id, note); });
 }
 
+void RunList::add_tag(std::int64_t id, const std::string& tag) {
+  change([&](RunStore& store) { store.add_tag(id, tag); });
+}
+
 void RunList::set_tags(std::int64_t id, const std::vector<std::string>& tags) {
   change([&](RunStore& store) {
     const std::vector<std::string> before = store.get(id).entry.tags;

@@ -42,6 +42,7 @@ class RunList : public QObject {
   /// progress when the list is destroyed is completed.
   void record(std::shared_ptr<const TrainingReport>, RunWords, Heard);
   void set_note(std::int64_t id, const std::string& note);
+  void add_tag(std::int64_t id, const std::string& tag);
   /// Replaces the run's tags.
   void set_tags(std::int64_t id, const std::vector<std::string>& tags);
   void remove(std::int64_t id);

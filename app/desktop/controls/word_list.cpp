@@ -85,6 +85,12 @@ void WordList::set_usual(const QStringList& words) {
 
 QStringList WordList::on() const { return chips_->on(); }
 
+std::vector<std::string> WordList::words() const {
+  std::vector<std::string> list;
+  for (const QString& word : on()) list.push_back(word.toStdString());
+  return list;
+}
+
 bool WordList::add(const QString& typed) {
   const QString word = typed.trimmed();
   if (word.isEmpty()) return true;

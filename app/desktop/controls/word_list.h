@@ -6,6 +6,8 @@
 #include <QWidget>
 
 #include <functional>
+#include <string>
+#include <vector>
 
 class QLabel;
 class QLineEdit;
@@ -32,6 +34,8 @@ class WordList : public QWidget {
   /// The words that are on until the user changes the list.
   void set_usual(const QStringList&);
   QStringList on() const;
+  /// The same words in UTF-8.
+  std::vector<std::string> words() const;
   /// Adds a word as if it were typed. Returns whether it is one.
   bool add(const QString&);
   /// Takes what is typed and not entered yet. Returns false where it was refused.

@@ -3,6 +3,7 @@
 #include <QCheckBox>
 #include <QDialogButtonBox>
 #include <QFormLayout>
+#include <QGridLayout>
 #include <QLabel>
 #include <QLineEdit>
 #include <QPushButton>
@@ -12,10 +13,11 @@
 #include <algorithm>
 
 #include "app/desktop/controls/text.h"
+#include "app/desktop/controls/training_fields.h"
 #include "app/desktop/controls/widgets.h"
+#include "app/workspace/runs/repeats.h"
 #include "app/workspace/scenario/local_cluster.h"
 #include "core/base/units_text.h"
-#include "core/training/data_source.h"
 
 namespace trainyard {
 namespace {
@@ -26,22 +28,27 @@ W* named(W* widget, const QString& name) {
   return widget;
 }
 
+QString sentence_case(const QString& words) { return words.left(1).toUpper() + words.mid(1); }
+
 }  // namespace
 
 RunDialog::RunDialog(const Request& request, const Scenario& complete, QWidget* parent,
                      const QString& training)
     : QDialog(parent),
       request_(request),
+      scenario_(complete),
       local_(complete.cluster.device.id == "cpu"),
       devices_(named(new QSpinBox, "Virtual devices")),
       steps_(named(new QSpinBox, "Updates")),
+      repeats_(named(new QSpinBox, "Repeats")),
       memory_(named(new QLineEdit, "Memory per device")),
       training_(named(new QLineEdit, "Settings of training")),
       start_(named(new QLineEdit, "Checkpoint whose weights to start from")),
-      data_(new Field("Data")),
+      data_(make_data_field("Data")),
       mode_(new Field("Clock")),
       rules_(new Field("Rules")),
-      evaluate_(new QCheckBox("Evaluate afterwards on data that it was not trained on")) {
+      evaluate_(new QCheckBox("Evaluate afterwards on data that it was not trained on")),
+      varied_(make_sources()) {
   setWindowTitle("Train on this machine");
   setModal(true);
   auto* column = new QVBoxLayout(this);
@@ -62,12 +69,6 @@ RunDialog::RunDialog(const Request& request, const Scenario& complete, QWidget* 
   start_->setToolTip(
       "A checkpoint that another run wrote, of any plan. Only its weights are taken; what the run "
       "did not find there begins anew.");
-  data_->addItem("Automatic", "");
-  for (const DataEntry& entry : data_sources())
-    if (entry.absent().empty()) {
-      data_->addItem(q(entry.name), q(entry.name));
-      data_->setItemData(data_->count() - 1, q(entry.summary), Qt::ToolTipRole);
-    }
   mode_->addItem("Simulated clock: a core per device", 0);
   mode_->addItem("wall: as fast as this machine goes", 1);
   rules_->addItem("None", 0);
@@ -76,6 +77,10 @@ RunDialog::RunDialog(const Request& request, const Scenario& complete, QWidget* 
   rules_->setToolTip(
       "Rules look at gradients, weights, activations and losses at the first step and "
       "every 50 steps, and at the timeline in the end.");
+  repeats_->setRange(1, 10'000);
+  repeats_->setToolTip(
+      "Trains so many times, one after another. The runs get a tag in common, and Compare judges "
+      "two such tags by how often a run of one beats a run of the other.");
   auto* form = new QFormLayout;
   form->addRow("&Virtual devices", devices_);
   form->addRow("&Memory per device", memory_);
@@ -86,16 +91,66 @@ RunDialog::RunDialog(const Request& request, const Scenario& complete, QWidget* 
   form->addRow("&Clock", mode_);
   form->addRow("&Rules", rules_);
   form->addRow("", evaluate_);
+  form->addRow("Re&peats", repeats_);
+  form->addRow("Drawn anew in each", varied_);
   column->addLayout(form);
   auto* buttons = new QDialogButtonBox(QDialogButtonBox::Ok | QDialogButtonBox::Cancel);
-  buttons->button(QDialogButtonBox::Ok)->setText("Train");
-  buttons->button(QDialogButtonBox::Ok)->setProperty("kind", "primary");
+  train_ = buttons->button(QDialogButtonBox::Ok);
+  train_->setText("Train");
+  train_->setProperty("kind", "primary");
   for (QAbstractButton* button : buttons->buttons()) button->setIcon({});
   column->addWidget(buttons);
   connect(buttons, &QDialogButtonBox::accepted, this, &QDialog::accept);
   connect(buttons, &QDialogButtonBox::rejected, this, &QDialog::reject);
+  connect(repeats_, &QSpinBox::valueChanged, this, &RunDialog::refresh_sources);
+  connect(data_, &QComboBox::currentIndexChanged, this, &RunDialog::refresh_sources);
+  for (QCheckBox* source : sources_)
+    connect(source, &QCheckBox::toggled, this, &RunDialog::refresh_sources);
+  refresh_sources();
   steps_->setFocus();
   steps_->selectAll();
+}
+
+QWidget* RunDialog::make_sources() {
+  auto* box = new QWidget;
+  auto* grid = new QGridLayout(box);
+  grid->setContentsMargins(0, 0, 0, 0);
+  grid->setVerticalSpacing(4);
+  constexpr int kColumns = 2;
+  for (std::size_t i = 0; i < kRandomSources; ++i) {
+    const auto source = static_cast<RandomSource>(i);
+    auto* check = named(new QCheckBox(sentence_case(q(random_source_words(source)))),
+                        "Draw anew: " + q(to_string(source)));
+    check->setChecked(true);
+    grid->addWidget(check, static_cast<int>(i) / kColumns, static_cast<int>(i) % kColumns);
+    sources_.push_back(check);
+  }
+  return box;
+}
+
+std::vector<RandomSource> RunDialog::varied() const {
+  std::vector<RandomSource> varied;
+  for (std::size_t i = 0; i < sources_.size(); ++i)
+    if (sources_[i]->isEnabled() && sources_[i]->isChecked())
+      varied.push_back(static_cast<RandomSource>(i));
+  return varied;
+}
+
+// A source that the run does not have cannot be chosen, and rules watch one run.
+void RunDialog::refresh_sources() {
+  const bool repeated = repeats_->value() > 1;
+  const std::vector<RandomSource> there = random_sources_of(scenario_, data_in(*data_));
+  for (std::size_t i = 0; i < sources_.size(); ++i) {
+    const bool has =
+        std::find(there.begin(), there.end(), static_cast<RandomSource>(i)) != there.end();
+    sources_[i]->setEnabled(repeated && has);
+    sources_[i]->setToolTip(has ? "" : "This run draws nothing there.");
+  }
+  if (repeated) rules_->setCurrentIndex(0);
+  rules_->setEnabled(!repeated);
+  const bool varies = !repeated || !varied().empty();
+  train_->setEnabled(varies);
+  train_->setToolTip(varies ? "" : "Repeats that draw nothing anew are all the same run.");
 }
 
 TrainingWish RunDialog::wish() const {
@@ -107,11 +162,13 @@ TrainingWish RunDialog::wish() const {
     wish.training.push_back(words.toStdString());
   wish.steps = steps_->value();
   wish.mode = mode_->currentIndex() == 1 ? RunMode::WallClock : RunMode::VirtualTime;
-  wish.data = data_->currentData().toString().toStdString();
+  wish.data = data_in(*data_);
   wish.start_from = start_->text().trimmed().toStdString();
   wish.rules = rules_->currentIndex() > 0;
   wish.stops_on_rule = rules_->currentIndex() == 2;
   wish.evaluate = evaluate_->isChecked();
+  wish.repeats = repeats_->value();
+  if (wish.repeats > 1) wish.varied = varied();
   return wish;
 }
 

@@ -150,8 +150,8 @@ std::optional<SweepQuestion> SweepPanel::question() const {
   const auto searched = space_.question();
   if (plan == nullptr || !searched) return std::nullopt;
   SweepQuestion asked;
-  for (const QString& word : models_->on()) asked.models.push_back(word.toStdString());
-  for (const QString& word : clusters_->on()) asked.clusters.push_back(word.toStdString());
+  asked.models = models_->words();
+  asked.clusters = clusters_->words();
   for (const QString& word : prices_->on())
     asked.prices.push_back(parse_sweep_price(word.toStdString()));
   for (const QString& word : vary_->on())

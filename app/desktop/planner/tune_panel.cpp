@@ -12,6 +12,7 @@
 #include "app/desktop/controls/icons.h"
 #include "app/desktop/controls/text.h"
 #include "app/desktop/controls/theme.h"
+#include "app/desktop/controls/training_fields.h"
 #include "app/desktop/controls/widgets.h"
 #include "app/desktop/controls/word_list.h"
 #include "app/workspace/runs/fused_trials.h"
@@ -20,7 +21,6 @@
 #include "app/workspace/scenario/setting_words.h"
 #include "core/base/units_text.h"
 #include "core/methods/settings/settings.h"
-#include "core/training/data_source.h"
 #include "visualizers/viewmodel/format.h"
 
 namespace trainyard {
@@ -104,23 +104,6 @@ QStringList varied_names() {
   for (const Setting& each : settings()) names << q(each.key) + "=";
   for (const TrainingKey& each : training_keys()) names << "train." + q(each.key) + "=";
   return names;
-}
-
-QStringList training_names() {
-  QStringList names;
-  for (const TrainingKey& each : training_keys()) names << q(each.key) + "=";
-  return names;
-}
-
-void check_training(const std::string& word) {
-  Training training;
-  apply_training(training, word);
-}
-
-std::vector<std::string> words_on(const WordList& list) {
-  std::vector<std::string> words;
-  for (const QString& word : list.on()) words.push_back(word.toStdString());
-  return words;
 }
 
 }  // namespace
@@ -212,13 +195,7 @@ void TunePanel::add_measured(QVBoxLayout* column) {
     row->addWidget(field);
     inner->addLayout(row);
   };
-  data_ = new Field("Data of the trials");
-  data_->addItem("automatic", "");
-  for (const DataEntry& entry : data_sources())
-    if (entry.absent().empty()) {
-      data_->addItem(q(entry.name), q(entry.name));
-      data_->setItemData(data_->count() - 1, q(entry.summary), Qt::ToolTipRole);
-    }
+  data_ = make_data_field("Data of the trials");
   add("Data", data_);
   fuse_ = new Field("Trials trained together");
   fuse_->addItem("each alone", -1);
@@ -229,11 +206,7 @@ void TunePanel::add_measured(QVBoxLayout* column) {
   about_fuse_ = make_label("", 11, QFont::Normal, "third");
   about_fuse_->setWordWrap(true);
   inner->addWidget(about_fuse_);
-  training_ = new WordList({.title = "Settings of training",
-                            .hint = "rate=0.01",
-                            .check = check_training,
-                            .chip = title_of_family,
-                            .offered = training_names()});
+  training_ = make_training_list();
   inner->addWidget(training_);
   column->addWidget(real_);
 }
@@ -261,7 +234,7 @@ std::optional<int> TunePanel::fuse() const {
 
 std::vector<std::string> TunePanel::families() const {
   std::vector<std::string> all;
-  for (const std::string& word : words_on(*families_))
+  for (const std::string& word : families_->words())
     for (const std::string& family : families_of(word)) all.push_back(family);
   return all;
 }
@@ -312,12 +285,12 @@ std::optional<TuneRequest> TunePanel::request() const {
   else
     asked.calibration = asked.base.calibration;
   asked.base.calibration.clear();
-  asked.vary = words_on(*vary_);
+  asked.vary = vary_->words();
   asked.arms = families();
   asked.goal = goal();
   if (asked.measure) {
-    for (const std::string& word : words_on(*training_)) apply_training(asked.training, word);
-    asked.data = data_->currentData().toString().toStdString();
+    for (const std::string& word : training_->words()) apply_training(asked.training, word);
+    asked.data = data_in(*data_);
   }
   asked.training.steps = whole_or(*steps_, asked.measure ? kUsualSteps : 1);
   asked.fuse = fuse();

@@ -46,6 +46,17 @@ std::unique_ptr<ChartScene> stages_scene(std::function<const StagesModel*()> mod
       std::move(words), std::move(chosen)});
 }
 
+std::unique_ptr<ChartScene> curve_scene(std::function<const CurveModel*()> model,
+                                        std::function<QString()> words) {
+  return std::make_unique<ChartScene>(ChartOf<CurveModel>{
+      std::move(model),
+      [](Drawing& drawing, const Rect& area, const CurveModel& curve, const ViewState&) {
+        draw_curve(drawing, area, curve);
+      },
+      [](const CurveModel& curve, Item item) { return describe_curve(curve, item); },
+      [](const CurveModel& curve) { return q(curve_words(curve)); }, std::move(words)});
+}
+
 std::unique_ptr<ChartScene> gains_scene(const TuningSession& tuning) {
   return std::make_unique<ChartScene>(
       ChartOf<TuneReport>{[&tuning] { return &tuning.report(); },

@@ -22,37 +22,32 @@ bool clicked(const InputFrame& frame) { return frame.inside && frame.pressed[0];
 
 }  // namespace
 
-// Cards
-
-Drawing CardScene::draw(Size size, double) {
-  last_ = Drawing(size);
-  draw_figure_cards(last_, whole(last_), look_.cards);
-  return last_;
+std::unique_ptr<ChartScene> card_scene(const CompareLook& look) {
+  return std::make_unique<ChartScene>(ChartOf<CompareLook>{
+      [&look] { return &look; },
+      [](Drawing& drawing, const Rect& area, const CompareLook& l, const ViewState&) {
+        draw_figure_cards(drawing, area, l.cards);
+      },
+      [](const CompareLook& l, Item item) { return describe_figure_card(l.cards, item); },
+      [](const CompareLook& l) {
+        return l.cards.empty() ? l.words : q(spell_figure_cards(l.cards));
+      },
+      {}});
 }
 
-QString CardScene::tooltip(Point at) {
-  return tip_of(describe_figure_card(look_.cards, hit(last_, at)));
-}
-
-QString CardScene::description() const {
-  return look_.cards.empty() ? look_.words : q(spell_figure_cards(look_.cards));
-}
-
-// Runs
-
-Drawing JudgedScene::draw(Size size, double) {
-  last_ = Drawing(size);
-  if (look_.result != nullptr) draw_outperforming(last_, whole(last_), look_.result->judged);
-  return last_;
-}
-
-QString JudgedScene::tooltip(Point at) {
-  if (look_.result == nullptr) return {};
-  return tip_of(describe_outperforming(look_.result->judged, hit(last_, at)));
-}
-
-QString JudgedScene::description() const {
-  return look_.result == nullptr ? look_.words : q(spell_outperforming(look_.result->judged));
+std::unique_ptr<ChartScene> judged_scene(const CompareLook& look) {
+  return std::make_unique<ChartScene>(ChartOf<CompareLook>{
+      [&look] { return &look; },
+      [](Drawing& drawing, const Rect& area, const CompareLook& l, const ViewState&) {
+        if (l.result != nullptr) draw_outperforming(drawing, area, l.result->judged);
+      },
+      [](const CompareLook& l, Item item) {
+        return l.result == nullptr ? Hover{} : describe_outperforming(l.result->judged, item);
+      },
+      [](const CompareLook& l) {
+        return l.result == nullptr ? l.words : q(spell_outperforming(l.result->judged));
+      },
+      {}});
 }
 
 // Timelines

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "app/desktop/controls/canvas_widget.h"
+#include "app/desktop/scene/chart_scene.h"
 #include "app/workspace/comparison/comparison.h"
 #include "visualizers/compare/comparison_view.h"
 
@@ -27,30 +28,10 @@ struct CompareLook {
   }
 };
 
-class CardScene : public Scene {
- public:
-  explicit CardScene(const CompareLook& look) : look_(look) {}
-  Drawing draw(Size, double scale) override;
-  QString tooltip(Point) override;
-  QString description() const override;
-
- private:
-  const CompareLook& look_;
-  Drawing last_{Size{}};
-};
-
-/// Runs as dots, and the gauge of their verdict.
-class JudgedScene : public Scene {
- public:
-  explicit JudgedScene(const CompareLook& look) : look_(look) {}
-  Drawing draw(Size, double scale) override;
-  QString tooltip(Point) override;
-  QString description() const override;
-
- private:
-  const CompareLook& look_;
-  Drawing last_{Size{}};
-};
+/// Cards of figures. The look must outlive the scene.
+std::unique_ptr<ChartScene> card_scene(const CompareLook&);
+/// Runs as dots, and the gauge of their verdict; likewise.
+std::unique_ptr<ChartScene> judged_scene(const CompareLook&);
 
 class CompareScene : public Scene {
  public:

@@ -53,9 +53,10 @@ FileKind file_kind(const std::string& path) {
   if (kind == "trainyard/plan") return FileKind::Plan;
   if (kind == "trainyard/model") return FileKind::Model;
   if (kind == "trainyard/calibration" || kind == "trainyard/profile") return FileKind::Calibration;
+  if (kind == "trainyard/benchmark-report") return FileKind::Report;
   throw Error(Error::Kind::InvalidInput,
-              "expected a project, a model's config.json, a cluster, a plan or a calibration, "
-              "found a document \"" +
+              "expected a project, a model's config.json, a cluster, a plan, a calibration or a "
+              "benchmark report, found a document \"" +
                   kind.substr(0, 60) + "\"",
               {path});
 }

@@ -14,7 +14,8 @@ enum class FileKind {
   Pipeline,
   Trace,
   Snapshot,
-  NcclTests
+  NcclTests,
+  Report  // a benchmark report
 };
 
 /// Recordings are recognised by their beginning; PyTorch's pipeline CSV and Megatron's layout by

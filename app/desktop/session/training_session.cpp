@@ -7,6 +7,7 @@
 #include <exception>
 #include <utility>
 
+#include "app/workspace/runs/repeats.h"
 #include "app/workspace/scenario/priced_scenario.h"
 #include "app/workspace/scenario/prices.h"
 #include "core/base/error.h"
@@ -24,6 +25,12 @@ constexpr std::size_t kEvents = std::size_t{1} << 15;  // per device between two
 
 std::string steps_text(std::int64_t n) {
   return n == 1 ? "1 update" : std::to_string(n) + " updates";
+}
+
+// "repeat 2 of 5, " of a run that is repeated.
+std::string repeat_text(const TrainingWish& wish) {
+  if (wish.repeats < 2) return "";
+  return "repeat " + std::to_string(wish.repeat + 1) + " of " + std::to_string(wish.repeats) + ", ";
 }
 
 // The batch of the newest update of a run whose batch grows.
@@ -56,6 +63,13 @@ std::string outcome_of(const TrainingReport& report) {
 }
 
 }  // namespace
+
+Training training_of(const TrainingWish& wish) {
+  Training training;
+  for (const std::string& words : wish.training) apply_training(training, words, {"training"});
+  training.steps = wish.steps;
+  return repeat_of(training, wish.varied, wish.repeat);
+}
 
 TrainingSession::TrainingSession(QObject* parent) : QObject(parent) {
   frame_.setInterval(kFrame);
@@ -136,9 +150,7 @@ void TrainingSession::work(std::stop_token stop, const TrainingWish& wish,
     request.scenario = std::move(priced.scenario);
     request.cost = std::move(priced.cost);
     throw_if_errors(check(request.scenario));
-    for (const std::string& words : wish.training)
-      apply_training(request.training, words, {"training"});
-    request.training.steps = wish.steps;
+    request.training = training_of(wish);
     request.options.mode = wish.mode;
     if (request.cost != nullptr) request.options.variants = open_variants(wish.request.calibration);
     request.run.stop = stop;
@@ -192,7 +204,8 @@ void TrainingSession::poll() {
   if (paused_)
     model_.status = "paused after " + steps_text(done);
   else if (!thread_.get_stop_token().stop_requested())
-    model_.status = "update " + std::to_string(done) + " of " + std::to_string(model_.steps) +
+    model_.status = repeat_text(wish_) + "update " + std::to_string(done) + " of " +
+                    std::to_string(model_.steps) +
                     batch_text(steps_, model_.predicted->result.plan.batch.global);
   if (++frames_ % kCauses == 0) compare_now();
   Q_EMIT changed();

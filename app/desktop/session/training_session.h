@@ -27,10 +27,15 @@ struct TrainingWish {
   RunMode mode = RunMode::VirtualTime;
   std::string data;  // empty = the default for the model
   bool evaluate = false;
-  std::string start_from = {};  // checkpoint of another run; empty = none
-  bool rules = false;           // all rules watch the run
-  bool stops_on_rule = false;   // and end it where one fires
+  std::string start_from = {};            // checkpoint of another run; empty = none
+  bool rules = false;                     // all rules watch the run
+  bool stops_on_rule = false;             // and end it where one fires
+  std::int64_t repeats = 1;               // of the run, one after another
+  std::vector<RandomSource> varied = {};  // what each repeat draws anew
+  std::int64_t repeat = 0;                // which of them this is, from 0
 };
+/// The training of the wish's own repeat. Throws Error{InvalidInput} for a wrong setting.
+Training training_of(const TrainingWish&);
 
 class TrainingSession : public QObject {
   Q_OBJECT

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "app/desktop/controls/actions.h"
-#include "app/desktop/session/training_session.h"
 
 namespace trainyard {
 
@@ -51,16 +50,6 @@ void ComparePerspective::connect_commands(const Actions& actions) {
 
 ComparePerspective* compare_perspective(const QWidget& window) {
   return window.findChild<ComparePerspective*>();
-}
-
-void keep_run(const TrainingSession& session, RunList& runs, RunList::Heard heard) {
-  const auto& report = session.report();
-  if (report == nullptr || report->run.losses.empty()) return heard({});
-  const TrainingWish& wish = session.wish();
-  RunWords words{wish.request, {}, wish.request.calibration};
-  for (const std::string& word : wish.training) apply_training(words.training, word);
-  words.training.steps = wish.steps;
-  runs.record(report, std::move(words), std::move(heard));
 }
 
 }  // namespace trainyard

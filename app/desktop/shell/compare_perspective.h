@@ -13,7 +13,6 @@
 namespace trainyard {
 
 class Actions;
-class TrainingSession;
 
 /// The tabs by their names in lower case, as --tab takes them.
 inline constexpr std::array<const char*, 2> kCompareTabs = {"comparison", "runs"};
@@ -44,7 +43,5 @@ class ComparePerspective : public TabPage {
 
 /// The window's Compare perspective; null in a window without it.
 ComparePerspective* compare_perspective(const QWidget& window);
-/// Records what the session has trained, if there is a result; `heard` as in RunList::record().
-void keep_run(const TrainingSession&, RunList&, RunList::Heard heard);
 
 }  // namespace trainyard

@@ -21,6 +21,7 @@
 #include "app/desktop/analyse/analyse_page.h"
 #include "app/desktop/analyse/branches_page.h"
 #include "app/desktop/analyse/run_page.h"
+#include "app/desktop/analyse/sharpness_page.h"
 #include "app/desktop/calibrate/calibrate_page.h"
 #include "app/desktop/calibrate/kernels_page.h"
 #include "app/desktop/calibrate/machine_page.h"
@@ -99,6 +100,7 @@ Window::Window(Published::Rows rows) : published_(std::move(rows)), actions_(thi
   centre_->findChild<KernelsPage*>()->connect_commands(actions_);
   centre_->findChild<BranchesPage*>()->connect_commands(actions_);
   centre_->findChild<SynchronyPage*>()->connect_commands(actions_);
+  centre_->findChild<SharpnessPage*>()->connect_commands(actions_);
   analyse_->run().connect_commands(actions_);
   analyse_->sweep().connect_commands(actions_);
   analyse_->tune().connect_commands(actions_);
@@ -116,6 +118,7 @@ Window::Window(Published::Rows rows) : published_(std::move(rows)), actions_(thi
 Window::~Window() {
   simulation_.disconnect();
   published_.disconnect();
+  keeper_.disconnect();
   runs_.disconnect();
   training_.disconnect();
   session_.disconnect();
@@ -268,11 +271,14 @@ void Window::connect_parts() {
   connect(&training_, &TrainingSession::started, this, refresh_training);
   connect(&training_, &TrainingSession::finished, this, refresh_training);
   connect(&training_, &TrainingSession::changed, this, refresh_training);
-  connect(&training_, &TrainingSession::finished, this, [this] {
-    analyse_->run().await_number();
-    keep_run(training_, runs_, [this, of = training_.report()](auto number) {
-      if (training_.report() == of) analyse_->run().set_number(number);
-    });
+  connect(&keeper_, &RunKeeper::awaited, this, [this] { analyse_->run().await_number(); });
+  connect(&keeper_, &RunKeeper::kept, this, [this](std::optional<std::int64_t> number) {
+    analyse_->run().set_number(
+        number, keeper_.tagged() < 2
+                    ? QString()
+                    : QString("%1 repeats are tagged %2, and Compare offers them as one result. ")
+                          .arg(keeper_.tagged())
+                          .arg(keeper_.tag()));
   });
   refresh_training();
   connect(verdict_, &VerdictBar::apply, this, &Window::apply_words);

@@ -15,6 +15,7 @@
 #include "app/desktop/session/simulation.h"
 #include "app/desktop/session/training_session.h"
 #include "app/desktop/shell/commands.h"
+#include "app/desktop/shell/run_keeper.h"
 
 class QDockWidget;
 class QLabel;
@@ -134,6 +135,9 @@ class Window : public QMainWindow {
   void export_trace();
   void export_as(const char* format);
   void import_pipeline();
+  void check_report_dialog();
+  /// Throws Error for a file that is no benchmark report.
+  void check_report_file(const QString& path);
   void show_keys();
   void show_about();
   void set_theme(Theme);
@@ -146,6 +150,7 @@ class Window : public QMainWindow {
   TrainingSession training_;
   Published published_;
   RunList runs_;
+  RunKeeper keeper_{training_, runs_};
   Actions actions_;
   ToolBar* tool_bar_ = nullptr;
   VerdictBar* verdict_ = nullptr;

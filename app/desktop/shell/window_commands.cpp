@@ -25,6 +25,7 @@
 #include "app/desktop/dialogs/import_sheet.h"
 #include "app/desktop/dialogs/model_dialog.h"
 #include "app/desktop/dialogs/palette_dialog.h"
+#include "app/desktop/dialogs/report_sheet.h"
 #include "app/desktop/dialogs/run_dialog.h"
 #include "app/desktop/planner/planner_page.h"
 #include "app/desktop/session/file_kind.h"
@@ -43,6 +44,7 @@
 #include "core/exporters/trace_event.h"
 #include "core/io/bytes/file_writer.h"
 #include "core/io/bytes/files.h"
+#include "core/io/documents/benchmark_report_json.h"
 #include "core/io/json/inline_document.h"
 #include "core/model/zoo/zoo.h"
 #include "visualizers/drawing/png.h"
@@ -154,6 +156,7 @@ void Window::connect_commands() {
   on("export.pytorch-csv", [this] { export_as("pytorch-csv"); });
   on("export.megatron-layout", [this] { export_as("megatron-layout"); });
   on("file.import", [this] { import_pipeline(); });
+  on("file.check-report", [this] { check_report_dialog(); });
   on("plan.own-order", [this] { analyse_->order().editor().back(); });
   for (Page* shown : pages_)
     if (auto* design = qobject_cast<DesignPage*>(shown)) connect_model_commands(actions_, *design);
@@ -238,6 +241,9 @@ void Window::open_file(const QString& path) {
         show_tab("machine");
         findChild<MachinePage*>()->open(QString::fromStdString(file));
         break;
+      case FileKind::Report:
+        check_report_file(QString::fromStdString(file));
+        return;
       case FileKind::NcclTests:
         show_tab("links");
         findChild<LinksPage*>()->open(QString::fromStdString(file));
@@ -247,6 +253,22 @@ void Window::open_file(const QString& path) {
   } catch (const Error& error) {
     complain(this, "This file cannot be opened", QString::fromStdString(describe(error)));
   }
+}
+
+void Window::check_report_dialog() {
+  const QString path = QFileDialog::getOpenFileName(this, "Check a benchmark report", {},
+                                                    "Benchmark reports (*.json);;All files (*)");
+  if (path.isEmpty()) return;
+  try {
+    check_report_file(path);
+  } catch (const Error& error) {
+    complain(this, "This report cannot be checked", QString::fromStdString(describe(error)));
+  }
+}
+
+void Window::check_report_file(const QString& path) {
+  const std::string file = path.toStdString();
+  (new ReportSheet(check_report(read_benchmark_report(read_file(file), file)), path, this))->open();
 }
 
 void Window::open_files(const QStringList& paths) {

@@ -6,6 +6,7 @@
 
 #include "core/base/error.h"
 #include "core/cluster/cluster_options.h"
+#include "core/methods/settings/settings.h"
 
 namespace trainyard {
 
@@ -32,6 +33,14 @@ std::int64_t devices_here(const Scenario& complete) {
   if (complete.cluster.device.id == "cpu" || complete.cluster.count <= kMostHere)
     return complete.cluster.count;
   return static_cast<std::int64_t>(mesh.tp) * mesh.cp * mesh.pp * std::max(1, mesh.ep);
+}
+
+Scenario on_this_machine(Scenario scenario) {
+  if (scenario.cluster.device.id == "cpu") return scenario;
+  Scenario whole = scenario;
+  whole.plan = complete(scenario);
+  scenario.cluster = local_cluster(devices_here(whole), {});
+  return scenario;
 }
 
 }  // namespace trainyard

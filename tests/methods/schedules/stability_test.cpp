@@ -1,89 +1,18 @@
-// The largest rate at which delayed updates of a scalar quadratic stay bounded. The linear map of
-// one update is read off the rule itself, by applying it to each unit state; its spectral radius
-// decides.
+// The largest rate at which delayed updates of a scalar quadratic stay bounded.
+#include "core/methods/precision/update_stability.h"
+
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cmath>
 #include <numbers>
-#include <vector>
+#include <utility>
 
 #include "core/methods/catalogue.h"
-#include "core/methods/precision/update_rule.h"
 #include "tests/support/flow_facts.h"
 #include "tests/support/non_empty.h"
 
 namespace trainyard {
 namespace {
-
-using Matrix = std::vector<std::vector<double>>;
-
-/// Gradient (curvature + discrepancy) * what the forward read - discrepancy * what the backward
-/// reads.
-struct Quadratic {
-  double curvature = 1, discrepancy = 0;
-};
-
-// State: weight, velocity, motion, weight before, and what forwards read 1, 2 ... delay updates
-// ago.
-std::vector<double> step(const UpdateRule& rule, const Quadratic& f, int delay,
-                         const std::vector<double>& x) {
-  ParameterState state = parameter_state({x[0]});
-  state.velocity = {x[1]}, state.motion = {x[2]}, state.before = {x[3]};
-  state.updates = std::int64_t{1} << 40;  // rates have annealed
-  const double reads = forward_weights(rule, state)[0];
-  const double read = delay == 0 ? reads : x.back();
-  const double gradient[] = {(f.curvature + f.discrepancy) * read -
-                             f.discrepancy * backward_weights(rule, state)[0]};
-  update(rule, state, gradient);
-  std::vector<double> next = {state.weights[0], state.velocity[0], state.motion[0],
-                              state.before[0]};
-  for (int k = 0; k < delay; ++k)
-    next.push_back(k == 0 ? reads : x[4 + static_cast<std::size_t>(k) - 1]);
-  return next;
-}
-
-Matrix squared(const Matrix& a) {
-  const std::size_t n = a.size();
-  Matrix out(n, std::vector<double>(n, 0));
-  for (std::size_t i = 0; i < n; ++i)
-    for (std::size_t k = 0; k < n; ++k)
-      if (a[i][k] != 0)
-        for (std::size_t j = 0; j < n; ++j) out[i][j] += a[i][k] * a[k][j];
-  return out;
-}
-
-// |A^n|^(1/n), n = 2^30.
-double growth(const UpdateRule& rule, const Quadratic& f, int delay) {
-  const std::size_t n = 4 + static_cast<std::size_t>(delay);
-  Matrix a(n, std::vector<double>(n));  // of rows, transposed: the radius is the same
-  for (std::size_t i = 0; i < n; ++i) {
-    std::vector<double> unit(n, 0);
-    unit[i] = 1;
-    a[i] = step(rule, f, delay, unit);
-  }
-  double log_norm = 0;
-  constexpr int kSquarings = 30;
-  for (int k = 0; k < kSquarings; ++k) {
-    a = squared(a);
-    double most = 0;
-    for (const auto& row : a)
-      for (double x : row) most = std::max(most, std::abs(x));
-    log_norm = 2 * log_norm + std::log(most);
-    for (auto& row : a)
-      for (double& x : row) x /= most;
-  }
-  return std::exp(log_norm / std::pow(2, kSquarings));
-}
-
-double largest_stable_rate(UpdateRule rule, const Quadratic& f, int delay) {
-  double stable = 0, unstable = 4 / f.curvature;
-  for (int i = 0; i < 30; ++i) {
-    rule.rate = 0.5 * (stable + unstable);
-    (growth(rule, f, delay) <= 1 + 1e-7 ? stable : unstable) = rule.rate;
-  }
-  return stable;
-}
 
 // 2 sin(pi / (4 tau + 2)) / lambda
 TEST(Stability, OfADelayIsThatOfTheFormula) {
