@@ -14,9 +14,9 @@
 #include "core/methods/layers/transients.h"
 #include "core/model/edit.h"
 #include "core/model/ops.h"
-#include "core/training/corrupted_data.h"
 #include "core/model/trained_parts.h"
 #include "core/program/facts.h"
+#include "core/training/corrupted_data.h"
 #include "core/training/delayed_update.h"
 
 namespace trainyard {
@@ -412,9 +412,8 @@ void check_stability(const BackendJob& job, Diagnostics& found) {
   const Workload& w = job.workload;
   const Model& model = w.scenario.model;
   const std::vector<Node>& last = model.blocks.back().graph.nodes;
-  const auto loss = std::find_if(last.begin(), last.end(), [](const Node& node) {
-    return node.op == &softmax_loss();
-  });
+  const auto loss = std::find_if(last.begin(), last.end(),
+                                 [](const Node& node) { return node.op == &softmax_loss(); });
   const std::int64_t micro = w.scenario.plan.batch.micro;
   const auto refuse = [&](const std::string& sentence, std::string place, std::string fix) {
     add_error(found, "the stability loss " + sentence, std::move(place), std::move(fix));
@@ -438,8 +437,7 @@ void check_stability(const BackendJob& job, Diagnostics& found) {
   if (job.data != nullptr && job.data->acting())
     refuse("corrupts data that are read, found " + std::string(job.data->name()) + ", which acts",
            "--data", "stability=0");
-  for (Diagnostic& d :
-       check_corruption(model, training.stability_data, {"--train stability-data"}))
+  for (Diagnostic& d : check_corruption(model, training.stability_data, {"--train stability-data"}))
     found.push_back(std::move(d));
 }
 

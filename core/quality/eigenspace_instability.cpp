@@ -21,8 +21,7 @@ struct Columns {
 SingularValues decompose(const EmbeddingTable& table) {
   const std::int64_t rows = std::min(table.rows, kComparedRows);
   const auto first = table.numbers.begin();
-  return singular_values(rows, table.width,
-                         std::vector<double>(first, first + rows * table.width));
+  return singular_values(rows, table.width, std::vector<double>(first, first + rows * table.width));
 }
 
 // Directions in which a table has nothing but rounding are no part of its space.

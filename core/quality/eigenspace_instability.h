@@ -1,7 +1,7 @@
-// The instability of two embedding tables, which tells how many predictions of models on top of them
-// will differ without training any: linear models see of a table X only the space that its columns
-// span. With U and U' as bases of both spaces, and anchors E and E' that say which directions
-// matter,
+// The instability of two embedding tables, which tells how many predictions of models on top of
+// them will differ without training any: linear models see of a table X only the space that its
+// columns span. With U and U' as bases of both spaces, and anchors E and E' that say which
+// directions matter,
 //
 //   EI = tr[(U U^T + U' U'^T - 2 U' U'^T U U^T) S] / tr S,   S = (E E^T)^a + (E' E'^T)^a
 //

@@ -43,8 +43,8 @@ void judge_task(const GateLimits& limits, const std::string& task, const JudgedA
                 std::vector<std::string>& beyond) {
   const auto limit = [&](std::optional<double> most, double found, const std::string& what) {
     if (most && found > *most)
-      beyond.push_back(
-          fmt::format("{}: {} {}, at most {} is allowed", task, what, percent(found), percent(*most)));
+      beyond.push_back(fmt::format("{}: {} {}, at most {} is allowed", task, what, percent(found),
+                                   percent(*most)));
   };
   limit(limits.excess_error, judged.excess_error(), "the error grows by");
   limit(limits.instability, judged.instability(), "answers right in one model alone are");

@@ -46,11 +46,11 @@ struct GatedTable {
 
 /// What one model lost against the reference.
 struct GatedModel {
-  std::string name;    // in the words in which it was asked for
-  double bytes = 0;    // of its weights
-  std::vector<JudgedAnswers> tasks;  // by task; the reference is the first model
-  std::vector<double> losses;        // by task
-  std::vector<GatedTable> tables = {};  // empty for a model without embeddings
+  std::string name;                      // in the words in which it was asked for
+  double bytes = 0;                      // of its weights
+  std::vector<JudgedAnswers> tasks;      // by task; the reference is the first model
+  std::vector<double> losses;            // by task
+  std::vector<GatedTable> tables = {};   // empty for a model without embeddings
   std::vector<std::string> beyond = {};  // sentences, one for each limit that is passed
   bool passes() const { return beyond.empty(); }
 };

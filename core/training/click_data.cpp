@@ -131,7 +131,7 @@ class Clicks final : public DataSource {
   }
   double dense(std::uint64_t at, std::int64_t feature) const {
     return drawn_normal(Random(Random(seed_at(at), kDense).bits(at)),
-                  static_cast<std::uint64_t>(feature));
+                        static_cast<std::uint64_t>(feature));
   }
   // Row r is drawn with a probability proportional to 1 / (r + 1).
   std::int64_t row(std::uint64_t at, std::uint64_t table, std::int64_t lookup,
@@ -150,7 +150,8 @@ class Clicks final : public DataSource {
       const Random rows(Random(seeds_.law, kRowWeight).bits(table.id));
       double effect = 0;
       for (std::int64_t lookup = 0; lookup < table.lookups; ++lookup)
-        effect += drawn_normal(rows, static_cast<std::uint64_t>(row(at, table.id, lookup, table.rows)));
+        effect +=
+            drawn_normal(rows, static_cast<std::uint64_t>(row(at, table.id, lookup, table.rows)));
       logit += kRowEffect * effect / static_cast<double>(table.lookups);
     }
     return 1 / (1 + std::exp(-logit));

@@ -88,9 +88,9 @@ Diagnostics check_corruption(const Model& model, const Corruption& corruption, c
   if (std::any_of(inputs.begin(), inputs.end(),
                   [&](const ModelInput& input) { return can_corrupt(input, corruption.kind); }))
     return {};
-  const bool reads_tokens =
-      std::any_of(inputs.begin(), inputs.end(),
-                  [](const ModelInput& input) { return input.role == InputRole::Rows; });
+  const bool reads_tokens = std::any_of(inputs.begin(), inputs.end(), [](const ModelInput& input) {
+    return input.role == InputRole::Rows;
+  });
   return {{Diagnostic::Severity::Error,
            fmt::format("expected inputs that can be corrupted so, found that {} reads {}",
                        model.name, reads_tokens ? "tokens" : "numbers that are no image"),

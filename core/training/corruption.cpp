@@ -98,12 +98,11 @@ Corruption read_corruption(std::string_view text, const Place& place) {
   const auto read = std::from_chars(number.data(), number.data() + number.size(), amount);
   if (read.ec != std::errc() || read.ptr != number.data() + number.size() || !(amount >= 0) ||
       amount > found->most || (found->whole && amount != std::floor(amount)))
-    throw Error(
-        Error::Kind::InvalidInput,
-        fmt::format("expected {} from 0 to {} after {}:, found \"{}\"",
-                    found->whole ? "a whole number" : "a number", found->most, found->name,
-                    number.substr(0, 80)),
-        place);
+    throw Error(Error::Kind::InvalidInput,
+                fmt::format("expected {} from 0 to {} after {}:, found \"{}\"",
+                            found->whole ? "a whole number" : "a number", found->most, found->name,
+                            number.substr(0, 80)),
+                place);
   return {static_cast<CorruptionKind>(found - kCorruptions.begin()), amount};
 }
 

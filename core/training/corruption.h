@@ -1,7 +1,8 @@
-// A Corruption changes inputs as the world does: noise of a sensor, an object out of its place, poor
-// light, a wrong word. Accuracy on the samples that a model was made for says little about what it
-// does with such inputs, and a model that has lost weights or bits loses more on them (Liebenwein et
-// al., "Lost in Pruning: The Effects of Pruning Neural Networks beyond Test Accuracy", MLSys 2021).
+// A Corruption changes inputs as the world does: noise of a sensor, an object out of its place,
+// poor light, a wrong word. Accuracy on the samples that a model was made for says little about
+// what it does with such inputs, and a model that has lost weights or bits loses more on them
+// (Liebenwein et al., "Lost in Pruning: The Effects of Pruning Neural Networks beyond Test
+// Accuracy", MLSys 2021).
 #pragma once
 
 #include <cstdint>

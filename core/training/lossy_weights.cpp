@@ -60,8 +60,8 @@ struct TwoDigits {
   std::int64_t unfolded_rows() const { return rows / second_rows * (columns / second_columns); }
   std::int64_t unfolded_columns() const { return second_rows * second_columns; }
   std::size_t unfolded(std::int64_t row, std::int64_t column) const {
-    const std::int64_t down = row / second_rows * (columns / second_columns) +
-                              column / second_columns,
+    const std::int64_t down =
+                           row / second_rows * (columns / second_columns) + column / second_columns,
                        across = row % second_rows * second_columns + column % second_columns;
     return static_cast<std::size_t>(down * unfolded_columns() + across);
   }
@@ -81,8 +81,7 @@ std::int64_t weights_kept(const LossyWeights& loses, const TrainedTensor& tensor
   const std::int64_t matrices = matrices_in(tensor), rows = rows_of_matrix(tensor),
                      columns = kept / std::max<std::int64_t>(1, matrices * rows);
   if (loses.rank > 0) kept = std::min(kept, matrices * loses.rank * (rows + columns));
-  if (loses.tt_rank > 0)
-    kept = std::min(kept, matrices * tt_weights(rows, columns, loses.tt_rank));
+  if (loses.tt_rank > 0) kept = std::min(kept, matrices * tt_weights(rows, columns, loses.tt_rank));
   return kept;
 }
 
@@ -123,9 +122,8 @@ void prune(double sparsity, std::vector<TrainedTensor>& tensors) {
     if (is_matrix(tensor))
       for (float& weight : tensor.values) weights.push_back(&weight);
   const auto count = static_cast<std::size_t>(sparsity * static_cast<double>(weights.size()));
-  std::stable_sort(weights.begin(), weights.end(), [](const float* a, const float* b) {
-    return std::abs(*a) < std::abs(*b);
-  });
+  std::stable_sort(weights.begin(), weights.end(),
+                   [](const float* a, const float* b) { return std::abs(*a) < std::abs(*b); });
   for (std::size_t i = 0; i < std::min(count, weights.size()); ++i) *weights[i] = 0;
 }
 

@@ -1,6 +1,6 @@
-// Weights that have lost something: the smallest of them (pruning), their last bits (uniform numbers
-// of few bits), or all but a few directions of each matrix (low rank, tensor train). A gate judges
-// the model by what its answers are afterwards (core/quality).
+// Weights that have lost something: the smallest of them (pruning), their last bits (uniform
+// numbers of few bits), or all but a few directions of each matrix (low rank, tensor train). A gate
+// judges the model by what its answers are afterwards (core/quality).
 //
 // LeCun, Denker and Solla, "Optimal Brain Damage", NeurIPS 1990; Dai et al., "VS-Quant: Per-Vector
 // Scaled Quantization for Accurate Low-Precision Neural Network Inference", MLSys 2021; Oseledets,
@@ -60,7 +60,8 @@ void lower_rank(std::int64_t rows, std::int64_t rank, std::vector<float>& weight
 /// two digits each, as near to a square as divisors allow, and the matrix of the first digits
 /// against the second ones gets that rank.
 void lower_tt_rank(std::int64_t rows, std::int64_t rank, std::vector<float>& weights);
-/// Returns the weights that a tensor train of two cores of that rank has in place of rows x columns.
+/// Returns the weights that a tensor train of two cores of that rank has in place of rows x
+/// columns.
 std::int64_t tt_weights(std::int64_t rows, std::int64_t columns, std::int64_t rank);
 
 /// Does all that is asked. tensors: of the model, as a backend gives them.

@@ -1,6 +1,6 @@
-// A PrunedRule updates weights by another rule and leaves zero those that were zero, so that what has
-// been pruned stays pruned wherever a part of a tensor is held and by whatever plan it is updated.
-// What of a gradient falls on a pruned weight still counts in norms of whole gradients.
+// A PrunedRule updates weights by another rule and leaves zero those that were zero, so that what
+// has been pruned stays pruned wherever a part of a tensor is held and by whatever plan it is
+// updated. What of a gradient falls on a pruned weight still counts in norms of whole gradients.
 #pragma once
 
 #include <memory>

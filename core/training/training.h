@@ -60,8 +60,8 @@ struct Training {
   /// Share of the weights of matrices and kernels that are pruned at the start, the smallest first
   /// (core/training/lossy_weights.h); a weight that is zero then stays zero.
   double sparsity = 0;
-  /// Weight of the stability loss (backends/cpu/kernels/ops/stability_loss.h); 0 = off, and no sample is paired
-  /// with its corrupted copy.
+  /// Weight of the stability loss (backends/cpu/kernels/ops/stability_loss.h); 0 = off, and no
+  /// sample is paired with its corrupted copy.
   double stability = 0;
   Corruption stability_data = {CorruptionKind::Noise, 0.3};  // between a sample and its copy
   friend bool operator==(const Training&, const Training&) = default;

@@ -73,8 +73,7 @@ TEST(Stability, LossIsCrossEntropyAndDivergenceOfThePairs) {
     const std::vector<double> p = softmax_by_hand(answer(numbers(source, sample))),
                               q = softmax_by_hand(answer(numbers(copies, sample)));
     loss -= std::log(p[static_cast<std::size_t>(label)]) / 2;
-    for (std::size_t k = 0; k < p.size(); ++k)
-      loss += 0.7 * p[k] * std::log(p[k] / q[k]) / 2;
+    for (std::size_t k = 0; k < p.size(); ++k) loss += 0.7 * p[k] * std::log(p[k] / q[k]) / 2;
   }
   EXPECT_NEAR(run.run.losses[0], loss, 1e-6);
 }
@@ -174,8 +173,8 @@ TEST(Stability, TensorRanksKeepPrunedWeights) {
 }
 
 // The sentence about a plan that cannot train for stability; "" where it can.
-std::string why_not_stable(const Model& model, std::int64_t devices,
-                           const testing::Settings& plan, const Training& training) {
+std::string why_not_stable(const Model& model, std::int64_t devices, const testing::Settings& plan,
+                           const Training& training) {
   const Workload w = prepare(testing::scenario(model, devices, plan, "cpu"));
   LowerOptions options;
   options.grain = Grain::Op;
@@ -188,9 +187,10 @@ std::string why_not_stable(const Model& model, std::int64_t devices,
 TEST(Stability, PlansWithoutWholePairsAreRefused) {
   const Model mlp = testing::tiny_mlp(4);
   EXPECT_EQ(why_not_stable(mlp, 1, {"global-batch=4", "micro-batch=2"}, stable_training(1)), "");
-  EXPECT_EQ(why_not_stable(mlp, 1, {"global-batch=3", "micro-batch=1"}, stable_training(1)),
-            "the stability loss takes microbatches of pairs, a sample and its corrupted copy, found "
-            "1 sample");
+  EXPECT_EQ(
+      why_not_stable(mlp, 1, {"global-batch=3", "micro-batch=1"}, stable_training(1)),
+      "the stability loss takes microbatches of pairs, a sample and its corrupted copy, found "
+      "1 sample");
   EXPECT_NE(why_not_stable(mlp, 1, {"global-batch=4", "micro-batch=2"},
                            stable_training(1, CorruptionKind::Replace)),
             "");

@@ -27,7 +27,8 @@ Table random_table(std::int64_t rows, std::int64_t width, std::uint64_t seed) {
   Table table{rows, width};
   const Random random(seed);
   for (std::int64_t i = 0; i < rows * width; ++i)
-    table.numbers.push_back(static_cast<float>(drawn_normal(random, static_cast<std::uint64_t>(i))));
+    table.numbers.push_back(
+        static_cast<float>(drawn_normal(random, static_cast<std::uint64_t>(i))));
   return table;
 }
 
@@ -137,9 +138,9 @@ Table embedding_of(const SingularValues& svd, std::int64_t width, int bits) {
   Table table{kWords, width};
   for (std::int64_t w = 0; w < kWords; ++w)
     for (std::int64_t c = 0; c < width; ++c)
-      table.numbers.push_back(static_cast<float>(
-          svd.left[static_cast<std::size_t>(w * svd.rank + c)] *
-          std::sqrt(svd.values[static_cast<std::size_t>(c)])));
+      table.numbers.push_back(
+          static_cast<float>(svd.left[static_cast<std::size_t>(w * svd.rank + c)] *
+                             std::sqrt(svd.values[static_cast<std::size_t>(c)])));
   if (bits < 32) round_to_bits(bits, 0, {1, kWords * width, 1}, table.numbers);
   return table;
 }

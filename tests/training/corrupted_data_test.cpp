@@ -81,8 +81,7 @@ TEST(Corruption, WrongWordsAreRefusedWithTheNearest) {
             "\"nose:0.3\"; did you mean \"noise\"?");
   for (const char* wrong : {"", "noise", "noise:", "noise:-1", "noise:nan", "shift:1.5",
                             "contrast:1.1", "replace:2", "noise:1 ", "noise:1,"})
-    EXPECT_NE(testing::refusal([&] { read_corruptions(std::string(wrong) + "|", {}); }),
-              "accepted")
+    EXPECT_NE(testing::refusal([&] { read_corruptions(std::string(wrong) + "|", {}); }), "accepted")
         << wrong;
   EXPECT_NE(testing::refusal([] { read_corruptions("noise:1,", {}); }), "accepted");
   EXPECT_TRUE(read_corruptions("", {}).empty());
@@ -95,9 +94,7 @@ std::vector<Number> read(const DataSource& source, const Model& model, const Mod
   std::vector<std::int64_t> shape;
   std::int64_t size = 1;
   for (const Dim& dim : input.in_graph().shape) {
-    shape.push_back(dim.axis == Axis::Batch      ? count
-                    : dim.axis == Axis::Sequence ? 3
-                                                 : dim.size);
+    shape.push_back(dim.axis == Axis::Batch ? count : dim.axis == Axis::Sequence ? 3 : dim.size);
     size *= shape.back();
   }
   std::vector<Number> numbers(static_cast<std::size_t>(size));
@@ -138,12 +135,13 @@ TEST(PairedData, HasEachSampleAndBehindItItsCorruptedCopy) {
             read<float>(source, model, numbers, 2, 3, true));
 }
 
-// A sample is corrupted alike wherever a microbatch begins, also where the batch lies within tokens.
+// A sample is corrupted alike wherever a microbatch begins, also where the batch lies within
+// tokens.
 RC_GTEST_PROP(PairedData, IsOneStreamHoweverItIsCut, ()) {
   const testing::SampleNumbers source;
   const bool tokens = *rc::gen::arbitrary<bool>();
-  const PairedData paired(source,
-                          {tokens ? CorruptionKind::Replace : CorruptionKind::Noise, 0.5}, 9);
+  const PairedData paired(source, {tokens ? CorruptionKind::Replace : CorruptionKind::Noise, 0.5},
+                          9);
   const Model model = tokens ? testing::tiny_transformer() : testing::tiny_mlp(2);
   const std::vector<ModelInput> inputs = model_inputs(model);
   const auto first = *rc::gen::inRange<std::int64_t>(0, 20),
@@ -157,9 +155,9 @@ RC_GTEST_PROP(PairedData, IsOneStreamHoweverItIsCut, ()) {
       const std::vector<Number> one = read<Number>(paired, model, input, first + b, 1);
       for (std::size_t o = 0; o < outer; ++o)
         for (std::size_t i = 0; i < inner; ++i)
-          RC_ASSERT(one[o * inner + i] ==
-                    all[(o * static_cast<std::size_t>(count) + static_cast<std::size_t>(b)) * inner +
-                        i]);
+          RC_ASSERT(
+              one[o * inner + i] ==
+              all[(o * static_cast<std::size_t>(count) + static_cast<std::size_t>(b)) * inner + i]);
     }
   };
   if (tokens)
@@ -173,8 +171,8 @@ TEST(Corruption, ThatChangesNoInputIsRefused) {
       check_corruption(testing::tiny_transformer(), {CorruptionKind::Noise, 1}, {"--on"})));
   EXPECT_TRUE(
       has_errors(check_corruption(testing::tiny_mlp(2), {CorruptionKind::Shift, 1}, {"--on"})));
-  EXPECT_FALSE(has_errors(
-      check_corruption(testing::tiny_convnet(2), {CorruptionKind::Shift, 1}, {"--on"})));
+  EXPECT_FALSE(
+      has_errors(check_corruption(testing::tiny_convnet(2), {CorruptionKind::Shift, 1}, {"--on"})));
   EXPECT_FALSE(has_errors(
       check_corruption(testing::tiny_transformer(), {CorruptionKind::Replace, 0.1}, {"--on"})));
 }

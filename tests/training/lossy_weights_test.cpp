@@ -119,13 +119,14 @@ RC_GTEST_PROP(LossyWeights, ATensorTrainOfRankOneKeepsAKroneckerProduct, ()) {
 
 TEST(LossyWeights, ChannelsAreWhatAProductSumsOver) {
   const Model mlp = testing::tiny_mlp(2), text = testing::tiny_transformer();
-  const auto lines = [](const Model& model, const std::string& name, std::int64_t a, std::int64_t b) {
+  const auto lines = [](const Model& model, const std::string& name, std::int64_t a,
+                        std::int64_t b) {
     int layer = 0;
     for (const Block& block : model.blocks) {
       for (const Tensor& tensor : block.graph.tensors)
         if (tensor.kind == TensorKind::Parameter && tensor.name == name)
-          return channels_of(model, {layer, name, {a, b},
-                                     std::vector<float>(static_cast<std::size_t>(a * b))});
+          return channels_of(
+              model, {layer, name, {a, b}, std::vector<float>(static_cast<std::size_t>(a * b))});
       layer += block.count;
     }
     ADD_FAILURE() << name;
@@ -165,8 +166,11 @@ TEST(LossyWeights, BytesCountBitsScalesMasksAndCores) {
 
 TEST(LossyWeights, WordsAreReadAndWritten) {
   LossyWeights loses;
-  for (const auto& [key, value] :
-       {std::pair{"sparsity", "0.9"}, {"rank", "4"}, {"tt-rank", "2"}, {"bits", "4"}, {"group", "16"}})
+  for (const auto& [key, value] : {std::pair{"sparsity", "0.9"},
+                                   {"rank", "4"},
+                                   {"tt-rank", "2"},
+                                   {"bits", "4"},
+                                   {"group", "16"}})
     EXPECT_TRUE(apply_lossy(loses, key, value, {"B"}));
   EXPECT_EQ(to_text(loses), "sparsity=0.9, rank=4, tt-rank=2, bits=4, group=16");
   EXPECT_FALSE(apply_lossy(loses, "width", "3", {"B"}));

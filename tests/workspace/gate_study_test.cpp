@@ -20,16 +20,17 @@ class TrainedModels : public ::testing::Test {
  protected:
   void SetUp() override {
     if (!data_entry("fashion-mnist").absent().empty()) GTEST_SKIP() << "no data";
-    folder_ = std::filesystem::temp_directory_path() /
-              ("gate-" + std::string(::testing::UnitTest::GetInstance()->current_test_info()->name()));
+    folder_ =
+        std::filesystem::temp_directory_path() /
+        ("gate-" + std::string(::testing::UnitTest::GetInstance()->current_test_info()->name()));
     std::filesystem::create_directories(folder_);
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
   Scenario scenario() const {
     Scenario s{zoo_model("mlp-small"), local_cluster(1, {}), {}};
-    for (const char* word : {"global-batch=128", "micro-batch=128", "precision=fp32",
-                             "optimizer=momentum"})
+    for (const char* word :
+         {"global-batch=128", "micro-batch=128", "precision=fp32", "optimizer=momentum"})
       apply_setting(s.plan, word);
     return s;
   }

@@ -143,6 +143,30 @@ void draw_bars(Drawing& drawing, const Rect& area, const BarsModel& model, float
                      bar, large);
 }
 
+Hover describe_bars(const BarsModel& model, Item item) {
+  const std::size_t row = item.tag / 64, part = item.tag % 64;
+  if (item.kind != ItemKind::Other || row >= model.rows.size() || part >= model.parts.size() ||
+      part >= model.rows[row].values.size())
+    return {};
+  return {model.rows[row].label,
+          model.parts[part].name,
+          panel_number(model.rows[row].values[part], model.unit),
+          {}};
+}
+
+std::string bars_words(const BarsModel& model) {
+  std::string text = model.title + ".";
+  for (const BarsModel::Row& row : model.rows) {
+    if (row.hidden) continue;
+    text += " " + row.label + ":";
+    for (std::size_t p = 0; p < std::min(model.parts.size(), row.values.size()); ++p)
+      text += std::string(p == 0 ? " " : ", ") + model.parts[p].name + " " +
+              panel_number(row.values[p], model.unit);
+    text += ".";
+  }
+  return text;
+}
+
 void draw_histogram(Drawing& drawing, const Rect& area, const HistogramModel& model, float large) {
   const ClipScope clip(drawing, area);
   draw_panel_title(drawing, area, model.title, large);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "visualizers/drawing/drawing.h"
+#include "visualizers/drawing/view_state.h"
 
 namespace trainyard {
 
@@ -36,6 +37,11 @@ struct BarsModel {
 float bars_height(const BarsModel&, float large = 1);
 /// Items: Other, tag row * 64 + part.
 void draw_bars(Drawing&, const Rect& area, const BarsModel&, float large = 1);
+
+/// Says of such an item which part it is and how long; empty for others.
+Hover describe_bars(const BarsModel&, Item);
+/// Says for people who cannot see the bars how long each part of each row is.
+std::string bars_words(const BarsModel&);
 
 /// How many answers fell where: columns, the truth as a line.
 struct HistogramModel {

@@ -33,10 +33,10 @@ void expect_passed(const std::string& path, const std::string& model) {
     throw Error(Error::Kind::InvalidInput,
                 "expected a gate of " + model + ", found one of " + gate.model, {path});
   if (const std::string reason = reason_to_block(gate); !reason.empty())
-    throw Error(Error::Kind::InvalidInput,
-                "the gate of quality lets nothing out: " + reason +
-                    "; export without --gate ignores it",
-                {path});
+    throw Error(
+        Error::Kind::InvalidInput,
+        "the gate of quality lets nothing out: " + reason + "; export without --gate ignores it",
+        {path});
 }
 
 int run_export(const Words& words, Streams& streams) {

@@ -5,10 +5,11 @@
 #include <vector>
 
 #include "app/cli/interrupt.h"
+#include "app/cli/pictures/picture_files.h"
 #include "app/cli/status_line.h"
 #include "app/cli/text/gate_text.h"
 #include "app/cli/text/scenario_words.h"
-#include "app/workspace/quality/gate_study.h"
+#include "app/workspace/quality/gate_chart.h"
 #include "core/base/error.h"
 #include "core/io/documents/gate_json.h"
 
@@ -44,6 +45,7 @@ int run_gate(const Words& words, Streams& streams) {
   };
   const GateReport report = gate_study(q);
   status.clear();
+  if (asks_for_picture(words)) write_picture(gate_picture(report), Theme::Dark, words, streams);
   deliver(words.has("json") ? write_json(gate_fields().write(report)) : gate_text(report), words,
           streams);
   return report.passes() ? kDone : kNotMet;
@@ -58,7 +60,8 @@ Verb gate_verb() {
           "Whether models that lost weights, bits or formats still answer as a reference does.",
       .positional = "A B",
       .positional_doc =
-          "A: a checkpoint that run has saved. B: another one, or what is changed about A: "
+          "A: a checkpoint that run has saved, or initial: the weights it begins with. B: another "
+          "one, or what is changed about A: "
           "sparsity=0.9 (the smallest weights become zero), bits=4 (per channel, or per group=16 "
           "of one), rank=8, tt-rank=8 (of each matrix), precision=bf16, mxfp8, ... (as a plan's "
           "forward rounds), backend=reference (8-byte maths), joined by commas; several B are held "
@@ -77,8 +80,12 @@ Verb gate_verb() {
            {"samples", "N", "asks about so many of them; else about all"},
            {"seed", "N", "of the corruptions (default 1)"},
            {"json", "",
-            "one trainyard/gate@1 document and nothing else, which export --gate reads"}}),
-      .examples = {"gate a.ckpt bits=4 sparsity=0.9 --model mlp-small --limit instability=2%"},
+            "one trainyard/gate@1 document and nothing else, which export --gate reads"},
+           {"svg", "FILE", "draws the answers that one model alone has right there too"},
+           {"png", "FILE", "the same as pixels, two a logical one"}}),
+      .examples =
+          {"gate initial bits=4 sparsity=0.9 --model mlp-small --data random --samples 100 --limit "
+           "instability=2%"},
       .run = run_gate};
 }
 

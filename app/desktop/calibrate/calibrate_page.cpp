@@ -1,6 +1,7 @@
 #include "app/desktop/calibrate/calibrate_page.h"
 
 #include "app/desktop/analyse/branches_page.h"
+#include "app/desktop/analyse/gate_page.h"
 #include "app/desktop/analyse/links_page.h"
 #include "app/desktop/analyse/recorded_page.h"
 #include "app/desktop/analyse/sharpness_page.h"
@@ -26,6 +27,7 @@ CalibratePage::CalibratePage(Document& document, Published& published, Session& 
   add("Branches", new BranchesPage(document));
   add("Synchrony", new SynchronyPage(document));
   add("Sharpness", new SharpnessPage(document));
+  add("Gate", new GatePage(document));
 }
 
 }  // namespace trainyard

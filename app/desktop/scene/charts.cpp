@@ -57,6 +57,16 @@ std::unique_ptr<ChartScene> curve_scene(std::function<const CurveModel*()> model
       [](const CurveModel& curve) { return q(curve_words(curve)); }, std::move(words)});
 }
 
+std::unique_ptr<ChartScene> bars_scene(std::function<const BarsModel*()> model,
+                                       std::function<QString()> words) {
+  return std::make_unique<ChartScene>(ChartOf<BarsModel>{
+      std::move(model),
+      [](Drawing& drawing, const Rect& area, const BarsModel& bars, const ViewState&) {
+        draw_bars(drawing, area, bars);
+      },
+      describe_bars, [](const BarsModel& bars) { return q(bars_words(bars)); }, std::move(words)});
+}
+
 std::unique_ptr<ChartScene> gains_scene(const TuningSession& tuning) {
   return std::make_unique<ChartScene>(
       ChartOf<TuneReport>{[&tuning] { return &tuning.report(); },

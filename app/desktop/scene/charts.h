@@ -8,6 +8,7 @@
 #include "app/desktop/session/tuning_session.h"
 #include "core/cost/width_probe.h"
 #include "visualizers/branches/stages_view.h"
+#include "visualizers/chart/bars_view.h"
 #include "visualizers/chart/curve_view.h"
 #include "visualizers/roofline/residuals_view.h"
 
@@ -25,6 +26,8 @@ std::unique_ptr<ChartScene> stages_scene(std::function<const StagesModel*()> mod
                                          std::function<void(Item)> chosen);
 std::unique_ptr<ChartScene> curve_scene(std::function<const CurveModel*()> model,
                                         std::function<QString()> words);
+std::unique_ptr<ChartScene> bars_scene(std::function<const BarsModel*()> model,
+                                       std::function<QString()> words);
 /// The curve of how many jobs pay to be trained together. The tuning must outlive it.
 std::unique_ptr<ChartScene> gains_scene(const TuningSession&);
 

@@ -146,6 +146,11 @@ constexpr Command kCommands[] = {
      "Measures how sharply the open plan's loss bends, and says which rates that leaves stable."},
     {"calibrate.sharpness-stop", "Calibrate", "Stop measuring sharpness", "",
      "Ends the measurement of sharpness, and keeps what it has."},
+    {"calibrate.gate", "Calibrate", "Ask the gate of quality", "",
+     "Holds models that lost weights or bits against a checkpoint, on clean and corrupted "
+     "samples."},
+    {"calibrate.gate-stop", "Calibrate", "Stop the gate of quality", "",
+     "Ends the questions of the gate without a result."},
     {"calibrate.stop", "Calibrate", "Stop measuring", "",
      "Ends early and keeps what was measured."},
     {"calibrate.open", "Calibrate", "Open calibration…", "",

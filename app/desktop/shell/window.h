@@ -141,6 +141,7 @@ class Window : public QMainWindow {
   void show_keys();
   void show_about();
   void set_theme(Theme);
+  bool gate_lets_out();
   void export_plan();
   /// Shows one sentence with Continue; nothing has been changed.
 

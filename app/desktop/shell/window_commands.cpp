@@ -431,7 +431,7 @@ void Window::export_trace() {
 }
 
 void Window::export_as(const char* name) {
-  if (!session_.experiment()) return;
+  if (!session_.experiment() || !gate_lets_out()) return;
   const ExportFormat& format = export_format(name);
   const auto words = [](std::string_view text) {
     return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size()));

@@ -12,7 +12,9 @@
 #include <QUndoView>
 #include <QVBoxLayout>
 
+#include "app/desktop/analyse/gate_page.h"
 #include "app/desktop/controls/canvas_widget.h"
+#include "app/desktop/controls/complaint.h"
 #include "app/desktop/controls/page.h"
 #include "app/desktop/dialogs/export_dialog.h"
 #include "app/desktop/shell/perspective.h"
@@ -223,8 +225,18 @@ void Window::set_presentation(bool large) {
   Q_EMIT document_.view_changed();
 }
 
+// Says why where the gate of quality lets no plan of the open model out.
+bool Window::gate_lets_out() {
+  const QString reason =
+      centre_->findChild<GatePage*>()->blocks(session_.experiment()->workload.scenario.model.name);
+  if (!reason.isEmpty())
+    complain(this, "The gate of quality lets nothing out",
+             reason + ".\n\nCalibrate, Gate says more; a box there lets plans out all the same.");
+  return reason.isEmpty();
+}
+
 void Window::export_plan() {
-  if (!session_.experiment()) return;
+  if (!session_.experiment() || !gate_lets_out()) return;
   ExportDialog(session_.experiment(), this).exec();
 }
 

@@ -85,13 +85,15 @@ SideOfGate open_side(const GateQuestion& q, const GateSide& side, const DataSour
   CpuOptions options;
   options.record_timeline = false;
   options.memory_limit = q.scenario.cluster.device.memory.value;
-  StartWeights start = start_weights(
-      load_checkpoint(side.file), model,
+  open.weights =
       CpuBackend({whole->workload, whole->program, whole->prices, &training, &data}, options)
-          .parameters(),
-      side.file);
-  expect_whole(start.report, model);
-  open.weights = std::move(start.tensors);
+          .parameters();
+  if (side.file != kInitialWeights) {
+    StartWeights start =
+        start_weights(load_checkpoint(side.file), model, std::move(open.weights), side.file);
+    expect_whole(start.report, model);
+    open.weights = std::move(start.tensors);
+  }
   open.bytes = lossy_bytes(side.loses, model, open.weights);
   lose(side.loses, model, open.weights);
   return open;
@@ -119,8 +121,8 @@ std::vector<GatedTable> compare_tables(const Model& model, const SideOfGate& fir
           return EmbeddingTable{t.shape[0], t.shape[1], t.values};
         };
         const EmbeddingTable a = table(*one), b = table(*other);
-        tables.push_back({block.name + " " + tensor.name, a.rows, a.width,
-                          eigenspace_instability(a, b, a, b)});
+        tables.push_back(
+            {block.name + " " + tensor.name, a.rows, a.width, eigenspace_instability(a, b, a, b)});
       }
     }
     layer += block.count;
@@ -159,10 +161,9 @@ GateSide read_gate_side(std::string_view words, const std::string& of, const Pla
 
 std::vector<Corruption> usual_corruptions(const Model& model) {
   std::vector<Corruption> usual;
-  for (const Corruption& one : {Corruption{CorruptionKind::Noise, 0.5},
-                                Corruption{CorruptionKind::Shift, 2},
-                                Corruption{CorruptionKind::Contrast, 0.5},
-                                Corruption{CorruptionKind::Replace, 0.1}})
+  for (const Corruption& one :
+       {Corruption{CorruptionKind::Noise, 0.5}, Corruption{CorruptionKind::Shift, 2},
+        Corruption{CorruptionKind::Contrast, 0.5}, Corruption{CorruptionKind::Replace, 0.1}})
     if (!has_errors(check_corruption(model, one, {}))) usual.push_back(one);
   return usual;
 }

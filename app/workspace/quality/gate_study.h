@@ -18,13 +18,16 @@
 
 namespace trainyard {
 
+/// Stands for the weights with which training begins, in place of a checkpoint.
+inline constexpr std::string_view kInitialWeights = "initial";
+
 /// One model of a gate: a checkpoint, and what is done to its weights and its maths.
 struct GateSide {
-  std::string words;                  // as they were given
-  std::string file;                   // a checkpoint of `run`
+  std::string words;  // as they were given
+  std::string file;   // a checkpoint of `run`
   LossyWeights loses = {};
-  std::string precision = {};         // of the plan that it answers with; empty = 4-byte floats
-  bool reference = false;             // answers by the reference maths in 8-byte floats
+  std::string precision = {};  // of the plan that it answers with; empty = 4-byte floats
+  bool reference = false;      // answers by the reference maths in 8-byte floats
 };
 /// Reads "a.ckpt", "a.ckpt,bits=4" or "sparsity=0.9,precision=bf16", which is of the checkpoint
 /// `of`. A word is a file unless it has "=". Throws Error{InvalidInput} with the nearest key, for a
@@ -32,7 +35,7 @@ struct GateSide {
 GateSide read_gate_side(std::string_view words, const std::string& of, const Place&);
 
 struct GateQuestion {
-  Scenario scenario;     // its model is that of all sides; it runs on one core
+  Scenario scenario;      // its model is that of all sides; it runs on one core
   std::string data = {};  // of data_sources(); empty = what the model's family is trained on
   GateSide reference;
   std::vector<GateSide> models;

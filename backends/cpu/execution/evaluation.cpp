@@ -39,8 +39,7 @@ ForwardFormats formats_of(const Workload& w) {
   if (formats.products == nullptr) return formats;
   for (const std::vector<Workload::Run>& stage : w.runs)
     for (const Workload::Run& run : stage)
-      formats.narrow_layers.insert(formats.narrow_layers.end(),
-                                   static_cast<std::size_t>(run.count),
+      formats.narrow_layers.insert(formats.narrow_layers.end(), static_cast<std::size_t>(run.count),
                                    multiplies_narrow(w.bodies[static_cast<std::size_t>(run.body)]));
   return formats;
 }
@@ -362,9 +361,10 @@ ModelAnswers answers(const Workload& w, const std::vector<TrainedTensor>& traine
                      const std::stop_token& stop) {
   const Model& model = w.scenario.model;
   const auto refuse = [&](const std::string& found) {
-    throw Error(Error::Kind::InvalidInput,
-                "expected a model that classifies, whose answers are right or wrong, found " + found,
-                {"--model"});
+    throw Error(
+        Error::Kind::InvalidInput,
+        "expected a model that classifies, whose answers are right or wrong, found " + found,
+        {"--model"});
   };
   if (given.acting()) refuse(std::string(given.name()) + ", in which " + model.name + " acts");
   const EvaluationBatches of(w, given, most_samples);

@@ -18,8 +18,8 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kMostStale = 1024;
 
-// All ways of sharing run this one loop, so that their speeds differ by nothing else. A relaxed read
-// or write of a float is an ordinary instruction; only the compiler may not merge several.
+// All ways of sharing run this one loop, so that their speeds differ by nothing else. A relaxed
+// read or write of a float is an ordinary instruction; only the compiler may not merge several.
 float read_weight(float& weight) {
   return std::atomic_ref<float>(weight).load(std::memory_order_relaxed);
 }

@@ -38,32 +38,32 @@ Fields<GatedTable> gated_table_fields() {
 }
 
 Fields<GatedModel> gated_model_fields() {
-  return {{"name", &GatedModel::name},
-          {"bytes", &GatedModel::bytes, "of its weights"},
-          {"tasks", &GatedModel::tasks, list_of(object(judged_fields()), kMostTasks, "tasks"),
-           "in the order of the tasks"},
-          {"losses", &GatedModel::losses, list_of(number(), kMostTasks, "losses"),
-           "in the order of the tasks"},
-          {"tables", &GatedModel::tables,
-           list_of(object(gated_table_fields()), kMostTasks, "tables"), kDefaulted,
-           "embedding tables"},
-          {"beyond", &GatedModel::beyond, kDefaulted, "a sentence for each limit that is passed"}};
+  return {
+      {"name", &GatedModel::name},
+      {"bytes", &GatedModel::bytes, "of its weights"},
+      {"tasks", &GatedModel::tasks, list_of(object(judged_fields()), kMostTasks, "tasks"),
+       "in the order of the tasks"},
+      {"losses", &GatedModel::losses, list_of(number(), kMostTasks, "losses"),
+       "in the order of the tasks"},
+      {"tables", &GatedModel::tables, list_of(object(gated_table_fields()), kMostTasks, "tables"),
+       kDefaulted, "embedding tables"},
+      {"beyond", &GatedModel::beyond, kDefaulted, "a sentence for each limit that is passed"}};
 }
 
 }  // namespace
 
 const Fields<GateReport>& gate_fields() {
   static const Fields<GateReport> fields = document_fields<GateReport>(
-      kGateSchema, {{"model", &GateReport::model},
-                    {"data", &GateReport::data},
-                    {"reference", &GateReport::reference},
-                    {"reference_bytes", &GateReport::reference_bytes, "of its weights"},
-                    {"limits", &GateReport::limits, object(gate_limit_fields())},
-                    {"tasks", &GateReport::tasks,
-                     list_of(object(gate_task_fields()), kMostTasks, "tasks"), "the first is clean"},
-                    {"models", &GateReport::models,
-                     list_of(object(gated_model_fields()), kMostTasks, "models"),
-                     "held against the reference"}});
+      kGateSchema,
+      {{"model", &GateReport::model},
+       {"data", &GateReport::data},
+       {"reference", &GateReport::reference},
+       {"reference_bytes", &GateReport::reference_bytes, "of its weights"},
+       {"limits", &GateReport::limits, object(gate_limit_fields())},
+       {"tasks", &GateReport::tasks, list_of(object(gate_task_fields()), kMostTasks, "tasks"),
+        "the first is clean"},
+       {"models", &GateReport::models, list_of(object(gated_model_fields()), kMostTasks, "models"),
+        "held against the reference"}});
   return fields;
 }
 

@@ -182,9 +182,8 @@ bool is_cast(const BodyOp& op) {
 }
 
 bool multiplies_narrow(const Body& body) {
-  return std::any_of(body.forward.begin(), body.forward.end(), [](const BodyOp& op) {
-    return !op.communication && narrow(op.work.math);
-  });
+  return std::any_of(body.forward.begin(), body.forward.end(),
+                     [](const BodyOp& op) { return !op.communication && narrow(op.work.math); });
 }
 
 bool multiplies_narrow(const Node& node) {

@@ -86,8 +86,7 @@ void stability_loss_forward(const KernelCall& call) {
       total -= log_of(label != 0 ? *x : 1 - *x);
     else
       total -= log_of(x[label]);
-    total += call.stability *
-             divergence(probabilities(x, n), probabilities(softmax + copy * n, n));
+    total += call.stability * divergence(probabilities(x, n), probabilities(softmax + copy * n, n));
   });
   *output(call).f32() = static_cast<float>(total / paired.count());
 }

@@ -1,0 +1,97 @@
+#include "app/desktop/analyse/gate_page.h"
+
+#include <utility>
+
+#include "app/desktop/controls/canvas_widget.h"
+#include "app/desktop/controls/text.h"
+#include "app/desktop/scene/charts.h"
+#include "app/desktop/tables/view_table.h"
+#include "app/workspace/scenario/workspace.h"
+#include "core/io/documents/gate_json.h"
+
+namespace trainyard {
+
+GatePage::GatePage(Document& document, QWidget* parent)
+    : StudyPage(document, "gate", std::make_unique<GateMeasurement>(), parent),
+      measurement_(static_cast<GateMeasurement&>(work())),
+      panel_(new GatePanel(document, measurement_)) {
+  lay_out(panel_,
+          {"Answers that one model alone has right",
+           "Answers that one model alone has right, by model and task", "Tasks of the gate",
+           "Who passes the gate"},
+          bars_scene([this] { return bars_ ? &*bars_ : nullptr; },
+                     [this]() -> QString {
+                       return measurement_.running()
+                                  ? "Asking …"
+                                  : "Ask, to see what models that lost weights, bits or formats "
+                                    "answer otherwise than a checkpoint does.";
+                     }));
+  add_command("gate");
+  connect(panel_, &GatePanel::start, this, &GatePage::start);
+  connect(panel_, &GatePanel::stop, this, [this] { measurement_.stop(); });
+  connect(panel_, &GatePanel::changed, this, [this] { refresh_command(shown_ != nullptr); });
+  connect(&measurement_, &BackgroundMeasurement::changed, this, &GatePage::refresh);
+  const auto reread = [this] {
+    if (isVisible()) panel_->refresh();
+  };
+  connect(&document, &Document::changed, panel_, reread);
+  connect(&document, &Document::view_changed, panel_, reread);
+  refresh();
+}
+
+void GatePage::connect_commands(const Actions& actions) {
+  connect_runs(actions, "gate", [this] { start(); });
+}
+
+void GatePage::showEvent(QShowEvent* event) {
+  Page::showEvent(event);
+  panel_->refresh();
+}
+
+void GatePage::start() {
+  if (measurement_.running() || !panel_->commit()) return;
+  const auto request = panel_->request();
+  if (!request) return;
+  note_question();
+  measurement_.start<GateQuestion>(
+      panel_->question(), [request = *request](const GateQuestion& question) {
+        GateQuestion opened = question;
+        opened.scenario = open(request);
+        if (opened.corruptions.empty())
+          opened.corruptions = usual_corruptions(opened.scenario.model);
+        return gate_study(opened);
+      });
+}
+
+QString GatePage::blocks(const std::string& model) const {
+  if (shown_ == nullptr || shown_->model != model || !panel_->blocks_export()) return {};
+  return q(reason_to_block(*shown_));
+}
+
+std::optional<Drawing> GatePage::picture() const {
+  return shown_ != nullptr ? std::optional(gate_picture(*shown_)) : std::nullopt;
+}
+
+std::optional<DataTable> GatePage::table() const {
+  return shown_ != nullptr ? std::optional(gate_table(*shown_)) : std::nullopt;
+}
+
+std::optional<std::string> GatePage::document() const {
+  return shown_ != nullptr ? std::optional(write_json(gate_fields().write(*shown_))) : std::nullopt;
+}
+
+void GatePage::refresh() {
+  const auto found = measurement_.found();
+  if (found.get() != shown_) {
+    shown_ = found.get();
+    bars_ = gate_bars(*shown_);
+    rows().show_table(gate_table(*shown_));
+    rows().fit_columns();
+    scene().select({});
+  }
+  say(shown_ == nullptr ? std::vector<std::string>{} : gate_sentences(*shown_));
+  canvas()->refresh();
+  refresh_command(shown_ != nullptr);
+}
+
+}  // namespace trainyard

@@ -1,0 +1,43 @@
+// A GatePage holds lossy models against a checkpoint of the open model: the question at the left,
+// the answers that one model alone has right as bars over the tasks as rows, and who passes in
+// sentences.
+#pragma once
+
+#include "app/desktop/analyse/gate_panel.h"
+#include "app/desktop/analyse/study_page.h"
+
+namespace trainyard {
+
+class GatePage : public StudyPage {
+  Q_OBJECT
+
+ public:
+  explicit GatePage(Document&, QWidget* parent = nullptr);
+  /// Lets the commands "calibrate.gate*" act on this page.
+  void connect_commands(const Actions&);
+
+  const GateMeasurement& measurement() const { return measurement_; }
+  GatePanel& panel() const { return *panel_; }
+  void start();
+  /// Why no plan of that model may be exported; empty where it may.
+  QString blocks(const std::string& model) const;
+
+  /// As the command line writes them.
+  std::optional<Drawing> picture() const override;
+  std::optional<DataTable> table() const override;
+  std::optional<std::string> document() const override;
+
+ protected:
+  QString command() const override { return panel_->fingerprint(); }
+  void showEvent(QShowEvent*) override;
+
+ private:
+  void refresh();
+
+  GateMeasurement& measurement_;
+  const GateReport* shown_ = nullptr;  // of which the table and the picture are
+  std::optional<BarsModel> bars_;
+  GatePanel* panel_;
+};
+
+}  // namespace trainyard

@@ -1,0 +1,38 @@
+// A gate of quality as what is said, drawn and listed of it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "app/workspace/quality/gate_study.h"
+#include "app/workspace/scenario/request.h"
+#include "visualizers/chart/bars_view.h"
+#include "visualizers/chart/table.h"
+
+namespace trainyard {
+
+/// A row for each model and task.
+DataTable gate_table(const GateReport&);
+
+/// Says of each model whether it passes, and if not beyond which limits it is, and where noise
+/// shows more of a loss than clean samples do.
+std::vector<std::string> gate_sentences(const GateReport&);
+
+/// The answers that one model alone has right, by model and task: those that were lost and those
+/// that were won.
+BarsModel gate_bars(const GateReport&);
+Drawing gate_picture(const GateReport&);
+
+/// The limits in words, such as "excess error 0.5 %, flips 2 %"; "none" where there are none.
+std::string limit_words(const GateLimits&);
+
+/// The words of a gate as they are typed.
+struct GateWords {
+  std::string reference, data, corruptions, limits;
+  std::vector<std::string> models;
+  std::int64_t samples = 0;
+};
+/// The command line that asks the same of the model of a request.
+std::string gate_command(const Request&, const GateWords&);
+
+}  // namespace trainyard

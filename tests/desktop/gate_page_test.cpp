@@ -1,0 +1,105 @@
+// Tests the tab Gate as a user would use it: choosing a checkpoint, asking, and what it blocks.
+#include "app/desktop/analyse/gate_page.h"
+
+#include <gtest/gtest.h>
+
+#include <QAction>
+#include <QCheckBox>
+#include <QComboBox>
+#include <QLabel>
+#include <QLineEdit>
+#include <QTemporaryDir>
+
+#include "app/desktop/calibrate/calibrate_page.h"
+#include "app/desktop/controls/canvas_widget.h"
+#include "app/desktop/controls/complaint.h"
+#include "app/workspace/runs/training_run.h"
+#include "app/workspace/scenario/workspace.h"
+#include "core/io/documents/gate_json.h"
+#include "tests/desktop/support.h"
+
+namespace trainyard {
+namespace {
+
+const Request kGated = {.model = "mlp-small",
+                        .cluster = "cpu:1",
+                        .plan = "",
+                        .settings = {"global-batch=16", "precision=fp32"}};
+
+std::string saved_checkpoint(const QTemporaryDir& folder) {
+  TrainingRequest request;
+  request.scenario = open(kGated);
+  request.training.steps = 3, request.data = "random";
+  request.options.checkpoint = folder.filePath("a.ckpt").toStdString();
+  TrainingJob(std::move(request)).run(false, nullptr);
+  return folder.filePath("a.ckpt").toStdString();
+}
+
+struct GateTab {
+  QTemporaryDir folder;
+  std::unique_ptr<Window> window = std::make_unique<Window>();
+  GatePage* page;
+  GateTab() {
+    window->resize(1400, 900);
+    window->show();
+    window->start_with(kGated);
+    window->document().show_perspective("calibrate", "gate");
+    page = window->findChild<GatePage*>();
+    auto* data = named<QComboBox>(*page, "Data of the gate");
+    data->setCurrentIndex(data->findData("random"));
+    happens([&] { return window->settled(); });
+  }
+  void type(const char* name, const QString& text) const {
+    auto* field = named<QLineEdit>(*page, name);
+    field->selectAll();
+    field->insert(text);
+    Q_EMIT field->textEdited(field->text());
+  }
+  QAction* action(const char* id) const { return window->actions_of()[id]; }
+};
+
+TEST(GatePage, AsksAboutModelsAgainstACheckpoint) {
+  const GateTab tab;
+  EXPECT_EQ(named<QLabel>(*tab.page, "Why nothing is judged")->text(),
+            "Choose a checkpoint of the open model first.");
+  tab.type("Reference", QString::fromStdString(saved_checkpoint(tab.folder)));
+  tab.type("Samples, at most", "100");
+  tab.type("Limits", "flips=0");
+  tab.action("calibrate.gate")->trigger();
+  ASSERT_TRUE(happens([&] { return tab.window->settled(); }));
+  const auto found = tab.page->measurement().found();
+  ASSERT_NE(found, nullptr) << tab.page->measurement().error();
+  EXPECT_EQ(found->models.size(), 2u);
+  EXPECT_EQ(found->tasks.front().questions, 100);
+  EXPECT_EQ(tab.page->document(), write_json(gate_fields().write(*found)));
+  EXPECT_EQ(tab.page->table()->rows, found->models.size() * found->tasks.size());
+  for (const std::string& sentence : gate_sentences(*found))
+    EXPECT_NE(tab.page->sentences().toStdString().find(sentence), std::string::npos);
+  EXPECT_TRUE(tab.page->canvas()->scene().description().startsWith("Answers that one model"));
+
+  // Half of all weights pruned change some answers, which the limit forbids.
+  ASSERT_FALSE(found->passes());
+  QString said;
+  answer_complaints([&](const QString& sentence) { said = sentence; });
+  tab.action("export.plan")->trigger();
+  answer_complaints({});
+  EXPECT_TRUE(said.contains("sparsity=0.5 on clean: answers that change are"))
+      << said.toStdString();
+  EXPECT_EQ(tab.page->blocks("another model"), "");
+  tab.page->findChild<QCheckBox*>()->setChecked(false);
+  EXPECT_EQ(tab.page->blocks("mlp-small"), "");
+}
+
+TEST(GatePage, AWrongCheckpointIsNamed) {
+  const GateTab tab;
+  tab.type("Reference", tab.folder.filePath("missing.ckpt"));
+  tab.page->start();
+  ASSERT_TRUE(happens([&] { return tab.window->settled(); }));
+  EXPECT_EQ(tab.page->measurement().found(), nullptr);
+  EXPECT_TRUE(named<QLabel>(*tab.page, "Why nothing is judged")
+                  ->text()
+                  .contains("expected a file, found nothing there"));
+}
+
+}  // namespace
+}  // namespace trainyard
