@@ -36,6 +36,22 @@ std::string critical_words(const PlanCritical& c, const CriticalBatch& found) {
       std::ceil(c.global(found.microbatches)));
 }
 
+std::string stable_words(const StableBatch& s, const PlanCritical& c) {
+  const std::string found =
+      fmt::format("The sharpness is {:.4g}, measured here at the {}", s.sharpness, s.measured);
+  if (!s.largest()) return found + ": it bounds no batch.";
+  const double critical = c.global(c.simulated.microbatches), largest = *s.largest();
+  std::string text =
+      fmt::format("{}: the largest stable rate is {:.4g}, and ", found, *s.stable_rate);
+  if (s.rate > *s.stable_rate)
+    return text +
+           fmt::format("the training's rate of {:g} at {} samples is above it.", s.rate, s.batch);
+  return text + fmt::format(
+                    "a rate of {:g} at {} samples that grows in proportion to the batch "
+                    "reaches it at {:.0f}, {} the critical batch.",
+                    s.rate, s.batch, largest, largest < critical ? "below" : "above");
+}
+
 }  // namespace
 
 std::vector<std::string> batch_sentences(const BatchStudy& study) {
@@ -64,6 +80,7 @@ std::vector<std::string> batch_sentences(const BatchStudy& study) {
       fmt::format("The plan's own {} microbatch{} per replica attain{} {:.1f} % of the "
                   "peak throughput, simulated.",
                   c.own, c.own == 1 ? "" : "es", c.own == 1 ? "s" : "", 100 * c.own_share));
+  if (study.stable) all.push_back(stable_words(*study.stable, c));
   return all;
 }
 

@@ -28,10 +28,25 @@ struct PlanCritical {
   }
 };
 
+/// The rate that a measured sharpness leaves stable, beside the rate of the training at its batch.
+struct StableBatch {
+  double sharpness = 0;  // the largest eigenvalue of the Hessian
+  std::int64_t batch = 1;
+  double rate = 0;                    // of the training at this batch
+  std::optional<double> stable_rate;  // the largest; nothing: curvature bounds none
+  std::string measured;               // "initial weights, on random: ..."
+  /// Samples up to which a rate that grows in proportion to the batch is stable.
+  std::optional<double> largest() const {
+    if (!stable_rate || rate <= 0) return std::nullopt;
+    return static_cast<double>(batch) * *stable_rate / rate;
+  }
+};
+
 struct BatchStudy {
   std::string what, device;  // "llama-3-8b on h100-sxm:64", "H100 SXM5"
   std::vector<IntensityCurve> curves = {};
   std::optional<PlanCritical> critical = {};  // of a plan
+  std::optional<StableBatch> stable = {};     // of a plan, where its sharpness was measured
 };
 
 /// Says at which batch each curve passes the ridge and by what the figures are known (a formula,

@@ -40,7 +40,7 @@ struct Sharpness {
   double change = 0;     // of the eigenvalue in the last iteration, as a share
   bool settled = false;  // `change` is within the tolerance
   double loss = 0, gradient_norm = 0;  // at the weights
-  // |H v - eigenvalue v|, as a share of the eigenvalue: an eigenvalue lies that near.
+  // An eigenvalue lies within this share of `eigenvalue`: |H v - eigenvalue v| / |eigenvalue|.
   double residual = 0;
 };
 

@@ -6,9 +6,11 @@
 #include <cmath>
 #include <vector>
 
+#include "app/workspace/runs/batch_probe.h"
 #include "app/workspace/runs/training_run.h"
 #include "app/workspace/scenario/local_cluster.h"
 #include "backends/reference/reference_backend.h"
+#include "core/base/error.h"
 #include "core/methods/settings/settings.h"
 #include "core/model/zoo/builders.h"
 #include "tests/support/dense_eigenvalues.h"
@@ -144,6 +146,22 @@ TEST(SharpnessStudy, APlanForAnotherClusterIsStudiedHere) {
   const SharpnessAnswer here = sharpness_study(q);
   q.scenario.cluster = parse_cluster("h100-sxm:1");
   EXPECT_EQ(sharpness_study(q).sharpness.eigenvalue, here.sharpness.eigenvalue);
+}
+
+// The batch up to which the rate may grow is that of the measured sharpness, whatever the cluster.
+TEST(SharpnessStudy, BoundsTheBatchOfAPlan) {
+  SharpnessQuestion q = sharp_question();
+  Scenario scenario = q.scenario;
+  scenario.cluster = parse_cluster("h100-sxm:2");
+  const SharpnessAnswer alone = sharpness_study(q);
+  const StableBatch found = stable_batch(scenario, q);
+  EXPECT_DOUBLE_EQ(found.sharpness, alone.sharpness.eigenvalue);
+  EXPECT_EQ(found.largest(), alone.largest_batch());
+  BatchStudy study = batch_probe(scenario, nullptr);
+  study.stable = found;
+  EXPECT_NE(batch_sentences(study).back().find("The sharpness is"), std::string::npos);
+  apply_setting(scenario.plan, "optimizer=adamw");
+  EXPECT_THROW(stable_batch(scenario, q), Error);
 }
 
 // After some training it is that of the trained weights, and twice the same.

@@ -86,6 +86,16 @@ Fields<PlanCritical> plan_critical_fields() {
            "of the peak throughput, that the plan's own batch attains; simulated"}};
 }
 
+Fields<StableBatch> stable_batch_fields() {
+  return {{"sharpness", &StableBatch::sharpness, number(), "largest eigenvalue of the Hessian"},
+          {"batch", &StableBatch::batch, whole(1)},
+          {"rate", &StableBatch::rate, number(), "of the training at this batch"},
+          {"stable_rate", &StableBatch::stable_rate, "the largest"},
+          {"largest_batch", [](const StableBatch& s) { return s.largest(); },
+           "samples up to which a rate that grows in proportion to the batch is stable"},
+          {"measured", &StableBatch::measured, "at which weights, on which data"}};
+}
+
 Fields<BatchStudy> batch_fields() {
   return document_fields<BatchStudy>(
       "trainyard/batch",
@@ -93,6 +103,8 @@ Fields<BatchStudy> batch_fields() {
        {"device", &BatchStudy::device},
        {"curves", &BatchStudy::curves, list_of(object(curve_fields()))},
        {"critical", &BatchStudy::critical, object(plan_critical_fields()), "of a plan"},
+       {"stable", &BatchStudy::stable, object(stable_batch_fields()),
+        "of a plan whose sharpness was measured"},
        {"sentences", batch_sentences}});
 }
 

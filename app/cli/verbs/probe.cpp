@@ -48,9 +48,21 @@ BatchStudy plan_study(const Words& words, Streams& streams, const std::stop_toke
   for (const char* flag : {"op", "vary", "pass", "rounds", "add-to"})
     if (words.has(flag))
       refuse_flag(flag, "expected none beside --model, whose products are not measured");
+  for (const char* flag : {"train", "data"})
+    if (words.has(flag) && !words.has("sharpness"))
+      refuse_flag(flag, "expected --sharpness beside it, which measures the loss");
   Scenario scenario = open_scenario(words, streams);
   const std::unique_ptr<CostModel> cost = open_costs(words, scenario);
-  return batch_probe(scenario, cost.get(), stop);
+  std::optional<StableBatch> stable;
+  if (words.has("sharpness")) {
+    SharpnessQuestion question;
+    for (const std::string& text : words.texts("train")) apply_training(question.training, text);
+    question.data = words.text("data"), question.stop = stop;
+    stable = stable_batch(scenario, std::move(question));
+  }
+  BatchStudy study = batch_probe(scenario, cost.get(), stop);
+  study.stable = std::move(stable);
+  return study;
 }
 
 void refuse_plan_words(const Words& words) {
@@ -58,6 +70,8 @@ void refuse_plan_words(const Words& words) {
     refuse_flag("cost",
                 "expected --batch and --model beside it: an op is measured, and all prices "
                 "stand beside that");
+  for (const char* flag : {"sharpness", "train", "data"})
+    if (words.has(flag)) refuse_flag(flag, "expected --batch and --model beside it");
   for (const char* flag : {"model", "cluster", "plan"})
     if (words.has(flag))
       refuse_flag(flag, words.has("batch") && !words.has("model")
@@ -153,6 +167,11 @@ Verb probe_verb() {
       {"batch", "",
        "intensity and rates by batch instead, and the ridge: of --op measured here, or of the "
        "products of --model on --cluster by formula, with the plan's critical batch simulated"},
+      {"sharpness", "",
+       "with --batch and --model: measures the curvature of the loss here at the initial weights, "
+       "and says up to which batch the rate of training can grow in proportion to it"},
+      {"train", "KEY=VALUE", "with --sharpness: one setting of training, as rate=0.1", true},
+      {"data", "NAME", "with --sharpness: as run takes it"},
       {"add-to", "FILE",
        "adds the measured kernels to this calibration of this machine, for --cost learned"},
       calibration_flag(),
@@ -166,17 +185,19 @@ Verb probe_verb() {
   for (Flag& flag : flags)
     if (flag.name == "set")
       flag.doc = "a size of the op, as m=256; with --model a setting of the plan";
-  return {.name = "probe",
-          .summary =
-              "Measures on this machine how a kernel's time steps with one size: free paddings and "
-              "dear widths.",
-          .flags = std::move(flags),
-          .examples =
-              {"probe --op matmul --vary n=120..136 --set m=64 --set k=64 --rounds 15",
-               "probe --op convolution --vary channels=28..36 --set image=8 --rounds 15",
-               "probe --batch --op matmul --set n=512 --set k=512 --rounds 15",
-               "probe --batch --model llama-3-8b --cluster h100-sxm:64 --set tp=8 --set zero=1"},
-          .run = run_probe};
+  return {
+      .name = "probe",
+      .summary =
+          "Measures on this machine how a kernel's time steps with one size: free paddings and "
+          "dear widths.",
+      .flags = std::move(flags),
+      .examples = {"probe --op matmul --vary n=120..136 --set m=64 --set k=64 --rounds 15",
+                   "probe --op convolution --vary channels=28..36 --set image=8 --rounds 15",
+                   "probe --batch --op matmul --set n=512 --set k=512 --rounds 15",
+                   "probe --batch --model llama-3-8b --cluster h100-sxm:64 --set tp=8 --set zero=1",
+                   "probe --batch --model mlp-small --cluster cpu:1 --set global-batch=16 --set "
+                   "optimizer=sgd --sharpness --data random --train rate=0.05"},
+      .run = run_probe};
 }
 
 }  // namespace trainyard

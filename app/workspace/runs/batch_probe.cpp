@@ -6,12 +6,14 @@
 #include <memory>
 #include <utility>
 
+#include "app/workspace/scenario/local_cluster.h"
 #include "app/workspace/scenario/prices.h"
 #include "app/workspace/scenario/refuse_flag.h"
 #include "app/workspace/scenario/run_once.h"
 #include "core/base/error.h"
 #include "core/estimate/estimate.h"
 #include "core/lowering/lower.h"
+#include "core/methods/settings/settings.h"
 #include "core/plan/batch_ramp.h"
 
 namespace trainyard {
@@ -167,6 +169,25 @@ BatchStudy batch_probe(const Scenario& scenario, const CostModel* given,
   study.curves = curves_of(workload);
   study.critical = plan_critical(workload, cost, stop);
   return study;
+}
+
+StableBatch stable_batch(const Scenario& scenario, SharpnessQuestion question) {
+  const Plan plan = complete(scenario);
+  if (plan.optimizer != "sgd" && plan.optimizer != "momentum")
+    refuse_flag("sharpness",
+                fmt::format("expected optimizer=sgd or optimizer=momentum, whose rate curvature "
+                            "bounds, found {}, which scales each coordinate by itself",
+                            plan.optimizer));
+  question.scenario = {scenario.model, local_cluster(1, {}), {}};
+  question.scenario.plan.batch = plan.batch;
+  question.scenario.plan.optimizer = plan.optimizer;
+  question.points = 0;
+  const SharpnessAnswer found = sharpness_study(std::move(question));
+  return {.sharpness = found.sharpness.eigenvalue,
+          .batch = found.batch,
+          .rate = found.rate,
+          .stable_rate = found.own_stable_rate(),
+          .measured = "initial weights, on " + found.data};
 }
 
 }  // namespace trainyard

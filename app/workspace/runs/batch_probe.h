@@ -5,6 +5,7 @@
 #include <stop_token>
 
 #include "app/workspace/runs/kernel_probe.h"
+#include "app/workspace/runs/sharpness_study.h"
 #include "core/cost/cost_model.h"
 #include "core/estimate/batch_study.h"
 #include "core/plan/plan.h"
@@ -20,5 +21,10 @@ BatchStudy batch_probe(ProbeQuestion);
 /// Error{InvalidInput} for a scenario that cannot run, for an asynchronous plan, which has no step,
 /// and for a plan whose critical batch is too large to simulate; Error{Cancelled} when stopped.
 BatchStudy batch_probe(const Scenario&, const CostModel* cost, const std::stop_token& stop = {});
+/// Measures the sharpness of the scenario's loss, at the batch of its plan and on one core of this
+/// machine, for the study of its batch; the question's own scenario is replaced. Throws
+/// Error{InvalidInput} for an optimizer whose rate curvature does not bound, and as
+/// sharpness_study() does.
+StableBatch stable_batch(const Scenario&, SharpnessQuestion);
 
 }  // namespace trainyard

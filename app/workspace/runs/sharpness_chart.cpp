@@ -30,7 +30,7 @@ std::string plan_bound(const SharpnessAnswer& a) {
   return fmt::format("The largest stable rate is {:.4g}, and {}", own, judged);
 }
 
-// The first rate of T1, where it is lower than the rate that the training ends with.
+// PipeMare lowers the first rates of stages with old gradients (T1).
 std::string first_rates(const SharpnessAnswer& a) {
   double least = a.rate;
   for (const StageRates& stage : a.stages) least = std::min(least, stage.first_rate);
@@ -129,7 +129,7 @@ CurveModel slice_curve(const SharpnessAnswer& answer) {
 CurveModel stable_rates_curve(const SharpnessAnswer& a) {
   CurveModel model;
   model.log_y = true;
-  // One stage is no line: then its age stands among others.
+  // A line needs two stages.
   if (a.stages.size() > 1) {
     model.title = "Largest stable rate of each stage of " + a.schedule;
     model.x_label = "stage";

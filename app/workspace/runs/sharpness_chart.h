@@ -30,7 +30,7 @@ std::vector<std::string> sharpness_sentences(const SharpnessAnswer&);
 /// The loss along both lines of the slice.
 CurveModel slice_curve(const SharpnessAnswer&);
 /// The largest stable rate over the age of gradients, or of an asynchronous plan over its stages,
-/// and the rate of the training. Without a line where nothing bounds rates.
+/// and the rate of the training, which stands alone where nothing bounds rates.
 CurveModel stable_rates_curve(const SharpnessAnswer&);
 /// Both charts, as for a file.
 Drawing sharpness_picture(const SharpnessAnswer&);

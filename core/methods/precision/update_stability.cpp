@@ -38,9 +38,9 @@ SquareRows squared(const SquareRows& a) {
   return out;
 }
 
-// Squares the map until its norm or 2^30 updates tell whether it grows. A map that shrinks in the
-// norm of its rows has a radius below 1, and none that is stable grows a millionfold of millions on
-// the way.
+// Squares the map until its norm, or at the latest 2^30 updates, tell whether it grows. A power
+// whose largest entry is below 1 / n has a radius below 1; those of a stable map stay far below
+// 1e12.
 bool is_bounded(const UpdateRule& rule, const Quadratic& f, int delay) {
   const std::size_t n = 4 + static_cast<std::size_t>(delay);
   SquareRows a(n, std::vector<double>(n));  // of rows, transposed: the radius is the same

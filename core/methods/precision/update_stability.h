@@ -7,8 +7,8 @@
 
 namespace trainyard {
 
-/// Gradient: (curvature + discrepancy) * what the forward read - discrepancy * what the backward
-/// reads. Curvature is positive.
+/// A quadratic has the gradient (curvature + discrepancy) * what the forward read - discrepancy *
+/// what the backward reads. Curvature is positive.
 struct Quadratic {
   double curvature = 1, discrepancy = 0;
 };
