@@ -421,8 +421,8 @@ TEST(DataSources, ByNameAndByModel) {
   } catch (const Error& error) {
     EXPECT_EQ(
         std::string(error.what()),
-        "expected fashion-mnist, fashion-mnist-augmented, licenses, clicks, cart-pole, random or "
-        "text:FILE, found \"fashion\"");
+        "expected fashion-mnist, fashion-mnist-augmented, licenses, clicks, cart-pole, cart-pole-policy, "
+        "random or text:FILE, found \"fashion\"");
   }
   EXPECT_THROW(open_data("text:/nothing/here", 1), Error);
   const Folder folder;
