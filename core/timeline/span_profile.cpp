@@ -73,27 +73,36 @@ SpanProfile profile_spans(const ProfiledWork& work, const Clock& clock,
   std::vector<NestedSpans> recorded;
   const std::size_t runs = kinds.size() * static_cast<std::size_t>(options.rounds);
   std::size_t done = 0;
-  int round = 0;
-  for (; round < options.rounds && !options.stop.stop_requested(); ++round) {
+  const auto run_round = [&](std::size_t first) {
     std::vector<Duration> times(kinds.size());
-    // Each round begins with another of them, so that none is always the first.
+    NestedSpans all;
     for (std::size_t i = 0; i < kinds.size(); ++i) {
-      const std::size_t k = (i + static_cast<std::size_t>(round)) % kinds.size();
+      const std::size_t k = (i + first) % kinds.size();
       if (k == 0) {
         times[k] = profiling.bare();
       } else {
         NestedSpans spans = profiling.recorded(kinds[k]);
         times[k] = spans.whole.length();
-        if (k + 1 == kinds.size()) recorded.push_back(std::move(spans));
+        if (k + 1 == kinds.size()) all = std::move(spans);
       }
-      if (options.progress) options.progress(static_cast<double>(++done) / static_cast<double>(runs));
+      if (options.progress)
+        options.progress(static_cast<double>(++done) / static_cast<double>(runs));
     }
     bare.push_back(times.front());
+    recorded.push_back(std::move(all));
     for (std::size_t k = 1; k + 1 < kinds.size(); ++k)
       for (const SpanLevel level : kEverySpanLevel)
         if (kinds[k].has(level))
           pairs[static_cast<std::size_t>(level)].push_back({times.front(), times[k]});
-  }
+  };
+  int round = 0;
+  for (; round < options.rounds && !options.stop.stop_requested(); ++round) try {
+      // Each round begins with another of them, so that none is always the first.
+      run_round(static_cast<std::size_t>(round));
+    } catch (const Error& error) {
+      if (error.kind() != Error::Kind::Cancelled || round == 0) throw;
+      break;
+    }
   if (round == 0) throw Error(Error::Kind::Cancelled, "the profile was stopped in its first round");
   profile.options.rounds = round;
   profile.bare = median(bare);

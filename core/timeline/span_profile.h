@@ -39,13 +39,21 @@ struct SpanProfile {
   Duration added_by(SpanLevel) const;
 };
 
+/// A profile with what it was of.
+struct ProfileStudy {
+  std::string work;  // in words
+  SpanProfile spans;
+  std::optional<DeviceUse> use = {};  // of the corrected spans; nothing where none are kernels
+  std::vector<double> episode_lengths = {};  // mean before each update; empty where nothing acts
+};
+
 /// Prepares the work once more, to be recorded or with null not to be, and returns what does it;
 /// the names of its spans must stay valid as long as that. The work must be the same each time.
 using ProfiledWork = std::function<std::function<void()>(SpanRecorder*)>;
 
-/// Blocks. Runs the work once more before the first round, which is not counted. Throws
-/// Error{InvalidInput} where a level is recorded and not calibrated, Error{Cancelled} when stopped
-/// before a round was whole.
+/// Blocks. Runs the work once more before the first round, which is not counted. Work that is told
+/// to stop may throw Error{Cancelled}. Throws Error{InvalidInput} where a level is recorded and not
+/// calibrated, Error{Cancelled} when stopped before a round was whole.
 SpanProfile profile_spans(const ProfiledWork&, const Clock&, const ProfileOptions&);
 
 /// The time of one row of exclusive_times() before and after correction.

@@ -82,7 +82,7 @@ void draw_bars_row(Drawing& drawing, const BarsAxis& axis, const BarsModel& mode
     if (to - from < 0.05f) continue;
     const Rect rect{from, y - bar / 2, std::max(0.5f, to - from - (to - from > 3 ? 1.f : 0.f)),
                     bar};
-    const Item item{ItemKind::Other, i * 64 + p};
+    const Item item{ItemKind::Other, model.first_item + i * 64 + p};
     if (model.parts[p].idle) {
       hatch(drawing, rect, Pattern::Idle, item);
       outline(drawing, rect, {.ink = Ink::BorderStrong});

@@ -2,6 +2,7 @@
 // end. Histograms of answers are drawn by the same axis rules.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -30,11 +31,12 @@ struct BarsModel {
   std::vector<Part> parts;
   std::vector<Row> rows;
   std::vector<Mark> marks;
+  std::uint64_t first_item = 0;  // is added to the tags of its items
 };
 
 /// px that all rows take, with text `large` times its size.
 float bars_height(const BarsModel&, float large = 1);
-/// Items: Other, tag row * 64 + part.
+/// Items: Other, tag first_item + row * 64 + part.
 void draw_bars(Drawing&, const Rect& area, const BarsModel&, float large = 1);
 
 /// How many answers fell where: columns, the truth as a line.

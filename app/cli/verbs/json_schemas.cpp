@@ -9,6 +9,7 @@
 #include "app/cli/text/lesson_pages.h"
 #include "app/cli/text/plan_text.h"
 #include "app/cli/text/probe_text.h"
+#include "app/cli/text/profile_text.h"
 #include "app/cli/text/repeats_text.h"
 #include "app/cli/text/scaling_text.h"
 #include "app/cli/text/sharpness_text.h"
@@ -65,6 +66,7 @@ constexpr DocumentSchema kDocuments[] = {
     {"tune", tune_schema},
     {"calibration", [] { return calibration_fields().schema(); }},
     {"probe", probe_schema},
+    {"span-profile", span_profile_schema},
     {"batch", batch_schema},
     {"branches", branches_schema},
     {"run", [] { return run_fields().schema(); }},

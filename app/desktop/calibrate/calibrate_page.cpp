@@ -6,6 +6,7 @@
 #include "app/desktop/analyse/snapshot_page.h"
 #include "app/desktop/calibrate/kernels_page.h"
 #include "app/desktop/calibrate/machine_page.h"
+#include "app/desktop/calibrate/profile_page.h"
 #include "app/desktop/calibrate/synchrony_page.h"
 #include "app/desktop/compare/gallery_page.h"
 
@@ -24,6 +25,7 @@ CalibratePage::CalibratePage(Document& document, Published& published, Session& 
   add("Links", new LinksPage);
   add("Branches", new BranchesPage(document));
   add("Synchrony", new SynchronyPage(document));
+  add("Profile", new ProfilePage(document));
 }
 
 }  // namespace trainyard
