@@ -45,8 +45,8 @@ struct CpuOptions {
   std::shared_ptr<const VariantChooser> variants = {};
   // Watches the run (core/rules/rule_run.h); the phases of one run share it. Null: nothing does.
   std::shared_ptr<RuleRun> rules = {};
-  // Notes what threads do (core/timeline/span_recorder.h). It must outlive the run and finish before
-  // the backend ends, whose names it refers to. Null: nobody does.
+  // Notes what threads do (core/timeline/span_recorder.h). It must outlive the run and finish
+  // before the backend ends, whose names it refers to. Null: nobody does.
   SpanRecorder* spans = nullptr;
 };
 

@@ -17,7 +17,8 @@ std::string nested_trace(const NestedSpans& spans, const std::string& process) {
   put("{{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":0,\"tid\":0,\"args\":{{\"name\":{}}}}}",
       trace_string(process));
   for (std::size_t thread = 0; thread < spans.threads.size(); ++thread) {
-    put(",\n{{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":0,\"tid\":{},\"args\":{{\"name\":\"thread "
+    put(",\n{{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":0,\"tid\":{},\"args\":{{\"name\":"
+        "\"thread "
         "{}\"}}}}",
         thread + 1, thread + 1);
     std::vector<Instant> open;
@@ -26,7 +27,8 @@ std::string nested_trace(const NestedSpans& spans, const std::string& process) {
         open.push_back(event.at);
         continue;
       }
-      put(",\n{{\"ph\":\"X\",\"name\":{},\"cat\":\"{}\",\"pid\":0,\"tid\":{},\"ts\":{},\"dur\":{}}}",
+      put(",\n{{\"ph\":\"X\",\"name\":{},\"cat\":\"{}\",\"pid\":0,\"tid\":{},\"ts\":{},\"dur\":{}}"
+          "}",
           trace_string(spans.names[event.name]), to_string(event.level), thread + 1,
           trace_microseconds(open.back()), trace_microseconds(event.at - open.back()));
       open.pop_back();

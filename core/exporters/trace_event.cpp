@@ -25,7 +25,8 @@ class TraceWriter {
   void write(std::span<const std::string> places) {
     put("{{\"displayTimeUnit\":\"ns\",\"otherData\":{{\"backend\":{},\"clock\":\"{}\"}},"
         "\"traceEvents\":[",
-        trace_string(t_.backend), t_.clock == Timeline::Clock::Simulated ? "simulated" : "measured");
+        trace_string(t_.backend),
+        t_.clock == Timeline::Clock::Simulated ? "simulated" : "measured");
     for (std::uint32_t d = 0; d < static_cast<std::uint32_t>(p_.devices); ++d) {
       name_process(d, d < places.size() ? places[d] : std::string());
       write_memory({d});
@@ -116,7 +117,8 @@ class TraceWriter {
       const Shared& task = tasks_[in.task.value];
       event();
       buffer_ += head;
-      put("{},\"dur\":{},", trace_microseconds(t_.spans[i].start), trace_microseconds(t_.spans[i].length()));
+      put("{},\"dur\":{},", trace_microseconds(t_.spans[i].start),
+          trace_microseconds(t_.spans[i].length()));
       buffer_ += task.name;
       put("{}", in.microbatch);
       buffer_ += task.rest;

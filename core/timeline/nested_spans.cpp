@@ -13,9 +13,7 @@ constexpr std::array<std::string_view, kSpanLevels> kLevelNames = {"annotation",
 
 }  // namespace
 
-std::string_view to_string(SpanLevel level) {
-  return kLevelNames[static_cast<std::size_t>(level)];
-}
+std::string_view to_string(SpanLevel level) { return kLevelNames[static_cast<std::size_t>(level)]; }
 
 SpanLevels span_levels(std::string_view list, const std::string& place) {
   if (list == "all") return SpanLevels::all();
@@ -25,10 +23,11 @@ SpanLevels span_levels(std::string_view list, const std::string& place) {
     const std::string_view word = list.substr(from, comma - from);
     const auto found = std::find(kLevelNames.begin(), kLevelNames.end(), word);
     if (found == kLevelNames.end())
-      refuse(place, "expected all, or some of annotation, task, op, kernel with commas between, "
-                    "found \"" +
-                        std::string(word.substr(0, 60)) + "\"" +
-                        did_you_mean(word.substr(0, 60), kLevelNames));
+      refuse(place,
+             "expected all, or some of annotation, task, op, kernel with commas between, "
+             "found \"" +
+                 std::string(word.substr(0, 60)) + "\"" +
+                 did_you_mean(word.substr(0, 60), kLevelNames));
     levels = levels.with(static_cast<SpanLevel>(found - kLevelNames.begin()));
     from = comma + 1;
   }

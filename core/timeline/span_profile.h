@@ -1,6 +1,6 @@
-// A SpanProfile is a profile that corrects itself: the same work is run many times, without records,
-// with those of one level each, and with all that were asked for. From the first two follows what a
-// record costs, and with that the last one is corrected.
+// A SpanProfile is a profile that corrects itself: the same work is run many times, without
+// records, with those of one level each, and with all that were asked for. From the first two
+// follows what a record costs, and with that the last one is corrected.
 #pragma once
 
 #include <array>
@@ -27,10 +27,10 @@ struct ProfileOptions {
 };
 
 struct SpanProfile {
-  ProfileOptions options;             // rounds: those that were whole
-  Duration bare{};                    // median time of the work without records
-  NestedSpans recorded, corrected;    // of the round whose recorded run took the median time
-  SpanOverheads overheads;            // of levels that have spans
+  ProfileOptions options;           // rounds: those that were whole
+  Duration bare{};                  // median time of the work without records
+  NestedSpans recorded, corrected;  // of the round whose recorded run took the median time
+  SpanOverheads overheads;          // of levels that have spans
   std::array<std::int64_t, kSpanLevels> counts{};  // spans by level, of one run
 
   Duration raw_time() const { return recorded.whole.length(); }

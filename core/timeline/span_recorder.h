@@ -44,8 +44,9 @@ class SpanRecorder {
     std::vector<Noted> noted_;
   };
 
-  /// Begins to record, and start() begins anew where nothing was recorded since. The clock must outlive the recorder. expected: events of one thread for
-  /// which memory is prepared before the first of them, so that none waits for it.
+  /// Begins to record, and start() begins anew where nothing was recorded since. The clock must
+  /// outlive the recorder. expected: events of one thread for which memory is prepared before the
+  /// first of them, so that none waits for it.
   SpanRecorder(const Clock&, SpanLevels, std::size_t expected = 0);
   void start() { start_ = clock_.now(); }
 

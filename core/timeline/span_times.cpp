@@ -98,10 +98,9 @@ std::vector<SpanTime> exclusive_times(const NestedSpans& spans) {
         continue;
       }
       const std::size_t chain = open.back().chain;
-      open.push_back({event.level == SpanLevel::Annotation
-                          ? chains.inside(chain, event.name, spans)
-                          : chain,
-                      static_cast<int>(event.level)});
+      open.push_back(
+          {event.level == SpanLevel::Annotation ? chains.inside(chain, event.name, spans) : chain,
+           static_cast<int>(event.level)});
     }
     sweep_to(spans.whole.end);
   }
@@ -163,8 +162,7 @@ DeviceUse device_use(const NestedSpans& spans, Duration window) {
   std::int64_t next = 0;  // the first window that no kernel has counted
   for (const Span& kernel : times_in_kernels(spans)) {
     use.busy += kernel.length();
-    const std::int64_t first =
-                           std::max(next, (kernel.start - spans.whole.start) / window),
+    const std::int64_t first = std::max(next, (kernel.start - spans.whole.start) / window),
                        after = (kernel.end - spans.whole.start - Duration{1}) / window + 1;
     if (after <= first) continue;
     use.occupied += after - first;

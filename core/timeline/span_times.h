@@ -13,14 +13,15 @@
 namespace trainyard {
 
 struct SpanTime {
-  std::string annotations;         // from the outermost, as "update/forward"; empty = outside of all
+  std::string annotations;  // from the outermost, as "update/forward"; empty = outside of all
   std::optional<SpanLevel> level;  // of the innermost span; nothing = outside of all
   bool busy = false;               // while any thread is in a kernel
   Duration time{};
   friend bool operator==(const SpanTime&, const SpanTime&) = default;
 };
 /// The rows add up to the length of the whole times the number of threads. Annotations are in the
-/// order in which they first begin, thread after thread, the outside first; then levels from the outermost.
+/// order in which they first begin, thread after thread, the outside first; then levels from the
+/// outermost.
 std::vector<SpanTime> exclusive_times(const NestedSpans&);
 
 /// The spans of one level and name together.

@@ -40,8 +40,8 @@ constexpr DataEntry kSources[] = {
      true},
     {"cart-pole", "a pole that a cart keeps upright, learnt from what the model itself does",
      never},
-    {"cart-pole-policy", "the same pole, learnt by policy gradient from episodes before each update",
-     never},
+    {"cart-pole-policy",
+     "the same pole, learnt by policy gradient from episodes before each update", never},
     {"random", "noise of any shape, for tests and timing", never},
 };
 

@@ -86,10 +86,11 @@ TEST(SpanProfile, RefusesLevelsWhoseCostIsNotMeasuredBeforeItRuns) {
     ADD_FAILURE() << "nothing is run";
     return [] {};
   };
-  EXPECT_EQ(testing::refusal([&] { profile_spans(never, clock, options); }),
-            "expected every recorded level (annotation, task, op, kernel) among those whose cost is "
-            "measured (annotation, op), found none of task, kernel: a profile with records of "
-            "unknown cost cannot be corrected");
+  EXPECT_EQ(
+      testing::refusal([&] { profile_spans(never, clock, options); }),
+      "expected every recorded level (annotation, task, op, kernel) among those whose cost is "
+      "measured (annotation, op), found none of task, kernel: a profile with records of "
+      "unknown cost cannot be corrected");
 }
 
 TEST(SpanProfile, StopsAfterAWholeRound) {

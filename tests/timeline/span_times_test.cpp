@@ -68,7 +68,7 @@ TEST(SpanTimes, AddUpToTheWholeOfEveryThread) {
 
 TEST(SpanTimes, OfNamesHaveWhatIsOutsideOfSpansWithin) {
   NestedSpans spans{SpanLevels::all(), {"layer", "matmul"}, {{}}, {0ns, 100ns}};
-  spans.threads[0] = {{10ns, 0, SpanLevel::Op, true},     {20ns, 1, SpanLevel::Kernel, true},
+  spans.threads[0] = {{10ns, 0, SpanLevel::Op, true},      {20ns, 1, SpanLevel::Kernel, true},
                       {50ns, 1, SpanLevel::Kernel, false}, {60ns, 1, SpanLevel::Kernel, true},
                       {65ns, 1, SpanLevel::Kernel, false}, {70ns, 0, SpanLevel::Op, false}};
   const std::vector<NamedSpans> rows = spans_by_name(spans);

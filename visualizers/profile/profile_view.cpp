@@ -51,8 +51,7 @@ BarsModel times_bars(const ProfileStudy& study) {
   const ProfileUnit unit = unit_for(longest);
   bars.unit = unit.name;
   for (std::size_t part = 0; part <= kSpanLevels; ++part) {
-    const auto level = part == 0 ? std::nullopt
-                                 : std::optional(static_cast<SpanLevel>(part - 1));
+    const auto level = part == 0 ? std::nullopt : std::optional(static_cast<SpanLevel>(part - 1));
     bars.parts.push_back({std::string(profile_level_words(level)), kLevelInks[part]});
   }
   for (const std::string& chain : chains) {
@@ -108,9 +107,9 @@ std::string record_words(const SpanProfile& spans, std::uint64_t row) {
   for (const SpanLevel level : kEverySpanLevel) {
     const auto l = static_cast<std::size_t>(level);
     if (spans.counts[l] == 0 || row-- > 0) continue;
-    return fmt::format("{} records of {:.1f} ns", spans.counts[l],
-                       static_cast<double>(spans.overheads.each[l].value_or(Picoseconds{}).count()) /
-                           1000);
+    return fmt::format(
+        "{} records of {:.1f} ns", spans.counts[l],
+        static_cast<double>(spans.overheads.each[l].value_or(Picoseconds{}).count()) / 1000);
   }
   return "";
 }
@@ -144,14 +143,15 @@ Hover describe_profile(const ProfileStudy& study, Item item) {
   const BarsModel bars = times_bars(study);
   Hover hover = describe_bar(bars, tag, {});
   const std::size_t row = tag / 64;
-  if (row % 2 == 1 && row < bars.rows.size()) hover.title = bars.rows[row - 1].label + ", corrected";
+  if (row % 2 == 1 && row < bars.rows.size())
+    hover.title = bars.rows[row - 1].label + ", corrected";
   return hover;
 }
 
 Drawing profile_picture(const ProfileStudy& study) {
   const auto rows = static_cast<float>(times_bars(study).rows.size());
-  Drawing drawing({kProfileWidth, std::max(2 * kLowerPanel, kTimesMargin + kTimesRow * rows) +
-                                      kLowerPanel});
+  Drawing drawing(
+      {kProfileWidth, std::max(2 * kLowerPanel, kTimesMargin + kTimesRow * rows) + kLowerPanel});
   draw_profile(drawing, whole(drawing.size), study);
   return drawing;
 }
@@ -185,12 +185,11 @@ std::vector<std::string> profile_sentences(const ProfileStudy& study) {
         readable_share(study.use->sampled_share()), *study.use->inflation()));
   const std::vector<double>& lengths = study.episode_lengths;
   if (lengths.size() > 1)
-    sentences.push_back(
-        fmt::format("Episodes last {:.1f} steps before the first update and {:.1f} before the last.",
-                    lengths.front(), lengths.back()));
+    sentences.push_back(fmt::format(
+        "Episodes last {:.1f} steps before the first update and {:.1f} before the last.",
+        lengths.front(), lengths.back()));
   if (spans.recorded.threads.size() > 1)
-    sentences.push_back(
-        "Waits of one thread for another are corrected by its own records only.");
+    sentences.push_back("Waits of one thread for another are corrected by its own records only.");
   return sentences;
 }
 

@@ -28,7 +28,7 @@ ProfileQuestion learner_question(const Words& words) {
   for (const char* flag : {"model", "cluster", "plan", "data"})
     if (words.has(flag))
       refuse_flag(flag,
-             "expected none beside --learner, which has a model, data and a plan of its own");
+                  "expected none beside --learner, which has a model, data and a plan of its own");
   ProfileQuestion question = cart_pole_question(kUsualLearning);
   for (const std::string& assignment : words.texts("set"))
     apply_setting(question.scenario.plan, assignment);
@@ -64,15 +64,17 @@ int run_profile(const Words& words, Streams& streams) {
   q.rounds = static_cast<int>(words.integer("rounds", 1, 1000, q.rounds));
   q.window = window_of(words, q.window);
   if (words.has("kinds")) q.levels = q.calibrated = span_levels(words.text("kinds"), "--kinds");
-  if (words.has("calibrate"))
-    q.calibrated = span_levels(words.text("calibrate"), "--calibrate");
+  if (words.has("calibrate")) q.calibrated = span_levels(words.text("calibrate"), "--calibrate");
   const InterruptStop interrupt;
   q.stop = interrupt.token();
   StatusLine status(words, streams);
   q.progress = [&](double share) {
     if (status.is_due()) status.show(fmt::format("profiling {:3.0f} %", 100 * share));
   };
-  const ProfileStudy found = profile_study(q);
+  // What is refused then is that a recorded level is not measured.
+  const ProfileStudy found = words.has("calibrate")
+                                 ? with_place("--calibrate", [&] { return profile_study(q); })
+                                 : profile_study(q);
   status.clear();
   if (words.has("trace"))
     write_file(words.text("trace"), nested_trace(found.spans.corrected, found.work));

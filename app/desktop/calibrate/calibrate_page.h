@@ -12,9 +12,9 @@ class Published;
 class Session;
 
 /// The tabs by their names in lower case, as --tab takes them.
-inline constexpr std::array<const char*, 9> kCalibrateTabs = {
-    "published", "machine",  "recorded",  "kernels", "snapshot",
-    "links",     "branches", "synchrony", "profile"};
+inline constexpr std::array<const char*, 9> kCalibrateTabs = {"published", "machine",   "recorded",
+                                                              "kernels",   "snapshot",  "links",
+                                                              "branches",  "synchrony", "profile"};
 
 class CalibratePage : public TabPage {
   Q_OBJECT

@@ -72,8 +72,8 @@ ProfilePage::ProfilePage(Document& document, QWidget* parent)
   setObjectName("page");
   setAttribute(Qt::WA_StyledBackground);
   auto scene = std::make_unique<ChartScene>(ChartOf<ProfileStudy>{
-      [this] { return measurement_.found().get(); }, draw_profile, describe_profile,
-      spoken_profile, [this]() -> QString {
+      [this] { return measurement_.found().get(); }, draw_profile, describe_profile, spoken_profile,
+      [this]() -> QString {
         return measurement_.running()
                    ? "Profiling …"
                    : "Profile a training on this machine, to see where its time goes by "
@@ -133,8 +133,7 @@ QWidget* ProfilePage::make_form() {
   which_->set_current(0);
   updates_ = new CheckedField(
       {"Updates of a run", QString::number(kUpdatesOfPlan), whole_check(1, 100'000), 72});
-  rounds_ = new CheckedField(
-      {"Rounds", QString::number(usual.rounds), whole_check(1, 1000), 72});
+  rounds_ = new CheckedField({"Rounds", QString::number(usual.rounds), whole_check(1, 1000), 72});
   window_ = new CheckedField({"Time between samples", q(readable(usual.window)),
                               [](const std::string& typed) {
                                 if (parse_duration(typed) <= Duration{})

@@ -19,6 +19,14 @@ namespace {
 
 constexpr std::string_view kPolicy = "cart-pole-policy";
 
+void expect_devices_here(const Cluster& cluster) {
+  if (cluster.device.id != "cpu")
+    refuse("--cluster",
+           fmt::format("a profile is of this machine's own devices, expected a cluster such as "
+                       "cpu:{}, found {}",
+                       cluster.count, cluster.name));
+}
+
 void expect_fits(const Experiment& predicted) {
   const Verdict& verdict = predicted.result.verdict;
   if (!verdict.fits)
@@ -41,7 +49,7 @@ ProfileQuestion cart_pole_question(std::int64_t updates) {
 }
 
 ProfileStudy profile_study(const ProfileQuestion& question) {
-  expect_local(question.scenario);
+  expect_devices_here(question.scenario.cluster);
   const ExperimentPtr predicted =
       predict_training(question.scenario, question.training, nullptr, question.stop);
   expect_fits(*predicted);
@@ -51,9 +59,9 @@ ProfileStudy profile_study(const ProfileQuestion& question) {
   const DataSeeds seeds = data_seeds(question.training);
   const std::unique_ptr<DataSource> data =
       name == kPolicy
-          ? cart_pole_policy(seeds.order,
-                             {model_outputs,
-                              [&](double length) { study.episode_lengths.push_back(length); }})
+          ? cart_pole_policy(
+                seeds.order,
+                {model_outputs, [&](double length) { study.episode_lengths.push_back(length); }})
           : open_data(name, seeds);
   CpuOptions options;
   options.mode = RunMode::WallClock;

@@ -12,9 +12,9 @@
 namespace trainyard {
 
 struct ProfileQuestion {
-  Scenario scenario;            // on devices of this machine; the plan may be incomplete
-  Training training = {};       // its steps are those of every run
-  std::string data = {};        // of data_sources(); empty = what the model's family is trained on
+  Scenario scenario;       // on devices of this machine; the plan may be incomplete
+  Training training = {};  // its steps are those of every run
+  std::string data = {};   // of data_sources(); empty = what the model's family is trained on
   Duration window = std::chrono::milliseconds(1);  // of sampled utilisation
   SpanLevels levels = SpanLevels::all(), calibrated = SpanLevels::all();
   int rounds = 5;

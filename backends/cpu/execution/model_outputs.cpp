@@ -70,9 +70,8 @@ class ForwardOfModel {
     for (const TensorId in : node.inputs) {
       if (graph[in].kind == TensorKind::Parameter) {
         const auto found = std::find_if(
-            parameters.begin(), parameters.end(), [&](const TrainedTensor& t) {
-              return t.layer == layer && t.name == graph[in].name;
-            });
+            parameters.begin(), parameters.end(),
+            [&](const TrainedTensor& t) { return t.layer == layer && t.name == graph[in].name; });
         if (found == parameters.end())
           throw Error(Error::Kind::Internal, "expected the parameter \"" + graph[in].name +
                                                  "\" of layer " + std::to_string(layer));
