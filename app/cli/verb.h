@@ -87,6 +87,7 @@ Verb run_verb();
 Verb runs_verb();
 Verb calibrate_verb();
 Verb probe_verb();
+Verb profile_verb();
 Verb branches_verb();
 Verb validate_verb();
 Verb compare_verb();

@@ -14,6 +14,7 @@
 #include "backends/cpu/execution/cpu_execution.h"
 #include "backends/cpu/execution/evaluation.h"
 #include "backends/cpu/execution/gather_run.h"
+#include "backends/cpu/execution/task_spans.h"
 #include "backends/cpu/time/virtual_time.h"
 #include "backends/documents.h"
 #include "backends/start_weights.h"
@@ -98,18 +99,6 @@ std::unique_ptr<DataSource> pairs_of(const BackendJob& job) {
   if (training.stability == 0) return nullptr;
   return std::make_unique<PairedData>(*job.data, training.stability_data,
                                       seed_of(training, RandomSource::Augmentation));
-}
-
-std::optional<RunWidths> widths_of(const std::map<std::int64_t, std::int64_t>& counts,
-                                   std::int64_t sequence) {
-  if (counts.empty()) return std::nullopt;
-  double tokens = 0, microbatches = 0;
-  for (const auto& [width, count] : counts) {
-    tokens += static_cast<double>(width) * static_cast<double>(count);
-    microbatches += static_cast<double>(count);
-  }
-  return RunWidths{static_cast<std::int64_t>(counts.size()), counts.begin()->first,
-                   counts.rbegin()->first, tokens / microbatches / static_cast<double>(sequence)};
 }
 
 }  // namespace
@@ -453,6 +442,7 @@ BackendRun CpuBackend::run(const RunOptions& options) {
   else if (m.training.sparsity > 0)
     prune_weights();
   result.first_step = m.first_step;
+  const RecordingThread recorded(m.options.spans);
   RuleRun* const rules = m.options.rules.get();
   if (rules != nullptr) rules->begin(m.first_step);
   struct Kept {
@@ -472,14 +462,22 @@ BackendRun CpuBackend::run(const RunOptions& options) {
       result.stopped = true;
       break;
     }
-    if (m.acting) m.acting->act(m.workload.scenario.model, parameters());
+    if (m.acting) {
+      const RecordedSpan acts(SpanLevel::Annotation, "acting");
+      m.acting->act(m.workload.scenario.model, parameters());
+    }
     const std::int64_t next = m.execution.updates() + 1;
     const bool looks = rules != nullptr && !m.plan.asynchronous && rules->looks_at(next);
     if (looks) m.execution.look(rules->reads_at(next));
-    m.execution.begin_repetition(repetition);
+    std::optional<RecordedSpan> updates(std::in_place, SpanLevel::Annotation, kUpdateSpan);
+    {
+      const RecordedSpan reads(SpanLevel::Annotation, "data");
+      m.execution.begin_repetition(repetition);
+    }
     DriverResult done = m.driver->run(m.execution, repetition,
                                       m.options.record_timeline ? m.options.live : nullptr, {});
     m.execution.end_repetition(repetition);
+    updates.reset();
     if (repetition == 0 && m.options.place_buffers)
       for (std::uint32_t d = 0; d < static_cast<std::uint32_t>(m.program.devices); ++d) {
         const BufferPlaces places = place_buffers(m.program, done.timeline, DeviceId{d});
@@ -532,7 +530,7 @@ BackendRun CpuBackend::run(const RunOptions& options) {
   result.losses = m.losses;
   result.microbatch_losses = m.execution.losses();
   result.gradient_norm = m.execution.gradient_norm();
-  result.widths = widths_of(m.execution.widths(), m.workload.scenario.plan.batch.sequence);
+  result.widths = m.execution.widths();
   if (!kept.empty()) {
     std::vector<std::size_t> order(kept.size());
     std::iota(order.begin(), order.end(), std::size_t{0});

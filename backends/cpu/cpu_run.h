@@ -16,6 +16,7 @@ namespace trainyard {
 struct Checkpoint;
 class Processes;
 class RuleRun;
+class SpanRecorder;
 
 enum class RunMode : std::uint8_t { VirtualTime, WallClock };
 
@@ -44,6 +45,9 @@ struct CpuOptions {
   std::shared_ptr<const VariantChooser> variants = {};
   // Watches the run (core/rules/rule_run.h); the phases of one run share it. Null: nothing does.
   std::shared_ptr<RuleRun> rules = {};
+  // Notes what threads do (core/timeline/span_recorder.h). It must outlive the run and finish
+  // before the backend ends, whose names it refers to. Null: nobody does.
+  SpanRecorder* spans = nullptr;
 };
 
 /// The mean loss and the fraction of correct answers, or the mean return of a model that acts.

@@ -8,36 +8,11 @@
 #include <ostream>
 #include <sstream>
 
-#include "core/base/utf8.h"
+#include "core/exporters/trace_text.h"
 #include "core/timeline/metrics.h"
 
 namespace trainyard {
 namespace {
-
-/// Returns a JSON string with its quotes; bytes that are not UTF-8 become the replacement
-/// character.
-std::string quoted(std::string_view text) {
-  std::string out = "\"";
-  while (!text.empty()) {
-    const std::size_t length = utf8_length(text);
-    const char c = text.front();
-    if (length == 0)
-      out += "\\ufffd";
-    else if (c == '"' || c == '\\')
-      out += {'\\', c};
-    else if (static_cast<unsigned char>(c) < 0x20)
-      out += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
-    else
-      out += text.substr(0, length);
-    text.remove_prefix(std::max<std::size_t>(1, length));
-  }
-  return out + "\"";
-}
-
-/// Returns microseconds with three decimals, so that no nanosecond is lost.
-std::string microseconds(Duration d) {
-  return fmt::format("{}.{:03}", d.count() / 1000, d.count() % 1000);
-}
 
 class TraceWriter {
  public:
@@ -50,7 +25,8 @@ class TraceWriter {
   void write(std::span<const std::string> places) {
     put("{{\"displayTimeUnit\":\"ns\",\"otherData\":{{\"backend\":{},\"clock\":\"{}\"}},"
         "\"traceEvents\":[",
-        quoted(t_.backend), t_.clock == Timeline::Clock::Simulated ? "simulated" : "measured");
+        trace_string(t_.backend),
+        t_.clock == Timeline::Clock::Simulated ? "simulated" : "measured");
     for (std::uint32_t d = 0; d < static_cast<std::uint32_t>(p_.devices); ++d) {
       name_process(d, d < places.size() ? places[d] : std::string());
       write_memory({d});
@@ -99,7 +75,7 @@ class TraceWriter {
     std::string name = (several ? "stages " : "stage ") + stages;
     if (!place.empty()) name += " | " + place;
     if (p_.replicas > 1) name += fmt::format(" | one of {} that do the same", p_.replicas);
-    metadata("process_name", device, 0, "\"name\":" + quoted(name));
+    metadata("process_name", device, 0, "\"name\":" + trace_string(name));
     metadata("process_sort_index", device, 0, fmt::format("\"sort_index\":{}", device));
   }
 
@@ -107,13 +83,13 @@ class TraceWriter {
   // differ.
   void name_thread(std::uint32_t s) {
     const std::uint32_t device = p_.streams[s].device.value;
-    metadata("thread_name", device, s + 1, "\"name\":" + quoted(p_.streams[s].name));
+    metadata("thread_name", device, s + 1, "\"name\":" + trace_string(p_.streams[s].name));
     metadata("thread_sort_index", device, s + 1, fmt::format("\"sort_index\":{}", s + 1));
   }
 
   /// Returns the beginning of an event up to the microbatch: "\"name\":\"forward ".
   std::string quoted_head(const Task& task) const {
-    std::string name = "\"name\":" + quoted(p_.name(task.name));
+    std::string name = "\"name\":" + trace_string(p_.name(task.name));
     name.back() = ' ';
     return name;
   }
@@ -128,7 +104,7 @@ class TraceWriter {
       text += fmt::format(",\"collective\":\"{}\",\"group\":\"{}\",\"repeats\":{}",
                           to_string(task.collective), to_string(task.group), task.repeats);
     if (task.kind != TaskKind::Compute) text += fmt::format(",\"bytes\":{}", task.bytes.value);
-    if (task.pass.valid()) text += ",\"made by\":" + quoted(p_.name(task.pass));
+    if (task.pass.valid()) text += ",\"made by\":" + trace_string(p_.name(task.pass));
     return text + ",\"microbatch\":";
   }
 
@@ -141,7 +117,8 @@ class TraceWriter {
       const Shared& task = tasks_[in.task.value];
       event();
       buffer_ += head;
-      put("{},\"dur\":{},", microseconds(t_.spans[i].start), microseconds(t_.spans[i].length()));
+      put("{},\"dur\":{},", trace_microseconds(t_.spans[i].start),
+          trace_microseconds(t_.spans[i].length()));
       buffer_ += task.name;
       put("{}", in.microbatch);
       buffer_ += task.rest;
@@ -160,7 +137,7 @@ class TraceWriter {
     for (const MemoryWave::Sample& sample : wave.samples) {
       event();
       put("{{\"ph\":\"C\",\"name\":\"memory (bytes)\",\"pid\":{},\"ts\":{},\"args\":{{",
-          device.value, microseconds(sample.at));
+          device.value, trace_microseconds(sample.at));
       bool first = true;
       for (std::size_t c = 0; c < used.size(); ++c) {
         if (!used[c]) continue;
@@ -185,7 +162,7 @@ class TraceWriter {
             "\"tid\":{},\"ts\":{}{}}}",
             kind == TaskKind::Send ? 's' : 'f',
             kind == TaskKind::Send ? i : p_.instructions[i].peer.value, stream.device.value, s + 1,
-            microseconds(t_.spans[i].start), kind == TaskKind::Send ? "" : ",\"bp\":\"e\"");
+            trace_microseconds(t_.spans[i].start), kind == TaskKind::Send ? "" : ",\"bp\":\"e\"");
       }
     }
   }

@@ -7,6 +7,7 @@
 
 #include "core/base/nearest.h"
 #include "core/io/bytes/files.h"
+#include "core/training/cart_pole_policy.h"
 #include "core/training/model_inputs.h"
 
 namespace trainyard {
@@ -39,6 +40,8 @@ constexpr DataEntry kSources[] = {
      true},
     {"cart-pole", "a pole that a cart keeps upright, learnt from what the model itself does",
      never},
+    {"cart-pole-policy",
+     "the same pole, learnt by policy gradient from episodes before each update", never},
     {"random", "noise of any shape, for tests and timing", never},
 };
 
@@ -95,6 +98,7 @@ std::unique_ptr<DataSource> open_data(std::string_view name, const DataSeeds& se
     throw Error(Error::Kind::InvalidInput, missing, {"--data " + std::string(name)});
   if (name == "clicks") return click_data(seeds);
   if (name == "cart-pole") return cart_pole_data(seeds.order);
+  if (name == "cart-pole-policy") return cart_pole_policy(seeds.order);
   if (name == "random") return random_source(seeds.order);
   if (name == "licenses") return license_text(std::string(kLicenseFolder), seeds);
   return fashion_mnist(std::string(kFashionFolder), entry.augmented, seeds, progress);

@@ -13,6 +13,7 @@
 #include "core/training/data_sources.h"
 #include "core/training/model_inputs.h"
 #include "core/training/perceptron.h"
+#include "tests/support/cart_pole_samples.h"
 
 namespace trainyard {
 namespace {
@@ -57,34 +58,8 @@ TEST(CartPole, EndsOffTheTrackOffBalanceOrAfter500Steps) {
   EXPECT_EQ(world.steps(), 500);
 }
 
-// Parameters of cartpole-q in which all numbers are draws from [-0.5, 0.5).
-std::vector<TrainedTensor> drawn_parameters(const Model& model, std::uint64_t seed) {
-  std::vector<TrainedTensor> all;
-  int layer = 0;
-  for (const Block& block : model.blocks)
-    for (int i = 0; i < block.count; ++i, ++layer)
-      for (const Tensor& tensor : block.graph.tensors) {
-        if (tensor.kind != TensorKind::Parameter) continue;
-        TrainedTensor made{layer, tensor.name, {}, {}};
-        std::size_t count = 1;
-        for (const Dim& dim : tensor.shape)
-          made.shape.push_back(dim.size), count *= static_cast<std::size_t>(dim.size);
-        for (std::size_t n = 0; n < count; ++n)
-          made.values.push_back(static_cast<float>(Random(seed, all.size()).uniform(n) - 0.5));
-        all.push_back(std::move(made));
-      }
-  return all;
-}
-
-std::vector<float> samples_of(const DataSource& data, const Model& model, bool states,
-                              std::int64_t first, std::int64_t count) {
-  const std::vector<ModelInput> inputs = model_inputs(model);
-  const ModelInput& input = states ? inputs.front() : inputs.back();
-  const std::int64_t shape[] = {count, states ? 4 : 2};
-  std::vector<float> made(static_cast<std::size_t>(shape[0] * shape[1]));
-  data.fill({model, input.block->graph, input.tensor, shape, first}, std::span(made));
-  return made;
-}
+using testing::drawn_parameters;
+using testing::samples_of;
 
 TEST(Perceptron, IsProductsBiasesAndReLUs) {
   const Model model = build_mlp({"two", 2, 2, 1, 1, true});

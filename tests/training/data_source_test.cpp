@@ -419,10 +419,10 @@ TEST(DataSources, ByNameAndByModel) {
     open_data("fashion", 1);
     FAIL();
   } catch (const Error& error) {
-    EXPECT_EQ(
-        std::string(error.what()),
-        "expected fashion-mnist, fashion-mnist-augmented, licenses, clicks, cart-pole, random or "
-        "text:FILE, found \"fashion\"");
+    EXPECT_EQ(std::string(error.what()),
+              "expected fashion-mnist, fashion-mnist-augmented, licenses, clicks, cart-pole, "
+              "cart-pole-policy, "
+              "random or text:FILE, found \"fashion\"");
   }
   EXPECT_THROW(open_data("text:/nothing/here", 1), Error);
   const Folder folder;

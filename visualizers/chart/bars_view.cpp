@@ -82,7 +82,7 @@ void draw_bars_row(Drawing& drawing, const BarsAxis& axis, const BarsModel& mode
     if (to - from < 0.05f) continue;
     const Rect rect{from, y - bar / 2, std::max(0.5f, to - from - (to - from > 3 ? 1.f : 0.f)),
                     bar};
-    const Item item{ItemKind::Other, i * 64 + p};
+    const Item item{ItemKind::Other, model.first_item + i * 64 + p};
     if (model.parts[p].idle) {
       hatch(drawing, rect, Pattern::Idle, item);
       outline(drawing, rect, {.ink = Ink::BorderStrong});
@@ -144,8 +144,9 @@ void draw_bars(Drawing& drawing, const Rect& area, const BarsModel& model, float
 }
 
 Hover describe_bars(const BarsModel& model, Item item) {
-  const std::size_t row = item.tag / 64, part = item.tag % 64;
-  if (item.kind != ItemKind::Other || row >= model.rows.size() || part >= model.parts.size() ||
+  const std::uint64_t tag = item.tag - std::min(item.tag, model.first_item);
+  const std::size_t row = tag / 64, part = tag % 64;
+  if (item.kind != ItemKind::Other || item.tag < model.first_item || row >= model.rows.size() || part >= model.parts.size() ||
       part >= model.rows[row].values.size())
     return {};
   return {model.rows[row].label,

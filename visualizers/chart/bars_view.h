@@ -2,6 +2,7 @@
 // end. Histograms of answers are drawn by the same axis rules.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -31,11 +32,12 @@ struct BarsModel {
   std::vector<Part> parts;
   std::vector<Row> rows;
   std::vector<Mark> marks;
+  std::uint64_t first_item = 0;  // is added to the tags of its items
 };
 
 /// px that all rows take, with text `large` times its size.
 float bars_height(const BarsModel&, float large = 1);
-/// Items: Other, tag row * 64 + part.
+/// Items: Other, tag first_item + row * 64 + part.
 void draw_bars(Drawing&, const Rect& area, const BarsModel&, float large = 1);
 
 /// Says of such an item which part it is and how long; empty for others.

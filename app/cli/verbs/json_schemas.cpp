@@ -9,6 +9,7 @@
 #include "app/cli/text/lesson_pages.h"
 #include "app/cli/text/plan_text.h"
 #include "app/cli/text/probe_text.h"
+#include "app/cli/text/profile_text.h"
 #include "app/cli/text/repeats_text.h"
 #include "app/cli/text/scaling_text.h"
 #include "app/cli/text/straggling_text.h"
@@ -67,6 +68,7 @@ constexpr DocumentSchema kDocuments[] = {
     {"tune", tune_schema},
     {"calibration", [] { return calibration_fields().schema(); }},
     {"probe", probe_schema},
+    {"span-profile", span_profile_schema},
     {"batch", batch_schema},
     {"branches", branches_schema},
     {"run", [] { return run_fields().schema(); }},

@@ -438,8 +438,9 @@ Verb run_verb() {
            {"steps", "N", "updates to train for; else 100"},
            {"train", "KEY=VALUE", "one setting of training, as rate=0.1 or schedule=cosine", true},
            {"data", "NAME",
-            "fashion-mnist, fashion-mnist-augmented, licenses, clicks, cart-pole, random or "
-            "text:FILE; else chosen to suit the model"},
+            "fashion-mnist, fashion-mnist-augmented, licenses, clicks, cart-pole, "
+            "cart-pole-policy, "
+            "random or text:FILE; else chosen to suit the model"},
            {"seed", "N", "of weights, order of data, dropout; the same gives the same bits"},
            {"repeat", "N",
             "trains so many times, with other seeds each time; two plans repeated alike are pairs "

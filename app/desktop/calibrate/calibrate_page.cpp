@@ -8,6 +8,7 @@
 #include "app/desktop/analyse/snapshot_page.h"
 #include "app/desktop/calibrate/kernels_page.h"
 #include "app/desktop/calibrate/machine_page.h"
+#include "app/desktop/calibrate/profile_page.h"
 #include "app/desktop/calibrate/synchrony_page.h"
 #include "app/desktop/compare/gallery_page.h"
 
@@ -28,6 +29,7 @@ CalibratePage::CalibratePage(Document& document, Published& published, Session& 
   add("Synchrony", new SynchronyPage(document));
   add("Sharpness", new SharpnessPage(document));
   add("Gate", new GatePage(document));
+  add("Profile", new ProfilePage(document));
 }
 
 }  // namespace trainyard

@@ -26,6 +26,7 @@
 #include "app/desktop/calibrate/calibrate_page.h"
 #include "app/desktop/calibrate/kernels_page.h"
 #include "app/desktop/calibrate/machine_page.h"
+#include "app/desktop/calibrate/profile_page.h"
 #include "app/desktop/calibrate/synchrony_page.h"
 #include "app/desktop/compare/gallery_page.h"
 #include "app/desktop/controls/canvas_widget.h"
@@ -103,6 +104,7 @@ Window::Window(Published::Rows rows) : published_(std::move(rows)), actions_(thi
   centre_->findChild<SynchronyPage*>()->connect_commands(actions_);
   centre_->findChild<SharpnessPage*>()->connect_commands(actions_);
   centre_->findChild<GatePage*>()->connect_commands(actions_);
+  centre_->findChild<ProfilePage*>()->connect_commands(actions_);
   analyse_->run().connect_commands(actions_);
   analyse_->sweep().connect_commands(actions_);
   analyse_->tune().connect_commands(actions_);

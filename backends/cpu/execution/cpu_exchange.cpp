@@ -5,6 +5,7 @@
 
 #include "backends/cpu/execution/cpu_execution.h"
 #include "backends/cpu/execution/reduction.h"
+#include "backends/cpu/execution/task_spans.h"
 #include "core/base/error.h"
 
 namespace trainyard {
@@ -16,6 +17,8 @@ std::span<const int> CpuExecution::members(InstructionId id, int peer) const {
 
 TravelPtr CpuExecution::exchange(InstructionId id, std::span<const int> members) {
   const Task& task = plan_.program.task(id);
+  std::optional<TaskSpans> spans;
+  if (options_.spans != nullptr) spans.emplace(*options_.spans, plan_.program, task);
   try {
     if (task.kind == TaskKind::Send) return send(id, members.front());
     if (task.kind == TaskKind::Receive)

@@ -368,6 +368,18 @@ void CpuExecution::find_sizes() {
       ++widths_[documents_->width((samples_before() + sample(m, replica)) * micro, micro)];
 }
 
+std::optional<RunWidths> CpuExecution::widths() const {
+  if (widths_.empty()) return std::nullopt;
+  double tokens = 0, microbatches = 0;
+  for (const auto& [width, count] : widths_) {
+    tokens += static_cast<double>(width) * static_cast<double>(count);
+    microbatches += static_cast<double>(count);
+  }
+  const auto sequence = static_cast<double>(plan_.workload.scenario.plan.batch.sequence);
+  return RunWidths{static_cast<std::int64_t>(widths_.size()), widths_.begin()->first,
+                   widths_.rbegin()->first, tokens / microbatches / sequence};
+}
+
 // A device that has a part of the sequence asks for each stretch of it.
 void CpuExecution::fill(const LayerLayout& layout, TensorId tensor, const TensorView& view,
                         std::int32_t microbatch, int peer, const DataSource& source,

@@ -72,9 +72,9 @@ class CpuExecution final : public Execution {
   void fetch_state();
   /// A device of this process; on the first process any, once fetch_state() has been called.
   DeviceState& state(DeviceId device, int peer) { return *devices_[index(device, peer)]; }
-  /// Microbatches so far by the tokens of a sample, those of all processes; empty where samples are
-  /// whole sequences.
-  const std::map<std::int64_t, std::int64_t>& widths() const { return widths_; }
+  /// The widths of microbatches so far, those of all processes; nothing where samples are whole
+  /// sequences.
+  std::optional<RunWidths> widths() const;
   const DeviceState& state(DeviceId device, int peer) const {
     return const_cast<CpuExecution*>(this)->state(device, peer);
   }

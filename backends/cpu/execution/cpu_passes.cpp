@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "backends/cpu/execution/cpu_execution.h"
+#include "backends/cpu/execution/task_spans.h"
 #include "backends/cpu/kernels/formats.h"
 #include "backends/cpu/kernels/onednn.h"
 #include "backends/cpu/kernels/ops/vocab_loss.h"
@@ -72,6 +73,8 @@ void CpuExecution::release_all(const At& a, bool at_end) {
 
 void CpuExecution::begin(InstructionId id, int peer, Scratch& scratch) {
   const At a = at(id, peer);
+  std::optional<TaskSpans> spans;
+  if (options_.spans != nullptr) spans.emplace(*options_.spans, plan_.program, a.task);
   try {
     take_all(a, false);
     if (a.task.kind == TaskKind::Compute) {
@@ -433,6 +436,7 @@ LocalNode CpuExecution::local_node(const LayerLayout& layout, const Node& node) 
 void CpuExecution::run(const At& a, std::size_t l, Flight& f, const KernelRun& run,
                        Scratch& scratch) {
   with_call(a, l, f, run, scratch, [&](const KernelCall& call, const float* loss, std::size_t job) {
+    const RecordedSpan span(SpanLevel::Op, call.node.name);
     if (run.pass == Pass::Forward && loses_over_ranks(call.node)) {
       // The ranks exchange their statistics before the loss is computed.
       const std::int64_t rows = call.inputs[1].elements();

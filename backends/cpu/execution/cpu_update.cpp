@@ -9,6 +9,7 @@
 #include "backends/cpu/execution/updated_parts.h"
 #include "backends/cpu/kernels/flush_subnormals.h"
 #include "core/base/error.h"
+#include "core/timeline/span_recorder.h"
 #include "core/training/delayed_update.h"
 
 namespace trainyard {
@@ -227,6 +228,8 @@ void CpuExecution::apply(ParameterPart& part, const StepFacts& facts, std::size_
                          std::size_t at, StageState& stage, std::byte* stage_weights,
                          std::size_t index) const {
   const JobState& job = jobs_[index];
+  const RecordedSpan op(SpanLevel::Op, parameter_of_[norm]->name),
+      kernel(SpanLevel::Kernel, plan_.workload.scenario.plan.optimizer);
   TensorNorms norms = job.norms[norm];
   if (compresses() && parameter_of_[norm]->matrix) {
     part.decays = part.decays && !decays_gradients();  // else replicas have added the decay

@@ -8,6 +8,7 @@
 #include "backends/cpu/kernels/flush_subnormals.h"
 #include "backends/cpu/kernels/one_thread.h"
 #include "core/base/error.h"
+#include "core/timeline/span_recorder.h"
 
 namespace trainyard {
 namespace {
@@ -115,6 +116,7 @@ void run_kernel(const KernelCall& call, Pass pass) {
   stay_on_one_thread();
   const FlushSubnormals flush;
   const Scratch::Frame frame(call.scratch);
+  const RecordedSpan span(SpanLevel::Kernel, call.node.op->name);
   if (Conversion::needed(call, kernel))
     Conversion(call, kernel).run(function, pass == Pass::Forward);
   else

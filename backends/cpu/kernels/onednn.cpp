@@ -3,6 +3,7 @@
 #include <string>
 
 #include "core/base/error.h"
+#include "core/timeline/span_recorder.h"
 
 namespace trainyard::onednn {
 
@@ -74,6 +75,7 @@ void Prepared::run(std::initializer_list<const void*> data, Scratch& scratch) co
   const Scratch::Frame frame(scratch);
   if (scratchpad_ > 0)
     check(dnnl_memory_set_data_handle(memory_[i].get(), scratch.take(scratchpad_)));
+  const RecordedSpan span(SpanLevel::Kernel, "oneDNN");
   check(dnnl_primitive_execute(primitive_.get(), stream().get(),
                                static_cast<int>(arguments_.size()), arguments_.data()));
 }

@@ -45,6 +45,7 @@ constexpr std::array kSchemas = {
     Schema{"trainyard/gate", "a gate of quality"},
     Schema{"trainyard/probe", "a probe of one op"},
     Schema{"trainyard/collectives", "all-reduces measured between processes"},
+    Schema{"trainyard/span-profile", "a profile that corrects itself"},
     Schema{"trainyard/batch", "a study of batches"},
     Schema{"trainyard/branches", "a study of branches"},
     Schema{"trainyard/tune", "a tuning"},
