@@ -3,18 +3,16 @@
 #include <algorithm>
 #include <atomic>
 #include <barrier>
-#include <chrono>
 #include <cmath>
 #include <mutex>
 #include <numeric>
 #include <thread>
 
+#include "core/base/clock.h"
 #include "core/base/random.h"
 
 namespace trainyard {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kMostStale = 1024;
 
@@ -81,22 +79,23 @@ SharedRun train_shared(const SparseSamples& samples, std::span<float> weights,
   Team team{samples, weights, how, {}, 0};
   std::vector<std::vector<std::int64_t>> staleness(
       threads, std::vector<std::int64_t>(how.counts_staleness ? kMostStale + 1 : 0));
+  const SteadyClock clock;
   SharedRun run;
   for (int epoch = 0; epoch < how.epochs && !how.stop.stop_requested(); ++epoch) {
     const std::vector<std::uint32_t> order = epoch_order(samples.size(), how.seed, epoch);
     std::barrier<> start(static_cast<std::ptrdiff_t>(threads));
-    std::vector<Clock::time_point> began(threads), ended(threads);
+    std::vector<Instant> began(threads), ended(threads);
     std::vector<std::jthread> workers;
     for (std::size_t t = 0; t < threads; ++t)
       workers.emplace_back([&, t] {
         start.arrive_and_wait();
-        began[t] = Clock::now();
+        began[t] = clock.now();
         for (std::size_t i = t; i < order.size(); i += threads) team.take(order[i], staleness[t]);
-        ended[t] = Clock::now();
+        ended[t] = clock.now();
       });
     workers.clear();  // waits for them
-    run.time += std::chrono::duration_cast<Duration>(*std::max_element(ended.begin(), ended.end()) -
-                                                     *std::min_element(began.begin(), began.end()));
+    run.time += *std::max_element(ended.begin(), ended.end()) -
+                *std::min_element(began.begin(), began.end());
     run.updates += static_cast<std::int64_t>(order.size());
   }
   if (!how.counts_staleness) return run;
