@@ -60,7 +60,7 @@ CurveScale y_scale(const CurveModel& model) {
     scale.high = most * 1.3;
     return scale;
   }
-  scale.low = least >= 0 ? 0 : least - 0.05 * (most - least);
+  scale.low = least >= 0 && !model.fitted ? 0 : least - 0.05 * (most - least);
   scale.high = most > scale.low ? most + 0.08 * (most - scale.low) : scale.low + 1;
   return scale;
 }

@@ -31,6 +31,7 @@ struct CurveModel {
   std::vector<Line> lines;
   std::optional<double> now;
   std::vector<Mark> marks;
+  bool fitted = false;  // the axis of values spans those alone, and not zero too
 };
 
 /// Values of 0 or less have no place on a logarithmic axis and are left out. Items: Dot, tag

@@ -11,6 +11,8 @@
 namespace trainyard {
 namespace {
 
+constexpr double kMostLinear = 30;  // a larger spread of rates has a logarithmic axis
+constexpr double kLargeResidual = 0.1;
 constexpr float kChartWidth = 900, kChartHeight = 380;
 
 std::string updates_old(double delay) {
@@ -41,6 +43,15 @@ std::string first_rates(const SharpnessAnswer& a) {
       least, a.rate);
 }
 
+// Returns the largest over the smallest positive value.
+double spread(const CurveModel& model) {
+  double least = INFINITY, most = 0;
+  for (const CurveModel::Line& line : model.lines)
+    for (const double value : line.values)
+      if (value > 0) least = std::min(least, value), most = std::max(most, value);
+  return most > 0 ? most / least : 1;
+}
+
 std::vector<double> flat(std::size_t points, double value) {
   return std::vector<double>(points, value);
 }
@@ -53,7 +64,8 @@ std::vector<StableRate> stable_rates(const SharpnessAnswer& a) {
   if (a.momentum > 0)
     rates.push_back({fmt::format("momentum {:g}", a.momentum), 0, *a.stable_rate_of_momentum()});
   for (const StageRates& stage : a.stages)
-    rates.push_back({fmt::format("stage {}", stage.stage), stage.delay, stage.own.value_or(0)});
+    rates.push_back({fmt::format("stage {}", stage.stage), static_cast<double>(stage.oldest),
+                     stage.own.value_or(0)});
   if (a.stages.empty())
     for (const double delay : kJudgedDelays)
       rates.push_back({"gradients " + updates_old(delay), delay, *a.stable_rate(delay)});
@@ -80,9 +92,11 @@ std::vector<std::string> sharpness_sentences(const SharpnessAnswer& a) {
       "{} "
       "products changed it by {:.2g} %{}.",
       s.eigenvalue, 100 * s.residual, s.products, 100 * s.change,
-      s.settled ? ""
-                : ", so that it has not settled: more products go on, and a shorter difference "
-                  "meets fewer bends")};
+      s.settled && s.residual > kLargeResidual
+          ? ", but so large a residual says that it may be larger"
+      : s.settled ? ""
+                  : ", so that it has not settled: more products go on, and a shorter difference "
+                    "meets fewer bends")};
   if (!a.stable_rate(0)) {
     said.emplace_back(s.settled
                           ? "The loss is nowhere convex here, so that curvature bounds no rate."
@@ -123,12 +137,12 @@ CurveModel slice_curve(const SharpnessAnswer& answer) {
   model.lines = {{"sharpest direction", Ink::Backward, answer.slice.sharpest},
                  {"random direction", Ink::Forward, answer.slice.random}};
   model.now = 0;
+  model.fitted = true;
   return model;
 }
 
 CurveModel stable_rates_curve(const SharpnessAnswer& a) {
   CurveModel model;
-  model.log_y = true;
   // A line needs two stages.
   if (a.stages.size() > 1) {
     model.title = "Largest stable rate of each stage of " + a.schedule;
@@ -154,6 +168,7 @@ CurveModel stable_rates_curve(const SharpnessAnswer& a) {
   }
   model.lines.push_back(
       {"rate of the training", Ink::Accent, flat(model.x.size(), a.rate), /*dashed=*/true});
+  model.log_y = spread(model) > kMostLinear;
   return model;
 }
 

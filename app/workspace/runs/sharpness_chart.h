@@ -14,7 +14,7 @@ namespace trainyard {
 /// A rate that the sharpness leaves stable.
 struct StableRate {
   std::string of;    // "plain descent", "momentum 0.9", "gradients 2 updates old", "stage 3"
-  double delay = 0;  // of gradients, in updates
+  double delay = 0;  // of its oldest gradients, in updates
   double rate = 0;
 };
 /// Returns plain descent, momentum where the plan has it, and then the stages of an asynchronous

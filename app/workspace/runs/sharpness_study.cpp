@@ -28,8 +28,7 @@ namespace {
 void expect_fits(const Experiment& predicted, std::string_view what) {
   if (!predicted.result.verdict.fits)
     throw Error(Error::Kind::InvalidInput,
-                fmt::format("{} does not fit here: {}", what, predicted.result.verdict.sentence),
-                {"--model"});
+                fmt::format("{}: {}", what, predicted.result.verdict.sentence), {"--model"});
 }
 
 /// The gradient at any weights, as one update by plain descent shows it: weights before less
@@ -46,7 +45,7 @@ class GradientOfAnUpdate {
     training_.seed = seeds.seed, training_.seeds = seeds.seeds;
     training_.steps = 1, training_.rate = 1;
     predicted_ = predict_training(scenario, training_, nullptr);
-    expect_fits(*predicted_, "a gradient of the whole model on one core");
+    expect_fits(*predicted_, "a gradient of the whole model is computed on one core here");
     options_.record_timeline = false;
     options_.memory_limit = scenario.cluster.device.memory.value;
   }
@@ -202,7 +201,7 @@ SharpnessAnswer sharpness_study(SharpnessQuestion question) {
   GradientOfAnUpdate gradient(scenario, question.training, *data);
   std::vector<TrainedTensor> weights = gradient.initial();
   if (question.steps > 0) {
-    expect_fits(*job.predicted(), "the training before");
+    expect_fits(*job.predicted(), "the plan trains before, on devices here");
     job.run(false, nullptr);
     weights = job.parameters();
   } else if (!question.start_from.empty()) {
