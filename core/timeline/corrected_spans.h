@@ -30,6 +30,9 @@ Picoseconds span_overhead(const std::vector<PairedTimes>&, std::int64_t spans);
 /// What one span of each level adds, by the level's number; nothing where it was not measured.
 struct SpanOverheads {
   std::array<std::optional<Picoseconds>, kSpanLevels> each;
+  /// What it takes to pass all places where a recorder might note something, for each span that it
+  /// does note, of whatever level.
+  Picoseconds passing{};
 };
 
 /// Takes the overheads out: half of a span's when it begins and half when it ends, each right after

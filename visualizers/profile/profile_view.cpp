@@ -74,12 +74,14 @@ BarsModel records_bars(const ProfileStudy& study) {
   bars.title = "What the records took";
   Duration longest{};
   for (const SpanLevel level : kEverySpanLevel) longest = std::max(longest, spans.added_by(level));
+  longest = std::max(longest, spans.passing());
   const ProfileUnit unit = unit_for(longest);
   bars.unit = unit.name;
   bars.parts = {{"records", Ink::Recompute}};
   for (const SpanLevel level : kEverySpanLevel)
     if (spans.counts[static_cast<std::size_t>(level)] > 0)
       bars.rows.push_back({std::string(to_string(level)), {unit.of(spans.added_by(level))}});
+  bars.rows.push_back({"passing places", {unit.of(spans.passing())}});
   bars.first_item = kPanelItems;
   return bars;
 }
@@ -111,7 +113,8 @@ std::string record_words(const SpanProfile& spans, std::uint64_t row) {
         "{} records of {:.1f} ns", spans.counts[l],
         static_cast<double>(spans.overheads.each[l].value_or(Picoseconds{}).count()) / 1000);
   }
-  return "";
+  return fmt::format("{:.1f} ns for each record",
+                     static_cast<double>(spans.overheads.passing.count()) / 1000);
 }
 
 double excess(Duration time, Duration bare) {
