@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "core/base/units_text.h"
 #include "visualizers/chart/bars_view.h"
@@ -13,6 +14,7 @@ namespace {
 
 constexpr float kProfileWidth = 1000, kTimesRow = 34, kTimesMargin = 70, kLowerPanel = 220;
 constexpr std::uint64_t kPanelItems = 4096;
+constexpr double kPrecise = 0.03;  // of a run, by which a corrected one may be off
 constexpr std::array<Ink, kSpanLevels + 1> kLevelInks = {
     Ink::Swap, Ink::Communication, Ink::Backward, Ink::Optimizer, Ink::Forward};
 
@@ -81,7 +83,7 @@ BarsModel records_bars(const ProfileStudy& study) {
   for (const SpanLevel level : kEverySpanLevel)
     if (spans.counts[static_cast<std::size_t>(level)] > 0)
       bars.rows.push_back({std::string(to_string(level)), {unit.of(spans.added_by(level))}});
-  bars.rows.push_back({"passing places", {unit.of(spans.passing())}});
+  bars.rows.push_back({"being recordable", {unit.of(spans.passing())}});
   bars.first_item = kPanelItems;
   return bars;
 }
@@ -181,6 +183,10 @@ std::vector<std::string> profile_sentences(const ProfileStudy& study) {
       readable(spans.bare), 100 * excess(spans.raw_time(), spans.bare),
       100 * std::abs(excess(spans.corrected_time(), spans.bare)),
       spans.corrected_time() >= spans.bare ? "above" : "below"));
+  if (std::abs(excess(spans.corrected_time(), spans.bare)) > kPrecise)
+    sentences.push_back(
+        "The costs of records are known only roughly: more rounds, or nothing else running here, "
+        "would say them better.");
   if (study.use && study.use->inflation())
     sentences.push_back(fmt::format(
         "A kernel runs {} of the time; by samples of {} it seems to be {}, {:.3g} times as much.",

@@ -104,8 +104,7 @@ std::string profile_text(const ProfileStudy& study) {
   for (const LevelRecords& row : level_records(study))
     line(out, "  {:<26} {:>12} {:>9.1f} ns {:>12}", to_string(row.level), row.count,
          row.nanoseconds, readable(row.added));
-  line(out, "  {:<26} {:>12} {:>12} {:>12}", "passing places for them", "", "",
-       readable(spans.passing()));
+  line(out, "  {:<26} {:>12} {:>12} {:>12}", "being recordable", "", "", readable(spans.passing()));
   const auto threads = static_cast<std::int64_t>(spans.recorded.threads.size());
   const bool several = threads > 1;
   line(out, "\n  {:<26} {:<12} {:>12} {:>12} {:>9}{}", "annotation", "innermost", "recorded",
