@@ -115,11 +115,11 @@ SpanProfile profile_spans(const ProfiledWork& work, const Clock& clock,
   std::size_t done = 0;
   const auto run_round = [&](std::size_t first) {
     std::vector<Profiling::Took> took(kinds.size());
-    NestedSpans spans, all;
+    NestedSpans all, others;
     for (std::size_t i = 0; i < kinds.size(); ++i) {
       const std::size_t k = (i + first) % kinds.size();
-      took[k] = k == 0 ? profiling.bare() : profiling.recorded(kinds[k], spans);
-      if (k + 1 == kinds.size()) all = std::move(spans);
+      NestedSpans& into = k + 1 == kinds.size() ? all : others;
+      took[k] = k == 0 ? profiling.bare() : profiling.recorded(kinds[k], into);
       if (options.progress)
         options.progress(static_cast<double>(++done) / static_cast<double>(runs));
     }

@@ -19,7 +19,8 @@ SpanRecorder::Thread::Thread(const SpanRecorder& recorder, const Clock& clock, S
 void SpanRecorder::Thread::note(SpanLevel level, std::string_view name, bool begins) {
   // Records come in bursts, each of which would wait for memory that nothing has read for long.
   constexpr std::size_t kAhead = 32;
-  __builtin_prefetch(noted_.data() + noted_.size() + kAhead, 1);
+  if (noted_.capacity() - noted_.size() > kAhead)
+    __builtin_prefetch(noted_.data() + noted_.size() + kAhead, 1);
   noted_.push_back(
       {clock_.now(), name.data(), static_cast<std::uint32_t>(name.size()), level, begins});
   depth_ += begins ? 1 : -1;
