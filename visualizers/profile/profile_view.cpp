@@ -178,12 +178,13 @@ DataTable profile_table(const ProfileStudy& study) {
 std::vector<std::string> profile_sentences(const ProfileStudy& study) {
   const SpanProfile& spans = study.spans;
   std::vector<std::string> sentences;
+  const double added = excess(spans.raw_time(), spans.bare),
+               left = excess(spans.corrected_time(), spans.bare);
   sentences.push_back(fmt::format(
-      "Recording makes a run of {} {:.1f} % longer; corrected, the profile is {:.1f} % {} it.",
-      readable(spans.bare), 100 * excess(spans.raw_time(), spans.bare),
-      100 * std::abs(excess(spans.corrected_time(), spans.bare)),
-      spans.corrected_time() >= spans.bare ? "above" : "below"));
-  if (std::abs(excess(spans.corrected_time(), spans.bare)) > kPrecise)
+      "A run of {} is {:.1f} % {} with records; corrected, its profile is {:.1f} % {} it.",
+      readable(spans.bare), 100 * std::abs(added), added >= 0 ? "longer" : "shorter",
+      100 * std::abs(left), left >= 0 ? "above" : "below"));
+  if (std::abs(left) > kPrecise)
     sentences.push_back(
         "The costs of records are known only roughly: more rounds, or nothing else running here, "
         "would say them better.");

@@ -44,7 +44,7 @@ TEST(ProfileView, TableAndSentencesSayTheSame) {
   EXPECT_EQ(corrected, 10'000'000);
   const std::vector<std::string> sentences = profile_sentences(study);
   EXPECT_EQ(sentences[0],
-            "Recording makes a run of 10.0 ms 5.0 % longer; corrected, the profile is 0.0 % above "
+            "A run of 10.0 ms is 5.0 % longer with records; corrected, its profile is 0.0 % above "
             "it.");
   EXPECT_EQ(sentences[1],
             "A kernel runs 20.0 % of the time; by samples of 1.50 ms it seems to be 30.0 %, 1.5 "
