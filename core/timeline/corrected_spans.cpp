@@ -48,7 +48,8 @@ NestedSpans corrected(const NestedSpans& spans, const SpanOverheads& overheads) 
     };
     for (SpanEvent& event : made.threads[thread]) {
       move(event.at);
-      const Picoseconds each = *overheads.each[static_cast<std::size_t>(event.level)],
+      const Picoseconds each = *overheads.each[static_cast<std::size_t>(event.level)] +
+                               overheads.passing,
                         half = each / 2;
       taken += event.begins ? half : each - half;
     }

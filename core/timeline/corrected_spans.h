@@ -30,14 +30,17 @@ Picoseconds span_overhead(const std::vector<PairedTimes>&, std::int64_t spans);
 /// What one span of each level adds, by the level's number; nothing where it was not measured.
 struct SpanOverheads {
   std::array<std::optional<Picoseconds>, kSpanLevels> each;
+  /// What it takes to pass all places where a recorder might note something, for each span that it
+  /// does note, of whatever level.
+  Picoseconds passing{};
 };
 
 /// Takes the overheads out: half of a span's when it begins and half when it ends, each right after
 /// the instant that is noted. No time becomes negative: where less time has passed than records are
-/// said to have taken, the rest is taken from what follows. Spans without any record in them keep
-/// their order and nesting. The whole ends with the first thread, or with a later one that moved
-/// less. Waits for another thread are not known, and become no shorter by what it no longer does.
-/// Throws Error{InvalidInput} where a recorded level has spans and no overhead.
+/// said to have taken, the rest is taken from what follows. Order and nesting stay. The whole ends
+/// with the first thread, or with a later one that moved less. Waits for another thread are not
+/// known, and become no shorter by what it no longer does. Throws Error{InvalidInput} where a
+/// recorded level has spans and no overhead.
 NestedSpans corrected(const NestedSpans&, const SpanOverheads&);
 
 }  // namespace trainyard

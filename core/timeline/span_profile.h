@@ -1,6 +1,8 @@
-// A SpanProfile is a profile that corrects itself: the same work is run many times, without
-// records, with those of one level each, and with all that were asked for. From the first two
-// follows what a record costs, and with that the last one is corrected.
+// A SpanProfile is a profile that corrects itself: the same work is run many times, without a
+// recorder, with one that notes nothing, with records of each level alone, without those of each
+// level, and with all. A record costs more among many others than alone, because they share caches:
+// its cost is the mean of what a level adds as the first one and as the last one. With that the run
+// of all records is corrected.
 #pragma once
 
 #include <array>
@@ -24,19 +26,28 @@ struct ProfileOptions {
   int rounds = 5;                             // at least 1
   std::stop_token stop = {};                  // ends after a whole round
   std::function<void(double)> progress = {};  // called with the share done, in [0, 1]
+  /// By which records are found to cost something; empty = the profile's clock. The time that the
+  /// calling thread has had of its processor leaves out what other programs took from it, but is
+  /// right only where that thread does all of the work.
+  std::function<Duration()> processor_time = {};
 };
 
 struct SpanProfile {
-  ProfileOptions options;           // rounds: those that were whole
-  Duration bare{};                  // median time of the work without records
+  ProfileOptions options;  // rounds: those that were whole
+  Duration bare{};         // median time of the work without a recorder
+  /// By round: the time without a recorder and that with all records.
+  std::vector<PairedTimes> totals;
   NestedSpans recorded, corrected;  // of the round whose recorded run took the median time
-  SpanOverheads overheads;          // of levels that have spans
+  SpanOverheads overheads;          // of levels that have spans, in the recorded run
   std::array<std::int64_t, kSpanLevels> counts{};  // spans by level, of one run
 
   Duration raw_time() const { return recorded.whole.length(); }
   Duration corrected_time() const { return corrected.whole.length(); }
-  /// What all spans of a level are said to have added.
+  std::int64_t spans() const;  // of all levels
+  /// What all spans of a level are said to have added, beside passing().
   Duration added_by(SpanLevel) const;
+  /// What it took to pass all places where something is noted or might be.
+  Duration passing() const;
 };
 
 /// A profile with what it was of.

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string_view>
 #include <thread>
 #include <vector>
@@ -26,18 +27,21 @@ class SpanRecorder {
     void begin(SpanLevel level, std::string_view name) { note(level, name, true); }
     void end(SpanLevel level) { note(level, {}, false); }
     bool in_span() const { return depth_ > 0; }
+    bool is_of(const SpanRecorder& recorder) const { return &recorder == &recorder_; }
 
    private:
     friend class SpanRecorder;
     struct Noted {
       Instant at;
-      std::string_view name;
+      const char* name;  // null at an end
+      std::uint32_t letters;
       SpanLevel level;
       bool begins;
     };
-    Thread(const Clock& clock, SpanLevels levels, std::size_t expected);
+    Thread(const SpanRecorder&, const Clock&, SpanLevels, std::size_t expected);
     void note(SpanLevel, std::string_view name, bool begins);
 
+    const SpanRecorder& recorder_;
     const Clock& clock_;
     SpanLevels levels_;
     int depth_ = 0;
@@ -52,9 +56,11 @@ class SpanRecorder {
 
   /// Returns the calling thread's buffer, which is made at the first call.
   Thread& of_this_thread();
-  /// Ends the recording and returns what was recorded, with times since its begin. No thread may be
-  /// in a span, and nothing may be recorded afterwards. Two threads that never ran at once may be
-  /// one here if the system gave them the same id.
+  /// Ends the recording, so that what follows until finish() takes no part in it.
+  void stop() { end_ = clock_.now(); }
+  /// Ends the recording unless it was stopped, and returns what was recorded, with times since its
+  /// begin. No thread may be in a span, and nothing may be recorded afterwards. Two threads that
+  /// never ran at once may be one here if the system gave them the same id.
   NestedSpans finish();
 
  private:
@@ -66,6 +72,7 @@ class SpanRecorder {
   std::vector<std::unique_ptr<Thread>> threads_;
   std::map<std::thread::id, Thread*> by_id_;
   Instant start_{};
+  std::optional<Instant> end_;
 };
 
 namespace span_detail {
@@ -77,12 +84,14 @@ inline constinit thread_local SpanRecorder::Thread* recording = nullptr;
 class RecordingThread {
  public:
   explicit RecordingThread(SpanRecorder* recorder) : before_(span_detail::recording) {
-    if (recorder != nullptr) [[unlikely]]
+    if (recorder != nullptr && (before_ == nullptr || !before_->is_of(*recorder))) [[unlikely]]
       span_detail::recording = &recorder->of_this_thread();
   }
   ~RecordingThread() { span_detail::recording = before_; }
   RecordingThread(const RecordingThread&) = delete;
   RecordingThread& operator=(const RecordingThread&) = delete;
+  /// Returns whether the calling thread, which must be recorded, is in a span.
+  bool in_span() const { return span_detail::recording->in_span(); }
 
  private:
   SpanRecorder::Thread* before_;

@@ -134,12 +134,12 @@ TEST(CartPolePolicy, LearnsToKeepThePoleUpByTheKernelsThatTrainIt) {
     Training training;
     training.rate = 0.01, training.steps = 40, training.seed = seed;
     testing::train_on_cpu(zoo_model("cartpole-q"), 1,
-                          {"global-batch=512", "micro-batch=512", "optimizer=adam"}, training, {},
+                          {"global-batch=2048", "micro-batch=2048", "optimizer=adam"}, training, {},
                           *source);
     ASSERT_EQ(lengths.size(), 40);
     const double first = std::accumulate(lengths.begin(), lengths.begin() + 5, 0.0) / 5,
                  last = std::accumulate(lengths.end() - 5, lengths.end(), 0.0) / 5;
-    EXPECT_LT(first, 60) << seed;
+    EXPECT_LT(first, 80) << seed;
     EXPECT_GT(last, 3 * first) << seed;
   }
 }

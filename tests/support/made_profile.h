@@ -31,7 +31,7 @@ inline ProfileStudy made_profile() {
                        {9400us, 1, SpanLevel::Annotation, false},
                        {10450us, 0, SpanLevel::Annotation, false}}};
   spans.corrected = corrected(recorded, spans.overheads);
-  study.use = device_use(spans.corrected, 1ms);
+  study.use = device_use(spans.corrected, 1500us);
   return study;
 }
 

@@ -15,6 +15,7 @@ using namespace std::chrono_literals;
 SpanOverheads drawn_overheads(int most) {
   SpanOverheads drawn;
   for (auto& each : drawn.each) each = Picoseconds(*rc::gen::inRange(0, most));
+  drawn.passing = Picoseconds(*rc::gen::inRange(0, most));
   return drawn;
 }
 
@@ -26,7 +27,8 @@ NestedSpans with_planted(NestedSpans spans, const SpanOverheads& overheads) {
     Picoseconds taken{};
     for (SpanEvent& event : spans.threads[t]) {
       event.at += std::chrono::round<Duration>(taken);
-      const Picoseconds each = *overheads.each[static_cast<std::size_t>(event.level)];
+      const Picoseconds each =
+          *overheads.each[static_cast<std::size_t>(event.level)] + overheads.passing;
       taken += event.begins ? each / 2 : each - each / 2;
       last = std::max(last, event.at);
     }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "core/base/units_text.h"
 #include "visualizers/chart/bars_view.h"
@@ -13,6 +14,7 @@ namespace {
 
 constexpr float kProfileWidth = 1000, kTimesRow = 34, kTimesMargin = 70, kLowerPanel = 220;
 constexpr std::uint64_t kPanelItems = 4096;
+constexpr double kPrecise = 0.03;  // of a run, by which a corrected one may be off
 constexpr std::array<Ink, kSpanLevels + 1> kLevelInks = {
     Ink::Swap, Ink::Communication, Ink::Backward, Ink::Optimizer, Ink::Forward};
 
@@ -74,12 +76,14 @@ BarsModel records_bars(const ProfileStudy& study) {
   bars.title = "What the records took";
   Duration longest{};
   for (const SpanLevel level : kEverySpanLevel) longest = std::max(longest, spans.added_by(level));
+  longest = std::max(longest, spans.passing());
   const ProfileUnit unit = unit_for(longest);
   bars.unit = unit.name;
   bars.parts = {{"records", Ink::Recompute}};
   for (const SpanLevel level : kEverySpanLevel)
     if (spans.counts[static_cast<std::size_t>(level)] > 0)
       bars.rows.push_back({std::string(to_string(level)), {unit.of(spans.added_by(level))}});
+  bars.rows.push_back({"being recordable", {unit.of(spans.passing())}});
   bars.first_item = kPanelItems;
   return bars;
 }
@@ -111,7 +115,8 @@ std::string record_words(const SpanProfile& spans, std::uint64_t row) {
         "{} records of {:.1f} ns", spans.counts[l],
         static_cast<double>(spans.overheads.each[l].value_or(Picoseconds{}).count()) / 1000);
   }
-  return "";
+  return fmt::format("{:.1f} ns for each record",
+                     static_cast<double>(spans.overheads.passing.count()) / 1000);
 }
 
 double excess(Duration time, Duration bare) {
@@ -173,11 +178,16 @@ DataTable profile_table(const ProfileStudy& study) {
 std::vector<std::string> profile_sentences(const ProfileStudy& study) {
   const SpanProfile& spans = study.spans;
   std::vector<std::string> sentences;
+  const double added = excess(spans.raw_time(), spans.bare),
+               left = excess(spans.corrected_time(), spans.bare);
   sentences.push_back(fmt::format(
-      "Recording makes a run of {} {:.1f} % longer; corrected, the profile is {:.1f} % {} it.",
-      readable(spans.bare), 100 * excess(spans.raw_time(), spans.bare),
-      100 * std::abs(excess(spans.corrected_time(), spans.bare)),
-      spans.corrected_time() >= spans.bare ? "above" : "below"));
+      "A run of {} is {:.1f} % {} with records; corrected, its profile is {:.1f} % {} it.",
+      readable(spans.bare), 100 * std::abs(added), added >= 0 ? "longer" : "shorter",
+      100 * std::abs(left), left >= 0 ? "above" : "below"));
+  if (std::abs(left) > kPrecise)
+    sentences.push_back(
+        "The costs of records are known only roughly: more rounds, or nothing else running here, "
+        "would say them better.");
   if (study.use && study.use->inflation())
     sentences.push_back(fmt::format(
         "A kernel runs {} of the time; by samples of {} it seems to be {}, {:.3g} times as much.",

@@ -76,6 +76,8 @@ Fields<ProfileStudy> profile_study_fields() {
         "of the run with the median time"},
        {"corrected_seconds", [](const ProfileStudy& s) { return s.spans.corrected_time(); }},
        {"records", level_records, list_of(object(records))},
+       {"passing_seconds", [](const ProfileStudy& s) { return s.spans.passing(); },
+        "spent on passing places where something is recorded or might be"},
        {"times", [](const ProfileStudy& s) { return profile_rows(s.spans); }, list_of(object(rows)),
         "exclusive; they add up to the time of all threads"},
        {"spans", [](const ProfileStudy& s) { return spans_by_name(s.spans.corrected); },
@@ -102,6 +104,7 @@ std::string profile_text(const ProfileStudy& study) {
   for (const LevelRecords& row : level_records(study))
     line(out, "  {:<26} {:>12} {:>9.1f} ns {:>12}", to_string(row.level), row.count,
          row.nanoseconds, readable(row.added));
+  line(out, "  {:<26} {:>12} {:>12} {:>12}", "being recordable", "", "", readable(spans.passing()));
   const auto threads = static_cast<std::int64_t>(spans.recorded.threads.size());
   const bool several = threads > 1;
   line(out, "\n  {:<26} {:<12} {:>12} {:>12} {:>9}{}", "annotation", "innermost", "recorded",

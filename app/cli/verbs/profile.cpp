@@ -91,7 +91,8 @@ std::vector<Flag> profile_flags() {
        "as annotations; instead of a model"},
       {"steps", "N", "updates of each run (default 20, of a learner 30)"},
       {"rounds", "N",
-       "each runs without records, with those of each level and with all (default 5)"},
+       "each runs without records, with those of each level, without them and with all (default "
+       "5)"},
       {"kinds", "LEVELS",
        "recorded levels: some of annotation, task, op, kernel, as task,kernel (default all)"},
       {"calibrate", "LEVELS",

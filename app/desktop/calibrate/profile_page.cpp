@@ -125,8 +125,8 @@ QWidget* ProfilePage::make_form() {
   column->setContentsMargins(10, 8, 10, 8);
   const ProfileQuestion usual;
   QLabel* const about = make_label(
-      "Every round trains without records, with those of each level alone and with all of them. "
-      "What a record takes follows from the first two, and is taken out of the last.",
+      "Every round trains without records, with those of each level, without these and with all. "
+      "What a record takes follows from the differences, and is taken out of the last.",
       11, QFont::Normal, "third");
   about->setWordWrap(true);
   which_ = new Segment("What is profiled", {"This plan", "Cart-pole learner"});

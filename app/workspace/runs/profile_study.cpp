@@ -10,6 +10,7 @@
 #include "backends/cpu/cpu_backend.h"
 #include "backends/cpu/execution/model_outputs.h"
 #include "core/base/error.h"
+#include "core/base/processor_time.h"
 #include "core/methods/settings/settings.h"
 #include "core/model/zoo/zoo.h"
 #include "core/training/data_source.h"
@@ -41,7 +42,7 @@ ProfileQuestion cart_pole_question(std::int64_t updates) {
   ProfileQuestion question;
   question.scenario = {zoo_model("cartpole-q"), local_cluster(1, Bytes{}), {}};
   for (const char* one :
-       {"precision=fp32", "optimizer=adam", "global-batch=512", "micro-batch=512"})
+       {"precision=fp32", "optimizer=adam", "global-batch=2048", "micro-batch=2048"})
     apply_setting(question.scenario.plan, one);
   question.training.rate = 0.01, question.training.steps = updates;
   question.data = kPolicy;
@@ -82,9 +83,11 @@ ProfileStudy profile_study(const ProfileQuestion& question) {
                            scenario.cluster.name, data->name(), question.training.steps,
                            scenario.plan.batch.global);
   const SteadyClock clock;
-  study.spans = profile_spans(
-      work, clock,
-      {question.levels, question.calibrated, question.rounds, question.stop, question.progress});
+  ProfileOptions profiled{question.levels, question.calibrated, question.rounds, question.stop,
+                          question.progress};
+  // A single device is worked on by the calling thread.
+  if (scenario.cluster.count == 1) profiled.processor_time = thread_processor_time;
+  study.spans = profile_spans(work, clock, profiled);
   if (question.levels.has(SpanLevel::Kernel))
     study.use = device_use(study.spans.corrected, question.window);
   return study;

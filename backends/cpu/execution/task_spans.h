@@ -18,7 +18,7 @@ class TaskSpans {
       : thread_(&recorder),
         phase_(task.phase == Phase::Update ? "optimizer" : name_of(task.phase)),
         name_(program.names[task.name]) {
-    if (!recorder.of_this_thread().in_span()) update_.emplace(SpanLevel::Annotation, kUpdateSpan);
+    if (!thread_.in_span()) update_.emplace(SpanLevel::Annotation, kUpdateSpan);
     in_phase_.emplace(SpanLevel::Annotation, phase_);
     in_task_.emplace(SpanLevel::Task, name_);
   }

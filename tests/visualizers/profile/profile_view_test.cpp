@@ -20,9 +20,10 @@ TEST(ProfileView, HasARowForEachAnnotationAsRecordedAndCorrected) {
         "How busy the device is", "in kernels", "by samples"})
     EXPECT_TRUE(says(drawing, words)) << words;
   EXPECT_EQ(testing::label_faults(drawing), std::vector<std::string>{});
-  // Forward is the second chain: its kernel took 2.05 ms as recorded and 2 ms corrected.
-  EXPECT_EQ(describe_profile(study, {ItemKind::Other, 2 * 64 + 4}).value, "2.05 ms");
-  const Hover corrected = describe_profile(study, {ItemKind::Other, 3 * 64 + 4});
+  // Forward is the third chain, after what is outside of all and the update: its kernel took 2.05
+  // ms as recorded and 2 ms corrected.
+  EXPECT_EQ(describe_profile(study, {ItemKind::Other, 4 * 64 + 4}).value, "2.05 ms");
+  const Hover corrected = describe_profile(study, {ItemKind::Other, 5 * 64 + 4});
   EXPECT_EQ(corrected.title, "update/forward, corrected");
   EXPECT_EQ(corrected.value, "2 ms");
   EXPECT_EQ(describe_profile(study, {ItemKind::Other, 4096 + 0}).lines.front(),
@@ -43,10 +44,10 @@ TEST(ProfileView, TableAndSentencesSayTheSame) {
   EXPECT_EQ(corrected, 10'000'000);
   const std::vector<std::string> sentences = profile_sentences(study);
   EXPECT_EQ(sentences[0],
-            "Recording makes a run of 10.0 ms 5.0 % longer; corrected, the profile is 0.0 % above "
+            "A run of 10.0 ms is 5.0 % longer with records; corrected, its profile is 0.0 % above "
             "it.");
   EXPECT_EQ(sentences[1],
-            "A kernel runs 20.0 % of the time; by samples of 1.00 ms it seems to be 30.0 %, 1.5 "
+            "A kernel runs 20.0 % of the time; by samples of 1.50 ms it seems to be 30.0 %, 1.5 "
             "times as much.");
 }
 
