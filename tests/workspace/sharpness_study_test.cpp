@@ -157,7 +157,8 @@ TEST(SharpnessStudy, BoundsTheBatchOfAPlan) {
   const StableBatch found = stable_batch(scenario, q);
   EXPECT_DOUBLE_EQ(found.sharpness, alone.sharpness.eigenvalue);
   EXPECT_EQ(found.largest(), alone.largest_batch());
-  BatchStudy study = batch_probe(scenario, nullptr);
+  BatchStudy study;
+  study.critical = PlanCritical{};
   study.stable = found;
   EXPECT_NE(batch_sentences(study).back().find("The sharpness is"), std::string::npos);
   apply_setting(scenario.plan, "optimizer=adamw");

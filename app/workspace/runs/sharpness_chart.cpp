@@ -89,8 +89,7 @@ std::vector<std::string> sharpness_sentences(const SharpnessAnswer& a) {
   const Sharpness& s = a.sharpness;
   std::vector<std::string> said = {fmt::format(
       "The largest eigenvalue of the Hessian is {:.4g}, with a residual of {:.2g} %; the last of "
-      "{} "
-      "products changed it by {:.2g} %{}.",
+      "{} products changed it by {:.2g} %{}.",
       s.eigenvalue, 100 * s.residual, s.products, 100 * s.change,
       s.settled && s.residual > kLargeResidual
           ? ", but so large a residual says that it may be larger"
