@@ -72,10 +72,15 @@ TEST(SpanRecording, NotesEveryOpOfEveryTaskOfEveryUpdate) {
         open.pop_back();
         continue;
       }
-      if (!open.empty()) EXPECT_GE(event.level, open.back());
-      if (event.level == SpanLevel::Task) EXPECT_EQ(open.back(), SpanLevel::Annotation);
-      if (event.level == SpanLevel::Kernel)
+      if (!open.empty()) {
+        EXPECT_GE(event.level, open.back());
+      }
+      if (event.level == SpanLevel::Task) {
+        EXPECT_EQ(open.back(), SpanLevel::Annotation);
+      }
+      if (event.level == SpanLevel::Kernel) {
         EXPECT_TRUE(open.back() == SpanLevel::Op || open.back() == SpanLevel::Kernel);
+      }
       open.push_back(event.level);
     }
   }
