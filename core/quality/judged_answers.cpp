@@ -27,4 +27,16 @@ JudgedAnswers judge_answers(std::span<const std::int32_t> first,
   return judged;
 }
 
+double instability_across(std::span<const std::vector<std::int32_t>> answers,
+                          std::span<const std::int32_t> labels) {
+  std::int64_t unstable = 0;
+  for (std::size_t q = 0; q < labels.size(); ++q) {
+    std::size_t right = 0;
+    for (const std::vector<std::int32_t>& environment : answers)
+      right += environment[q] == labels[q] ? 1 : 0;
+    unstable += right > 0 && right < answers.size() ? 1 : 0;
+  }
+  return labels.empty() ? 0 : static_cast<double>(unstable) / static_cast<double>(labels.size());
+}
+
 }  // namespace trainyard

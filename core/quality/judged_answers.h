@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 namespace trainyard {
 
@@ -44,5 +45,11 @@ struct JudgedAnswers {
 JudgedAnswers judge_answers(std::span<const std::int32_t> first,
                             std::span<const std::int32_t> second,
                             std::span<const std::int32_t> labels);
+
+/// Returns the share of questions that one model answers rightly in some environments and wrongly
+/// in others: inputs as other devices see them, other number formats. All lists have one length,
+/// each of them an environment's. 0 where there is nothing to compare.
+double instability_across(std::span<const std::vector<std::int32_t>> answers,
+                          std::span<const std::int32_t> labels);
 
 }  // namespace trainyard

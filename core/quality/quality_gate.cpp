@@ -7,6 +7,7 @@
 #include <charconv>
 
 #include "core/base/nearest.h"
+#include "core/base/split_list.h"
 
 namespace trainyard {
 namespace {
@@ -79,11 +80,7 @@ void apply_limit(GateLimits& limits, std::string_view assignment, const Place& p
 }
 
 void apply_limits(GateLimits& limits, std::string_view assignments, const Place& place) {
-  while (!assignments.empty()) {
-    const std::size_t comma = std::min(assignments.find(','), assignments.size());
-    apply_limit(limits, assignments.substr(0, comma), place);
-    assignments.remove_prefix(std::min(comma + 1, assignments.size()));
-  }
+  for (const std::string_view word : split_list(assignments)) apply_limit(limits, word, place);
 }
 
 bool GateReport::passes() const {

@@ -46,10 +46,11 @@ struct GatedTable {
 
 /// What one model lost against the reference.
 struct GatedModel {
-  std::string name;                      // in the words in which it was asked for
-  double bytes = 0;                      // of its weights
-  std::vector<JudgedAnswers> tasks;      // by task; the reference is the first model
-  std::vector<double> losses;            // by task
+  std::string name;                  // in the words in which it was asked for
+  double bytes = 0;                  // of its weights
+  std::vector<JudgedAnswers> tasks;  // by task; the reference is the first model
+  std::vector<double> losses;        // by task
+  double across = 0;  // instability over its own answers to all tasks, as environments
   std::vector<GatedTable> tables = {};   // empty for a model without embeddings
   std::vector<std::string> beyond = {};  // sentences, one for each limit that is passed
   bool passes() const { return beyond.empty(); }
@@ -58,6 +59,7 @@ struct GatedModel {
 struct GateReport {
   std::string model, data, reference;
   double reference_bytes = 0;
+  double reference_across = 0;  // as GatedModel::across
   GateLimits limits;
   std::vector<GateTask> tasks;  // the first is clean
   std::vector<GatedModel> models;

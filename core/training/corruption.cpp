@@ -10,6 +10,7 @@
 
 #include "core/base/drawn_normal.h"
 #include "core/base/nearest.h"
+#include "core/base/split_list.h"
 
 namespace trainyard {
 namespace {
@@ -108,12 +109,7 @@ Corruption read_corruption(std::string_view text, const Place& place) {
 
 std::vector<Corruption> read_corruptions(std::string_view text, const Place& place) {
   std::vector<Corruption> list;
-  while (!text.empty()) {
-    const std::size_t comma = std::min(text.find(','), text.size());
-    list.push_back(read_corruption(text.substr(0, comma), place));
-    if (comma + 1 == text.size()) read_corruption("", place);  // nothing stands behind the comma
-    text.remove_prefix(std::min(comma + 1, text.size()));
-  }
+  for (const std::string_view word : split_list(text)) list.push_back(read_corruption(word, place));
   return list;
 }
 

@@ -164,10 +164,12 @@ TEST(Stability, EveryPlanTrainsAsOneDevice) {
 TEST(Stability, TensorRanksKeepPrunedWeights) {
   Training training = stable_training(0);
   training.sparsity = 0.5;
-  testing::Settings parallel = kAlone;
+  testing::Settings alone = kAlone;
+  alone.push_back("seq=4");
+  testing::Settings parallel = alone;
   parallel.push_back("tp=2");
   const Model model = testing::tiny_transformer();
-  const testing::CpuRun one = testing::train_on_cpu(model, 1, kAlone, training),
+  const testing::CpuRun one = testing::train_on_cpu(model, 1, alone, training),
                         two = testing::train_on_cpu(model, 2, parallel, training);
   testing::expect_same_training(two, one, 3e-5);
 }

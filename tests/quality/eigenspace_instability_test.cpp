@@ -113,25 +113,29 @@ TEST(EigenspaceInstability, IsOneForSpacesWithNothingInCommonAndZeroForNothing) 
             0);
 }
 
-// Embeddings of words from what two corpora saw of them: one hidden table of word by context, each
-// time with other noise, decomposed, cut to a width and rounded to some bits.
-constexpr std::int64_t kWords = 240, kContexts = 64;
+// Embeddings of words from what two corpora saw of them: one hidden table of word by context, whose
+// topics matter less by a power law as those of text do, each time with other noise, decomposed,
+// cut to a width and rounded to some bits.
+constexpr std::int64_t kWords = 400, kContexts = 64, kTopics = 24, kTasks = 20;
 
-std::vector<double> corpus(std::uint64_t seed) {
-  const Random law(11), noise(seed);
+double topic_of(std::int64_t word, std::int64_t topic) {
+  constexpr double kPower = 0.5;
+  return drawn_normal(Random(11), static_cast<std::uint64_t>(word * kTopics + topic)) *
+         std::pow(1.0 + static_cast<double>(topic), -kPower);
+}
+
+SingularValues corpus(double noise, std::uint64_t seed) {
+  const Random of_context(12), drawn(seed);
   std::vector<double> counts(static_cast<std::size_t>(kWords * kContexts));
-  constexpr std::int64_t kTopics = 24;
   for (std::int64_t w = 0; w < kWords; ++w)
-    for (std::int64_t c = 0; c < kContexts; ++c) {
-      double sum = 0;
-      for (std::int64_t t = 0; t < kTopics; ++t)
-        sum += drawn_normal(law, static_cast<std::uint64_t>(w * kTopics + t)) *
-               drawn_normal(law, static_cast<std::uint64_t>(1'000'000 + c * kTopics + t)) *
-               std::pow(0.85, static_cast<double>(t));
-      const auto at = static_cast<std::size_t>(w * kContexts + c);
-      counts[at] = sum + 0.7 * drawn_normal(noise, at);
+    for (std::int64_t t = 0; t < kTopics; ++t) {
+      const double topic = topic_of(w, t);
+      for (std::int64_t c = 0; c < kContexts; ++c)
+        counts[static_cast<std::size_t>(w * kContexts + c)] +=
+            topic * drawn_normal(of_context, static_cast<std::uint64_t>(c * kTopics + t));
     }
-  return counts;
+  for (std::size_t i = 0; i < counts.size(); ++i) counts[i] += noise * drawn_normal(drawn, i);
+  return singular_values(kWords, kContexts, counts);
 }
 
 Table embedding_of(const SingularValues& svd, std::int64_t width, int bits) {
@@ -141,46 +145,55 @@ Table embedding_of(const SingularValues& svd, std::int64_t width, int bits) {
       table.numbers.push_back(
           static_cast<float>(svd.left[static_cast<std::size_t>(w * svd.rank + c)] *
                              std::sqrt(svd.values[static_cast<std::size_t>(c)])));
-  if (bits < 32) round_to_bits(bits, 0, {1, kWords * width, 1}, table.numbers);
+  if (bits < 32) round_to_bits(bits, 0, {kWords, width, 1}, table.numbers);
   return table;
 }
 
-// The signs that ridge regressions on every second word, of labels which a hidden direction of the
-// words gives, answer on the other words.
-std::vector<bool> predictions(const Table& table, const std::vector<double>& hidden, int task) {
-  constexpr double kRidge = 0.1;
+// By task and word: the side of a hidden direction of the topics, seen with some noise.
+std::vector<std::vector<double>> labels_of_tasks() {
+  std::vector<std::vector<double>> all;
+  for (std::int64_t task = 0; task < kTasks; ++task) {
+    const Random direction(100 + static_cast<std::uint64_t>(task)),
+        noise(200 + static_cast<std::uint64_t>(task));
+    std::vector<double>& labels = all.emplace_back();
+    for (std::int64_t w = 0; w < kWords; ++w) {
+      double sum = 0.3 * drawn_normal(noise, static_cast<std::uint64_t>(w));
+      for (std::int64_t t = 0; t < kTopics; ++t)
+        sum += topic_of(w, t) * drawn_normal(direction, static_cast<std::uint64_t>(t));
+      labels.push_back(sum > 0 ? 1 : -1);
+    }
+  }
+  return all;
+}
+
+// What ridge regressions on every second word answer on the other words, of all tasks.
+std::vector<bool> predictions(const Table& table, const std::vector<std::vector<double>>& tasks) {
+  constexpr double kRidge = 1;
   std::vector<double> trained;
   for (std::int64_t w = 0; w < kWords; w += 2)
     for (std::int64_t c = 0; c < table.width; ++c)
       trained.push_back(table.numbers[static_cast<std::size_t>(w * table.width + c)]);
   const SingularValues svd = singular_values(kWords / 2, table.width, trained);
-  const Random direction(100 + static_cast<std::uint64_t>(task));
-  std::vector<double> weights(static_cast<std::size_t>(table.width));
-  std::vector<double> labels;
-  for (std::int64_t w = 0; w < kWords; w += 2) {
-    double sum = 0;
-    for (std::int64_t c = 0; c < kContexts; ++c)
-      sum += hidden[static_cast<std::size_t>(w * kContexts + c)] *
-             drawn_normal(direction, static_cast<std::uint64_t>(c));
-    labels.push_back(sum > 0 ? 1 : -1);
-  }
-  for (std::int64_t k = 0; k < svd.rank; ++k) {
-    double along = 0;
-    for (std::int64_t i = 0; i < svd.rows; ++i)
-      along += svd.left[static_cast<std::size_t>(i * svd.rank + k)] *
-               labels[static_cast<std::size_t>(i)];
-    const double s = svd.values[static_cast<std::size_t>(k)];
-    for (std::int64_t c = 0; c < table.width; ++c)
-      weights[static_cast<std::size_t>(c)] +=
-          svd.right[static_cast<std::size_t>(c * svd.rank + k)] * along * s / (s * s + kRidge);
-  }
   std::vector<bool> signs;
-  for (std::int64_t w = 1; w < kWords; w += 2) {
-    double sum = 0;
-    for (std::int64_t c = 0; c < table.width; ++c)
-      sum += table.numbers[static_cast<std::size_t>(w * table.width + c)] *
-             weights[static_cast<std::size_t>(c)];
-    signs.push_back(sum > 0);
+  for (const std::vector<double>& labels : tasks) {
+    std::vector<double> weights(static_cast<std::size_t>(table.width));
+    for (std::int64_t k = 0; k < svd.rank; ++k) {
+      double along = 0;
+      for (std::int64_t i = 0; i < svd.rows; ++i)
+        along += svd.left[static_cast<std::size_t>(i * svd.rank + k)] *
+                 labels[static_cast<std::size_t>(2 * i)];
+      const double s = svd.values[static_cast<std::size_t>(k)];
+      for (std::int64_t c = 0; c < table.width; ++c)
+        weights[static_cast<std::size_t>(c)] +=
+            svd.right[static_cast<std::size_t>(c * svd.rank + k)] * along * s / (s * s + kRidge);
+    }
+    for (std::int64_t w = 1; w < kWords; w += 2) {
+      double sum = 0;
+      for (std::int64_t c = 0; c < table.width; ++c)
+        sum += table.numbers[static_cast<std::size_t>(w * table.width + c)] *
+               weights[static_cast<std::size_t>(c)];
+      signs.push_back(sum > 0);
+    }
   }
   return signs;
 }
@@ -192,53 +205,48 @@ struct Retrained {
   std::int64_t memory() const { return width * bits; }
 };
 
-std::vector<Retrained> retrain() {
-  const std::vector<double> first = corpus(1), second = corpus(2);
-  const SingularValues a = singular_values(kWords, kContexts, first),
-                       b = singular_values(kWords, kContexts, second);
+std::vector<Retrained> retrain(double noise) {
+  const SingularValues a = corpus(noise, 1), b = corpus(noise, 2);
   const Table anchor = embedding_of(a, 48, 32), other_anchor = embedding_of(b, 48, 32);
-  constexpr int kTasks = 20;
+  const std::vector<std::vector<double>> tasks = labels_of_tasks();
   std::vector<Retrained> all;
   for (const std::int64_t width : {4, 8, 16, 32})
     for (const int bits : {2, 3, 4, 8}) {
       const Table x = embedding_of(a, width, bits), y = embedding_of(b, width, bits);
       Retrained one{width, bits,
                     eigenspace_instability(x.view(), y.view(), anchor.view(), other_anchor.view())};
-      for (int task = 0; task < kTasks; ++task) {
-        const std::vector<bool> by_x = predictions(x, first, task),
-                                by_y = predictions(y, first, task);
-        for (std::size_t w = 0; w < by_x.size(); ++w)
-          one.disagreement += by_x[w] != by_y[w] ? 1.0 / (kTasks * kWords / 2) : 0;
-      }
+      const std::vector<bool> by_x = predictions(x, tasks), by_y = predictions(y, tasks);
+      for (std::size_t i = 0; i < by_x.size(); ++i) one.disagreement += by_x[i] != by_y[i] ? 1 : 0;
+      one.disagreement /= static_cast<double>(by_x.size());
       all.push_back(one);
     }
   return all;
 }
 
+// B-MOD-07. Where noise is small beside few topics that outweigh all others, both figures are small
+// and their order is less sure: topics by 1 / t and noise of 0.3 have a correlation of 0.68.
 TEST(EigenspaceInstability, ForetellsHowManyPredictionsDiffer) {
-  const std::vector<Retrained> all = retrain();
-  ASSERT_GE(all.size(), 12u);
-  std::vector<double> found, measured;
-  for (const Retrained& one : all)
-    found.push_back(one.instability), measured.push_back(one.disagreement);
-  EXPECT_GE(rank_correlation(found, measured), 0.7);
-}
-
-// Of all tables of one size in bytes, that with the least instability is nearly the best.
-TEST(EigenspaceInstability, ChoosesWidthAndBitsUnderABudget) {
-  const std::vector<Retrained> all = retrain();
-  for (const std::int64_t budget : {32, 64}) {
-    std::vector<Retrained> within;
+  for (const double noise : {0.7, 1.5}) {
+    const std::vector<Retrained> all = retrain(noise);
+    ASSERT_GE(all.size(), 12u);
+    std::vector<double> found, measured;
     for (const Retrained& one : all)
-      if (one.memory() == budget) within.push_back(one);
-    ASSERT_GE(within.size(), 3u) << budget;
-    const auto chosen = std::min_element(
-        within.begin(), within.end(),
-        [](const Retrained& a, const Retrained& b) { return a.instability < b.instability; });
-    const auto best = std::min_element(
-        within.begin(), within.end(),
-        [](const Retrained& a, const Retrained& b) { return a.disagreement < b.disagreement; });
-    EXPECT_LE(chosen->disagreement, 1.1 * best->disagreement) << budget;
+      found.push_back(one.instability), measured.push_back(one.disagreement);
+    EXPECT_GE(rank_correlation(found, measured), 0.7) << noise;
+    // Of all tables of one size in bytes, that with the least instability is nearly the best.
+    for (const std::int64_t budget : {32, 64}) {
+      std::vector<Retrained> within;
+      for (const Retrained& one : all)
+        if (one.memory() == budget) within.push_back(one);
+      ASSERT_GE(within.size(), 3u) << budget;
+      const auto chosen = std::min_element(
+          within.begin(), within.end(),
+          [](const Retrained& a, const Retrained& b) { return a.instability < b.instability; });
+      const auto best = std::min_element(
+          within.begin(), within.end(),
+          [](const Retrained& a, const Retrained& b) { return a.disagreement < b.disagreement; });
+      EXPECT_LE(chosen->disagreement, 1.1 * best->disagreement) << noise << " " << budget;
+    }
   }
 }
 

@@ -23,6 +23,14 @@ TEST(JudgedAnswers, CountsWhoIsRightWhereTheOtherIsNot) {
   EXPECT_NEAR(judged.excess_error_band(), 1.959963984540054 * std::sqrt(2.0 / 36), 1e-15);
 }
 
+TEST(JudgedAnswers, AcrossEnvironmentsSomeAreRightAndSomeWrong) {
+  const std::vector<std::int32_t> labels = {0, 1, 2, 3};
+  const std::vector<std::vector<std::int32_t>> answers = {{0, 1, 0, 0}, {0, 0, 0, 3}, {0, 1, 1, 0}};
+  EXPECT_EQ(instability_across(answers, labels), 0.5);
+  EXPECT_EQ(instability_across(std::span(answers).first(1), labels), 0);
+  EXPECT_EQ(instability_across({}, {}), 0);
+}
+
 TEST(JudgedAnswers, OfNoQuestionsAreZero) {
   const JudgedAnswers judged = judge_answers({}, {}, {});
   EXPECT_EQ(judged.excess_error(), 0);

@@ -78,24 +78,25 @@ TEST_F(TrainedModels, OneModelIsStableAgainstItself) {
   EXPECT_LT(other.models[0].tasks[0].flips(), 0.001);
 }
 
-// B-MOD-06: 4 bits a channel change no accuracy and yet one answer in a hundred, and fine-tuning
-// against instability takes at least 40 % of that away.
+// B-MOD-06: two variants of equal accuracy answer one question in a hundred otherwise, by 4 bits a
+// channel as by a little noise of the sensor, and fine-tuning against instability to noise takes at
+// least 40 % of the latter away.
 TEST_F(TrainedModels, EqualAccuracyHidesInstabilityWhichFineTuningTakesAway) {
   const std::string plain = train("plain.ckpt", 900, {}),
                     more = train("more.ckpt", 900, {"rate=0.02"}, plain),
                     stable = train("stable.ckpt", 900,
-                                   {"rate=0.02", "stability=3", "stability-data=noise:0.5"}, plain);
-  const auto four_bits = [&](const std::string& checkpoint) {
-    return gate(checkpoint, {"bits=4"}, {}).models[0].tasks[0];
-  };
-  const JudgedAnswers before = four_bits(plain), tuned_alone = four_bits(more),
-                      after = four_bits(stable);
-  EXPECT_LE(std::abs(before.excess_error()), 0.002);
-  EXPECT_GE(before.instability(), 0.01);
-  EXPECT_LE(after.instability(), 0.6 * before.instability());
-  EXPECT_LE(after.instability(), 0.6 * tuned_alone.instability());
-  EXPECT_GE(after.first_accuracy(), before.first_accuracy() - 0.005);
-  EXPECT_GE(after.second_accuracy(), before.second_accuracy() - 0.005);
+                                   {"rate=0.02", "stability=1", "stability-data=noise:0.2"}, plain);
+  const GateReport report = gate(plain, {"bits=4", more, stable}, {{CorruptionKind::Noise, 0.1}});
+  const GatedModel &few_bits = report.models[0], &tuned_alone = report.models[1],
+                   &tuned = report.models[2];
+  EXPECT_LE(std::abs(few_bits.tasks[0].excess_error()), 0.002);
+  EXPECT_GE(few_bits.tasks[0].instability(), 0.01);
+  // The environments are the clean samples and the noisy ones.
+  EXPECT_NEAR(report.tasks[0].accuracy, report.tasks[1].accuracy, 0.002);
+  EXPECT_GE(report.reference_across, 0.01);
+  EXPECT_LE(tuned.across, 0.6 * report.reference_across);
+  EXPECT_LE(tuned.across, 0.6 * tuned_alone.across);
+  EXPECT_LE(tuned.tasks[0].excess_error(), 0.005);
 }
 
 // B-MOD-08: what a pruned network has lost shows on noise, and blocks what a clean test lets pass.

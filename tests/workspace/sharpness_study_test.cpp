@@ -131,7 +131,8 @@ TEST(SharpnessStudy, EachStageOfAnAsynchronousPlanIsBoundedByItsOwnDelay) {
 // Momentum leaves delayed gradients less than plain descent has, and without delay more.
 TEST(SharpnessStudy, StagesAreBoundedByThePlansOwnUpdates) {
   const SharpnessAnswer found =
-      of_pipeline({"pp=3", "schedule=pipelined-backprop", "optimizer=momentum"});
+      of_pipeline({"pp=3", "schedule=pipelined-backprop", "optimizer=momentum", "micro-batch=1",
+                   "global-batch=1"});
   ASSERT_EQ(found.stages.size(), 3u);
   const StageRates &first = found.stages.front(), &last = found.stages.back();
   EXPECT_GT(first.oldest, 0);

@@ -146,8 +146,8 @@ void draw_bars(Drawing& drawing, const Rect& area, const BarsModel& model, float
 Hover describe_bars(const BarsModel& model, Item item) {
   const std::uint64_t tag = item.tag - std::min(item.tag, model.first_item);
   const std::size_t row = tag / 64, part = tag % 64;
-  if (item.kind != ItemKind::Other || item.tag < model.first_item || row >= model.rows.size() || part >= model.parts.size() ||
-      part >= model.rows[row].values.size())
+  if (item.kind != ItemKind::Other || item.tag < model.first_item || row >= model.rows.size() ||
+      part >= model.parts.size() || part >= model.rows[row].values.size())
     return {};
   return {model.rows[row].label,
           model.parts[part].name,

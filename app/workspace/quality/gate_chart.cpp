@@ -48,6 +48,11 @@ std::vector<std::string> gate_sentences(const GateReport& report) {
     if (model.passes()) said.push_back(model.name + " passes.");
     for (const std::string& sentence : model.beyond)
       said.push_back(model.name + " is beyond a limit on " + sentence + ".");
+    if (model.tasks.size() > 1)
+      said.push_back(
+          fmt::format("{} answers {:.2f} % of questions rightly on some tasks and wrongly "
+                      "on others, the reference {:.2f} %.",
+                      model.name, kPercent * model.across, kPercent * report.reference_across));
     const std::optional<std::size_t> worst = report.worst_corrupted(model);
     if (worst && model.tasks[0].excess_error() > 0 &&
         model.tasks[*worst].excess_error() > model.tasks[0].excess_error())

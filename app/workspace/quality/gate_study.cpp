@@ -12,6 +12,7 @@
 #include "backends/cpu/execution/evaluation.h"
 #include "backends/start_weights.h"
 #include "core/base/nearest.h"
+#include "core/base/split_list.h"
 #include "core/methods/settings/settings.h"
 #include "core/model/ops.h"
 #include "core/quality/eigenspace_instability.h"
@@ -135,10 +136,7 @@ std::vector<GatedTable> compare_tables(const Model& model, const SideOfGate& fir
 GateSide read_gate_side(std::string_view words, const std::string& of, const Place& place) {
   GateSide side{std::string(words), of};
   bool first = true;
-  while (!words.empty()) {
-    const std::size_t comma = std::min(words.find(','), words.size());
-    const std::string_view word = words.substr(0, comma);
-    words.remove_prefix(std::min(comma + 1, words.size()));
+  for (const std::string_view word : split_list(words)) {
     if (word.find('=') != std::string_view::npos)
       apply_side_word(side, word, place);
     else if (first && !word.empty())
@@ -197,21 +195,27 @@ GateReport gate_study(const GateQuestion& q) {
   const SideOfGate reference = open_side(q, q.reference, *data);
   report.reference_bytes = reference.bytes;
   std::vector<ModelAnswers> by_reference;
+  std::vector<std::vector<std::int32_t>> environments;
   for (std::size_t t = 0; t < sources.size(); ++t) {
     by_reference.push_back(answer(reference, t));
+    environments.push_back(by_reference[t].answers);
     report.tasks[t].questions = static_cast<std::int64_t>(by_reference[t].answers.size());
     report.tasks[t].accuracy = by_reference[t].accuracy();
     report.tasks[t].loss = by_reference[t].loss;
   }
+  const std::vector<std::int32_t>& labels = by_reference.front().labels;
+  report.reference_across = instability_across(environments, labels);
   for (const GateSide& side : q.models) {
     const SideOfGate open = open_side(q, side, *data);
     GatedModel& gated = report.models.emplace_back();
     gated.name = side.words, gated.bytes = open.bytes;
     for (std::size_t t = 0; t < sources.size(); ++t) {
-      const ModelAnswers found = answer(open, t);
+      ModelAnswers found = answer(open, t);
       gated.tasks.push_back(judge_answers(by_reference[t].answers, found.answers, found.labels));
       gated.losses.push_back(found.loss);
+      environments[t] = std::move(found.answers);
     }
+    gated.across = instability_across(environments, labels);
     gated.tables = compare_tables(model, reference, open);
   }
   judge(report);

@@ -45,6 +45,8 @@ Fields<GatedModel> gated_model_fields() {
        "in the order of the tasks"},
       {"losses", &GatedModel::losses, list_of(number(), kMostTasks, "losses"),
        "in the order of the tasks"},
+      {"across", &GatedModel::across,
+       "share of questions that it answers rightly on some tasks and wrongly on others"},
       {"tables", &GatedModel::tables, list_of(object(gated_table_fields()), kMostTasks, "tables"),
        kDefaulted, "embedding tables"},
       {"beyond", &GatedModel::beyond, kDefaulted, "a sentence for each limit that is passed"}};
@@ -59,6 +61,9 @@ const Fields<GateReport>& gate_fields() {
        {"data", &GateReport::data},
        {"reference", &GateReport::reference},
        {"reference_bytes", &GateReport::reference_bytes, "of its weights"},
+       {"reference_across", &GateReport::reference_across,
+        "share of questions that the reference answers rightly on some tasks and "
+        "wrongly on others"},
        {"limits", &GateReport::limits, object(gate_limit_fields())},
        {"tasks", &GateReport::tasks, list_of(object(gate_task_fields()), kMostTasks, "tasks"),
         "the first is clean"},
