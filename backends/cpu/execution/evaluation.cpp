@@ -181,6 +181,9 @@ class Evaluator {
       source_.fill(request, std::span(b.indices));
     else
       source_.fill(request, std::span(b.numbers));
+    round_to(formats_.activation, b.numbers);
+    b.view.data =
+        b.view.type == DType::I64 ? static_cast<void*>(b.indices.data()) : b.numbers.data();
     return b;
   }
 
