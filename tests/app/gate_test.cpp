@@ -22,13 +22,15 @@ TEST(GateVerb, JudgesACheckpointAndBlocksAnExport) {
                 .exit,
             kDone);
   const std::string gate = std::string("gate dense.ckpt dense.ckpt sparsity=0.9,bits=4") + kOfGate;
-  const Ran text = trainyard(gate + " --limit flips=1% --svg gate.svg --quiet", folder);
+  const Ran text =
+      trainyard(gate + " --limit flips=1%,excess-error=none --svg gate.svg --quiet", folder);
   EXPECT_EQ(text.exit, kNotMet) << text.err;
   EXPECT_NE(text.out.find("dense.ckpt passes."), std::string::npos) << text.out;
   EXPECT_NE(text.out.find("sparsity=0.9,bits=4 is beyond a limit on clean"), std::string::npos)
       << text.out;
   EXPECT_NE(file_text(folder.path() / "gate.svg").find("right"), std::string::npos);
-  const Ran json = trainyard(gate + " --limit flips=1% --json --out gate.json", folder);
+  const Ran json =
+      trainyard(gate + " --limit flips=1%,excess-error=none --json --out gate.json", folder);
   EXPECT_EQ(json.exit, kNotMet);
   conforms(parse_json(file_text(folder.path() / "gate.json"), "gate"),
            parse_json(json_schema("gate"), "schema"), "gate");

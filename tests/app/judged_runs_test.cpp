@@ -86,7 +86,8 @@ TEST(SharpnessVerb, AnswersInWordsNumbersAndAPicture) {
       "--train rate=0.05 --products 8 --tolerance 1e-9 --quiet";
   const Ran text = trainyard(plain + " --svg slice.svg", folder);
   ASSERT_EQ(text.exit, kDone) << text.err;
-  EXPECT_NE(text.out.find("not settled: --products makes more"), std::string::npos) << text.out;
+  EXPECT_NE(text.out.find("so that it has not settled: more products go on"), std::string::npos)
+      << text.out;
   EXPECT_NE(text.out.find("gradients 10 updates old"), std::string::npos) << text.out;
   EXPECT_NE(file_text(folder.path() / "slice.svg").find("sharpest direction"), std::string::npos);
   const Json document = parse_json(trainyard(plain + " --json", folder).out, "sharpness");

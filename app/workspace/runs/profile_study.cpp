@@ -28,14 +28,6 @@ void expect_devices_here(const Cluster& cluster) {
                        cluster.count, cluster.name));
 }
 
-void expect_fits(const Experiment& predicted) {
-  const Verdict& verdict = predicted.result.verdict;
-  if (!verdict.fits)
-    throw Error(Error::Kind::InvalidInput,
-                "expected a training that fits on this machine's devices: " + verdict.sentence,
-                {"--cluster"});
-}
-
 }  // namespace
 
 ProfileQuestion cart_pole_question(std::int64_t updates) {
@@ -53,7 +45,7 @@ ProfileStudy profile_study(const ProfileQuestion& question) {
   expect_devices_here(question.scenario.cluster);
   const ExperimentPtr predicted =
       predict_training(question.scenario, question.training, nullptr, question.stop);
-  expect_fits(*predicted);
+  expect_fits(*predicted, "expected a training that fits on this machine's devices", {"--cluster"});
   const Scenario& scenario = predicted->workload.scenario;
   ProfileStudy study;
   const std::string name(question.data.empty() ? default_data(scenario.model) : question.data);

@@ -25,12 +25,6 @@
 namespace trainyard {
 namespace {
 
-void expect_fits(const Experiment& predicted, std::string_view what) {
-  if (!predicted.result.verdict.fits)
-    throw Error(Error::Kind::InvalidInput,
-                fmt::format("{}: {}", what, predicted.result.verdict.sentence), {"--model"});
-}
-
 /// The gradient at any weights, as one update by plain descent shows it: weights before less
 /// weights after, over the rate. Every update reads the samples of the first.
 class GradientOfAnUpdate {
@@ -45,7 +39,8 @@ class GradientOfAnUpdate {
     training_.seed = seeds.seed, training_.seeds = seeds.seeds;
     training_.steps = 1, training_.rate = 1;
     predicted_ = predict_training(scenario, training_, nullptr);
-    expect_fits(*predicted_, "a gradient of the whole model is computed on one core here");
+    expect_fits(*predicted_, "a gradient of the whole model is computed on one core here",
+                {"--model"});
     options_.record_timeline = false;
     options_.memory_limit = scenario.cluster.device.memory.value;
   }
@@ -201,7 +196,7 @@ SharpnessAnswer sharpness_study(SharpnessQuestion question) {
   GradientOfAnUpdate gradient(scenario, question.training, *data);
   std::vector<TrainedTensor> weights = gradient.initial();
   if (question.steps > 0) {
-    expect_fits(*job.predicted(), "the plan trains before, on devices here");
+    expect_fits(*job.predicted(), "the plan trains before, on devices here", {"--model"});
     job.run(false, nullptr);
     weights = job.parameters();
   } else if (!question.start_from.empty()) {

@@ -149,6 +149,12 @@ std::shared_ptr<Experiment> measured_experiment(const Experiment& predicted,
   return measured;
 }
 
+void expect_fits(const Experiment& predicted, const std::string& expected, const Place& place) {
+  const Verdict& verdict = predicted.result.verdict;
+  if (!verdict.fits)
+    throw Error(Error::Kind::InvalidInput, expected + ": " + verdict.sentence, place);
+}
+
 TrainingJob::TrainingJob(TrainingRequest request) : request_(std::move(request)) {
   expect_local(request_.scenario);
   throw_if_errors(check(request_.training));

@@ -79,6 +79,10 @@ ExperimentPtr predict_training(const Scenario&, const Training&, const CostModel
 std::shared_ptr<Experiment> measured_experiment(const Experiment& predicted, const Timeline&,
                                                 const std::vector<MemoryWave>&, const CostModel&);
 
+/// Throws Error{InvalidInput}, with the verdict's sentence behind `expected`, where a prediction
+/// does not fit in its devices' memory.
+void expect_fits(const Experiment& predicted, const std::string& expected, const Place&);
+
 /// A TrainingJob prepares a run before it starts: everything that can be refused is refused here.
 class TrainingJob {
  public:
