@@ -21,6 +21,7 @@
 namespace trainyard {
 namespace {
 
+constexpr const char* kOfReference = "?";  // stands for the file of the reference
 constexpr const char* kCheckpoints = "Checkpoints (*.ckpt);;All files (*)";
 
 }  // namespace
@@ -72,8 +73,12 @@ QWidget* GatePanel::make_question() {
   column->addWidget(choose);
   models_ = new WordList({"Models",
                           "bits=4, or a checkpoint",
-                          [](const std::string& typed) { read_gate_side(typed, "a.ckpt", {}); },
-                          {},
+                          [](const std::string& typed) { read_gate_side(typed, kOfReference, {}); },
+                          [](const QString& word) {
+                            GateSide side = read_gate_side(word.toStdString(), kOfReference, {});
+                            if (side.file == kOfReference) side.file.clear();
+                            return q(side_title(side));
+                          },
                           {"bits=4", "bits=8", "sparsity=0.9", "precision=bf16", "precision=mxfp8",
                            "rank=8", "tt-rank=8", "backend=reference"},
                           kCheckpoints});

@@ -18,6 +18,20 @@ std::string row_label(const GateReport& report, const GatedModel& model, std::si
 
 }  // namespace
 
+std::string side_title(const GateSide& side) {
+  std::vector<std::string> words;
+  const LossyWeights& loses = side.loses;
+  if (!side.file.empty()) words.push_back(side.file.substr(side.file.find_last_of('/') + 1));
+  if (loses.sparsity > 0) words.push_back(fmt::format("{:g} % pruned", kPercent * loses.sparsity));
+  if (loses.rank > 0) words.push_back(fmt::format("rank {}", loses.rank));
+  if (loses.tt_rank > 0) words.push_back(fmt::format("tensor trains of rank {}", loses.tt_rank));
+  if (loses.bits > 0) words.push_back(fmt::format("{} bits", loses.bits));
+  if (loses.group > 0) words.push_back(fmt::format("groups of {}", loses.group));
+  if (!side.precision.empty()) words.push_back(side.precision);
+  if (side.reference) words.emplace_back("8-byte maths");
+  return fmt::format("{}", fmt::join(words, ", "));
+}
+
 DataTable gate_table(const GateReport& report) {
   std::vector<std::vector<DataCell>> rows;
   for (const GatedModel& model : report.models)

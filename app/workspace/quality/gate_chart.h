@@ -11,6 +11,10 @@
 
 namespace trainyard {
 
+/// Returns what is done to a model in words, such as "4 bits, bf16"; the name of its file where
+/// that is a checkpoint of its own.
+std::string side_title(const GateSide&);
+
 /// A row for each model and task.
 DataTable gate_table(const GateReport&);
 
