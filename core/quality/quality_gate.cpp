@@ -38,18 +38,17 @@ double share_of(std::string_view value, const Place& place) {
   return share;
 }
 
-std::string percent(double share) { return fmt::format("{:.2f} %", 100 * share); }
-
 void judge_task(const GateLimits& limits, const std::string& task, const JudgedAnswers& judged,
                 std::vector<std::string>& beyond) {
-  const auto limit = [&](std::optional<double> most, double found, const std::string& what) {
+  const auto limit = [&](std::optional<double> most, double found, std::string_view what,
+                         std::string_view unit) {
     if (most && found > *most)
-      beyond.push_back(fmt::format("{}: {} {}, at most {} is allowed", task, what, percent(found),
-                                   percent(*most)));
+      beyond.push_back(fmt::format("{}: {} {:.2f} {}, at most {:.2f} are allowed", task, what,
+                                   100 * found, unit, 100 * *most));
   };
-  limit(limits.excess_error, judged.excess_error(), "the error grows by");
-  limit(limits.instability, judged.instability(), "answers right in one model alone are");
-  limit(limits.flips, judged.flips(), "answers that change are");
+  limit(limits.excess_error, judged.excess_error(), "the error grows by", "percentage points");
+  limit(limits.instability, judged.instability(), "one model alone has right", "% of the answers");
+  limit(limits.flips, judged.flips(), "other answers are", "%");
 }
 
 }  // namespace

@@ -27,10 +27,11 @@ TEST(QualityGate, BlocksWhatIsBeyondALimitOnAnyTask) {
   EXPECT_FALSE(report.passes());
   ASSERT_EQ(report.models[0].beyond.size(), 1u);
   EXPECT_EQ(report.models[0].beyond[0],
-            "noise:0.5: the error grows by 1.00 %, at most 0.50 % is allowed");
+            "noise:0.5: the error grows by 1.00 percentage points, at most 0.50 are allowed");
   EXPECT_TRUE(report.models[1].passes());
-  EXPECT_EQ(reason_to_block(report),
-            "bits=4 on noise:0.5: the error grows by 1.00 %, at most 0.50 % is allowed");
+  EXPECT_EQ(
+      reason_to_block(report),
+      "bits=4 on noise:0.5: the error grows by 1.00 percentage points, at most 0.50 are allowed");
   EXPECT_EQ(report.worst_corrupted(report.models[0]), 1u);
 }
 
@@ -41,9 +42,10 @@ TEST(QualityGate, ALimitIsWhatMayStillBeLost) {
   EXPECT_TRUE(report.passes()) << reason_to_block(report);
   apply_limit(report.limits, "instability=0.0199", {"--limit"});
   judge(report);
-  EXPECT_EQ(reason_to_block(report),
-            "bits=4 on noise:0.5: answers right in one model alone are 2.00 %, at most 1.99 % is "
-            "allowed");
+  EXPECT_EQ(
+      reason_to_block(report),
+      "bits=4 on noise:0.5: one model alone has right 2.00 % of the answers, at most 1.99 are "
+      "allowed");
 }
 
 TEST(QualityGate, EmbeddingTablesHaveALimitOfTheirOwn) {

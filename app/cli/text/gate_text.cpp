@@ -15,7 +15,7 @@ Bytes whole_bytes(double bytes) { return Bytes{static_cast<std::int64_t>(bytes)}
 
 void judged_model(Out& out, const GateReport& report, const GatedModel& model) {
   line(out, "\n{}: {} of weights, {:.3g} times as many as the reference's", model.name,
-       to_text(whole_bytes(model.bytes)), model.bytes / report.reference_bytes);
+       readable(whole_bytes(model.bytes)), model.bytes / report.reference_bytes);
   line(out, "  {:<16} {:>9} {:>9} {:>16} {:>12} {:>8} {:>9}", "task", "reference", "model",
        "excess error", "instability", "flips", "loss");
   for (std::size_t t = 0; t < model.tasks.size(); ++t) {
@@ -36,7 +36,7 @@ std::string gate_text(const GateReport& report) {
   line(out, "{} on {}, {} questions a task", report.model, report.data,
        report.tasks.front().questions);
   line(out, "reference {}, {} of weights", report.reference,
-       to_text(whole_bytes(report.reference_bytes)));
+       readable(whole_bytes(report.reference_bytes)));
   for (const GatedModel& model : report.models) judged_model(out, report, model);
   line(out, "");
   for (const std::string& sentence : gate_sentences(report)) line(out, "{}", sentence);
