@@ -35,7 +35,10 @@ struct PairedRows {
           f(own, own + inner);
         }
   }
-  double count() const { return static_cast<double>(outer * (samples / 2) * inner); }
+  double count() const {
+    const std::int64_t pairs = samples / 2;
+    return static_cast<double>(outer * pairs * inner);
+  }
 };
 
 constexpr double kLeast = 1e-37;  // of a probability whose logarithm is taken
