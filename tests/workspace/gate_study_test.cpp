@@ -49,13 +49,13 @@ class TrainedModels : public ::testing::Test {
     return (folder_ / name).string();
   }
   GateReport gate(const std::string& reference, const std::vector<std::string>& models,
-                  const std::vector<Corruption>& corruptions) const {
+                  const std::vector<Corruption>& corruptions, std::int64_t samples = 0) const {
     GateQuestion q;
     q.scenario = scenario(), q.data = "fashion-mnist";
     q.reference = read_gate_side(reference, "", {"A"});
     for (const std::string& words : models)
       q.models.push_back(read_gate_side(words, q.reference.file, {"B"}));
-    q.corruptions = corruptions;
+    q.corruptions = corruptions, q.samples = samples;
     return gate_study(q);
   }
   std::filesystem::path folder_;
@@ -63,19 +63,19 @@ class TrainedModels : public ::testing::Test {
 
 TEST_F(TrainedModels, OneModelIsStableAgainstItself) {
   const std::string a = train("a.ckpt", 60, {});
-  const GateReport report =
-      gate(a, {a, "backend=cpu", "sparsity=0", "rank=10000"}, usual_corruptions(scenario().model));
+  const GateReport report = gate(a, {a, "backend=cpu", "sparsity=0", "rank=10000"},
+                                 usual_corruptions(scenario().model), 1000);
   ASSERT_EQ(report.tasks.size(), 4u);  // clean, noise, shift, contrast
   for (const GatedModel& model : report.models) {
     for (const JudgedAnswers& judged : model.tasks) {
       EXPECT_EQ(judged.flipped, 0) << model.name;
-      EXPECT_EQ(judged.questions, 10'000);
+      EXPECT_EQ(judged.questions, 1000);
     }
     EXPECT_TRUE(model.passes());
   }
   // Eight-byte maths answers nearly all alike.
-  const GateReport other = gate(a, {"backend=reference"}, {});
-  EXPECT_LT(other.models[0].tasks[0].flips(), 0.001);
+  const GateReport other = gate(a, {"backend=reference"}, {}, 1000);
+  EXPECT_LE(other.models[0].tasks[0].flips(), 0.001);
 }
 
 // B-MOD-06: two variants of equal accuracy answer one question in a hundred otherwise, by 4 bits a
