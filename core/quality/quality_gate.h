@@ -44,7 +44,7 @@ struct GatedTable {
   double instability = 0;  // of its eigenspace, anchored at both tables
 };
 
-/// What one model lost against the reference.
+/// A GatedModel says what one model lost against the reference.
 struct GatedModel {
   std::string name;                  // in the words in which it was asked for
   double bytes = 0;                  // of its weights

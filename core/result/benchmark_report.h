@@ -89,7 +89,7 @@ struct ReportFinding {
   std::string fix;       // what an honest report has there
 };
 
-/// What is said of a report without a flaw.
+/// The sentence about a report without a flaw.
 inline constexpr std::string_view kFlawlessReport =
     "every run, seed, trial, evaluation and axis is stated, and nothing is bent";
 

@@ -18,7 +18,7 @@ namespace trainyard {
 /// A record takes some tens of nanoseconds, so that whole ones would be off by percents.
 using Picoseconds = std::chrono::duration<std::int64_t, std::pico>;
 
-/// The same work run without and with spans of one level, one after the other.
+/// PairedTimes are those of one piece of work, run without and then with spans of one level.
 struct PairedTimes {
   Duration without{}, with{};
 };
@@ -27,7 +27,8 @@ struct PairedTimes {
 /// least one span.
 Picoseconds span_overhead(const std::vector<PairedTimes>&, std::int64_t spans);
 
-/// What one span of each level adds, by the level's number; nothing where it was not measured.
+/// SpanOverheads say what one span of each level adds, by the level's number; nothing where it was
+/// not measured.
 struct SpanOverheads {
   std::array<std::optional<Picoseconds>, kSpanLevels> each;
   /// What it takes to pass all places where a recorder might note something, for each span that it

@@ -1,14 +1,9 @@
 #include "core/training/lossy_weights.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <numeric>
 
 #include "core/base/singular_values.h"
-#include "core/model/layer_name.h"
 #include "core/model/ops.h"
 #include "core/plan/params.h"
 
@@ -104,16 +99,6 @@ bool apply_lossy(LossyWeights& loses, std::string_view key, std::string_view val
   else
     return false;
   return true;
-}
-
-std::string to_text(const LossyWeights& loses) {
-  std::vector<std::string> words;
-  if (loses.sparsity > 0) words.push_back(fmt::format("sparsity={}", loses.sparsity));
-  if (loses.rank > 0) words.push_back(fmt::format("rank={}", loses.rank));
-  if (loses.tt_rank > 0) words.push_back(fmt::format("tt-rank={}", loses.tt_rank));
-  if (loses.bits > 0) words.push_back(fmt::format("bits={}", loses.bits));
-  if (loses.group > 0) words.push_back(fmt::format("group={}", loses.group));
-  return fmt::format("{}", fmt::join(words, ", "));
 }
 
 void prune(double sparsity, std::vector<TrainedTensor>& tensors) {

@@ -8,7 +8,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -28,14 +27,11 @@ struct LossyWeights {
   int bits = 0;              // of a weight, 2 to 8; 0 = as it is
   std::int64_t group = 0;    // weights of a channel that share a scale; 0 = all of them
   friend bool operator==(const LossyWeights&, const LossyWeights&) = default;
-  bool any() const { return *this != LossyWeights{}; }
 };
 
 /// Sets one of the fields by its name: sparsity, rank, tt-rank, bits, group. Returns whether the
 /// name is one of them. Throws Error{InvalidInput} for a value out of its range.
 bool apply_lossy(LossyWeights&, std::string_view key, std::string_view value, const Place&);
-/// Returns "sparsity=0.9, bits=4"; "" where nothing is lost.
-std::string to_text(const LossyWeights&);
 
 /// Returns whether a tensor is a matrix, a table or a kernel: of two dimensions or more.
 inline bool is_matrix(const TrainedTensor& tensor) { return tensor.shape.size() > 1; }

@@ -1,4 +1,4 @@
-// What a gate of quality found, as text.
+// Writes what a gate of quality found as text.
 #pragma once
 
 #include <string>

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kNamesOfLevel = 4;
 
-// What the records of one level took.
+// The time that the records of one level took.
 struct LevelRecords {
   SpanLevel level = SpanLevel::Annotation;
   std::int64_t count = 0;

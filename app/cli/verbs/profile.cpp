@@ -71,7 +71,7 @@ int run_profile(const Words& words, Streams& streams) {
   q.progress = [&](double share) {
     if (status.is_due()) status.show(fmt::format("profiling {:3.0f} %", 100 * share));
   };
-  // What is refused then is that a recorded level is not measured.
+  // It then refuses a recorded level that is not measured.
   const ProfileStudy found = words.has("calibrate")
                                  ? with_place("--calibrate", [&] { return profile_study(q); })
                                  : profile_study(q);

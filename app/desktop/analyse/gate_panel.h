@@ -39,7 +39,7 @@ class GatePanel : public QuestionPanel {
   bool commit();
   /// Reads the document again.
   void refresh();
-  /// Whether a gate that is not passed lets no plan of its model be exported.
+  /// Returns whether a gate that is not passed lets no plan of its model be exported.
   bool blocks_export() const;
 
  private:

@@ -38,7 +38,7 @@ QString spoken_profile(const ProfileStudy& study) {
   return lines.join(' ');
 }
 
-// The same plan on virtual devices of this machine, where it is for others.
+// A plan for other devices is put on virtual devices of this machine.
 Scenario opened_here(const Request& request) {
   Scenario scenario = open(request);
   if (scenario.cluster.device.id == "cpu") return scenario;

@@ -34,7 +34,7 @@ class WordList : public QWidget {
   /// The words that are on until the user changes the list.
   void set_usual(const QStringList&);
   QStringList on() const;
-  /// The same words in UTF-8.
+  /// Returns these words in UTF-8.
   std::vector<std::string> words() const;
   /// Adds a word as if it were typed. Returns whether it is one.
   bool add(const QString&);

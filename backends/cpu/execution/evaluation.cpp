@@ -80,7 +80,7 @@ class Evaluator {
   }
   void compute_in(ForwardFormats formats) { formats_ = std::move(formats); }
   void compute_by_reference() { by_reference_ = true; }
-  // Of the batch that was evaluated last, by row.
+  // Both are of the batch that was evaluated last, by row.
   const std::vector<std::int32_t>& batch_answers() const { return batch_answers_; }
   const std::vector<std::int32_t>& batch_labels() const { return batch_labels_; }
 
@@ -298,7 +298,7 @@ Duration evaluate_all(std::vector<EvaluatedBatch>& batches, const Evaluators& by
   return seconds(*std::max_element(seconds_of.begin(), seconds_of.end()));
 }
 
-// What is evaluated of a source, batch by batch.
+// EvaluationBatches says which batches of a source are evaluated.
 struct EvaluationBatches {
   std::optional<DocumentStream> documents;
   std::unique_ptr<DataSource> packed;
