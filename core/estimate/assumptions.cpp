@@ -10,19 +10,14 @@
 #include "core/cost/physical.h"
 #include "core/estimate/estimate.h"
 #include "core/methods/settings/settings.h"
+#include "core/model/ops.h"
+#include "core/model/uses_op.h"
 #include "core/plan/software.h"
 
 namespace trainyard {
 namespace {
 
 constexpr double kLeast = 0.005;
-
-bool has_attention(const Model& model) {
-  for (const Block& block : model.blocks)
-    for (const Node& node : block.graph.nodes)
-      if (node.op->name == "attention") return true;
-  return false;
-}
 
 struct Open {
   std::string_view key;
@@ -51,7 +46,7 @@ std::vector<Open> left_open(const Scenario& s, const Given& given) {
   if (!given.priced_by_software || chip == Generation::Other || chip == Generation::Tpu)
     return open;
   const SettledSoftware settled = settle(plan.software, device);
-  if (plan.software.attention.empty() && plan.flash_attention && has_attention(s.model))
+  if (plan.software.attention.empty() && plan.flash_attention && uses_op(s.model, attention()))
     open.push_back({"attention", std::string(to_string(settled.attention)),
                     other_attention(settled.attention, chip), "attention kernel"});
   if (plan.software.kernels.empty())

@@ -2,6 +2,7 @@
 // (core/methods/parallel/batch_norm_statistics.cpp).
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 
 #include "core/plan/plan.h"
@@ -16,5 +17,8 @@ inline constexpr std::string_view kStatisticsSamples = "samples", kSamplesOfRepl
 /// Returns whether the batch norms of a complete plan normalise by the samples of all replicas: the
 /// plan says so, and there are at least two.
 bool shares_statistics(const Plan&);
+/// Returns the number of samples whose mean and variance a batch norm of the model normalises by
+/// under a complete plan; 0 for a model without batch norms.
+std::int64_t samples_of_statistics(const Model&, const Plan&);
 
 }  // namespace trainyard

@@ -2,6 +2,8 @@
 
 #include "core/methods/settings/settings.h"
 #include "core/model/divided_rows.h"
+#include "core/model/ops.h"
+#include "core/model/uses_op.h"
 #include "core/result/verdict.h"
 
 namespace trainyard {
@@ -25,13 +27,6 @@ class Changes {
   std::vector<std::string> found_;
 };
 
-bool has_attention(const Model& model) {
-  for (const Block& block : model.blocks)
-    for (const Node& node : block.graph.nodes)
-      if (node.op->name == "attention") return true;
-  return false;
-}
-
 std::int64_t zero_stage(const Plan& plan) {
   const Choice* zero = find_choice(plan, "zero");
   return zero && zero->params.has("stage") ? zero->params.integer("stage") : 0;
@@ -53,14 +48,14 @@ bool only_nvme_has_room(Scenario scenario) {
 
 void to_save_memory(Changes& changes, const Workload& workload) {
   const Plan& plan = workload.scenario.plan;
-  const bool attention = has_attention(workload.scenario.model);
+  const bool attends = uses_op(workload.scenario.model, attention());
   const std::int64_t data = std::int64_t{plan.mesh.dp.value_or(1)} * plan.mesh.cp;
-  if (attention) changes.add("flash-attention", "on");
+  if (attends) changes.add("flash-attention", "on");
   if (plan.mesh.tp > 1) changes.add("sequence-parallel", "on");
   if (data > 1)
     for (std::int64_t stage = zero_stage(plan) + 1; stage <= 3; ++stage)
       changes.add("zero", std::to_string(stage));
-  if (recompute_policy(plan) == "none" && attention && !plan.flash_attention)
+  if (recompute_policy(plan) == "none" && attends && !plan.flash_attention)
     changes.add("recompute", "selective");
   if (recompute_policy(plan) != "full") changes.add("recompute", "full");
   if (setting(plan, "offload") == "none") {
@@ -84,7 +79,7 @@ void to_save_time(Changes& changes, const Workload& workload) {
   const Plan& plan = workload.scenario.plan;
   changes.add("overlap", "on");
   if (setting(plan, "input") == "storage") changes.add("input", "cached");
-  if (has_attention(workload.scenario.model)) changes.add("flash-attention", "on");
+  if (uses_op(workload.scenario.model, attention())) changes.add("flash-attention", "on");
   if (recompute_policy(plan) != "none") {
     changes.add("recompute", "none");
     if (!plan.flash_attention) changes.add("recompute", "selective");

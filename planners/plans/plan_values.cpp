@@ -5,6 +5,7 @@
 #include "core/methods/catalogue.h"
 #include "core/methods/settings/settings.h"
 #include "core/model/ops.h"
+#include "core/model/uses_op.h"
 #include "core/plan/plan_limits.h"
 #include "planners/plans/plan_space.h"
 
@@ -38,27 +39,20 @@ std::int64_t experts(const Model& model) {
   return most;
 }
 
-bool has_attention(const Model& model) {
-  return std::any_of(model.blocks.begin(), model.blocks.end(), [](const Block& block) {
-    return std::any_of(block.graph.nodes.begin(), block.graph.nodes.end(),
-                       [](const Node& node) { return node.op == &attention(); });
-  });
-}
-
 // With fewer tokens per rank, the ring of context parallelism takes longer than the computation
 // that hides it.
 constexpr std::int64_t kShortest = 4096;  // tokens per context rank
 constexpr std::int64_t kMostTensor = 64, kMostMicro = 512;
 
 std::vector<std::string> context_degrees(const Scenario& s) {
-  const std::int64_t most = has_attention(s.model) ? sequence(s) / kShortest : 1;
+  const std::int64_t most = uses_op(s.model, attention()) ? sequence(s) / kShortest : 1;
   return as_text(divisors_up_to(s.cluster.count, std::max<std::int64_t>(1, most)));
 }
 
 // Mixes of layers are left to optimal_recompute(), which refines the plans that are found.
 std::vector<std::string> recompute_policies(const Scenario& s) {
   std::vector<std::string> words{"none"};
-  if (!s.plan.flash_attention && has_attention(s.model)) words.emplace_back("selective");
+  if (!s.plan.flash_attention && uses_op(s.model, attention())) words.emplace_back("selective");
   words.emplace_back("op");
   words.emplace_back("full");
   return words;

@@ -52,7 +52,7 @@ KnobValue priced_knob(const Fixed& base, std::string value, std::string words, s
     v.figures = figures_of(workload, *cost(scenario));
     v.legal = true;
     v.change = v.figures.time_of_work() / base.now.time_of_work() - 1;
-    v.maths = maths_between(base.complete, workload.scenario.plan);
+    v.maths = maths_between(workload.scenario.model, base.complete, workload.scenario.plan);
   } catch (const Error& e) {
     if (e.kind() == Error::Kind::Cancelled) throw;
     v.why_not = e.what();

@@ -111,7 +111,7 @@ void settle(const Base& base, std::string_view key, KnobValue& value) {
         value.figures = figures_of(workload, *(*base.cost)(scenario));
         value.legal = true;
         value.change = value.figures.time_of_work() / base.now.time_of_work() - 1;
-        value.maths = maths_between(base.complete, workload.scenario.plan);
+        value.maths = maths_between(base.given.model, base.complete, workload.scenario.plan);
       } catch (const Error& e) {
         if (e.kind() == Error::Kind::Cancelled) throw;
         mark_illegal(value, {Diagnostic::Severity::Error, e.what(), e.place(), {}});
@@ -246,7 +246,7 @@ Scenario changed(const Scenario& scenario, const KnobValue& value) {
   return other;
 }
 
-std::string maths_between(const Plan& plan, const Plan& other) {
+std::string maths_between(const Model& model, const Plan& plan, const Plan& other) {
   std::string why;
   const auto say = [&](bool differs, const char* words) {
     if (differs) why += (why.empty() ? "" : ", ") + std::string(words);
@@ -264,7 +264,8 @@ std::string maths_between(const Plan& plan, const Plan& other) {
       "updates of replicas combined otherwise");
   say(!(compression_of(plan) == compression_of(other)), "other parts of gradients sent");
   say(!(synchrony_of(plan) == synchrony_of(other)), "replicas that meet otherwise");
-  say(shares_statistics(plan) != shares_statistics(other), "batch norms over other samples");
+  say(samples_of_statistics(model, plan) != samples_of_statistics(model, other),
+      "batch norms over other samples");
   say(plan.batch.global != other.batch.global, "another batch");
   const Choice *packing = find_choice(plan, "packing"), *another = find_choice(other, "packing");
   say(plan.batch.sequence != other.batch.sequence || (packing == nullptr) != (another == nullptr) ||

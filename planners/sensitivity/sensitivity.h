@@ -61,9 +61,9 @@ Sensitivity sensitivity(const Scenario&, const CostOf&, const StripOptions& = {}
 /// The scenario to which a value's figures belong.
 Scenario changed(const Scenario&, const KnobValue&);
 
-/// Why training with `other` is not step by step the same as with `plan`; both must be complete. ""
-/// = it is the same.
-std::string maths_between(const Plan& plan, const Plan& other);
+/// Why training the model with `other` is not step by step the same as with `plan`; both must be
+/// complete. "" = it is the same.
+std::string maths_between(const Model&, const Plan& plan, const Plan& other);
 
 /// The strips ordered by the gain of their best value, largest first; strips without a value that
 /// fits come last.

@@ -33,13 +33,6 @@ namespace {
 
 constexpr std::int64_t kBytesOfChannel = 8;  // two numbers of 4 bytes, whatever tensors are kept in
 
-bool has_batch_norms(const Model& model) {
-  for (const Block& block : model.blocks)
-    for (const Node& node : block.graph.nodes)
-      if (node.op == &batch_norm()) return true;
-  return false;
-}
-
 void exchange_in(std::vector<BodyOp>& ops, const Graph& graph, const Layout& layout, Group group,
                  std::string_view method) {
   std::vector<BodyOp> woven;
@@ -78,7 +71,7 @@ Diagnostics check_statistics(const Scenario& s, const Params& params) {
   const auto refuse = [&](std::string sentence, std::string fix) {
     add(Diagnostic::Severity::Error, std::move(sentence), std::move(fix));
   };
-  if (!has_batch_norms(s.model)) {
+  if (samples_of_statistics(s.model, plan) == 0) {
     refuse("replicas share the statistics of batch norms, and " + s.model.name + " has none",
            "batch-norm=replica");
     return found;
