@@ -93,6 +93,7 @@ Verb validate_verb();
 Verb compare_verb();
 Verb lint_verb();
 Verb knobs_verb();
+Verb fit_verb();
 Verb scaling_verb();
 Verb sweep_verb();
 Verb waves_verb();

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "app/cli/text/figure_fields.h"
 #include "app/cli/text/knobs_text.h"
 #include "core/base/units_text.h"
 
@@ -71,16 +72,6 @@ void write_unsharded(std::string& text, const Owners& o) {
   if (o.units.empty() && o.replicated.empty())
     text += o.replicas == 1 ? "  there is one replica, so nothing could be divided\n"
                             : "  nothing: all state is divided\n";
-}
-
-// Step and memory of a plan, as the last fields of what has it.
-template <class T, class Of>
-void add_figures(Fields<T>& fields, Of of) {
-  fields.add(
-      Fields<T>{{"step_seconds", in(of, &PlanFigures::step)},
-                {"reserved_bytes", in(of, &PlanFigures::reserved)},
-                {"margin_bytes", in(of, &PlanFigures::margin), signed_whole(), "negative = over"},
-                {"fits", in(of, &PlanFigures::fits)}});
 }
 
 using NamedBytes = std::pair<std::string, Bytes>;

@@ -2,6 +2,7 @@
 
 #include "app/cli/text/batch_text.h"
 #include "app/cli/text/collective_study_text.h"
+#include "app/cli/text/fit_text.h"
 #include "app/cli/text/hogwild_text.h"
 #include "app/cli/text/knob_answers.h"
 #include "app/cli/text/knob_questions.h"
@@ -52,6 +53,7 @@ constexpr DocumentSchema kDocuments[] = {
     {"trade", trade_schema},
     {"knobs", knobs_schema},
     {"boundary", boundary_schema},
+    {"fit", fit_schema},
     {"flip", flip_schema},
     {"owners", owners_schema},
     {"wrapping", wrapping_schema},

@@ -13,6 +13,7 @@
 #include <algorithm>
 
 #include "app/desktop/controls/widgets.h"
+#include "app/desktop/design/budget_field.h"
 #include "app/desktop/design/fit_card.h"
 #include "app/desktop/design/strategy_row.h"
 #include "app/workspace/scenario/linked_degrees.h"
@@ -20,7 +21,11 @@
 namespace trainyard {
 
 StrategyPanel::StrategyPanel(Document& document, Session& session, QWidget* parent)
-    : QWidget(parent), document_(document), session_(session), card_(new FitCard(session)) {
+    : QWidget(parent),
+      document_(document),
+      session_(session),
+      card_(new FitCard(session)),
+      budget_(new BudgetField(document)) {
   setObjectName("panel");
   setAttribute(Qt::WA_StyledBackground);
   setMinimumWidth(392);  // width of a row of the card plus the scroll bar
@@ -56,6 +61,7 @@ StrategyPanel::StrategyPanel(Document& document, Session& session, QWidget* pare
   mesh_->setContentsMargins(12, 10, 12, 8);
   mesh_->setTextFormat(Qt::RichText);
   column->addWidget(mesh_);
+  column->addWidget(budget_);
   column->addStretch(1);
   scroll_->setWidget(inside_);
   outer->addWidget(scroll_, 1);
@@ -66,9 +72,11 @@ StrategyPanel::StrategyPanel(Document& document, Session& session, QWidget* pare
   foot_->setContentsMargins(12, 6, 12, 6);
   foot_->setSpacing(8);
   outer->addWidget(foot);
-  connect(card_, &FitCard::apply, this, [this](const QString& set) {
+  const auto apply = [this](const QString& set) {
     document_.apply("Apply " + set, set.split(' ', Qt::SkipEmptyParts));
-  });
+  };
+  connect(card_, &FitCard::apply, this, apply);
+  connect(budget_, &BudgetField::apply, this, apply);
   connect(&document_, &Document::changed, this, &StrategyPanel::refresh_values);
   connect(&document_, &Document::view_changed, this, &StrategyPanel::refresh_values);
   connect(&session_, &Session::experiment_changed, this, &StrategyPanel::refresh_values);

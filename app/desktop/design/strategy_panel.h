@@ -17,6 +17,7 @@ class QVBoxLayout;
 
 namespace trainyard {
 
+class BudgetField;
 class FitCard;
 class StrategyRow;
 
@@ -39,6 +40,7 @@ class StrategyPanel : public QWidget {
   Document& document_;
   Session& session_;
   FitCard* card_;
+  BudgetField* budget_;
   QLabel* heading_;
   QLabel* mesh_;
   QScrollArea* scroll_;

@@ -1,0 +1,213 @@
+// Tests what brings a plan into a budget of memory: the choice is that of an exhaustive search, and
+// the waterfall ends at it.
+#include "planners/budget/fit_budget.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "app/workspace/scenario/workspace.h"
+#include "core/base/random.h"
+#include "core/methods/settings/settings.h"
+#include "tests/support/cases.h"
+#include "tests/support/refusal.h"
+
+namespace trainyard {
+namespace {
+
+Scenario plain(const std::string& model, const std::string& cluster,
+               std::vector<std::string> settings) {
+  settings.insert(settings.begin(), "precision=fp32");
+  return open({model, cluster, "", settings});
+}
+
+Scenario wide_residual() {
+  return plain("wrn-28-2", "cpu:1", {"global-batch=100", "micro-batch=100", "optimizer=momentum"});
+}
+
+FitQuestion fit_question(Scenario scenario, Bytes budget) {
+  FitQuestion question;
+  question.scenario = std::move(scenario);
+  question.budget = budget;
+  question.cost = [](const Scenario& s) { return cost_model(s); };
+  return question;
+}
+
+struct Priced {
+  Bytes reserved{};
+  Duration step{};
+};
+
+// Every legal combination of the levers' values, by no search.
+std::vector<Priced> every_combination(const Scenario& scenario, const std::vector<Knob>& levers) {
+  std::vector<Priced> all;
+  std::vector<std::size_t> digits(levers.size(), 0);
+  const CostOf cost = [](const Scenario& s) {
+    return std::shared_ptr<const CostModel>(cost_model(s));
+  };
+  for (bool more = true; more;) {
+    Scenario changed = scenario;
+    changed.plan.batch = complete(scenario).batch;
+    try {
+      for (std::size_t l = 0; l < levers.size(); ++l)
+        if (digits[l] > 0) apply_setting(changed.plan, levers[l].key, levers[l].values[digits[l]]);
+      const PlanFigures figures = figures_of(changed, cost);
+      if (figures.fits) all.push_back({figures.reserved, figures.step});
+    } catch (const Error&) {
+      // Not a legal plan.
+    }
+    more = false;
+    for (std::size_t l = 0; l < levers.size() && !more; ++l) {
+      more = ++digits[l] < levers[l].values.size();
+      if (!more) digits[l] = 0;
+    }
+  }
+  return all;
+}
+
+void expect_exhaustive_choices(const Scenario& scenario, const std::string& micro_batches,
+                               std::uint64_t seed) {
+  FitQuestion question = fit_question(scenario, 1_GiB);
+  question.levers = {{"precision", "fp32,bf16,bf16-sr"},
+                     {"recompute", "none,op,full"},
+                     {"micro-batch", micro_batches},
+                     {"offload", "none,optimizer"}};
+  question.kept = {"gradient-dtype", "flash-attention"};
+  const FittedPlan whole = fit_budget(question);
+  const std::vector<Priced> all = every_combination(scenario, whole.levers);
+  ASSERT_FALSE(all.empty());
+  EXPECT_EQ(whole.fitting, all.size());
+  const Random random(seed);
+  const double least = static_cast<double>(whole.front.back().figures.reserved.value),
+               most = static_cast<double>(whole.start.figures.reserved.value);
+  for (std::uint64_t i = 0; i < testing::cases(50, 5); ++i) {
+    question.budget =
+        Bytes{static_cast<std::int64_t>(least * 0.9 + random.uniform(i) * (most - least * 0.9))};
+    const FittedPlan found = fit_budget(question);
+    std::optional<Priced> best;
+    for (const Priced& plan : all)
+      if (plan.reserved <= question.budget && (!best || plan.step < best->step)) best = plan;
+    ASSERT_EQ(found.chosen.has_value(), best.has_value()) << question.budget.value;
+    if (!best) continue;
+    EXPECT_EQ(found.chosen->figures.step, best->step) << found.chosen->words;
+    EXPECT_LE(found.chosen->figures.reserved, question.budget);
+  }
+}
+
+TEST(FitBudget, ChoosesAsAnExhaustiveSearchDoes) {
+  expect_exhaustive_choices(wide_residual(), "1,10,50,100", 1);
+  expect_exhaustive_choices(plain("resnet-20", "cpu:1", {"global-batch=64", "micro-batch=64"}),
+                            "1,8,32,64", 2);
+  expect_exhaustive_choices(plain("gpt-tiny", "cpu:2", {"global-batch=16", "micro-batch=8"}),
+                            "1,4,8", 3);
+}
+
+TEST(FitBudget, WideResidualNetworksTrainInAThirtiethOfTheMemory) {
+  const FittedPlan found = fit_budget(fit_question(wide_residual(), 1_MiB));
+  EXPECT_FALSE(found.chosen);
+  const double smaller = static_cast<double>(found.start.figures.reserved.value) /
+                         static_cast<double>(found.front.back().figures.reserved.value);
+  EXPECT_GE(smaller, 30);
+  EXPECT_EQ(fit_sentence(found).find("Nothing fits in 1.00 MiB"), 0u) << fit_sentence(found);
+}
+
+TEST(FitBudget, TheWaterfallPullsEachLeverOnceAndEndsAtTheChoice) {
+  for (const int mib : {20, 40, 80, 160, 320}) {
+    const FittedPlan found = fit_budget(fit_question(wide_residual(), mib * 1_MiB));
+    ASSERT_TRUE(found.chosen) << mib;
+    std::vector<std::string> pulled, wanted;
+    const auto words_of = [](const std::string& words, std::vector<std::string>& to) {
+      for (std::size_t at = 0; at < words.size();) {
+        const std::size_t end = std::min(words.find(' ', at), words.size());
+        to.push_back(words.substr(at, end - at));
+        at = end + 1;
+      }
+    };
+    for (const FitStep& step : found.steps) words_of(step.words, pulled);
+    words_of(found.chosen->words, wanted);
+    std::sort(pulled.begin(), pulled.end());
+    std::sort(wanted.begin(), wanted.end());
+    EXPECT_EQ(pulled, wanted) << mib;
+    ASSERT_FALSE(found.steps.empty());
+    EXPECT_EQ(found.steps.back().after.figures.reserved, found.chosen->figures.reserved);
+    EXPECT_EQ(found.steps.back().after.figures.step, found.chosen->figures.step);
+  }
+}
+
+TEST(FitBudget, MoreMemoryIsNeverSlower) {
+  Duration before = Duration::max();
+  for (int mib = 12; mib <= 400; mib += 60) {
+    const FittedPlan found = fit_budget(fit_question(wide_residual(), mib * 1_MiB));
+    if (!found.chosen) {
+      EXPECT_EQ(before, Duration::max()) << mib;
+      continue;
+    }
+    EXPECT_LE(found.chosen->figures.step, before) << mib;
+    before = found.chosen->figures.step;
+  }
+}
+
+TEST(FitBudget, AFaithfulPlanRoundsNothingElseAndKeepsTheSamplesOfBatchNorms) {
+  const FittedPlan images = fit_budget(fit_question(wide_residual(), 300_MiB));
+  ASSERT_TRUE(images.faithful);
+  EXPECT_EQ(images.faithful->changes, "");
+  EXPECT_EQ(images.faithful->words.find("precision"), std::string::npos);
+  EXPECT_EQ(images.faithful->words.find("micro-batch"), std::string::npos);
+  const Scenario text = plain("gpt-tiny", "cpu:1", {"global-batch=16", "micro-batch=16"});
+  const Bytes whole = fit_budget(fit_question(text, 1_GiB)).start.figures.reserved;
+  const FittedPlan smaller = fit_budget(fit_question(text, Bytes{whole.value / 2}));
+  ASSERT_TRUE(smaller.faithful);
+  EXPECT_NE(smaller.faithful->words.find("micro-batch"), std::string::npos)
+      << smaller.faithful->words;
+}
+
+TEST(FitBudget, FoundPlansAreThoseOfTheirWords) {
+  const FittedPlan found = fit_budget(fit_question(wide_residual(), 60_MiB));
+  const CostOf cost = [](const Scenario& s) {
+    return std::shared_ptr<const CostModel>(cost_model(s));
+  };
+  for (const FitPlan& plan : found.front) {
+    Scenario scenario = wide_residual();
+    for (std::size_t at = 0; at < plan.words.size();) {
+      const std::size_t end = std::min(plan.words.find(' ', at), plan.words.size());
+      apply_setting(scenario.plan, plan.words.substr(at, end - at));
+      at = end + 1;
+    }
+    const PlanFigures figures = figures_of(scenario, cost);
+    EXPECT_EQ(figures.reserved, plan.figures.reserved) << plan.words;
+    EXPECT_EQ(figures.step, plan.figures.step) << plan.words;
+  }
+}
+
+TEST(FitBudget, KeptLeversStayAndOthersAreAdded) {
+  FitQuestion question = fit_question(wide_residual(), 60_MiB);
+  question.kept = {"precision", "recompute"};
+  question.levers = {{"optimizer", "momentum,sgd"}};
+  const FittedPlan found = fit_budget(question);
+  bool adds = false;
+  for (const Knob& lever : found.levers) {
+    EXPECT_NE(lever.key, "precision");
+    EXPECT_NE(lever.key, "recompute");
+    adds = adds || lever.key == "optimizer";
+  }
+  EXPECT_TRUE(adds);
+}
+
+TEST(FitBudget, RefusesWithASentence) {
+  FitQuestion question = fit_question(wide_residual(), 100_GiB * 100);
+  EXPECT_NE(testing::refusal([&] {
+              fit_budget(question);
+            }).find("expected at most the memory of a device"),
+            std::string::npos);
+  question.budget = 1_GiB;
+  question.levers = {{"recomputee", "full"}};
+  EXPECT_NE(testing::refusal([&] { fit_budget(question); }).find("did you mean \"recompute\"?"),
+            std::string::npos);
+  question.levers = {{"recompute", "full"}};
+  question.kept = {"recompute"};
+  EXPECT_NE(testing::refusal([&] { fit_budget(question); }).find("kept by --keep too"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace trainyard
