@@ -34,6 +34,8 @@ enum class RuleReads : std::uint16_t {
   LossScale = 512,
   Held = 1024,
   Timeline = 2048,
+  Moments = 4096,  // sums, squares and ranges of weights and outputs, besides their sizes
+  Units = 8192,    // units of outputs, besides facts of the whole
 };
 constexpr RuleReads operator|(RuleReads a, RuleReads b) {
   return static_cast<RuleReads>(static_cast<unsigned>(a) | static_cast<unsigned>(b));

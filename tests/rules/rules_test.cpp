@@ -86,14 +86,31 @@ TEST(TensorFacts, OfAnUpdateAreHowFarWeightsMoved) {
 
 TEST(TensorFacts, UnitsAreFeaturesOrChannels) {
   const std::vector<float> rows = {1, 0, 3, -1};  // two samples of two features
-  const std::vector<UnitFacts> units = unit_facts(rows, 2, 1, {});
+  const std::vector<UnitFacts> units = active_units(rows, 2, 1, {});
   EXPECT_EQ(units[0].active, 2);
-  EXPECT_EQ(units[0].variance(), 1);
   EXPECT_EQ(units[1].active, 0);
-  const std::vector<UnitFacts> channels = unit_facts(rows, 2, 2, {});
+  EXPECT_EQ(unit_moments(rows, 2, 1)[0].variance(), 1);
+  const std::vector<UnitFacts> channels = unit_moments(rows, 2, 2);
   EXPECT_EQ(channels[0].count, 2);
   EXPECT_EQ(channels[0].sum, 1);
   EXPECT_EQ(channels[1].sum, 2);
+  EXPECT_EQ(active_units(rows, 2, 2, {})[1].active, 1);
+}
+
+// Numbers that are not finite may stand anywhere in a block, and sums that overflow are none.
+TEST(TensorFacts, NumbersThatAreNotFiniteAreCountedWhereverTheyStand) {
+  std::vector<float> values(3000, 1);
+  values[0] = values[2999] = kNan, values[1023] = INFINITY, values[1040] = -INFINITY;
+  for (const FactKinds kinds : {FactKinds::Sizes, FactKinds::All}) {
+    const TensorFacts facts = facts_of(values, 1, kinds);
+    EXPECT_EQ(facts.nans, 2);
+    EXPECT_EQ(facts.infinities, 2);
+  }
+  const std::vector<float> large(2000, 3e38f), before(2000, -3e38f);
+  EXPECT_TRUE(facts_of(large).finite());
+  EXPECT_EQ(facts_of(large).high, 3e38f);
+  EXPECT_EQ(facts_of(large, 10).infinities, 2000);
+  EXPECT_EQ(update_facts(before, large).infinities, 2000);
 }
 
 TEST(Rules, AVanishingGradientIsBelowItsLimit) {

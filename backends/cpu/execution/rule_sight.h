@@ -31,6 +31,8 @@ struct SeenByRules {
   std::map<SeenTensor, TensorFacts> tensors;
   Answers answers;
   HeldBytes held;
+  // Room for the weights before an update, which the next parameter takes over.
+  std::vector<float> before = {};
 };
 
 struct RuleSight {
