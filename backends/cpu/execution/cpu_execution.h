@@ -335,6 +335,7 @@ class CpuExecution final : public Execution {
   void show_units(const At&, std::size_t layer, TensorId, const TensorView&, TensorRole, NodeId);
   void show_answers(const At&, const KernelCall&);
   void show_images(const At&, std::size_t layer, const KernelCall&);
+  void show_tokens(const At&, const KernelCall&);
   SeenByRules& seen_on(DeviceId device, int peer) { return sight_->devices[index(device, peer)]; }
   std::unique_ptr<RuleSight> sight_;  // null unless this repetition is looked at
 

@@ -6,6 +6,7 @@
 #include "core/model/document_bounds.h"
 #include "core/model/layer_name.h"
 #include "core/model/ops.h"
+#include "core/rules/token_reader.h"
 
 namespace trainyard {
 namespace {
@@ -60,6 +61,7 @@ void CpuExecution::show_outputs(const At& a, std::size_t l, NodeId id, const Ker
   if (has(reads, RuleReads::LayerInputs) && function)
     show_units(a, l, node.inputs[0], call.inputs[0], TensorRole::LayerInput, id);
   if (has(reads, RuleReads::Images)) show_images(a, l, call);
+  if (has(reads, RuleReads::Tokens) && reads_tokens(call.graph, node)) show_tokens(a, call);
   if (has(reads, RuleReads::Answers) && node.op == &softmax_loss()) show_answers(a, call);
 }
 
@@ -148,6 +150,15 @@ void CpuExecution::show_images(const At& a, std::size_t l, const KernelCall& cal
   }
 }
 
+// Every tensor rank reads all tokens, each context rank its own part of them.
+void CpuExecution::show_tokens(const At& a, const KernelCall& call) {
+  const TensorView& ids = call.inputs[0];
+  if (plan_.peers.tensor_rank(a.peer) != 0 || !ids.there()) return;
+  SeenByRules& seen = seen_on(plan_.places[a.place].device, a.peer);
+  const std::scoped_lock hold(*seen.lock);
+  for (std::int64_t i = 0; i < ids.elements(); ++i) ++seen.tokens[ids.i64()[i]];
+}
+
 Look CpuExecution::take_look() {
   for (std::size_t d = 0; d < devices_.size(); ++d) {
     if (devices_[d] == nullptr || !here(devices_[d]->device(), devices_[d]->peer())) continue;
@@ -174,6 +185,7 @@ Look CpuExecution::take_look() {
   std::map<SeenTensor, TensorFacts> tensors;
   for (const SeenByRules& seen : sight_->devices) {
     for (const auto& [tensor, facts] : seen.tensors) tensors[tensor] += facts;
+    for (const auto& [token, count] : seen.tokens) look.tokens[token] += count;
     if (seen.held.most.value > 0) look.held.push_back(seen.held);
     if (seen.answers.classes == 0) continue;
     look.answers.classes = seen.answers.classes;
