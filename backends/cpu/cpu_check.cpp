@@ -6,6 +6,7 @@
 #include "backends/cpu/cpu_backend.h"
 #include "backends/cpu/execution/partial_gradient.h"
 #include "backends/cpu/execution/run_plan.h"
+#include "backends/cpu/kernels/rounded_copies.h"
 #include "backends/documents.h"
 #include "backends/executable.h"
 #include "core/methods/catalogue.h"
@@ -437,6 +438,22 @@ void check_stability(const BackendJob& job, Diagnostics& found) {
   if (job.data != nullptr && job.data->acting())
     refuse("corrupts data that are read, found " + std::string(job.data->name()) + ", which acts",
            "--data", "stability=0");
+  if (training.stability_data.kind == CorruptionKind::Bits) {
+    if (w.layout.binding.tp > 1)
+      refuse("rounds whole channels of weights, found tp=" + std::to_string(w.layout.binding.tp),
+             "plan#/mesh/tp", "tp=1");
+    if (w.layout.precision.parameter != DType::F32 || w.layout.precision.activation != DType::F32)
+      refuse("rounds weights of 4 bytes beside activations of as many, found another format",
+             "plan#/choices", "precision=fp32");
+    for (const Block& block : model.blocks)
+      for (const Node& node : block.graph.nodes)
+        if (reads_matrix(block.graph, node) && !can_round_copies(block.graph, node))
+          return refuse(
+              "rounds the weights of products, convolutions and tables that are read for "
+              "each sample, found " +
+                  node.name + " (" + std::string(node.op->name) + ")",
+              "--train stability-data", model.tokens ? "replace:0.1" : "noise:0.3");
+  }
   for (Diagnostic& d : check_corruption(model, training.stability_data, {"--train stability-data"}))
     found.push_back(std::move(d));
 }

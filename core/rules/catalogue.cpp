@@ -53,6 +53,7 @@ std::span<const Rule* const> rules() {
                                  &poor_weight_initialization(),
                                  &tensor_variance(),
                                  &check_input_images(),
+                                 &nlp_sequence_ratio(),
                                  &loss_not_decreasing(),
                                  &overfit(),
                                  &overtraining(),
@@ -61,14 +62,17 @@ std::span<const Rule* const> rules() {
                                  &loss_scale_collapse(),
                                  &stash_leak(),
                                  &arena_overflow(),
+                                 &similar_across_runs(),
                                  &low_gpu_utilization(),
                                  &load_balancing(),
                                  &io_bottleneck(),
+                                 &cpu_bottleneck(),
                                  &step_outlier(),
                                  &gpu_memory_increase(),
                                  &max_initialization_time(),
                                  &staleness_beyond_bound(),
-                                 &plan_drift()};
+                                 &plan_drift(),
+                                 &batch_size()};
   return all;
 }
 

@@ -47,6 +47,7 @@ const Rule& saturated_activation();
 const Rule& poor_weight_initialization();
 const Rule& tensor_variance();
 const Rule& check_input_images();
+const Rule& nlp_sequence_ratio();
 // Rules on losses, answers and what a run holds.
 const Rule& loss_not_decreasing();
 const Rule& overfit();
@@ -56,14 +57,17 @@ const Rule& confusion();
 const Rule& loss_scale_collapse();
 const Rule& stash_leak();
 const Rule& arena_overflow();
+const Rule& similar_across_runs();
 // Rules on timelines.
 const Rule& low_gpu_utilization();
 const Rule& load_balancing();
 const Rule& io_bottleneck();
+const Rule& cpu_bottleneck();
 const Rule& step_outlier();
 const Rule& gpu_memory_increase();
 const Rule& max_initialization_time();
 const Rule& staleness_beyond_bound();
 const Rule& plan_drift();
+const Rule& batch_size();
 
 }  // namespace trainyard

@@ -32,7 +32,7 @@ const Rule& dead_relu() {
       .name = "dead-relu",
       .summary = "most units of a ReLU are hardly ever above 0",
       .advice = "a lower rate, biases that are not below 0, or GELU in place of ReLU",
-      .reads = RuleReads::Outputs,
+      .reads = RuleReads::Outputs | RuleReads::Units,
       .params = {{"inactivity", 1.0, "share of inputs, in %, below which a unit is dead", 0, 100},
                  {"layer", 50.0, "share of dead units, in %, above which it fires", 0, 100}},
       .of_run = find_dead};

@@ -4,6 +4,7 @@
 
 #include "core/methods/data/evaluation.h"
 #include "core/model/ops.h"
+#include "core/rules/token_reader.h"
 
 namespace trainyard {
 namespace {
@@ -34,6 +35,8 @@ bool reads_images(const Model& model) {
   return graph.input.valid() && graph[graph.input].shape.size() == 4;
 }
 
+bool reads_texts(const Model& model) { return has_node(model, reads_tokens); }
+
 // Empty where it sees something.
 std::string why_blind(const Rule& rule, const Workload& w, const RunSight& sight) {
   const Model& model = w.scenario.model;
@@ -56,6 +59,7 @@ std::string why_blind(const Rule& rule, const Workload& w, const RunSight& sight
     return "the model has no ReLU";
   if (&rule == &saturated_activation() && !has_op(model, {&tanh_op(), &sigmoid_gate()}))
     return "the model has no tanh and no sigmoid";
+  if (has(rule.reads, RuleReads::Tokens) && !reads_texts(model)) return "the model reads no texts";
   if (has(rule.reads, RuleReads::Images) && !reads_images(model))
     return "the model reads no images";
   if (has(rule.reads, RuleReads::Answers) && w.scenario.plan.mesh.tp > 1 &&

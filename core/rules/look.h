@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -47,6 +48,7 @@ struct Look {
   std::vector<LookedTensor> tensors = {};
   Answers answers = {};  // of the step's training samples; without classes where nobody asks
   std::vector<HeldBytes> held = {};
+  std::map<std::int64_t, std::int64_t> tokens = {};  // of the step's texts: how often each occurs
 };
 
 /// One evaluation of a run on samples that it is not trained on.
@@ -62,6 +64,7 @@ struct RunShown {
   std::vector<double> losses = {};
   std::int64_t first_step = 0;
   std::vector<LookedEvaluation> evaluations = {};
+  std::vector<double> earlier = {};  // losses of an earlier run, from its first step; else empty
   const Look& now() const { return looks.back(); }
 };
 

@@ -1,27 +1,17 @@
 // LowGPUUtilization: a device that mostly stands idle, or in some steps.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
-
 #include "core/base/units_text.h"
 #include "core/rules/catalogue.h"
 
 namespace trainyard {
 namespace {
 
-// The nearest rank of the percentile; of one step it is that step.
-double percentile_of(std::vector<double> values, double share) {
-  std::sort(values.begin(), values.end());
-  const auto last = static_cast<double>(values.size() - 1);
-  return values[static_cast<std::size_t>(std::llround(share * last))];
-}
-
 void find_idle(const Params& params, const TimelineFacts& facts, FiredRules& fired) {
   const double high = params.number("threshold"), low = params.number("fluctuation");
   for (const DeviceTimes& d : facts.devices) {
     if (d.busy.empty()) continue;
-    const double p95 = percentile_of(d.busy, 0.95), p5 = percentile_of(d.busy, 0.05);
+    const double p95 = share_of_steps(d, 0.95), p5 = share_of_steps(d, 0.05);
     if (100 * p95 < high)
       fired.push_back(fired_on(d.device, d.name, 100 * p95, high,
                                fmt::format("{} computes or communicates in {} of a step, less than "

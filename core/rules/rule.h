@@ -34,6 +34,9 @@ enum class RuleReads : std::uint16_t {
   LossScale = 512,
   Held = 1024,
   Timeline = 2048,
+  Moments = 4096,  // sums, squares and ranges of weights and outputs, besides their sizes
+  Units = 8192,    // units of outputs, besides facts of the whole
+  Tokens = 16384,
 };
 constexpr RuleReads operator|(RuleReads a, RuleReads b) {
   return static_cast<RuleReads>(static_cast<unsigned>(a) | static_cast<unsigned>(b));
@@ -45,7 +48,7 @@ constexpr bool has(RuleReads all, RuleReads one) {
 /// no step of which all are.
 inline constexpr RuleReads kReadsTensors =
     RuleReads::Gradients | RuleReads::Weights | RuleReads::Updates | RuleReads::Outputs |
-    RuleReads::LayerInputs | RuleReads::Images | RuleReads::Answers;
+    RuleReads::LayerInputs | RuleReads::Images | RuleReads::Answers | RuleReads::Tokens;
 
 /// A rule appends what fires. Limits are those of its parameters.
 using FiredRules = std::vector<FiredRule>;

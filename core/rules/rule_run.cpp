@@ -10,7 +10,7 @@ constexpr std::size_t kMostLooks = 32;  // no rule looks back further
 
 }  // namespace
 
-RuleRun::RuleRun(RuleWatch watch) : watch_(std::move(watch)) {}
+RuleRun::RuleRun(RuleWatch watch) : watch_(std::move(watch)) { shown_.earlier = watch_.earlier; }
 
 bool RuleRun::looks_at(std::int64_t step) const {
   return step == shown_.first_step + 1 || step % watch_.interval == 0;

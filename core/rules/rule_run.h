@@ -17,6 +17,7 @@ struct RuleWatch {
   RuleSet rules = {};
   std::int64_t interval = kRuleInterval;  // steps
   bool stops = false;                     // the run ends with the step at which a rule fires
+  std::vector<double> earlier = {};       // losses of the run with which it is compared
 };
 
 class RuleRun {

@@ -34,7 +34,7 @@ const Rule& saturated_activation() {
           "most units of a tanh or a sigmoid are at their ends: tanh beyond 0.9999, the "
           "input of a sigmoid beyond -23 or 17",
       .advice = "smaller initial weights, a norm before it, a lower rate, or another function",
-      .reads = RuleReads::Outputs,
+      .reads = RuleReads::Outputs | RuleReads::Units,
       .params = {{"inactivity", 1.0,
                   "share of inputs between the ends, in %, below which a unit is saturated", 0,
                   100},

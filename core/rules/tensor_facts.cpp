@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <limits>
 
+#include "core/base/vectorised.h"
+
 namespace trainyard {
 namespace {
 
@@ -23,35 +25,122 @@ double sum_of_lanes(const Lanes& lanes) {
 }
 
 struct FactLanes {
-  Lanes sizes{}, sum{}, squares{}, zeros{}, nans{}, infinite{};
-  Lanes low, high;
+  Lanes sizes{}, zeros{}, sum{}, squares{}, low, high;
   FactLanes() {
     low.fill(kLargestNumber);
     high.fill(-kLargestNumber);
   }
-
-  void take(const float* from, float scale) {
-    for (std::size_t l = 0; l < kFactLanes; ++l) {
-      const float x = from[l] * scale, size = std::fabs(x);
-      sizes[l] += size;
-      sum[l] += x;
-      squares[l] += x * x;
-      zeros[l] += x == 0 ? 1.0f : 0.0f;
-      nans[l] += x != x ? 1.0f : 0.0f;
-      infinite[l] += size > kLargestNumber ? 1.0f : 0.0f;
-      low[l] = x < low[l] ? x : low[l];
-      high[l] = x > high[l] ? x : high[l];
-    }
-  }
-  void add_to(TensorFacts& facts) const {
-    facts.absolute_sum += sum_of_lanes(sizes);
-    facts.sum += sum_of_lanes(sum);
-    facts.square_sum += sum_of_lanes(squares);
-    facts.zeros += static_cast<std::int64_t>(sum_of_lanes(zeros));
-    facts.nans += static_cast<std::int64_t>(sum_of_lanes(nans));
-    facts.infinities += static_cast<std::int64_t>(sum_of_lanes(infinite));
-  }
 };
+
+struct UpdateLanes {
+  Lanes moved{}, before{}, most{};
+};
+
+// Calls f(lane, element) for all elements: whole vectors of lanes, then the first lanes alone.
+template <class F>
+inline __attribute__((always_inline)) void each_lane(std::size_t count, F&& f) {
+  std::size_t at = 0;
+  for (; at + kFactLanes <= count; at += kFactLanes)
+    for (std::size_t l = 0; l < kFactLanes; ++l) f(l, at + l);
+  for (std::size_t l = 0; at + l < count; ++l) f(l, at + l);
+}
+
+TRAINYARD_VECTORISED void take_sizes(const float* from, std::size_t count, float scale,
+                                     FactLanes& into) {
+  Lanes sizes{}, zeros{};
+  each_lane(count, [&](std::size_t l, std::size_t i) {
+    const float x = from[i] * scale;
+    sizes[l] += std::fabs(x);
+    zeros[l] += x == 0 ? 1.0f : 0.0f;
+  });
+  into.sizes = sizes, into.zeros = zeros;
+}
+
+TRAINYARD_VECTORISED void take_moments(const float* from, std::size_t count, float scale,
+                                       FactLanes& into) {
+  Lanes sum{}, squares{}, low = into.low, high = into.high;
+  each_lane(count, [&](std::size_t l, std::size_t i) {
+    const float x = from[i] * scale;
+    sum[l] += x;
+    squares[l] += x * x;
+    low[l] = x < low[l] ? x : low[l];
+    high[l] = x > high[l] ? x : high[l];
+  });
+  into.sum = sum, into.squares = squares, into.low = low, into.high = high;
+}
+
+// An element of size s that moves by d moves by d / (0.001 + s) of its size.
+TRAINYARD_VECTORISED void take_update(const float* before, const float* after, std::size_t count,
+                                      UpdateLanes& into) {
+  constexpr float kFloor = 1e-3f;
+  Lanes moved{}, sizes{}, most = into.most;
+  each_lane(count, [&](std::size_t l, std::size_t i) {
+    const float by = std::fabs(after[i] - before[i]), size = std::fabs(before[i]);
+    moved[l] += by;
+    sizes[l] += size;
+    const float share = by / (kFloor + size);
+    most[l] = share > most[l] ? share : most[l];
+  });
+  into.moved = moved, into.before = sizes, into.most = most;
+}
+
+// A sum of sizes that is finite has only finite numbers in it; else they are counted one by one.
+template <class Value>
+void count_not_finite(double sizes, std::size_t count, Value&& value, TensorFacts& facts) {
+  if (std::isfinite(sizes)) return;
+  for (std::size_t i = 0; i < count; ++i) {
+    facts.nans += std::isnan(value(i)) ? 1 : 0;
+    facts.infinities += std::isinf(value(i)) ? 1 : 0;
+  }
+}
+
+TRAINYARD_VECTORISED void add_active(const float* row, std::size_t units, const ActiveRange& range,
+                                     std::uint32_t* active) {
+  const float above = range.above, below = range.below;
+  for (std::size_t u = 0; u < units; ++u)
+    active[u] += static_cast<std::uint32_t>((row[u] > above) & (row[u] < below));
+}
+
+TRAINYARD_VECTORISED std::uint32_t count_active(const float* own, std::size_t count,
+                                                const ActiveRange& range) {
+  const float above = range.above, below = range.below;
+  std::uint32_t active = 0;
+  for (std::size_t i = 0; i < count; ++i)
+    active += static_cast<std::uint32_t>((own[i] > above) & (own[i] < below));
+  return active;
+}
+
+TRAINYARD_VECTORISED void add_moments(const float* row, std::size_t units, double* sum,
+                                      double* squares) {
+  for (std::size_t u = 0; u < units; ++u) {
+    const auto x = static_cast<double>(row[u]);
+    sum[u] += x;
+    squares[u] += x * x;
+  }
+}
+
+// Calls f(unit, its numbers) for all runs of numbers of one unit, and g(numbers of one of each)
+// where units lie beside each other.
+template <class Runs, class Rows>
+void each_unit(std::span<const float> values, std::size_t units, std::size_t inner, Runs&& f,
+               Rows&& g) {
+  const std::size_t each = units * inner;
+  for (std::size_t from = 0; each > 0 && from + each <= values.size(); from += each) {
+    if (inner == 1) {
+      g(values.data() + from);
+      continue;
+    }
+    for (std::size_t u = 0; u < units; ++u) f(u, values.data() + from + u * inner);
+  }
+}
+
+// Units of which each has as many numbers as all together divided by the number of units.
+std::vector<UnitFacts> counted_units(std::span<const float> values, std::size_t units,
+                                     std::size_t inner) {
+  UnitFacts one;
+  if (units * inner > 0) one.count = static_cast<double>(values.size() / (units * inner) * inner);
+  return std::vector<UnitFacts>(units, one);
+}
 
 double mean_square_distance(double count, double sum, double square_sum) {
   if (count <= 0) return 0;
@@ -89,73 +178,77 @@ TensorFacts& TensorFacts::operator+=(const TensorFacts& more) {
   return *this;
 }
 
-TensorFacts facts_of(std::span<const float> values, double scale) {
+TensorFacts facts_of(std::span<const float> values, double scale, FactKinds kinds) {
   TensorFacts facts;
   facts.elements = static_cast<std::int64_t>(values.size());
   const auto factor = static_cast<float>(scale);
-  float low = kLargestNumber, high = -kLargestNumber;
+  FactLanes lanes;
   for (std::size_t from = 0; from < values.size(); from += kFactBlock) {
-    const std::size_t to = std::min(values.size(), from + kFactBlock);
-    FactLanes lanes;
-    std::size_t at = from;
-    for (; at + kFactLanes <= to; at += kFactLanes) lanes.take(values.data() + at, factor);
-    if (at < to) {
-      // Zeros fill up the last lanes, and are not counted.
-      Lanes rest{};
-      std::copy(values.data() + at, values.data() + to, rest.begin());
-      FactLanes last;
-      last.take(rest.data(), factor);
-      for (std::size_t l = to - at; l < kFactLanes; ++l) last.zeros[l] = 0;
-      for (std::size_t l = 0; l < to - at; ++l)
-        low = std::min(low, last.low[l]), high = std::max(high, last.high[l]);
-      last.add_to(facts);
-    }
-    lanes.add_to(facts);
-    low = std::min(low, *std::min_element(lanes.low.begin(), lanes.low.end()));
-    high = std::max(high, *std::max_element(lanes.high.begin(), lanes.high.end()));
+    const std::size_t count = std::min(kFactBlock, values.size() - from);
+    const float* const own = values.data() + from;
+    take_sizes(own, count, factor, lanes);
+    const double sizes = sum_of_lanes(lanes.sizes);
+    facts.absolute_sum += sizes;
+    facts.zeros += static_cast<std::int64_t>(sum_of_lanes(lanes.zeros));
+    count_not_finite(sizes, count, [&](std::size_t i) { return own[i] * factor; }, facts);
+    if (kinds == FactKinds::Sizes) continue;
+    take_moments(own, count, factor, lanes);
+    facts.sum += sum_of_lanes(lanes.sum);
+    facts.square_sum += sum_of_lanes(lanes.squares);
   }
-  if (facts.numbers() > 0) facts.low = low, facts.high = high;
+  if (kinds == FactKinds::All && facts.numbers() > 0) {
+    facts.low = *std::min_element(lanes.low.begin(), lanes.low.end());
+    facts.high = *std::max_element(lanes.high.begin(), lanes.high.end());
+  }
   return facts;
 }
 
 TensorFacts update_facts(std::span<const float> before, std::span<const float> after) {
-  constexpr float kFloor = 1e-3f;
   TensorFacts facts;
-  std::array<float, kFactBlock> moved{};
-  float most = 0;
+  facts.elements = static_cast<std::int64_t>(before.size());
+  UpdateLanes lanes;
   for (std::size_t from = 0; from < before.size(); from += kFactBlock) {
     const std::size_t count = std::min(kFactBlock, before.size() - from);
-    for (std::size_t i = 0; i < count; ++i) moved[i] = after[from + i] - before[from + i];
-    const TensorFacts weights = facts_of(before.subspan(from, count));
-    facts += facts_of({moved.data(), count});
-    facts.before_sum += weights.absolute_sum;
-    for (std::size_t i = 0; i < count; ++i)
-      most = std::max(most, std::fabs(moved[i]) / (kFloor + std::fabs(before[from + i])));
+    const float *const old = before.data() + from, *const now = after.data() + from;
+    take_update(old, now, count, lanes);
+    const double moved = sum_of_lanes(lanes.moved);
+    facts.absolute_sum += moved;
+    facts.before_sum += sum_of_lanes(lanes.before);
+    count_not_finite(moved, count, [&](std::size_t i) { return now[i] - old[i]; }, facts);
   }
-  facts.most_moved = static_cast<double>(most);
+  facts.most_moved = static_cast<double>(*std::max_element(lanes.most.begin(), lanes.most.end()));
   return facts;
 }
 
-std::vector<UnitFacts> unit_facts(std::span<const float> values, std::int64_t units,
-                                  std::int64_t inner, const ActiveRange& range) {
-  std::vector<UnitFacts> all(static_cast<std::size_t>(units));
-  const auto n = static_cast<std::size_t>(inner);
-  if (all.empty() || n == 0) return all;
-  for (std::size_t from = 0; from + all.size() * n <= values.size(); from += all.size() * n)
-    for (std::size_t u = 0; u < all.size(); ++u) {
-      UnitFacts& unit = all[u];
-      const float* const own = values.data() + from + u * n;
-      double active = 0, sum = 0, squares = 0;
-      for (std::size_t i = 0; i < n; ++i) {
-        const double x = static_cast<double>(own[i]);
-        active += own[i] > range.above && own[i] < range.below ? 1 : 0;
-        sum += x;
-        squares += x * x;
-      }
-      unit.count += static_cast<double>(n);
-      unit.active += active;
-      unit.sum += sum, unit.square_sum += squares;
-    }
+std::vector<UnitFacts> active_units(std::span<const float> values, std::int64_t units,
+                                    std::int64_t inner, const ActiveRange& range) {
+  const auto count = static_cast<std::size_t>(units), each = static_cast<std::size_t>(inner);
+  std::vector<std::uint32_t> active(count);
+  each_unit(
+      values, count, each,
+      [&](std::size_t u, const float* own) { active[u] += count_active(own, each, range); },
+      [&](const float* row) { add_active(row, count, range, active.data()); });
+  std::vector<UnitFacts> all = counted_units(values, count, each);
+  for (std::size_t u = 0; u < count; ++u) all[u].active = active[u];
+  return all;
+}
+
+std::vector<UnitFacts> unit_moments(std::span<const float> values, std::int64_t units,
+                                    std::int64_t inner) {
+  const auto count = static_cast<std::size_t>(units), each = static_cast<std::size_t>(inner);
+  std::vector<double> sum(count), squares(count);
+  each_unit(
+      values, count, each,
+      [&](std::size_t u, const float* own) {
+        for (std::size_t i = 0; i < each; ++i) {
+          const auto x = static_cast<double>(own[i]);
+          sum[u] += x;
+          squares[u] += x * x;
+        }
+      },
+      [&](const float* row) { add_moments(row, count, sum.data(), squares.data()); });
+  std::vector<UnitFacts> all = counted_units(values, count, each);
+  for (std::size_t u = 0; u < count; ++u) all[u].sum = sum[u], all[u].square_sum = squares[u];
   return all;
 }
 

@@ -37,17 +37,26 @@ struct TensorFacts {
   TensorFacts& operator+=(const TensorFacts&);
 };
 
+/// FactKinds says which facts of a tensor are computed.
+enum class FactKinds : std::uint8_t {
+  Sizes,  // elements, zeros, numbers that are not finite, and the sum of their sizes
+  All,    // these, the sum, the sum of squares, and the range
+};
+
 /// The facts of the numbers, each times the scale.
-TensorFacts facts_of(std::span<const float>, double scale = 1);
-/// The facts of what an update did to weights: of the differences, with those of an update.
+TensorFacts facts_of(std::span<const float>, double scale = 1, FactKinds = FactKinds::All);
+/// The facts of what an update did to weights: Sizes of the differences, with those of an update.
 TensorFacts update_facts(std::span<const float> before, std::span<const float> after);
 
 /// Limits within which the outputs of a unit are active.
 struct ActiveRange {
   float above = 0, below = 3e38f;
 };
-/// Returns the units of a tensor of `outer` times units times `inner` numbers, in this order.
-std::vector<UnitFacts> unit_facts(std::span<const float>, std::int64_t units, std::int64_t inner,
-                                  const ActiveRange&);
+/// Returns the units of a tensor of `outer` times units times `inner` numbers, in this order:
+/// how many numbers each has, and how many of them are active.
+std::vector<UnitFacts> active_units(std::span<const float>, std::int64_t units, std::int64_t inner,
+                                    const ActiveRange&);
+/// Returns them with their sums and sums of squares.
+std::vector<UnitFacts> unit_moments(std::span<const float>, std::int64_t units, std::int64_t inner);
 
 }  // namespace trainyard

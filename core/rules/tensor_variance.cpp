@@ -27,7 +27,7 @@ const Rule& tensor_variance() {
       .name = "tensor-variance",
       .summary = "the variance of a matrix of weights or of an output leaves a range",
       .advice = "a norm, weight decay or another rate",
-      .reads = RuleReads::Weights | RuleReads::Outputs,
+      .reads = RuleReads::Weights | RuleReads::Outputs | RuleReads::Moments,
       .by_name = true,
       .params = {{"min", 0.0, "least variance", 0, 1e30}, {"max", 1e4, "most variance", 0, 1e30}},
       .of_run = find_variance};

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <utility>
 
@@ -12,6 +13,11 @@ namespace {
 // No rule needs more steps to judge utilisation, and each costs a pass over the trace, of which so
 // many spans are read at most.
 constexpr std::size_t kMostJudgedSteps = 50, kMostJudgedSpans = 20'000'000;
+
+double host_share(const Breakdown& parts) {
+  const Duration whole = parts.sum();
+  return whole > Duration{} ? to_seconds(parts.host) / to_seconds(whole) : 0;
+}
 
 double busy_share(const Breakdown& parts) {
   const Duration whole = parts.sum();
@@ -88,13 +94,22 @@ DeviceBytes bytes_of_counter(const RecordedTrace& trace, const RecordedCounter& 
 
 }  // namespace
 
+double share_of_steps(const DeviceTimes& device, double of_steps) {
+  std::vector<double> shares = device.busy;
+  std::sort(shares.begin(), shares.end());
+  const auto last = static_cast<double>(shares.size() - 1);
+  return shares[static_cast<std::size_t>(std::llround(of_steps * last))];
+}
+
 TimelineFacts timeline_facts(const Timeline& timeline, const std::vector<MemoryWave>& waves,
                              const std::vector<Breakdown>& parts, Bytes capacity) {
   TimelineFacts facts;
   facts.simulated = timeline.clock == Timeline::Clock::Simulated;
   for (std::size_t d = 0; d < parts.size(); ++d)
-    facts.devices.push_back(
-        {static_cast<int>(d), fmt::format("device {}", d), {busy_share(parts[d])}});
+    facts.devices.push_back({static_cast<int>(d),
+                             fmt::format("device {}", d),
+                             {busy_share(parts[d])},
+                             host_share(parts[d])});
   for (std::size_t d = 0; d < waves.size(); ++d)
     if (!waves[d].samples.empty())
       facts.memory.push_back(bytes_of_wave(static_cast<int>(d), waves[d], capacity));
@@ -112,7 +127,7 @@ TimelineFacts timeline_facts(const RecordedTrace& trace) {
       auto found = std::find_if(facts.devices.begin(), facts.devices.end(),
                                 [&](const DeviceTimes& d) { return d.device == device; });
       if (found == facts.devices.end())
-        found = facts.devices.insert(found, {device, process_name(trace, share.process), {}});
+        found = facts.devices.insert(found, {device, process_name(trace, share.process), {}, 0});
       found->busy.push_back(busy_share(share, part.to - part.from));
     }
   }

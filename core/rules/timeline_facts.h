@@ -18,7 +18,11 @@ struct DeviceTimes {
   int device = 0;
   std::string name;          // "device 2", "rank 3"
   std::vector<double> busy;  // by step: share of it in which the device computes or communicates
+  double host_wait = 0;      // share of a step in which it waits for its host; 0 of recordings
 };
+/// Returns the share of a step in which the device is busy at most in `of_steps` of its steps: the
+/// nearest rank of the percentile. busy must not be empty.
+double share_of_steps(const DeviceTimes&, double of_steps);
 
 struct DeviceBytes {
   int device = 0;

@@ -2,8 +2,8 @@
 // et al., JMLR 2011).
 #include <cmath>
 
+#include "core/base/vectorised.h"
 #include "core/training/stretch_rule.h"
-#include "core/training/vectorised.h"
 
 namespace trainyard {
 namespace {

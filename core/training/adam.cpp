@@ -3,8 +3,8 @@
 // 4-byte floats, because beta2 = 0.999 would be 1 in bf16.
 #include <cmath>
 
+#include "core/base/vectorised.h"
 #include "core/training/stretch_rule.h"
-#include "core/training/vectorised.h"
 
 namespace trainyard {
 namespace {

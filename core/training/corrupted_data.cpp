@@ -71,7 +71,7 @@ bool comes_by_sample(const Shape& shape) {
 
 bool can_corrupt(const ModelInput& input, CorruptionKind kind) {
   const Shape& shape = input.in_graph().shape;
-  if (!comes_by_sample(shape)) return false;
+  if (!comes_by_sample(shape) || kind == CorruptionKind::Bits) return false;
   if (input.role == InputRole::Rows) return kind == CorruptionKind::Replace;
   if (input.role != InputRole::Numbers || kind == CorruptionKind::Replace) return false;
   if (kind != CorruptionKind::Shift) return true;
@@ -85,6 +85,7 @@ bool can_corrupt(const ModelInput& input, CorruptionKind kind) {
 
 Diagnostics check_corruption(const Model& model, const Corruption& corruption, const Place& place) {
   const std::vector<ModelInput> inputs = model_inputs(model);
+  if (corruption.kind == CorruptionKind::Bits) return {};  // which changes weights
   if (std::any_of(inputs.begin(), inputs.end(),
                   [&](const ModelInput& input) { return can_corrupt(input, corruption.kind); }))
     return {};

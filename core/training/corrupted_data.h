@@ -13,8 +13,8 @@
 
 namespace trainyard {
 
-/// Returns an error for each corruption that leaves every input of the model as it is: images can
-/// be moved, and tokens replaced.
+/// Returns an error for each corruption of inputs that leaves every one of the model as it is:
+/// images can be moved, and tokens replaced.
 Diagnostics check_corruption(const Model&, const Corruption&, const Place&);
 
 /// CorruptedData corrupts what its source says. A sample is always corrupted alike: by the seed and

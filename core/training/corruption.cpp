@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cmath>
 #include <numeric>
+#include <span>
 
 #include "core/base/drawn_normal.h"
 #include "core/base/nearest.h"
@@ -17,11 +18,14 @@ namespace {
 
 struct KindOfCorruption {
   std::string_view name;
-  double most;
+  double least, most;
   bool whole;
 };
-constexpr std::array<KindOfCorruption, 4> kCorruptions = {
-    {{"noise", 1000, false}, {"shift", 1000, true}, {"contrast", 1, false}, {"replace", 1, false}}};
+constexpr std::array<KindOfCorruption, 5> kCorruptions = {{{"noise", 0, 1000, false},
+                                                           {"shift", 0, 1000, true},
+                                                           {"contrast", 0, 1, false},
+                                                           {"replace", 0, 1, false},
+                                                           {"bits", 2, 8, true}}};
 
 const KindOfCorruption& entry_of(CorruptionKind kind) {
   return kCorruptions[static_cast<std::size_t>(kind)];
@@ -76,19 +80,22 @@ std::string corruption_words(const Corruption& c) {
       return fmt::format("contrast lowered by {:g} %", 100 * c.amount);
     case CorruptionKind::Replace:
       return fmt::format("{:g} % of tokens replaced at random", 100 * c.amount);
+    case CorruptionKind::Bits:
+      return fmt::format("weights rounded to {} bits", c.amount);
   }
   return "";
 }
 
-Corruption read_corruption(std::string_view text, const Place& place) {
+Corruption read_corruption(std::string_view text, const Place& place, bool weights) {
+  const std::span<const KindOfCorruption> kinds(kCorruptions.data(),
+                                                kCorruptions.size() - (weights ? 0 : 1));
   const std::size_t colon = std::min(text.find(':'), text.size());
   const std::string_view name = text.substr(0, colon);
-  const auto* const found =
-      std::find_if(kCorruptions.begin(), kCorruptions.end(),
-                   [&](const KindOfCorruption& one) { return one.name == name; });
+  const auto found = std::find_if(kinds.begin(), kinds.end(),
+                                  [&](const KindOfCorruption& one) { return one.name == name; });
   std::vector<std::string_view> names;
-  for (const KindOfCorruption& one : kCorruptions) names.push_back(one.name);
-  if (found == kCorruptions.end())
+  for (const KindOfCorruption& one : kinds) names.push_back(one.name);
+  if (found == kinds.end())
     throw Error(Error::Kind::InvalidInput,
                 fmt::format("expected {} and an amount, as in noise:0.3, found \"{}\"{}",
                             fmt::join(names, ", "), text.substr(0, 80),
@@ -97,14 +104,15 @@ Corruption read_corruption(std::string_view text, const Place& place) {
   const std::string_view number = text.substr(std::min(colon + 1, text.size()));
   double amount = 0;
   const auto read = std::from_chars(number.data(), number.data() + number.size(), amount);
-  if (read.ec != std::errc() || read.ptr != number.data() + number.size() || !(amount >= 0) ||
-      amount > found->most || (found->whole && amount != std::floor(amount)))
+  if (read.ec != std::errc() || read.ptr != number.data() + number.size() ||
+      !(amount >= found->least) || amount > found->most ||
+      (found->whole && amount != std::floor(amount)))
     throw Error(Error::Kind::InvalidInput,
-                fmt::format("expected {} from 0 to {} after {}:, found \"{}\"",
-                            found->whole ? "a whole number" : "a number", found->most, found->name,
-                            number.substr(0, 80)),
+                fmt::format("expected {} from {} to {} after {}:, found \"{}\"",
+                            found->whole ? "a whole number" : "a number", found->least, found->most,
+                            found->name, number.substr(0, 80)),
                 place);
-  return {static_cast<CorruptionKind>(found - kCorruptions.begin()), amount};
+  return {static_cast<CorruptionKind>(found - kinds.begin()), amount};
 }
 
 std::vector<Corruption> read_corruptions(std::string_view text, const Place& place) {
@@ -124,6 +132,7 @@ void corrupt(const Corruption& c, const Random& random, std::int64_t height, std
     case CorruptionKind::Contrast:
       return flatten(c.amount, numbers);
     case CorruptionKind::Replace:
+    case CorruptionKind::Bits:
       return;
   }
 }

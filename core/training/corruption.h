@@ -22,6 +22,7 @@ enum class CorruptionKind : std::uint8_t {
              // the smallest of its numbers
   Contrast,  // numbers are brought this share of the way to their mean
   Replace,   // this share of tokens is replaced by tokens at random
+  Bits,      // inputs stay; weights are rounded to so many bits (core/training/lossy_weights.h)
 };
 
 struct Corruption {
@@ -36,7 +37,8 @@ std::string to_text(const Corruption&);
 std::string corruption_words(const Corruption&);
 /// Reads what to_text() writes. Throws Error{InvalidInput} with the nearest kind, and for an amount
 /// out of its range: noise 0 to 1000, shift 0 to 1000 whole pixels, contrast and replace 0 to 1.
-Corruption read_corruption(std::string_view, const Place&);
+/// weights: whether "bits:4" is read too, of 2 to 8 bits, which changes no inputs.
+Corruption read_corruption(std::string_view, const Place&, bool weights = false);
 /// Reads a list that is separated by commas; an empty text is an empty list.
 std::vector<Corruption> read_corruptions(std::string_view, const Place&);
 

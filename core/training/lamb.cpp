@@ -3,8 +3,8 @@
 // minutes", ICLR 2020; phi is the identity.
 #include <cmath>
 
+#include "core/base/vectorised.h"
 #include "core/training/stretch_rule.h"
-#include "core/training/vectorised.h"
 
 namespace trainyard {
 namespace {

@@ -3,8 +3,8 @@
 // et al., "Large Batch Training of Convolutional Networks", 2017.
 #include <cmath>
 
+#include "core/base/vectorised.h"
 #include "core/training/stretch_rule.h"
-#include "core/training/vectorised.h"
 
 namespace trainyard {
 namespace {

@@ -1,7 +1,7 @@
 // Lion takes the sign of an interpolated momentum, with decoupled decay (Chen et al., NeurIPS
 // 2023). Its usual betas are 0.9 and 0.99.
+#include "core/base/vectorised.h"
 #include "core/training/stretch_rule.h"
-#include "core/training/vectorised.h"
 
 namespace trainyard {
 namespace {

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/base/singular_values.h"
+#include "core/base/vectorised.h"
 #include "core/model/ops.h"
 #include "core/plan/params.h"
 
@@ -71,6 +72,28 @@ const Node* reader_of(const Graph& graph, const std::string& parameter, std::siz
   return nullptr;
 }
 
+// A line's numbers lie behind one another, or one from each line of a row beside one another.
+TRAINYARD_VECTORISED double largest_size(const float* line, std::size_t count) {
+  float largest = 0;
+  for (std::size_t i = 0; i < count; ++i) largest = std::max(largest, std::fabs(line[i]));
+  return static_cast<double>(largest);
+}
+TRAINYARD_VECTORISED void take_largest(const float* row, std::size_t count, double* largest) {
+  for (std::size_t i = 0; i < count; ++i)
+    largest[i] = std::max(largest[i], std::fabs(static_cast<double>(row[i])));
+}
+TRAINYARD_VECTORISED void round_line(float* line, std::size_t count, double scale) {
+  if (scale == 0) return;
+  for (std::size_t i = 0; i < count; ++i)
+    line[i] = static_cast<float>(scale * std::nearbyint(static_cast<double>(line[i]) / scale));
+}
+TRAINYARD_VECTORISED void round_row(float* row, std::size_t count, const double* scales) {
+  for (std::size_t i = 0; i < count; ++i) {
+    const double scale = scales[i] > 0 ? scales[i] : 1;  // of a line of zeros, which stay so
+    row[i] = static_cast<float>(scale * std::nearbyint(static_cast<double>(row[i]) / scale));
+  }
+}
+
 std::int64_t weights_kept(const LossyWeights& loses, const TrainedTensor& tensor) {
   std::int64_t kept = elements_of(tensor);
   const std::int64_t matrices = matrices_in(tensor), rows = rows_of_matrix(tensor),
@@ -115,39 +138,42 @@ void prune(double sparsity, std::vector<TrainedTensor>& tensors) {
 void round_to_bits(int bits, std::int64_t group, const Lines& lines, std::vector<float>& weights) {
   const std::int64_t each = group > 0 ? group : lines.length;
   const double most = (1 << (bits - 1)) - 1;
+  const auto beside = static_cast<std::size_t>(lines.inner);
+  std::vector<double> scales(beside);
   for (std::int64_t outer = 0; outer < lines.outer; ++outer)
-    for (std::int64_t inner = 0; inner < lines.inner; ++inner)
-      for (std::int64_t first = 0; first < lines.length; first += each) {
-        const std::int64_t end = std::min(first + each, lines.length);
-        const auto weight = [&](std::int64_t i) -> float& {
-          return weights[static_cast<std::size_t>((outer * lines.length + i) * lines.inner +
-                                                  inner)];
-        };
-        double largest = 0;
-        for (std::int64_t i = first; i < end; ++i)
-          largest = std::max(largest, std::abs(static_cast<double>(weight(i))));
-        if (largest == 0) continue;
-        const double scale = largest / most;
-        for (std::int64_t i = first; i < end; ++i)
-          weight(i) = static_cast<float>(scale * std::nearbyint(weight(i) / scale));
+    for (std::int64_t first = 0; first < lines.length; first += each) {
+      const std::int64_t count = std::min(each, lines.length - first);
+      float* const from = weights.data() + (outer * lines.length + first) * lines.inner;
+      const auto all = static_cast<std::size_t>(count);
+      if (beside == 1) {
+        round_line(from, all, largest_size(from, all) / most);
+        continue;
       }
+      std::fill(scales.begin(), scales.end(), 0.0);
+      for (std::size_t i = 0; i < all; ++i) take_largest(from + i * beside, beside, scales.data());
+      for (double& scale : scales) scale /= most;
+      for (std::size_t i = 0; i < all; ++i) round_row(from + i * beside, beside, scales.data());
+    }
+}
+
+Lines channels_of(const Op* reader, std::span<const std::int64_t> shape) {
+  if (reader == &routed_matmul() && shape.size() == 3) return {shape[0], shape[1], shape[2]};
+  if (reader == &matmul() && shape.size() == 2) return {1, shape[0], shape[1]};
+  std::int64_t length = 1;
+  for (std::size_t d = 1; d < shape.size(); ++d) length *= shape[d];
+  return {shape[0], length, 1};
 }
 
 Lines channels_of(const Model& model, const TrainedTensor& tensor) {
-  const std::vector<std::int64_t>& shape = tensor.shape;
-  const Lines by_row{shape[0], elements_of(tensor) / std::max<std::int64_t>(1, shape[0]), 1};
   int first = 0;
   for (const Block& block : model.blocks) {
     const bool here = tensor.layer >= first && tensor.layer < first + block.count;
     first += block.count;
-    if (!here) continue;
     std::size_t input = 0;
-    const Node* const reader = reader_of(block.graph, tensor.name, input);
-    if (reader == nullptr) return by_row;
-    if (reader->op == &routed_matmul() && shape.size() == 3) return {shape[0], shape[1], shape[2]};
-    if (reader->op == &matmul() && shape.size() == 2) return {1, shape[0], shape[1]};
+    const Node* const reader = here ? reader_of(block.graph, tensor.name, input) : nullptr;
+    if (reader != nullptr) return channels_of(reader->op, tensor.shape);
   }
-  return by_row;
+  return channels_of(static_cast<const Op*>(nullptr), tensor.shape);
 }
 
 void lower_rank(std::int64_t rows, std::int64_t rank, std::vector<float>& weights) {

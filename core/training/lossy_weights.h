@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -48,6 +49,8 @@ void round_to_bits(int bits, std::int64_t group, const Lines&, std::vector<float
 /// Returns the lines along which products sum over a parameter of the model, each of which is a
 /// channel: the inputs of an output of a matrix or kernel, the numbers of a table's row.
 Lines channels_of(const Model&, const TrainedTensor&);
+/// Returns those of a parameter of that shape that the op reads.
+Lines channels_of(const Op* reader, std::span<const std::int64_t> shape);
 
 /// Replaces a matrix of so many rows by the nearest one of that rank, in the sum of squares. Takes
 /// a singular value decomposition.

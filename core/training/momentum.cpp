@@ -5,8 +5,8 @@
 // Kosson et al., MLSys 2021), of which Nesterov's is the case D = 1.
 #include <cmath>
 
+#include "core/base/vectorised.h"
 #include "core/training/stretch_rule.h"
-#include "core/training/vectorised.h"
 
 namespace trainyard {
 namespace {

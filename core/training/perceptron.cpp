@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "core/base/error.h"
+#include "core/base/vectorised.h"
 #include "core/model/ops.h"
-#include "core/training/vectorised.h"
 
 namespace trainyard {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <bit>
 
-#include "core/training/vectorised.h"
+#include "core/base/vectorised.h"
 
 namespace trainyard {
 namespace {

@@ -4,7 +4,7 @@
 #include <cassert>
 
 #include "core/base/random.h"
-#include "core/training/vectorised.h"
+#include "core/base/vectorised.h"
 
 namespace trainyard {
 namespace {

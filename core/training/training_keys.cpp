@@ -250,9 +250,9 @@ std::vector<TrainingKey> make_keys() {
        [](const T& t) { return text(t.stability); }},
       {"stability-data",
        "how the copies of stability are corrupted, as in noise:0.3, shift:2, contrast:0.5 or "
-       "replace:0.1",
+       "replace:0.1, or to how many bits the weights are rounded that they run with, as in bits:4",
        {},
-       [](T& t, V v, L& l) { t.stability_data = read_corruption(v, l); },
+       [](T& t, V v, L& l) { t.stability_data = read_corruption(v, l, true); },
        [](const T& t) { return to_text(t.stability_data); }},
   };
 }

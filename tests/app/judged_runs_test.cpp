@@ -54,6 +54,24 @@ TEST(RepeatedRuns, ARepeatIsTheRunOfItsSeeds) {
   EXPECT_EQ(*again.find("evaluation"), *third.find("evaluation"));
 }
 
+// The list of runs has the losses with which a run is compared while it goes on.
+TEST(RepeatedRuns, ARuleTellsThatARunRepeatsAnEarlierOne) {
+  const TemporaryFolder folder;
+  const std::string plain =
+                        "run --model mlp-small --data random --steps 12 --devices 1 --quiet --set "
+                        "global-batch=16 "
+                        "--set precision=fp32",
+                    watched = " --rules similar-across-runs.run=1 --rule-interval 6",
+                    told = "the losses of the last 10 steps are those of run 1 at the same steps";
+  ASSERT_EQ(trainyard(plain, folder).exit, kDone);
+  const Ran same = trainyard(plain + watched, folder);
+  ASSERT_EQ(same.exit, kDone) << same.err;
+  EXPECT_NE(same.out.find(told), std::string::npos) << same.out;
+  const Ran other = trainyard(plain + watched + " --train rate=0.0123", folder);
+  ASSERT_EQ(other.exit, kDone) << other.err;
+  EXPECT_EQ(other.out.find(told), std::string::npos) << other.out;
+}
+
 // The report of all runs is honest; of some of them it says that there are others. B-REL-06.
 TEST(RepeatedRuns, AReportOfThemStatesWhatIsLeftOut) {
   const TemporaryFolder folder;

@@ -199,6 +199,33 @@ TEST(RulesOnRuns, AnArenaThatIsNearlyFull) {
   expect_fires("arena-overflow", watched_run(mlp(), 1, {}, of_rate(0.1), how));
 }
 
+TEST(RulesOnRuns, ARunThatRepeatsAnEarlierOne) {
+  const BackendRun earlier = watched_run(mlp(), 1, {}, of_rate(0.1), {"all", kInterval});
+  Watched how{"similar-across-runs.run=1", kInterval};
+  how.earlier = earlier.losses;
+  expect_fires("similar-across-runs", watched_run(mlp(), 1, {}, of_rate(0.1), how));
+  EXPECT_TRUE(watched_run(mlp(), 1, {}, of_rate(0.099), how).rules.empty());
+}
+
+TEST(RulesOnRuns, TextsThatAreMostlyPaddingHoweverThePlanDividesThem) {
+  const Model model = testing::tiny_transformer();
+  const TaughtSamples padded({.padding = 0.7});
+  const std::vector<std::pair<std::int64_t, testing::Settings>> plans = {
+      {1, {}}, {2, {"dp=2"}}, {2, {"tp=2"}}, {2, {"pp=2"}}, {2, {"cp=2"}}};
+  std::string told;
+  for (const auto& [devices, words] : plans) {
+    testing::Settings all = {"global-batch=8", "micro-batch=4", "seq=4"};
+    all.insert(all.end(), words.begin(), words.end());
+    const BackendRun run =
+        watched_run(model, devices, all, of_rate(0.01), {"nlp-sequence-ratio", kInterval}, padded);
+    expect_fires("nlp-sequence-ratio", run);
+    if (told.empty()) told = fired_text(run.rules);
+    EXPECT_EQ(fired_text(run.rules), told);
+    EXPECT_TRUE(watched_run(model, devices, all, of_rate(0.01), {"nlp-sequence-ratio", kInterval})
+                    .rules.empty());
+  }
+}
+
 // Five models of a hundred steps.
 TEST(RulesOnRuns, NoneFiresOnFiveHundredCleanSteps) {
   struct Case {
@@ -211,8 +238,9 @@ TEST(RulesOnRuns, NoneFiresOnFiveHundredCleanSteps) {
                         {testing::tiny_transformer({.family = "llama"}), 0.02},
                         {build_lstm({"lstm", 7, 8, 1, 5}), 0.05}};
   for (const Case& c : cases) {
-    const BackendRun run = watched_run(c.model, 1, {"optimizer=momentum"}, of_rate(c.rate, 100),
-                                       {"all", kRuleInterval}, TaughtSamples({.shuffled = 0.1}));
+    const BackendRun run =
+        watched_run(c.model, 1, {"optimizer=momentum"}, of_rate(c.rate, 100),
+                    {"all,nlp-sequence-ratio", kRuleInterval}, TaughtSamples({.shuffled = 0.1}));
     EXPECT_EQ(run.losses.size(), 100u);
     EXPECT_LT(run.losses.back(), run.losses.front()) << c.model.name;
     EXPECT_TRUE(run.rules.empty()) << c.model.name << "\n" << fired_text(run.rules);

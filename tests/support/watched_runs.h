@@ -22,6 +22,7 @@ class TaughtSamples final : public DataSource {
     double evaluation_shuffled = 0;
     double first_class = 0;  // share of samples of class 0 beside their own share
     float offset = 0;        // added to numbers
+    double padding = 0;      // share of the tokens of texts that are token 0 in place of their own
   };
   TaughtSamples() = default;
   explicit TaughtSamples(const Faults& faults) : faults_(faults) {}
@@ -46,7 +47,9 @@ class TaughtSamples final : public DataSource {
     each(r, [&](std::size_t e, std::int64_t sample, std::int64_t, std::int64_t position) {
       const Random random(13, static_cast<std::uint64_t>(sample));
       const double shuffled = r.evaluation ? faults_.evaluation_shuffled : faults_.shuffled;
-      out[e] = text ? (random.between(0, 0, limit - 1) + position + next) % limit
+      const auto at = static_cast<std::uint64_t>(position);
+      out[e] = text && random.uniform(100 + at) < faults_.padding ? 0
+               : text ? (random.between(0, 0, limit - 1) + position + next) % limit
                : random.uniform(1) < shuffled ? random.between(2, 0, limit - 1)
                                               : class_of(sample, limit);
     });
@@ -94,6 +97,7 @@ struct Watched {
   /// Changes the initial weights; empty: they stay as they are.
   std::function<void(TrainedTensor&)> plant = {};
   CpuOptions options = {};
+  std::vector<double> earlier = {};  // losses of the run with which it is compared
 };
 
 /// A run in virtual time of which rules have seen every step of the interval.
@@ -112,8 +116,8 @@ inline BackendRun watched_run(const Model& model, std::int64_t devices, const Se
   const auto cost = roofline_cost_model();
   const TaskPrices prices = price(program, s.plan.mesh, s.cluster, *cost);
   CpuOptions options = how.options;
-  options.rules =
-      std::make_shared<RuleRun>(RuleWatch{parse_rules(how.rules), how.interval, how.stops});
+  options.rules = std::make_shared<RuleRun>(
+      RuleWatch{parse_rules(how.rules), how.interval, how.stops, how.earlier});
   CpuBackend backend({workload, program, prices, &training, &source}, options);
   if (how.plant) {
     std::vector<TrainedTensor> tensors = backend.parameters();

@@ -101,6 +101,27 @@ TEST_F(TrainedModels, EqualAccuracyHidesInstabilityWhichFineTuningTakesAway) {
   EXPECT_LE(tuned.tasks[0].excess_error(), 0.005);
 }
 
+// B-MOD-06 between weights of four bits and whole ones: copies that run under rounded weights take
+// at least 40 % of the answers away that rounding changes, and no accuracy. Training on without
+// them takes none.
+TEST_F(TrainedModels, FineTuningUnderRoundedWeightsTakesFlipsOfFourBitsAway) {
+  const std::string plain = train("plain.ckpt", 900, {}),
+                    more = train("more.ckpt", 1500, {"rate=0.02"}, plain),
+                    stable = train("stable.ckpt", 1500,
+                                   {"rate=0.02", "stability=10", "stability-data=bits:4"}, plain);
+  const auto in_four_bits = [&](const std::string& whole) {
+    return gate(whole, {"bits=4"}, {}).models[0].tasks[0];
+  };
+  const JudgedAnswers before = in_four_bits(plain), alone = in_four_bits(more),
+                      after = in_four_bits(stable);
+  EXPECT_GE(before.instability(), 0.01);
+  for (const JudgedAnswers& other : {before, alone}) {
+    EXPECT_LE(after.instability(), 0.6 * other.instability());
+    EXPECT_LE(after.flips(), 0.6 * other.flips());
+    EXPECT_GE(after.first_accuracy(), other.first_accuracy() - 0.005);
+  }
+}
+
 // B-MOD-08: what a pruned network has lost shows on noise, and blocks what a clean test lets pass.
 TEST_F(TrainedModels, PruningLosesMoreOnNoiseThanOnCleanSamples) {
   const std::string dense = train("dense.ckpt", 1200, {}),

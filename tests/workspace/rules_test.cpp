@@ -9,6 +9,7 @@
 #include "app/workspace/scenario/workspace.h"
 #include "core/io/documents/result_json.h"
 #include "core/model/zoo/zoo.h"
+#include "core/result/verdict.h"
 #include "tests/support/layers.h"
 
 namespace trainyard {
@@ -58,6 +59,26 @@ TEST(SimulatedRules, AStepThatWaitsForItsSamples) {
                                    {"global-batch=2048", "precision=fp16", "input=storage",
                                     "input.cores=1", "input.decoding=100ms"}))
                   .count("io-bottleneck"));
+}
+
+TEST(SimulatedRules, AStepThatWaitsForItsHostToUpdateWeights) {
+  const auto judged = [](const testing::Settings& words) {
+    return rules_of(scenario_of("llama-3-8b", 1, words)).count("cpu-bottleneck");
+  };
+  EXPECT_EQ(judged({"global-batch=1", "seq=512", "offload=optimizer"}), 1u);
+  EXPECT_EQ(judged({"global-batch=64", "micro-batch=1", "offload=optimizer"}), 0u);
+  EXPECT_EQ(judged({"global-batch=1", "seq=512"}), 0u);
+}
+
+// Small batches of a small part of a model leave a device idle and its memory empty.
+TEST(SimulatedRules, AStepThatCouldTakeMoreSamples) {
+  const ExperimentPtr e =
+      simulate(scenario_of("llama-3-8b", 32, {"tp=8", "pp=4", "global-batch=2"}), {});
+  const TimelineFacts facts =
+      facts_for_rules(e->result, e->timeline, e->waves,
+                      breakdowns(e->timeline, e->program, e->prices.recompute_share));
+  EXPECT_EQ(judge_timeline(parse_rules("batch-size"), facts).size(), 1u);
+  EXPECT_TRUE(judge_timeline(parse_rules("batch-size.threshold=20"), facts).empty());
 }
 
 TEST(SimulatedRules, GradientsThatAreOlderThanTheirBound) {

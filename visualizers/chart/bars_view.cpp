@@ -64,6 +64,20 @@ void draw_value_axis(Drawing& drawing, const BarsAxis& axis, const std::string& 
   line(drawing, {axis.plot.x, axis.plot.y}, {axis.plot.x, axis.plot.bottom()}, {.ink = Ink::Axis});
 }
 
+// The figure of a row stands behind its end, and behind each mark that it would lie across.
+float figure_at(const BarsAxis& axis, const BarsModel& model, std::size_t row, double end,
+                float width) {
+  constexpr float kAway = 8, kBeside = 4;
+  std::vector<float> marks;
+  for (const BarsModel::Mark& mark : model.marks)
+    if (mark.row == row) marks.push_back(axis.x(mark.value));
+  std::sort(marks.begin(), marks.end());
+  float x = axis.x(end) + kAway;
+  for (const float mark : marks)
+    if (mark > x - kBeside && mark < x + width + kBeside) x = mark + kAway;
+  return x;
+}
+
 void draw_bars_row(Drawing& drawing, const BarsAxis& axis, const BarsModel& model, std::size_t i,
                    float y, float bar, float large) {
   const BarsModel::Row& row = model.rows[i];
@@ -94,7 +108,9 @@ void draw_bars_row(Drawing& drawing, const BarsAxis& axis, const BarsModel& mode
       write(drawing, words, {rect.x + rect.width / 2, y}, 11 * large, Weight::SemiBold,
             model.parts[p].idle ? Ink::Text : label_ink(model.parts[p].ink), Align::Center);
   }
-  write(drawing, panel_number(at, model.unit), {axis.x(at) + 8, y}, 12 * large, Weight::SemiBold,
+  const std::string figure = panel_number(at, model.unit);
+  const float width = text_width(figure, 12 * large, Weight::SemiBold);
+  write(drawing, figure, {figure_at(axis, model, i, at, width), y}, 12 * large, Weight::SemiBold,
         Ink::Text);
 }
 

@@ -3,9 +3,28 @@
 #include <algorithm>
 #include <string_view>
 
+#include "app/workspace/runs/run_scores.h"
 #include "core/base/error.h"
 
 namespace trainyard {
+namespace {
+
+// The losses of the run with which the rules compare; empty where none of them does.
+std::vector<double> earlier_losses(const RuleSet& rules) {
+  for (const ChosenRule& chosen : rules) {
+    if (chosen.rule != &similar_across_runs()) continue;
+    const std::int64_t run = chosen.params.integer("run");
+    if (run == 0)
+      throw Error(Error::Kind::InvalidInput,
+                  "expected similar-across-runs.run=N, the number of a run that \"trainyard runs\" "
+                  "lists, found similar-across-runs without it",
+                  {"--rules"});
+    return losses_of(RunStore(run_store_path()).get(run));
+  }
+  return {};
+}
+
+}  // namespace
 
 std::optional<RuleWatch> rule_watch(const Words& words) {
   for (const char* flag : {"rule-interval", "on-rule"})
@@ -16,6 +35,7 @@ std::optional<RuleWatch> rule_watch(const Words& words) {
   RuleWatch watch;
   watch.rules = parse_rules(words.text("rules"));
   watch.interval = words.integer("rule-interval", 1, 1'000'000'000, kRuleInterval);
+  watch.earlier = earlier_losses(watch.rules);
   watch.stops = words.choice("on-rule", {"report", "stop"}, "report") == "stop";
   return watch;
 }

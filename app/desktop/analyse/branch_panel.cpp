@@ -1,9 +1,6 @@
 #include "app/desktop/analyse/branch_panel.h"
 
 #include <QComboBox>
-#include <QLabel>
-#include <QProgressBar>
-#include <QPushButton>
 #include <QVBoxLayout>
 
 #include <algorithm>
@@ -15,7 +12,6 @@
 #include "app/desktop/controls/widgets.h"
 #include "app/desktop/controls/word_list.h"
 #include "app/workspace/scenario/local_cluster.h"
-#include "core/io/json/inline_document.h"
 #include "core/methods/settings/settings.h"
 
 namespace trainyard {
@@ -50,40 +46,24 @@ void check_setting(const std::string& word) {
 }  // namespace
 
 BranchPanel::BranchPanel(Document& document, const BranchMeasurement& measurement, QWidget* parent)
-    : QuestionPanel({"Branches", "What is measured", "Share of the measurements done",
-                     "Why nothing is measured", "Question about branches"},
-                    268, parent),
-      document_(document),
-      measurement_(measurement) {
-  set_fields(make_question());
-  connect(&measurement_, &BackgroundMeasurement::changed, this, &BranchPanel::refresh_progress);
-  const auto changed = [this] {
-    refresh_progress();
-    Q_EMIT this->changed();
-  };
-  connect(settings_, &WordList::changed, this, changed);
-  connect(strategy_, &Segment::chosen, this, changed);
-  connect(prices_, &QComboBox::currentIndexChanged, this, [this, changed] {
+    : MeasurementPanel({"Branches", "What is measured", "Share of the measurements done",
+                        "Why nothing is measured", "Question about branches"},
+                       document, measurement, parent) {
+  make_question();
+  follow(settings_, {processor_, cores_, rounds_, group_size_, groups_});
+  connect(strategy_, &Segment::chosen, this, &BranchPanel::note_change);
+  connect(prices_, &QComboBox::currentIndexChanged, this, [this] {
     cores_->check();
-    changed();
+    note_change();
   });
-  for (const CheckedField* field : {processor_, cores_, rounds_, group_size_, groups_})
-    connect(field, &CheckedField::changed, this, changed);
   refresh();
 }
 
-QWidget* BranchPanel::make_question() {
-  auto* inside = new QWidget;
-  auto* column = new QVBoxLayout(inside);
-  column->setContentsMargins(10, 6, 10, 8);
-  column->setSpacing(10);
-  auto* about = make_label(
+void BranchPanel::make_question() {
+  auto* column = begin_fields(
       "Every operator of a layer runs on the cores of this machine with made-up numbers, alone and "
       "beside others; those that read the same input also run as one. Stages of operators that do "
-      "not wait for each other are found from that and run in turn. By other prices nothing runs.",
-      11, QFont::Normal, "third");
-  about->setWordWrap(true);
-  column->addWidget(about);
+      "not wait for each other are found from that and run in turn. By other prices nothing runs.");
   QStringList names;
   for (const Setting& each : settings()) names << q(each.key) + "=";
   settings_ = new WordList({.title = "Settings of the layers",
@@ -125,19 +105,14 @@ QWidget* BranchPanel::make_question() {
       {"Groups in a stage, at most", QString::number(usual.limits.groups), whole_check(1, 64), 56});
   for (CheckedField* field : {cores_, rounds_, group_size_, groups_}) column->addWidget(field);
   column->addStretch(1);
-  return inside;
 }
 
 std::optional<Request> BranchPanel::request() const {
-  const std::initializer_list<const CheckedField*> fields = {cores_, rounds_, group_size_, groups_};
-  const bool hold = std::all_of(fields.begin(), fields.end(), [](const CheckedField* field) {
-    return field->refusal().isEmpty();
-  });
-  if (document_.project().model.empty() || !hold) return std::nullopt;
-  Request asked{document_.project().model, local_cluster(1, {}).name, "", {}};
+  if (document().project().model.empty() || !fields_hold()) return std::nullopt;
+  Request asked{document().project().model, local_cluster(1, {}).name, "", {}};
   if (prices() == OperatorPrices::Roofline && !processor_->text().empty())
     asked.cluster = processor_->text();
-  if (needs_calibration(prices())) asked.calibration = document_.project().calibration;
+  if (needs_calibration(prices())) asked.calibration = document().project().calibration;
   asked.settings = settings_->words();
   return asked;
 }
@@ -165,50 +140,30 @@ OperatorPrices BranchPanel::prices() const {
   return static_cast<OperatorPrices>(prices_->currentIndex());
 }
 
+MeasurementPanel::Verbs BranchPanel::verbs() const {
+  const bool measures = prices() == OperatorPrices::Measured;
+  return {measures ? "Measure" : "Price", measures ? "Measure again" : "Price",
+          "Start measuring branches", "Stop measuring branches", "Layers of"};
+}
+
 QString BranchPanel::missing() const {
-  if (document_.project().model.empty()) return "Open a model first.";
-  if (needs_calibration(prices()) && document_.project().calibration.empty())
+  if (document().project().model.empty()) return "Open a model first.";
+  if (needs_calibration(prices()) && document().project().calibration.empty())
     return "Measure this machine under Calibrate first, and accept the calibration: it has the "
            "kernels.";
   return request() ? "" : "A field below is wrong; the sentence under it says how.";
 }
 
-bool BranchPanel::commit() {
-  settings_->refuse({});
-  const bool whole = settings_->commit();
-  for (CheckedField* field : {cores_, rounds_, group_size_, groups_}) field->check();
-  return whole && missing().isEmpty();
-}
-
 void BranchPanel::refresh() {
-  const ProjectPlan* plan = document_.plan();
+  const ProjectPlan* plan = document().plan();
   settings_->set_usual(plan == nullptr ? QStringList() : settings_of_layers(*plan));
-  refresh_progress();
-  Q_EMIT changed();
+  MeasurementPanel::refresh();
 }
 
 void BranchPanel::refresh_progress() {
-  const bool running = measurement_.running();
-  const bool before = measurement_.found() != nullptr;
-  const QString wrong = running ? QString() : missing();
-  const bool measures = prices() == OperatorPrices::Measured;
   processor_->setVisible(prices() == OperatorPrices::Roofline);
-  rounds_->setVisible(measures);
-  show_run(running,
-           running     ? "Stop"
-           : !measures ? "Price"
-           : before    ? "Measure again"
-                       : "Measure",
-           running ? "Stop measuring branches" : "Start measuring branches", "play");
-  run_->setEnabled(running || wrong.isEmpty());
-  state_->setText(running ? "running" : before ? "done" : "");
-  bar_->setRange(0, 100);
-  bar_->setValue(static_cast<int>(100 * measurement_.progress()));
-  now_->hide();
-  count_->setText(document_.project().model.empty()
-                      ? QString("No model")
-                      : "Layers of " + q(word_title(document_.project().model)));
-  show_wrong(!wrong.isEmpty() || running ? wrong : q(measurement_.error()));
+  rounds_->setVisible(prices() == OperatorPrices::Measured);
+  MeasurementPanel::refresh_progress();
 }
 
 }  // namespace trainyard

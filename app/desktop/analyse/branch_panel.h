@@ -2,22 +2,18 @@
 // other and as one on this machine, and how, or which prices they take on which processor.
 #pragma once
 
-#include "app/desktop/planner/question_panel.h"
-#include "app/desktop/session/background_measurement.h"
-#include "app/desktop/session/document.h"
+#include "app/desktop/analyse/measurement_panel.h"
 #include "app/workspace/runs/branch_study.h"
 
 class QComboBox;
 
 namespace trainyard {
 
-class CheckedField;
 class Segment;
-class WordList;
 
 using BranchMeasurement = MeasurementOf<BranchStudy>;
 
-class BranchPanel : public QuestionPanel {
+class BranchPanel : public MeasurementPanel {
   Q_OBJECT
 
  public:
@@ -28,22 +24,16 @@ class BranchPanel : public QuestionPanel {
   /// wrong.
   std::optional<Request> request() const;
   BranchQuestion question() const;
-  /// Everything on which the answer depends, as text: the command line that asks the same.
-  QString fingerprint() const;
-  /// Takes what is typed and not entered yet. Returns whether the question can be asked; else a
-  /// sentence says why not.
-  bool commit();
-  /// Reads the document again.
-  void refresh();
+  QString fingerprint() const override;
+  void refresh() override;
 
  private:
-  QWidget* make_question();
-  QString missing() const;
+  void make_question();
+  Verbs verbs() const override;
+  QString missing() const override;
   OperatorPrices prices() const;
-  void refresh_progress();
+  void refresh_progress() override;
 
-  Document& document_;
-  const BranchMeasurement& measurement_;
   WordList* settings_;
   Segment* strategy_;
   QComboBox* prices_;

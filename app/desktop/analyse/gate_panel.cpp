@@ -3,20 +3,14 @@
 #include <QCheckBox>
 #include <QComboBox>
 #include <QFileDialog>
-#include <QLabel>
 #include <QLineEdit>
-#include <QProgressBar>
 #include <QPushButton>
 #include <QVBoxLayout>
 
-#include <algorithm>
-
 #include "app/desktop/controls/checked_field.h"
 #include "app/desktop/controls/text.h"
-#include "app/desktop/controls/theme.h"
 #include "app/desktop/controls/training_fields.h"
 #include "app/desktop/controls/word_list.h"
-#include "core/io/json/inline_document.h"
 
 namespace trainyard {
 namespace {
@@ -27,35 +21,19 @@ constexpr const char* kCheckpoints = "Checkpoints (*.ckpt);;All files (*)";
 }  // namespace
 
 GatePanel::GatePanel(Document& document, const GateMeasurement& measurement, QWidget* parent)
-    : QuestionPanel({"Gate of quality", "What is judged", "Share of the questions answered",
-                     "Why nothing is judged", "Question of the gate"},
-                    268, parent),
-      document_(document),
-      measurement_(measurement) {
-  set_fields(make_question());
-  connect(&measurement_, &BackgroundMeasurement::changed, this, &GatePanel::refresh_progress);
-  const auto changed = [this] {
-    refresh_progress();
-    Q_EMIT this->changed();
-  };
-  connect(data_, &QComboBox::currentIndexChanged, this, changed);
-  connect(models_, &WordList::changed, this, changed);
-  for (const CheckedField* field : {reference_, corruptions_, limits_, samples_})
-    connect(field, &CheckedField::changed, this, changed);
+    : MeasurementPanel({"Gate of quality", "What is judged", "Share of the questions answered",
+                        "Why nothing is judged", "Question of the gate"},
+                       document, measurement, parent) {
+  make_question();
+  follow(models_, {reference_, corruptions_, limits_, samples_});
+  connect(data_, &QComboBox::currentIndexChanged, this, &GatePanel::note_change);
   refresh();
 }
 
-QWidget* GatePanel::make_question() {
-  auto* inside = new QWidget;
-  auto* column = new QVBoxLayout(inside);
-  column->setContentsMargins(10, 6, 10, 8);
-  column->setSpacing(10);
-  auto* about = make_label(
+void GatePanel::make_question() {
+  auto* column = begin_fields(
       "Models answer the samples for evaluation, clean and corrupted. They are held against a "
-      "checkpoint of the open model, answer by answer.",
-      11, QFont::Normal, "third");
-  about->setWordWrap(true);
-  column->addWidget(about);
+      "checkpoint of the open model, answer by answer.");
   reference_ =
       new CheckedField({"Reference", "a checkpoint",
                         [](const std::string& typed) { read_gate_side(typed, "", {}); }, 130});
@@ -101,12 +79,7 @@ QWidget* GatePanel::make_question() {
   samples_ = new CheckedField({"Samples, at most", "all", whole_check(1, 1'000'000'000), 88});
   for (CheckedField* field : {corruptions_, limits_, samples_}) column->addWidget(field);
   data_ = make_data_field("Data of the gate");
-  data_->setFixedSize(124, kFieldHeight);
-  auto* row = new QHBoxLayout;
-  row->addWidget(make_label("Data", 12, QFont::Normal, "second"));
-  row->addStretch(1);
-  row->addWidget(data_);
-  column->addLayout(row);
+  add_data(column, data_);
   blocks_ = new QCheckBox("Block export where not passed");
   blocks_->setChecked(true);
   blocks_->setToolTip(
@@ -114,7 +87,6 @@ QWidget* GatePanel::make_question() {
       "not passed.");
   column->addWidget(blocks_);
   column->addStretch(1);
-  return inside;
 }
 
 GateWords GatePanel::words() const {
@@ -127,17 +99,8 @@ GateWords GatePanel::words() const {
 }
 
 std::optional<Request> GatePanel::request() const {
-  const std::initializer_list<const CheckedField*> fields = {reference_, corruptions_, limits_,
-                                                             samples_};
-  const ProjectPlan* const plan = document_.plan();
-  if (plan == nullptr || document_.project().model.empty() || reference_->text().empty() ||
-      models_->words().empty() ||
-      !std::all_of(fields.begin(), fields.end(),
-                   [](const CheckedField* field) { return field->refusal().isEmpty(); }))
-    return std::nullopt;
-  Request request = request_of(document_.project(), *plan);
-  request.calibration.clear();
-  return request;
+  if (reference_->text().empty() || models_->words().empty()) return std::nullopt;
+  return open_plan();
 }
 
 GateQuestion GatePanel::question() const {
@@ -157,45 +120,18 @@ QString GatePanel::fingerprint() const {
   return asked ? q(gate_command(*asked, words())) : QString();
 }
 
+MeasurementPanel::Verbs GatePanel::verbs() const {
+  return {"Ask", "Ask again", "Ask the gate of quality", "Stop the gate of quality", "Answers of"};
+}
+
 QString GatePanel::missing() const {
-  if (document_.project().model.empty() || document_.plan() == nullptr)
-    return "Open a model and a plan first.";
+  if (document().project().model.empty() || document().plan() == nullptr)
+    return MeasurementPanel::missing();
   if (reference_->text().empty()) return "Choose a checkpoint of the open model first.";
   if (models_->words().empty()) return "Add a model that is held against the checkpoint.";
-  return request() ? "" : "A field below is wrong; the sentence under it says how.";
-}
-
-bool GatePanel::commit() {
-  const bool whole = models_->commit();
-  for (CheckedField* field : {reference_, corruptions_, limits_, samples_}) field->check();
-  return whole && missing().isEmpty();
-}
-
-void GatePanel::refresh() {
-  refresh_progress();
-  Q_EMIT changed();
+  return MeasurementPanel::missing();
 }
 
 bool GatePanel::blocks_export() const { return blocks_->isChecked(); }
-
-void GatePanel::refresh_progress() {
-  const bool running = measurement_.running();
-  const bool before = measurement_.found() != nullptr;
-  const QString wrong = running ? QString() : missing();
-  show_run(running,
-           running  ? "Stop"
-           : before ? "Ask again"
-                    : "Ask",
-           running ? "Stop the gate of quality" : "Ask the gate of quality", "play");
-  run_->setEnabled(running || wrong.isEmpty());
-  state_->setText(running ? "running" : before ? "done" : "");
-  bar_->setRange(0, 100);
-  bar_->setValue(static_cast<int>(100 * measurement_.progress()));
-  now_->hide();
-  count_->setText(document_.project().model.empty()
-                      ? QString("No model")
-                      : "Answers of " + q(word_title(document_.project().model)));
-  show_wrong(!wrong.isEmpty() || running ? wrong : q(measurement_.error()));
-}
 
 }  // namespace trainyard

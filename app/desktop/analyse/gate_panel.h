@@ -5,9 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "app/desktop/planner/question_panel.h"
-#include "app/desktop/session/background_measurement.h"
-#include "app/desktop/session/document.h"
+#include "app/desktop/analyse/measurement_panel.h"
 #include "app/workspace/quality/gate_chart.h"
 #include "app/workspace/scenario/request.h"
 
@@ -15,13 +13,9 @@ class QCheckBox;
 
 namespace trainyard {
 
-class CheckedField;
-class Field;
-class WordList;
-
 using GateMeasurement = MeasurementOf<GateReport>;
 
-class GatePanel : public QuestionPanel {
+class GatePanel : public MeasurementPanel {
   Q_OBJECT
 
  public:
@@ -32,23 +26,15 @@ class GatePanel : public QuestionPanel {
   GateWords words() const;
   /// Without the scenario, which takes a while to open, and without the usual corruptions.
   GateQuestion question() const;
-  /// The command line that asks the same; empty where nothing can be asked.
-  QString fingerprint() const;
-  /// Takes what is typed and not entered yet. Returns whether the question can be asked; else a
-  /// sentence says why not.
-  bool commit();
-  /// Reads the document again.
-  void refresh();
+  QString fingerprint() const override;
   /// Returns whether a gate that is not passed lets no plan of its model be exported.
   bool blocks_export() const;
 
  private:
-  QWidget* make_question();
-  QString missing() const;
-  void refresh_progress();
+  void make_question();
+  Verbs verbs() const override;
+  QString missing() const override;
 
-  Document& document_;
-  const GateMeasurement& measurement_;
   Field* data_;
   CheckedField *reference_, *corruptions_, *limits_, *samples_;
   WordList* models_;

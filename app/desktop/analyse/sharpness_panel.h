@@ -6,21 +6,15 @@
 #include <string>
 #include <vector>
 
-#include "app/desktop/planner/question_panel.h"
-#include "app/desktop/session/background_measurement.h"
-#include "app/desktop/session/document.h"
+#include "app/desktop/analyse/measurement_panel.h"
 #include "app/workspace/runs/sharpness_study.h"
 #include "app/workspace/scenario/request.h"
 
 namespace trainyard {
 
-class CheckedField;
-class Field;
-class WordList;
-
 using SharpnessMeasurement = MeasurementOf<SharpnessAnswer>;
 
-class SharpnessPanel : public QuestionPanel {
+class SharpnessPanel : public MeasurementPanel {
   Q_OBJECT
 
  public:
@@ -30,21 +24,12 @@ class SharpnessPanel : public QuestionPanel {
   std::optional<Request> request() const;
   /// Without the scenario, which takes a while to open.
   SharpnessQuestion question() const;
-  /// The command line that asks the same; empty where nothing can be asked.
-  QString fingerprint() const;
-  /// Takes what is typed and not entered yet. Returns whether the question can be asked; else a
-  /// sentence says why not.
-  bool commit();
-  /// Reads the document again.
-  void refresh();
+  QString fingerprint() const override;
 
  private:
-  QWidget* make_question();
-  QString missing() const;
-  void refresh_progress();
+  void make_question();
+  Verbs verbs() const override;
 
-  Document& document_;
-  const SharpnessMeasurement& measurement_;
   Field* data_;
   CheckedField *steps_, *products_, *difference_;
   WordList* training_;

@@ -1,17 +1,12 @@
 #include "app/desktop/calibrate/profile_page.h"
 
-#include <QAction>
-#include <QHBoxLayout>
 #include <QLabel>
 #include <QPushButton>
-#include <QSplitter>
-#include <QTableView>
 #include <QVBoxLayout>
 
 #include <memory>
 #include <utility>
 
-#include "app/desktop/controls/actions.h"
 #include "app/desktop/controls/canvas_widget.h"
 #include "app/desktop/controls/checked_field.h"
 #include "app/desktop/controls/text.h"
@@ -68,51 +63,22 @@ Duration window_or(const CheckedField& field, Duration usual) {
 }  // namespace
 
 ProfilePage::ProfilePage(Document& document, QWidget* parent)
-    : Page(parent), document_(document), rows_(new ViewTable) {
-  setObjectName("page");
-  setAttribute(Qt::WA_StyledBackground);
-  auto scene = std::make_unique<ChartScene>(ChartOf<ProfileStudy>{
-      [this] { return measurement_.found().get(); }, draw_profile, describe_profile, spoken_profile,
-      [this]() -> QString {
-        return measurement_.running()
-                   ? "Profiling …"
-                   : "Profile a training on this machine, to see where its time goes by "
-                     "annotation, task, op and kernel, and what recording it took.";
-      }});
-  scene_ = scene.get();
-  canvas_ = new CanvasWidget("Time by annotation and level", std::move(scene));
-  canvas_->setMinimumHeight(320);
-  auto* bar = new Header("A profile that corrects itself");
-  bar->row()->addStretch(1);
-  rows_->set_closable(false);
-  rows_->rows()->setAccessibleName("Times by annotation and level");
-  auto* top = new QWidget;
-  auto* pictured = new QVBoxLayout(top);
-  pictured->setContentsMargins(0, 0, 0, 0);
-  pictured->setSpacing(0);
-  pictured->addWidget(bar);
-  pictured->addWidget(canvas_, 1);
-  auto* halves = new QSplitter(Qt::Vertical);
-  halves->addWidget(top);
-  halves->addWidget(rows_);
-  halves->setChildrenCollapsible(false);
-  halves->setSizes({560, 200});
-  sentences_ = make_label("", 12, QFont::Normal, "second");
-  sentences_->setTextFormat(Qt::PlainText);
-  sentences_->setWordWrap(true);
-  sentences_->setContentsMargins(10, 8, 10, 8);
-  sentences_->setTextInteractionFlags(Qt::TextSelectableByMouse);
-  sentences_->setAccessibleName("What follows from the profile");
-  sentences_->hide();
-  auto* column = new QVBoxLayout;
-  column->setSpacing(0);
-  column->addWidget(halves, 1);
-  column->addWidget(sentences_);
-  auto* row = new QHBoxLayout(this);
-  row->setContentsMargins(0, 0, 0, 0);
-  row->setSpacing(1);
-  row->addWidget(make_form());
-  row->addLayout(column, 1);
+    : StudyPage(document, "profile", std::make_unique<ProfileMeasurement>(), parent),
+      document_(document),
+      measurement_(static_cast<ProfileMeasurement&>(work())) {
+  lay_out(make_form(),
+          {"A profile that corrects itself", "Time by annotation and level",
+           "Times by annotation and level", "What follows from the profile"},
+          std::make_unique<ChartScene>(ChartOf<ProfileStudy>{
+              [this] { return measurement_.found().get(); }, draw_profile, describe_profile,
+              spoken_profile, [this]() -> QString {
+                return measurement_.running()
+                           ? "Profiling …"
+                           : "Profile a training on this machine, to see where its time goes by "
+                             "annotation, task, op and kernel, and what recording it took.";
+              }}));
+  canvas()->setMinimumHeight(320);  // four levels, one under another
+  say({});
   connect(&measurement_, &BackgroundMeasurement::changed, this, [this] {
     if (measurement_.found().get() != shown_) show_found();
     refresh_state();
@@ -167,15 +133,7 @@ QWidget* ProfilePage::make_form() {
 }
 
 void ProfilePage::connect_commands(const Actions& actions) {
-  connect(actions["calibrate.profile"], &QAction::triggered, this, [this] {
-    document_.show_perspective("calibrate", "profile");
-    start();
-  });
-  QAction* const stop = actions["calibrate.profile-stop"];
-  connect(stop, &QAction::triggered, this, [this] { measurement_.stop(); });
-  const auto follow = [this, stop] { stop->setEnabled(measurement_.running()); };
-  connect(&measurement_, &BackgroundMeasurement::changed, stop, follow);
-  follow();
+  connect_runs(actions, "profile", [this] { start(); });
 }
 
 void ProfilePage::choose_learner(bool learner) { which_->set_current(learner ? 1 : 0); }
@@ -199,8 +157,6 @@ void ProfilePage::start() {
   measurement_.start<ProfileWish>(std::move(wish), profile_of);
 }
 
-QString ProfilePage::sentences() const { return sentences_->text(); }
-
 std::optional<Drawing> ProfilePage::picture() const {
   if (measurement_.found() == nullptr) return std::nullopt;
   return profile_picture(*measurement_.found());
@@ -214,11 +170,12 @@ std::optional<DataTable> ProfilePage::table() const {
 void ProfilePage::show_found() {
   const auto found = measurement_.found();
   shown_ = found.get();
-  scene_->select({});
-  rows_->show_table(profile_table(*found));
-  rows_->fit_columns();
-  sentences_->setText(q(found->work) + ". " + spoken_profile(*found));
-  sentences_->show();
+  scene().select({});
+  rows().show_table(profile_table(*found));
+  rows().fit_columns();
+  std::vector<std::string> told = profile_sentences(*found);
+  told.insert(told.begin(), found->work + ".");
+  say(told);
 }
 
 // A profile tells of its progress many times, which changes no row.
@@ -228,7 +185,7 @@ void ProfilePage::refresh_state() {
   set_tone(state_, measurement_.error().empty() ? "second" : "error");
   state_->setText(running ? QString("profiling, %1 %").arg(qRound(100 * measurement_.progress()))
                           : q(measurement_.error()));
-  canvas_->refresh();
+  canvas()->refresh();
 }
 
 }  // namespace trainyard

@@ -6,9 +6,7 @@
 #include <functional>
 #include <stop_token>
 
-#include "app/desktop/controls/page.h"
-#include "app/desktop/session/background_measurement.h"
-#include "app/desktop/session/document.h"
+#include "app/desktop/analyse/study_page.h"
 #include "core/timeline/span_profile.h"
 
 class QLabel;
@@ -16,11 +14,8 @@ class QPushButton;
 
 namespace trainyard {
 
-class Actions;
 class CheckedField;
-class ChartScene;
 class Segment;
-class ViewTable;
 
 /// The profile of a plan, or of the learner that comes with the program, opened where it is
 /// measured.
@@ -34,7 +29,9 @@ struct ProfileWish {
   std::function<void(double)> progress = {};
 };
 
-class ProfilePage : public Page {
+using ProfileMeasurement = MeasurementOf<ProfileStudy>;
+
+class ProfilePage : public StudyPage {
   Q_OBJECT
 
  public:
@@ -42,16 +39,11 @@ class ProfilePage : public Page {
   /// Lets the commands "calibrate.profile*" act on this page.
   void connect_commands(const Actions&);
 
-  const MeasurementOf<ProfileStudy>& measurement() const { return measurement_; }
-  ViewTable& rows() const { return *rows_; }
+  const ProfileMeasurement& measurement() const { return measurement_; }
   void choose_learner(bool);
   /// Profiles; does nothing while it does or a field is wrong.
   void start();
-  QString sentences() const;
 
-  QList<CanvasWidget*> canvases() const override { return {canvas_}; }
-  bool settled() const override { return !measurement_.running(); }
-  bool whole() const override { return true; }
   std::optional<Drawing> picture() const override;
   std::optional<DataTable> table() const override;
 
@@ -61,15 +53,12 @@ class ProfilePage : public Page {
   void refresh_state();
 
   Document& document_;
-  MeasurementOf<ProfileStudy> measurement_;
+  ProfileMeasurement& measurement_;
   const ProfileStudy* shown_ = nullptr;
   Segment* which_;
   CheckedField *updates_, *rounds_, *window_;
   QPushButton* start_;
-  QLabel *state_, *sentences_;
-  CanvasWidget* canvas_;
-  ChartScene* scene_;  // owned by the canvas
-  ViewTable* rows_;
+  QLabel* state_;
 };
 
 }  // namespace trainyard

@@ -50,4 +50,13 @@ RunScore score_of(const RecordedRun& run) {
   return score;
 }
 
+std::vector<double> losses_of(const RecordedRun& run) {
+  const std::string source = "run " + std::to_string(run.entry.id);
+  const Json json = read_document(run.document, "trainyard/run", source);
+  std::vector<double> losses;
+  for (const JsonCursor& loss : JsonCursor(json, source).at("loss").items())
+    losses.push_back(loss.value().is_null() ? std::nan("") : loss.number());
+  return losses;
+}
+
 }  // namespace trainyard

@@ -27,4 +27,8 @@ struct RunScore {
 /// Reads what a run's document states. Throws Error{InvalidInput} where it is damaged.
 RunScore score_of(const RecordedRun&);
 
+/// Returns the losses that a run's document states, by update from its first; one that is not
+/// finite is no number. Throws Error{InvalidInput} where the document is damaged.
+std::vector<double> losses_of(const RecordedRun&);
+
 }  // namespace trainyard

@@ -332,10 +332,10 @@ class CpuExecution final : public Execution {
   bool is_seen_on(std::size_t norm, std::size_t place, int peer) const;
   LookedTensor looked(const SeenTensor&, TensorFacts) const;
   void show_outputs(const At&, std::size_t layer, NodeId, const KernelCall&);
-  void show_units(const At&, std::size_t layer, TensorId, const TensorView&, TensorRole,
-                  std::uint32_t node, const ActiveRange&);
+  void show_units(const At&, std::size_t layer, TensorId, const TensorView&, TensorRole, NodeId);
   void show_answers(const At&, const KernelCall&);
   void show_images(const At&, std::size_t layer, const KernelCall&);
+  void show_tokens(const At&, const KernelCall&);
   SeenByRules& seen_on(DeviceId device, int peer) { return sight_->devices[index(device, peer)]; }
   std::unique_ptr<RuleSight> sight_;  // null unless this repetition is looked at
 

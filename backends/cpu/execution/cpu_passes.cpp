@@ -7,6 +7,7 @@
 #include "backends/cpu/kernels/formats.h"
 #include "backends/cpu/kernels/onednn.h"
 #include "backends/cpu/kernels/ops/vocab_loss.h"
+#include "backends/cpu/kernels/rounded_copies.h"
 #include "backends/cpu/kernels/turned_heads.h"
 #include "backends/documents.h"
 #include "core/base/error.h"
@@ -452,6 +453,8 @@ void CpuExecution::run(const At& a, std::size_t l, Flight& f, const KernelRun& r
       run_with_means(a, call, run.pass);
     else
       run_kernel(call, run.pass);
+    if (training_.stability > 0 && training_.stability_data.kind == CorruptionKind::Bits)
+      run_rounded_copies(call, run.pass, static_cast<int>(training_.stability_data.amount));
     if (call.node.op == &router() && run.pass == Pass::Forward)
       count_dropped(a, f.layers[l].routing);
     if (sight_ != nullptr && run.pass == Pass::Forward && a.task.list == BodyList::Forward)

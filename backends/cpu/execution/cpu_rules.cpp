@@ -6,6 +6,7 @@
 #include "core/model/document_bounds.h"
 #include "core/model/layer_name.h"
 #include "core/model/ops.h"
+#include "core/rules/token_reader.h"
 
 namespace trainyard {
 namespace {
@@ -14,6 +15,11 @@ constexpr std::int64_t kMostClasses = 1000;  // of a classifier; beyond it they 
 
 bool is_activation_function(const Op* op) {
   return op == &relu() || op == &squared_relu() || op == &gelu() || op == &tanh_op();
+}
+
+// Rules read the units of functions that have an end at which they learn nothing.
+bool has_dead_units(const Op* op) {
+  return op == &relu() || op == &squared_relu() || op == &tanh_op() || op == &sigmoid_gate();
 }
 
 // A tanh saturates where its output is +-1 in four digits, the gate of a sigmoid where that is 0 or
@@ -49,40 +55,48 @@ void CpuExecution::show_outputs(const At& a, std::size_t l, NodeId id, const Ker
   const TensorId made = node.outputs[0];
   const bool ends = made == call.graph.output && !plan_.last_stage(plan_.places[a.place]);
   if (outputs && gate)
-    show_units(a, l, node.inputs[0], call.inputs[0], TensorRole::Output, id.value,
-               active_range(node.op));
+    show_units(a, l, node.inputs[0], call.inputs[0], TensorRole::Output, id);
   else if (outputs && (function || ends))
-    show_units(a, l, made, call.outputs[0], TensorRole::Output, id.value, active_range(node.op));
+    show_units(a, l, made, call.outputs[0], TensorRole::Output, id);
   if (has(reads, RuleReads::LayerInputs) && function)
-    show_units(a, l, node.inputs[0], call.inputs[0], TensorRole::LayerInput, id.value, {});
+    show_units(a, l, node.inputs[0], call.inputs[0], TensorRole::LayerInput, id);
   if (has(reads, RuleReads::Images)) show_images(a, l, call);
+  if (has(reads, RuleReads::Tokens) && reads_tokens(call.graph, node)) show_tokens(a, call);
   if (has(reads, RuleReads::Answers) && node.op == &softmax_loss()) show_answers(a, call);
 }
 
 // Units are the channels of images, else the last dimension. Where tensor ranks divide it, each has
 // some of the units.
 void CpuExecution::show_units(const At& a, std::size_t l, TensorId tensor, const TensorView& view,
-                              TensorRole role, std::uint32_t node, const ActiveRange& range) {
+                              TensorRole role, NodeId node) {
   if (!view.there() || view.rank < 2) return;
   std::vector<float> copy;
   const std::span<const float> values = as_floats(view.data, view.type, view.elements(), copy);
   if (values.empty()) return;
   const StagePlacement& place = plan_.places[a.place];
   const LayerLayout& layout = plan_.layouts[static_cast<std::size_t>(place.layers[l].layout)];
-  const std::size_t dim = view.rank == 4 ? 1 : static_cast<std::size_t>(view.rank) - 1;
-  const std::int64_t inner = view.rank == 4 ? view.size[2] * view.size[3] : 1, own = view.size[dim];
-  const Shape& shape = (*layout.graph)[tensor].shape;
-  const std::int64_t all = dim < shape.size() ? parts(shape[dim], layout.body->binding) : 1;
-  TensorFacts facts = facts_of(values);
-  std::vector<UnitFacts> units = unit_facts(values, own, inner, range);
-  const std::int64_t first =
-      part_of_rank(all, plan_.peers.tensor_rank(a.peer), plan_.peers.tp) * own;
-  facts.units.resize(static_cast<std::size_t>(all * own));
-  std::copy(units.begin(), units.end(), facts.units.begin() + first);
+  const bool input = role == TensorRole::LayerInput;
+  const Op* const op = layout.graph->nodes[node.value].op;
+  TensorFacts facts =
+      facts_of(values, 1,
+               input || has(sight_->reads, RuleReads::Moments) ? FactKinds::All : FactKinds::Sizes);
+  if (input || (has(sight_->reads, RuleReads::Units) && has_dead_units(op))) {
+    const std::size_t dim = view.rank == 4 ? 1 : static_cast<std::size_t>(view.rank) - 1;
+    const std::int64_t inner = view.rank == 4 ? view.size[2] * view.size[3] : 1,
+                       own = view.size[dim];
+    const Shape& shape = (*layout.graph)[tensor].shape;
+    const std::int64_t all = dim < shape.size() ? parts(shape[dim], layout.body->binding) : 1;
+    const std::vector<UnitFacts> units = input ? unit_moments(values, own, inner)
+                                               : active_units(values, own, inner, active_range(op));
+    const std::int64_t first =
+        part_of_rank(all, plan_.peers.tensor_rank(a.peer), plan_.peers.tp) * own;
+    facts.units.resize(static_cast<std::size_t>(all * own));
+    std::copy(units.begin(), units.end(), facts.units.begin() + first);
+  }
   SeenByRules& seen = seen_on(place.device, a.peer);
   const std::scoped_lock hold(*seen.lock);
-  seen.tensors[{role, static_cast<std::uint32_t>(a.place), static_cast<std::uint32_t>(l), node}] +=
-      facts;
+  seen.tensors[{role, static_cast<std::uint32_t>(a.place), static_cast<std::uint32_t>(l),
+                node.value}] += facts;
 }
 
 void CpuExecution::show_answers(const At& a, const KernelCall& call) {
@@ -136,6 +150,15 @@ void CpuExecution::show_images(const At& a, std::size_t l, const KernelCall& cal
   }
 }
 
+// Every tensor rank reads all tokens, each context rank its own part of them.
+void CpuExecution::show_tokens(const At& a, const KernelCall& call) {
+  const TensorView& ids = call.inputs[0];
+  if (plan_.peers.tensor_rank(a.peer) != 0 || !ids.there()) return;
+  SeenByRules& seen = seen_on(plan_.places[a.place].device, a.peer);
+  const std::scoped_lock hold(*seen.lock);
+  for (std::int64_t i = 0; i < ids.elements(); ++i) ++seen.tokens[ids.i64()[i]];
+}
+
 Look CpuExecution::take_look() {
   for (std::size_t d = 0; d < devices_.size(); ++d) {
     if (devices_[d] == nullptr || !here(devices_[d]->device(), devices_[d]->peer())) continue;
@@ -162,6 +185,7 @@ Look CpuExecution::take_look() {
   std::map<SeenTensor, TensorFacts> tensors;
   for (const SeenByRules& seen : sight_->devices) {
     for (const auto& [tensor, facts] : seen.tensors) tensors[tensor] += facts;
+    for (const auto& [token, count] : seen.tokens) look.tokens[token] += count;
     if (seen.held.most.value > 0) look.held.push_back(seen.held);
     if (seen.answers.classes == 0) continue;
     look.answers.classes = seen.answers.classes;

@@ -50,12 +50,16 @@ std::string pack_seen(const std::vector<SeenByRules>& devices) {
     const SeenByRules& seen = devices[d];
     const std::uint64_t tensors = seen.tensors.size();
     const std::uint64_t answers = seen.answers.counts.size();
+    const std::uint64_t tokens = seen.tokens.size();
     if (tensors == 0 && answers == 0 && seen.held.most.value == 0) continue;
     put_seen(bytes, &d, 1);
     put_seen(bytes, &seen.held, 1);
     put_seen(bytes, &seen.answers.classes, 1);
     put_seen(bytes, &answers, 1);
     put_seen(bytes, seen.answers.counts.data(), answers);
+    put_seen(bytes, &tokens, 1);
+    for (const auto& [token, count] : seen.tokens)
+      put_seen(bytes, &token, 1), put_seen(bytes, &count, 1);
     put_seen(bytes, &tensors, 1);
     for (const auto& [tensor, facts] : seen.tensors) {
       const FactNumbers numbers{facts.elements,     facts.zeros, facts.nans,       facts.infinities,
@@ -78,6 +82,11 @@ void unpack_seen(const std::string& bytes, std::vector<SeenByRules>& devices) {
     seen.answers.classes = from.get<std::int64_t>();
     seen.answers.counts.resize(from.get<std::uint64_t>());
     from.get(seen.answers.counts.data(), seen.answers.counts.size());
+    const auto tokens = from.get<std::uint64_t>();
+    for (std::uint64_t t = 0; t < tokens; ++t) {
+      const auto token = from.get<std::int64_t>();
+      seen.tokens[token] = from.get<std::int64_t>();
+    }
     const auto tensors = from.get<std::uint64_t>();
     for (std::uint64_t t = 0; t < tensors; ++t) {
       TensorFacts& facts = seen.tensors[from.get<SeenTensor>()];

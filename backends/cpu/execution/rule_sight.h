@@ -31,6 +31,9 @@ struct SeenByRules {
   std::map<SeenTensor, TensorFacts> tensors;
   Answers answers;
   HeldBytes held;
+  std::map<std::int64_t, std::int64_t> tokens = {};  // of texts: how often each occurs
+  // Room for the weights before an update, which the next parameter takes over.
+  std::vector<float> before = {};
 };
 
 struct RuleSight {

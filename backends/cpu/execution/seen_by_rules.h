@@ -33,15 +33,26 @@ void CpuExecution::seen_by_rules(ParameterPart& part, double scale, std::size_t 
   std::vector<float> copy, before;
   if (has(reads, RuleReads::Gradients))
     note(TensorRole::Gradient,
-         facts_of(as_floats(part.gradients, part.gradient_type, part.elements, copy), scale));
-  if (has(reads, RuleReads::Updates)) {
-    const std::span<const float> held = weights(copy);
-    before.assign(held.begin(), held.end());
+         facts_of(as_floats(part.gradients, part.gradient_type, part.elements, copy), scale,
+                  FactKinds::Sizes));
+  const bool updates = has(reads, RuleReads::Updates);
+  if (updates) {
+    {
+      const std::scoped_lock hold(*seen.lock);
+      before.swap(seen.before);
+    }
+    const std::span<const float> held = weights(before);
+    if (held.data() != before.data()) before.assign(held.begin(), held.end());
   }
   apply();
   const std::span<const float> after = weights(copy);
-  if (has(reads, RuleReads::Updates)) note(TensorRole::Update, update_facts(before, after));
-  if (has(reads, RuleReads::Weights)) note(TensorRole::Weight, facts_of(after));
+  if (has(reads, RuleReads::Weights))
+    note(TensorRole::Weight,
+         facts_of(after, 1, has(reads, RuleReads::Moments) ? FactKinds::All : FactKinds::Sizes));
+  if (!updates) return;
+  note(TensorRole::Update, update_facts(before, after));
+  const std::scoped_lock hold(*seen.lock);
+  before.swap(seen.before);
 }
 
 }  // namespace trainyard

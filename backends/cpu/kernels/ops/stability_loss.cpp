@@ -5,41 +5,14 @@
 #include <vector>
 
 #include "backends/cpu/kernels/operands.h"
-#include "backends/cpu/kernels/vectorised.h"
+#include "backends/cpu/kernels/paired_rows.h"
 
 namespace trainyard {
 namespace {
 
-/// The rows of a microbatch, of samples that may lie within each token or the other way around.
-struct PairedRows {
-  std::int64_t outer = 1, samples = 1, inner = 1;
-  explicit PairedRows(const KernelCall& call) {
-    const TensorView& labels = input(call, 1);
-    const Shape& dims = call.graph[call.node.inputs[1]].shape;
-    bool behind = false;
-    for (int d = 0; d < labels.rank; ++d) {
-      const auto at = static_cast<std::size_t>(d);
-      if (dims[at].axis == Axis::Batch)
-        samples = labels.size[at], behind = true;
-      else
-        (behind ? inner : outer) *= labels.size[at];
-    }
-  }
-  // Calls f with the row of each sample and that of its copy.
-  template <class F>
-  void each_pair(F&& f) const {
-    for (std::int64_t o = 0; o < outer; ++o)
-      for (std::int64_t first = 0; first + 1 < samples; first += 2)
-        for (std::int64_t i = 0; i < inner; ++i) {
-          const std::int64_t own = (o * samples + first) * inner + i;
-          f(own, own + inner);
-        }
-  }
-  double count() const {
-    const std::int64_t pairs = samples / 2;
-    return static_cast<double>(outer * pairs * inner);
-  }
-};
+PairedRows paired_rows(const KernelCall& call) {
+  return {call.graph[call.node.inputs[1]].shape, input(call, 1)};
+}
 
 constexpr double kLeast = 1e-37;  // of a probability whose logarithm is taken
 
@@ -77,7 +50,7 @@ void stability_loss_forward(const KernelCall& call) {
   const TensorView& logits = input(call, 0);
   const auto* const labels = input(call, 1).i64();
   auto* const softmax = static_cast<float*>(needed_fact(call, "softmax").data);
-  const PairedRows paired(call);
+  const PairedRows paired = paired_rows(call);
   const std::int64_t n = width(logits);
   for (std::int64_t r = 0; r < rows(logits); ++r)
     softmax_of_row(n, logits.f32() + r * n, softmax + r * n);
@@ -99,7 +72,7 @@ void stability_loss_backward(const KernelCall& call) {
   if (!dx) return;
   const auto* const labels = input(call, 1).i64();
   const auto* const softmax = static_cast<const float*>(needed_fact(call, "softmax").data);
-  const PairedRows paired(call);
+  const PairedRows paired = paired_rows(call);
   const std::int64_t n = width(dx.view);
   const double share = static_cast<double>(*output_gradient(call).f32()) / paired.count();
   const auto give = [&](std::int64_t at, double gradient) {
