@@ -1,0 +1,72 @@
+#include "core/training/bit_errors.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+namespace trainyard {
+namespace {
+
+// Returns the bits of a word that fail.
+template <class Word>
+Word failing(const Random& random, double rate, std::uint64_t index, int bits) {
+  Word flipped = 0;
+  for (int bit = 0; bit < bits; ++bit) {
+    const auto at = static_cast<std::uint64_t>(bit);
+    if (random.uniform(index * static_cast<std::uint64_t>(bits) + at) < rate)
+      flipped = static_cast<Word>(flipped | Word{1} << bit);
+  }
+  return flipped;
+}
+
+double largest_code(int bits) { return (1 << (bits - 1)) - 1; }
+
+}  // namespace
+
+std::uint8_t RobustQuantiser::code(float weight) const {
+  const double most = largest_code(bits);
+  const double share = 2 * (static_cast<double>(weight) - low) / (high - low) - 1;
+  return static_cast<std::uint8_t>(std::lround(std::clamp(share, -1.0, 1.0) * most) +
+                                   std::lround(most));
+}
+
+float RobustQuantiser::number(std::uint8_t code) const {
+  const double most = largest_code(bits);
+  const double share = (code - most) / most;
+  return static_cast<float>(low + (share + 1) * (high - low) / 2);
+}
+
+RobustQuantiser robust_quantiser(int bits, std::span<const float> weights) {
+  if (weights.empty()) return {0, kLeastRange, bits};
+  const auto [low, high] = std::minmax_element(weights.begin(), weights.end());
+  return {*low, std::max<double>(*high, *low + kLeastRange), bits};
+}
+
+void flip_bits(const FailingBits& failing_bits, int bits, std::span<std::uint8_t> codes) {
+  if (failing_bits.rate <= 0) return;
+  const Random random(failing_bits.chip, failing_bits.tensor);
+  for (std::size_t i = 0; i < codes.size(); ++i)
+    codes[i] ^= failing<std::uint8_t>(random, failing_bits.rate, i, bits);
+}
+
+void flip_bits(const FailingBits& failing_bits, std::span<float> numbers) {
+  if (failing_bits.rate <= 0) return;
+  constexpr int kBits = 32;
+  const Random random(failing_bits.chip, failing_bits.tensor);
+  for (std::size_t i = 0; i < numbers.size(); ++i)
+    numbers[i] = std::bit_cast<float>(
+        std::bit_cast<std::uint32_t>(numbers[i]) ^
+        failing<std::uint32_t>(random, failing_bits.rate, i, kBits));
+}
+
+void store_with_errors(int bits, const FailingBits& failing_bits, std::span<float> weights) {
+  const RobustQuantiser quantiser = robust_quantiser(bits, weights);
+  std::vector<std::uint8_t> codes(weights.size());
+  std::transform(weights.begin(), weights.end(), codes.begin(),
+                 [&](float weight) { return quantiser.code(weight); });
+  flip_bits(failing_bits, bits, codes);
+  std::transform(codes.begin(), codes.end(), weights.begin(),
+                 [&](std::uint8_t code) { return quantiser.number(code); });
+}
+
+}  // namespace trainyard
