@@ -33,7 +33,7 @@ TEST(BitErrors, CodesAreThoseOfTheFormula) {
   EXPECT_FLOAT_EQ(q.number(255), static_cast<float>(0.5 + 128.0 / 127));
   // A tensor of equal numbers has a range too.
   const RobustQuantiser flat = robust_quantiser(4, std::vector<float>{2, 2});
-  EXPECT_EQ(flat.high - flat.low, kLeastRange);
+  EXPECT_EQ(flat.high, 2 + kLeastRange);
   EXPECT_EQ(flat.number(flat.code(2)), 2.0f);
 }
 
@@ -49,6 +49,16 @@ RC_GTEST_PROP(BitErrors, RoundingIsOffByHalfAStepAtMost, (std::vector<int> drawn
     RC_ASSERT(q.code(weights[i]) <= (1 << bits) - 2);
     RC_ASSERT(std::abs(double{stored[i]} - double{weights[i]}) <= step / 2 * (1 + 1e-6) + 1e-6);
   }
+}
+
+RC_GTEST_PROP(BitErrors, WhatIsStoredStaysWhenItIsStoredAgain, (std::vector<int> drawn)) {
+  const int bits = *rc::gen::inRange(2, 9);
+  std::vector<float> once;
+  for (const int one : drawn) once.push_back(static_cast<float>(one % 1000) / 77);
+  store_with_errors(bits, {}, once);
+  std::vector<float> twice = once;
+  store_with_errors(bits, {}, twice);
+  RC_ASSERT(once == twice);
 }
 
 TEST(BitErrors, RateIsThatOfTheDrawsWithinThreeDeviations) {
