@@ -1,26 +1,22 @@
 #include "core/training/bit_errors.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 
 namespace trainyard {
 namespace {
 
 // Returns the bits of a word that fail. Two of them share a draw, 32 bits each.
-template <class Word>
-Word failing(const Random& random, double rate, std::uint64_t index, int bits) {
-  constexpr std::uint64_t kMostBits = 8 * sizeof(Word);
+std::uint8_t failing(const Random& random, double rate, std::uint64_t index, int bits) {
+  constexpr std::uint64_t kDraws = 4;  // of a word of at most 8 bits
   const auto below = static_cast<std::uint64_t>(std::llround(rate * 0x1p32));
-  Word flipped = 0;
+  unsigned flipped = 0;
   for (int bit = 0; bit < bits; bit += 2) {
-    const std::uint64_t drawn =
-        random.bits((index * kMostBits + static_cast<std::uint64_t>(bit)) / 2);
-    if ((drawn >> 32) < below) flipped = static_cast<Word>(flipped | Word{1} << bit);
-    if ((drawn & 0xffffffffu) < below && bit + 1 < bits)
-      flipped = static_cast<Word>(flipped | Word{1} << (bit + 1));
+    const std::uint64_t drawn = random.bits(index * kDraws + static_cast<std::uint64_t>(bit / 2));
+    if ((drawn >> 32) < below) flipped |= 1u << bit;
+    if ((drawn & 0xffffffffu) < below && bit + 1 < bits) flipped |= 2u << bit;
   }
-  return flipped;
+  return static_cast<std::uint8_t>(flipped);
 }
 
 double largest_code(int bits) { return (1 << (bits - 1)) - 1; }
@@ -50,17 +46,7 @@ void flip_bits(const FailingBits& failing_bits, int bits, std::span<std::uint8_t
   if (failing_bits.rate <= 0) return;
   const Random random(failing_bits.chip, failing_bits.tensor);
   for (std::size_t i = 0; i < codes.size(); ++i)
-    codes[i] ^= failing<std::uint8_t>(random, failing_bits.rate, i, bits);
-}
-
-void flip_bits(const FailingBits& failing_bits, std::span<float> numbers) {
-  if (failing_bits.rate <= 0) return;
-  constexpr int kBits = 32;
-  const Random random(failing_bits.chip, failing_bits.tensor);
-  for (std::size_t i = 0; i < numbers.size(); ++i)
-    numbers[i] = std::bit_cast<float>(
-        std::bit_cast<std::uint32_t>(numbers[i]) ^
-        failing<std::uint32_t>(random, failing_bits.rate, i, kBits));
+    codes[i] ^= failing(random, failing_bits.rate, i, bits);
 }
 
 void store_with_errors(int bits, const FailingBits& failing_bits, std::span<float> weights) {

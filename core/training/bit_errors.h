@@ -38,8 +38,6 @@ struct FailingBits {
 
 /// Flips the failing ones of the lowest `bits` bits of each code. Twice, it undoes itself.
 void flip_bits(const FailingBits&, int bits, std::span<std::uint8_t> codes);
-/// Flips the failing bits of 4-byte numbers, such as optimizer state.
-void flip_bits(const FailingBits&, std::span<float> numbers);
 
 /// Replaces weights by those that their codes stand for after errors; at a rate of 0 by their
 /// quantised numbers alone.

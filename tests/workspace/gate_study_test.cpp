@@ -123,8 +123,8 @@ TEST(GateStudy, SidesAreReadAndWrongOnesRefused) {
   EXPECT_EQ(read_gate_side("sparsity=0.5", "a.ckpt", {"B"}).file, "a.ckpt");
   EXPECT_TRUE(read_gate_side("backend=reference", "a.ckpt", {"B"}).reference);
   EXPECT_EQ(testing::refusal([] { read_gate_side("bitz=4", "a.ckpt", {"B"}); }),
-            "B: expected a checkpoint, or sparsity, rank, tt-rank, bits, group, precision, backend "
-            "and a value, found \"bitz=4\"; did you mean \"bits\"?");
+            "B: expected a checkpoint, or sparsity, rank, tt-rank, bits, group, bit-errors, chips, "
+            "precision, backend and a value, found \"bitz=4\"; did you mean \"bits\"?");
   for (const char* wrong : {"bits=4,", "bits=4,b.ckpt", "bits=99", "backend=cuda", ""})
     EXPECT_NE(testing::refusal([&] { read_gate_side(wrong, wrong[0] == 0 ? "" : "a", {"B"}); }),
               "accepted")
