@@ -455,14 +455,16 @@ void check_bit_errors(const BackendJob& job, Diagnostics& found) {
     add_error(found, sentence, std::move(place), std::move(fix));
   };
   if (training.weight_clip > 0 && combines_updates(plan))
-    refuse("weights are clipped by the replica that updates them, and Adasum adds the changes of "
-           "several to them afterwards",
-           "--train weight-clip", "weight-clip=0");
+    refuse(
+        "weights are clipped by the replica that updates them, and Adasum adds the changes of "
+        "several to them afterwards",
+        "--train weight-clip", "weight-clip=0");
   const Synchrony synchrony = synchrony_of(plan);
   if (training.weight_clip > 0 && (synchrony.served() || synchrony.elasticity > 1))
-    refuse("weights are clipped by the replica that updates them, and a server or a centre moves "
-           "them further afterwards",
-           "--train weight-clip", "weight-clip=0");
+    refuse(
+        "weights are clipped by the replica that updates them, and a server or a centre moves "
+        "them further afterwards",
+        "--train weight-clip", "weight-clip=0");
   if (training.bit_errors == 0) return;
   const std::string what = "training against bit errors ";
   if (has_updates(order(w, schedule_shape(w))))
@@ -482,8 +484,9 @@ void check_bit_errors(const BackendJob& job, Diagnostics& found) {
     refuse(what + "takes the range of whole tensors, found ep=" + std::to_string(binding.ep),
            "plan#/mesh/ep", "ep=1");
   if (job.program.microbatches % 2 != 0)
-    refuse(what + "takes an even number of microbatches, of which every second one repeats the one "
-                  "before it, found " +
+    refuse(what +
+               "takes an even number of microbatches, of which every second one repeats the one "
+               "before it, found " +
                std::to_string(job.program.microbatches),
            "plan#/batch/micro", "");
   if (batch_ramp_of(plan))

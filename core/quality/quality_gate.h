@@ -81,9 +81,9 @@ struct GatedModel {
   std::vector<JudgedAnswers> tasks;  // by task; the reference is the first model
   std::vector<double> losses;        // by task
   double across = 0;  // instability over its own answers to all tasks, as environments
-  std::vector<GatedTable> tables = {};   // empty for a model without embeddings
-  std::vector<std::string> beyond = {};  // sentences, one for each limit that is passed
-  std::optional<GatedChips> chips = {};  // whose answers are counted together
+  std::vector<GatedTable> tables = {};         // empty for a model without embeddings
+  std::vector<std::string> beyond = {};        // sentences, one for each limit that is passed
+  std::optional<GatedChips> chips = {};        // whose answers are counted together
   std::optional<LosslessBytes> lossless = {};  // of weights in whole numbers
   bool passes() const { return beyond.empty(); }
 };

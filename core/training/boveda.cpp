@@ -84,7 +84,7 @@ BovedaTensor encode(std::span<const Number> numbers, const BovedaForm& form) {
   return made;
 }
 
-std::uint64_t load(const std::uint8_t* from) {
+std::uint64_t word_at(const std::uint8_t* from) {
   static_assert(std::endian::native == std::endian::little, "fields are read as words");
   std::uint64_t word = 0;
   std::memcpy(&word, from, sizeof word);
@@ -159,15 +159,15 @@ struct Lanes {
 // Takes eight fields apart, which begin at a byte.
 inline void decode_eight(const std::uint8_t* from, int width, std::int8_t* into) {
   const std::uint64_t numbers =
-      Lanes<std::int8_t>::decode(load(from), Lanes<std::int8_t>::kWidths.of[width]);
+      Lanes<std::int8_t>::decode(word_at(from), Lanes<std::int8_t>::kWidths.of[width]);
   std::memcpy(into, &numbers, sizeof numbers);
 }
 inline void decode_eight(const std::uint8_t* from, int width, std::int16_t* into) {
   const auto& w = Lanes<std::int16_t>::kWidths.of[width];
   const int half = 4 * width;  // bits of four fields, which may end within a byte
   const std::uint64_t numbers[] = {
-      Lanes<std::int16_t>::decode(load(from), w),
-      Lanes<std::int16_t>::decode(load(from + half / 8) >> (half % 8), w)};
+      Lanes<std::int16_t>::decode(word_at(from), w),
+      Lanes<std::int16_t>::decode(word_at(from + half / 8) >> (half % 8), w)};
   std::memcpy(into, numbers, sizeof numbers);
 }
 

@@ -241,8 +241,7 @@ void lose(const LossyWeights& loses, const Model& model, std::vector<TrainedTens
   }
 }
 
-void flip_bits(const LossyWeights& loses, std::uint64_t chip,
-               std::vector<TrainedTensor>& tensors) {
+void flip_bits(const LossyWeights& loses, std::uint64_t chip, std::vector<TrainedTensor>& tensors) {
   for (std::size_t t = 0; t < tensors.size(); ++t)
     if (is_matrix(tensors[t]))
       store_with_errors(loses.bits, {*loses.bit_errors, chip, t}, tensors[t].values);

@@ -260,7 +260,8 @@ std::vector<TrainingKey> make_keys() {
        [](T& t, V v, L& l) { t.weight_clip = number(v, 0, 1e30, l); },
        [](const T& t) { return text(t.weight_clip); }},
       {"bit-errors",
-       "probability that a bit of a weight is flipped in every second microbatch, which repeats the "
+       "probability that a bit of a weight is flipped in every second microbatch, which repeats "
+       "the "
        "samples of the one before it; all read weights as codes; 0 = off",
        {},
        [](T& t, V v, L& l) { t.bit_errors = number(v, 0, 1, l); },

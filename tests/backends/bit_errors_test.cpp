@@ -60,8 +60,8 @@ TEST(ClippedWeights, EveryPlanKeepsThemInRangeAndTrainsAsOneDevice) {
     const bool tokens = c.plan.front() == "seq=4";
     const testing::Settings alone = tokens ? with(kOneDevice, {"seq=4"}) : kOneDevice;
     const testing::CpuRun one = testing::train_on_cpu(c.model, 1, alone, training),
-                          many = testing::train_on_cpu(c.model, c.devices,
-                                                       with(kOneDevice, c.plan), training);
+                          many = testing::train_on_cpu(c.model, c.devices, with(kOneDevice, c.plan),
+                                                       training);
     testing::expect_same_training(many, one, 3e-5);
     EXPECT_GT(largest_weight(one.initial), kMost);
     EXPECT_FLOAT_EQ(static_cast<float>(largest_weight(many.parameters)), static_cast<float>(kMost));
@@ -112,8 +112,8 @@ TEST(BitErrorTraining, GradientIsTheMeanOfTheCleanAndTheFlippedOne) {
         gradient_at(model, with(plan, {"global-batch=4"}), training, nullptr);
     Training plain = training;
     plain.bit_errors = 0;
-    const testing::CpuRun start = testing::train_on_cpu(
-        model, 1, with(plan, {"global-batch=2"}), [&] {
+    const testing::CpuRun start =
+        testing::train_on_cpu(model, 1, with(plan, {"global-batch=2"}), [&] {
           Training none = plain;
           none.rate = 0;
           return none;

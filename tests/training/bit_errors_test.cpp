@@ -9,7 +9,6 @@
 #include <bit>
 #include <cmath>
 
-
 namespace trainyard {
 namespace {
 

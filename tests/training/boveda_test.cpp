@@ -29,9 +29,9 @@ std::vector<Number> of_all_widths(std::size_t count) {
   std::vector<Number> numbers(count);
   for (std::size_t i = 0; i < count; ++i) {
     const auto shift = static_cast<int>(Random(5).bits(i / 8) % kBits);
-    numbers[i] = static_cast<Number>(random.between(i, std::numeric_limits<Number>::min(),
-                                                    std::numeric_limits<Number>::max()) >>
-                                     shift);
+    numbers[i] = static_cast<Number>(
+        random.between(i, std::numeric_limits<Number>::min(), std::numeric_limits<Number>::max()) >>
+        shift);
   }
   return numbers;
 }
@@ -76,8 +76,8 @@ void comes_back_by_tile(const std::vector<Number>& numbers) {
     std::vector<Number> part(static_cast<std::size_t>(stored.count_of(tile)));
     boveda_decode(stored, tile, part);
     end -= part.size();
-    RC_ASSERT(std::equal(part.begin(), part.end(),
-                         numbers.begin() + static_cast<std::ptrdiff_t>(end)));
+    RC_ASSERT(
+        std::equal(part.begin(), part.end(), numbers.begin() + static_cast<std::ptrdiff_t>(end)));
     const auto groups = static_cast<std::int64_t>(part.size() + form.group - 1) / form.group;
     const double most = (8.0 * sizeof(Number) + static_cast<double>(header) / form.group) *
                         static_cast<double>(groups * form.group);

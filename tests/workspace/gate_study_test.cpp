@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "app/workspace/runs/training_run.h"
@@ -113,6 +114,69 @@ TEST_F(TrainedModels, PruningLosesMoreOnNoiseThanOnCleanSamples) {
   EXPECT_GT(model.tasks[1].excess_error() - model.tasks[1].excess_error_band(), 0.005);
   EXPECT_FALSE(model.passes());
   EXPECT_NE(reason_to_block(report).find("noise:1"), std::string::npos);
+}
+
+// B-NUM-06, of networks of one hidden size that are trained with and without clipped weights.
+TEST_F(TrainedModels, ClippedWeightsLoseLittleToFlippedBits) {
+  const std::string normal = train("normal.ckpt", 1200, {}),
+                    clipped = train("clipped.ckpt", 1200, {"weight-clip=0.15"});
+  const std::vector<std::string> asked = {"bits=8,bit-errors=0", "bits=8,bit-errors=0.025",
+                                          clipped + ",bits=8,bit-errors=0",
+                                          clipped + ",bits=8,bit-errors=0.025"};
+  const GateReport report = gate(normal, asked, {}, 1000);
+  const auto error = [&](std::size_t model) { return report.models[model].chips->tasks[0].mean; };
+  EXPECT_EQ(report.models[1].chips->count, 50);
+  EXPECT_GE(error(1), 5 * error(0));
+  EXPECT_LE(error(3), 2 * error(2));
+  EXPECT_LE(error(2) - error(0), 0.005);
+  // Chips differ, and the mean is that of all answers.
+  const ChipErrors& spread = report.models[1].chips->tasks[0];
+  EXPECT_LT(spread.least, spread.mean);
+  EXPECT_LT(spread.mean, spread.most);
+  EXPECT_GT(spread.deviation, 0);
+  EXPECT_EQ(report.models[1].tasks[0].times, 50);
+  EXPECT_EQ(report.models[1].tasks[0].questions, 50'000);
+  EXPECT_NEAR(1 - report.models[1].tasks[0].second_accuracy(), spread.mean, 1e-9);
+}
+
+// Weights and activations of a trained network in 8 bits.
+TEST_F(TrainedModels, TensorsOfARunArePackedWithoutLoss) {
+  GateQuestion q;
+  q.scenario = scenario(), q.data = "fashion-mnist", q.samples = 200, q.lossless = true;
+  q.reference = read_gate_side(train("packed.ckpt", 600, {}), "", {"A"});
+  q.models = {read_gate_side("bits=8", q.reference.file, {"B"})};
+  const GateReport report = gate_study(q);
+  const std::size_t activations = static_cast<std::size_t>(
+      std::count_if(report.tensors.begin(), report.tensors.end(),
+                    [](const LosslessTensor& tensor) { return tensor.activation; }));
+  EXPECT_GE(activations, 3u);
+  EXPECT_GE(report.tensors.size() - activations, 3u);
+  for (const LosslessTensor& tensor : report.tensors) {
+    EXPECT_GT(tensor.ratio, 0) << tensor.name;
+    EXPECT_LE(tensor.ratio, tensor.worst_ratio + 1e-12) << tensor.name;
+    EXPECT_LE(8 * tensor.worst_ratio, 8 + 3.0 / 8 + 64.0 / static_cast<double>(tensor.numbers));
+  }
+  ASSERT_TRUE(report.models[0].lossless.has_value());
+  EXPECT_LE(8 * report.models[0].lossless->ratio, 8 + 3.0 / 8);
+}
+
+TEST(GateStudy, RatesOfErrorsAreReadAndGoWithCodes) {
+  EXPECT_EQ(read_error_rates("0.001,2.5%", {"R"}), (std::vector<double>{0.001, 0.025}));
+  EXPECT_NE(testing::refusal([] { read_error_rates("2", {"R"}); }), "accepted");
+  EXPECT_NE(testing::refusal([] { read_error_rates("", {"R"}); }), "accepted");
+  const std::vector<GateSide> at =
+      at_error_rates({read_gate_side("bits=8", "a.ckpt", {"B"}),
+                      read_gate_side("precision=bf16", "a.ckpt", {"B"})},
+                     {0.01, 0.1}, {"B"});
+  ASSERT_EQ(at.size(), 3u);
+  EXPECT_EQ(at[1].words, "bits=8,bit-errors=0.1");
+  EXPECT_EQ(at[1].loses.bit_errors, 0.1);
+  EXPECT_EQ(testing::refusal([] { read_gate_side("bit-errors=0.01", "a.ckpt", {"B"}); }),
+            "B: bit errors flip bits of codes, found weights that are no codes; try "
+            "bits=8,bit-errors=0.01");
+  EXPECT_NE(
+      testing::refusal([] { read_gate_side("bits=8,group=16,bit-errors=0.01", "a.ckpt", {"B"}); }),
+      "accepted");
 }
 
 TEST(GateStudy, SidesAreReadAndWrongOnesRefused) {

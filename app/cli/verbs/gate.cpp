@@ -68,7 +68,8 @@ Verb gate_verb() {
           "one, or what is changed about A: "
           "sparsity=0.9 (the smallest weights become zero), bits=4 (per channel, or per group=16 "
           "of one), bit-errors=0.01 beside bits= (bits of codes are flipped, as in memory of a low "
-          "voltage; the mean of chips=50), rank=8, tt-rank=8 (of each matrix), precision=bf16, mxfp8, ... (as a plan's "
+          "voltage; the mean of chips=50), rank=8, tt-rank=8 (of each matrix), precision=bf16, "
+          "mxfp8, ... (as a plan's "
           "forward rounds), backend=reference (8-byte maths), joined by commas; several B are held "
           "against A one by one; exit 3 where one is beyond a limit",
       .positional_required = true,
@@ -97,7 +98,8 @@ Verb gate_verb() {
       .examples =
           {"gate initial bits=4 sparsity=0.9 --model mlp-small --data random --samples 100 --limit "
            "instability=2%",
-           "gate initial bits=8 --error-rates 0.001,0.01 --lossless --model mlp-small --data random "
+           "gate initial bits=8 --error-rates 0.001,0.01 --lossless --model mlp-small --data "
+           "random "
            "--samples 100 --limit excess-error=none"},
       .run = run_gate};
 }

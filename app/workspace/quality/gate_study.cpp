@@ -278,8 +278,8 @@ GateReport gate_study(const GateQuestion& q) {
   if (q.lossless) {
     for (const TrainedTensor& tensor : reference.weights)
       if (is_matrix(tensor))
-        report.tensors.push_back(packed(fmt::format("{} of layer {}", tensor.name, tensor.layer),
-                                        false, tensor.values));
+        report.tensors.push_back(
+            packed(fmt::format("{} of layer {}", tensor.name, tensor.layer), false, tensor.values));
     shows.seen = [&](const std::string& tensor, std::span<const float> numbers) {
       report.tensors.push_back(packed(tensor, true, numbers));
     };
@@ -287,8 +287,7 @@ GateReport gate_study(const GateQuestion& q) {
   std::vector<ModelAnswers> by_reference;
   std::vector<std::vector<std::int32_t>> environments;
   for (std::size_t t = 0; t < sources.size(); ++t) {
-    by_reference.push_back(
-        answer(reference, reference.weights, t, t == 0 ? shows : AnswerMaths{}));
+    by_reference.push_back(answer(reference, reference.weights, t, t == 0 ? shows : AnswerMaths{}));
     environments.push_back(by_reference[t].answers);
     report.tasks[t].questions = static_cast<std::int64_t>(by_reference[t].answers.size());
     report.tasks[t].accuracy = by_reference[t].accuracy();

@@ -45,7 +45,7 @@ struct GateQuestion {
   GateLimits limits = usual_limits();
   std::stop_token stop = {};
   std::function<void(double)> progress = {};  // from 0 to 1
-  bool lossless = false;  // packs the reference's weights and activations too
+  bool lossless = false;                      // packs the reference's weights and activations too
 };
 
 /// Reads rates of bit errors, as "0.001,0.01,2.5%", of which there is at least one. Throws

@@ -35,8 +35,8 @@ TensorView CpuExecution::as_stored(const At& a, std::size_t l, TensorId tensor, 
   }
   if (!stored->matrix) return view;
   const std::int64_t count = view.elements();
-  auto* const numbers = static_cast<float*>(
-      scratch.take(static_cast<std::size_t>(count) * sizeof(float)));
+  auto* const numbers =
+      static_cast<float*>(scratch.take(static_cast<std::size_t>(count) * sizeof(float)));
   to_floats(view.data, view.type, numbers, count);
   const std::int64_t pair =
       (samples_before() + sample(a.microbatch, plan_.peers.replica(a.peer))) / 2;

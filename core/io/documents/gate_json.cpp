@@ -114,9 +114,8 @@ GateReport read_gate(std::string_view text, const std::string& source) {
   GateReport report = read_fields(gate_fields(), text, kGateSchema, source);
   for (std::size_t m = 0; m < report.models.size(); ++m) {
     const GatedModel& model = report.models[m];
-    for (const std::size_t count :
-         {model.tasks.size(), model.losses.size(),
-          model.chips ? model.chips->tasks.size() : report.tasks.size()})
+    for (const std::size_t count : {model.tasks.size(), model.losses.size(),
+                                    model.chips ? model.chips->tasks.size() : report.tasks.size()})
       if (count != report.tasks.size())
         throw Error(Error::Kind::InvalidInput,
                     fmt::format("expected {} tasks, as many as the report has, found {}",
