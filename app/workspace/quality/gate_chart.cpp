@@ -153,13 +153,31 @@ std::optional<CurveModel> gate_curve(const GateReport& report) {
   return curve;
 }
 
+GateCharts gate_charts(const GateReport& report) { return {gate_bars(report), gate_curve(report)}; }
+
+void draw_gate(Drawing& drawing, const Rect& area, const GateCharts& charts) {
+  const float below =
+      charts.curve ? std::max(area.height - bars_height(charts.bars), area.height / 4) : 0;
+  draw_bars(drawing, {area.x, area.y, area.width, area.height - below}, charts.bars);
+  if (charts.curve)
+    draw_curve(drawing, {area.x, area.y + area.height - below, area.width, below}, *charts.curve);
+}
+
+Hover describe_gate(const GateCharts& charts, Item item) {
+  if (item.kind == ItemKind::Dot && charts.curve)
+    return describe_curve(*charts.curve, item, charts.curve->unit);
+  return describe_bars(charts.bars, item);
+}
+
+std::string gate_words(const GateCharts& charts) {
+  return bars_words(charts.bars) + (charts.curve ? " " + curve_words(*charts.curve) : "");
+}
+
 Drawing gate_picture(const GateReport& report) {
-  const BarsModel bars = gate_bars(report);
-  const std::optional<CurveModel> curve = gate_curve(report);
-  const float height = bars_height(bars);
-  Drawing drawing({kGateWidth, height + (curve ? kCurveHeight : 0)});
-  draw_bars(drawing, {0, 0, kGateWidth, height}, bars);
-  if (curve) draw_curve(drawing, {0, height, kGateWidth, kCurveHeight}, *curve);
+  const GateCharts charts = gate_charts(report);
+  const float bars = bars_height(charts.bars);
+  Drawing drawing({kGateWidth, bars + (charts.curve ? std::max(bars / 3, kCurveHeight) : 0)});
+  draw_gate(drawing, whole(drawing.size), charts);
   return drawing;
 }
 

@@ -30,7 +30,18 @@ BarsModel gate_bars(const GateReport&);
 /// The error of models in memories that flip bits, over the rate: a curve for each form and task of
 /// which there are two rates or more. Nothing where there is none.
 std::optional<CurveModel> gate_curve(const GateReport&);
-/// The bars, and the curve below them where there is one.
+
+/// The pictures of a gate: the bars, and the curve below them where there is one.
+struct GateCharts {
+  BarsModel bars;
+  std::optional<CurveModel> curve;
+};
+GateCharts gate_charts(const GateReport&);
+void draw_gate(Drawing&, const Rect& area, const GateCharts&);
+/// Items are those of the bars and those of the curve.
+Hover describe_gate(const GateCharts&, Item);
+/// Says for people who cannot see them what the charts show.
+std::string gate_words(const GateCharts&);
 Drawing gate_picture(const GateReport&);
 
 /// The limits in words, such as "excess error 0.5 %, flips 2 %"; "none" where there are none.
