@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "app/workspace/quality/gate_chart.h"
 #include "app/workspace/runs/training_run.h"
 #include "app/workspace/scenario/local_cluster.h"
 #include "core/methods/settings/settings.h"
@@ -157,6 +158,27 @@ TEST_F(TrainedModels, TensorsOfARunArePackedWithoutLoss) {
   }
   ASSERT_TRUE(report.models[0].lossless.has_value());
   EXPECT_LE(8 * report.models[0].lossless->ratio, 8 + 3.0 / 8);
+}
+
+TEST(GateStudy, ErrorsOverRatesAreACurve) {
+  GateReport report;
+  report.tasks = {{"clean", 100, 0.9, 0.3}};
+  for (const double rate : {0.01, 0.001}) {
+    GatedModel& model = report.models.emplace_back();
+    model.tasks = {{100, 90, 5, 0, 5}}, model.losses = {0.4};
+    model.chips = GatedChips{"bits=8", rate, 50, {{10 * rate, 0, 0, 1}}};
+  }
+  const std::optional<CurveModel> curve = gate_curve(report);
+  ASSERT_TRUE(curve.has_value());
+  EXPECT_EQ(curve->x, (std::vector<double>{0.001, 0.01}));
+  ASSERT_EQ(curve->lines.size(), 1u);
+  EXPECT_EQ(curve->lines[0].name, "bits=8, clean");
+  EXPECT_DOUBLE_EQ(curve->lines[0].values[0], 1);
+  EXPECT_DOUBLE_EQ(curve->lines[0].values[1], 10);
+  EXPECT_NE(gate_words(gate_charts(report)).find("bits=8, clean"), std::string::npos);
+  EXPECT_GT(gate_picture(report).size.height, bars_height(gate_bars(report)) + 100);
+  report.models.pop_back();
+  EXPECT_FALSE(gate_curve(report).has_value());
 }
 
 TEST(GateStudy, RatesOfErrorsAreReadAndGoWithCodes) {
