@@ -31,6 +31,7 @@
 #include "core/training/checkpoint.h"
 #include "core/training/corrupted_data.h"
 #include "core/training/lossy_weights.h"
+#include "core/training/repeated_data.h"
 
 namespace trainyard {
 namespace {
@@ -93,9 +94,11 @@ Diagnostics check_acting(const DataSource& data, const CpuOptions& options) {
   return found;
 }
 
-// Null where no sample is paired with a corrupted copy.
+// Null where every sample comes once.
 std::unique_ptr<DataSource> pairs_of(const BackendJob& job) {
   const Training& training = *job.training;
+  if (training.bit_errors > 0)
+    return std::make_unique<RepeatedData>(*job.data, job.workload.scenario.plan.batch.micro);
   if (training.stability == 0) return nullptr;
   return std::make_unique<PairedData>(*job.data, training.stability_data,
                                       seed_of(training, RandomSource::Augmentation));
@@ -163,7 +166,7 @@ struct CpuBackend::Impl {
   const DataSource& given;                // of the job
   std::unique_ptr<ActingSource> acting;   // null: samples do not depend on this training
   std::unique_ptr<DataSource> documents;  // null: samples are those of the job's data
-  std::unique_ptr<DataSource> paired;     // null: no sample has a corrupted copy
+  std::unique_ptr<DataSource> paired;     // null: every sample comes once
   const DataSource& data;
   CpuOptions options;
   RunPlan plan;

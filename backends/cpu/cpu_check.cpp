@@ -4,6 +4,7 @@
 #include <set>
 
 #include "backends/cpu/cpu_backend.h"
+#include "backends/cpu/execution/cpu_execution.h"
 #include "backends/cpu/execution/partial_gradient.h"
 #include "backends/cpu/execution/run_plan.h"
 #include "backends/cpu/kernels/rounded_copies.h"
@@ -13,9 +14,12 @@
 #include "core/methods/layers/context_region.h"
 #include "core/methods/layers/tensor_region.h"
 #include "core/methods/layers/transients.h"
+#include "core/methods/parallel/adasum.h"
+#include "core/methods/parallel/relaxed_synchrony.h"
 #include "core/model/edit.h"
 #include "core/model/ops.h"
 #include "core/model/trained_parts.h"
+#include "core/plan/batch_ramp.h"
 #include "core/program/facts.h"
 #include "core/training/corrupted_data.h"
 #include "core/training/delayed_update.h"
@@ -458,6 +462,68 @@ void check_stability(const BackendJob& job, Diagnostics& found) {
     found.push_back(std::move(d));
 }
 
+// A microbatch is repeated on the device that has found its loss, and a range is of whole tensors.
+void check_bit_errors(const BackendJob& job, Diagnostics& found) {
+  const Training& training = *job.training;
+  const Workload& w = job.workload;
+  const Plan& plan = w.scenario.plan;
+  const Binding& binding = w.layout.binding;
+  const auto refuse = [&](const std::string& sentence, std::string place, std::string fix) {
+    add_error(found, sentence, std::move(place), std::move(fix));
+  };
+  if (training.weight_clip > 0 && combines_updates(plan))
+    refuse(
+        "weights are clipped by the replica that updates them, and Adasum adds the changes of "
+        "several to them afterwards",
+        "--train weight-clip", "weight-clip=0");
+  const Synchrony synchrony = synchrony_of(plan);
+  if (training.weight_clip > 0 && (synchrony.served() || synchrony.elasticity > 1))
+    refuse(
+        "weights are clipped by the replica that updates them, and a server or a centre moves "
+        "them further afterwards",
+        "--train weight-clip", "weight-clip=0");
+  if (training.bit_errors == 0) return;
+  const std::string what = "training against bit errors ";
+  if (has_updates(order(w, schedule_shape(w))))
+    refuse(what + "repeats microbatches of one update, which an asynchronous schedule does not end",
+           "plan#/choices", "schedule=1f1b");
+  if (w.runs.size() > 1)
+    refuse(what + "needs the loss of a microbatch where its repetition begins, found " +
+               std::to_string(w.runs.size()) + " stages",
+           "plan#/mesh/pp", "pp=1");
+  if (binding.tp > 1)
+    refuse(what + "takes the range of whole tensors, found tp=" + std::to_string(binding.tp),
+           "plan#/mesh/tp", "tp=1");
+  if (binding.cp > 1)
+    refuse(what + "needs the loss of whole samples, found cp=" + std::to_string(binding.cp),
+           "plan#/mesh/cp", "cp=1");
+  if (binding.ep > 1)
+    refuse(what + "takes the range of whole tensors, found ep=" + std::to_string(binding.ep),
+           "plan#/mesh/ep", "ep=1");
+  if (job.program.microbatches % 2 != 0)
+    refuse(what +
+               "takes an even number of microbatches, of which every second one repeats the one "
+               "before it, found " +
+               std::to_string(job.program.microbatches),
+           "plan#/batch/micro", "");
+  if (batch_ramp_of(plan))
+    refuse(what + "repeats microbatches of one size, found a batch that grows", "plan#/choices",
+           "batch-ramp=off");
+  if (binding.documents != nullptr)
+    refuse(what + "repeats whole samples, found documents that share one", "plan#/choices/packing",
+           "packing=none");
+  if (narrow_scaling(w) != nullptr)
+    refuse(what + "has codes of its own, found products in 8 or 4 bits", "plan#/choices",
+           "precision=bf16");
+  if (training.stability > 0)
+    refuse(what + "repeats microbatches as they are, found copies that stability corrupts",
+           "--train stability", "stability=0");
+  if (job.data != nullptr && job.data->acting())
+    refuse(what + "repeats data that are read, found " + std::string(job.data->name()) +
+               ", which acts",
+           "--data", "bit-errors=0");
+}
+
 }  // namespace
 
 Diagnostics CpuBackend::check(const BackendJob& job) {
@@ -487,6 +553,7 @@ Diagnostics CpuBackend::check(const BackendJob& job) {
                   "schedule never has all at one moment",
               "plan#/choices", "schedule=1f1b");
   check_stability(job, found);
+  check_bit_errors(job, found);
   if (w.layout.binding.documents != nullptr)
     check_documents(job, "a local run", found);
   else if (job.data != nullptr)

@@ -108,11 +108,12 @@ Diagnostics check_fused(const BackendJob& job) {
               "every job has documents of other lengths in a sample, and one program has one "
               "length of attention",
               "plan#/choices", "packing=none");
-  if (job.training != nullptr && (job.training->sparsity > 0 || job.training->stability > 0))
+  if (job.training != nullptr &&
+      (job.training->sparsity > 0 || job.training->stability > 0 || job.training->bit_errors > 0))
     add_error(found,
-              "jobs that are trained together are neither pruned nor trained for stability, found "
-              "that one is",
-              "--train", "--train sparsity=0 --train stability=0");
+              "jobs that are trained together are neither pruned nor trained for stability or "
+              "against bit errors, found that one is",
+              "--train", "--train sparsity=0 --train stability=0 --train bit-errors=0");
   if (job.data != nullptr && job.data->acting())
     add_error(found, "every job acts by itself, found " + std::string(job.data->name()), "--data",
               "");

@@ -52,6 +52,8 @@ void check_training(const Workload& w, const Training& t, Diagnostics& found) {
   refuse_key(t.nesterov, "nesterov", "off");
   refuse_key(t.sparsity != 0, "sparsity", "0");
   refuse_key(t.stability != 0, "stability", "0");
+  refuse_key(t.weight_clip != 0, "weight-clip", "0");
+  refuse_key(t.bit_errors != 0, "bit-errors", "0");
 }
 
 /// One rule for all stages, or where the schedule corrects for delays the rule of each stage.

@@ -145,6 +145,7 @@ void drop_defaults(const Device& device, std::int64_t count, std::int64_t per_no
   drop(options.intra_reduce, switches_reduce(device));
   drop(options.inter_reduce, false);
   drop(options.memory, device.memory.value);
+  drop(options.compression, device.compression.value);
   if (device.price_low && device.price_high && device.price_low->value == device.price_high->value)
     drop(options.price, device.price_low->value);
   if (device.scale_up_topology == Topology::Torus &&
@@ -162,6 +163,8 @@ void check_device(const Device& device, Diagnostics& found) {
   const auto wrong = [&](const std::string& message) { add(found, device.name + " " + message); };
   if (device.memory.value.value <= 0) wrong("needs memory above 0 bytes");
   if (!(device.memory_bandwidth.value.value > 0)) wrong("needs a memory bandwidth above 0");
+  if (!(device.compression.value > 0) || device.compression.value > kMostCompression)
+    wrong(fmt::format("needs a memory compression above 0 and at most {}", kMostCompression));
   if (device.peaks.empty()) wrong("needs the peak of at least one number format");
   for (const Peak& peak : device.peaks)
     if (!(peak.rate.value.value > 0))
@@ -248,6 +251,7 @@ Cluster make_cluster(const Device& device, std::int64_t count, ClusterOptions op
   if (options.nvme_read) cluster.nvme_read = {*options.nvme_read, "given"};
   if (options.nvme_write) cluster.nvme_write = {*options.nvme_write, "given"};
   cluster.device.memory = given_or(options.memory, device.memory);
+  cluster.device.compression = given_or(options.compression, device.compression);
   if (options.price)
     cluster.device.price_low = cluster.device.price_high = {*options.price, "given"};
   cluster.levels = {node_level(device, per_node, options),

@@ -189,6 +189,9 @@ void visit_device(FieldVisitor& visitor, Device& d) {
   visitor.figure("device.name", group, "Name", "what lists call it", d.name, "");
   visit_figure(visitor, "memory", group, "Memory", "what the driver reports", d.memory);
   visit_figure(visitor, "memory.bandwidth", group, "Memory bandwidth", "", d.memory_bandwidth);
+  visit_figure(visitor, "memory.compression", group, "Memory compression",
+               "bytes that it moves over those of the tensors; 1 = numbers as they are",
+               d.compression);
   for (Peak& peak : d.peaks) {
     const std::string type(to_string(peak.type));
     visit_figure(visitor, "peak." + type, group, "Dense " + type,

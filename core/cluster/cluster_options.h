@@ -26,6 +26,7 @@ struct ClusterOptions {
   std::optional<BytesPerSecond> host_bandwidth;  // of the host's memory
   std::optional<Bytes> nvme;                     // of a node
   std::optional<BytesPerSecond> nvme_read, nvme_write;
+  std::optional<double> compression;  // of a device's memory
 };
 
 /// Returns the shortest text that parse_cluster() reads as these options, for example

@@ -35,6 +35,13 @@ double factor(View name, View text) {
   refuse(fmt::format("{} must be 1 to 1000, not {}", name, quoted(text)));
 }
 
+double compression(View name, View text) {
+  const double value = parse_number(text);
+  if (value > 0 && value <= kMostCompression) return value;
+  refuse(fmt::format("{} must be above 0 and at most {}, not {}", name, kMostCompression,
+                     quoted(text)));
+}
+
 std::vector<int> extents(View text) {
   std::vector<int> result;
   for (std::size_t start = 0; start <= text.size();) {
@@ -92,6 +99,8 @@ constexpr Option kOptions[] = {
     {"nvme-read", true, [](ClusterOptions& o, View name, View v) { o.nvme_read = rate(name, v); }},
     {"nvme-write", true,
      [](ClusterOptions& o, View name, View v) { o.nvme_write = rate(name, v); }},
+    {"compression", true,
+     [](ClusterOptions& o, View name, View v) { o.compression = compression(name, v); }},
 };
 
 std::size_t find_option(View name) {
@@ -177,7 +186,9 @@ const std::string_view kClusterOptions =
     "host-bandwidth=RATE   of that memory, as host-bandwidth=614GB/s\n"
     "nvme=SIZE             of a node's NVMe drives together, as nvme=28TiB\n"
     "nvme-read=RATE        at which a node reads from all of them, as nvme-read=25GB/s\n"
-    "nvme-write=RATE       at which it writes to them\n";
+    "nvme-write=RATE       at which it writes to them\n"
+    "compression=RATIO     bytes that a device's memory moves over those of the tensors, where it "
+    "stores numbers without loss, as compression=0.6\n";
 
 std::string canonical_name(const Device& device, std::int64_t count,
                            const ClusterOptions& options) {
@@ -203,6 +214,7 @@ std::string canonical_name(const Device& device, std::int64_t count,
   if (options.nvme) add("nvme", compact(*options.nvme));
   if (options.nvme_read) add("nvme-read", compact(*options.nvme_read));
   if (options.nvme_write) add("nvme-write", compact(*options.nvme_write));
+  if (options.compression) add("compression", to_text(*options.compression));
   return text;
 }
 

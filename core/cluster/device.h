@@ -87,6 +87,10 @@ struct Device {
   std::optional<Sourced<double>> price_low, price_high;  // US dollars per device hour
   Efficiency efficiency;
   int units = 0;  // streaming multiprocessors or their equivalent; 0 = not stated
+  /// Bytes that its memory moves over those of the tensors, where it stores numbers without loss in
+  /// fewer bits (core/training/boveda.h); 1 = it stores them as they are. Capacities do not count
+  /// on it, because the ratio of the worst tile decides what fits.
+  Sourced<double> compression{1, "stored as they are"};
   friend bool operator==(const Device&, const Device&) = default;
 };
 
@@ -96,6 +100,13 @@ struct Device {
 FlopsPerSecond peak(const Device&, DType);
 /// Returns whether peak() has an answer, that is, does not throw.
 bool supports(const Device&, DType);
+
+/// The most that `compression` may be: storing without loss takes a few bits more at worst.
+inline constexpr double kMostCompression = 2;
+/// Returns the bytes of tensors that the memory moves in a second by its datasheet.
+inline BytesPerSecond tensor_bandwidth(const Device& d) {
+  return {d.memory_bandwidth.value.value / d.compression.value};
+}
 
 /// Returns the catalogue, ordered by vendor and then by generation; every number of a row has a
 /// source.

@@ -171,7 +171,7 @@ Rates rates_of(const Device& device, const SettledSoftware& software, const Para
   r.attention =
       dense *
       (is_h20(device) ? h20_attention_share(attention, unit_pace(g, device, dense), p) : attention);
-  r.memory = device.memory_bandwidth.value.value *
+  r.memory = tensor_bandwidth(device).value *
              (g == Generation::Other ? device.efficiency.memory.value : p[P::MemoryRate]);
   const std::array chains{p[P::ChainEager], p[P::ChainCompiled], p[P::ChainFused]};
   r.chain = g == Generation::Other ? 1 : chains[static_cast<std::size_t>(software.kernels)];

@@ -27,7 +27,7 @@ double arithmetic_seconds(const Work& work, const Device& device, const Efficien
 double traffic_seconds(const Work& work, const Device& device, const Efficiency& e) {
   const double bytes =
       static_cast<double>(work.read.value) + static_cast<double>(work.written.value);
-  return bytes / (device.memory_bandwidth.value.value * e.memory.value);
+  return bytes / (tensor_bandwidth(device).value * e.memory.value);
 }
 
 }  // namespace trainyard

@@ -9,7 +9,16 @@ double JudgedAnswers::excess_error_band() const {
   constexpr double kTwoSided = 1.959963984540054;  // 97.5 % quantile of the normal law
   if (questions == 0) return 0;
   const double variance = instability() - excess_error() * excess_error();
-  return kTwoSided * std::sqrt(std::max(0.0, variance) / static_cast<double>(questions));
+  return kTwoSided * std::sqrt(std::max(0.0, variance) / static_cast<double>(questions / times));
+}
+
+void add_answers(JudgedAnswers& all, const JudgedAnswers& another) {
+  all.questions += another.questions;
+  all.right += another.right;
+  all.lost += another.lost;
+  all.won += another.won;
+  all.flipped += another.flipped;
+  all.times += another.times;
 }
 
 JudgedAnswers judge_answers(std::span<const std::int32_t> first,

@@ -21,6 +21,7 @@ struct JudgedAnswers {
   std::int64_t lost = 0;     // right, and wrong by the second model
   std::int64_t won = 0;      // wrong, and right by the second model
   std::int64_t flipped = 0;  // the second model answers another class, right or wrong
+  std::int64_t times = 1;    // that each question was asked, of models that are counted together
 
   // Shares of the questions, in [0, 1]; 0 where there are none.
   double first_accuracy() const { return share(right); }
@@ -30,7 +31,8 @@ struct JudgedAnswers {
 
   /// Returns the error of the second model beyond that of the first, in [-1, 1].
   double excess_error() const { return share(lost - won); }
-  /// Returns half the width of its 95 % interval, by the normal law of paired differences.
+  /// Returns half the width of its 95 % interval, by the normal law of paired differences. Asking a
+  /// question again makes it no narrower.
   double excess_error_band() const;
 
   friend bool operator==(const JudgedAnswers&, const JudgedAnswers&) = default;
@@ -45,6 +47,8 @@ struct JudgedAnswers {
 JudgedAnswers judge_answers(std::span<const std::int32_t> first,
                             std::span<const std::int32_t> second,
                             std::span<const std::int32_t> labels);
+/// Counts another model together with those before, which were asked the same questions.
+void add_answers(JudgedAnswers&, const JudgedAnswers& of_another);
 
 /// Returns the share of questions that one model answers rightly in some environments and wrongly
 /// in others: inputs as other devices see them, other number formats. All lists have one length,

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
+#include <numeric>
 
 #include "core/base/nearest.h"
 #include "core/base/split_list.h"
@@ -92,6 +94,16 @@ std::optional<std::size_t> GateReport::worst_corrupted(const GatedModel& one) co
   for (std::size_t t = 1; t < one.tasks.size(); ++t)
     if (!worst || one.tasks[t].excess_error() > one.tasks[*worst].excess_error()) worst = t;
   return worst;
+}
+
+ChipErrors chip_errors(std::span<const double> errors) {
+  const auto count = static_cast<double>(errors.size());
+  const auto [least, most] = std::minmax_element(errors.begin(), errors.end());
+  ChipErrors of{std::accumulate(errors.begin(), errors.end(), 0.0) / count, 0, *least, *most};
+  double squares = 0;
+  for (const double error : errors) squares += (error - of.mean) * (error - of.mean);
+  of.deviation = errors.size() > 1 ? std::sqrt(squares / (count - 1)) : 0;
+  return of;
 }
 
 void judge(GateReport& report) {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -44,6 +45,35 @@ struct GatedTable {
   double instability = 0;  // of its eigenspace, anchored at both tables
 };
 
+/// What chips whose own bits fail make of one task: shares of wrong answers.
+struct ChipErrors {
+  double mean = 0, deviation = 0;  // over the chips
+  double least = 0, most = 0;      // of a chip
+};
+/// Returns them of the error of each chip, of which there is at least one.
+ChipErrors chip_errors(std::span<const double> errors);
+
+/// One model in memories of many chips, which flip bits at one rate.
+struct GatedChips {
+  std::string form;  // the words of the model without the rate
+  double rate = 0;
+  std::int64_t count = 0;
+  std::vector<ChipErrors> tasks;  // by task
+};
+
+/// What is left of numbers that are stored without loss in groups of a common width.
+struct LosslessBytes {
+  double bytes = 0;
+  double ratio = 0, worst_ratio = 0;  // of the bytes that whole numbers took; of all, and of a tile
+};
+/// A tensor of the reference, rounded to 8 bits.
+struct LosslessTensor {
+  std::string name;         // as "layer 0 weight"
+  bool activation = false;  // of some samples, else a parameter
+  std::int64_t numbers = 0;
+  double ratio = 0, worst_ratio = 0;  // as those of LosslessBytes
+};
+
 /// A GatedModel says what one model lost against the reference.
 struct GatedModel {
   std::string name;                  // in the words in which it was asked for
@@ -51,8 +81,10 @@ struct GatedModel {
   std::vector<JudgedAnswers> tasks;  // by task; the reference is the first model
   std::vector<double> losses;        // by task
   double across = 0;  // instability over its own answers to all tasks, as environments
-  std::vector<GatedTable> tables = {};   // empty for a model without embeddings
-  std::vector<std::string> beyond = {};  // sentences, one for each limit that is passed
+  std::vector<GatedTable> tables = {};         // empty for a model without embeddings
+  std::vector<std::string> beyond = {};        // sentences, one for each limit that is passed
+  std::optional<GatedChips> chips = {};        // whose answers are counted together
+  std::optional<LosslessBytes> lossless = {};  // of weights in whole numbers
   bool passes() const { return beyond.empty(); }
 };
 
@@ -63,6 +95,7 @@ struct GateReport {
   GateLimits limits;
   std::vector<GateTask> tasks;  // the first is clean
   std::vector<GatedModel> models;
+  std::vector<LosslessTensor> tensors = {};  // where they were asked for
   bool passes() const;
   /// Returns the task on which a model's excess error is largest, of the corrupted ones; nothing
   /// where there is none.

@@ -196,7 +196,7 @@ Roofline roofline(const Workload& workload, const CostModel& cost, std::optional
   const Device& device = workload.scenario.cluster.device;
   Roofline roofline;
   roofline.compute = compute_roofs(device);
-  const BytesPerSecond bandwidth = device.memory_bandwidth.value;
+  const BytesPerSecond bandwidth = tensor_bandwidth(device);
   roofline.memory = {
       device.memory_kind, bandwidth, {bandwidth.value * device.efficiency.memory.value}};
   roofline.links = link_roofs(workload.scenario.cluster);

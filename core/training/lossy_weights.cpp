@@ -1,5 +1,7 @@
 #include "core/training/lossy_weights.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -7,6 +9,8 @@
 #include "core/base/vectorised.h"
 #include "core/model/ops.h"
 #include "core/plan/params.h"
+#include "core/training/bit_errors.h"
+#include "core/training/boveda.h"
 
 namespace trainyard {
 namespace {
@@ -94,6 +98,33 @@ TRAINYARD_VECTORISED void round_row(float* row, std::size_t count, const double*
   }
 }
 
+// Calls f(index, scale) for each weight of the groups that have one other than zero.
+template <class F>
+void each_group(int bits, std::int64_t group, const Lines& lines, const std::vector<float>& weights,
+                F&& f) {
+  const std::int64_t each = group > 0 ? group : lines.length;
+  const double most = (1 << (bits - 1)) - 1;
+  for (std::int64_t outer = 0; outer < lines.outer; ++outer)
+    for (std::int64_t inner = 0; inner < lines.inner; ++inner)
+      for (std::int64_t first = 0; first < lines.length; first += each) {
+        const std::int64_t end = std::min(first + each, lines.length);
+        const auto at = [&](std::int64_t i) {
+          return static_cast<std::size_t>((outer * lines.length + i) * lines.inner + inner);
+        };
+        double largest = 0;
+        for (std::int64_t i = first; i < end; ++i)
+          largest = std::max(largest, std::abs(static_cast<double>(weights[at(i)])));
+        if (largest == 0) continue;
+        for (std::int64_t i = first; i < end; ++i) f(at(i), largest / most);
+      }
+}
+
+double scales_of(const LossyWeights& loses, const Lines& lines) {
+  if (loses.bit_errors) return 1;
+  const std::int64_t groups = loses.group > 0 ? (lines.length + loses.group - 1) / loses.group : 1;
+  return static_cast<double>(lines.outer * lines.inner * groups);
+}
+
 std::int64_t weights_kept(const LossyWeights& loses, const TrainedTensor& tensor) {
   std::int64_t kept = elements_of(tensor);
   const std::int64_t matrices = matrices_in(tensor), rows = rows_of_matrix(tensor),
@@ -119,9 +150,30 @@ bool apply_lossy(LossyWeights& loses, std::string_view key, std::string_view val
     loses.bits = static_cast<int>(whole_of(value, 2, 8, place));
   else if (key == "group")
     loses.group = whole_of(value, 1, kMany, place);
+  else if (key == "bit-errors")
+    loses.bit_errors = std::get<double>(
+        parse_param({.name = "", .fallback = 0.0, .doc = "", .low = 0, .high = 1}, value, place));
+  else if (key == "chips")
+    loses.chips = whole_of(value, 1, 100'000, place);
   else
     return false;
   return true;
+}
+
+void expect_consistent(const LossyWeights& loses, const Place& place) {
+  if (!loses.bit_errors) return;
+  if (loses.bits == 0)
+    throw Error(Error::Kind::InvalidInput,
+                "bit errors flip bits of codes, found weights that are no codes; try "
+                "bits=8,bit-errors=" +
+                    fmt::format("{}", *loses.bit_errors),
+                place);
+  if (loses.group > 0)
+    throw Error(Error::Kind::InvalidInput,
+                fmt::format("codes of a memory with bit errors have one range for each tensor, "
+                            "found group={}; leave the group out",
+                            loses.group),
+                place);
 }
 
 void prune(double sparsity, std::vector<TrainedTensor>& tensors) {
@@ -223,14 +275,22 @@ void lose(const LossyWeights& loses, const Model& model, std::vector<TrainedTens
       lower_each(tensor, [&](std::vector<float>& m) { lower_rank(rows, loses.rank, m); });
     if (loses.tt_rank > 0)
       lower_each(tensor, [&](std::vector<float>& m) { lower_tt_rank(rows, loses.tt_rank, m); });
-    if (loses.bits > 0)
+    if (loses.bit_errors)
+      store_with_errors(loses.bits, {}, tensor.values);
+    else if (loses.bits > 0)
       round_to_bits(loses.bits, loses.group, channels_of(model, tensor), tensor.values);
   }
 }
 
+void flip_bits(const LossyWeights& loses, std::uint64_t chip, std::vector<TrainedTensor>& tensors) {
+  for (std::size_t t = 0; t < tensors.size(); ++t)
+    if (is_matrix(tensors[t]))
+      store_with_errors(loses.bits, {*loses.bit_errors, chip, t}, tensors[t].values);
+}
+
 double lossy_bytes(const LossyWeights& loses, const Model& model,
                    const std::vector<TrainedTensor>& tensors) {
-  constexpr double kWhole = 32, kScale = 16, kByte = 8;
+  constexpr double kWhole = 32, kScale = 16, kRange = 64, kByte = 8;
   double bits = 0;
   for (const TrainedTensor& tensor : tensors) {
     if (!is_matrix(tensor)) {
@@ -244,12 +304,37 @@ double lossy_bytes(const LossyWeights& loses, const Model& model,
     }
     bits += kept * (loses.bits > 0 ? loses.bits : kWhole);
     if (loses.bits == 0) continue;
-    const Lines lines = channels_of(model, tensor);
-    const std::int64_t groups =
-        loses.group > 0 ? (lines.length + loses.group - 1) / loses.group : 1;
-    bits += kScale * static_cast<double>(lines.outer * lines.inner * groups);
+    bits += (loses.bit_errors ? kRange : kScale) * scales_of(loses, channels_of(model, tensor));
   }
   return bits / kByte;
+}
+
+std::optional<LosslessWeights> lossless_weights(const LossyWeights& loses, const Model& model,
+                                                const std::vector<TrainedTensor>& tensors) {
+  if (loses.bits == 0 || loses.bit_errors || loses.rank > 0 || loses.tt_rank > 0) return {};
+  constexpr double kWhole = 4, kScale = 2;
+  LosslessWeights found;
+  double stored = 0, numbers = 0;
+  for (const TrainedTensor& tensor : tensors) {
+    if (!is_matrix(tensor)) {
+      found.bytes += kWhole * static_cast<double>(tensor.values.size());
+      continue;
+    }
+    const Lines lines = channels_of(model, tensor);
+    std::vector<std::int8_t> codes(tensor.values.size());
+    each_group(loses.bits, loses.group, lines, tensor.values, [&](std::size_t at, double scale) {
+      codes[at] = static_cast<std::int8_t>(std::nearbyint(tensor.values[at] / scale));
+    });
+    const BovedaTensor packed = boveda_encode(codes);
+    stored += packed.ratio() * static_cast<double>(codes.size());
+    numbers += static_cast<double>(codes.size());
+    found.worst_ratio = std::max(found.worst_ratio, packed.worst_ratio());
+    found.bytes += kScale * scales_of(loses, lines);
+  }
+  if (numbers == 0) return {};
+  found.ratio = stored / numbers;
+  found.bytes += stored;
+  return found;
 }
 
 }  // namespace trainyard

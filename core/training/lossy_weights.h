@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -27,12 +28,19 @@ struct LossyWeights {
   std::int64_t tt_rank = 0;  // of the tensor train of two cores of each; 0 = as it is
   int bits = 0;              // of a weight, 2 to 8; 0 = as it is
   std::int64_t group = 0;    // weights of a channel that share a scale; 0 = all of them
+  /// Probability that a bit of a weight is flipped where it lies. With it, be it 0, weights are
+  /// codes of one range for each tensor (core/training/bit_errors.h), and `bits` must be set.
+  std::optional<double> bit_errors = {};
+  std::int64_t chips = 50;  // whose own bits fail, over which answers are averaged
   friend bool operator==(const LossyWeights&, const LossyWeights&) = default;
 };
 
-/// Sets one of the fields by its name: sparsity, rank, tt-rank, bits, group. Returns whether the
-/// name is one of them. Throws Error{InvalidInput} for a value out of its range.
+/// Sets one of the fields by its name: sparsity, rank, tt-rank, bits, group, bit-errors, chips.
+/// Returns whether the name is one of them. Throws Error{InvalidInput} for a value out of its
+/// range.
 bool apply_lossy(LossyWeights&, std::string_view key, std::string_view value, const Place&);
+/// Throws Error{InvalidInput} for fields that do not go together.
+void expect_consistent(const LossyWeights&, const Place&);
 
 /// Returns whether a tensor is a matrix, a table or a kernel: of two dimensions or more.
 inline bool is_matrix(const TrainedTensor& tensor) { return tensor.shape.size() > 1; }
@@ -63,12 +71,24 @@ void lower_tt_rank(std::int64_t rows, std::int64_t rank, std::vector<float>& wei
 /// columns.
 std::int64_t tt_weights(std::int64_t rows, std::int64_t columns, std::int64_t rank);
 
-/// Does all that is asked. tensors: of the model, as a backend gives them.
+/// Does all that is asked, without errors of bits. tensors: of the model, as a backend gives them.
 void lose(const LossyWeights&, const Model&, std::vector<TrainedTensor>& tensors);
+/// Flips the bits that fail in one chip's memory, which has what lose() has left.
+void flip_bits(const LossyWeights&, std::uint64_t chip, std::vector<TrainedTensor>& tensors);
 
-/// Returns the bytes that the tensors take in this form, scales of two bytes included; a pruned
-/// weight costs its own bits and a bit of a mask for each weight. Weights that lose nothing take
-/// four bytes.
+/// Returns the bytes that the tensors take in this form, scales of two bytes and ranges of eight
+/// included; a pruned weight costs its own bits and a bit of a mask for each weight. Weights that
+/// lose nothing take four bytes.
 double lossy_bytes(const LossyWeights&, const Model&, const std::vector<TrainedTensor>& tensors);
+
+/// Whole numbers of weights as Boveda stores them (core/training/boveda.h).
+struct LosslessWeights {
+  double bytes = 0;                   // of all tensors, with scales and what is not of few bits
+  double ratio = 0, worst_ratio = 0;  // stored bytes over one a number; of all, and of a tile
+};
+/// Returns nothing where weights are no whole numbers, or are kept as factors of low rank. tensors:
+/// what lose() has left. Weights that are zero are stored like all others.
+std::optional<LosslessWeights> lossless_weights(const LossyWeights&, const Model&,
+                                                const std::vector<TrainedTensor>& tensors);
 
 }  // namespace trainyard

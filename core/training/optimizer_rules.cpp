@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "core/plan/plan.h"
+#include "core/training/clipped_rule.h"
 #include "core/training/pruned_rule.h"
 #include "core/training/stretch_rule.h"
 
@@ -20,6 +21,7 @@ std::unique_ptr<OptimizerRule> optimizer_rule(std::string_view name, const Train
   for (const Entry& entry : kRules)
     if (entry.name == name) {
       std::unique_ptr<OptimizerRule> rule = entry.make(training, how);
+      if (training.weight_clip > 0) rule = clipped_rule(training.weight_clip, std::move(rule));
       return training.sparsity > 0 ? pruned_rule(std::move(rule)) : std::move(rule);
     }
   optimizer(name);  // throws, naming the nearest, if the name is unknown

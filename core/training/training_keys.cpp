@@ -254,6 +254,28 @@ std::vector<TrainingKey> make_keys() {
        {},
        [](T& t, V v, L& l) { t.stability_data = read_corruption(v, l, true); },
        [](const T& t) { return to_text(t.stability_data); }},
+      {"weight-clip",
+       "largest size of a weight of a matrix or kernel after an update; 0 = any",
+       {},
+       [](T& t, V v, L& l) { t.weight_clip = number(v, 0, 1e30, l); },
+       [](const T& t) { return text(t.weight_clip); }},
+      {"bit-errors",
+       "probability that a bit of a weight is flipped in every second microbatch, which repeats "
+       "the "
+       "samples of the one before it; all read weights as codes; 0 = off",
+       {},
+       [](T& t, V v, L& l) { t.bit_errors = number(v, 0, 1, l); },
+       [](const T& t) { return text(t.bit_errors); }},
+      {"bit-error-bits",
+       "bit-errors: bits of a code",
+       {},
+       [](T& t, V v, L& l) { t.bit_error_bits = static_cast<int>(whole(v, 2, 8, l)); },
+       [](const T& t) { return text(std::int64_t{t.bit_error_bits}); }},
+      {"bit-errors-below",
+       "bit-errors: loss below which a microbatch is repeated with errors; 1.75 suits ten classes",
+       {},
+       [](T& t, V v, L& l) { t.bit_errors_below = number(v, 0, 1e30, l); },
+       [](const T& t) { return text(t.bit_errors_below); }},
   };
 }
 

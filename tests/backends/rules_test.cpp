@@ -2,10 +2,15 @@
 // without one, and all alike however a plan lays the run out.
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
 #include <cmath>
+#include <cstring>
+#include <filesystem>
 #include <set>
 
 #include "core/model/graph_builder.h"
+#include "core/training/checkpoint.h"
 #include "tests/support/tiny_models.h"
 #include "tests/support/watched_runs.h"
 
@@ -303,6 +308,53 @@ TEST(RulesOnRuns, FireAlikeHoweverThePlanDividesTheRun) {
     for (const std::string_view word : words) names += std::string(word) + " ";
     EXPECT_EQ(fired_where(watched_run(mlp(), devices, all, training, how)), alone) << names;
   }
+}
+
+// B-NUM-06: errors of memory that hold optimizer state show in the step that reads it.
+TEST(RulesOnRuns, AnExponentBitThatFlipsInOptimizerState) {
+  const std::filesystem::path folder =
+      std::filesystem::temp_directory_path() / ("flip-" + std::to_string(::getpid()));
+  std::filesystem::create_directories(folder);
+  Watched before{"all", 1};
+  before.options.checkpoint = (folder / "five.ckpt").string(), before.options.until = 5;
+  const Training training = of_rate(0.05, 10);
+  const testing::Settings momentum = {"optimizer=momentum"};
+  watched_run(mlp(), 1, momentum, training, before);
+  const Checkpoint saved = load_checkpoint(before.options.checkpoint);
+  std::filesystem::remove_all(folder);
+  const auto next_step = [&](const Checkpoint& from) {
+    Watched after{"all", 1};
+    after.options.from = std::make_shared<Checkpoint>(from), after.options.until = 6;
+    return watched_run(mlp(), 1, momentum, training, after);
+  };
+  EXPECT_TRUE(next_step(saved).rules.empty()) << fired_text(next_step(saved).rules);
+  // Biases begin at zero, so that no rule judges how far they move.
+  std::vector<bool> in_matrix;
+  for (const Block& block : mlp().blocks)
+    for (int layer = 0; layer < block.count; ++layer)
+      for (const Tensor& tensor : block.graph.tensors)
+        if (tensor.kind == TensorKind::Parameter)
+          in_matrix.insert(in_matrix.end(),
+                           static_cast<std::size_t>(local_elements(tensor.shape, {})),
+                           tensor.shape.size() > 1);
+  int flips = 0;
+  for (std::size_t p = 0; p < saved.parts.size(); ++p) {
+    if (!saved.parts[p].name.starts_with("optimizer state")) continue;
+    const std::string& state = saved.parts[p].content;
+    ASSERT_EQ(state.size(), in_matrix.size() * sizeof(float));
+    for (std::size_t i = 0; i < in_matrix.size(); i += in_matrix.size() / 40) {
+      float velocity = 0;
+      std::memcpy(&velocity, state.data() + i * sizeof velocity, sizeof velocity);
+      if (!in_matrix[i] || std::abs(velocity) < 1e-6f) continue;  // of a unit that is never active
+      Checkpoint flipped = saved;
+      flipped.parts[p].content[i * sizeof velocity + 3] ^= 0x40;  // first bit of the exponent
+      const BackendRun run = next_step(flipped);
+      ASSERT_FALSE(run.rules.empty()) << "velocity " << velocity << " at " << i;
+      EXPECT_EQ(run.rules.front().step, 6);
+      ++flips;
+    }
+  }
+  EXPECT_GE(flips, 6);
 }
 
 TEST(RulesOnRuns, AnAsynchronousRunIsJudgedByItsLosses) {

@@ -115,6 +115,7 @@ TEST(DocumentFields, OfACluster) {
   own.id = "own", own.name = "Own", own.vendor = "us", own.year = 2030, own.units = 99;
   own.scale_up_dimensions = 2, own.scale_up_topology = Topology::Torus, own.scale_up_domain = 64;
   own.idle_power = {{77}, "a meter"};
+  own.compression = {0.625, "a codec"};
   own.price_low = Sourced<double>{1.5, "a bill"}, own.price_high = Sourced<double>{2.5, "a bill"};
   for (Sourced<double>* share :
        {&own.efficiency.product, &own.efficiency.eight_bit, &own.efficiency.tf32,

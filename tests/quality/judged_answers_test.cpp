@@ -31,6 +31,19 @@ TEST(JudgedAnswers, AcrossEnvironmentsSomeAreRightAndSomeWrong) {
   EXPECT_EQ(instability_across({}, {}), 0);
 }
 
+TEST(JudgedAnswers, AskingAgainMakesNoBandNarrower) {
+  const std::vector<std::int32_t> labels = {0, 1, 2, 3, 4, 5}, first = {0, 1, 0, 3, 1, 1},
+                                  second = {0, 2, 2, 3, 2, 1};
+  const JudgedAnswers once = judge_answers(first, second, labels);
+  JudgedAnswers all = once;
+  for (int again = 0; again < 3; ++again) add_answers(all, once);
+  EXPECT_EQ(all.questions, 24);
+  EXPECT_EQ(all.times, 4);
+  EXPECT_EQ(all.instability(), once.instability());
+  EXPECT_EQ(all.second_accuracy(), once.second_accuracy());
+  EXPECT_EQ(all.excess_error_band(), once.excess_error_band());
+}
+
 TEST(JudgedAnswers, OfNoQuestionsAreZero) {
   const JudgedAnswers judged = judge_answers({}, {}, {});
   EXPECT_EQ(judged.excess_error(), 0);

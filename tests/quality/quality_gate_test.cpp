@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "core/io/documents/gate_json.h"
 #include "tests/support/refusal.h"
 
@@ -70,8 +72,20 @@ TEST(QualityGate, WrongLimitsAreRefusedWithTheNearest) {
   EXPECT_NE(testing::refusal([&] { apply_limit(limits, "flips", {"--limit"}); }), "accepted");
 }
 
+TEST(QualityGate, ErrorsOfChipsHaveASpread) {
+  const ChipErrors errors = chip_errors(std::vector<double>{0.1, 0.2, 0.6});
+  EXPECT_DOUBLE_EQ(errors.mean, 0.3);
+  EXPECT_DOUBLE_EQ(errors.deviation, std::sqrt((0.04 + 0.01 + 0.09) / 2));
+  EXPECT_EQ(errors.least, 0.1);
+  EXPECT_EQ(errors.most, 0.6);
+  EXPECT_EQ(chip_errors(std::vector<double>{0.5}).deviation, 0);
+}
+
 TEST(QualityGate, ADocumentIsReadAndJudgedAgain) {
   GateReport report = two_tasks();
+  report.models[1].chips = GatedChips{"bits=8", 0.01, 50, {{0.1, 0.02, 0.05, 0.2}, {}}};
+  report.models[1].lossless = LosslessBytes{90, 0.75, 0.9};
+  report.tensors = {{"weight of layer 0", false, 64, 0.5, 0.75}};
   judge(report);
   const std::string written = write_json(gate_fields().write(report));
   const GateReport read = read_gate(written, "gate.json");

@@ -164,6 +164,39 @@ TEST(LossyWeights, BytesCountBitsScalesMasksAndCores) {
   EXPECT_EQ(lossy_bytes({.tt_rank = 1}, model, tensors), (4 * 4 + 4 * 2) * 4 + 32);
 }
 
+TEST(LossyWeights, CodesOfOneRangeTakeTheirBitsAndARange) {
+  const Model model = testing::tiny_mlp(1);
+  std::vector<TrainedTensor> tensors = {{0, "weight", {8, 8}, std::vector<float>(64)},
+                                        {0, "bias", {2}, {0.1f, 0.2f}}};
+  for (std::size_t i = 0; i < 64; ++i) tensors[0].values[i] = static_cast<float>(i) / 64 - 0.3f;
+  const LossyWeights few{.bits = 4, .bit_errors = 0.5};
+  EXPECT_EQ(lossy_bytes(few, model, tensors), 64 * 4 / 8 + 8 + 2 * 4);
+  EXPECT_FALSE(lossless_weights(few, model, tensors).has_value());
+  std::vector<TrainedTensor> stored = tensors;
+  lose(few, model, stored);
+  const std::set<float> numbers(stored[0].values.begin(), stored[0].values.end());
+  EXPECT_EQ(numbers.size(), 15u);
+  std::vector<TrainedTensor> flipped = stored;
+  flip_bits(few, 3, flipped);
+  EXPECT_NE(flipped[0].values, stored[0].values);
+  EXPECT_EQ(flipped[1].values, tensors[1].values);  // biases lie where no bit flips
+}
+
+// The numbers of a matrix of 8 bits, of which half are small: groups of three bits and of eight.
+TEST(LossyWeights, WithoutLossTheyTakeWhatTheirGroupsNeed) {
+  const Model model = testing::tiny_mlp(1);
+  std::vector<TrainedTensor> tensors = {{0, "weight", {1, 128}, std::vector<float>(128)}};
+  for (std::size_t i = 0; i < 128; ++i) tensors[0].values[i] = i < 120 ? 0.03f : 1.27f;
+  const LossyWeights eight{.bits = 8};
+  lose(eight, model, tensors);
+  const auto found = lossless_weights(eight, model, tensors);
+  ASSERT_TRUE(found.has_value());
+  EXPECT_LT(found->ratio, 0.5);
+  EXPECT_GE(found->worst_ratio, found->ratio);
+  EXPECT_LT(found->bytes, lossy_bytes(eight, model, tensors));
+  EXPECT_FALSE(lossless_weights({}, model, tensors).has_value());
+}
+
 TEST(LossyWeights, WordsAreRead) {
   LossyWeights loses;
   for (const auto& [key, value] : {std::pair{"sparsity", "0.9"},

@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 
+#include "app/workspace/quality/gate_chart.h"
 #include "app/workspace/runs/training_run.h"
 #include "app/workspace/scenario/local_cluster.h"
 #include "core/methods/settings/settings.h"
@@ -136,6 +138,89 @@ TEST_F(TrainedModels, PruningLosesMoreOnNoiseThanOnCleanSamples) {
   EXPECT_NE(reason_to_block(report).find("noise:1"), std::string::npos);
 }
 
+// Chips whose own bits fail answer together, and the same weights without errors alone.
+TEST_F(TrainedModels, ChipsThatFlipBitsAreCountedTogether) {
+  const std::string trained = train("normal.ckpt", 200, {});
+  const GateReport report = gate(
+      trained, {"bits=8,bit-errors=0", "bits=8,bit-errors=0.025,chips=10", "bits=8,bit-errors=0.2"},
+      {}, 100);
+  const auto chips = [&](std::size_t model) { return *report.models[model].chips; };
+  EXPECT_EQ(chips(0).count, 1);
+  EXPECT_EQ(chips(1).count, 10);
+  EXPECT_EQ(chips(2).count, 50);
+  EXPECT_EQ(chips(1).form, "bits=8,chips=10");
+  EXPECT_LT(chips(0).tasks[0].mean, chips(1).tasks[0].mean);
+  EXPECT_LT(chips(1).tasks[0].mean, chips(2).tasks[0].mean);
+  const ChipErrors& spread = report.models[1].chips->tasks[0];
+  EXPECT_LT(spread.least, spread.mean);
+  EXPECT_LT(spread.mean, spread.most);
+  EXPECT_GT(spread.deviation, 0);
+  EXPECT_EQ(report.models[1].tasks[0].times, 10);
+  EXPECT_EQ(report.models[1].tasks[0].questions, 1000);
+  EXPECT_NEAR(1 - report.models[1].tasks[0].second_accuracy(), spread.mean, 1e-9);
+}
+
+// Weights and activations of a trained network in 8 bits.
+TEST_F(TrainedModels, TensorsOfARunArePackedWithoutLoss) {
+  GateQuestion q;
+  q.scenario = scenario(), q.data = "fashion-mnist", q.samples = 200, q.lossless = true;
+  q.reference = read_gate_side(train("packed.ckpt", 200, {}), "", {"A"});
+  q.models = {read_gate_side("bits=8", q.reference.file, {"B"})};
+  const GateReport report = gate_study(q);
+  const std::size_t activations = static_cast<std::size_t>(
+      std::count_if(report.tensors.begin(), report.tensors.end(),
+                    [](const LosslessTensor& tensor) { return tensor.activation; }));
+  EXPECT_GE(activations, 3u);
+  EXPECT_GE(report.tensors.size() - activations, 3u);
+  for (const LosslessTensor& tensor : report.tensors) {
+    EXPECT_GT(tensor.ratio, 0) << tensor.name;
+    EXPECT_LE(tensor.ratio, tensor.worst_ratio + 1e-12) << tensor.name;
+    EXPECT_LE(8 * tensor.worst_ratio, 8 + 3.0 / 8 + 64.0 / static_cast<double>(tensor.numbers));
+  }
+  ASSERT_TRUE(report.models[0].lossless.has_value());
+  EXPECT_LE(8 * report.models[0].lossless->ratio, 8 + 3.0 / 8);
+}
+
+TEST(GateStudy, ErrorsOverRatesAreACurve) {
+  GateReport report;
+  report.tasks = {{"clean", 100, 0.9, 0.3}};
+  for (const double rate : {0.01, 0.001}) {
+    GatedModel& model = report.models.emplace_back();
+    model.tasks = {{100, 90, 5, 0, 5}}, model.losses = {0.4};
+    model.chips = GatedChips{"bits=8", rate, 50, {{10 * rate, 0, 0, 1}}};
+  }
+  const std::optional<CurveModel> curve = gate_curve(report);
+  ASSERT_TRUE(curve.has_value());
+  EXPECT_EQ(curve->x, (std::vector<double>{0.001, 0.01}));
+  ASSERT_EQ(curve->lines.size(), 1u);
+  EXPECT_EQ(curve->lines[0].name, "bits=8, clean");
+  EXPECT_DOUBLE_EQ(curve->lines[0].values[0], 1);
+  EXPECT_DOUBLE_EQ(curve->lines[0].values[1], 10);
+  EXPECT_NE(gate_words(gate_charts(report)).find("bits=8, clean"), std::string::npos);
+  EXPECT_GT(gate_picture(report).size.height, bars_height(gate_bars(report)) + 100);
+  report.models.pop_back();
+  EXPECT_FALSE(gate_curve(report).has_value());
+}
+
+TEST(GateStudy, RatesOfErrorsAreReadAndGoWithCodes) {
+  EXPECT_EQ(read_error_rates("0.001,2.5%", {"R"}), (std::vector<double>{0.001, 0.025}));
+  EXPECT_NE(testing::refusal([] { read_error_rates("2", {"R"}); }), "accepted");
+  EXPECT_NE(testing::refusal([] { read_error_rates("", {"R"}); }), "accepted");
+  const std::vector<GateSide> at =
+      at_error_rates({read_gate_side("bits=8", "a.ckpt", {"B"}),
+                      read_gate_side("precision=bf16", "a.ckpt", {"B"})},
+                     {0.01, 0.1}, {"B"});
+  ASSERT_EQ(at.size(), 3u);
+  EXPECT_EQ(at[1].words, "bits=8,bit-errors=0.1");
+  EXPECT_EQ(at[1].loses.bit_errors, 0.1);
+  EXPECT_EQ(testing::refusal([] { read_gate_side("bit-errors=0.01", "a.ckpt", {"B"}); }),
+            "B: bit errors flip bits of codes, found weights that are no codes; try "
+            "bits=8,bit-errors=0.01");
+  EXPECT_NE(
+      testing::refusal([] { read_gate_side("bits=8,group=16,bit-errors=0.01", "a.ckpt", {"B"}); }),
+      "accepted");
+}
+
 TEST(GateStudy, SidesAreReadAndWrongOnesRefused) {
   const GateSide side = read_gate_side("b.ckpt,bits=4,group=16,precision=bf16", "a.ckpt", {"B"});
   EXPECT_EQ(side.file, "b.ckpt");
@@ -144,8 +229,8 @@ TEST(GateStudy, SidesAreReadAndWrongOnesRefused) {
   EXPECT_EQ(read_gate_side("sparsity=0.5", "a.ckpt", {"B"}).file, "a.ckpt");
   EXPECT_TRUE(read_gate_side("backend=reference", "a.ckpt", {"B"}).reference);
   EXPECT_EQ(testing::refusal([] { read_gate_side("bitz=4", "a.ckpt", {"B"}); }),
-            "B: expected a checkpoint, or sparsity, rank, tt-rank, bits, group, precision, backend "
-            "and a value, found \"bitz=4\"; did you mean \"bits\"?");
+            "B: expected a checkpoint, or sparsity, rank, tt-rank, bits, group, bit-errors, chips, "
+            "precision, backend and a value, found \"bitz=4\"; did you mean \"bits\"?");
   for (const char* wrong : {"bits=4,", "bits=4,b.ckpt", "bits=99", "backend=cuda", ""})
     EXPECT_NE(testing::refusal([&] { read_gate_side(wrong, wrong[0] == 0 ? "" : "a", {"B"}); }),
               "accepted")

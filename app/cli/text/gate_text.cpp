@@ -16,6 +16,12 @@ Bytes whole_bytes(double bytes) { return Bytes{static_cast<std::int64_t>(bytes)}
 void judged_model(Out& out, const GateReport& report, const GatedModel& model) {
   line(out, "\n{}: {} of weights, {:.3g} times as many as the reference's", model.name,
        readable(whole_bytes(model.bytes)), model.bytes / report.reference_bytes);
+  if (model.lossless)
+    line(out,
+         "  {} where groups of 8 have as many bits as their widest number, {:.3f} of those of 8 "
+         "bits, {:.3f} in the worst tile",
+         readable(whole_bytes(model.lossless->bytes)), model.lossless->ratio,
+         model.lossless->worst_ratio);
   line(out, "  {:<16} {:>9} {:>9} {:>16} {:>12} {:>8} {:>9}", "task", "reference", "model",
        "excess error", "instability", "flips", "loss");
   for (std::size_t t = 0; t < model.tasks.size(); ++t) {
@@ -29,6 +35,16 @@ void judged_model(Out& out, const GateReport& report, const GatedModel& model) {
   }
 }
 
+void packed_tensors(Out& out, const GateReport& report) {
+  if (report.tensors.empty()) return;
+  line(out, "\nStored without loss, of the bytes of 8-bit numbers:");
+  line(out, "  {:<44} {:>12} {:>8} {:>11}", "tensor of the reference", "numbers", "ratio",
+       "worst tile");
+  for (const LosslessTensor& tensor : report.tensors)
+    line(out, "  {:<44} {:>12} {:>8.3f} {:>11.3f}", tensor.name, tensor.numbers, tensor.ratio,
+         tensor.worst_ratio);
+}
+
 }  // namespace
 
 std::string gate_text(const GateReport& report) {
@@ -38,6 +54,7 @@ std::string gate_text(const GateReport& report) {
   line(out, "reference {}, {} of weights", report.reference,
        readable(whole_bytes(report.reference_bytes)));
   for (const GatedModel& model : report.models) judged_model(out, report, model);
+  packed_tensors(out, report);
   line(out, "");
   for (const std::string& sentence : gate_sentences(report)) line(out, "{}", sentence);
   line(out,

@@ -28,6 +28,10 @@ int run_gate(const Words& words, Streams& streams) {
   q.reference = read_gate_side(sides.front(), "", {"A"});
   for (std::size_t i = 1; i < sides.size(); ++i)
     q.models.push_back(read_gate_side(sides[i], q.reference.file, {"B"}));
+  if (words.has("error-rates"))
+    q.models = at_error_rates(
+        q.models, read_error_rates(words.text("error-rates"), {"--error-rates"}), {"B"});
+  q.lossless = words.has("lossless");
   q.data = words.text("data");
   q.samples = words.integer("samples", 0, INT64_MAX, 0);
   q.seed = static_cast<std::uint64_t>(words.integer("seed", 0, INT64_MAX, 1));
@@ -63,7 +67,9 @@ Verb gate_verb() {
           "A: a checkpoint that run has saved, or initial: the weights it begins with. B: another "
           "one, or what is changed about A: "
           "sparsity=0.9 (the smallest weights become zero), bits=4 (per channel, or per group=16 "
-          "of one), rank=8, tt-rank=8 (of each matrix), precision=bf16, mxfp8, ... (as a plan's "
+          "of one), bit-errors=0.01 beside bits= (bits of codes are flipped, as in memory of a low "
+          "voltage; the mean of chips=50), rank=8, tt-rank=8 (of each matrix), precision=bf16, "
+          "mxfp8, ... (as a plan's "
           "forward rounds), backend=reference (8-byte maths), joined by commas; several B are held "
           "against A one by one; exit 3 where one is beyond a limit",
       .positional_required = true,
@@ -76,6 +82,12 @@ Verb gate_verb() {
            {"limit", "LIST",
             "the most that may be lost on any task: excess-error (default 0.5%), instability, "
             "flips, and eigenspace of embedding tables, as instability=2%,excess-error=none"},
+           {"error-rates", "LIST",
+            "asks about each B with bits= once at every rate of bit errors, as 0.001,0.01,2.5%, "
+            "which --svg draws as a curve"},
+           {"lossless", "",
+            "lists what A's weights and the activations of its first samples take in 8 bits where "
+            "groups of numbers have only as many bits as their widest needs"},
            {"data", "NAME", "as run takes it; its samples for evaluation are asked about"},
            {"samples", "N", "asks about so many of them; else about all"},
            {"seed", "N", "of the corruptions (default 1)"},
@@ -85,7 +97,10 @@ Verb gate_verb() {
            {"png", "FILE", "the same as pixels, two a logical one"}}),
       .examples =
           {"gate initial bits=4 sparsity=0.9 --model mlp-small --data random --samples 100 --limit "
-           "instability=2%"},
+           "instability=2%",
+           "gate initial bits=8 --error-rates 0.001,0.01 --lossless --model mlp-small --data "
+           "random "
+           "--samples 100 --limit excess-error=none"},
       .run = run_gate};
 }
 

@@ -4,7 +4,7 @@
 
 #include "app/desktop/controls/canvas_widget.h"
 #include "app/desktop/controls/text.h"
-#include "app/desktop/scene/charts.h"
+#include "app/desktop/scene/chart_scene.h"
 #include "app/desktop/tables/view_table.h"
 #include "app/workspace/scenario/workspace.h"
 #include "core/io/documents/gate_json.h"
@@ -19,13 +19,18 @@ GatePage::GatePage(Document& document, QWidget* parent)
           {"Answers that one model alone has right",
            "Answers that one model alone has right, by model and task", "Tasks of the gate",
            "Who passes the gate"},
-          bars_scene([this] { return bars_ ? &*bars_ : nullptr; },
-                     [this]() -> QString {
-                       return measurement_.running()
-                                  ? "Asking …"
-                                  : "Ask, to see what models that lost weights, bits or formats "
-                                    "answer otherwise than a checkpoint does.";
-                     }));
+          std::make_unique<ChartScene>(ChartOf<GateCharts>{
+              [this] { return charts_ ? &*charts_ : nullptr; },
+              [](Drawing& drawing, const Rect& area, const GateCharts& charts, const ViewState&) {
+                draw_gate(drawing, area, charts);
+              },
+              describe_gate, [](const GateCharts& charts) { return q(gate_words(charts)); },
+              [this]() -> QString {
+                return measurement_.running()
+                           ? "Asking …"
+                           : "Ask, to see what models that lost weights, bits or formats "
+                             "answer otherwise than a checkpoint does.";
+              }}));
   add_command("gate");
   connect(panel_, &GatePanel::start, this, &GatePage::start);
   connect(panel_, &GatePanel::stop, this, [this] { measurement_.stop(); });
@@ -84,7 +89,7 @@ void GatePage::refresh() {
   const auto found = measurement_.found();
   if (found.get() != shown_) {
     shown_ = found.get();
-    bars_ = gate_bars(*shown_);
+    charts_ = gate_charts(*shown_);
     rows().show_table(gate_table(*shown_));
     rows().fit_columns();
     scene().select({});

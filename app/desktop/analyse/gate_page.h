@@ -1,6 +1,6 @@
 // A GatePage holds lossy models against a checkpoint of the open model: the question at the left,
-// the answers that one model alone has right as bars over the tasks as rows, and who passes in
-// sentences.
+// charts over the tasks as rows, and who passes in sentences. The charts are the answers that one
+// model alone has right as bars, and errors over the rate of flipped bits as a curve.
 #pragma once
 
 #include "app/desktop/analyse/gate_panel.h"
@@ -36,7 +36,7 @@ class GatePage : public StudyPage {
 
   GateMeasurement& measurement_;
   const GateReport* shown_ = nullptr;  // of which the table and the picture are
-  std::optional<BarsModel> bars_;
+  std::optional<GateCharts> charts_;
   GatePanel* panel_;
 };
 

@@ -3,6 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <map>
+#include <set>
 
 #include "app/workspace/scenario/setting_words.h"
 
@@ -10,7 +14,8 @@ namespace trainyard {
 namespace {
 
 constexpr double kPercent = 100;
-constexpr float kGateWidth = 900;
+constexpr float kGateWidth = 900, kCurveHeight = 360;
+constexpr Ink kCurveInks[] = {Ink::Forward, Ink::Backward, Ink::Recompute, Ink::Optimizer};
 
 std::string row_label(const GateReport& report, const GatedModel& model, std::size_t task) {
   return model.name + ", " + report.tasks[task].name;
@@ -26,6 +31,8 @@ std::string side_title(const GateSide& side) {
   if (loses.rank > 0) words.push_back(fmt::format("rank {}", loses.rank));
   if (loses.tt_rank > 0) words.push_back(fmt::format("tensor trains of rank {}", loses.tt_rank));
   if (loses.bits > 0) words.push_back(fmt::format("{} bits", loses.bits));
+  if (loses.bit_errors)
+    words.push_back(fmt::format("{:g} % bit errors", kPercent * *loses.bit_errors));
   if (loses.group > 0) words.push_back(fmt::format("groups of {}", loses.group));
   if (!side.precision.empty()) words.push_back(side.precision);
   if (side.reference) words.emplace_back("8-byte maths");
@@ -40,7 +47,10 @@ DataTable gate_table(const GateReport& report) {
       rows.push_back({model.name, report.tasks[t].name, judged.first_accuracy(),
                       judged.second_accuracy(), judged.excess_error(), judged.excess_error_band(),
                       judged.instability(), judged.flips(), model.losses[t],
-                      static_cast<std::int64_t>(model.bytes)});
+                      model.chips ? DataCell(model.chips->tasks[t].deviation) : DataCell(),
+                      static_cast<std::int64_t>(model.bytes),
+                      model.lossless ? DataCell(static_cast<std::int64_t>(model.lossless->bytes))
+                                     : DataCell()});
     }
   return listed_table("Gate of quality",
                       {{"model", DataUnit::Words},
@@ -52,7 +62,9 @@ DataTable gate_table(const GateReport& report) {
                        {"instability", DataUnit::Share},
                        {"flips", DataUnit::Share},
                        {"loss", DataUnit::Digits},
-                       {"weights", DataUnit::ByteCount}},
+                       {"deviation of the error over chips", DataUnit::Share},
+                       {"weights", DataUnit::ByteCount},
+                       {"weights without loss", DataUnit::ByteCount}},
                       std::move(rows));
 }
 
@@ -62,6 +74,16 @@ std::vector<std::string> gate_sentences(const GateReport& report) {
     if (model.passes()) said.push_back(model.name + " passes.");
     for (const std::string& sentence : model.beyond)
       said.push_back(model.name + " is beyond a limit on " + sentence + ".");
+    if (model.chips)
+      for (std::size_t t = 0; t < report.tasks.size(); ++t) {
+        const ChipErrors& errors = model.chips->tasks[t];
+        said.push_back(fmt::format(
+            "{} answers {:.2f} % of {} wrongly, the mean of {} {} with a standard deviation of "
+            "{:.2f} percentage points, from {:.2f} to {:.2f} %.",
+            model.name, kPercent * errors.mean, report.tasks[t].name, model.chips->count,
+            model.chips->count == 1 ? "chip" : "chips", kPercent * errors.deviation,
+            kPercent * errors.least, kPercent * errors.most));
+      }
     if (model.tasks.size() > 1)
       said.push_back(
           fmt::format("{} answers {:.2f} % of questions rightly on some tasks and wrongly "
@@ -101,10 +123,61 @@ BarsModel gate_bars(const GateReport& report) {
   return bars;
 }
 
+std::optional<CurveModel> gate_curve(const GateReport& report) {
+  std::map<std::string, std::map<double, const GatedModel*>> forms;
+  std::set<double> rates;
+  for (const GatedModel& model : report.models)
+    if (model.chips && model.chips->rate > 0) {
+      forms[model.chips->form][model.chips->rate] = &model;
+      rates.insert(model.chips->rate);
+    }
+  if (rates.size() < 2) return std::nullopt;
+  CurveModel curve;
+  curve.title = "Error in memories that flip bits";
+  curve.unit = "%", curve.x_label = "bits that are flipped", curve.log_x = true;
+  curve.x.assign(rates.begin(), rates.end());
+  for (const double rate : curve.x) curve.x_names.push_back(fmt::format("{:g} %", kPercent * rate));
+  for (const auto& [form, by_rate] : forms)
+    for (std::size_t t = 0; t < report.tasks.size(); ++t) {
+      CurveModel::Line line{form + ", " + report.tasks[t].name,
+                            kCurveInks[curve.lines.size() % std::size(kCurveInks)],
+                            {},
+                            t > 0};
+      for (const double rate : curve.x) {
+        const auto at = by_rate.find(rate);
+        line.values.push_back(at == by_rate.end() ? std::nan("")
+                                                  : kPercent * at->second->chips->tasks[t].mean);
+      }
+      curve.lines.push_back(std::move(line));
+    }
+  return curve;
+}
+
+GateCharts gate_charts(const GateReport& report) { return {gate_bars(report), gate_curve(report)}; }
+
+void draw_gate(Drawing& drawing, const Rect& area, const GateCharts& charts) {
+  const float below =
+      charts.curve ? std::max(area.height - bars_height(charts.bars), area.height / 4) : 0;
+  draw_bars(drawing, {area.x, area.y, area.width, area.height - below}, charts.bars);
+  if (charts.curve)
+    draw_curve(drawing, {area.x, area.y + area.height - below, area.width, below}, *charts.curve);
+}
+
+Hover describe_gate(const GateCharts& charts, Item item) {
+  if (item.kind == ItemKind::Dot && charts.curve)
+    return describe_curve(*charts.curve, item, charts.curve->unit);
+  return describe_bars(charts.bars, item);
+}
+
+std::string gate_words(const GateCharts& charts) {
+  return bars_words(charts.bars) + (charts.curve ? " " + curve_words(*charts.curve) : "");
+}
+
 Drawing gate_picture(const GateReport& report) {
-  const BarsModel bars = gate_bars(report);
-  Drawing drawing({kGateWidth, bars_height(bars)});
-  draw_bars(drawing, whole(drawing.size), bars);
+  const GateCharts charts = gate_charts(report);
+  const float bars = bars_height(charts.bars);
+  Drawing drawing({kGateWidth, bars + (charts.curve ? std::max(bars / 3, kCurveHeight) : 0)});
+  draw_gate(drawing, whole(drawing.size), charts);
   return drawing;
 }
 

@@ -1,12 +1,14 @@
 // A gate of quality as what is said, drawn and listed of it.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "app/workspace/quality/gate_study.h"
 #include "app/workspace/scenario/request.h"
 #include "visualizers/chart/bars_view.h"
+#include "visualizers/chart/curve_view.h"
 #include "visualizers/chart/table.h"
 
 namespace trainyard {
@@ -25,6 +27,21 @@ std::vector<std::string> gate_sentences(const GateReport&);
 /// The answers that one model alone has right, by model and task: those that were lost and those
 /// that were won.
 BarsModel gate_bars(const GateReport&);
+/// The error of models in memories that flip bits, over the rate: a curve for each form and task of
+/// which there are two rates or more. Nothing where there is none.
+std::optional<CurveModel> gate_curve(const GateReport&);
+
+/// The pictures of a gate: the bars, and the curve below them where there is one.
+struct GateCharts {
+  BarsModel bars;
+  std::optional<CurveModel> curve;
+};
+GateCharts gate_charts(const GateReport&);
+void draw_gate(Drawing&, const Rect& area, const GateCharts&);
+/// Items are those of the bars and those of the curve.
+Hover describe_gate(const GateCharts&, Item);
+/// Says for people who cannot see them what the charts show.
+std::string gate_words(const GateCharts&);
 Drawing gate_picture(const GateReport&);
 
 /// The limits in words, such as "excess error 0.5 %, flips 2 %"; "none" where there are none.

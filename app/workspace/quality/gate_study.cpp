@@ -12,18 +12,21 @@
 #include "backends/cpu/execution/evaluation.h"
 #include "backends/start_weights.h"
 #include "core/base/nearest.h"
+#include "core/base/random.h"
 #include "core/base/split_list.h"
+#include "core/base/units_text.h"
 #include "core/methods/settings/settings.h"
 #include "core/model/ops.h"
 #include "core/quality/eigenspace_instability.h"
+#include "core/training/boveda.h"
 #include "core/training/corrupted_data.h"
 #include "core/training/data_source.h"
 
 namespace trainyard {
 namespace {
 
-constexpr std::string_view kSideKeys[] = {"sparsity", "rank",      "tt-rank", "bits",
-                                          "group",    "precision", "backend"};
+constexpr std::string_view kSideKeys[] = {"sparsity",   "rank",  "tt-rank",   "bits",   "group",
+                                          "bit-errors", "chips", "precision", "backend"};
 
 void apply_side_word(GateSide& side, std::string_view word, const Place& place) {
   const std::size_t equals = word.find('=');
@@ -63,7 +66,38 @@ struct SideOfGate {
   ExperimentPtr plan;
   std::vector<TrainedTensor> weights;
   double bytes = 0;
+  std::optional<LosslessBytes> lossless = {};
 };
+
+// Chips that judge are others than those that a training draws.
+std::uint64_t chip_seed(std::uint64_t seed, std::int64_t chip) {
+  constexpr std::uint64_t kChips = 0xc419;
+  return Random(seed, kChips).bits(static_cast<std::uint64_t>(chip));
+}
+
+std::optional<LosslessBytes> lossless_bytes(const LossyWeights& loses, const Model& model,
+                                            const std::vector<TrainedTensor>& weights) {
+  const auto found = lossless_weights(loses, model, weights);
+  if (!found) return std::nullopt;
+  return LosslessBytes{found->bytes, found->ratio, found->worst_ratio};
+}
+
+LosslessTensor packed(std::string name, bool activation, std::span<const float> numbers) {
+  const BovedaTensor tensor = boveda_encode(eight_bit_codes(numbers));
+  return {std::move(name), activation, tensor.count, tensor.ratio(), tensor.worst_ratio()};
+}
+
+std::string words_without_rate(const GateSide& side) {
+  std::string words;
+  for (const std::string_view word : split_list(side.words))
+    if (!word.starts_with("bit-errors=")) words += (words.empty() ? "" : ",") + std::string(word);
+  return words;
+}
+
+// Without errors all chips are alike.
+std::int64_t chips_of(const LossyWeights& loses) {
+  return loses.bit_errors.value_or(0) > 0 ? loses.chips : 1;
+}
 
 void expect_whole(const StartedFrom& taken, const Model& model) {
   std::vector<std::string> missing = taken.fresh;
@@ -97,6 +131,7 @@ SideOfGate open_side(const GateQuestion& q, const GateSide& side, const DataSour
   }
   open.bytes = lossy_bytes(side.loses, model, open.weights);
   lose(side.loses, model, open.weights);
+  open.lossless = lossless_bytes(side.loses, model, open.weights);
   return open;
 }
 
@@ -149,12 +184,54 @@ GateSide read_gate_side(std::string_view words, const std::string& of, const Pla
                   place);
     first = false;
   }
+  expect_consistent(side.loses, place);
   if (side.file.empty())
     throw Error(Error::Kind::InvalidInput,
                 fmt::format("expected a checkpoint of run, as a.ckpt, found \"{}\"",
                             side.words.substr(0, 80)),
                 place);
   return side;
+}
+
+std::vector<double> read_error_rates(std::string_view text, const Place& place) {
+  std::vector<double> rates;
+  for (const std::string_view word : split_list(text)) {
+    const bool percent = word.ends_with('%');
+    const double rate =
+        parse_number(percent ? word.substr(0, word.size() - 1) : word, place) / (percent ? 100 : 1);
+    if (!(rate >= 0 && rate <= 1))
+      throw Error(Error::Kind::InvalidInput,
+                  fmt::format("expected rates from 0 to 1, as 0.001,0.01 or 2.5%, found \"{}\"",
+                              word.substr(0, 80)),
+                  place);
+    rates.push_back(rate);
+  }
+  if (rates.empty())
+    throw Error(Error::Kind::InvalidInput,
+                "expected rates from 0 to 1, as 0.001,0.01 or 2.5%, found none", place);
+  return rates;
+}
+
+std::vector<GateSide> at_error_rates(const std::vector<GateSide>& models,
+                                     const std::vector<double>& rates, const Place& place) {
+  std::vector<GateSide> all;
+  bool any = false;
+  for (const GateSide& model : models) {
+    if (model.loses.bits == 0 || model.loses.group > 0) {
+      all.push_back(model);
+      continue;
+    }
+    any = true;
+    for (const double rate : rates) {
+      GateSide& one = all.emplace_back(model);
+      one.loses.bit_errors = rate;
+      one.words = fmt::format("{},bit-errors={}", words_without_rate(model), rate);
+    }
+  }
+  if (!any)
+    throw Error(Error::Kind::InvalidInput,
+                "bit errors flip bits of codes, found no model of few bits; add bits=8", place);
+  return all;
 }
 
 std::vector<Corruption> usual_corruptions(const Model& model) {
@@ -185,19 +262,32 @@ GateReport gate_study(const GateQuestion& q) {
   for (std::size_t t = 0; t < sources.size(); ++t)
     report.tasks.push_back({t == 0 ? "clean" : to_text(q.corruptions[t - 1])});
 
-  const double all = static_cast<double>(sources.size() * (q.models.size() + 1));
+  std::size_t asked = sources.size();
+  for (const GateSide& side : q.models)
+    asked += sources.size() * static_cast<std::size_t>(chips_of(side.loses));
   double done = 0;
-  const auto answer = [&](const SideOfGate& side, std::size_t task) {
-    if (q.progress) q.progress(done++ / all);
-    return answers(side.plan->workload, side.weights, *sources[task], q.samples,
-                   {!side.asked.precision.empty(), side.asked.reference}, q.stop);
+  const auto answer = [&](const SideOfGate& side, const std::vector<TrainedTensor>& weights,
+                          std::size_t task, AnswerMaths maths = {}) {
+    if (q.progress) q.progress(done++ / static_cast<double>(asked));
+    maths.in_precision = !side.asked.precision.empty(), maths.reference = side.asked.reference;
+    return answers(side.plan->workload, weights, *sources[task], q.samples, maths, q.stop);
   };
   const SideOfGate reference = open_side(q, q.reference, *data);
   report.reference_bytes = reference.bytes;
+  AnswerMaths shows;
+  if (q.lossless) {
+    for (const TrainedTensor& tensor : reference.weights)
+      if (is_matrix(tensor))
+        report.tensors.push_back(
+            packed(fmt::format("{} of layer {}", tensor.name, tensor.layer), false, tensor.values));
+    shows.seen = [&](const std::string& tensor, std::span<const float> numbers) {
+      report.tensors.push_back(packed(tensor, true, numbers));
+    };
+  }
   std::vector<ModelAnswers> by_reference;
   std::vector<std::vector<std::int32_t>> environments;
   for (std::size_t t = 0; t < sources.size(); ++t) {
-    by_reference.push_back(answer(reference, t));
+    by_reference.push_back(answer(reference, reference.weights, t, t == 0 ? shows : AnswerMaths{}));
     environments.push_back(by_reference[t].answers);
     report.tasks[t].questions = static_cast<std::int64_t>(by_reference[t].answers.size());
     report.tasks[t].accuracy = by_reference[t].accuracy();
@@ -208,14 +298,32 @@ GateReport gate_study(const GateQuestion& q) {
   for (const GateSide& side : q.models) {
     const SideOfGate open = open_side(q, side, *data);
     GatedModel& gated = report.models.emplace_back();
-    gated.name = side.words, gated.bytes = open.bytes;
-    for (std::size_t t = 0; t < sources.size(); ++t) {
-      ModelAnswers found = answer(open, t);
-      gated.tasks.push_back(judge_answers(by_reference[t].answers, found.answers, found.labels));
-      gated.losses.push_back(found.loss);
-      environments[t] = std::move(found.answers);
+    gated.name = side.words, gated.bytes = open.bytes, gated.lossless = open.lossless;
+    gated.losses.resize(sources.size());
+    const std::int64_t chips = chips_of(side.loses);
+    std::vector<std::vector<double>> errors(sources.size());
+    for (std::int64_t chip = 0; chip < chips; ++chip) {
+      std::vector<TrainedTensor> weights = open.weights;
+      if (side.loses.bit_errors) flip_bits(side.loses, chip_seed(q.seed, chip), weights);
+      for (std::size_t t = 0; t < sources.size(); ++t) {
+        ModelAnswers found = answer(open, weights, t);
+        const JudgedAnswers judged =
+            judge_answers(by_reference[t].answers, found.answers, found.labels);
+        if (chip == 0)
+          gated.tasks.push_back(judged);
+        else
+          add_answers(gated.tasks[t], judged);
+        errors[t].push_back(1 - found.accuracy());
+        gated.losses[t] += found.loss / static_cast<double>(chips);
+        environments[t] = std::move(found.answers);
+      }
+      gated.across += instability_across(environments, labels) / static_cast<double>(chips);
     }
-    gated.across = instability_across(environments, labels);
+    if (side.loses.bit_errors) {
+      gated.chips = GatedChips{words_without_rate(side), *side.loses.bit_errors, chips, {}};
+      for (const std::vector<double>& of_task : errors)
+        gated.chips->tasks.push_back(chip_errors(of_task));
+    }
     gated.tables = compare_tables(model, reference, open);
   }
   judge(report);

@@ -45,7 +45,16 @@ struct GateQuestion {
   GateLimits limits = usual_limits();
   std::stop_token stop = {};
   std::function<void(double)> progress = {};  // from 0 to 1
+  bool lossless = false;                      // packs the reference's weights and activations too
 };
+
+/// Reads rates of bit errors, as "0.001,0.01,2.5%", of which there is at least one. Throws
+/// Error{InvalidInput} for what is no share.
+std::vector<double> read_error_rates(std::string_view, const Place&);
+/// Returns the models with each that has codes once at every rate, so that its errors are a curve.
+/// Throws Error{InvalidInput} where none has codes.
+std::vector<GateSide> at_error_rates(const std::vector<GateSide>&, const std::vector<double>& rates,
+                                     const Place&);
 
 /// Blocks. Batch norms normalise by the statistics of batches of 100 samples. Throws
 /// Error{InvalidInput} for a checkpoint that lacks parameters of the model, and for a model that

@@ -200,6 +200,11 @@ class CpuExecution final : public Execution {
   TensorView parameter_gradient(const At&, std::size_t layer, const LayerFlight&, TensorId) const;
   void add_late_gradients(const At&) const;
 
+  // Defined in cpu_bit_errors.cpp.
+  double bit_error_rate(const At&) const;
+  // The parameter as it lies in memory that flips bits.
+  TensorView as_stored(const At&, std::size_t layer, TensorId, TensorView, Scratch&) const;
+
   // Defined in cpu_hand_on.cpp.
   void deliver_output(const At&, std::size_t layer, Flight&);
   void deliver_gradient(const At&, std::size_t layer, Flight&);

@@ -248,6 +248,9 @@ void CpuExecution::with_call(const At& a, std::size_t l, Flight& f, const Kernel
       list[i] = operand.where == Operand::Where::Parameter
                     ? parameter(a, l, layer, operand.tensor, run.pass, scratch)
                     : a.device.view(a.place, l, f, operand);
+      if (training_.bit_errors > 0 && operand.where == Operand::Where::Parameter &&
+          run.pass != Pass::BackwardWeight)
+        list[i] = as_stored(a, l, operand.tensor, list[i], scratch);
       if (operand.there() && layout.seen_at_experts(node, operand.tensor))
         list[i] = a.device.at_experts(list[i], layer);
     }

@@ -1,6 +1,8 @@
 // Evaluates a model on samples it was not trained on: forward only, layer after layer, with whole
 // parameters in 4-byte floats. Dropout is off; batch norms use their running statistics, where the
 // backend has kept them.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -80,6 +82,9 @@ class Evaluator {
   }
   void compute_in(ForwardFormats formats) { formats_ = std::move(formats); }
   void compute_by_reference() { by_reference_ = true; }
+  void show(std::function<void(const std::string&, std::span<const float>)> seen) {
+    seen_ = std::move(seen);
+  }
   // Both are of the batch that was evaluated last, by row.
   const std::vector<std::int32_t>& batch_answers() const { return batch_answers_; }
   const std::vector<std::int32_t>& batch_labels() const { return batch_labels_; }
@@ -163,6 +168,9 @@ class Evaluator {
         if (graph[out].kind == TensorKind::Activation) {
           round_to(formats_.activation, tensors[out.value].numbers);
           tensors[out.value].view.data = tensors[out.value].numbers.data();
+          if (seen_ && first == 0)
+            seen_(fmt::format("{} {} of layer {}", block.name, graph[out].name, layer),
+                  tensors[out.value].numbers);
         }
       if (node.op->name == "softmax_loss") count_right(inputs[0], inputs[1]);
     }
@@ -270,6 +278,7 @@ class Evaluator {
   std::int64_t right_ = 0, rows_ = 0;  // of the batch
   ForwardFormats formats_;
   bool by_reference_ = false;
+  std::function<void(const std::string&, std::span<const float>)> seen_;
   std::vector<std::int32_t> batch_answers_, batch_labels_;
 };
 
@@ -374,6 +383,7 @@ ModelAnswers answers(const Workload& w, const std::vector<TrainedTensor>& traine
   Evaluator evaluator(model, of.binding, trained, of.source, of.documents);
   if (maths.in_precision) evaluator.compute_in(formats_of(w));
   if (maths.reference) evaluator.compute_by_reference();
+  evaluator.show(maths.seen);
   ModelAnswers found;
   double loss = 0, weight = 0;
   for (std::int64_t batch = 0; batch < of.count; ++batch) {

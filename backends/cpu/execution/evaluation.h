@@ -3,7 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <span>
 #include <stop_token>
+#include <string>
 #include <vector>
 
 #include "backends/backend.h"
@@ -45,6 +48,8 @@ struct AnswerMaths {
   // the operand itself. Else in 4-byte floats.
   bool in_precision = false;
   bool reference = false;  // each op by its reference maths in 8-byte floats, not by its kernel
+  /// Shown each activation of the first batch, with the name of its block and its own.
+  std::function<void(const std::string& name, std::span<const float>)> seen = {};
 };
 
 /// Returns what the model answers on the first `most_samples` samples of the source's evaluation

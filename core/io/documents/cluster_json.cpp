@@ -173,6 +173,9 @@ Fields<Device> device_fields(const Device* base) {
   const auto read_idle = [](Device& d, const JsonCursor& at) {
     d.idle_power = read_sourced<Watts>(at);
   };
+  const auto read_compression = [](Device& d, const JsonCursor& at) {
+    d.compression = read_sourced<double>(at);
+  };
   const auto read_price = [](std::optional<Sourced<double>> Device::* member) {
     return [member](Device& d, const JsonCursor& at) { d.*member = price_form().read(at); };
   };
@@ -204,6 +207,7 @@ Fields<Device> device_fields(const Device* base) {
        {"efficiency", &Device::efficiency, kDefaulted, object(efficiency_fields()),
         [](Device& d, const JsonCursor& at) { efficiency_fields().read(at, d.efficiency); }},
        {"idle_power", unlike_base(&Device::idle_power), sourced<Watts>(), read_idle},
+       {"compression", unlike_base(&Device::compression), sourced<double>(), read_compression},
        {"price_low", price(&Device::price_low), price_form(), read_price(&Device::price_low)},
        {"price_high", price(&Device::price_high), price_form(), read_price(&Device::price_high)},
        {"year", &Device::year, whole(0, 9999), kDefaulted},

@@ -6,7 +6,7 @@ namespace trainyard {
 namespace {
 
 constexpr const char* kGateSchema = "trainyard/gate";
-constexpr std::size_t kMostTasks = 1000;
+constexpr std::size_t kMostTasks = 1000, kMostTensors = 100'000;
 
 Fields<GateLimits> gate_limit_fields() {
   return {{"excess_error", &GateLimits::excess_error, kWhereSet, "on every task"},
@@ -27,7 +27,9 @@ Fields<JudgedAnswers> judged_fields() {
           {"right", &JudgedAnswers::right, "of the reference"},
           {"lost", &JudgedAnswers::lost, "right by the reference, wrong by the model"},
           {"won", &JudgedAnswers::won, "wrong by the reference, right by the model"},
-          {"flipped", &JudgedAnswers::flipped, "the model answers another class"}};
+          {"flipped", &JudgedAnswers::flipped, "the model answers another class"},
+          {"times", &JudgedAnswers::times, whole(1), kDefaulted,
+           "that each question was asked, of chips that are counted together"}};
 }
 
 Fields<GatedTable> gated_table_fields() {
@@ -35,6 +37,35 @@ Fields<GatedTable> gated_table_fields() {
           {"rows", &GatedTable::rows},
           {"width", &GatedTable::width},
           {"instability", &GatedTable::instability, "of its eigenspace"}};
+}
+
+Fields<ChipErrors> chip_errors_fields() {
+  return {{"mean", &ChipErrors::mean, "share of wrong answers over all chips"},
+          {"deviation", &ChipErrors::deviation, "standard deviation over chips"},
+          {"least", &ChipErrors::least, "of a chip"},
+          {"most", &ChipErrors::most, "of a chip"}};
+}
+
+Fields<GatedChips> gated_chips_fields() {
+  return {{"form", &GatedChips::form, "the model without its rate"},
+          {"rate", &GatedChips::rate, "probability that a bit of a weight is flipped"},
+          {"count", &GatedChips::count, whole(1), "chips"},
+          {"tasks", &GatedChips::tasks, list_of(object(chip_errors_fields()), kMostTasks, "tasks"),
+           "in the order of the tasks"}};
+}
+
+Fields<LosslessBytes> lossless_bytes_fields() {
+  return {{"bytes", &LosslessBytes::bytes, "of all weights"},
+          {"ratio", &LosslessBytes::ratio, "stored bytes over those of 8-bit numbers"},
+          {"worst_ratio", &LosslessBytes::worst_ratio, "of a tile"}};
+}
+
+Fields<LosslessTensor> lossless_tensor_fields() {
+  return {{"name", &LosslessTensor::name},
+          {"activation", &LosslessTensor::activation, "else a parameter"},
+          {"numbers", &LosslessTensor::numbers},
+          {"ratio", &LosslessTensor::ratio, "stored bytes over those of 8-bit numbers"},
+          {"worst_ratio", &LosslessTensor::worst_ratio, "of a tile"}};
 }
 
 Fields<GatedModel> gated_model_fields() {
@@ -49,7 +80,11 @@ Fields<GatedModel> gated_model_fields() {
        "share of questions that it answers rightly on some tasks and wrongly on others"},
       {"tables", &GatedModel::tables, list_of(object(gated_table_fields()), kMostTasks, "tables"),
        kDefaulted, "embedding tables"},
-      {"beyond", &GatedModel::beyond, kDefaulted, "a sentence for each limit that is passed"}};
+      {"beyond", &GatedModel::beyond, kDefaulted, "a sentence for each limit that is passed"},
+      {"chips", &GatedModel::chips, object(gated_chips_fields()),
+       "in whose memories bits are flipped"},
+      {"lossless", &GatedModel::lossless, object(lossless_bytes_fields()),
+       "its weights in groups of a common width"}};
 }
 
 }  // namespace
@@ -68,7 +103,10 @@ const Fields<GateReport>& gate_fields() {
        {"tasks", &GateReport::tasks, list_of(object(gate_task_fields()), kMostTasks, "tasks"),
         "the first is clean"},
        {"models", &GateReport::models, list_of(object(gated_model_fields()), kMostTasks, "models"),
-        "held against the reference"}});
+        "held against the reference"},
+       {"tensors", &GateReport::tensors,
+        list_of(object(lossless_tensor_fields()), kMostTensors, "tensors"), kDefaulted,
+        "of the reference, stored without loss"}});
   return fields;
 }
 
@@ -76,7 +114,8 @@ GateReport read_gate(std::string_view text, const std::string& source) {
   GateReport report = read_fields(gate_fields(), text, kGateSchema, source);
   for (std::size_t m = 0; m < report.models.size(); ++m) {
     const GatedModel& model = report.models[m];
-    for (const std::size_t count : {model.tasks.size(), model.losses.size()})
+    for (const std::size_t count : {model.tasks.size(), model.losses.size(),
+                                    model.chips ? model.chips->tasks.size() : report.tasks.size()})
       if (count != report.tasks.size())
         throw Error(Error::Kind::InvalidInput,
                     fmt::format("expected {} tasks, as many as the report has, found {}",

@@ -1,0 +1,83 @@
+// Tests what flipped bits cost a network, and what clipped weights save of it: B-NUM-06.
+#include <gtest/gtest.h>
+
+#include "backends/cpu/execution/evaluation.h"
+#include "core/base/drawn_normal.h"
+#include "core/quality/quality_gate.h"
+#include "core/training/lossy_weights.h"
+#include "tests/support/cpu_training.h"
+
+namespace trainyard {
+namespace {
+
+constexpr std::int64_t kWidth = 32, kClasses = 10;
+
+// Ten normal clouds, whose centres are drawn by a normal law too.
+class Clouds final : public DataSource {
+ public:
+  std::string_view name() const override { return "clouds"; }
+  std::string provenance() const override { return "made by the test"; }
+  std::int64_t samples() const override { return 1 << 20; }
+  std::int64_t evaluation_samples() const override { return 1000; }
+  Diagnostics check(const Model&) const override { return {}; }
+  void fill(const DataRequest& r, std::span<float> out) const override {
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      const auto feature = i % kWidth;
+      const std::uint64_t sample = number(r, i / kWidth);
+      const double centre = drawn_normal(Random(21, class_of(sample)), feature);
+      out[i] = static_cast<float>(centre + drawn_normal(Random(22, sample), feature));
+    }
+  }
+  void fill(const DataRequest& r, std::span<std::int64_t> out) const override {
+    for (std::size_t i = 0; i < out.size(); ++i)
+      out[i] = static_cast<std::int64_t>(class_of(number(r, i)));
+  }
+
+ private:
+  static std::uint64_t number(const DataRequest& r, std::size_t i) {
+    constexpr std::uint64_t kEvaluation = 1 << 24;
+    return static_cast<std::uint64_t>(r.first_sample) + i + (r.evaluation ? kEvaluation : 0);
+  }
+  static std::uint64_t class_of(std::uint64_t sample) {
+    return Random(23, sample).bits(0) % kClasses;
+  }
+};
+
+// The errors of so many chips at a rate.
+ChipErrors errors_at(double rate, const testing::CpuRun& run, const DataSource& source,
+                     std::uint64_t chips) {
+  const Model& model = run.workload.scenario.model;
+  const LossyWeights memory{.bits = 8, .bit_errors = rate};
+  std::vector<TrainedTensor> stored = run.parameters;
+  lose(memory, model, stored);
+  std::vector<double> errors;
+  for (std::uint64_t chip = 0; chip < chips; ++chip) {
+    std::vector<TrainedTensor> weights = stored;
+    flip_bits(memory, chip, weights);
+    errors.push_back(1 - answers(run.workload, weights, source, 1000).accuracy());
+  }
+  return chip_errors(errors);
+}
+
+TEST(ClippedWeights, LoseLittleToFlippedBits) {
+  const Clouds source;
+  const Model model = build_mlp({"clouds", kWidth, 128, 6, kClasses});
+  Training training;
+  training.rate = 0.05, training.momentum = 0.9, training.steps = 600;
+  const testing::Settings plan = {"global-batch=64", "micro-batch=64", "optimizer=momentum"};
+  CpuOptions options;
+  options.record_timeline = false;
+  const testing::CpuRun normal = testing::train_on_cpu(model, 1, plan, training, options, source);
+  training.weight_clip = 0.15;
+  const testing::CpuRun clipped = testing::train_on_cpu(model, 1, plan, training, options, source);
+  constexpr double kRate = 0.025;
+  const double clean = errors_at(0, normal, source, 1).mean,
+               clean_clipped = errors_at(0, clipped, source, 1).mean;
+  EXPECT_GT(clean, 0);
+  EXPECT_GE(errors_at(kRate, normal, source, 50).mean, 5 * clean);
+  EXPECT_LE(errors_at(kRate, clipped, source, 50).mean, 2 * clean_clipped);
+  EXPECT_LE(clean_clipped - clean, 0.005);
+}
+
+}  // namespace
+}  // namespace trainyard
