@@ -11,6 +11,7 @@
 #include "backends/cpu/kernels/formats.h"
 #include "backends/cpu/kernels/operands.h"
 #include "backends/cpu/kernels/ops/vocab_loss.h"
+#include "backends/cpu/kernels/product.h"
 #include "backends/cpu/kernels/turned_heads.h"
 #include "backends/documents.h"
 #include "backends/executable.h"
@@ -109,7 +110,7 @@ Bytes layer_bytes(const Workload& w, const Body& body, const Graph& graph,
                    (bytes_of(w.layout.precision.gradient) + w.layout.optimizer_bytes + 4 +
                     bytes_of(view.type) * older_versions)};
   }
-  return sum;
+  return sum + tensor_state_bytes(w.scenario.plan, w.scenario.model, body, w.layout);
 }
 
 // Runs a kernel; for a divided vocabulary it computes this device's part without the statistics of
@@ -143,7 +144,7 @@ void share_copies(const Binding& binding, const Graph& graph, std::int64_t copie
 }  // namespace
 
 void Rehearsal::add_parameter(Layer& layer, std::size_t tensor, const TensorView& view,
-                              int older_versions) const {
+                              const MatrixShape& shape, int older_versions) const {
   const Precision& precision = workload_.layout.precision;
   TensorView gradient = view;
   gradient.type = precision.gradient;
@@ -163,6 +164,11 @@ void Rehearsal::add_parameter(Layer& layer, std::size_t tensor, const TensorView
     slots.push_back(layer.take(Bytes{width * part.elements}));
   if (derives_weights(delayed_))
     part.derived = static_cast<float*>(layer.take(Bytes{4 * part.elements}));
+  part.shape = shape;
+  if (const Bytes kept =
+          tensor_state_bytes(workload_.scenario.plan.optimizer, shape, 0, part.elements, width);
+      kept.value > 0)
+    part.tensor_state = layer.take(kept);
   std::vector<void*> older;
   for (int version = 0; version < older_versions; ++version) {
     older.push_back(layer.take(view.bytes()));
@@ -185,7 +191,9 @@ void Rehearsal::add_layer(Kind& kind, std::uint64_t stream, int older_versions) 
     layer.tensors.push_back(view);
     if (graph.tensors[t].kind == TensorKind::Parameter &&
         !is_frozen(graph, {static_cast<std::uint32_t>(t)}))
-      add_parameter(layer, t, view, older_versions);
+      add_parameter(layer, t, view,
+                    matrix_shape(graph, {static_cast<std::uint32_t>(t)}, kind.body->binding),
+                    older_versions);
   }
   for (const Node& node : graph.nodes) {
     std::vector<FactView> facts;
@@ -387,6 +395,14 @@ void Rehearsal::update(Kind& kind, const Took& took) {
   if (kind.body->update.empty()) return;
   StepFacts facts{.t = updates_, .rate = 1e-4, .gradient_scale = 1};
   correct(facts, delayed_);
+  Duration products{};  // of muon, which are priced as the products that they are
+  const MatrixProduct product = [&](std::int64_t m, std::int64_t n, std::int64_t k, const float* a,
+                                    const float* b, bool b_transposed, float* c) {
+    const Duration start = thread_processor_time();
+    multiply_floats(m, n, k, a, b, b_transposed, c);
+    products += thread_processor_time() - start;
+  };
+  facts.product = &product;
   for (Layer& layer : kind.layers) {
     const Duration before = thread_processor_time();
     Duration norms{};
@@ -411,7 +427,7 @@ void Rehearsal::update(Kind& kind, const Took& took) {
     for (const TensorView& g : layer.weight_gradients)
       if (g.there()) std::memset(g.data, 0, static_cast<std::size_t>(g.bytes().value));
     const Duration all = thread_processor_time() - before;
-    took(kind.body->update.front().work, all - norms);
+    took(kind.body->update.front().work, all - norms - std::exchange(products, Duration{}));
     if (const BodyOp* op = norms_op(*kind.body)) {
       // Replicas that share norms each advance all moments (LAMB), but LARS has none to advance.
       const Plan& plan = workload_.scenario.plan;
