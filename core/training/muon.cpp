@@ -6,7 +6,9 @@
 //
 // bring the singular values of U near 1. Vectors, tables and heads are trained by AdamW. The
 // orthogonal step is made 0.2 sqrt(max(rows, columns)) times as large, which is the size of AdamW's
-// usual step, so that one rate and one decay serve both kinds of parameters.
+// usual step, so that one rate and one decay serve both kinds of parameters. The products need room
+// for the matrix twice and its smaller square twice while one matrix is updated; like the room that
+// kernels take, the memory of a plan does not count it.
 //
 // Jordan et al., "Muon: An optimizer for hidden layers in neural networks", 2024; the scale is that
 // of Liu et al., "Muon is Scalable for LLM Training", arXiv 2502.16982 2025.

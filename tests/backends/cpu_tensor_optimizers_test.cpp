@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <string>
 
+#include "backends/reference/reference_backend.h"
 #include "core/methods/precision/tensor_state.h"
 #include "core/model/graph_builder.h"
 #include "core/model/zoo/builders.h"
@@ -44,6 +45,36 @@ CpuRun trained(const Model& model, std::int64_t devices, const char* rule, const
   return train_on_cpu(model, devices, all, training, std::move(options));
 }
 
+/// Numbers whose class is that of the largest among the first five.
+class LargestOfFive final : public DataSource {
+ public:
+  std::string_view name() const override { return "largest of five"; }
+  std::string provenance() const override { return "made by the test"; }
+  std::int64_t samples() const override { return 1 << 20; }
+  std::int64_t evaluation_samples() const override { return 8; }
+  Diagnostics check(const Model&) const override { return {}; }
+  void fill(const DataRequest& r, std::span<float> out) const override {
+    const auto width = static_cast<std::size_t>(r.shape.back());
+    for (std::size_t e = 0; e < out.size(); ++e)
+      out[e] = number(r.first_sample + static_cast<std::int64_t>(e / width), e % width);
+  }
+  void fill(const DataRequest& r, std::span<std::int64_t> out) const override {
+    for (std::size_t s = 0; s < out.size(); ++s) {
+      const std::int64_t sample = r.first_sample + static_cast<std::int64_t>(s);
+      std::int64_t largest = 0;
+      for (std::size_t i = 1; i < 5; ++i)
+        if (number(sample, i) > number(sample, static_cast<std::size_t>(largest)))
+          largest = static_cast<std::int64_t>(i);
+      out[s] = largest;
+    }
+  }
+
+ private:
+  static float number(std::int64_t sample, std::size_t i) {
+    return static_cast<float>(2 * Random(17, static_cast<std::uint64_t>(sample)).uniform(i) - 1);
+  }
+};
+
 TEST(CpuTensorOptimizers, EveryPlanTrainsAsOneDeviceDoes) {
   struct Case {
     std::int64_t devices;
@@ -65,6 +96,29 @@ TEST(CpuTensorOptimizers, EveryPlanTrainsAsOneDeviceDoes) {
                            2e-4);
     }
   }
+}
+
+// The reference executes whole tensors in doubles and takes the steps of the same rules.
+TEST(CpuTensorOptimizers, ThePlansOfTheReferenceTrainAlike) {
+  Training training = steps_of(4);
+  training.weight_decay = 0;
+  const testing::SampleNumbers source;
+  for (const char* rule : kRules)
+    for (const Settings& plan :
+         {Settings{"micro-batch=8"}, Settings{"pp=2", "dp=2", "micro-batch=1", "schedule=zb-h1"}}) {
+      SCOPED_TRACE(rule);
+      const CpuRun fast = trained(blocks_mlp(), plan.size() > 1 ? 4 : 1, rule, plan, training);
+      const Scenario& s = fast.workload.scenario;
+      const auto cost = roofline_cost_model();
+      const TaskPrices prices = price(fast.program, s.plan.mesh, s.cluster, *cost);
+      ReferenceBackend exact({fast.workload, fast.program, prices, &training, &source});
+      const BackendRun run = exact.run({});
+      ASSERT_EQ(run.losses.size(), fast.run.losses.size());
+      for (std::size_t i = 0; i < run.losses.size(); ++i)
+        EXPECT_NEAR(run.losses[i], fast.run.losses[i], 2e-5 * run.losses[i]);
+      EXPECT_LT(apart(fast.parameters, exact.parameters()), 1e-3);
+      EXPECT_GT(apart(fast.parameters, fast.initial), 0.01);
+    }
 }
 
 // Families with kernels, recurrences, tables, tied heads and experts; experts are whole on the rank
@@ -184,6 +238,26 @@ TEST(CpuTensorOptimizers, HoldTheBytesThatArePredicted) {
   }
 }
 
+// Weights may be of every format, and replicas may combine updates of their own.
+TEST(CpuTensorOptimizers, TrainInEveryPrecisionAndByAdasum) {
+  Training training = steps_of(20);
+  training.rate = 0.02;
+  for (const char* rule : kRules)
+    for (const Settings& settings :
+         {Settings{"precision=bf16"}, Settings{"precision=fp16"}, Settings{"precision=fp8"},
+          Settings{"precision=mxfp8"}, Settings{"precision=bf16-nearest"},
+          Settings{"precision=bf16-sr"}, Settings{"precision=bf16-kahan"},
+          Settings{"dp=2", "reduce=adasum"}}) {
+      SCOPED_TRACE(std::string(rule) + " " + std::string(settings.back()));
+      Settings all = {"global-batch=32", "micro-batch=16", rule};
+      all.insert(all.end(), settings.begin(), settings.end());
+      const CpuRun run =
+          train_on_cpu(build_mlp({"largest of five", 12, 32, 2, 5}), settings.size() > 1 ? 2 : 1,
+                       all, training, {}, LargestOfFive());
+      EXPECT_LT(run.run.losses.back(), 0.97 * run.run.losses.front());
+    }
+}
+
 TEST(CpuTensorOptimizers, ResumeToTheSameBits) {
   const std::string path = ::testing::TempDir() + "cpu_tensor_optimizers.checkpoint";
   for (const char* rule : kRules)
@@ -204,36 +278,6 @@ TEST(CpuTensorOptimizers, ResumeToTheSameBits) {
       std::filesystem::remove(path);
     }
 }
-
-/// Numbers whose class is that of the largest among the first five.
-class LargestOfFive final : public DataSource {
- public:
-  std::string_view name() const override { return "largest of five"; }
-  std::string provenance() const override { return "made by the test"; }
-  std::int64_t samples() const override { return 1 << 20; }
-  std::int64_t evaluation_samples() const override { return 8; }
-  Diagnostics check(const Model&) const override { return {}; }
-  void fill(const DataRequest& r, std::span<float> out) const override {
-    const auto width = static_cast<std::size_t>(r.shape.back());
-    for (std::size_t e = 0; e < out.size(); ++e)
-      out[e] = number(r.first_sample + static_cast<std::int64_t>(e / width), e % width);
-  }
-  void fill(const DataRequest& r, std::span<std::int64_t> out) const override {
-    for (std::size_t s = 0; s < out.size(); ++s) {
-      const std::int64_t sample = r.first_sample + static_cast<std::int64_t>(s);
-      std::int64_t largest = 0;
-      for (std::size_t i = 1; i < 5; ++i)
-        if (number(sample, i) > number(sample, static_cast<std::size_t>(largest)))
-          largest = static_cast<std::int64_t>(i);
-      out[s] = largest;
-    }
-  }
-
- private:
-  static float number(std::int64_t sample, std::size_t i) {
-    return static_cast<float>(2 * Random(17, static_cast<std::uint64_t>(sample)).uniform(i) - 1);
-  }
-};
 
 // The mean of the last losses, over AdamW's: few steps of a small rate tell how near a rule is to
 // AdamW, many of a usual one whether it trains as well.

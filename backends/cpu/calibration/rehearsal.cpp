@@ -1,7 +1,9 @@
 #include "backends/cpu/calibration/rehearsal.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <map>
 #include <new>
 #include <set>
 #include <utility>
@@ -125,6 +127,35 @@ void run(const KernelCall& call, Pass pass) {
   combine_vocab_statistics({&own, 1}, rows(call.inputs[0]), statistics);
   vocab_loss(call, statistics);
 }
+
+// The products of muon, which are priced one by one, in the time of an update.
+class TimedProducts {
+ public:
+  void operator()(std::int64_t m, std::int64_t n, std::int64_t k, const float* a, const float* b,
+                  bool b_transposed, float* c) {
+    const Duration start = thread_processor_time();
+    multiply_floats(m, n, k, a, b, b_transposed, c);
+    const Duration taken = thread_processor_time() - start;
+    time_ += taken;
+    Alike& alike = of_sizes_[{m, n, k}];
+    alike.time += taken, ++alike.count;
+  }
+  /// Returns the time of all products since it was last asked.
+  Duration take_time() { return std::exchange(time_, Duration{}); }
+  /// Returns the mean time of work of such sizes, which has been done.
+  Duration of(const Work& work) const {
+    const Alike& alike = of_sizes_.at({work.m, work.n, work.k});
+    return alike.time / alike.count * work.count;
+  }
+
+ private:
+  struct Alike {
+    Duration time{};
+    int count = 0;
+  };
+  std::map<std::array<std::int64_t, 3>, Alike> of_sizes_;
+  Duration time_{};
+};
 
 // The pass of a forward that is repeated says in which part of backward that happens.
 Pass kernel_pass(const BodyOp& op) { return op.recomputed ? Pass::Forward : op.pass; }
@@ -395,13 +426,8 @@ void Rehearsal::update(Kind& kind, const Took& took) {
   if (kind.body->update.empty()) return;
   StepFacts facts{.t = updates_, .rate = 1e-4, .gradient_scale = 1};
   correct(facts, delayed_);
-  Duration products{};  // of muon, which are priced as the products that they are
-  const MatrixProduct product = [&](std::int64_t m, std::int64_t n, std::int64_t k, const float* a,
-                                    const float* b, bool b_transposed, float* c) {
-    const Duration start = thread_processor_time();
-    multiply_floats(m, n, k, a, b, b_transposed, c);
-    products += thread_processor_time() - start;
-  };
+  TimedProducts products;
+  const MatrixProduct product = std::ref(products);
   facts.product = &product;
   for (Layer& layer : kind.layers) {
     const Duration before = thread_processor_time();
@@ -427,7 +453,9 @@ void Rehearsal::update(Kind& kind, const Took& took) {
     for (const TensorView& g : layer.weight_gradients)
       if (g.there()) std::memset(g.data, 0, static_cast<std::size_t>(g.bytes().value));
     const Duration all = thread_processor_time() - before;
-    took(kind.body->update.front().work, all - norms - std::exchange(products, Duration{}));
+    took(kind.body->update.front().work, all - norms - products.take_time());
+    for (const BodyOp& op : kind.body->update)
+      if (op.work.kind == WorkKind::Product) took(op.work, products.of(op.work));
     if (const BodyOp* op = norms_op(*kind.body)) {
       // Replicas that share norms each advance all moments (LAMB), but LARS has none to advance.
       const Plan& plan = workload_.scenario.plan;
