@@ -3,9 +3,11 @@
 #include "core/methods/precision/tensor_state.h"
 
 #include <gtest/gtest.h>
+#include <rapidcheck.h>
 
+#include <algorithm>
 #include <array>
-#include <cmath>
+#include <set>
 #include <string>
 
 #include "tests/support/layers.h"
@@ -89,6 +91,26 @@ TEST(TensorState, ScalesAreOneForEachBlockThatAPartTouches) {
   EXPECT_EQ(bytes(255, 2), 2 * 2 + 16);
   EXPECT_EQ(bytes(512, 1), 2 + 8);
   EXPECT_EQ(bytes(7, 0), 0);
+}
+
+// However ranks cut a tensor, they hold its state, and a scale more for each block that is cut.
+TEST(TensorState, CutsCostAScaleForEachBlockThatTheyCut) {
+  EXPECT_TRUE(rc::check([] {
+    const auto elements = *rc::gen::inRange<std::int64_t>(1, 5000);
+    const std::set<std::int64_t> cuts =
+        *rc::gen::container<std::set<std::int64_t>>(rc::gen::inRange<std::int64_t>(0, elements));
+    std::int64_t held = 0, from = 0, within = 0;
+    const auto hold_until = [&](std::int64_t end) {
+      held += tensor_state_bytes(kAdamw8bit, {}, from, end - from, 4).value;
+      from = end;
+    };
+    for (const std::int64_t cut : cuts) {
+      hold_until(cut);
+      within += cut % kStateBlock != 0;
+    }
+    hold_until(elements);
+    RC_ASSERT(held == tensor_state_bytes(kAdamw8bit, {}, 0, elements, 4).value + 8 * within);
+  }));
 }
 
 TEST(TensorState, MatricesAreSeenByTheirRowsAndColumns) {
