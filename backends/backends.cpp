@@ -41,8 +41,9 @@ constexpr BackendEntry kBackends[] = {
      }},
     {.name = "reference",
      .summary = "Trains on one core in 8-byte numbers, slow and exact; measures no time.",
-     .needs = "a program at op grain without tp, cp and ep, sgd or momentum at a constant rate, "
-              "and data",
+     .needs =
+         "a program at op grain without tp, cp and ep, a constant rate without decay, and data; "
+         "sgd or momentum where updates are asynchronous",
      .trains = true,
      .measures = false,
      .check = ReferenceBackend::check,

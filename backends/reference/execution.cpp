@@ -38,8 +38,10 @@ void ReferenceExecution::make_place(const StagePlace& place) {
   std::vector<HostTensor> weights;
   for (const StageParameter& p : place.parameters) weights.push_back(initial(place, p));
   PlaceState state;
-  for (const std::vector<std::int32_t>& reads : place.reads)
+  for (const std::vector<std::int32_t>& reads : place.reads) {
     state.weights.emplace_back(place.parameters, place.tensors, weights, rule, reads);
+    if (options_.optimizer) state.weights.back().update_by(options_.optimizer(place.parameters));
+  }
   for (int wave = 0; wave < place.waves; ++wave) {
     Accumulators sums{{}, gradient_sums(place.parameters)};
     sums.replicas.assign(static_cast<std::size_t>(s_.replicas), sums.reduced);

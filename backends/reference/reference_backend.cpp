@@ -7,6 +7,7 @@
 
 #include "backends/documents.h"
 #include "backends/initial_weights.h"
+#include "backends/reference/reference_optimizer.h"
 #include "backends/reference/schedule.h"
 #include "core/methods/catalogue.h"
 #include "core/methods/parallel/adasum.h"
@@ -26,8 +27,7 @@ bool is_asynchronous(const Workload& w) { return has_updates(order(w, schedule_s
 
 void refuse_training(Diagnostics& found, std::string sentence, std::string place, std::string fix) {
   found.push_back({Diagnostic::Severity::Error,
-                   "the reference trains by sgd or momentum at a constant rate, without decay or "
-                   "clipping, found " +
+                   "the reference trains at a constant rate, without decay or clipping, found " +
                        std::move(sentence),
                    {std::move(place)},
                    std::move(fix)});
@@ -35,8 +35,13 @@ void refuse_training(Diagnostics& found, std::string sentence, std::string place
 
 void check_training(const Workload& w, const Training& t, Diagnostics& found) {
   const std::string& optimizer = w.scenario.plan.optimizer;
-  if (optimizer != "sgd" && optimizer != "momentum")
-    refuse_training(found, "the optimizer " + optimizer, "plan#/optimizer", "optimizer=momentum");
+  if (is_asynchronous(w) && !is_update_rule(optimizer))
+    found.push_back({Diagnostic::Severity::Error,
+                     "the reference trains asynchronous schedules by sgd or momentum, found the "
+                     "optimizer " +
+                         optimizer,
+                     {"plan#/optimizer"},
+                     "optimizer=momentum"});
   const auto refuse_key = [&](bool wrong, std::string_view key, std::string_view plain) {
     if (!wrong) return;
     const auto keys = training_keys();
@@ -198,6 +203,13 @@ ReferenceOptions ReferenceBackend::options_of(const RunOptions& options) const {
   ReferenceOptions made;
   made.seed = seed_of(*job_.training, RandomSource::Dropout);
   made.rules = rules_of(job_.workload, program, *job_.training);
+  const std::string_view optimizer = job_.workload.scenario.plan.optimizer;
+  if (!is_update_rule(optimizer))
+    made.optimizer = [this, optimizer](const std::vector<StageParameter>& parameters) {
+      const Scenario& scenario = job_.workload.scenario;
+      return reference_optimizer(scenario.model, parameters, optimizer,
+                                 for_batch(*job_.training, scenario.plan.batch.global));
+    };
   made.stop = options.stop;
   const DataSource& data = documents_ ? *documents_ : *job_.data;
   made.data = [this, &data](const ReferenceInput& in) { return fetch(job_.workload, data, in); };

@@ -14,7 +14,8 @@ namespace trainyard {
 class ReferenceBackend final : public Backend {
  public:
   /// Everything about the job that it cannot execute, each with the reason: what the machine
-  /// cannot, and training other than plain and momentum gradient descent at a constant rate.
+  /// cannot, training at other than a constant rate or with decay, and asynchronous schedules of
+  /// other optimizers than sgd and momentum.
   static Diagnostics check(const BackendJob&);
 
   /// Throws Error{InvalidInput} with all that check() finds wrong.

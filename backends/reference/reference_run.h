@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <stop_token>
 #include <string>
@@ -30,6 +31,9 @@ struct ReferenceParameter {
   HostTensor weights;
 };
 
+struct StageParameter;
+class ReferenceOptimizer;
+
 struct ReferenceOptions {
   std::uint64_t seed = 1;  // of data and weights that are not given, and of dropout
   std::function<HostTensor(const ReferenceInput&)> data = {};  // empty: random
@@ -43,6 +47,10 @@ struct ReferenceOptions {
   /// Called after each update with what the stage's parameters are now, in the order of its layers.
   std::function<void(StageId, int version, std::span<const ParameterState>)> updated = {};
   std::stop_token stop = {};
+  /// Makes the optimizer of one copy of a stage, whose parameters outlive it; empty: the rules are
+  /// all. Only where no rule derives weights.
+  std::function<std::unique_ptr<ReferenceOptimizer>(const std::vector<StageParameter>&)> optimizer =
+      {};
 };
 
 struct ReferenceRun {

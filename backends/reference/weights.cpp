@@ -112,8 +112,12 @@ void WeightVersions::update(int version, const std::vector<std::vector<double>>&
     throw Error(Error::Kind::InvalidInput, "it writes weight version " + std::to_string(version) +
                                                " when the newest is " + std::to_string(newest));
   for (std::size_t i = 0; i < state_.size(); ++i)
-    if (!state_[i].weights.empty() && !(*parameters_)[i].frozen)
-      trainyard::update(rule_, state_[i], gradients[i]);
+    if (!state_[i].weights.empty() && !(*parameters_)[i].frozen) {
+      if (optimizer_ != nullptr)
+        optimizer_->step(i, state_[i], gradients[i]);
+      else
+        trainyard::update(rule_, state_[i], gradients[i]);
+    }
   add(version);
 }
 

@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/lowering/lower.h"
@@ -54,6 +56,14 @@ class StageWeights {
   Table forward_, backward_;
 };
 
+/// Updates the parameters of one copy of a stage, where an UpdateRule is not all that does.
+class ReferenceOptimizer {
+ public:
+  virtual ~ReferenceOptimizer() = default;
+  /// Applies a mean gradient to the parameter of that index.
+  virtual void step(std::size_t parameter, ParameterState&, std::span<const double> gradient) = 0;
+};
+
 /// The versions that are held. One is let go when the last instruction that reads it has, unless it
 /// is the newest.
 class WeightVersions {
@@ -69,6 +79,10 @@ class WeightVersions {
   WeightVersions& operator=(const WeightVersions&) = delete;
   ~WeightVersions() = default;
 
+  /// From then on updates are the optimizer's; the rule must not derive weights.
+  void update_by(std::unique_ptr<ReferenceOptimizer> optimizer) {
+    optimizer_ = std::move(optimizer);
+  }
   /// Throws Error{InvalidInput} naming the versions that are held.
   const StageWeights& get(int version) const;
   void done_reading(int version);
@@ -93,6 +107,7 @@ class WeightVersions {
   std::vector<std::int32_t> reads_;
   std::deque<std::unique_ptr<StageWeights>> held_;  // oldest first
   int most_ = 0;
+  std::unique_ptr<ReferenceOptimizer> optimizer_;  // null: the rule is all
 };
 
 /// The mean of the newest versions of a parameter, by element.

@@ -7,6 +7,7 @@
 #include "core/methods/layers/transients.h"
 #include "core/methods/parallel/optimizer_norms.h"
 #include "core/methods/parallel/whole_replicas.h"
+#include "core/methods/precision/tensor_state.h"
 #include "core/methods/schedules/wave_average.h"
 #include "core/model/open_sizes.h"
 
@@ -165,7 +166,7 @@ StateByBlock make_stage_state(const Workload& w, const Runs& runs) {
   StateByBlock state;
   for (const Workload::Run& run : runs) {
     const Body& layer = body(w, run);
-    StateBytes one = state_bytes(layer, w.layout);
+    StateBytes one = state_bytes(w.scenario.plan, w.scenario.model, layer, w.layout);
     one.weights = one.weights * run.count;
     one.gradients = one.gradients * run.count;
     one.optimizer = one.optimizer * run.count;

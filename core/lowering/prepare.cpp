@@ -12,6 +12,8 @@
 #include "core/methods/catalogue.h"
 #include "core/methods/layers/transients.h"
 #include "core/methods/parallel/optimizer_norms.h"
+#include "core/methods/parallel/tensor_optimizers.h"
+#include "core/methods/precision/tensor_state.h"
 #include "core/methods/settings/settings.h"
 #include "core/model/edit.h"
 #include "core/model/open_sizes.h"
@@ -309,6 +311,7 @@ Diagnostics complete_and_check(Scenario& scenario) {
   if (!has_errors(found)) append(found, check_trained(scenario));
   if (!has_errors(found)) append(found, check_actions(scenario.plan));
   if (!has_errors(found)) append(found, check_choices(scenario));
+  if (!has_errors(found)) append(found, check_tensor_optimizer(scenario.plan));
   if (!has_errors(found)) append(found, check_edited_order(scenario));
   return found;
 }
@@ -331,6 +334,7 @@ Body layer_body(const Workload& w, int block, const LayerPolicy& policy,
   Body body = write_body(s.model, block, layout);
   add_norms(body, layout, s.plan,
             std::max<std::int64_t>(1, layer_count(s.model) / std::max(1, s.plan.mesh.pp)));
+  add_matrix_updates(body, s.model, layout, s.plan.optimizer);
   each_choice(s.plan, [&](const Method& m, const Params& params) {
     if (!m.rewrite) return;
     Params own;

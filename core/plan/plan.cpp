@@ -21,6 +21,10 @@ Error refused(const std::string& message, std::string place) {
 // weights once.
 constexpr int touched(int state_bytes) { return 2 * (4 + state_bytes) + 2; }
 
+// Adafactor reads the 2-byte gradient for its means, for the size of the whole step and for the
+// step.
+constexpr int kGradientAgain = 2 * 2;
+
 constexpr std::array kOptimizers = {
     Optimizer{"adam", "two moments of every parameter (Kingma and Ba, ICLR 2015)", 8, touched(8)},
     Optimizer{"adamw", "Adam with decoupled weight decay (Loshchilov and Hutter, ICLR 2019)", 8,
@@ -33,6 +37,16 @@ constexpr std::array kOptimizers = {
     Optimizer{"lamb", "Adam's step at a rate of each tensor's own (You et al., ICLR 2020)", 8,
               touched(8)},
     Optimizer{"lion", "one momentum and the sign of the update (Chen et al., NeurIPS 2023)", 4,
+              touched(4)},
+    Optimizer{"adamw-8bit",
+              "AdamW whose moments have a byte each and a scale a block (Dettmers et al., ICLR "
+              "2022)",
+              0, touched(2)},
+    Optimizer{"adafactor",
+              "a second moment by the means of rows and columns (Shazeer and Stern, ICML 2018)", 0,
+              touched(0) + kGradientAgain},
+    Optimizer{"muon",
+              "momentum made orthogonal of matrices, AdamW of the rest (Jordan et al., 2024)", 4,
               touched(4)},
 };
 

@@ -57,8 +57,9 @@ const Choice* find_choice(const Plan&, std::string_view method);  // null when t
 Choice& choice(Plan&, std::string_view method);  // adds an empty choice when there is none
 void remove_choice(Plan&, std::string_view method);
 
-/// Optimizer gives the bytes of optimizer state per parameter, not counting the 4-byte master copy
-/// that mixed precision adds.
+/// Optimizer gives the bytes of optimizer state that every parameter has, not counting the 4-byte
+/// master copy that mixed precision adds. What adamw-8bit, adafactor and muon keep by tensor comes
+/// on top (core/methods/precision/tensor_state.h).
 struct Optimizer {
   std::string_view name, summary;
   int state_bytes;    // fp32 moments per parameter

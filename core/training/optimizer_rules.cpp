@@ -1,4 +1,6 @@
+#include <cstddef>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include "core/plan/plan.h"
@@ -15,9 +17,17 @@ std::unique_ptr<OptimizerRule> optimizer_rule(std::string_view name, const Train
     std::string_view name;
     Make make;
   };
-  static constexpr Entry kRules[] = {{"sgd", sgd},     {"momentum", momentum}, {"adam", adam},
-                                     {"adamw", adamw}, {"adagrad", adagrad},   {"lion", lion},
-                                     {"lars", lars},   {"lamb", lamb}};
+  static constexpr Entry kRules[] = {{"sgd", sgd},
+                                     {"momentum", momentum},
+                                     {"adam", adam},
+                                     {"adamw", adamw},
+                                     {"adagrad", adagrad},
+                                     {"lion", lion},
+                                     {"lars", lars},
+                                     {"lamb", lamb},
+                                     {kAdamw8bit, adamw_8bit},
+                                     {kAdafactor, adafactor},
+                                     {kMuon, muon}};
   for (const Entry& entry : kRules)
     if (entry.name == name) {
       std::unique_ptr<OptimizerRule> rule = entry.make(training, how);
@@ -26,6 +36,25 @@ std::unique_ptr<OptimizerRule> optimizer_rule(std::string_view name, const Train
     }
   optimizer(name);  // throws, naming the nearest, if the name is unknown
   throw Error(Error::Kind::Internal, "no rule for optimizer " + std::string(name));
+}
+
+ParameterPart piece_of(const ParameterPart& part, std::int64_t first, std::int64_t count) {
+  const auto moved = [&](auto* from, DType type) {
+    using Byte = std::conditional_t<std::is_const_v<std::remove_pointer_t<decltype(from)>>,
+                                    const std::byte, std::byte>;
+    return from == nullptr ? from : static_cast<Byte*>(from) + first * bytes_of(type);
+  };
+  ParameterPart piece = part;
+  piece.elements = count;
+  piece.first += first;
+  piece.weights = moved(part.weights, part.weight_type);
+  piece.gradients = moved(part.gradients, part.gradient_type);
+  piece.updated = moved(part.updated, part.weight_type);
+  if (part.master != nullptr) piece.master += first;
+  if (part.derived != nullptr) piece.derived += first;
+  piece.state = {};
+  piece.tensor_state = nullptr;
+  return piece;
 }
 
 WeightUpdate weight_update_of(const Plan& plan, const Precision& precision) {

@@ -4,11 +4,13 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string_view>
 #include <vector>
 
+#include "core/methods/precision/tensor_state.h"
 #include "core/model/dtype.h"
 #include "core/plan/plan.h"
 #include "core/training/loss_scaler.h"
@@ -41,14 +43,21 @@ struct ParameterPart {
   void* updated = nullptr;   // where the new weights go, not overlapping `weights`; null: in place
   float* derived = nullptr;  // see DerivedWeights; null: nothing is derived
   /// Optimizer state, slot by slot, each `elements` long, in the order of slots(); in F32, but in
-  /// BF16 under the pure bf16 updates. It must be zero before the first update.
+  /// BF16 under the pure bf16 updates. It must be zero before the first update. What is kept by
+  /// tensor is in tensor_state.
   std::span<void* const> state = {};
   bool decays = true;      // whether weight decay applies (matrices and kernels)
   bool adapts = true;      // whether LARS and LAMB scale its rate (not for biases and norms)
   std::uint64_t id = 0;    // id of the tensor, for stochastic rounding
   std::int64_t first = 0;  // index of the part's first element in the tensor, so that replicas and
                            // shards round alike
+  MatrixShape shape = {};  // of the whole tensor on this device
+  /// State that is kept by tensor: tensor_state_bytes() of it, zero before the first update. It may
+  /// lie at any address. Null where the rule keeps none.
+  void* tensor_state = nullptr;
 };
+/// Returns the elements [first, first + count) of a part, without its state.
+ParameterPart piece_of(const ParameterPart&, std::int64_t first, std::int64_t count);
 
 /// TensorNorms is what a rule needs to know of a whole tensor before it updates a part.
 struct TensorNorms {
@@ -64,6 +73,12 @@ struct DerivedWeights {
   bool of_velocity = false;  // momentum: s is the rate times the velocity, whatever was subtracted
 };
 
+/// MatrixProduct computes c [m, n] = a [m, k] b [k, n] in 4-byte floats, by rows; b_transposed: b
+/// is stored as [n, k].
+using MatrixProduct =
+    std::function<void(std::int64_t m, std::int64_t n, std::int64_t k, const float* a,
+                       const float* b, bool b_transposed, float* c)>;
+
 struct StepFacts {
   std::int64_t t = 0;         // updates before this one
   double rate = 0;            // rate of this update
@@ -71,6 +86,8 @@ struct StepFacts {
   double missed = 0;          // momentum: updates by which the gradient is late; it brings what it
                               // would have added in them at once
   DerivedWeights derived = {};
+  const MatrixProduct* product = nullptr;  // muon: how it multiplies; null: one number after
+                                           // another
 };
 
 class OptimizerRule {
@@ -89,8 +106,8 @@ class OptimizerRule {
   virtual void apply(const ParameterPart&, const StepFacts&, const TensorNorms&) const = 0;
 };
 
-/// Returns the rule for "sgd", "momentum", "adam", "adamw", "adagrad", "lion", "lars" or "lamb". It
-/// is reentrant on parts that do not overlap. Throws Error{InvalidInput} with the nearest name.
+/// Returns the rule of one of optimizers(). It is reentrant on parts that do not overlap. adafactor
+/// and muon take whole tensors only. Throws Error{InvalidInput} with the nearest name.
 std::unique_ptr<OptimizerRule> optimizer_rule(std::string_view optimizer, const Training&,
                                               WeightUpdate);
 

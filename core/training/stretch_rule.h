@@ -51,5 +51,8 @@ std::unique_ptr<OptimizerRule> adagrad(const Training&, WeightUpdate);
 std::unique_ptr<OptimizerRule> lion(const Training&, WeightUpdate);
 std::unique_ptr<OptimizerRule> lars(const Training&, WeightUpdate);
 std::unique_ptr<OptimizerRule> lamb(const Training&, WeightUpdate);
+std::unique_ptr<OptimizerRule> adamw_8bit(const Training&, WeightUpdate);
+std::unique_ptr<OptimizerRule> adafactor(const Training&, WeightUpdate);
+std::unique_ptr<OptimizerRule> muon(const Training&, WeightUpdate);
 
 }  // namespace trainyard

@@ -5,6 +5,7 @@
 #include "core/lowering/phases.h"
 #include "core/memory/process_bytes.h"
 #include "core/methods/catalogue.h"
+#include "core/methods/precision/tensor_state.h"
 #include "core/methods/settings/settings.h"
 #include "core/model/open_sizes.h"
 #include "planners/plans/exact_price.h"
@@ -145,7 +146,9 @@ StatePrices::StatePrices(Scenario scenario, const CostModel& cost) {
   body_of_ = bodies_by_block(workload_);
   reduce_every_ = workload_.layout.reduce_every_microbatch;
   blocking_sends_ = workload_.layout.blocking_sends;
-  for (const Body& body : workload_.bodies) states_.push_back(state_bytes(body, workload_.layout));
+  for (const Body& body : workload_.bodies)
+    states_.push_back(
+        state_bytes(workload_.scenario.plan, workload_.scenario.model, body, workload_.layout));
 }
 
 StageStateSum StatePrices::sum(const BlockRuns& runs, const CostModel& cost) const {

@@ -52,6 +52,21 @@ TEST(Calibrate, MeasuresEveryKernelThatAStepAsksFor) {
   }
 }
 
+// Optimizers that keep state by tensor have it in a rehearsal, and muon's products are measured one
+// by one.
+TEST(Calibrate, MeasuresUpdatesThatKeepStateByTensor) {
+  for (const char* rule : {"optimizer=adamw-8bit", "optimizer=adafactor", "optimizer=muon"}) {
+    const Workload w = tiny({"dp=2", "precision=fp32", rule});
+    const Calibration c = calibrate({&w, 1}, {.box = Duration{0}});
+    Asked measured;
+    for (const KernelTiming& timing : testing::non_empty(c.kernels)) {
+      EXPECT_GT(timing.time.count(), 0) << rule;
+      measured.insert({timing.work.kernel, timing.work.flops.value});
+    }
+    EXPECT_EQ(measured, asked(w)) << rule;
+  }
+}
+
 // A rank multiplies the copies of tokens that a run would: its own, or those of all tensor ranks.
 TEST(Calibrate, RehearsesExpertsHoweverTheyAreDivided) {
   const Model model = testing::tiny_transformer({.layers = 1, .family = "mixtral", .experts = 4});

@@ -165,16 +165,15 @@ TEST(Check, WhatWasStoppedIsNotCompared) {
 }
 
 TEST(Check, TrainingThatTheReferenceDoesNotKnowIsRefused) {
-  EXPECT_EQ(
-      reference_refusal(TinyJob(1, {"optimizer=adamw"})),
-      "the reference trains by sgd or momentum at a constant rate, without decay or clipping, "
-      "found the optimizer adamw; try optimizer=momentum");
+  EXPECT_EQ(reference_refusal(
+                TinyJob(2, {"optimizer=adamw", "schedule=pipedream", "pp=2", "micro-batch=1"})),
+            "the reference trains asynchronous schedules by sgd or momentum, found the optimizer "
+            "adamw; try optimizer=momentum");
   Training warm = slow_and_plain();
   warm.warmup = 2;
-  EXPECT_EQ(
-      reference_refusal(TinyJob(1, {}, warm)),
-      "the reference trains by sgd or momentum at a constant rate, without decay or clipping, "
-      "found warmup=2; try --train warmup=0");
+  EXPECT_EQ(reference_refusal(TinyJob(1, {}, warm)),
+            "the reference trains at a constant rate, without decay or clipping, found warmup=2; "
+            "try --train warmup=0");
   EXPECT_EQ(reference_refusal(TinyJob(2, {"tp=2"})),
             "the reference executes whole tensors, found tp=2; try tp=1");
   Training endless = slow_and_plain();

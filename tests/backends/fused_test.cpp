@@ -144,12 +144,14 @@ TEST(Fused, NoJobNoticesTheOthers) {
     const Model models[] = {tiny_mlp(layers), tiny_convnet(layers),
                             tiny_transformer({.layers = layers}),
                             tiny_transformer({.layers = layers, .family = "llama"})};
-    const std::string_view rules[] = {"optimizer=sgd", "optimizer=momentum", "optimizer=adamw",
-                                      "optimizer=lamb"},
+    const std::string_view rules[] = {"optimizer=sgd",        "optimizer=momentum",
+                                      "optimizer=adamw",      "optimizer=lamb",
+                                      "optimizer=adamw-8bit", "optimizer=adafactor",
+                                      "optimizer=muon"},
                            batches[] = {"micro-batch=1", "micro-batch=2", "micro-batch=4"},
                            kept[] = {"recompute=none", "recompute=full"};
     const Shared shared(models[*rc::gen::inRange(0, 4)],
-                        Settings{"global-batch=4", rules[*rc::gen::inRange(0, 4)],
+                        Settings{"global-batch=4", rules[*rc::gen::inRange(0, 7)],
                                  batches[*rc::gen::inRange(0, 3)], kept[*rc::gen::inRange(0, 2)]});
     std::vector<Training> all;
     for (int j = *rc::gen::inRange(1, 7); j > 0; --j) {

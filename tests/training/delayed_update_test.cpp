@@ -42,6 +42,8 @@ struct Optimized {
       : rule(optimizer_rule(optimizer, training, WeightUpdate::Direct)), beside(writes_beside) {
     for (std::size_t slot = 0; slot < rule->slots().size(); ++slot)
       state.emplace_back(kLength, 0.0f);
+    by_tensor.resize(
+        static_cast<std::size_t>(tensor_state_bytes(optimizer, {}, 0, kLength, 4).value));
   }
 
   void update(std::int64_t t, const UpdateRule& corrections) {
@@ -52,6 +54,7 @@ struct Optimized {
     ParameterPart part;
     part.elements = kLength;
     part.weights = weights.data(), part.gradients = sums.data(), part.state = slots;
+    part.tensor_state = by_tensor.data();
     if (beside) part.updated = next.data();
     if (derives_weights(corrections)) part.derived = derived.data();
     StepFacts facts{.t = t, .rate = corrections.rate, .gradient_scale = 0.25};
@@ -64,6 +67,7 @@ struct Optimized {
   bool beside;
   std::vector<float> weights = drawn(0), derived = weights;
   std::vector<std::vector<float>> state;
+  std::vector<std::byte> by_tensor;
 };
 
 TEST(DelayedUpdate, FollowsItsDefinitionForTwentyUpdates) {

@@ -1,7 +1,9 @@
 #include "backends/cpu/calibration/rehearsal.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <map>
 #include <new>
 #include <set>
 #include <utility>
@@ -11,6 +13,7 @@
 #include "backends/cpu/kernels/formats.h"
 #include "backends/cpu/kernels/operands.h"
 #include "backends/cpu/kernels/ops/vocab_loss.h"
+#include "backends/cpu/kernels/product.h"
 #include "backends/cpu/kernels/turned_heads.h"
 #include "backends/documents.h"
 #include "backends/executable.h"
@@ -109,7 +112,7 @@ Bytes layer_bytes(const Workload& w, const Body& body, const Graph& graph,
                    (bytes_of(w.layout.precision.gradient) + w.layout.optimizer_bytes + 4 +
                     bytes_of(view.type) * older_versions)};
   }
-  return sum;
+  return sum + tensor_state_bytes(w.scenario.plan, w.scenario.model, body, w.layout);
 }
 
 // Runs a kernel; for a divided vocabulary it computes this device's part without the statistics of
@@ -124,6 +127,35 @@ void run(const KernelCall& call, Pass pass) {
   combine_vocab_statistics({&own, 1}, rows(call.inputs[0]), statistics);
   vocab_loss(call, statistics);
 }
+
+// The products of muon, which are priced one by one, in the time of an update.
+class TimedProducts {
+ public:
+  void operator()(std::int64_t m, std::int64_t n, std::int64_t k, const float* a, const float* b,
+                  bool b_transposed, float* c) {
+    const Duration start = thread_processor_time();
+    multiply_floats(m, n, k, a, b, b_transposed, c);
+    const Duration taken = thread_processor_time() - start;
+    time_ += taken;
+    Alike& alike = of_sizes_[{m, n, k}];
+    alike.time += taken, ++alike.count;
+  }
+  /// Returns the time of all products since it was last asked.
+  Duration take_time() { return std::exchange(time_, Duration{}); }
+  /// Returns the mean time of work of such sizes, which has been done.
+  Duration of(const Work& work) const {
+    const Alike& alike = of_sizes_.at({work.m, work.n, work.k});
+    return alike.time / alike.count * work.count;
+  }
+
+ private:
+  struct Alike {
+    Duration time{};
+    int count = 0;
+  };
+  std::map<std::array<std::int64_t, 3>, Alike> of_sizes_;
+  Duration time_{};
+};
 
 // The pass of a forward that is repeated says in which part of backward that happens.
 Pass kernel_pass(const BodyOp& op) { return op.recomputed ? Pass::Forward : op.pass; }
@@ -143,7 +175,7 @@ void share_copies(const Binding& binding, const Graph& graph, std::int64_t copie
 }  // namespace
 
 void Rehearsal::add_parameter(Layer& layer, std::size_t tensor, const TensorView& view,
-                              int older_versions) const {
+                              const MatrixShape& shape, int older_versions) const {
   const Precision& precision = workload_.layout.precision;
   TensorView gradient = view;
   gradient.type = precision.gradient;
@@ -163,6 +195,11 @@ void Rehearsal::add_parameter(Layer& layer, std::size_t tensor, const TensorView
     slots.push_back(layer.take(Bytes{width * part.elements}));
   if (derives_weights(delayed_))
     part.derived = static_cast<float*>(layer.take(Bytes{4 * part.elements}));
+  part.shape = shape;
+  if (const Bytes kept =
+          tensor_state_bytes(workload_.scenario.plan.optimizer, shape, 0, part.elements, width);
+      kept.value > 0)
+    part.tensor_state = layer.take(kept);
   std::vector<void*> older;
   for (int version = 0; version < older_versions; ++version) {
     older.push_back(layer.take(view.bytes()));
@@ -185,7 +222,9 @@ void Rehearsal::add_layer(Kind& kind, std::uint64_t stream, int older_versions) 
     layer.tensors.push_back(view);
     if (graph.tensors[t].kind == TensorKind::Parameter &&
         !is_frozen(graph, {static_cast<std::uint32_t>(t)}))
-      add_parameter(layer, t, view, older_versions);
+      add_parameter(layer, t, view,
+                    matrix_shape(graph, {static_cast<std::uint32_t>(t)}, kind.body->binding),
+                    older_versions);
   }
   for (const Node& node : graph.nodes) {
     std::vector<FactView> facts;
@@ -387,6 +426,9 @@ void Rehearsal::update(Kind& kind, const Took& took) {
   if (kind.body->update.empty()) return;
   StepFacts facts{.t = updates_, .rate = 1e-4, .gradient_scale = 1};
   correct(facts, delayed_);
+  TimedProducts products;
+  const MatrixProduct product = std::ref(products);
+  facts.product = &product;
   for (Layer& layer : kind.layers) {
     const Duration before = thread_processor_time();
     Duration norms{};
@@ -411,7 +453,9 @@ void Rehearsal::update(Kind& kind, const Took& took) {
     for (const TensorView& g : layer.weight_gradients)
       if (g.there()) std::memset(g.data, 0, static_cast<std::size_t>(g.bytes().value));
     const Duration all = thread_processor_time() - before;
-    took(kind.body->update.front().work, all - norms);
+    took(kind.body->update.front().work, all - norms - products.take_time());
+    for (const BodyOp& op : kind.body->update)
+      if (op.work.kind == WorkKind::Product) took(op.work, products.of(op.work));
     if (const BodyOp* op = norms_op(*kind.body)) {
       // Replicas that share norms each advance all moments (LAMB), but LARS has none to advance.
       const Plan& plan = workload_.scenario.plan;

@@ -59,7 +59,8 @@ class Rehearsal {
   Bound bind(Kind&, Layer&, const BodyOp&) const;
   void add_kind(const Body&, const std::vector<int>& older_versions, Bytes most);
   void add_layer(Kind&, std::uint64_t stream, int older_versions) const;
-  void add_parameter(Layer&, std::size_t tensor, const TensorView&, int older_versions) const;
+  void add_parameter(Layer&, std::size_t tensor, const TensorView&, const MatrixShape&,
+                     int older_versions) const;
   void run_pass(Kind&, Layer&, const BodyOp&, const Took&);
   void update(Kind&, const Took&);
 

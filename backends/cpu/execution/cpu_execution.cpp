@@ -124,6 +124,7 @@ CpuExecution::CpuExecution(const RunPlan& plan, const CpuOptions& options,
   find_rules();
   find_narrow();
   find_groups();
+  find_tensor_state();
   make_state();
 }
 

@@ -562,6 +562,19 @@ class CpuExecution final : public Execution {
   void find_sizes();
   std::map<std::int64_t, std::vector<LayerSizes>> sizes_;  // by width of a sample, then by layout
   std::map<std::int64_t, std::int64_t> widths_;
+
+  // Defined in cpu_tensor_state.cpp: state that the optimizer keeps by tensor, which lies behind
+  // all other state of a place.
+  void find_tensor_state();
+  std::byte* tensor_state(const Allocation& held, std::ptrdiff_t behind, std::size_t norm,
+                          std::size_t place, int peer) const;
+  struct TensorStateOfPeer {
+    std::vector<std::int64_t> at;     // by index of the tensor's norms: bytes from the first
+    std::vector<std::int64_t> bytes;  // by place: of all
+  };
+  std::vector<MatrixShape> shape_of_;            // by index of the tensor's norms
+  std::vector<TensorStateOfPeer> tensor_state_;  // by peer; empty where none is kept by tensor
+  MatrixProduct product_;                        // muon: the backend's own
 };
 
 }  // namespace trainyard

@@ -36,6 +36,7 @@ StepFacts CpuExecution::step_facts(const StageState& stage, std::size_t set,
   facts.rate = rate_at(jobs_[job].training, facts.t);
   facts.gradient_scale = 1.0 / (static_cast<double>(count) * averaged_replicas());
   if (scales_loss_) facts.gradient_scale /= scaler_.scale();
+  if (product_) facts.product = &product_;
   return facts;
 }
 

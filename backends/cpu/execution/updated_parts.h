@@ -97,7 +97,13 @@ void CpuExecution::each_part_of(DeviceState& device, std::size_t at, std::size_t
     part.decays = part.adapts = p.matrix;
     part.id = (static_cast<std::uint64_t>(layer.model_layer) << 20) + p.tensor.value;
     part.first = begin - p.offset;
-    f(part, norms_at_[at][l] + i);
+    const std::size_t norm = norms_at_[at][l] + i;
+    if (!tensor_state_.empty()) {
+      part.shape = shape_of_[norm];
+      part.tensor_state = tensor_state(stage.optimizer[std::min(set, stage.optimizer.size() - 1)],
+                                       behind, norm, at, device.peer());
+    }
+    f(part, norm);
   }
 }
 

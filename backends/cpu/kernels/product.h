@@ -39,6 +39,12 @@ struct FloatMatrix {
 void product_of_floats(std::int64_t m, std::int64_t n, std::int64_t k, FloatMatrix a, FloatMatrix b,
                        float* c, bool add);
 
+/// Computes c [m, n] = a [m, k] b [k, n] of floats by rows; b_transposed: b is stored as [n, k].
+inline void multiply_floats(std::int64_t m, std::int64_t n, std::int64_t k, const float* a,
+                            const float* b, bool b_transposed, float* c) {
+  product_of_floats(m, n, k, {a}, {b, b_transposed}, c, false);
+}
+
 /// Computes sums [n] += the sum of the rows of a [m, n].
 void add_rows(std::int64_t m, std::int64_t n, const Matrix& a, const Matrix& sums, Scratch&);
 
