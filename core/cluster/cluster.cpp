@@ -145,6 +145,7 @@ void drop_defaults(const Device& device, std::int64_t count, std::int64_t per_no
   drop(options.intra_reduce, switches_reduce(device));
   drop(options.inter_reduce, false);
   drop(options.memory, device.memory.value);
+  drop(options.overhead, Site{}.overhead);
   if (device.price_low && device.price_high && device.price_low->value == device.price_high->value)
     drop(options.price, device.price_low->value);
   if (device.scale_up_topology == Topology::Torus &&
@@ -217,6 +218,8 @@ Diagnostics check(const Cluster& cluster) {
   check_device(cluster.device, found);
   if (cluster.count < 1 || cluster.count > kMostDevices)
     add(found, fmt::format("a cluster has 1 to {} devices, not {}", kMostDevices, cluster.count));
+  if (!(cluster.site.overhead >= 1 && cluster.site.overhead <= kMostOverhead))
+    add(found, fmt::format("the overhead of the building (PUE) is 1 to {:g}", kMostOverhead));
   if (cluster.levels.empty()) {
     add(found, "a cluster needs at least one level of links");
     return found;
@@ -247,6 +250,7 @@ Cluster make_cluster(const Device& device, std::int64_t count, ClusterOptions op
   if (options.nvme) cluster.nvme = {*options.nvme, "given"};
   if (options.nvme_read) cluster.nvme_read = {*options.nvme_read, "given"};
   if (options.nvme_write) cluster.nvme_write = {*options.nvme_write, "given"};
+  cluster.site = {options.region.value_or(""), options.overhead.value_or(Site{}.overhead)};
   cluster.device.memory = given_or(options.memory, device.memory);
   if (options.price)
     cluster.device.price_low = cluster.device.price_high = {*options.price, "given"};

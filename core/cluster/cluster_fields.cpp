@@ -235,6 +235,22 @@ void visit_host(FieldVisitor& visitor, Cluster& cluster) {
                cluster.nvme_write);
 }
 
+void visit_site(FieldVisitor& visitor, Site& site) {
+  constexpr View kNowhere = "none";
+  if (visitor.wants("region")) {
+    const std::string name = visitor.text();
+    site.region = name == kNowhere ? "" : region(name).name;
+  }
+  std::vector<std::string> names = {std::string(kNowhere)};
+  for (const Region& one : regions()) names.emplace_back(one.name);
+  visitor.word("region", "Site", "Region", "whose electricity it takes: carbon",
+               site.region.empty() ? std::string(kNowhere) : site.region, names);
+  Sourced<double> overhead{site.overhead, ""};
+  visit_figure(visitor, "pue", "Site", "Overhead of the building (PUE)",
+               "energy of the whole centre over that of the devices, at least 1", overhead);
+  site.overhead = overhead.value;
+}
+
 void visit_all(FieldVisitor& visitor, Cluster& cluster) {
   visit_counts(visitor, cluster);
   Level& inside = cluster.levels.front();
@@ -254,6 +270,7 @@ void visit_all(FieldVisitor& visitor, Cluster& cluster) {
     visit_reduces(visitor, "network.reduces", "Between nodes", between);
   }
   visit_host(visitor, cluster);
+  visit_site(visitor, cluster.site);
   visit_device(visitor, cluster.device);
 }
 
@@ -264,7 +281,7 @@ std::vector<ClusterField> cluster_fields(const Cluster& cluster) {
   Listing listing;
   if (!copy.levels.empty()) visit_all(listing, copy);
   for (ClusterField& field : listing.fields)
-    if (field.key == "network.oversubscription") field.source.clear();
+    if (field.key == "network.oversubscription" || field.key == "pue") field.source.clear();
   return std::move(listing.fields);
 }
 

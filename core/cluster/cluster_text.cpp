@@ -35,6 +35,12 @@ double factor(View name, View text) {
   refuse(fmt::format("{} must be 1 to 1000, not {}", name, quoted(text)));
 }
 
+double overhead(View name, View text) {
+  const double value = parse_number(text);
+  if (value >= 1 && value <= kMostOverhead) return value;
+  refuse(fmt::format("{} must be 1 to {:g}, not {}", name, kMostOverhead, quoted(text)));
+}
+
 std::vector<int> extents(View text) {
   std::vector<int> result;
   for (std::size_t start = 0; start <= text.size();) {
@@ -92,6 +98,8 @@ constexpr Option kOptions[] = {
     {"nvme-read", true, [](ClusterOptions& o, View name, View v) { o.nvme_read = rate(name, v); }},
     {"nvme-write", true,
      [](ClusterOptions& o, View name, View v) { o.nvme_write = rate(name, v); }},
+    {"region", true, [](ClusterOptions& o, View, View v) { o.region = region(v).name; }},
+    {"pue", true, [](ClusterOptions& o, View name, View v) { o.overhead = overhead(name, v); }},
 };
 
 std::size_t find_option(View name) {
@@ -177,7 +185,9 @@ const std::string_view kClusterOptions =
     "host-bandwidth=RATE   of that memory, as host-bandwidth=614GB/s\n"
     "nvme=SIZE             of a node's NVMe drives together, as nvme=28TiB\n"
     "nvme-read=RATE        at which a node reads from all of them, as nvme-read=25GB/s\n"
-    "nvme-write=RATE       at which it writes to them\n";
+    "nvme-write=RATE       at which it writes to them\n"
+    "region=NAME           whose electricity it takes, as region=sweden: carbon\n"
+    "pue=X                 what the whole centre takes over what the devices take, as pue=1.1\n";
 
 std::string canonical_name(const Device& device, std::int64_t count,
                            const ClusterOptions& options) {
@@ -203,6 +213,8 @@ std::string canonical_name(const Device& device, std::int64_t count,
   if (options.nvme) add("nvme", compact(*options.nvme));
   if (options.nvme_read) add("nvme-read", compact(*options.nvme_read));
   if (options.nvme_write) add("nvme-write", compact(*options.nvme_write));
+  if (options.region) add("region", *options.region);
+  if (options.overhead) add("pue", to_text(*options.overhead));
   return text;
 }
 

@@ -9,13 +9,13 @@ namespace {
 using I = EnergyItem;
 
 constexpr EnergyRow kEnergies[] = {
-    {I::Add, "addition", 0, 0.18, 5},
-    {I::Multiply, "multiplication", 0, 0.62, 20},
-    {I::Registers16, "registers of 16 words", 16, 0.12, 0.34},
-    {I::Registers64, "registers of 64 words", 64, 0.23, 0.42},
-    {I::Sram4K, "SRAM of 4 K words", 4096, 8, 26},
-    {I::Sram32K, "SRAM of 32 K words", 32768, 11, 47},
-    {I::Dram, "DRAM", 0, 640, 2560},
+    {I::Add, "addition", "addition", 0, 0.18, 5},
+    {I::Multiply, "multiplication", "multiply", 0, 0.62, 20},
+    {I::Registers16, "registers of 16 words", "registers 16", 16, 0.12, 0.34},
+    {I::Registers64, "registers of 64 words", "registers 64", 64, 0.23, 0.42},
+    {I::Sram4K, "SRAM of 4 K words", "SRAM 4 K", 4096, 8, 26},
+    {I::Sram32K, "SRAM of 32 K words", "SRAM 32 K", 32768, 11, 47},
+    {I::Dram, "DRAM", "DRAM", 0, 640, 2560},
 };
 
 constexpr int kTabulatedBits = 16;

@@ -32,10 +32,11 @@ enum class EnergyItem : std::uint8_t {
 /// One row of the table, in picojoules.
 struct EnergyRow {
   EnergyItem item = EnergyItem::Add;
-  std::string_view name;   // "SRAM of 32 K words"
-  std::int64_t words = 0;  // that the memory holds; 0 of arithmetic and of DRAM
-  double integer16 = 0;    // of a 16-bit integer
-  double float64 = 0;      // of a number in double precision
+  std::string_view name;     // "SRAM of 32 K words"
+  std::string_view heading;  // "SRAM 32 K", for a narrow column
+  std::int64_t words = 0;    // that the memory holds; 0 of arithmetic and of DRAM
+  double integer16 = 0;      // of a 16-bit integer
+  double float64 = 0;        // of a number in double precision
 };
 std::span<const EnergyRow> energy_table();
 const EnergyRow& energy_row(EnergyItem);

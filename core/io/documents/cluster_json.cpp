@@ -247,6 +247,20 @@ Fields<Level> level_fields() {
           {"dimensions", &Level::dimensions, list_of(whole(1, kMostDevices)), kWhereSet}};
 }
 
+JsonField<Cluster> region_field() {
+  return {"region", [](const Cluster& c) { return c.site.region; }, kWhereSet,
+          "whose electricity it takes",
+          [](Cluster& c, const JsonCursor& at) {
+            c.site.region = placed(at, [&] { return region(at.text()).name; });
+          }};
+}
+
+JsonField<Cluster> overhead_field() {
+  return {"pue", [](const Cluster& c) { return c.site.overhead == 1 ? nullptr : &c.site.overhead; },
+          "energy of the whole centre over that of the devices",
+          [](Cluster& c, const JsonCursor& at) { c.site.overhead = at.number(); }};
+}
+
 template <class T>
 JsonField<Cluster> host_field(const char* key, Sourced<T> Cluster::* member) {
   return {
@@ -272,6 +286,8 @@ const Fields<Cluster>& cluster_fields() {
                        host_field("nvme", &Cluster::nvme),
                        host_field("nvme_read", &Cluster::nvme_read),
                        host_field("nvme_write", &Cluster::nvme_write),
+                       region_field(),
+                       overhead_field(),
                        {"name", &Cluster::name, kDefaulted}});
   return fields;
 }
