@@ -159,6 +159,8 @@ void add(Diagnostics& found, std::string message) {
   found.push_back(std::move(wrong));
 }
 
+constexpr double kTera = 1e12;
+
 void check_device(const Device& device, Diagnostics& found) {
   const auto wrong = [&](const std::string& message) { add(found, device.name + " " + message); };
   if (device.memory.value.value <= 0) wrong("needs memory above 0 bytes");
@@ -167,6 +169,15 @@ void check_device(const Device& device, Diagnostics& found) {
   for (const Peak& peak : device.peaks)
     if (!(peak.rate.value.value > 0))
       wrong("needs a peak above 0 in " + std::string(to_string(peak.type)));
+  if (!device.on_chip_memory) return;
+  for (const Peak& peak : device.peaks) {
+    const double operands = peak.rate.value.value / 2 * bytes_of(peak.type);
+    if (device.memory_bandwidth.value.value < operands)
+      wrong(fmt::format(
+          "has its memory on the chip, which then delivers an operand for each "
+          "multiply-add: at its peak in {} at least {:.3g} TB/s, not {:.3g}",
+          to_string(peak.type), operands / kTera, device.memory_bandwidth.value.value / kTera));
+  }
 }
 
 void check_level(const Level& level, std::int64_t below, Diagnostics& found) {

@@ -101,17 +101,19 @@ void visit_share(FieldVisitor& visitor, View key, View title, View doc, Sourced<
     refuse_field(key, "expected a share above 0 and at most 1, found " + to_text(share.value));
 }
 
-std::string on_off(bool on) { return on ? "on" : "off"; }
-
-void visit_reduces(FieldVisitor& visitor, View key, View group, Level& level) {
+void visit_switch(FieldVisitor& visitor, View key, View group, View title, View doc, bool& on) {
   if (visitor.wants(key)) {
     const std::string text = visitor.text();
     if (text != "on" && text != "off")
       refuse_field(key, "expected on or off, found \"" + text + "\"");
-    level.reduces = text == "on";
+    on = text == "on";
   }
-  visitor.word(key, group, "In-switch reduction", "SHARP: switches sum what passes them",
-               on_off(level.reduces), {"on", "off"});
+  visitor.word(key, group, title, doc, on ? "on" : "off", {"on", "off"});
+}
+
+void visit_reduces(FieldVisitor& visitor, View key, View group, Level& level) {
+  visit_switch(visitor, key, group, "In-switch reduction", "SHARP: switches sum what passes them",
+               level.reduces);
 }
 
 constexpr Topology kInside[] = {Topology::Switch, Topology::Mesh};
@@ -189,6 +191,9 @@ void visit_device(FieldVisitor& visitor, Device& d) {
   visitor.figure("device.name", group, "Name", "what lists call it", d.name, "");
   visit_figure(visitor, "memory", group, "Memory", "what the driver reports", d.memory);
   visit_figure(visitor, "memory.bandwidth", group, "Memory bandwidth", "", d.memory_bandwidth);
+  visit_switch(visitor, "memory.on-chip", group, "Memory on the chip",
+               "weights stay beside the arithmetic, and products have no tiles to fill",
+               d.on_chip_memory);
   for (Peak& peak : d.peaks) {
     const std::string type(to_string(peak.type));
     visit_figure(visitor, "peak." + type, group, "Dense " + type,

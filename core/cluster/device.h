@@ -87,6 +87,11 @@ struct Device {
   std::optional<Sourced<double>> price_low, price_high;  // US dollars per device hour
   Efficiency efficiency;
   int units = 0;  // streaming multiprocessors or their equivalent; 0 = not stated
+  // Its memory lies beside its arithmetic, as the SRAM of a mesh of small cores: weights stay
+  // there, each core multiplies those that it holds, and a product has no tiles to fill and drain,
+  // so that one sample is as fast as each of many. The memory then delivers an operand for each
+  // multiply-add.
+  bool on_chip_memory = false;
   friend bool operator==(const Device&, const Device&) = default;
 };
 

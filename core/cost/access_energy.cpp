@@ -49,8 +49,8 @@ Joules arithmetic_energy(double multiply_adds, DType type) {
   return {multiply_adds * (picojoules(I::Add, type) + picojoules(I::Multiply, type)) * kPicojoule};
 }
 
-Joules access_energy(EnergyItem level, double words, DType type) {
-  return {words * picojoules(level, type) * kPicojoule};
+LevelEnergy access_energy(EnergyItem level, double words, DType type) {
+  return {level, {words * picojoules(level, type) * kPicojoule}};
 }
 
 constexpr double kOperandsOfMac = 4;
@@ -101,21 +101,23 @@ double block_words(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t 
 
 Joules WorkEnergy::total() const {
   Joules sum = arithmetic;
-  for (const Joules level : levels) sum += level;
+  for (const LevelEnergy& level : levels) sum += level.energy;
   return sum;
 }
 
 WorkEnergy& WorkEnergy::operator+=(const WorkEnergy& more) {
   arithmetic += more.arithmetic;
-  levels.resize(std::max(levels.size(), more.levels.size()));
-  for (std::size_t i = 0; i < more.levels.size(); ++i) levels[i] += more.levels[i];
+  if (levels.empty())
+    levels = more.levels;
+  else
+    for (std::size_t i = 0; i < more.levels.size(); ++i) levels[i].energy += more.levels[i].energy;
   return *this;
 }
 
 WorkEnergy operator*(const WorkEnergy& energy, double count) {
   WorkEnergy result = energy;
   result.arithmetic = result.arithmetic * count;
-  for (Joules& level : result.levels) level = level * count;
+  for (LevelEnergy& level : result.levels) level.energy = level.energy * count;
   return result;
 }
 
@@ -154,7 +156,10 @@ WorkEnergy work_energy(const Work& work, Hierarchy hierarchy) {
 
 double dram_share(const WorkEnergy& energy) {
   const double total = energy.total().value;
-  return total > 0 && !energy.levels.empty() ? energy.levels.back().value / total : 0;
+  double dram = 0;
+  for (const LevelEnergy& level : energy.levels)
+    if (level.level == I::Dram) dram += level.energy.value;
+  return total > 0 ? dram / total : 0;
 }
 
 }  // namespace trainyard

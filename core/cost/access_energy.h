@@ -53,34 +53,40 @@ double picojoules(EnergyItem, DType);
 /// Returns the bits of one element: 4 of F4, else those of its bytes.
 int bits_of(DType);
 
-/// Memory hierarchies: levels from the one beside the arithmetic to the one that holds everything.
-/// The last must be Dram, and each must hold more than the one before.
+/// Memory hierarchies: levels from the one beside the arithmetic to the one that holds everything,
+/// whatever its size in the table. Each of the others must hold more than the one before.
 using Hierarchy = std::span<const EnergyItem>;
 inline constexpr EnergyItem kUntiled[] = {EnergyItem::Dram};
 inline constexpr EnergyItem kTiledForSram[] = {EnergyItem::Sram32K, EnergyItem::Dram};
 inline constexpr EnergyItem kTiledForRegisters[] = {EnergyItem::Registers64, EnergyItem::Sram32K,
                                                     EnergyItem::Dram};
+inline constexpr EnergyItem kOnChip[] = {EnergyItem::Registers64, EnergyItem::Sram32K};
 
 /// Returns the fewest words that must cross into a memory of `capacity` words (at least 3) and back
 /// for a product m x k by k x n. One of the three matrices is kept there block by block while
 /// strips of the other two stream past; the best block shape and the best of the three are taken.
 double block_words(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t capacity);
 
+struct LevelEnergy {
+  EnergyItem level = EnergyItem::Dram;
+  Joules energy{};
+};
+
 /// The energy of some work: of its arithmetic, and of the words read or written at each level of
 /// its hierarchy, nearest first.
 struct WorkEnergy {
   Joules arithmetic{};
-  std::vector<Joules> levels;
+  std::vector<LevelEnergy> levels;
   Joules total() const;
-  WorkEnergy& operator+=(const WorkEnergy&);
+  WorkEnergy& operator+=(const WorkEnergy&);  // of the same hierarchy, or of none
   friend WorkEnergy operator*(const WorkEnergy&, double count);
 };
 /// Each multiply-add takes a multiplication and an addition, and reads both factors and reads and
 /// writes the sum at the nearest level.
 WorkEnergy product_energy(std::int64_t m, std::int64_t n, std::int64_t k, DType, Hierarchy);
 /// The same for any work of an op. FLOPs that are no product's are half multiplications and half
-/// additions. Fused attention moves its operands through DRAM once, and inside the chip is tiled
-/// like a large product; all other work moves each byte through every level once.
+/// additions. Fused attention moves its operands through the last level once, and inside the chip
+/// is tiled like a large product; all other work moves each byte through every level once.
 WorkEnergy work_energy(const Work&, Hierarchy);
 /// Returns the share of DRAM in the total, in [0, 1]; 0 where the total is 0.
 double dram_share(const WorkEnergy&);

@@ -14,13 +14,15 @@ namespace {
 // Equal works are priced once, however many layers have them.
 class Priced {
  public:
+  explicit Priced(Hierarchy levels) : levels_(levels) {}
   const WorkEnergy& of(const Work& work) {
     for (const auto& [known, energy] : known_)
       if (known == work) return energy;
-    return known_.emplace_back(work, work_energy(work, operation_hierarchy())).second;
+    return known_.emplace_back(work, work_energy(work, levels_)).second;
   }
 
  private:
+  Hierarchy levels_;
   std::vector<std::pair<Work, WorkEnergy>> known_;
 };
 
@@ -36,12 +38,14 @@ std::int64_t pipeline_ranks(const Workload& workload) {
 
 }  // namespace
 
-Hierarchy operation_hierarchy() { return kTiledForRegisters; }
+Hierarchy operation_hierarchy(const Device& device) {
+  return device.on_chip_memory ? Hierarchy(kOnChip) : Hierarchy(kTiledForRegisters);
+}
 
 std::vector<OperationEnergy> operation_energies(const Workload& workload) {
   std::vector<OperationEnergy> found;
   std::map<std::string, std::size_t> places;
-  Priced priced;
+  Priced priced(operation_hierarchy(workload.scenario.cluster.device));
   const std::int64_t replicas = workload.scenario.cluster.count / pipeline_ranks(workload);
   for (std::size_t stage = 0; stage < workload.runs.size(); ++stage)
     visit_calls(workload, stage, [&](const BodyOp& op, std::int64_t calls) {

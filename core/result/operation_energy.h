@@ -14,17 +14,19 @@
 
 namespace trainyard {
 
+struct Device;
 struct Workload;
 
 /// One op of the model, forward and backward together, on all devices in one step.
 struct OperationEnergy {
   std::string name;  // "q_proj"; "optimizer" for all updates
   std::int64_t calls = 0;
-  WorkEnergy energy;  // its levels are those of operation_hierarchy()
+  WorkEnergy energy;  // its levels are those of the device
 };
 
-/// Registers of 64 words, SRAM of 32 K words, DRAM.
-Hierarchy operation_hierarchy();
+/// Registers of 64 words, SRAM of 32 K words, DRAM; without DRAM where the device's memory is on
+/// the chip.
+Hierarchy operation_hierarchy(const Device&);
 /// Returns all ops, most energy first; equal ones in the order of the model.
 std::vector<OperationEnergy> operation_energies(const Workload&);
 WorkEnergy total(std::span<const OperationEnergy>);

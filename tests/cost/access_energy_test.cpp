@@ -60,8 +60,8 @@ TEST(AccessEnergy, AProductOf1024TiledForSramMovesThirteenMatrices) {
   EXPECT_EQ(block_words(1024, 1024, 1024, 32768), 13 * kMatrix);
   const WorkEnergy tiled = product_energy(1024, 1024, 1024, DType::F16, kTiledForSram);
   EXPECT_NEAR(tiled.arithmetic.value, 1024 * kMatrix * 0.80e-12, 1e-15);
-  EXPECT_NEAR(tiled.levels[0].value, 4 * 1024 * kMatrix * 11e-12, 1e-12);
-  EXPECT_NEAR(tiled.levels[1].value, 13 * kMatrix * 640e-12, 1e-12);
+  EXPECT_NEAR(tiled.levels[0].energy.value, 4 * 1024 * kMatrix * 11e-12, 1e-12);
+  EXPECT_NEAR(tiled.levels[1].energy.value, 13 * kMatrix * 640e-12, 1e-12);
 }
 
 TEST(AccessEnergy, DramIsBelowAFifthOnlyOnceTheProductIsTiled) {
@@ -114,7 +114,8 @@ TEST(AccessEnergy, NarrowerFormatsNeverTakeMore) {
         const WorkEnergy wide = product_energy(m, n, k, kNarrowing[i], levels),
                          slim = product_energy(m, n, k, kNarrowing[i + 1], levels);
         RC_ASSERT(slim.arithmetic < wide.arithmetic);
-        for (std::size_t l = 0; l < levels.size(); ++l) RC_ASSERT(slim.levels[l] <= wide.levels[l]);
+        for (std::size_t l = 0; l < levels.size(); ++l)
+          RC_ASSERT(slim.levels[l].energy <= wide.levels[l].energy);
       }
   }));
 }
@@ -133,14 +134,24 @@ TEST(AccessEnergy, ANearerLevelNeverRaisesIt) {
   }));
 }
 
+// Weights that stay in an SRAM beside the arithmetic are never fetched from DRAM.
+TEST(AccessEnergy, AMachineWhoseMemoryIsOnTheChipHasNoDram) {
+  const WorkEnergy on_chip = product_energy(1, 3072, 3072, DType::BF16, kOnChip),
+                   with_dram = product_energy(1, 3072, 3072, DType::BF16, kTiledForRegisters);
+  EXPECT_EQ(dram_share(on_chip), 0);
+  EXPECT_GT(dram_share(with_dram), 0.9);  // one sample reads each weight once
+  EXPECT_NEAR(with_dram.total().value - on_chip.total().value, with_dram.levels[2].energy.value,
+              1e-12);
+}
+
 TEST(AccessEnergy, OtherWorkMovesEachByteThroughEachLevelOnce) {
   Work work;
   work.kind = WorkKind::Elementwise, work.math = DType::F32;
   work.flops = {2e6}, work.read = {4'000'000}, work.written = {2'000'000};
   const WorkEnergy energy = work_energy(work, kTiledForSram);
   EXPECT_NEAR(energy.arithmetic.value, 1e6 * (0.36 + 2.48) * 1e-12, 1e-18);
-  EXPECT_NEAR(energy.levels[0].value, 1.5e6 * 22e-12, 1e-15);
-  EXPECT_NEAR(energy.levels[1].value, 1.5e6 * 1280e-12, 1e-13);
+  EXPECT_NEAR(energy.levels[0].energy.value, 1.5e6 * 22e-12, 1e-15);
+  EXPECT_NEAR(energy.levels[1].energy.value, 1.5e6 * 1280e-12, 1e-13);
 }
 
 TEST(AccessEnergy, BatchedProductsAreSoManyProducts) {

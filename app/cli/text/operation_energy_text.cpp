@@ -10,7 +10,8 @@ constexpr std::size_t kShown = 16;  // operations; the rest is one row
 
 void write_row(Out& out, const std::string& name, const WorkEnergy& energy, double whole) {
   std::string cells;
-  for (const Joules level : energy.levels) cells += fmt::format(" {:>12.3g}", level.value);
+  for (const LevelEnergy& level : energy.levels)
+    cells += fmt::format(" {:>12.3g}", level.energy.value);
   const double total = energy.total().value;
   line(out, "  {:<28} {:>12.3g} {:>8} {:>12.3g}{}", name.substr(0, 28), total,
        readable_share(whole > 0 ? total / whole : 0), energy.arithmetic.value, cells);
@@ -24,8 +25,8 @@ std::string operation_energy_text(const Result& r) {
   const WorkEnergy all = total(r.operations);
   line(out, "\nenergy by operation, in joules a step on all devices, of gates and wires at 45 nm");
   std::string names;
-  for (const EnergyItem level : operation_hierarchy())
-    names += fmt::format(" {:>12}", energy_row(level).heading);
+  for (const LevelEnergy& level : all.levels)
+    names += fmt::format(" {:>12}", energy_row(level.level).heading);
   line(out, "  {:<28} {:>12} {:>8} {:>12}{}", "operation", "joules", "share", "arithmetic", names);
   WorkEnergy rest;
   for (std::size_t i = 0; i < r.operations.size(); ++i)

@@ -208,6 +208,8 @@ Fields<Device> device_fields(const Device* base) {
        {"price_high", price(&Device::price_high), price_form(), read_price(&Device::price_high)},
        {"year", &Device::year, whole(0, 9999), kDefaulted},
        {"units", &Device::units, count, kDefaulted},
+       {"on_chip_memory", &Device::on_chip_memory, kWhereSet,
+        "it lies beside the arithmetic: weights stay there, and products have no tiles to fill"},
        {"scale_up_topology", &Device::scale_up_topology, topology_form(), kDefaulted},
        {"scale_up_dimensions", &Device::scale_up_dimensions, whole(0, 3), kDefaulted},
        {"scale_up_domain", &Device::scale_up_domain, whole(1, kMostDevices), kDefaulted}});

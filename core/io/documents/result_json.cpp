@@ -391,20 +391,16 @@ Fields<EnergyParts> energy_parts_fields() {
            "if every device drew its board power for the whole step; not a part"}};
 }
 
+Fields<LevelEnergy> level_energy_fields() {
+  const auto name = [](const LevelEnergy& l) { return std::string(energy_row(l.level).name); };
+  return {{"level", name}, {"joules", &LevelEnergy::energy, number(kAmount)}};
+}
+
 Fields<WorkEnergy> work_energy_fields() {
-  const auto level = [](std::size_t place) {
-    return [place](const WorkEnergy& e) {
-      return place < e.levels.size() ? std::optional(e.levels[place]) : std::nullopt;
-    };
-  };
-  Fields<WorkEnergy> fields = {
-      {"joules", [](const WorkEnergy& e) { return e.total(); }, number(kAmount)},
-      {"arithmetic", &WorkEnergy::arithmetic, number(kAmount)}};
-  constexpr const char* kKeys[] = {"registers_64", "sram_32k", "dram"};
-  static_assert(std::size(kKeys) == std::size(kTiledForRegisters), "a key for each level");
-  for (std::size_t i = 0; i < std::size(kKeys); ++i)
-    fields.add({kKeys[i], level(i), number(kAmount)});
-  return fields;
+  return {{"joules", [](const WorkEnergy& e) { return e.total(); }, number(kAmount)},
+          {"arithmetic", &WorkEnergy::arithmetic, number(kAmount)},
+          {"levels", &WorkEnergy::levels, list_of(object(level_energy_fields())),
+           "from the one beside the arithmetic to the one that holds everything"}};
 }
 
 Fields<OperationEnergy> operation_energy_fields() {
