@@ -80,7 +80,7 @@ TEST(StepEnergy, ALongerBubbleTakesMoreWhileWaiting) {
   const auto waiting = [](const char* schedule) {
     const Result r =
         simulate(
-            asked("h100-sxm:8", {"pp=8", "global-batch=16", std::string("schedule=") + schedule}),
+            asked("h100-sxm:4", {"pp=4", "global-batch=8", std::string("schedule=") + schedule}),
             {.fixes = false})
             ->result;
     return std::pair(r.bubble_fraction, energy_parts(r)->idle.value.value);
@@ -95,7 +95,9 @@ TEST(StepEnergy, DocumentsStatePartsSiteAndOperations) {
   Result result = estimate(scenario);
   result.operations = operation_energies(prepare(scenario));
   const Json document = parse_json(result_document(result), "result");
-  const auto number = [](const Json* value) { return value->as_number().value(); };
+  const auto number = [](const Json* value) {
+    return value->real() != nullptr ? *value->real() : static_cast<double>(*value->integer());
+  };
   const Json* site = document.find("site");
   ASSERT_NE(site, nullptr);
   const double energy = number(document.find("energy_joules")->find("value"));
