@@ -57,7 +57,7 @@ TEST(Site, WrongOnesAreSentences) {
   EXPECT_EQ(testing::refusal([] { parse_cluster("h100-sxm:8,pue=0.9"); }),
             "cluster \"h100-sxm:8,pue=0.9\": pue: pue must be 1 to 10, not \"0.9\"");
   EXPECT_EQ(testing::refusal([] { with_cluster_field(parse_cluster("h100-sxm:8"), "pue", "11"); }),
-            "cluster pue: the overhead of the building (PUE) is 1 to 10");
+            "cluster pue: the overhead of the building (PUE) is 1 to 10, not 11");
 }
 
 TEST(Site, SaysItInOneSentence) {

@@ -8,8 +8,11 @@
 namespace trainyard {
 namespace {
 
+// Three digits, and never an exponent.
 std::string figure(const std::optional<double>& value) {
-  return value ? fmt::format("{:.3g}", *value) : "not stated";
+  constexpr double kWhole = 100;
+  if (!value) return "not stated";
+  return *value < kWhole ? fmt::format("{:.3g}", *value) : fmt::format("{:.0f}", *value);
 }
 
 void write_engines(Out& out) {
@@ -42,8 +45,9 @@ void write_energies(Out& out) {
        "64-bit precision", "x addition");
   const EnergyRow& add = energy_row(EnergyItem::Add);
   for (const EnergyRow& row : energy_table())
-    line(out, "  {:<26} {:>14} {:>12.3g} {:>18} {:>12.3g}", row.name, to_text(row.integer16),
-         row.integer16 / add.integer16, to_text(row.float64), row.float64 / add.float64);
+    line(out, "  {:<26} {:>14} {:>12} {:>18} {:>12}", row.name, to_text(row.integer16),
+         figure(row.integer16 / add.integer16), to_text(row.float64),
+         figure(row.float64 / add.float64));
   line(out,
        "  The slide's \"more than 500 times\" for DRAM is of double precision; in 16-bit integers "
        "it is {:.0f} times.",
