@@ -173,14 +173,15 @@ void check_device(const Device& device, Diagnostics& found) {
   const auto operands = [](const Peak& peak) {
     return peak.rate.value.value / 2 * bytes_of(peak.type);
   };
-  const auto most = std::max_element(
-      device.peaks.begin(), device.peaks.end(),
-      [&](const Peak& a, const Peak& b) { return operands(a) < operands(b); });
+  const auto most =
+      std::max_element(device.peaks.begin(), device.peaks.end(),
+                       [&](const Peak& a, const Peak& b) { return operands(a) < operands(b); });
   if (most != device.peaks.end() && device.memory_bandwidth.value.value < operands(*most))
-    wrong(fmt::format("has its memory on the chip, which then delivers an operand for each "
-                      "multiply-add: at its peak in {} at least {:.3g} TB/s, not {:.3g}",
-                      to_string(most->type), operands(*most) / kTera,
-                      device.memory_bandwidth.value.value / kTera));
+    wrong(
+        fmt::format("has its memory on the chip, which then delivers an operand for each "
+                    "multiply-add: at its peak in {} at least {:.3g} TB/s, not {:.3g}",
+                    to_string(most->type), operands(*most) / kTera,
+                    device.memory_bandwidth.value.value / kTera));
 }
 
 void check_level(const Level& level, std::int64_t below, Diagnostics& found) {
@@ -233,8 +234,8 @@ Diagnostics check(const Cluster& cluster) {
   if (cluster.count < 1 || cluster.count > kMostDevices)
     add(found, fmt::format("a cluster has 1 to {} devices, not {}", kMostDevices, cluster.count));
   if (!(cluster.site.overhead >= 1 && cluster.site.overhead <= kMostOverhead))
-    add(found, fmt::format("the overhead of the building (PUE) is 1 to {:g}, not {:g}", kMostOverhead,
-                           cluster.site.overhead));
+    add(found, fmt::format("the overhead of the building (PUE) is 1 to {:g}, not {:g}",
+                           kMostOverhead, cluster.site.overhead));
   if (cluster.levels.empty()) {
     add(found, "a cluster needs at least one level of links");
     return found;

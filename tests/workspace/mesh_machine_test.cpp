@@ -20,9 +20,9 @@ Result of_a_sample(const std::string& cluster) {
       ->result;
 }
 
-// Share of all device time in which devices work, on products or on updates: neither in a bubble nor
-// waiting for a message. After each sample comes an update, which moves bytes and multiplies little,
-// so that the share of the peak in products is lower.
+// Share of all device time in which devices work, on products or on updates: neither in a bubble
+// nor waiting for a message. After each sample comes an update, which moves bytes and multiplies
+// little, so that the share of the peak in products is lower.
 double utilisation_of_time(const Result& r) {
   const DeviceTime time = device_time(r.device_time);
   return (time.computing + time.streaming) / time.total();

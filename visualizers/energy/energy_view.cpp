@@ -33,14 +33,6 @@ std::vector<std::string> lines_of(const std::string& words, float width, float s
   return lines;
 }
 
-BandText carbon_text(const Banded<double>& kilograms) {
-  constexpr double kTonne = 1000;
-  if (kilograms.value < kTonne) return band_number(kilograms, "kg CO2e");
-  return band_number(
-      {kilograms.value / kTonne, kilograms.low / kTonne, kilograms.high / kTonne, kilograms.basis},
-      "t CO2e");
-}
-
 std::string energy_text(const EnergyModel& model, const EnergyPart& part) {
   if (!model.draw) return format_step_time(part.time) + " per device";
   return band_text(Banded<Joules>{part.energy, part.energy, part.energy, {}}).value;

@@ -44,8 +44,7 @@ class EnergyScene : public ViewScene {
       text += " " + q(cost.name) + ":";
       if (cost.energy) text += " " + q(band_text(*cost.energy).text());
       if (cost.money) text += ", " + q(band_number(*cost.money, "dollars").text());
-      if (cost.carbon)
-        text += ", " + q(band_number(*cost.carbon, "kilograms of CO2 equivalents").text());
+      if (cost.carbon) text += ", " + q(carbon_text(*cost.carbon).text());
       text += ".";
     }
     return text;
