@@ -37,7 +37,8 @@ std::string operation_energy_text(const Result& r) {
   if (r.operations.size() > kShown)
     write_row(out, fmt::format("{} more", r.operations.size() - kShown), rest, all.total().value);
   write_row(out, "all", all, all.total().value);
-  line(out, "  {}", kEnergyTableSource);
+  line(out, "  DRAM takes {} of it. From a {}.", readable_share(dram_share(all)),
+       kEnergyTableSource);
   if (r.energy)
     line(out,
          "  Boards draw {:.3g} J for the same step, with clocks, leakage, control and waiting, at "

@@ -54,6 +54,25 @@ void write_energies(Out& out) {
        energy_row(EnergyItem::Dram).integer16 / add.integer16);
 }
 
+// Tiling for the SRAM takes traffic from DRAM; registers then take it from the SRAM.
+void write_product(Out& out) {
+  struct Tiling {
+    std::string_view name;
+    Hierarchy levels;
+  };
+  const Tiling tilings[] = {{"every operand from DRAM", kUntiled},
+                            {"tiled for SRAM of 32 K words", kTiledForSram},
+                            {"and for registers of 64 words", kTiledForRegisters}};
+  constexpr std::int64_t kSide = 1024;
+  line(out, "\na product of matrices of {0} x {0} in 16 bits, by these energies", kSide);
+  line(out, "  {:<30} {:>12} {:>14}", "", "mJ", "DRAM's share");
+  for (const Tiling& one : tilings) {
+    const WorkEnergy energy = product_energy(kSide, kSide, kSide, DType::F16, one.levels);
+    line(out, "  {:<30} {:>12} {:>14}", one.name, figure(1e3 * energy.total().value),
+         readable_share(dram_share(energy)));
+  }
+}
+
 }  // namespace
 
 std::string efficiency_text() {
@@ -61,6 +80,7 @@ std::string efficiency_text() {
   write_engines(out);
   write_devices(out);
   write_energies(out);
+  write_product(out);
   return out;
 }
 
