@@ -1,6 +1,7 @@
 // Tests what hardware --efficiency and --energy print.
 #include <gtest/gtest.h>
 
+#include "app/cli/verb.h"
 #include "tests/app/trainyard.h"
 
 namespace trainyard {
