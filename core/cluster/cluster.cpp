@@ -146,6 +146,7 @@ void drop_defaults(const Device& device, std::int64_t count, std::int64_t per_no
   drop(options.inter_reduce, false);
   drop(options.memory, device.memory.value);
   drop(options.compression, device.compression.value);
+  drop(options.overhead, Site{}.overhead);
   if (device.price_low && device.price_high && device.price_low->value == device.price_high->value)
     drop(options.price, device.price_low->value);
   if (device.scale_up_topology == Topology::Torus &&
@@ -159,6 +160,8 @@ void add(Diagnostics& found, std::string message) {
   found.push_back(std::move(wrong));
 }
 
+constexpr double kTera = 1e12;
+
 void check_device(const Device& device, Diagnostics& found) {
   const auto wrong = [&](const std::string& message) { add(found, device.name + " " + message); };
   if (device.memory.value.value <= 0) wrong("needs memory above 0 bytes");
@@ -169,6 +172,19 @@ void check_device(const Device& device, Diagnostics& found) {
   for (const Peak& peak : device.peaks)
     if (!(peak.rate.value.value > 0))
       wrong("needs a peak above 0 in " + std::string(to_string(peak.type)));
+  if (!device.on_chip_memory) return;
+  const auto operands = [](const Peak& peak) {
+    return peak.rate.value.value / 2 * bytes_of(peak.type);
+  };
+  const auto most =
+      std::max_element(device.peaks.begin(), device.peaks.end(),
+                       [&](const Peak& a, const Peak& b) { return operands(a) < operands(b); });
+  if (most != device.peaks.end() && device.memory_bandwidth.value.value < operands(*most))
+    wrong(
+        fmt::format("has its memory on the chip, which then delivers an operand for each "
+                    "multiply-add: at its peak in {} at least {:.3g} TB/s, not {:.3g}",
+                    to_string(most->type), operands(*most) / kTera,
+                    device.memory_bandwidth.value.value / kTera));
 }
 
 void check_level(const Level& level, std::int64_t below, Diagnostics& found) {
@@ -220,6 +236,9 @@ Diagnostics check(const Cluster& cluster) {
   check_device(cluster.device, found);
   if (cluster.count < 1 || cluster.count > kMostDevices)
     add(found, fmt::format("a cluster has 1 to {} devices, not {}", kMostDevices, cluster.count));
+  if (!(cluster.site.overhead >= 1 && cluster.site.overhead <= kMostOverhead))
+    add(found, fmt::format("the overhead of the building (PUE) is 1 to {:g}, not {:g}",
+                           kMostOverhead, cluster.site.overhead));
   if (cluster.levels.empty()) {
     add(found, "a cluster needs at least one level of links");
     return found;
@@ -250,6 +269,7 @@ Cluster make_cluster(const Device& device, std::int64_t count, ClusterOptions op
   if (options.nvme) cluster.nvme = {*options.nvme, "given"};
   if (options.nvme_read) cluster.nvme_read = {*options.nvme_read, "given"};
   if (options.nvme_write) cluster.nvme_write = {*options.nvme_write, "given"};
+  cluster.site = {options.region.value_or(""), options.overhead.value_or(Site{}.overhead)};
   cluster.device.memory = given_or(options.memory, device.memory);
   cluster.device.compression = given_or(options.compression, device.compression);
   if (options.price)

@@ -12,6 +12,7 @@
 #include "core/base/units.h"
 #include "core/cluster/cluster_options.h"
 #include "core/cluster/device.h"
+#include "core/cluster/site.h"
 
 namespace trainyard {
 
@@ -44,6 +45,7 @@ struct Cluster {
   // These describe a node's NVMe drives together; 0 = not stated (nvme.h says what then holds).
   Sourced<Bytes> nvme{};
   Sourced<BytesPerSecond> nvme_read{}, nvme_write{};
+  Site site{};
   friend bool operator==(const Cluster&, const Cluster&) = default;
 };
 

@@ -101,17 +101,19 @@ void visit_share(FieldVisitor& visitor, View key, View title, View doc, Sourced<
     refuse_field(key, "expected a share above 0 and at most 1, found " + to_text(share.value));
 }
 
-std::string on_off(bool on) { return on ? "on" : "off"; }
-
-void visit_reduces(FieldVisitor& visitor, View key, View group, Level& level) {
+void visit_switch(FieldVisitor& visitor, View key, View group, View title, View doc, bool& on) {
   if (visitor.wants(key)) {
     const std::string text = visitor.text();
     if (text != "on" && text != "off")
       refuse_field(key, "expected on or off, found \"" + text + "\"");
-    level.reduces = text == "on";
+    on = text == "on";
   }
-  visitor.word(key, group, "In-switch reduction", "SHARP: switches sum what passes them",
-               on_off(level.reduces), {"on", "off"});
+  visitor.word(key, group, title, doc, on ? "on" : "off", {"on", "off"});
+}
+
+void visit_reduces(FieldVisitor& visitor, View key, View group, Level& level) {
+  visit_switch(visitor, key, group, "In-switch reduction", "SHARP: switches sum what passes them",
+               level.reduces);
 }
 
 constexpr Topology kInside[] = {Topology::Switch, Topology::Mesh};
@@ -192,6 +194,9 @@ void visit_device(FieldVisitor& visitor, Device& d) {
   visit_figure(visitor, "memory.compression", group, "Memory compression",
                "bytes that it moves over those of the tensors; 1 = numbers as they are",
                d.compression);
+  visit_switch(visitor, "memory.on-chip", group, "Memory on the chip",
+               "weights stay beside the arithmetic, and products have no tiles to fill",
+               d.on_chip_memory);
   for (Peak& peak : d.peaks) {
     const std::string type(to_string(peak.type));
     visit_figure(visitor, "peak." + type, group, "Dense " + type,
@@ -238,6 +243,22 @@ void visit_host(FieldVisitor& visitor, Cluster& cluster) {
                cluster.nvme_write);
 }
 
+void visit_site(FieldVisitor& visitor, Site& site) {
+  constexpr View kNowhere = "none";
+  if (visitor.wants("region")) {
+    const std::string name = visitor.text();
+    site.region = name == kNowhere ? "" : region(name).name;
+  }
+  std::vector<std::string> names = {std::string(kNowhere)};
+  for (const Region& one : regions()) names.emplace_back(one.name);
+  visitor.word("region", "Site", "Region", "whose electricity it takes: carbon",
+               site.region.empty() ? std::string(kNowhere) : site.region, names);
+  Sourced<double> overhead{site.overhead, ""};
+  visit_figure(visitor, "pue", "Site", "Overhead of the building (PUE)",
+               "energy of the whole centre over that of the devices, at least 1", overhead);
+  site.overhead = overhead.value;
+}
+
 void visit_all(FieldVisitor& visitor, Cluster& cluster) {
   visit_counts(visitor, cluster);
   Level& inside = cluster.levels.front();
@@ -257,6 +278,7 @@ void visit_all(FieldVisitor& visitor, Cluster& cluster) {
     visit_reduces(visitor, "network.reduces", "Between nodes", between);
   }
   visit_host(visitor, cluster);
+  visit_site(visitor, cluster.site);
   visit_device(visitor, cluster.device);
 }
 
@@ -267,7 +289,7 @@ std::vector<ClusterField> cluster_fields(const Cluster& cluster) {
   Listing listing;
   if (!copy.levels.empty()) visit_all(listing, copy);
   for (ClusterField& field : listing.fields)
-    if (field.key == "network.oversubscription") field.source.clear();
+    if (field.key == "network.oversubscription" || field.key == "pue") field.source.clear();
   return std::move(listing.fields);
 }
 

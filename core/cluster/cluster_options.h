@@ -27,6 +27,8 @@ struct ClusterOptions {
   std::optional<Bytes> nvme;                     // of a node
   std::optional<BytesPerSecond> nvme_read, nvme_write;
   std::optional<double> compression;  // of a device's memory
+  std::optional<std::string> region;  // whose electricity it takes
+  std::optional<double> overhead;     // of the building (PUE)
 };
 
 /// Returns the shortest text that parse_cluster() reads as these options, for example

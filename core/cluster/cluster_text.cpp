@@ -42,6 +42,12 @@ double compression(View name, View text) {
                      quoted(text)));
 }
 
+double overhead(View name, View text) {
+  const double value = parse_number(text);
+  if (value >= 1 && value <= kMostOverhead) return value;
+  refuse(fmt::format("{} must be 1 to {:g}, not {}", name, kMostOverhead, quoted(text)));
+}
+
 std::vector<int> extents(View text) {
   std::vector<int> result;
   for (std::size_t start = 0; start <= text.size();) {
@@ -101,6 +107,8 @@ constexpr Option kOptions[] = {
      [](ClusterOptions& o, View name, View v) { o.nvme_write = rate(name, v); }},
     {"compression", true,
      [](ClusterOptions& o, View name, View v) { o.compression = compression(name, v); }},
+    {"region", true, [](ClusterOptions& o, View, View v) { o.region = region(v).name; }},
+    {"pue", true, [](ClusterOptions& o, View name, View v) { o.overhead = overhead(name, v); }},
 };
 
 std::size_t find_option(View name) {
@@ -188,7 +196,9 @@ const std::string_view kClusterOptions =
     "nvme-read=RATE        at which a node reads from all of them, as nvme-read=25GB/s\n"
     "nvme-write=RATE       at which it writes to them\n"
     "compression=RATIO     bytes that a device's memory moves over those of the tensors, where it "
-    "stores numbers without loss, as compression=0.6\n";
+    "stores numbers without loss, as compression=0.6\n"
+    "region=NAME           whose electricity it takes, as region=sweden: carbon\n"
+    "pue=X                 what the whole centre takes over what the devices take, as pue=1.1\n";
 
 std::string canonical_name(const Device& device, std::int64_t count,
                            const ClusterOptions& options) {
@@ -215,6 +225,8 @@ std::string canonical_name(const Device& device, std::int64_t count,
   if (options.nvme_read) add("nvme-read", compact(*options.nvme_read));
   if (options.nvme_write) add("nvme-write", compact(*options.nvme_write));
   if (options.compression) add("compression", to_text(*options.compression));
+  if (options.region) add("region", *options.region);
+  if (options.overhead) add("pue", to_text(*options.overhead));
   return text;
 }
 

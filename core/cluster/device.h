@@ -91,6 +91,11 @@ struct Device {
   /// fewer bits (core/training/boveda.h); 1 = it stores them as they are. Capacities do not count
   /// on it, because the ratio of the worst tile decides what fits.
   Sourced<double> compression{1, "stored as they are"};
+  // Its memory lies beside its arithmetic, as the SRAM of a mesh of small cores: weights stay
+  // there, each core multiplies those that it holds, and a product has no tiles to fill and drain,
+  // so that one sample is as fast as each of many. The memory then delivers an operand for each
+  // multiply-add.
+  bool on_chip_memory = false;
   friend bool operator==(const Device&, const Device&) = default;
 };
 

@@ -127,7 +127,8 @@ struct Rates {
   double attention = 0, memory = 0, chain = 1, softmax = 1, gap = 0, host_op = 0;
   bool has_host = false;  // that issues the kernels
   int units = 0;
-  bool local = false;  // a core of this machine, which has no tiles, waves or framework kernels
+  bool on_chip = false;  // products have no tiles
+  bool local = false;    // a core of this machine, which has no tiles, waves or framework kernels
   bool as_written = false;  // products have the widths of the model: Megatron pads its vocabulary,
                             // and a compiler pads them all
 
@@ -183,6 +184,7 @@ Rates rates_of(const Device& device, const SettledSoftware& software, const Para
   r.host_op = has_host && !software.graphs ? p[P::HostOp] * 1e-6 : 0;
   r.units = device.units;
   r.as_written = has_host && software.kernels == KernelClass::Eager;
+  r.on_chip = device.on_chip_memory;
   r.local = is_local_core(device);
   return r;
 }
@@ -329,6 +331,7 @@ class Physical final : public CostModel {
     if (!(rate > 0)) peak(device, work.math);  // throws, naming the formats that there are
     // Filling and draining a tile takes a fixed time, in which a faster format would do more work.
     const double inner = p_[P::InnerLength] * r.pace[static_cast<std::size_t>(work.math)];
+    if (r.on_chip) return work.flops.value / rate;
     double shape = 1;
     if (r.units > 0)
       shape = tile_time(work.m, work.n, work.k, work.count, r.units,

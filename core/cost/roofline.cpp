@@ -19,7 +19,8 @@ double arithmetic_seconds(const Work& work, const Device& device, const Efficien
   if ((!product && work.kind != WorkKind::Attention) || !(work.flops.value > 0)) return 0;
   const double share = product ? share_of_format(work.math, e) : e.attention.value;
   const double ceiling = peak(device, work.math).value * share * (work.fill > 0 ? work.fill : 1);
-  const double k = product && work.k > 0 ? static_cast<double>(work.k) : 0;
+  const double k =
+      product && work.k > 0 && !device.on_chip_memory ? static_cast<double>(work.k) : 0;
   const double shortness = k > 0 ? 1 + inner * (few_bits(work.math) ? 2 : 1) / k : 1;
   return work.flops.value / ceiling * shortness;
 }

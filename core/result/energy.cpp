@@ -91,8 +91,10 @@ std::optional<PowerDraw> power_draw(const Device& device, double load) {
   return PowerDraw{
       at(mixed(kStreams, kProducts, load),
          fmt::format("products at {:.0f} % of the rate that the device sustains", 100 * load)),
-      at(kStreams, "kernels bound by memory"), at(kExposed, "exposed communication"),
-      at(kBubble, idle.basis)};
+      at(kStreams, "kernels bound by memory"),
+      at(kExposed, "exposed communication"),
+      at(kBubble, idle.basis),
+      {board}};
 }
 
 double product_load(const DeviceTime& time, Flops hardware, const Device& device, DType math) {
@@ -116,6 +118,32 @@ Banded<Joules> energy_of(const PowerDraw& draw, const DeviceTime& time) {
       readable(draw.idle.value), readable(draw.communicating.value), readable(draw.computing.value),
       draw.computing.basis);
   return energy;
+}
+
+Banded<Joules> EnergyParts::working() const {
+  Banded<Joules> sum = computing;
+  for (const Banded<Joules>* part : {&streaming, &communicating})
+    sum.value += part->value, sum.low += part->low, sum.high += part->high;
+  return sum;
+}
+
+EnergyParts energy_parts(const PowerDraw& draw, const DeviceTime& time,
+                         const Banded<Joules>& whole) {
+  const Banded<Joules> plain = energy_of(draw, time);
+  const auto ratio = [](Joules of, Joules to) { return to.value > 0 ? of.value / to.value : 1; };
+  const double low = ratio(whole.low, plain.low), high = ratio(whole.high, plain.high);
+  const auto part = [&](double DeviceTime::* state, const Banded<Watts>& power) {
+    const double seconds = time.*state;
+    return Banded<Joules>{{power.value.value * seconds},
+                          {power.low.value * seconds * low},
+                          {power.high.value * seconds * high},
+                          power.basis};
+  };
+  return {part(&DeviceTime::computing, draw.computing),
+          part(&DeviceTime::streaming, draw.streaming),
+          part(&DeviceTime::communicating, draw.communicating),
+          part(&DeviceTime::idle, draw.idle),
+          {draw.board.value * time.total()}};
 }
 
 }  // namespace trainyard

@@ -28,6 +28,7 @@ DeviceTime device_time(const Breakdown&);
 /// idle <= communicating <= streaming <= computing <= board limit.
 struct PowerDraw {
   Banded<Watts> computing, streaming, communicating, idle;
+  Watts board{};  // the limit, which is what a device is rated for
 };
 /// `load` is the rate of products during computation as a share of the rate that the device
 /// sustains, in [0, 1]. At 0 its kernels only move bytes, at 1 it draws its board limit. Returns
@@ -38,5 +39,15 @@ double product_load(const DeviceTime&, Flops hardware, const Device&, DType math
 
 /// All code that turns time into energy must use this function.
 Banded<Joules> energy_of(const PowerDraw&, const DeviceTime&);
+
+/// EnergyParts is the energy of a step by what its devices do; the parts add up to that of the
+/// step.
+struct EnergyParts {
+  Banded<Joules> computing, streaming, communicating, idle;
+  Banded<Joules> working() const;  // all but idle
+  Joules at_board{};               // if every device drew its board power for the whole step
+};
+/// `whole` is the energy of that time, whose range the parts share in proportion.
+EnergyParts energy_parts(const PowerDraw&, const DeviceTime&, const Banded<Joules>& whole);
 
 }  // namespace trainyard

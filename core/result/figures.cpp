@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/base/units_text.h"
+#include "core/result/carbon.h"
 
 namespace trainyard {
 namespace {
@@ -81,6 +82,20 @@ const StageMemory* fullest(const Result& result) {
       std::max_element(result.memory.begin(), result.memory.end(),
                        [](const auto& a, const auto& b) { return a.peak.value < b.peak.value; });
   return found == result.memory.end() ? nullptr : &*found;
+}
+
+std::optional<Banded<double>> carbon(const Result& result) {
+  return result.energy ? carbon_of(*result.energy, result.site) : std::nullopt;
+}
+
+std::optional<EnergyParts> energy_parts(const Result& result) {
+  if (!result.energy || !result.power) return std::nullopt;
+  DeviceTime time = device_time(result.device_time);
+  // The breakdown is of one device of each pipeline rank, the energy of all.
+  if (time.total() > 0)
+    time =
+        time * (to_seconds(result.step.value) * static_cast<double>(result.devices) / time.total());
+  return energy_parts(*result.power, time, *result.energy);
 }
 
 }  // namespace trainyard

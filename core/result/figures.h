@@ -40,6 +40,10 @@ inline double priced_work(bool counts_tokens) { return counts_tokens ? 1e9 : 1e6
 /// Returns US dollars for a billion tokens, or for a million samples of a model without tokens;
 /// empty without a price.
 std::optional<Banded<double>> money_for_work(const Result&);
+/// Returns kilograms of CO2 equivalents of a step; empty without an energy or a region.
+std::optional<Banded<double>> carbon(const Result&);
+/// Returns the energy of a step by what its devices do; empty where no energy is known.
+std::optional<EnergyParts> energy_parts(const Result&);
 /// Returns the memory reserved on the fullest device.
 Bytes reserved(const Result&);
 /// Returns the device with the highest peak; null where no memory is known.

@@ -13,6 +13,7 @@
 #include "core/base/banded.h"
 #include "core/base/units.h"
 #include "core/cluster/host.h"
+#include "core/cluster/site.h"
 #include "core/memory/replay_allocator.h"
 #include "core/plan/batch_ramp.h"
 #include "core/plan/plan.h"
@@ -23,6 +24,7 @@
 #include "core/result/flops_definition.h"
 #include "core/result/gradient_traffic.h"
 #include "core/result/input_cost.h"
+#include "core/result/operation_energy.h"
 #include "core/rules/fired_rule.h"
 #include "core/timeline/metrics.h"
 
@@ -166,6 +168,8 @@ struct Result {
   std::optional<InputCost> input;  // empty where the plan takes its samples to be at hand; what it
                                    // makes a step wait is a part of `step`
   std::vector<FiredRule> rules;  // that fired on its timeline, or where one was measured on its run
+  Site site{};                   // whose electricity the cluster takes (carbon.h)
+  std::vector<OperationEnergy> operations{};  // empty where nobody asked for them
 };
 
 double tokens_per_second(const Result&);

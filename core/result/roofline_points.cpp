@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "core/plan/mesh.h"
+#include "core/result/step_calls.h"
 
 namespace trainyard {
 namespace {
@@ -139,21 +140,12 @@ class Collector {
 };
 
 void collect_stage(const Workload& workload, std::size_t stage, Collector& out) {
-  const std::int64_t microbatches = trainyard::microbatches(workload.scenario.plan);
-  for (const Workload::Run& run : workload.runs[stage]) {
-    const Body& body = workload.bodies[static_cast<std::size_t>(run.body)];
-    const std::int64_t each = run.count * microbatches;
-    for (const auto* ops : {&body.forward, &body.backward})
-      for (const BodyOp& op : *ops) out.add(op, each);
-    const std::int64_t reductions = workload.layout.reduce_every_microbatch ? each : run.count;
-    for (const BodyOp& op : body.reduce) out.add(op, reductions);
-    for (const auto* ops : {&body.gather, &body.update})
-      for (const BodyOp& op : *ops) out.add(op, run.count);
-  }
+  visit_calls(workload, stage,
+              [&out](const BodyOp& op, std::int64_t calls) { out.add(op, calls); });
   // Activations sent to the next stage come back as gradients of the same size.
   if (stage + 1 < workload.runs.size() && !workload.runs[stage].empty()) {
     const Body& last = workload.bodies[static_cast<std::size_t>(workload.runs[stage].back().body)];
-    out.add_send(last.output, 2 * microbatches);
+    out.add_send(last.output, 2 * microbatches(workload.scenario.plan));
   }
 }
 

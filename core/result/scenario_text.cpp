@@ -85,6 +85,9 @@ std::string scenario_text(const Scenario& scenario) {
     text += fmt::format("nvme {} {} {}\n", cluster.nvme.value.value,
                         static_cast<std::int64_t>(cluster.nvme_read.value.value),
                         static_cast<std::int64_t>(cluster.nvme_write.value.value));
+  if (cluster.device.on_chip_memory) text += "memory on chip\n";
+  if (cluster.site != Site{})
+    text += fmt::format("site {} {}\n", cluster.site.region, cluster.site.overhead);
   for (const Setting& one : settings())
     if (!unsaid(one.key, scenario.plan))
       text += fmt::format("{}={}\n", one.key,

@@ -123,6 +123,7 @@ void state_who(Result& result, const Workload& workload) {
     result.documents = {documents->documents_a_sample(), documents->efficiency(),
                         documents->mean_width(), documents->sequence};
   result.capacity = scenario.cluster.device.memory.value;
+  result.site = scenario.cluster.site;
 }
 
 void state_utilisation(Result& result, const Workload& workload) {

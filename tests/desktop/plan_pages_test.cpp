@@ -123,5 +123,21 @@ TEST(PlanPages, BudgetAndPriceAreReadAndWhatIsNoneChangesNothing) {
   EXPECT_FALSE(page->state().price);
 }
 
+TEST(PlanPages, EnergyShowsCarbonOfTheRegionThatIsChosen) {
+  ShownPlan shown;
+  auto* page = shown.page<EnergyPage>("energy");
+  auto* region = page->findChild<Field*>();
+  ASSERT_NE(region, nullptr);
+  EXPECT_EQ(page->state().region, "");
+  const int at = region->findData("sweden");
+  ASSERT_GT(at, 0);
+  region->setCurrentIndex(at);
+  Q_EMIT region->activated(at);
+  EXPECT_EQ(page->state().region, "sweden");
+  region->setCurrentIndex(0);
+  Q_EMIT region->activated(0);
+  EXPECT_EQ(page->state().region, "");
+}
+
 }  // namespace
 }  // namespace trainyard

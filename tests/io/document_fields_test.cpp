@@ -126,6 +126,7 @@ TEST(DocumentFields, OfACluster) {
   cluster.host_memory = {2048_GiB, "dmidecode"}, cluster.host_bandwidth = {{3e11}, "stream"};
   cluster.nvme = {8192_GiB, "lsblk"};
   cluster.nvme_read = {{2e10}, "fio"}, cluster.nvme_write = {{1e10}, "fio"};
+  cluster.site = {"sweden", 1.125}, own.on_chip_memory = true;
   cluster.levels = {{.name = "pod", .size = 8, .topology = Topology::Torus, .dimensions = {2, 4}},
                     {.name = "rack", .size = 2, .topology = Topology::FatTree}};
   for (Level& level : cluster.levels) {

@@ -4,6 +4,7 @@
 #include <rapidcheck.h>
 
 #include "core/cluster/device.h"
+#include "core/result/carbon.h"
 #include "tests/support/non_empty.h"
 
 namespace trainyard {
@@ -167,6 +168,66 @@ TEST(Energy, TimeOfABreakdownIsWhole) {
   EXPECT_NEAR(time.streaming, 0.004, 1e-12);
   EXPECT_NEAR(time.communicating, 0.005, 1e-12);
   EXPECT_NEAR(time.idle, 0.014, 1e-12);
+}
+
+TEST(Energy, PartsAddUpToTheStepWithItsRange) {
+  EXPECT_TRUE(rc::check("parts", [] {
+    const PowerDraw draw = *power_draw(any_device(), any_share());
+    const DeviceTime time = any_time();
+    Banded<Joules> whole = energy_of(draw, time);
+    whole.low.value *= 0.8, whole.high.value *= 1.3;  // the range of the step's length too
+    const EnergyParts parts = energy_parts(draw, time, whole);
+    const Banded<Joules> working = parts.working();
+    for (const auto end : kEnergyEnds)
+      RC_ASSERT(std::abs((working.*end).value + (parts.idle.*end).value - (whole.*end).value) <=
+                1e-9 * (1 + (whole.*end).value));
+    RC_ASSERT(whole.value.value <= parts.at_board.value * (1 + 1e-9));
+  }));
+}
+
+// Idle seconds at idle power, and all seconds at board power.
+TEST(Energy, WaitingTakesIdlePowerForItsTime) {
+  const PowerDraw draw = *power_draw(powered(700, 127), 1);
+  const DeviceTime time{30, 4, 6, 20};
+  const EnergyParts parts = energy_parts(draw, time, energy_of(draw, time));
+  EXPECT_DOUBLE_EQ(parts.idle.value.value, 127 * 20);
+  EXPECT_DOUBLE_EQ(parts.computing.value.value, 700 * 30);
+  EXPECT_DOUBLE_EQ(parts.at_board.value, 700 * 60);
+}
+
+TEST(Energy, MoreBubbleNeverTakesLessWhileWaiting) {
+  EXPECT_TRUE(rc::check("waiting", [] {
+    const PowerDraw draw = *power_draw(any_device(), any_share());
+    const DeviceTime time = any_time();
+    DeviceTime longer = time;
+    longer.idle += *rc::gen::inRange(0, 1'000'000) * 1e-3;
+    const EnergyParts before = energy_parts(draw, time, energy_of(draw, time)),
+                      after = energy_parts(draw, longer, energy_of(draw, longer));
+    for (const auto end : kEnergyEnds)
+      RC_ASSERT((after.idle.*end).value >= (before.idle.*end).value * (1 - 1e-12));
+    RC_ASSERT(std::abs(after.computing.value.value - before.computing.value.value) <= 1e-6);
+  }));
+}
+
+// 1 kWh in Sweden at 40.7 g, with a building that takes a tenth more.
+TEST(Carbon, IsEnergyTimesOverheadTimesIntensity) {
+  const Banded<Joules> energy{{3.6e6}, {1.8e6}, {7.2e6}, ""};
+  const std::optional<Banded<double>> kilograms = carbon_of(energy, {"sweden", 1.1});
+  ASSERT_TRUE(kilograms);
+  EXPECT_NEAR(kilograms->value, 0.0407 * 1.1, 1e-12);
+  EXPECT_NEAR(kilograms->low, 0.0407 * 1.1 / 2, 1e-12);
+  EXPECT_NEAR(kilograms->high, 0.0407 * 1.1 * 2, 1e-12);
+  EXPECT_NEAR(site_energy(energy, {"", 1.1}).value.value, 3.96e6, 1e-6);
+  EXPECT_FALSE(carbon_of(energy, {"", 1.1}));
+}
+
+// The Llama 3.1 model card states 11,390 t for 39.3 million hours of 700 W, 0.41 kg a kWh: between
+// the electricity of the United States as it is, and with the overhead of an ordinary centre.
+TEST(Carbon, APublishedTrainingLiesWithinItsRegion) {
+  const double joules = 39.3e6 * 3600 * 700;
+  const Banded<Joules> energy{{joules}, {joules}, {joules}, ""};
+  EXPECT_LT(carbon_of(energy, {"united-states", 1})->value, 11'390e3);
+  EXPECT_GT(carbon_of(energy, {"united-states", 1.2})->value, 11'390e3);
 }
 
 }  // namespace

@@ -334,6 +334,24 @@ TEST(Energy, AStepCostsItsEnergyAndHoursTimesPrice) {
   EXPECT_NEAR(costs[2].days.value, 1e6 / 86400, 1e-9);
 }
 
+TEST(Energy, CarbonFollowsTheClustersSiteAndWhatIsSaidInstead) {
+  EnergyModel model = priced(1000);
+  EXPECT_FALSE(energy_costs(model, {})[0].carbon);
+  model.site = {"sweden", 1.5};
+  const EnergyCost cost = energy_costs(model, {})[0];
+  ASSERT_TRUE(cost.carbon && cost.energy);
+  EXPECT_NEAR(cost.energy->value.value, 1.5 * model.energy->value.value, 1e-9);
+  EXPECT_NEAR(cost.carbon->value, cost.energy->value.value / 3.6e6 * 0.0407, 1e-12);
+  EnergyState said;
+  said.region = "poland", said.overhead = 1;
+  const EnergyCost other = energy_costs(model, said)[0];
+  EXPECT_NEAR(other.carbon->value / cost.carbon->value, 661.9 / 40.7 / 1.5, 1e-9);
+  std::string all;
+  for (const std::string& line : energy_sources(model, said)) all += line + "\n";
+  EXPECT_NE(all.find("carbon: 662 g of CO2 equivalents per kWh in Poland"), std::string::npos)
+      << all;
+}
+
 TEST(Energy, PartsOfAllRanksSumToTheStep) {
   const EnergyModel model = priced(1000);
   Joules sum{};

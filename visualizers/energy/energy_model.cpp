@@ -3,7 +3,9 @@
 #include <cmath>
 #include <string>
 
+#include "core/result/carbon.h"
 #include "core/result/figures.h"
+#include "core/result/operation_energy.h"
 #include "core/result/training_cost.h"
 #include "visualizers/energy/energy_view.h"
 #include "visualizers/viewmodel/format.h"
@@ -41,10 +43,9 @@ EnergyCost shown_cost(const EnergyModel& model, const EnergyState& state, std::s
                   {},
                   {}};
   if (training.energy) {
-    const double times = std::max(1.0, state.overhead);
-    const Banded<Joules>& energy = *training.energy;
-    cost.energy =
-        Banded<Joules>{energy.value * times, energy.low * times, energy.high * times, energy.basis};
+    const Site site = site_of(model, state);
+    cost.energy = site_energy(*training.energy, site);
+    cost.carbon = carbon_of(*training.energy, site);
   }
   const double hours = static_cast<double>(model.devices) / kHour;
   if (state.price) {
@@ -58,6 +59,10 @@ EnergyCost shown_cost(const EnergyModel& model, const EnergyState& state, std::s
                                 "between the low and the high price of an hour of this device"};
   }
   return cost;
+}
+
+std::string energy_words(Joules energy) {
+  return band_text(Banded<Joules>{energy, energy, energy, {}}).value;
 }
 
 std::string decimal(double value) { return band_number({value, value, value, {}}, "").value; }
@@ -81,6 +86,11 @@ EnergyModel energy_model(const Experiment& e) {
   model.counts_tokens = result.counts_tokens;
   model.units = result.counts_tokens ? result.tokens_per_step : result.samples_per_step;
   model.ramp = result.ramp;
+  model.site = result.site;
+  if (const std::optional<EnergyParts> parts = energy_parts(result))
+    model.at_board = parts->at_board, model.waiting = parts->idle.value;
+  if (device.power.value.value > 0) model.efficiency = device_efficiency(device);
+  model.operations = operation_energies(e.workload);
   if (result.evaluation) model.evaluation = result.evaluation->of_step(result.step.value);
   model.ranks = rank_breakdowns(e);
   if (model.step.value.count() <= 0 && !model.ranks.empty())
@@ -90,6 +100,11 @@ EnergyModel energy_model(const Experiment& e) {
   for (const Breakdown& rank : model.ranks) all += device_time(rank);
   model.busy = all.total() > 0 ? (all.computing + all.streaming) / all.total() : 0;
   return model;
+}
+
+Site site_of(const EnergyModel& model, const EnergyState& state) {
+  return {state.region.empty() ? model.site.region : state.region,
+          std::max(1.0, state.overhead.value_or(model.site.overhead))};
 }
 
 std::optional<double> parse_budget(std::string_view words, double low, double high) {
@@ -163,6 +178,17 @@ std::vector<std::string> energy_sources(const EnergyModel& model, const EnergySt
                     "; memory-bound kernels: " + watts(draw.streaming) +
                     "; computing: " + watts(draw.computing) + " (" + draw.computing.basis + ")");
   }
+  if (model.at_board.value > 0)
+    lines.push_back("waiting draws " + energy_words(model.waiting) +
+                    " of a step; at board power throughout it would draw " +
+                    energy_words(model.at_board));
+  if (model.efficiency && model.efficiency->half)
+    lines.push_back("products: " + decimal(*model.efficiency->half) +
+                    " GFLOP/s per watt in 16 bit, at the " +
+                    format_percent(model.efficiency->utilisation) +
+                    " of the peak that they sustain; engines at 45 nm reached " +
+                    decimal(engines().front().gflops_per_watt) + " to " +
+                    decimal(engines().back().gflops_per_watt));
   if (state.price)
     lines.push_back("price: $" + decimal(*state.price) + " per device hour, as given");
   else if (model.price_low && model.price_high)
@@ -171,8 +197,10 @@ std::vector<std::string> energy_sources(const EnergyModel& model, const EnergySt
                     model.price_low->source + ")");
   else
     lines.push_back("missing: a price per hour of " + model.device + "; enter one to see cost");
-  if (state.overhead > 1)
-    lines.push_back("building overhead (PUE): \u00D7 " + decimal(state.overhead) + ", as given");
+  const Site site = site_of(model, state);
+  if (!site.region.empty()) lines.push_back("carbon: " + site_sentence(site));
+  if (site.overhead > 1)
+    lines.push_back("building overhead (PUE): \u00D7 " + decimal(site.overhead) + ", as given");
   else
     lines.push_back("building overhead (PUE) not counted: it depends on the site");
   lines.push_back("not included: hosts, network and storage; failures, checkpoints and restarts");

@@ -107,6 +107,61 @@ void draw_ranks(Drawing& drawing, const Rect& area, const EnergyModel& model,
   draw_legend_after(drawing, {area.x + kRankName, y}, area.right(), entries);
 }
 
+// Bars of what gates and wires take for the operations that take most, by memory level.
+void draw_operations(Drawing& drawing, const Rect& area, const EnergyModel& model,
+                     const EnergyState& state) {
+  constexpr float kRow = 18, kName = 150;
+  constexpr Ink kLevels[] = {Ink::Recompute, Ink::Swap, Ink::Communication};
+  if (model.operations.empty() || area.height < 5 * kRow) return;
+  const ClipScope clip(drawing, area);
+  const WorkEnergy all = total(model.operations);
+  write(drawing,
+        "Gates and wires at 45 nm: " +
+            band_text(Banded<Joules>{all.total(), all.total(), all.total(), {}}).value +
+            " per step by operation and memory level",
+        {area.x, area.y + 8}, 10.5f, Weight::Regular, Ink::Text2);
+  const double most = model.operations.front().energy.total().value;
+  float y = area.y + 22;
+  for (std::size_t i = 0; i < model.operations.size() && y + 2 * kRow < area.bottom(); ++i) {
+    const OperationEnergy& one = model.operations[i];
+    const Item item{ItemKind::Cell, i};
+    const float room = area.width - kName - 70;
+    float x = area.x + kName;
+    const auto part = [&](Joules energy, Ink ink) {
+      const auto width = static_cast<float>(energy.value / most) * room;
+      box(drawing, {x, y, width, kRow - 5}, {.ink = ink, .item = item});
+      x += width;
+    };
+    part(one.energy.arithmetic, Ink::Forward);
+    for (std::size_t l = 0; l < one.energy.levels.size(); ++l)
+      part(one.energy.levels[l].energy, kLevels[std::min(l, std::size(kLevels) - 1)]);
+    if (state.selected == item)
+      frame_selected(drawing, {area.x + kName, y, x - area.x - kName, kRow - 5}, 2);
+    write(drawing, one.name, {area.x, y + kRow / 2 - 2}, 10.5f, Weight::Medium, Ink::Text);
+    write(drawing, format_percent(one.energy.total().value / all.total().value),
+          {x + 6, y + kRow / 2 - 2}, 10.5f, Weight::Medium, Ink::Text2);
+    y += kRow;
+  }
+  std::vector<LegendEntry> entries = {{"arithmetic", box_sign(Ink::Forward)}};
+  for (std::size_t l = 0; l < all.levels.size(); ++l)
+    entries.push_back({std::string(energy_row(all.levels[l].level).name),
+                       box_sign(kLevels[std::min(l, std::size(kLevels) - 1)])});
+  draw_legend_after(drawing, {area.x + kName, y + 6}, area.right(), entries);
+}
+
+// Ranks above, operations beneath where there is room for both.
+void draw_bars(Drawing& drawing, const Rect& area, const EnergyModel& model,
+               const EnergyState& state) {
+  constexpr float kOperations = 190;
+  const float wanted = 24 + 46 + 22 * static_cast<float>(model.ranks.size());
+  const bool both = !model.operations.empty() && area.height - kOperations > wanted;
+  const float ranks = both ? area.height - kOperations : area.height;
+  draw_ranks(drawing, {area.x, area.y, area.width, ranks}, model, state);
+  if (both)
+    draw_operations(drawing, {area.x, area.y + ranks + 8, area.width, kOperations - 8}, model,
+                    state);
+}
+
 void draw_costs(Drawing& drawing, const Rect& area, const EnergyModel& model,
                 const EnergyState& state) {
   const ClipScope clip(drawing, area);
@@ -131,8 +186,10 @@ void draw_costs(Drawing& drawing, const Rect& area, const EnergyModel& model,
       if (!text.range.empty())
         write(drawing, text.range, {left, y + 43}, 10, Weight::Regular, Ink::Text3);
     };
+    const float column = (card.width - 20) / (cost.carbon ? 3.f : 2.f);
     if (cost.energy) figure(band_text(*cost.energy), card.x + 10);
-    if (cost.money) figure(band_number(*cost.money, "$"), card.x + card.width / 2);
+    if (cost.money) figure(band_number(*cost.money, "$"), card.x + 10 + column);
+    if (cost.carbon) figure(carbon_text(*cost.carbon), card.x + 10 + 2 * column);
     y += kCostRow;
   }
   y += 6;
@@ -145,6 +202,22 @@ void draw_costs(Drawing& drawing, const Rect& area, const EnergyModel& model,
     }
     y += 4;
   }
+}
+
+Hover describe_operation(const OperationEnergy& one) {
+  const auto words = [](Joules energy) {
+    return band_text(Banded<Joules>{energy, energy, energy, {}}).value;
+  };
+  Hover hover{one.name,
+              format_count(one.calls) + " calls in a step on all devices",
+              words(one.energy.total()),
+              {}};
+  std::string parts = "arithmetic " + words(one.energy.arithmetic);
+  for (const LevelEnergy& level : one.energy.levels)
+    parts += ", " + std::string(energy_row(level.level).name) + " " + words(level.energy);
+  hover.lines.push_back(parts);
+  hover.lines.emplace_back(kEnergyTableSource);
+  return hover;
 }
 
 }  // namespace
@@ -160,13 +233,13 @@ void draw_energy(Drawing& drawing, const Rect& area, const EnergyModel& model,
   const bool beside = area.width >= 760;
   const float top = header.bottom() + 12, height = std::max(0.f, area.bottom() - top - 6);
   if (beside) {
-    draw_ranks(drawing, {area.x + 10, top, area.width - kCosts - 44, height}, model, state);
+    draw_bars(drawing, {area.x + 10, top, area.width - kCosts - 44, height}, model, state);
     draw_costs(drawing, {area.right() - kCosts - 10, top, kCosts, height}, model, state);
   } else {
     const float costs = std::min(height * 0.6f, 3 * kCostRow + 70);
     draw_costs(drawing, {area.x + 10, top, area.width - 20, costs}, model, state);
-    draw_ranks(drawing, {area.x + 10, top + costs + 8, area.width - 20, height - costs - 8}, model,
-               state);
+    draw_bars(drawing, {area.x + 10, top + costs + 8, area.width - 20, height - costs - 8}, model,
+              state);
   }
 }
 
@@ -183,6 +256,8 @@ Hover describe_energy(const EnergyModel& model, const EnergyState& state, Item i
     if (model.energy) hover.lines.push_back(model.energy->basis);
     return hover;
   }
+  if (item.kind == ItemKind::Cell && item.tag < model.operations.size())
+    return describe_operation(model.operations[item.tag]);
   const std::vector<EnergyCost> costs = energy_costs(model, state);
   if (item.kind != ItemKind::Legend || item.tag >= costs.size()) return {};
   const EnergyCost& cost = costs[item.tag];
@@ -193,6 +268,8 @@ Hover describe_energy(const EnergyModel& model, const EnergyState& state, Item i
               {}};
   if (cost.money)
     hover.lines.push_back(band_number(*cost.money, "$").text() + ", " + cost.money->basis);
+  if (cost.carbon)
+    hover.lines.push_back(carbon_text(*cost.carbon).text() + ", " + cost.carbon->basis);
   if (cost.energy) hover.lines.push_back(cost.energy->basis);
   hover.lines.push_back(
       "energy = devices \u00D7 power \u00D7 time; money = devices \u00D7 hours "
@@ -215,7 +292,8 @@ DataTable energy_table(const EnergyModel& model, const EnergyState& state) {
                       {},
                       {},
                       {},
-                      1.0});
+                      1.0,
+                      {}});
       items.push_back({ItemKind::Lane, rank});
     }
   std::size_t index = 0;
@@ -233,8 +311,20 @@ DataTable energy_table(const EnergyModel& model, const EnergyState& state) {
     add(cost.energy.has_value(), energy.value.value, energy.low.value, energy.high.value);
     add(cost.money.has_value(), money.value, money.low, money.high);
     row.emplace_back(cost.steps);
+    row.emplace_back(cost.carbon ? DataCell{cost.carbon->value} : DataCell{});
     rows.push_back(std::move(row));
     items.push_back({ItemKind::Legend, index++});
+  }
+  for (std::size_t i = 0; i < model.operations.size(); ++i) {
+    const OperationEnergy& one = model.operations[i];
+    const auto add = [&](std::string_view what, Joules energy) {
+      rows.push_back(
+          {"gates: " + one.name, std::string(what), {}, energy.value, {}, {}, {}, {}, {}, 1.0, {}});
+      items.push_back({ItemKind::Cell, i});
+    };
+    add("arithmetic", one.energy.arithmetic);
+    for (const LevelEnergy& level : one.energy.levels)
+      add(energy_row(level.level).name, level.energy);
   }
   return listed_table("Energy and money",
                       {{"of", DataUnit::Words},
@@ -246,7 +336,8 @@ DataTable energy_table(const EnergyModel& model, const EnergyState& state) {
                        {"money", DataUnit::Money},
                        {"money, low", DataUnit::Money},
                        {"money, high", DataUnit::Money},
-                       {"steps", DataUnit::Number}},
+                       {"steps", DataUnit::Number},
+                       {"carbon in kg CO2e", DataUnit::Number}},
                       std::move(rows), std::move(items));
 }
 

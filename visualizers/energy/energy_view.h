@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/base/banded.h"
+#include "core/cost/engine_efficiency.h"
 #include "core/result/experiment.h"
 #include "visualizers/chart/table.h"
 #include "visualizers/drawing/view_state.h"
@@ -19,9 +20,10 @@ namespace trainyard {
 
 /// What a person says beyond the experiment.
 struct EnergyState {
-  double budget = 1e12;         // tokens of the training, or samples where the model has none
-  double overhead = 1;          // power usage effectiveness: a centre's energy over its devices'
-  std::optional<double> price;  // US dollars of a device hour; nothing: the catalogue's range
+  double budget = 1e12;            // tokens of the training, or samples where the model has none
+  std::optional<double> overhead;  // power usage effectiveness (PUE); nothing: the cluster's
+  std::optional<double> price;     // US dollars of a device hour; nothing: the catalogue's range
+  std::string region;              // whose electricity it takes; empty: the cluster's
   Item selected;
 };
 
@@ -39,6 +41,11 @@ struct EnergyModel {
   std::vector<Breakdown> ranks;   // of the step, one a pipeline rank
   double busy = 0;                // share of all device time that is computation
   double evaluation = 0;          // PricedPhase::evaluation
+  Site site;                      // of the cluster
+  Joules at_board{};              // of a step at board power throughout; 0 = not known
+  Joules waiting{};               // of a step's energy, what devices draw while they wait
+  std::optional<DeviceEfficiency> efficiency;  // products for each watt; empty without a power
+  std::vector<OperationEnergy> operations;     // of a step, of gates and wires, most energy first
 };
 EnergyModel energy_model(const Experiment&);
 
@@ -46,13 +53,18 @@ EnergyModel energy_model(const Experiment&);
 /// none.
 std::optional<double> parse_budget(std::string_view, double low, double high);
 
+/// The cluster's site with what the state says instead.
+Site site_of(const EnergyModel&, const EnergyState&);
+
 /// What so many steps cost: the energy and the money of one, so many times.
 struct EnergyCost {
   std::string name;  // "one step", "1.00 T tokens"
   double steps = 1;
   Banded<double> days;
-  std::optional<Banded<Joules>> energy;
+  std::optional<Banded<Joules>> energy;  // of the whole centre
   std::optional<Banded<double>> money;
+  std::optional<Banded<double>> carbon = {};  // kilograms of CO2 equivalents; empty without a
+                                              // region
 };
 /// A step, a million tokens, both in full batches, and the budget, which begins with a batch ramp
 /// where there is one.
@@ -70,10 +82,10 @@ struct EnergyPart {
 };
 std::vector<EnergyPart> energy_parts(const EnergyModel&, std::size_t rank);
 
-/// Items: Lane, tag the rank; Legend, tag the index of a cost.
+/// Items: Lane, tag the rank; Legend, tag the index of a cost; Cell, tag the index of an operation.
 void draw_energy(Drawing&, const Rect& area, const EnergyModel&, const EnergyState&);
 Hover describe_energy(const EnergyModel&, const EnergyState&, Item);
-/// Parts by rank, then the costs.
+/// Parts by rank, then the costs, then operations by memory level.
 DataTable energy_table(const EnergyModel&, const EnergyState&);
 
 template <>

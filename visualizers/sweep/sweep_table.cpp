@@ -99,6 +99,12 @@ std::string work_of(const SweepStudy& study) {
   return !any(false) ? "tokens" : any(true) ? "tokens or samples" : "samples";
 }
 
+bool names_region(const SweepStudy& study) {
+  return std::any_of(study.rows.begin(), study.rows.end(), [](const SweepRow& row) {
+    return row.result && !row.result->site.region.empty();
+  });
+}
+
 DataTable table_of(const SweepStudy& study, const SweepColumns& columns) {
   std::vector<DataColumn> heads;
   for (const SweepColumn& column : columns) heads.push_back(column.head);
@@ -137,6 +143,8 @@ DataTable sweep_table(const SweepStudy& study) {
   add_figure(columns, "money per step", DataUnit::Money, &Result::money, true);
   add_figure(columns, "money for 1e9 tokens or 1e6 samples", DataUnit::Money, money_for_work, true);
   add_figure(columns, "energy per step", DataUnit::Energy, &Result::energy, true);
+  if (names_region(study))
+    add_figure(columns, "kg of CO2 equivalents per step", DataUnit::Number, carbon, true);
   const auto limit = [](const Result& r) { return r.verdict.limit; };
   columns.push_back(of_result("limit", DataUnit::Words, limit));
   return table_of(study, columns);
@@ -161,6 +169,8 @@ DataTable sweep_summary(const SweepStudy& study) {
                                                  : "1e9 tokens or 1e6 samples";
   add_figure(columns, "money for " + priced, DataUnit::Money, money_for_work, false);
   add_figure(columns, "energy per step", DataUnit::Energy, &Result::energy, false);
+  if (names_region(study))
+    add_figure(columns, "kg of CO2 equivalents per step", DataUnit::Number, carbon, false);
   columns.push_back(of_row("what limits it, or why there is no plan", remark));
   return table_of(study, columns);
 }

@@ -157,6 +157,17 @@ BandText band_text(const Banded<Joules>& energy) {
                      energy.low.value / size, energy.high.value / size, three_digits);
 }
 
+BandText carbon_text(const Banded<double>& kilograms) {
+  constexpr double kMilligram = 1e-6;  // in kilograms
+  constexpr std::array<const char*, 6> kUnits = {" mg CO2e", " g CO2e",  " kg CO2e",
+                                                 " t CO2e",  " kt CO2e", " Mt CO2e"};
+  std::size_t unit = 0;
+  double size = kMilligram;
+  while (unit + 1 < kUnits.size() && kilograms.value >= 999.5 * size) size *= 1000, ++unit;
+  return in_one_unit(three_digits(kilograms.value / size) + kUnits[unit], kilograms.low / size,
+                     kilograms.high / size, three_digits);
+}
+
 BandText band_percent(const Banded<double>& share) {
   return in_one_unit(format_percent(share.value), share.low, share.high, tenths);
 }

@@ -10,6 +10,7 @@
 
 #include "core/base/units_text.h"
 #include "core/methods/settings/settings.h"
+#include "core/result/carbon.h"
 #include "core/result/figures.h"
 #include "core/result/training_cost.h"
 #include "core/timeline/compare.h"
@@ -47,6 +48,29 @@ void write_asynchrony(Out& out, const Result& r, const Asynchrony& a) {
          days_per_trillion_tokens(tokens_per_second(r), a));
 }
 
+// Energy says beside its sum what waiting takes of it, and what rated power would make of the step.
+void write_energy(Out& out, const Result& r) {
+  if (!r.energy) return;
+  const auto kwh = [](Joules energy) { return energy.value / 3.6e6; };
+  line(out,
+       "energy        {:.3g} kWh a step ({:.3g} to {:.3g}), {:.0f} W a device\n              {}",
+       kwh(r.energy->value), kwh(r.energy->low), kwh(r.energy->high), mean_draw(r).value,
+       r.energy->basis);
+  if (const std::optional<EnergyParts> parts = energy_parts(r))
+    line(out,
+         "              {:.3g} kWh of it while devices work, {:.3g} while they wait; {:.3g} at "
+         "board "
+         "power throughout",
+         kwh(parts->working().value), kwh(parts->idle.value), kwh(parts->at_board));
+  if (r.site.overhead > 1)
+    line(out, "              {:.3g} kWh a step with the building (PUE {:.3g})",
+         kwh(site_energy(*r.energy, r.site).value), r.site.overhead);
+  if (const std::optional<Banded<double>> emitted = carbon(r))
+    line(out,
+         "carbon        {:.3g} kg of CO2 equivalents a step ({:.3g} to {:.3g})\n              {}",
+         emitted->value, emitted->low, emitted->high, emitted->basis);
+}
+
 void write_speed(Out& out, const Result& r) {
   const double s = to_seconds(r.step.value);
   line(out, "step          {} ({} to {})", readable_step(r.step.value), readable(r.step.low),
@@ -76,11 +100,7 @@ void write_speed(Out& out, const Result& r) {
   if (!r.rules.empty()) line(out, "rules         {} fired on the timeline", r.rules.size());
   write_fired(out, r.rules);
   for (const Assumed& one : r.assumptions) line(out, "assumed       {}", one.sentence);
-  if (r.energy)
-    line(out,
-         "energy        {:.3g} kWh a step ({:.3g} to {:.3g}), {:.0f} W a device\n              {}",
-         r.energy->value.value / 3.6e6, r.energy->low.value / 3.6e6, r.energy->high.value / 3.6e6,
-         mean_draw(r).value, r.energy->basis);
+  write_energy(out, r);
   if (r.money)
     line(out, "money         {:.3g} US dollars a step ({:.3g} to {:.3g})", r.money->value,
          r.money->low, r.money->high);

@@ -8,6 +8,7 @@
 #include "app/cli/text/lines.h"
 #include "app/cli/text/scenario_words.h"
 #include "app/cli/verbs/collectives.h"
+#include "app/cli/verbs/efficiency.h"
 #include "app/cli/verbs/measured_collectives.h"
 #include "app/workspace/scenario/refuse_flag.h"
 #include "backends/mpi/launch.h"
@@ -20,6 +21,7 @@
 #include "core/model/formula.h"
 #include "core/model/gradient_check.h"
 #include "core/model/zoo/zoo.h"
+#include "core/result/energy.h"
 
 namespace trainyard {
 namespace {
@@ -133,6 +135,12 @@ class DeviceText {
   bool explain_;
 };
 
+// An idle power that nobody has published is assumed, with a range.
+void show_idle(DeviceText& text, const Banded<Watts>& idle) {
+  text.row("idle power", readable(idle.value),
+           fmt::format("{} to {}; {}", readable(idle.low), readable(idle.high), idle.basis));
+}
+
 void show_device(Out& out, const Device& d, bool explain) {
   line(out, "{}: {} {}, {}", d.id, d.vendor, d.name, d.year);
   DeviceText text(out, explain);
@@ -151,7 +159,7 @@ void show_device(Out& out, const Device& d, bool explain) {
   text.quantity("message start", d.message_start);
   text.quantity("driver and libraries", d.context);
   if (d.power.value.value > 0) text.quantity("board power", d.power);
-  if (d.idle_power.value.value > 0) text.quantity("idle power", d.idle_power);
+  if (const std::optional<PowerDraw> draw = power_draw(d, 0)) show_idle(text, draw->idle);
   if (d.price_low) text.number("low price, USD/h", *d.price_low);
   if (d.price_high) text.number("high price, USD/h", *d.price_high);
   const Efficiency& e = d.efficiency;
@@ -205,7 +213,13 @@ int run_hardware(const Words& words, Streams& streams) {
     return with_place("hardware", [&]() -> const Device& { return device(words.text("")); });
   };
   Out out;
-  if (words.has("collectives"))
+  for (const char* flag : {"explain", "json", "collectives", ""})
+    if (words.has("efficiency") && words.has(flag))
+      refuse_flag("efficiency", fmt::format("expected none beside {}: it compares all devices",
+                                            *flag == 0 ? "a device" : "--" + std::string(flag)));
+  if (words.has("efficiency"))
+    out = efficiency_text();
+  else if (words.has("collectives"))
     out = collectives_text(parse_cluster(words.text("")));
   else if (words.has("json"))
     out = device_document(named());
@@ -296,6 +310,9 @@ Verb hardware_verb() {
       .positional_doc = "a device, as h100-sxm; with --collectives a cluster, as h100-sxm:64",
       .flags = catalogue_flags(
           {{"explain", "", "the source of every number, and every parameter that predictions read"},
+           {"efficiency", "",
+            "what all devices compute for each watt, beside engines of a tutorial, and the energy "
+            "of operations and memory accesses"},
            {"json", "",
             "one trainyard/device@1 document with both, or of measured collectives "
             "trainyard/collectives@1"},
@@ -304,7 +321,7 @@ Verb hardware_verb() {
             "the "
             "processes that mpirun started: all-reduces measured beside their prices"}}),
       .examples = {"hardware", "hardware h100-sxm --explain", "hardware gb300 --json",
-                   "hardware h100-sxm:64 --collectives"},
+                   "hardware h100-sxm:64 --collectives", "hardware --efficiency"},
       .splits = true,
       .run = run_hardware};
 }

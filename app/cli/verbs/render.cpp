@@ -11,6 +11,7 @@
 #include "app/workspace/plans/plan_points.h"
 #include "app/workspace/plans/plan_study.h"
 #include "app/workspace/scenario/published.h"
+#include "app/workspace/scenario/refuse_flag.h"
 #include "app/workspace/scenario/setting_words.h"
 #include "app/workspace/scenario/wave_study.h"
 #include "app/workspace/scenario/workspace.h"
@@ -146,7 +147,10 @@ Rendered energy_of(const std::shared_ptr<const ViewData>& data, const Words& wor
     own.budget = *budget;
   }
   if (words.has("device-hour")) own.price = words.number("device-hour", 0.0001, 1e6, 1);
-  own.overhead = words.number("pue", 1, 10, 1);
+  if (words.has("pue")) own.overhead = words.number("pue", 1, kMostOverhead, 1);
+  if (words.has("region"))
+    own.region =
+        with_place("--region", [&] { return std::string(region(words.text("region")).name); });
   return {usual,
           [data, own](Size size, const ViewState&) {
             Drawing drawing(size);
@@ -237,7 +241,9 @@ Verb render_verb() {
            {"csv", "FILE", "also writes the rows behind the picture, or only those"},
            {"tokens", "N", "of energy: tokens (or samples) of the training, as 15T (default 1T)"},
            {"device-hour", "X", "of energy: US dollars of a device hour"},
-           {"pue", "X", "of energy: overhead of the building (default 1)"},
+           {"pue", "X", "of energy: overhead of the building (default: the cluster's)"},
+           {"region", "NAME",
+            "of energy: whose electricity it takes, as sweden (default: the cluster's)"},
            {"width", "N", "logical pixels"},
            {"height", "N", "logical pixels"},
            {"scale", "X", "device pixels a logical one, for .png (default 1)"},

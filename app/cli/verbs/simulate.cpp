@@ -2,6 +2,7 @@
 #include <optional>
 #include <ostream>
 
+#include "app/cli/text/operation_energy_text.h"
 #include "app/cli/text/result_text.h"
 #include "app/cli/text/scenario_words.h"
 #include "app/workspace/scenario/workspace.h"
@@ -10,6 +11,7 @@
 #include "core/io/bytes/file_writer.h"
 #include "core/io/bytes/files.h"
 #include "core/io/documents/result_json.h"
+#include "core/lowering/lower.h"
 #include "core/program/program_text.h"
 #include "visualizers/drawing/svg.h"
 #include "visualizers/view.h"
@@ -22,6 +24,8 @@ std::vector<Flag> answer_flags(std::vector<Flag> own) {
   own.insert(own.begin(), order_flag());
   own.push_back(calibration_flag());
   own.push_back(cost_flag());
+  own.push_back({"energy", "",
+                 "the energy of arithmetic and of each memory level too, by operation, at 45 nm"});
   own.push_back({"json", "", "one trainyard/result@1 document and nothing else"});
   own.push_back({"seed", "N", "taken for scripts; nothing random is drawn here"});
   own.push_back({"strict", "", "exit 4 when the answer lies outside the range of measured runs"});
@@ -30,7 +34,9 @@ std::vector<Flag> answer_flags(std::vector<Flag> own) {
 
 int answer(const Result& result, const Words& words, Streams& streams) {
   words.integer("seed", 0, INT64_MAX, 1);
-  deliver(words.has("json") ? result_document(result) : result_text(result), words, streams);
+  deliver(words.has("json") ? result_document(result)
+                            : result_text(result) + operation_energy_text(result),
+          words, streams);
   if (words.has("strict") && (!result.evidence || result.evidence->outside)) {
     streams.err << (result.evidence ? result.evidence->sentence : "nothing was held against rows")
                 << "\n";
@@ -46,7 +52,9 @@ bool micro_batch_given(const Words& words) {
 int run_estimate(const Words& words, Streams& streams) {
   Scenario scenario = open_scenario(words, streams);
   const std::unique_ptr<CostModel> costs = open_costs(words, scenario);
-  return answer(estimate(scenario, costs.get(), micro_batch_given(words)), words, streams);
+  Result result = estimate(scenario, costs.get(), micro_batch_given(words));
+  if (words.has("energy")) result.operations = operation_energies(prepare(scenario));
+  return answer(result, words, streams);
 }
 
 int run_simulate(const Words& words, Streams& streams) {
@@ -73,7 +81,9 @@ int run_simulate(const Words& words, Streams& streams) {
     const ViewData data(experiment, costs ? costs : cost_model(scenario));
     write_file(words.text("svg"), to_svg(timeline.draw(data, timeline.size, {}), Theme::Light));
   }
-  return answer(experiment->result, words, streams);
+  Result result = experiment->result;
+  if (words.has("energy")) result.operations = operation_energies(experiment->workload);
+  return answer(result, words, streams);
 }
 
 }  // namespace
@@ -84,7 +94,8 @@ Verb estimate_verb() {
       .summary = "Verdict, step time and memory by closed form, without laying out a schedule.",
       .flags = answer_flags({}),
       .examples =
-          {"estimate --model llama-3-8b --cluster h100-sxm:64 --set tp=2 --set global-batch=128"},
+          {"estimate --model llama-3-8b --cluster h100-sxm:64 --set tp=2 --set global-batch=128",
+           "estimate --model gpt2 --cluster h100-sxm:8,region=sweden,pue=1.1 --energy"},
       .run = run_estimate};
 }
 

@@ -44,6 +44,7 @@ class EnergyScene : public ViewScene {
       text += " " + q(cost.name) + ":";
       if (cost.energy) text += " " + q(band_text(*cost.energy).text());
       if (cost.money) text += ", " + q(band_number(*cost.money, "dollars").text());
+      if (cost.carbon) text += ", " + q(carbon_text(*cost.carbon).text());
       text += ".";
     }
     return text;
@@ -65,10 +66,16 @@ EnergyPage::EnergyPage(Session& session, QWidget* parent) : ViewPage(session, pa
   budget_ = field("Tokens or samples of the training", "", 80);
   budget_->setText("1 T");
   price_ = field("US dollars per device hour", "catalogue", 72);
-  overhead_ = field("Building overhead (PUE)", "1.0", 48);
+  overhead_ = field("Building overhead (PUE)", "cluster", 48);
+  region_ = new Field("Region whose electricity it takes");
+  region_->addItem("the cluster's", QString());
+  for (const Region& one : regions()) region_->addItem(q(one.title), q(one.name));
   add("tokens", budget_);
   add("$ per device hour", price_);
   add("PUE", overhead_);
+  bar->row()->addWidget(make_label("region", 11, QFont::Normal, "third"));
+  bar->row()->addWidget(region_);
+  connect(region_, &QComboBox::activated, this, &EnergyPage::take);
   set_scene_under(bar, "Energy and money", std::make_unique<EnergyScene>(session, state_));
 }
 
@@ -91,7 +98,8 @@ void EnergyPage::take() {
   };
   if (const auto budget = read(budget_, 1, 1e18)) state_.budget = *budget;
   state_.price = read(price_, 0.0001, 1e6);
-  state_.overhead = read(overhead_, 1, 10).value_or(1);
+  state_.overhead = read(overhead_, 1, kMostOverhead);
+  state_.region = region_->currentData().toString().toStdString();
   refresh();
 }
 

@@ -8,6 +8,8 @@ class QLineEdit;
 
 namespace trainyard {
 
+class Field;
+
 class EnergyPage : public ViewPage {
   Q_OBJECT
 
@@ -20,6 +22,7 @@ class EnergyPage : public ViewPage {
   void take();
   EnergyState state_;
   QLineEdit *budget_, *price_, *overhead_;
+  Field* region_;
 };
 
 }  // namespace trainyard

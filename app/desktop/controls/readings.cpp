@@ -62,6 +62,9 @@ QList<std::pair<QString, QString>> banded_figures(const Result& result) {
     list << std::pair{QString("Peak"),
                       q(band_text(most->peak).text()) + " of " + q(format_bytes(result.capacity))};
   if (result.energy) list << std::pair{QString("Energy"), q(band_text(*result.energy).text())};
+  if (const auto emitted = carbon(result))
+    list << std::pair{QString("Carbon"),
+                      q(carbon_text(*emitted).text()) + "; " + q(emitted->basis)};
   if (result.money) list << std::pair{QString("Money"), q(band_number(*result.money, "$").text())};
   if (!result.step.basis.empty()) list << std::pair{QString("Time"), q(result.step.basis)};
   if (const StageMemory* most = fullest(result); most != nullptr && !most->peak.basis.empty())

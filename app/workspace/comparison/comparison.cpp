@@ -103,7 +103,8 @@ std::vector<ComparedFigure> figures_of(const ComparedResult& a, const ComparedRe
       {"rate", rate, FigureUnit::PerSecond, false, alike ? a.rate : std::nullopt,
        alike ? b.rate : std::nullopt},
       {"energy", "Energy of a step", FigureUnit::Energy, true, a.energy, b.energy},
-      {"money", "Cost of a step", FigureUnit::Dollars, true, a.money, b.money}};
+      {"money", "Cost of a step", FigureUnit::Dollars, true, a.money, b.money},
+      {"carbon", "CO2 equivalents of a step", FigureUnit::Kilograms, true, a.carbon, b.carbon}};
   all.erase(
       std::remove_if(all.begin(), all.end(), [](const ComparedFigure& f) { return !f.a && !f.b; }),
       all.end());
@@ -252,6 +253,7 @@ ComparedResult side_of(const JsonCursor& root, const std::string& path,
   side.exposed = number_at(root, "exposed_communication_fraction", share);
   side.energy = number_at(root, "energy_joules", kAmount);
   side.money = number_at(root, "money", kAmount);
+  if (const auto site = root.find("site")) side.carbon = number_at(*site, "carbon_kg", kAmount);
   side.peak = highest_peak(root.at("memory"));
   side.capacity = number_at(root.at("memory"), "capacity_bytes", kByteCount);
   side.fit = fit_words(root, side, run);
@@ -381,6 +383,8 @@ std::string figure_text(FigureUnit unit, std::optional<double> value) {
     }
     case FigureUnit::Dollars:
       return fmt::format("{}{:.3g} $", *value < 0 ? "\u2212" : "", std::abs(*value));
+    case FigureUnit::Kilograms:
+      return fmt::format("{}{:.3g} kg", *value < 0 ? "\u2212" : "", std::abs(*value));
   }
   return "";
 }

@@ -43,9 +43,10 @@ struct ComparedResult {
   std::optional<double> peak, capacity;              // bytes
   std::string fit;                                   // "fits", "may not fit, 1.20 GiB spare"
   bool counts_tokens = true;
-  ExperimentPtr experiment;          // null if it was read from a document
-  std::optional<Scenario> scenario;  // of a plan; empty for a document
-  std::vector<RunScore> runs = {};   // recorded runs that this side is; empty for all else
+  ExperimentPtr experiment;           // null if it was read from a document
+  std::optional<Scenario> scenario;   // of a plan; empty for a document
+  std::vector<RunScore> runs = {};    // recorded runs that this side is; empty for all else
+  std::optional<double> carbon = {};  // kilograms per step, where the document states them
 };
 
 /// title: such as "1F1B".
@@ -71,7 +72,15 @@ ComparedResult compared_runs(std::string_view word, const RunStore&);
 /// simulates. Throws Error{InvalidInput} or Error{Io}.
 ComparedResult open_compared(const std::string& word, const Request& base);
 
-enum class FigureUnit : std::uint8_t { Seconds, Share, Memory, PerSecond, Energy, Dollars };
+enum class FigureUnit : std::uint8_t {
+  Seconds,
+  Share,
+  Memory,
+  PerSecond,
+  Energy,
+  Dollars,
+  Kilograms
+};
 struct ComparedFigure {
   std::string key;    // "step"
   std::string title;  // "Step time"

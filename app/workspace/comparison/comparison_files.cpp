@@ -43,6 +43,8 @@ const char* unit_of(FigureUnit unit) {
       return "J";
     case FigureUnit::Dollars:
       return "USD";
+    case FigureUnit::Kilograms:
+      return "kg";
   }
   return "";
 }

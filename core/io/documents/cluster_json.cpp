@@ -212,6 +212,8 @@ Fields<Device> device_fields(const Device* base) {
        {"price_high", price(&Device::price_high), price_form(), read_price(&Device::price_high)},
        {"year", &Device::year, whole(0, 9999), kDefaulted},
        {"units", &Device::units, count, kDefaulted},
+       {"on_chip_memory", &Device::on_chip_memory, kWhereSet,
+        "it lies beside the arithmetic: weights stay there, and products have no tiles to fill"},
        {"scale_up_topology", &Device::scale_up_topology, topology_form(), kDefaulted},
        {"scale_up_dimensions", &Device::scale_up_dimensions, whole(0, 3), kDefaulted},
        {"scale_up_domain", &Device::scale_up_domain, whole(1, kMostDevices), kDefaulted}});
@@ -251,6 +253,20 @@ Fields<Level> level_fields() {
           {"dimensions", &Level::dimensions, list_of(whole(1, kMostDevices)), kWhereSet}};
 }
 
+JsonField<Cluster> region_field() {
+  return {"region", [](const Cluster& c) { return c.site.region; }, kWhereSet,
+          "whose electricity it takes",
+          [](Cluster& c, const JsonCursor& at) {
+            c.site.region = placed(at, [&] { return region(at.text()).name; });
+          }};
+}
+
+JsonField<Cluster> overhead_field() {
+  return {"pue", [](const Cluster& c) { return c.site.overhead == 1 ? nullptr : &c.site.overhead; },
+          "energy of the whole centre over that of the devices",
+          [](Cluster& c, const JsonCursor& at) { c.site.overhead = at.number(); }};
+}
+
 template <class T>
 JsonField<Cluster> host_field(const char* key, Sourced<T> Cluster::* member) {
   return {
@@ -276,6 +292,8 @@ const Fields<Cluster>& cluster_fields() {
                        host_field("nvme", &Cluster::nvme),
                        host_field("nvme_read", &Cluster::nvme_read),
                        host_field("nvme_write", &Cluster::nvme_write),
+                       region_field(),
+                       overhead_field(),
                        {"name", &Cluster::name, kDefaulted}});
   return fields;
 }

@@ -2,6 +2,8 @@
 
 #include "core/base/digest.h"
 #include "core/io/documents/plan_json.h"
+#include "core/result/carbon.h"
+#include "core/result/figures.h"
 #include "core/result/training_cost.h"
 
 namespace trainyard {
@@ -379,6 +381,59 @@ Fields<Result> speed_fields() {
            "that fired on the timeline"}};
 }
 
+Fields<EnergyParts> energy_parts_fields() {
+  const Form<Banded<Joules>> energy = band<Joules>(number(kAmount));
+  return {{"computing", &EnergyParts::computing, energy},
+          {"streaming", &EnergyParts::streaming, energy, "in kernels that only move bytes"},
+          {"communicating", &EnergyParts::communicating, energy, "while nothing else runs"},
+          {"waiting", &EnergyParts::idle, energy, "in bubbles, and for host, allocator and input"},
+          {"at_board_power", &EnergyParts::at_board, number(kAmount),
+           "if every device drew its board power for the whole step; not a part"}};
+}
+
+Fields<LevelEnergy> level_energy_fields() {
+  const auto name = [](const LevelEnergy& l) { return std::string(energy_row(l.level).name); };
+  return {{"level", name}, {"joules", &LevelEnergy::energy, number(kAmount)}};
+}
+
+Fields<WorkEnergy> work_energy_fields() {
+  return {{"joules", [](const WorkEnergy& e) { return e.total(); }, number(kAmount)},
+          {"arithmetic", &WorkEnergy::arithmetic, number(kAmount)},
+          {"levels", &WorkEnergy::levels, list_of(object(level_energy_fields())),
+           "from the one beside the arithmetic to the one that holds everything"}};
+}
+
+Fields<OperationEnergy> operation_energy_fields() {
+  Fields<OperationEnergy> fields = {{"name", &OperationEnergy::name},
+                                    {"calls", &OperationEnergy::calls}};
+  fields.add(work_energy_fields(), &OperationEnergy::energy);
+  return fields;
+}
+
+Fields<Result> operation_energies_fields() {
+  const auto all = [](const Result& r) { return total(r.operations); };
+  return {{"basis", [](const Result&) { return std::string(kEnergyTableSource); }},
+          {"all", all, object(work_energy_fields())},
+          {"operations", &Result::operations, list_of(object(operation_energy_fields()))}};
+}
+
+Fields<Result> site_fields() {
+  const auto whole = [](const Result& r) {
+    return r.energy ? std::optional(site_energy(*r.energy, r.site)) : std::nullopt;
+  };
+  const auto emitted = [](const Result& r) { return carbon(r); };
+  const auto basis = [](const Result& r) {
+    return r.site.region.empty() ? std::string() : site_sentence(r.site);
+  };
+  return {{"region", [](const Result& r) { return r.site.region; }, kWhereSet},
+          {"pue", [](const Result& r) { return r.site.overhead; }, number(kAmount),
+           "energy of the whole centre over that of the devices"},
+          {"energy_joules", whole, band<Joules>(number(kAmount)), "of a step, of the whole centre"},
+          {"carbon_kg", emitted, band<double>(number(kAmount)),
+           "of CO2 equivalents, for a step of the whole centre"},
+          {"carbon_basis", basis, kWhereSet, "the region's electricity, its year and source"}};
+}
+
 Fields<Result> cost_fields() {
   return {
       {"energy_joules", &Result::energy, band<Joules>(number(kAmount))},
@@ -387,6 +442,13 @@ Fields<Result> cost_fields() {
       {"mean_device_watts",
        [](const Result& r) { return r.energy ? std::optional(mean_draw(r)) : std::nullopt; },
        number(kAmount)},
+      {"energy_parts_joules", [](const Result& r) { return energy_parts(r); },
+       object(energy_parts_fields()), "the same energy by what devices do, and beside board power"},
+      {"operation_energy", [](const Result& r) { return r.operations.empty() ? nullptr : &r; },
+       object(operation_energies_fields()),
+       "of gates and wires at 45 nm by operation and memory level, where it was asked for"},
+      {"site", [](const Result& r) { return r.site == Site{} ? nullptr : &r; },
+       object(site_fields()), "of a cluster that says where it stands"},
       {"money", [](const Result& r) { return r.money ? &r : nullptr; }, object(money_fields())}};
 }
 

@@ -65,6 +65,9 @@ TEST(Format, ARangeStandsInTheUnitOfItsFigure) {
             "512 MiB (\u2212256 to 1280)");
   EXPECT_EQ(band_text(Banded<Joules>{{3.6e6}, {1.8e6}, {7.2e6}, ""}).text(),
             "1.00 kWh (0.50 to 2.00)");
+  EXPECT_EQ(carbon_text({9e-6, 6e-6, 1.4e-5, ""}).text(), "9.00 mg CO2e (6.00 to 14.0)");
+  EXPECT_EQ(carbon_text({137, 86.5, 219, ""}).text(), "137 kg CO2e (86.5 to 219)");
+  EXPECT_EQ(carbon_text({11.39e6, 11e6, 12e6, ""}).text(), "11.4 kt CO2e (11.0 to 12.0)");
   EXPECT_EQ(band_percent({0.377, 0.35, 0.405, ""}).text(), "37.7 % (35.0 to 40.5)");
   EXPECT_EQ(band_number({1038, 960, 1120, ""}, "tokens/s").text(),
             "1\u2009038 tokens/s (960 to 1\u2009120)");

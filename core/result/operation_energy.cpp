@@ -1,0 +1,71 @@
+#include "core/result/operation_energy.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "core/cost/cost_model.h"
+#include "core/lowering/lower.h"
+#include "core/result/step_calls.h"
+
+namespace trainyard {
+namespace {
+
+// Equal works are priced once, however many layers have them.
+class Priced {
+ public:
+  explicit Priced(Hierarchy levels) : levels_(levels) {}
+  const WorkEnergy& of(const Work& work) {
+    for (const auto& [known, energy] : known_)
+      if (known == work) return energy;
+    return known_.emplace_back(work, work_energy(work, levels_)).second;
+  }
+
+ private:
+  Hierarchy levels_;
+  std::vector<std::pair<Work, WorkEnergy>> known_;
+};
+
+std::string name_of(const BodyOp& op) {
+  return op.work.kind == WorkKind::Optimizer ? "optimizer" : op.name;
+}
+
+std::int64_t pipeline_ranks(const Workload& workload) {
+  std::set<std::uint32_t> ranks;
+  for (const Stage& stage : workload.table) ranks.insert(stage.device.value);
+  return std::max<std::int64_t>(1, static_cast<std::int64_t>(ranks.size()));
+}
+
+}  // namespace
+
+Hierarchy operation_hierarchy(const Device& device) {
+  return device.on_chip_memory ? Hierarchy(kOnChip) : Hierarchy(kTiledForRegisters);
+}
+
+std::vector<OperationEnergy> operation_energies(const Workload& workload) {
+  std::vector<OperationEnergy> found;
+  std::map<std::string, std::size_t> places;
+  Priced priced(operation_hierarchy(workload.scenario.cluster.device));
+  const std::int64_t replicas = workload.scenario.cluster.count / pipeline_ranks(workload);
+  for (std::size_t stage = 0; stage < workload.runs.size(); ++stage)
+    visit_calls(workload, stage, [&](const BodyOp& op, std::int64_t calls) {
+      if (op.communication || nothing(op.work)) return;
+      const auto [place, fresh] = places.try_emplace(name_of(op), found.size());
+      if (fresh) found.push_back({place->first, 0, {}});
+      OperationEnergy& sum = found[place->second];
+      sum.calls += calls * replicas;
+      sum.energy += priced.of(op.work) * static_cast<double>(calls * replicas);
+    });
+  std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) {
+    return a.energy.total() > b.energy.total();
+  });
+  return found;
+}
+
+WorkEnergy total(std::span<const OperationEnergy> operations) {
+  WorkEnergy sum;
+  for (const OperationEnergy& one : operations) sum += one.energy;
+  return sum;
+}
+
+}  // namespace trainyard
