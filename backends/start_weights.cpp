@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 #include <string_view>
+#include <utility>
 
 #include "core/base/error.h"
 #include "core/base/units_text.h"
@@ -198,6 +199,19 @@ StartWeights start_weights(const Checkpoint& checkpoint, const Model& model,
                     checkpoint.scenario + ", of which none is among them in the same shape",
                 {path});
   return start;
+}
+
+std::vector<TrainedTensor> whole_start_weights(const std::string& path, const Model& model,
+                                               std::vector<TrainedTensor> fresh) {
+  StartWeights start = start_weights(load_checkpoint(path), model, std::move(fresh), path);
+  std::vector<std::string> missing = std::move(start.report.fresh);
+  missing.insert(missing.end(), start.report.reshaped.begin(), start.report.reshaped.end());
+  if (!missing.empty())
+    throw Error(Error::Kind::InvalidInput,
+                fmt::format("expected all weights of {}, found none for {}", model.name,
+                            fmt::join(missing, ", ")),
+                {path});
+  return std::move(start.tensors);
 }
 
 }  // namespace trainyard

@@ -42,4 +42,9 @@ struct StartWeights {
 StartWeights start_weights(const Checkpoint&, const Model&, std::vector<TrainedTensor> fresh,
                            const std::string& path);
 
+/// Returns all parameters of a model from a checkpoint file. `fresh`: their shapes. Throws as
+/// load_checkpoint() and start_weights() do, and Error{InvalidInput} where it lacks any of them.
+std::vector<TrainedTensor> whole_start_weights(const std::string& path, const Model&,
+                                               std::vector<TrainedTensor> fresh);
+
 }  // namespace trainyard

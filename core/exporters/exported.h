@@ -14,6 +14,8 @@ namespace trainyard {
 struct Exported {
   std::string text;
   Diagnostics warnings = {};  // what is expressed in part, or left to the user of the text
+  // Of a C program: its header and the name of both, "NAME.h" and "NAME.c"; else empty.
+  std::string header = {}, name = {};
 };
 
 /// Places of these choices in a plan.

@@ -22,6 +22,7 @@
 #include "app/desktop/shell/shortcut_sheet.h"
 #include "app/desktop/shell/tool_bar.h"
 #include "app/workspace/scenario/exchange.h"
+#include "core/training/data_source.h"
 #include "tests/desktop/support.h"
 #include "tests/support/non_empty.h"
 
@@ -205,6 +206,20 @@ TEST(Shell, EveryTargetSaysWhatItWouldBeGivenOrWhyNot) {
     dialog.choose(static_cast<int>(i));
     EXPECT_NE(dialog.preview().isEmpty(), dialog.refusal().isEmpty()) << export_formats()[i].name;
   }
+}
+
+TEST(Shell, AModelIsWrittenForAMicrocontroller) {
+  if (!data_entry("fashion-mnist").absent().empty()) GTEST_SKIP() << "no data";
+  const auto window = window_with({"mlp-small", "cpu:1", "", {"global-batch=16"}});
+  ExportDialog dialog(window->session().experiment(), window.get());
+  dialog.choose(static_cast<int>(export_formats().size()) - 1);
+  EXPECT_EQ(dialog.refusal(), "");
+  EXPECT_TRUE(dialog.preview().contains("int mlp_small_run("));
+  EXPECT_TRUE(dialog.warnings().contains("nothing is trained"));
+  EXPECT_TRUE(dialog.warnings().contains("512 B of arena"));
+  dialog.take_weights("/nowhere.ckpt");
+  EXPECT_TRUE(dialog.refusal().contains("/nowhere.ckpt"));
+  EXPECT_TRUE(dialog.preview().isEmpty());
 }
 
 // The palette has every action of the window that can run, including those outside the table.

@@ -3,8 +3,12 @@
 #include "app/workspace/scenario/exchange.h"
 
 #include <ostream>
+#include <utility>
 
 #include "app/cli/text/scenario_words.h"
+#include "app/cli/verbs/microcontroller.h"
+#include "app/workspace/scenario/microcontroller.h"
+#include "app/workspace/scenario/refuse_flag.h"
 #include "app/workspace/scenario/setting_words.h"
 #include "app/workspace/scenario/workspace.h"
 #include "core/io/bytes/files.h"
@@ -39,12 +43,23 @@ void expect_passed(const std::string& path, const std::string& model) {
         {path});
 }
 
+void refuse_microcontroller_flags(const Words& words) {
+  for (const Flag& flag : microcontroller_flags())
+    if (words.has(flag.name))
+      refuse_flag(flag.name, "expected none: only --to microcontroller writes weights");
+}
+
 int run_export(const Words& words, Streams& streams) {
   if (!words.has("to"))
     throw Error(Error::Kind::InvalidInput, "expected a format: " + export_names(), {"--to"});
   const ExportFormat& format = export_format(words.text("to"));
-  const Scenario scenario = open_scenario(words, streams);
+  const bool program = format.name == kMicrocontrollerFormat;
+  if (!program) refuse_microcontroller_flags(words);
+  Words scenario_words = words;
+  if (program && !words.has("cluster")) scenario_words.add("cluster", "cpu:1");
+  const Scenario scenario = open_scenario(scenario_words, streams);
   if (words.has("gate")) expect_passed(words.text("gate"), scenario.model.name);
+  if (program) return export_microcontroller(scenario, words, streams);
   const Exported exported = format.write(prepare(scenario));
   if (!words.has("quiet")) warn(exported.warnings, streams);
   deliver(exported.text, words, streams);
@@ -64,17 +79,20 @@ Verb import_verb() {
 }
 
 Verb export_verb() {
+  std::vector<Flag> flags = {
+      order_flag(),
+      {"to", "FORMAT",
+       "megatron-lm, megatron-bridge, deepspeed, slurm, torchtitan, pytorch-csv, megatron-layout "
+       "or microcontroller"},
+      {"gate", "FILE",
+       "writes nothing where this document of \"gate --json\" says that a model is beyond a "
+       "limit"}};
+  for (Flag& flag : microcontroller_flags()) flags.push_back(std::move(flag));
   return {.name = "export",
           .summary =
               "Writes a plan in another program's words: a launch script, a configuration, a "
-              "job, an order, a split.",
-          .flags = with_scenario_flags({order_flag(),
-                                        {"to", "FORMAT",
-                                         "megatron-lm, megatron-bridge, deepspeed, slurm, "
-                                         "torchtitan, pytorch-csv or megatron-layout"},
-                                        {"gate", "FILE",
-                                         "writes nothing where this document of \"gate --json\" "
-                                         "says that a model is beyond a limit"}}),
+              "job, an order, a split; or a trained model as a program for a microcontroller.",
+          .flags = with_scenario_flags(std::move(flags)),
           .examples = {"export --to megatron-lm --model llama-3-70b --cluster h100-sxm:64 --set "
                        "tp=8 --set pp=4 --set zero=1",
                        "export --to slurm --model llama-3-70b --cluster h100-sxm:64 --set tp=8 "
@@ -83,7 +101,9 @@ Verb export_verb() {
                        "export --to pytorch-csv --model llama-3-8b --cluster h100-sxm:8 --set pp=4 "
                        "--set global-batch=16",
                        "export --to megatron-layout --model llama-3-8b --cluster h100-sxm:8 --set "
-                       "pp=4 --set split=7,9,9,7 --set global-batch=16"},
+                       "pp=4 --set split=7,9,9,7 --set global-batch=16",
+                       "export --to microcontroller --model mlp-small --data random --samples 100 "
+                       "--calibration-samples 100 --chip stm32h743 --out mlp_small.c"},
           .run = run_export};
 }
 

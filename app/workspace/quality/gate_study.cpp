@@ -99,16 +99,6 @@ std::int64_t chips_of(const LossyWeights& loses) {
   return loses.bit_errors.value_or(0) > 0 ? loses.chips : 1;
 }
 
-void expect_whole(const StartedFrom& taken, const Model& model) {
-  std::vector<std::string> missing = taken.fresh;
-  missing.insert(missing.end(), taken.reshaped.begin(), taken.reshaped.end());
-  if (missing.empty()) return;
-  throw Error(Error::Kind::InvalidInput,
-              fmt::format("expected all weights of {}, found none for {}", model.name,
-                          fmt::join(missing, ", ")),
-              {taken.file});
-}
-
 SideOfGate open_side(const GateQuestion& q, const GateSide& side, const DataSource& data) {
   SideOfGate open{side, plan_of(q.scenario, side), {}, 0};
   const Model& model = open.plan->workload.scenario.model;
@@ -123,12 +113,8 @@ SideOfGate open_side(const GateQuestion& q, const GateSide& side, const DataSour
   open.weights =
       CpuBackend({whole->workload, whole->program, whole->prices, &training, &data}, options)
           .parameters();
-  if (side.file != kInitialWeights) {
-    StartWeights start =
-        start_weights(load_checkpoint(side.file), model, std::move(open.weights), side.file);
-    expect_whole(start.report, model);
-    open.weights = std::move(start.tensors);
-  }
+  if (side.file != kInitialWeights)
+    open.weights = whole_start_weights(side.file, model, std::move(open.weights));
   open.bytes = lossy_bytes(side.loses, model, open.weights);
   lose(side.loses, model, open.weights);
   open.lossless = lossless_bytes(side.loses, model, open.weights);

@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <optional>
 
+#include "app/workspace/scenario/microcontroller.h"
 #include "app/workspace/scenario/workspace.h"
 #include "core/base/nearest.h"
 #include "core/estimate/estimate.h"
@@ -16,6 +18,7 @@
 #include "core/io/plans/megatron_layout.h"
 #include "core/io/plans/pipeline_csv.h"
 #include "core/methods/catalogue.h"
+#include "core/model/op.h"
 
 namespace trainyard {
 namespace {
@@ -126,6 +129,30 @@ Exported write_csv(const Workload& w) {
 
 Exported write_layout(const Workload& w) { return {megatron_layout(w.scenario)}; }
 
+// Arithmetic of one sample's forward pass.
+double forward_flops(const Model& model) {
+  double flops = 0;
+  const Binding binding;
+  const Precision precision;
+  for (const Block& block : model.blocks)
+    for (const Node& node : block.graph.nodes)
+      flops += block.count *
+               node.op->work({block.graph, node, binding, precision}, Pass::Forward).flops.value;
+  return flops;
+}
+
+Exported write_program_of(const Workload& w, const std::string& checkpoint) {
+  constexpr double kMostFlops = 4e9;  // a person waits for them
+  check_for_microcontroller(w.scenario.model);
+  MicrocontrollerQuestion question;
+  question.start_from = checkpoint;
+  question.calibration = question.samples = static_cast<std::int64_t>(
+      std::clamp(kMostFlops / forward_flops(w.scenario.model), 1.0, 100.0));
+  return microcontroller_program(microcontroller_network(w, question), nullptr);
+}
+
+Exported write_program(const Workload& w) { return write_program_of(w, ""); }
+
 template <Exported (*write)(const Scenario&)>
 Exported of_scenario(const Workload& w) {
   return write(w.scenario);
@@ -139,7 +166,9 @@ constexpr std::array kFormats = {
     ExportFormat{"slurm", "Slurm job", "sbatch", of_scenario<slurm>},
     ExportFormat{"torchtitan", "torchtitan configuration", "toml", of_scenario<torchtitan>},
     ExportFormat{"pytorch-csv", "PyTorch pipeline CSV", "csv", write_csv},
-    ExportFormat{"megatron-layout", "Megatron pipeline layout", "txt", write_layout}};
+    ExportFormat{"megatron-layout", "Megatron pipeline layout", "txt", write_layout},
+    ExportFormat{kMicrocontrollerFormat, "Microcontroller program (C99)", "c", write_program,
+                 write_program_of}};
 
 }  // namespace
 

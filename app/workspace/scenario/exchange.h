@@ -32,6 +32,9 @@ struct ExportFormat {
   /// Equal plans give equal bytes. Throws Error{Unsupported} that names what the format cannot
   /// express.
   Exported (*write)(const Workload&);
+  /// Writes the weights of a checkpoint too; null for a format that has none. write() then takes
+  /// those with which training begins. Both answer few samples, so that a person can wait for them.
+  Exported (*write_weights)(const Workload&, const std::string& checkpoint) = nullptr;
 };
 std::span<const ExportFormat> export_formats();
 /// The names for use in a sentence: "a, b or c".

@@ -82,9 +82,8 @@ class Evaluator {
   }
   void compute_in(ForwardFormats formats) { formats_ = std::move(formats); }
   void compute_by_reference() { by_reference_ = true; }
-  void show(std::function<void(const std::string&, std::span<const float>)> seen) {
-    seen_ = std::move(seen);
-  }
+  void read_training_samples() { held_out_ = false; }
+  void show_to(const std::function<void(const SeenActivation&)>& shown) { shown_ = shown; }
   // Both are of the batch that was evaluated last, by row.
   const std::vector<std::int32_t>& batch_answers() const { return batch_answers_; }
   const std::vector<std::int32_t>& batch_labels() const { return batch_labels_; }
@@ -143,6 +142,8 @@ class Evaluator {
     std::vector<bool> there(graph.tensors.size(), false);
     Routing routing;
     if (layer > 0) tensors[graph.input.value] = std::move(input), there[graph.input.value] = true;
+    if (layer > 0 && shown_)
+      shown_({layer, graph, graph.input, tensors[graph.input.value].numbers});
     const TensorId also = graph.side_input;
     if (also.valid() && also != graph.input)
       tensors[also.value] = std::move(side), there[also.value] = true;
@@ -153,6 +154,8 @@ class Evaluator {
           const bool parameter_here = graph[in].kind == TensorKind::Parameter;
           tensors[in.value] = parameter_here ? parameter(graph, in, layer) : data(graph, in, first);
           there[in.value] = true;
+          if (shown_ && graph[in].kind == TensorKind::Activation)
+            shown_({layer, graph, in, tensors[in.value].numbers});
         }
         inputs.push_back(tensors[in.value].view);
       }
@@ -168,9 +171,8 @@ class Evaluator {
         if (graph[out].kind == TensorKind::Activation) {
           round_to(formats_.activation, tensors[out.value].numbers);
           tensors[out.value].view.data = tensors[out.value].numbers.data();
-          if (seen_ && first == 0)
-            seen_(fmt::format("{} {} of layer {}", block.name, graph[out].name, layer),
-                  tensors[out.value].numbers);
+          if (shown_)
+            shown_({layer, graph, out, tensors[out.value].numbers, block.name, /*made=*/true});
         }
       if (node.op->name == "softmax_loss") count_right(inputs[0], inputs[1]);
     }
@@ -184,7 +186,7 @@ class Evaluator {
     Buffer32 b = empty(graph, id);
     const std::span<const std::int64_t> shape(b.view.size.data(),
                                               static_cast<std::size_t>(b.view.rank));
-    const DataRequest request{model_, graph, id, shape, first, true, 0};
+    const DataRequest request{model_, graph, id, shape, first, held_out_, 0};
     if (b.view.type == DType::I64)
       source_.fill(request, std::span(b.indices));
     else
@@ -277,8 +279,8 @@ class Evaluator {
   Scratch scratch_;
   std::int64_t right_ = 0, rows_ = 0;  // of the batch
   ForwardFormats formats_;
-  bool by_reference_ = false;
-  std::function<void(const std::string&, std::span<const float>)> seen_;
+  bool by_reference_ = false, held_out_ = true;
+  std::function<void(const SeenActivation&)> shown_;
   std::vector<std::int32_t> batch_answers_, batch_labels_;
 };
 
@@ -315,12 +317,13 @@ struct EvaluationBatches {
   Binding binding = {};
   std::int64_t count = 0;
 
-  EvaluationBatches(const Workload& w, const DataSource& given, std::int64_t most_samples)
+  EvaluationBatches(const Workload& w, const DataSource& given, std::int64_t most_samples,
+                    bool held_out = true)
       : documents(document_stream(w, 0)),
         packed(documents ? document_data(given, *documents) : nullptr),
         source(packed ? *packed : given) {
     binding.sequence = w.layout.binding.sequence;
-    std::int64_t samples = source.evaluation_samples();
+    std::int64_t samples = held_out ? source.evaluation_samples() : source.samples();
     if (most_samples > 0) samples = std::min(samples, most_samples);
     constexpr std::int64_t kBatch = 100;  // large enough for batch norms without running statistics
     binding.micro_batch = std::max<std::int64_t>(1, std::min(kBatch, samples));
@@ -383,10 +386,17 @@ ModelAnswers answers(const Workload& w, const std::vector<TrainedTensor>& traine
   Evaluator evaluator(model, of.binding, trained, of.source, of.documents);
   if (maths.in_precision) evaluator.compute_in(formats_of(w));
   if (maths.reference) evaluator.compute_by_reference();
-  evaluator.show(maths.seen);
+  std::int64_t batch = 0;
+  if (maths.seen)
+    evaluator.show_to([&](const SeenActivation& seen) {
+      if (batch == 0 && seen.made)
+        maths.seen(fmt::format("{} {} of layer {}", seen.block, seen.graph[seen.tensor].name,
+                               seen.layer),
+                   seen.numbers);
+    });
   ModelAnswers found;
   double loss = 0, weight = 0;
-  for (std::int64_t batch = 0; batch < of.count; ++batch) {
+  for (; batch < of.count; ++batch) {
     if (stop.stop_requested()) throw Error(Error::Kind::Cancelled, "stopped");
     const EvaluatedBatch one = evaluator.evaluate(batch * of.binding.micro_batch);
     loss += one.loss, weight += one.weight;
@@ -398,6 +408,20 @@ ModelAnswers answers(const Workload& w, const std::vector<TrainedTensor>& traine
   if (found.answers.empty()) refuse(model.name + ", which has no classes");
   found.loss = loss / weight;
   return found;
+}
+
+void show_activations(const Workload& w, const std::vector<TrainedTensor>& trained,
+                      const DataSource& given, std::int64_t samples,
+                      const std::function<void(const SeenActivation&)>& shown,
+                      const std::stop_token& stop) {
+  const EvaluationBatches of(w, given, samples, false);
+  Evaluator evaluator(w.scenario.model, of.binding, trained, of.source, of.documents);
+  evaluator.read_training_samples();
+  evaluator.show_to(shown);
+  for (std::int64_t batch = 0; batch < of.count; ++batch) {
+    if (stop.stop_requested()) throw Error(Error::Kind::Cancelled, "stopped");
+    evaluator.evaluate(batch * of.binding.micro_batch);
+  }
 }
 
 }  // namespace trainyard

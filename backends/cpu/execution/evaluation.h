@@ -59,4 +59,21 @@ ModelAnswers answers(const Workload&, const std::vector<TrainedTensor>& trained,
                      std::int64_t most_samples, const AnswerMaths& = {},
                      const std::stop_token& = {});
 
+/// An activation of one batch, as a forward pass makes it.
+struct SeenActivation {
+  int layer = 0;  // of the model, counted over all blocks
+  const Graph& graph;
+  TensorId tensor;
+  std::span<const float> numbers;
+  std::string_view block = {};  // its name, where a node has made it
+  bool made = false;            // by a node; else it comes from outside or from the layer before
+};
+
+/// Runs the model on the first samples that the source has for training, in batches of 100, as
+/// evaluate() does on those for evaluation, and shows every activation: what comes from outside
+/// or from the layer before, then what each node makes. Throws Error{Cancelled} when stopped.
+void show_activations(const Workload&, const std::vector<TrainedTensor>& trained, const DataSource&,
+                      std::int64_t samples, const std::function<void(const SeenActivation&)>&,
+                      const std::stop_token& = {});
+
 }  // namespace trainyard

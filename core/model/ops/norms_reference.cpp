@@ -8,8 +8,6 @@
 namespace trainyard {
 namespace {
 
-constexpr double kEpsilon = 1e-5;
-
 // Groups are the elements that share one mean and one scale: a row, a head of it, or a channel of
 // all images.
 struct Groups {
@@ -61,7 +59,7 @@ struct Norm {
         for (std::int64_t i = 0; i < g.size; ++i) mu += x.values[g.element(group, i)] / n;
       for (std::int64_t i = 0; i < g.size; ++i)
         square += std::pow(x.values[g.element(group, i)] - mu, 2) / n;
-      const double s = 1 / std::sqrt(square + kEpsilon);
+      const double s = 1 / std::sqrt(square + kNormEpsilon);
       if (kMean) statistics.values[at(2 * group)] = mu;
       statistics.values[at(kMean ? 2 * group + 1 : group)] = s;
       for (std::int64_t i = 0; i < g.size; ++i) {

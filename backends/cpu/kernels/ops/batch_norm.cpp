@@ -11,11 +11,11 @@
 #include "backends/cpu/kernels/operands.h"
 #include "backends/cpu/kernels/sums.h"
 #include "backends/cpu/kernels/vectorised.h"
+#include "core/model/reference.h"
 
 namespace trainyard {
 namespace {
 
-constexpr double kEpsilon = 1e-5;
 constexpr std::string_view kStatistics = "statistics";  // for each channel: mean, 1 / deviation
 
 // The planes of one channel are `step` apart.
@@ -147,7 +147,7 @@ void batch_norm_forward(const KernelCall& call) {
         channel[0] = mean,
         channel[1] = static_cast<float>(variance * size / std::max(1.0, size - 1));
     }
-    const auto scale = static_cast<float>(1 / std::sqrt(variance + kEpsilon));
+    const auto scale = static_cast<float>(1 / std::sqrt(variance + kNormEpsilon));
     if (kept != nullptr) {
       auto* statistics = static_cast<float*>(kept->data);
       statistics[2 * c] = mean, statistics[2 * c + 1] = scale;
