@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <stop_token>
 #include <string>
@@ -12,6 +13,7 @@
 #include "core/model/document_bounds.h"
 #include "core/model/reference.h"
 #include "core/program/program.h"
+#include "core/training/regrowth.h"
 
 namespace trainyard {
 
@@ -43,6 +45,11 @@ struct ReferenceOptions {
   /// Called after each update with what the stage's parameters are now, in the order of its layers.
   std::function<void(StageId, int version, std::span<const ParameterState>)> updated = {};
   std::stop_token stop = {};
+  /// Moves the patterns of sparse weights after the updates of a run of so many steps, as drawn from
+  /// the seed of weights. Nothing: they stay.
+  std::optional<Regrowth> regrowth = {};
+  std::int64_t steps = 0;
+  std::uint64_t weight_seed = 1;
 };
 
 struct ReferenceRun {

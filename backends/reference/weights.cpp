@@ -106,7 +106,8 @@ void WeightVersions::done_reading(int version) {
   std::erase_if(held_, [&](const auto& held) { return held->version() == version; });
 }
 
-void WeightVersions::update(int version, const std::vector<std::vector<double>>& gradients) {
+void WeightVersions::update(int version, const std::vector<std::vector<double>>& gradients,
+                            const Change& change) {
   const int newest = held_.back()->version();
   if (version != newest + 1)
     throw Error(Error::Kind::InvalidInput, "it writes weight version " + std::to_string(version) +
@@ -114,6 +115,7 @@ void WeightVersions::update(int version, const std::vector<std::vector<double>>&
   for (std::size_t i = 0; i < state_.size(); ++i)
     if (!state_[i].weights.empty() && !(*parameters_)[i].frozen)
       trainyard::update(rule_, state_[i], gradients[i]);
+  if (change) change(state_);
   add(version);
 }
 

@@ -7,12 +7,17 @@
 namespace trainyard {
 namespace {
 
-void set_lora(Plan& plan, std::string_view param, std::string_view value, const Place& place) {
-  for (const ParamSpec& spec : method("lora").params) {
+void set_trained(Plan& plan, std::string_view name, std::string_view param, std::string_view value,
+                 const Place& place) {
+  for (const ParamSpec& spec : method(name).params) {
     if (spec.name != param) continue;
     ParamValue given = parse_param(spec, value, place);
-    choice(plan, "lora").params.set(std::string(param), std::move(given));
+    choice(plan, name).params.set(std::string(param), std::move(given));
   }
+}
+
+void set_lora(Plan& plan, std::string_view param, std::string_view value, const Place& place) {
+  set_trained(plan, "lora", param, value, place);
 }
 
 // A plan that trains all weights does not mention these methods.
@@ -21,11 +26,21 @@ void set_rank(Plan& plan, std::string_view value, const Place& place) {
   set_lora(plan, "rank", value, place);
 }
 
-std::string read_lora(const Plan& plan, std::string_view param, std::string_view otherwise) {
-  const Choice* const chosen = find_choice(plan, "lora");
+std::string read_trained(const Plan& plan, std::string_view name, std::string_view param,
+                         std::string_view otherwise) {
+  const Choice* const chosen = find_choice(plan, name);
   if (chosen == nullptr) return std::string(otherwise);
-  const Params params = with_defaults(chosen->params, method("lora").params);
+  const Params params = with_defaults(chosen->params, method(name).params);
   return to_text(params.values().find(param)->second);
+}
+
+std::string read_lora(const Plan& plan, std::string_view param, std::string_view otherwise) {
+  return read_trained(plan, "lora", param, otherwise);
+}
+
+void set_sparsity(Plan& plan, std::string_view value, const Place& place) {
+  if (value == "off") return remove_choice(plan, "sparse");
+  set_trained(plan, "sparse", "sparsity", value, place);
 }
 
 void set_frozen(Plan& plan, std::string_view value, const Place& place) {
@@ -72,7 +87,40 @@ std::vector<Setting> trained_settings() {
            "vision (a tower without its projector) and names of blocks, as in embedding,layers",
            {},
            set_frozen,
-           read_frozen}};
+           read_frozen},
+          {"sparsity",
+           {"weight-sparsity"},
+           "share of the weights of products that are zero and not stored; off = all are stored, as "
+           "matrices",
+           {},
+           set_sparsity,
+           [](const Plan& p) { return read_trained(p, "sparse", "sparsity", "off"); }},
+          {"sparse-block",
+           {"sparsity-block"},
+           "weights along a row that are stored together and share an index: 1 (fine), 4, 16 "
+           "(coarse) or another number",
+           {},
+           [](Plan& p, std::string_view v, const Place& l) {
+             set_trained(p, "sparse", "block", v, l);
+           },
+           [](const Plan& p) { return read_trained(p, "sparse", "block", ""); }},
+          {"sparse-every",
+           {"regrow-every"},
+           "steps from one move of the stored weights to the next; 0 = they stay where they are",
+           {},
+           [](Plan& p, std::string_view v, const Place& l) {
+             set_trained(p, "sparse", "every", v, l);
+           },
+           [](const Plan& p) { return read_trained(p, "sparse", "every", ""); }},
+          {"sparse-drop",
+           {"drop-fraction"},
+           "share of the stored weights that the first move drops, the smallest, and grows "
+           "elsewhere; it falls to 0 over the run",
+           {},
+           [](Plan& p, std::string_view v, const Place& l) {
+             set_trained(p, "sparse", "drop", v, l);
+           },
+           [](const Plan& p) { return read_trained(p, "sparse", "drop", ""); }}};
 }
 
 }  // namespace trainyard
