@@ -14,6 +14,7 @@
 #include "core/methods/layers/transients.h"
 #include "core/model/edit.h"
 #include "core/model/ops.h"
+#include "core/model/sparse_weights.h"
 #include "core/model/trained_parts.h"
 #include "core/program/facts.h"
 #include "core/training/corrupted_data.h"
@@ -441,6 +442,15 @@ void check_stability(const BackendJob& job, Diagnostics& found) {
     found.push_back(std::move(d));
 }
 
+// A weight that is grown begins at zero, and pruned ones stay there.
+void check_sparse(const BackendJob& job, Diagnostics& found) {
+  if (job.training->sparsity > 0 && has_sparse_weights(job.workload.scenario.model))
+    add_error(found,
+              "a run prunes weights that are stored as matrices, found a plan whose weights are "
+              "sparse",
+              "--train sparsity", "--train sparsity=0");
+}
+
 }  // namespace
 
 Diagnostics CpuBackend::check(const BackendJob& job) {
@@ -469,6 +479,7 @@ Diagnostics CpuBackend::check(const BackendJob& job) {
                   " acts with the newest parameters before each update, which an asynchronous "
                   "schedule never has all at one moment",
               "plan#/choices", "schedule=1f1b");
+  check_sparse(job, found);
   check_stability(job, found);
   if (w.layout.binding.documents != nullptr)
     check_documents(job, "a local run", found);
