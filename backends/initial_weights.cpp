@@ -35,8 +35,7 @@ double size_of(const Graph& graph, TensorId parameter, double inputs) {
   return std::sqrt((is_before_relu(graph, parameter) ? 6.0 : 1.0) / inputs);
 }
 float number(double size, const Random& random, std::int64_t element) {
-  return static_cast<float>(size *
-                            (2 * random.uniform(static_cast<std::uint64_t>(element)) - 1));
+  return static_cast<float>(size * (2 * random.uniform(static_cast<std::uint64_t>(element)) - 1));
 }
 
 // Stored weights begin as they would in the dense matrix, but for their size: a result has only the

@@ -76,13 +76,11 @@ void ReferenceExecution::reduce_copies(const Step& step) {
 
 void ReferenceExecution::move_patterns(const StagePlace& place, std::int64_t updates,
                                        std::vector<ParameterState>& state) const {
-  const double share =
-      options_.regrowth ? options_.regrowth->dropped(updates, options_.steps) : 0;
+  const double share = options_.regrowth ? options_.regrowth->dropped(updates, options_.steps) : 0;
   if (share == 0) return;
   for (std::size_t i = 0; i < place.parameters.size(); ++i) {
     const StageParameter& p = place.parameters[i];
-    const Graph& graph =
-        s_.workload.scenario.model.blocks[static_cast<std::size_t>(p.block)].graph;
+    const Graph& graph = s_.workload.scenario.model.blocks[static_cast<std::size_t>(p.block)].graph;
     const std::optional<SparseWeight> weight = sparse_weight_of(graph, p.tensor);
     if (!weight || weight->values != p.tensor) continue;
     const auto pattern_of_layer = std::find_if(

@@ -45,8 +45,8 @@ struct ReferenceOptions {
   /// Called after each update with what the stage's parameters are now, in the order of its layers.
   std::function<void(StageId, int version, std::span<const ParameterState>)> updated = {};
   std::stop_token stop = {};
-  /// Moves the patterns of sparse weights after the updates of a run of so many steps, as drawn from
-  /// the seed of weights. Nothing: they stay.
+  /// Moves the patterns of sparse weights after the updates of a run of so many steps, as drawn
+  /// from the seed of weights. Nothing: they stay.
   std::optional<Regrowth> regrowth = {};
   std::int64_t steps = 0;
   std::uint64_t weight_seed = 1;

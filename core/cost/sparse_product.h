@@ -1,6 +1,6 @@
-// Products with sparse weights read single blocks of their operands, which no matrix unit multiplies.
-// They are priced by the 4-byte rate of a device's dense products, a share of which they reach, or
-// by the bytes of values, pattern and operands where these take longer.
+// Products with sparse weights read single blocks of their operands, which no matrix unit
+// multiplies. They are priced by the 4-byte rate of a device's dense products, a share of which
+// they reach, or by the bytes of values, pattern and operands where these take longer.
 #pragma once
 
 #include "core/model/op.h"

@@ -107,10 +107,10 @@ std::optional<SparseWeight> sparse_weight_of(const Graph& graph, const Node& nod
   const TensorId values = node.inputs[kValues], pattern = node.inputs[kPattern];
   const Shape& stored = graph[values].shape;
   const std::int64_t blocks = stored[0].size;
-  return SparseWeight{{graph[pattern].shape[0].size - blocks, attribute(node, "columns"),
-                       stored[1].size, blocks},
-                      values,
-                      pattern};
+  return SparseWeight{
+      {graph[pattern].shape[0].size - blocks, attribute(node, "columns"), stored[1].size, blocks},
+      values,
+      pattern};
 }
 
 std::optional<SparseWeight> sparse_weight_of(const Graph& graph, TensorId parameter) {

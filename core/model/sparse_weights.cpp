@@ -14,10 +14,10 @@ namespace trainyard {
 namespace {
 
 // Says that a plan has made a product sparse, and what its rows were.
-constexpr const char *kByPlan = "by_plan", *kRowAxis = "row_axis", *kRowUnits = "row_units";
+constexpr const char *kMadeSparse = "by_plan", *kRowAxis = "row_axis", *kRowUnits = "row_units";
 
 bool is_sparse_by_plan(const Node& node) {
-  return node.op == &sparse_matmul() && attribute(node, kByPlan) != 0;
+  return node.op == &sparse_matmul() && attribute(node, kMadeSparse) != 0;
 }
 
 std::set<std::string> tables_that_are_shared(const Model& model) {
@@ -44,8 +44,7 @@ bool can_be_sparse(const Graph& graph, const Node& node, std::int64_t block) {
 void make_sparse(Graph& graph, Node& node, const SparseSpec& spec) {
   Tensor& weight = graph.tensors[node.inputs[1].value];
   const Dim rows = weight.shape[0], columns = weight.shape[1];
-  const SparseShape shape =
-      with_density({rows.size, columns.size, spec.block, 0}, spec.density);
+  const SparseShape shape = with_density({rows.size, columns.size, spec.block, 0}, spec.density);
   weight.shape = {{shape.blocks, Axis::None, 0}, {shape.block, Axis::None, 0}};
   Tensor pattern;
   pattern.name = weight.name + ".pattern";
@@ -53,10 +52,12 @@ void make_sparse(Graph& graph, Node& node, const SparseSpec& spec) {
   pattern.kind = TensorKind::Parameter;
   node.inputs.insert(node.inputs.begin() + 2, graph.add(std::move(pattern)));
   node.op = &sparse_matmul();
-  for (const auto& [name, value] :
-       {std::pair{"columns", columns.size}, {"column_axis", static_cast<std::int64_t>(columns.axis)},
-        {"column_units", columns.units}, {kRowAxis, static_cast<std::int64_t>(rows.axis)},
-        {kRowUnits, rows.units}, {kByPlan, std::int64_t{1}}})
+  for (const auto& [name, value] : {std::pair{"columns", columns.size},
+                                    {"column_axis", static_cast<std::int64_t>(columns.axis)},
+                                    {"column_units", columns.units},
+                                    {kRowAxis, static_cast<std::int64_t>(rows.axis)},
+                                    {kRowUnits, rows.units},
+                                    {kMadeSparse, std::int64_t{1}}})
     node.attributes[name] = value;
 }
 
@@ -68,7 +69,8 @@ void make_dense(Graph& graph, Node& node) {
        attribute(node, "column_units")}};
   node.inputs.erase(node.inputs.begin() + 2);
   node.op = &matmul();
-  for (const char* name : {"columns", "column_axis", "column_units", kRowAxis, kRowUnits, kByPlan})
+  for (const char* name :
+       {"columns", "column_axis", "column_units", kRowAxis, kRowUnits, kMadeSparse})
     node.attributes.erase(name);
 }
 

@@ -25,16 +25,16 @@ Random pattern_random(std::uint64_t seed, int layer, const SparseWeight& weight)
 
 std::vector<float> first_pattern(const SparseWeight& weight, std::uint64_t seed, int layer) {
   const SparseShape& shape = weight.shape;
-  return pattern_of(shape, drawn_of(shape.all_blocks(), shape.blocks,
-                                    pattern_random(seed, layer, weight)));
+  return pattern_of(
+      shape, drawn_of(shape.all_blocks(), shape.blocks, pattern_random(seed, layer, weight)));
 }
 
 Move move_blocks(const SparseShape& shape, std::span<const std::int64_t> places,
                  std::span<const double> sizes, double share, const Random& random,
                  std::int64_t update) {
   const auto free = static_cast<std::size_t>(shape.all_blocks()) - places.size();
-  const std::size_t count = std::min(
-      free, static_cast<std::size_t>(share * static_cast<double>(places.size())));
+  const std::size_t count =
+      std::min(free, static_cast<std::size_t>(share * static_cast<double>(places.size())));
   std::vector<std::size_t> by_size(places.size());
   std::iota(by_size.begin(), by_size.end(), std::size_t{0});
   std::stable_sort(by_size.begin(), by_size.end(),

@@ -21,7 +21,8 @@ struct Regrowth {
   double drop = 0.3;         // share of the stored blocks that the first move drops, in [0, 1]
 
   /// Returns the share that is dropped after so many updates of `steps`: none unless it is a move's
-  /// turn, and ever fewer, along half a cosine that ends at 0 with the run (Evci et al., ICML 2020).
+  /// turn, and ever fewer, along half a cosine that ends at 0 with the run (Evci et al., ICML
+  /// 2020).
   double dropped(std::int64_t updates, std::int64_t steps) const;
 };
 /// Returns how a complete plan moves its sparse weights; nothing where it has none, or they stay.
@@ -65,9 +66,8 @@ void follow(const Move& move, const SparseShape& shape, std::span<Number> number
   for (std::size_t block = 0; block < move.from.size(); ++block)
     for (std::size_t i = 0; i < width; ++i)
       numbers[block * width + i] =
-          move.from[block] < 0
-              ? Number{}
-              : before[static_cast<std::size_t>(move.from[block]) * width + i];
+          move.from[block] < 0 ? Number{}
+                               : before[static_cast<std::size_t>(move.from[block]) * width + i];
 }
 
 }  // namespace trainyard

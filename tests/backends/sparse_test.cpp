@@ -80,22 +80,18 @@ TEST(SparseKernel, AgreesWithTheReference) {
       std::vector<float> in = numbers(batch * kRows, 1), w = numbers(shape.stored(), 2),
                          p = pattern_of(shape, drawn_of(shape.all_blocks(), shape.blocks,
                                                         Random(static_cast<std::uint64_t>(batch)))),
-                         add = numbers(kColumns, 3), out(static_cast<std::size_t>(batch * kColumns)),
+                         add = numbers(kColumns, 3),
+                         out(static_cast<std::size_t>(batch * kColumns)),
                          dout = numbers(batch * kColumns, 4), din = numbers(batch * kRows, 5),
                          dw = numbers(shape.stored(), 6), db = numbers(kColumns, 7);
       const Binding binding;
       Scratch scratch;
-      std::vector<TensorView> inputs = {view_of(in, {batch, kRows}),
-                                        view_of(w, {shape.blocks, block}),
-                                        view_of(p, {kRows + shape.blocks}),
-                                        view_of(add, {kColumns})},
-                              outputs = {view_of(out, {batch, kColumns})},
-                              dy = {view_of(dout, {batch, kColumns})},
-                              dx = {view_of(din, {batch, kRows}), {}, {}, {}},
-                              dparameters = {{},
-                                             view_of(dw, {shape.blocks, block}),
-                                             {},
-                                             view_of(db, {kColumns})};
+      std::vector<TensorView>
+          inputs = {view_of(in, {batch, kRows}), view_of(w, {shape.blocks, block}),
+                    view_of(p, {kRows + shape.blocks}), view_of(add, {kColumns})},
+          outputs = {view_of(out, {batch, kColumns})}, dy = {view_of(dout, {batch, kColumns})},
+          dx = {view_of(din, {batch, kRows}), {}, {}, {}},
+          dparameters = {{}, view_of(dw, {shape.blocks, block}), {}, view_of(db, {kColumns})};
       const std::vector<std::uint8_t> adds = {1, 0, 0, 0};
       const HostTensor hx = host(in, {batch, kRows}), hw = host(w, {shape.blocks, block}),
                        hp = host(p, {kRows + shape.blocks}), hb = host(add, {kColumns}),
@@ -105,8 +101,8 @@ TEST(SparseKernel, AgreesWithTheReference) {
       maths.inputs = list, maths.gradients = gradients;
       const Reference& reference_maths = reference(sparse_matmul());
 
-      KernelCall call{.graph = b.graph, .node = b.graph.nodes[0], .binding = binding,
-                      .scratch = scratch};
+      KernelCall call{
+          .graph = b.graph, .node = b.graph.nodes[0], .binding = binding, .scratch = scratch};
       call.inputs = inputs, call.outputs = outputs;
       run_kernel(call, Pass::Forward);
       expect_near(out, reference_maths.forward(maths).outputs[0].values);
@@ -118,8 +114,7 @@ TEST(SparseKernel, AgreesWithTheReference) {
         for (std::size_t i = 0; i < total.size(); ++i) total[i] += more.values[i];
         return total;
       };
-      const std::vector<double> wanted_input =
-          sum(din, reference_maths.backward_input(maths)[0]);
+      const std::vector<double> wanted_input = sum(din, reference_maths.backward_input(maths)[0]);
       run_kernel(call, Pass::BackwardInput);
       expect_near(din, wanted_input);
 
@@ -141,12 +136,13 @@ const Settings& small() {
 
 // Law: where all weights are stored, a sparse plan trains as the dense one.
 TEST(SparseTraining, AtFullDensityItIsDenseTraining) {
-  for (const Model& model : {testing::tiny_mlp(3), testing::tiny_transformer({.family = "llama"})}) {
+  for (const Model& model :
+       {testing::tiny_mlp(3), testing::tiny_transformer({.family = "llama"})}) {
     const CpuRun dense = train_on_cpu(model, 1, small(), steps(6));
     for (const char* block : {"sparse-block=1", "sparse-block=2"}) {
       if (model.name == "tiny mlp" && std::string(block).ends_with("2")) continue;  // odd outputs
-      const CpuRun sparse = train_on_cpu(
-          model, 1, with(small(), {"sparsity=0", block, "sparse-every=2"}), steps(6));
+      const CpuRun sparse =
+          train_on_cpu(model, 1, with(small(), {"sparsity=0", block, "sparse-every=2"}), steps(6));
       ASSERT_EQ(sparse.run.losses.size(), dense.run.losses.size());
       for (std::size_t i = 0; i < dense.run.losses.size(); ++i)
         EXPECT_NEAR(sparse.run.losses[i], dense.run.losses[i], 1e-5 * dense.run.losses[i]) << i;
@@ -296,9 +292,8 @@ double accuracy_of(std::int64_t width, const Settings& settings) {
   training.schedule = RateSchedule::Cosine;
   const Model model = build_mlp({"mlp", 784, width, 8, 10});
   const CpuRun run = train_on_cpu(
-      model, 1,
-      with({"global-batch=128", "micro-batch=128", "optimizer=momentum"}, settings), training, {},
-      *source);
+      model, 1, with({"global-batch=128", "micro-batch=128", "optimizer=momentum"}, settings),
+      training, {}, *source);
   return evaluate(run.workload, run.parameters, *source, 0).accuracy;
 }
 

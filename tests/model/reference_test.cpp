@@ -409,8 +409,14 @@ std::vector<Case> sparse_cases() {
   for (const std::int64_t block : {1, 2}) {
     const Tensor values = parameter(sizes({5, block})), pattern = parameter(sizes({9}));
     const std::map<std::size_t, std::vector<double>> given = {{2, {2, 0, 1, 2, 0, 2, 1, 1, 2}}};
-    list.push_back({"sparse matmul", sparse_matmul(), {x, values, pattern}, {{"columns", 6}}, 4,
-                    true, nullptr, given});
+    list.push_back({"sparse matmul",
+                    sparse_matmul(),
+                    {x, values, pattern},
+                    {{"columns", 6}},
+                    4,
+                    true,
+                    nullptr,
+                    given});
     list.push_back({"sparse matmul with bias",
                     sparse_matmul(),
                     {x, values, pattern, parameter(sizes({6}))},
@@ -444,8 +450,8 @@ std::vector<Case> formula_cases() {
 
 std::vector<Case> cases() {
   std::vector<Case> list = token_cases();
-  for (const auto& more : {attention_cases(), image_cases(), recurrence_cases(), sparse_cases(),
-                           formula_cases()})
+  for (const auto& more :
+       {attention_cases(), image_cases(), recurrence_cases(), sparse_cases(), formula_cases()})
     for (const Case& c : more) list.push_back(c);
   return list;
 }

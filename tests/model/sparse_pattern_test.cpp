@@ -58,14 +58,14 @@ TEST(SparsePattern, EveryPlaceIsDrawnAlikeOften) {
 TEST(SparsePattern, RefusesNumbersThatAreNone) {
   const SparseShape shape{2, 4, 1, 2};
   for (const std::vector<float>& wrong : std::vector<std::vector<float>>{{1, 1, 0},
-                                                                          {1, 1, 0, 4},
-                                                                          {1, 1, 0, -1},
-                                                                          {1, 1, 0.5F, 1},
-                                                                          {2, 0, 1, 1},
-                                                                          {2, 0, 3, 1},
-                                                                          {1, 0, 1, 1},
-                                                                          {2, 1, 0, 1},
-                                                                          {NAN, 1, 0, 1}})
+                                                                         {1, 1, 0, 4},
+                                                                         {1, 1, 0, -1},
+                                                                         {1, 1, 0.5F, 1},
+                                                                         {2, 0, 1, 1},
+                                                                         {2, 0, 3, 1},
+                                                                         {1, 0, 1, 1},
+                                                                         {2, 1, 0, 1},
+                                                                         {NAN, 1, 0, 1}})
     EXPECT_THROW(places_of(shape, wrong), Error);
   EXPECT_EQ(refusal([&] { places_of(shape, std::vector<float>{2, 0, 3, 1}); }),
             "expected a sparse pattern with rising columns in a row, found 1.000000");

@@ -47,16 +47,15 @@ RC_GTEST_PROP(Regrowth, KeepsTheNumberAndGrowsWhereZerosWere, ()) {
   shape.columns = shape.block * *rc::gen::inRange<std::int64_t>(1, 12);
   shape.blocks = *rc::gen::inRange<std::int64_t>(1, shape.all_blocks() + 1);
   const Random random(*rc::gen::arbitrary<std::uint64_t>());
-  const std::vector<std::int64_t> places =
-      drawn_of(shape.all_blocks(), shape.blocks, random);
+  const std::vector<std::int64_t> places = drawn_of(shape.all_blocks(), shape.blocks, random);
   const auto sizes = *rc::gen::container<std::vector<double>>(
       places.size(), rc::gen::map(rc::gen::inRange(0, 5), [](int i) { return double(i); }));
   const double share = *rc::gen::inRange(0, 101) / 100.0;
   const std::int64_t update = *rc::gen::inRange<std::int64_t>(1, 1000);
   const Move move = move_blocks(shape, places, sizes, share, random, update);
   RC_ASSERT(move.places.size() == places.size());
-  RC_ASSERT(std::adjacent_find(move.places.begin(), move.places.end(),
-                               std::greater_equal<>()) == move.places.end());
+  RC_ASSERT(std::adjacent_find(move.places.begin(), move.places.end(), std::greater_equal<>()) ==
+            move.places.end());
   RC_ASSERT(move.places.front() >= 0 && move.places.back() < shape.all_blocks());
   double largest_dropped = 0, smallest_kept = 1e9;
   std::vector<bool> kept(places.size());
@@ -75,8 +74,9 @@ RC_GTEST_PROP(Regrowth, KeepsTheNumberAndGrowsWhereZerosWere, ()) {
     (kept[i] ? smallest_kept = std::min(smallest_kept, sizes[i])
              : largest_dropped = std::max(largest_dropped, sizes[i]));
   RC_ASSERT(largest_dropped <= smallest_kept);
-  RC_ASSERT(grown == std::min(shape.all_blocks() - shape.blocks,
-                              static_cast<std::int64_t>(share * static_cast<double>(shape.blocks))));
+  RC_ASSERT(grown ==
+            std::min(shape.all_blocks() - shape.blocks,
+                     static_cast<std::int64_t>(share * static_cast<double>(shape.blocks))));
   const Move again = move_blocks(shape, places, sizes, share, random, update);
   RC_ASSERT(again.places == move.places && again.from == move.from);
 }
@@ -95,7 +95,8 @@ TEST(Regrowth, EveryFreePlaceIsGrownAlikeOften) {
   // Two of twelve free places, with deviations of 23.6.
   for (std::int64_t place = 0; place < 20; ++place) {
     const bool stored = std::binary_search(places.begin(), places.end(), place);
-    EXPECT_NEAR(counts[static_cast<std::size_t>(place)], stored ? 0 : kMoves / 6, stored ? 0 : 5 * 24)
+    EXPECT_NEAR(counts[static_cast<std::size_t>(place)], stored ? 0 : kMoves / 6,
+                stored ? 0 : 5 * 24)
         << place;
   }
 }

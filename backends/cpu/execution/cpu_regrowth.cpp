@@ -24,8 +24,8 @@ void CpuExecution::move_patterns(const At& a, std::size_t set, std::size_t job) 
           sparse_weight_of(graph, parameter_of_[norm]->tensor);
       if (!weight) return;
       const SparseShape& shape = weight->shape;
-      const PlacedParameter& p = layer.parameters[static_cast<std::size_t>(
-          layer.of_tensor[weight->pattern.value])];
+      const PlacedParameter& p =
+          layer.parameters[static_cast<std::size_t>(layer.of_tensor[weight->pattern.value])];
       const StatePart& held = layer.part_of(p);
       const std::span pattern(
           reinterpret_cast<float*>(held.held.of(weights, p.offset - held.first)),

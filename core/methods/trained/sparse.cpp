@@ -8,9 +8,9 @@
 //   stored blocks   ■■■■■■■■   ■■■■■■▫▫       ■■▫■■■■▫     ▫ dropped here, grown elsewhere
 //
 // The share that is dropped falls to zero over the run as half a cosine, so that what is grown has
-// time to learn. All replicas hold equal weights and draw from one seed, and so move alike. Products
-// are priced at what is stored of their weights: two FLOPs a stored weight and row, and the bytes of
-// values and pattern (core/cost/sparse_product.h).
+// time to learn. All replicas hold equal weights and draw from one seed, and so move alike.
+// Products are priced at what is stored of their weights: two FLOPs a stored weight and row, and
+// the bytes of values and pattern (core/cost/sparse_product.h).
 //
 // Mocanu et al., "Scalable training of artificial neural networks with adaptive sparse connectivity
 // inspired by network science", Nature Communications 2018 (what moves); Evci et al., "Rigging the
@@ -36,8 +36,7 @@ void refuse_beside(const Plan& plan, Diagnostics& found) {
                      std::move(fix)});
   };
   const Mesh& mesh = plan.mesh;
-  for (const auto& [axis, degree] :
-       {std::pair{"tp", mesh.tp}, {"cp", mesh.cp}, {"ep", mesh.ep}})
+  for (const auto& [axis, degree] : {std::pair{"tp", mesh.tp}, {"cp", mesh.cp}, {"ep", mesh.ep}})
     if (degree > 1)
       refuse("sparse weights are whole on every rank that holds their stage, found " +
                  std::string(axis) + "=" + std::to_string(degree),
@@ -48,32 +47,33 @@ void refuse_beside(const Plan& plan, Diagnostics& found) {
                std::to_string(zero->params.integer("stage")) + " leaves it a part",
            "zero=0");
   if (const Choice* offload = find_choice(plan, "offload");
-      offload != nullptr && (offload->params.text("host") == "optimizer" ||
-                             offload->params.text("host") == "both"))
+      offload != nullptr &&
+      (offload->params.text("host") == "optimizer" || offload->params.text("host") == "both"))
     refuse("a device moves stored weights with their state, and offload=" +
                offload->params.text("host") + " has the host keep that",
            "offload=none");
   const std::string& precision = chosen_on(plan, MethodAxis::Precision)->method;
   if (precision != "fp32" && precision != "tf32")
-    refuse("a pattern is kept in the format of weights, which holds all of its numbers in 4 bytes "
-           "alone, found precision=" +
-               precision,
-           "precision=fp32");
+    refuse(
+        "a pattern is kept in the format of weights, which holds all of its numbers in 4 bytes "
+        "alone, found precision=" +
+            precision,
+        "precision=fp32");
   if (const Method& schedule = schedule_of(plan); schedule.settles != nullptr)
     refuse("the pattern of sparse weights moves between steps, and " + std::string(schedule.name) +
                " updates while microbatches are under way",
            "schedule=1f1b");
-  for (const auto& [method, fix] :
-       {std::pair{"lora", "lora=off"},
-        {"frozen", "frozen=none"},
-        {"compression", "compression=none"},
-        {"adasum", "reduce=mean"},
-        {"sync", "sync=bsp"}})
+  for (const auto& [method, fix] : {std::pair{"lora", "lora=off"},
+                                    {"frozen", "frozen=none"},
+                                    {"compression", "compression=none"},
+                                    {"adasum", "reduce=mean"},
+                                    {"sync", "sync=bsp"}})
     if (find_choice(plan, method) != nullptr)
-      refuse("sparse weights are trained all together by replicas that add up whole gradients in "
-             "every step, found " +
-                 std::string(method) + " beside them",
-             fix);
+      refuse(
+          "sparse weights are trained all together by replicas that add up whole gradients in "
+          "every step, found " +
+              std::string(method) + " beside them",
+          fix);
 }
 
 Diagnostics check_sparse(const Scenario& scenario, const Params&) {
@@ -118,19 +118,23 @@ Method sparse() {
   return {
       .name = "sparse",
       .axis = MethodAxis::Memory,
-      .summary = "Stores and trains a share of the weights of products, whose places move as they "
-                 "learn.",
+      .summary =
+          "Stores and trains a share of the weights of products, whose places move as they "
+          "learn.",
       .paper = {"Scalable training of artificial neural networks with adaptive sparse connectivity "
                 "inspired by network science",
                 "Mocanu et al.", "Nature Communications", 2018},
-      .card = {.gains = "weights, gradients and optimizer state of products at their density, and "
-                        "4 bytes an index for each block; as many FLOPs as are stored; gradients of "
-                        "that size to reduce",
-               .costs = "products at about 0.29 of the rate of dense ones in 4 bytes, so that dense "
-                        "ones are faster up to high sparsity; some accuracy, which a wider model "
-                        "gives back",
-               .legal_when = "data and pipeline parallel, fp32 or tf32, schedules that update once a "
-                             "step; norms, biases, tables, convolutions and routed experts stay dense"},
+      .card = {.gains =
+                   "weights, gradients and optimizer state of products at their density, and "
+                   "4 bytes an index for each block; as many FLOPs as are stored; gradients of "
+                   "that size to reduce",
+               .costs =
+                   "products at about 0.29 of the rate of dense ones in 4 bytes, so that dense "
+                   "ones are faster up to high sparsity; some accuracy, which a wider model "
+                   "gives back",
+               .legal_when =
+                   "data and pipeline parallel, fp32 or tf32, schedules that update once a "
+                   "step; norms, biases, tables, convolutions and routed experts stay dense"},
       .file = "core/methods/trained/sparse.cpp",
       .params = {{.name = "sparsity",
                   .fallback = 0.9,

@@ -30,8 +30,8 @@ std::vector<Tensor> infer_sparse_matmul(const Graph& graph, const Node& node) {
     refuse(node, "expected an input whose last dimension is " + std::to_string(shape.rows) +
                      " (pattern of so many rows), found " + to_text(x.shape));
   if (shape.rows < 1 || shape.blocks < 1 || shape.blocks > shape.all_blocks())
-    refuse(node, "expected 1 to " + std::to_string(shape.all_blocks()) +
-                     " stored blocks, found " + std::to_string(shape.blocks));
+    refuse(node, "expected 1 to " + std::to_string(shape.all_blocks()) + " stored blocks, found " +
+                     std::to_string(shape.blocks));
   if (shape.row_blocks() >= kMostOfPattern)
     refuse(node, "expected fewer than " + std::to_string(kMostOfPattern) +
                      " blocks in a row, found " + std::to_string(shape.row_blocks()));
@@ -65,8 +65,8 @@ Work sparse_matmul_work(const LocalNode& local, Pass pass) {
       if (attribute(local.node, "leaf") != 0) return {};
       return of(shape.rows, shape.stored() / shape.rows, y + stored, x);
     case Pass::BackwardWeight: {
-      Work work = of(1, shape.stored(), x + y + pattern,
-                     gradient_bytes(local, local.graph[weight.values]));
+      Work work =
+          of(1, shape.stored(), x + y + pattern, gradient_bytes(local, local.graph[weight.values]));
       work.m = shape.stored(), work.k = m;
       return work;
     }

@@ -51,9 +51,7 @@ Counted counted(const Model& model) {
       if (tensor.kind != TensorKind::Parameter || !tensor.tied_to.empty()) continue;
       const std::int64_t elements = block.count * local_elements(tensor.shape, Binding{});
       const auto sparse = sparse_weight_of(block.graph, TensorId{t});
-      (!sparse                         ? sum.dense
-       : sparse->values == TensorId{t} ? sum.stored
-                                       : sum.numbers) += elements;
+      (!sparse ? sum.dense : sparse->values == TensorId{t} ? sum.stored : sum.numbers) += elements;
     }
   return sum;
 }
@@ -133,9 +131,9 @@ TEST(Sparse, MovesArePartOfTheUpdate) {
 }
 
 RC_GTEST_PROP(Sparse, TheGivenModelComesBack, ()) {
-  const Model model = *rc::gen::element(testing::tiny_mlp(2), testing::tiny_transformer(),
-                                        testing::tiny_transformer({.tied = true}),
-                                        testing::tiny_convnet(2));
+  const Model model =
+      *rc::gen::element(testing::tiny_mlp(2), testing::tiny_transformer(),
+                        testing::tiny_transformer({.tied = true}), testing::tiny_convnet(2));
   const SparseSpec spec{*rc::gen::inRange(1, 100) / 100.0, *rc::gen::element<std::int64_t>(1, 2)};
   Model changed;
   try {

@@ -1,6 +1,6 @@
-// Computes y = x w + b where w has stored blocks alone. Every stored weight meets a row of x and one
-// of y across the batch: operands are transposed to have the batch last, which loops then go along
-// in lanes. Elements beyond the batch are zero.
+// Computes y = x w + b where w has stored blocks alone. Every stored weight meets a row of x and
+// one of y across the batch: operands are transposed to have the batch last, which loops then go
+// along in lanes. Elements beyond the batch are zero.
 #include <algorithm>
 #include <cstring>
 #include <vector>
@@ -31,8 +31,8 @@ struct StoredBlocks {
 StoredBlocks stored_blocks(const KernelCall& call, const TensorView* values) {
   const SparseShape shape = sparse_weight_of(call.graph, call.node)->shape;
   const TensorView& pattern = input(call, 2);
-  const std::vector<std::int64_t> places = places_of(
-      shape, std::span(pattern.f32(), static_cast<std::size_t>(pattern.elements())));
+  const std::vector<std::int64_t> places =
+      places_of(shape, std::span(pattern.f32(), static_cast<std::size_t>(pattern.elements())));
   auto* const starts = static_cast<std::int32_t*>(
       call.scratch.take(static_cast<std::size_t>(shape.rows + 1) * sizeof(std::int32_t)));
   auto* const columns = static_cast<std::int32_t*>(
