@@ -16,10 +16,6 @@
 namespace trainyard {
 namespace {
 
-// A strip of the batch is so many lanes wide: a row's part of it stays in registers, and that of
-// all rows in the nearest cache.
-constexpr std::int64_t kStrip = 4 * kLanes;
-
 // Stored blocks by compressed rows: row i has those from starts[i] to starts[i + 1].
 struct StoredBlocks {
   std::int64_t rows, block;
@@ -48,123 +44,142 @@ StoredBlocks stored_blocks(const KernelCall& call, const TensorView* values) {
   return {shape.rows, shape.block, starts, columns, values == nullptr ? nullptr : values->f32()};
 }
 
-// [batch, width] with the batch last, in rows of whole lanes; zeros where `from` is null.
-float* batch_last(const float* from, std::int64_t batch, std::int64_t width, Scratch& scratch) {
-  const std::int64_t each = padded(batch);
-  float* const made = scratch.floats(width * each);
-  if (from == nullptr || each > batch)
-    std::memset(made, 0, static_cast<std::size_t>(width * each) * sizeof(float));
-  if (from != nullptr) transpose(batch, width, from, width, made, each);
-  return made;
-}
+// Operands with the batch last: the floats of a row that are read, which are whole lanes, and those
+// from one row to the next. These are an odd number of lanes, or the rows of a batch of a power of
+// two would all lie in a few sets of the caches.
+struct BatchLast {
+  explicit BatchLast(std::int64_t samples)
+      : batch(samples), read(padded(samples)), row(read / kLanes % 2 == 0 ? read + kLanes : read) {}
+  std::int64_t batch, read, row;
 
-void batch_first(const float* from, std::int64_t batch, std::int64_t width, float* to) {
-  transpose(width, batch, from, padded(batch), to, width);
-}
-
-// Adds to each row of y the rows of x that are stored against it, for `kCount` lanes of the batch.
-template <int kCount>
-TRAINYARD_INLINE void add_products(const StoredBlocks& w, const float* x, float* y,
-                                   std::int64_t each) {
-  for (std::int64_t row = 0; row < w.rows; ++row) {
-    Lanes from[kCount];
-    for (int l = 0; l < kCount; ++l) from[l] = load(x + row * each + l * kLanes);
-    for (std::int32_t b = w.starts[row]; b < w.starts[row + 1]; ++b) {
-      float* to = y + w.columns[b] * each;
-      const float* const values = w.values + b * w.block;
-      for (std::int64_t i = 0; i < w.block; ++i, to += each)
-        for (int l = 0; l < kCount; ++l)
-          store(to + l * kLanes, load(to + l * kLanes) + values[i] * from[l]);
-    }
+  // Of [batch, width]; zeros where `from` is null.
+  float* of(const float* from, std::int64_t width, Scratch& scratch) const {
+    float* const made = scratch.floats(width * row);
+    if (from == nullptr || read > batch)
+      std::memset(made, 0, static_cast<std::size_t>(width * row) * sizeof(float));
+    if (from != nullptr) transpose(batch, width, from, width, made, row);
+    return made;
   }
+  void back(const float* from, std::int64_t width, float* to) const {
+    transpose(width, batch, from, row, to, width);
+  }
+};
+
+// Calls f(index of the stored weight, its column) for each stored weight of a row. Blocks of one
+// weight, the most frequent ones, have no loop of their own.
+template <class F>
+TRAINYARD_INLINE void each_of_row(const StoredBlocks& w, std::int64_t row, F f) {
+  if (w.block == 1) {
+    for (std::int32_t b = w.starts[row]; b < w.starts[row + 1]; ++b) f(b, w.columns[b]);
+    return;
+  }
+  for (std::int32_t b = w.starts[row]; b < w.starts[row + 1]; ++b)
+    for (std::int64_t i = 0; i < w.block; ++i) f(b * w.block + i, w.columns[b] + i);
+}
+
+// Adds a multiple of one row to another.
+TRAINYARD_INLINE void add_multiple(float value, const float* from, float* to, std::int64_t read) {
+  const Lanes factor = all(value);
+  std::int64_t i = 0;
+  for (; i + 2 * kLanes <= read; i += 2 * kLanes) {
+    store(to + i, load(to + i) + factor * load(from + i));
+    store(to + i + kLanes, load(to + i + kLanes) + factor * load(from + i + kLanes));
+  }
+  if (i < read) store(to + i, load(to + i) + factor * load(from + i));
+}
+
+// Halves are added to each other, which stays in registers.
+TRAINYARD_INLINE float sum_in_registers(Lanes x) {
+  x += __builtin_shufflevector(x, x, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7);
+  x += __builtin_shufflevector(x, x, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11);
+  x += __builtin_shufflevector(x, x, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13);
+  x += __builtin_shufflevector(x, x, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14);
+  return x[0];
+}
+
+// Adds to each row of y the rows of x that are stored against it.
+TRAINYARD_VECTORISED void add_all(const StoredBlocks& w, const float* x, float* y,
+                                  const BatchLast& batch) {
+  const std::int64_t step = batch.row, read = batch.read;
+  for (std::int64_t row = 0; row < w.rows; ++row)
+    each_of_row(w, row, [&](std::int64_t stored, std::int64_t column) TRAINYARD_INLINED {
+      add_multiple(w.values[stored], x + row * step, y + column * step, read);
+    });
 }
 
 // Adds to each row of x the rows of y that its stored weights stand against.
-template <int kCount>
-TRAINYARD_INLINE void gather_products(const StoredBlocks& w, const float* y, float* x,
-                                      std::int64_t each) {
-  for (std::int64_t row = 0; row < w.rows; ++row) {
-    Lanes sums[kCount];
-    for (int l = 0; l < kCount; ++l) sums[l] = load(x + row * each + l * kLanes);
-    for (std::int32_t b = w.starts[row]; b < w.starts[row + 1]; ++b) {
-      const float* from = y + w.columns[b] * each;
-      const float* const values = w.values + b * w.block;
-      for (std::int64_t i = 0; i < w.block; ++i, from += each)
-        for (int l = 0; l < kCount; ++l) sums[l] += values[i] * load(from + l * kLanes);
-    }
-    for (int l = 0; l < kCount; ++l) store(x + row * each + l * kLanes, sums[l]);
-  }
-}
-
-TRAINYARD_VECTORISED void add_all(const StoredBlocks& w, const float* x, float* y,
-                                  std::int64_t each) {
-  std::int64_t at = 0;
-  for (; at + kStrip <= each; at += kStrip) add_products<4>(w, x + at, y + at, each);
-  for (; at < each; at += kLanes) add_products<1>(w, x + at, y + at, each);
-}
-
 TRAINYARD_VECTORISED void gather_all(const StoredBlocks& w, const float* y, float* x,
-                                     std::int64_t each) {
-  std::int64_t at = 0;
-  for (; at + kStrip <= each; at += kStrip) gather_products<4>(w, y + at, x + at, each);
-  for (; at < each; at += kLanes) gather_products<1>(w, y + at, x + at, each);
+                                     const BatchLast& batch) {
+  const std::int64_t step = batch.row, read = batch.read;
+  for (std::int64_t row = 0; row < w.rows; ++row)
+    each_of_row(w, row, [&](std::int64_t stored, std::int64_t column) TRAINYARD_INLINED {
+      add_multiple(w.values[stored], y + column * step, x + row * step, read);
+    });
 }
 
 // Adds to each stored weight's gradient the product of its two rows.
 TRAINYARD_VECTORISED void add_gradients(const StoredBlocks& w, const float* x, const float* y,
-                                        float* gradients, std::int64_t each) {
+                                        float* gradients, const BatchLast& batch) {
+  const std::int64_t step = batch.row, read = batch.read;
   for (std::int64_t row = 0; row < w.rows; ++row) {
-    const float* const from = x + row * each;
-    for (std::int32_t b = w.starts[row]; b < w.starts[row + 1]; ++b)
-      for (std::int64_t i = 0; i < w.block; ++i)
-        gradients[b * w.block + i] += sum_over(
-            each, [](Lanes p, Lanes q) TRAINYARD_INLINED { return p * q; }, from,
-            y + (w.columns[b] + i) * each);
+    const float* const from = x + row * step;
+    each_of_row(w, row, [&](std::int64_t stored, std::int64_t column) TRAINYARD_INLINED {
+      const float* const against = y + column * step;
+      Lanes even{}, odd{};
+      std::int64_t i = 0;
+      for (; i + 2 * kLanes <= read; i += 2 * kLanes) {
+        even += load(from + i) * load(against + i);
+        odd += load(from + i + kLanes) * load(against + i + kLanes);
+      }
+      if (i < read) even += load(from + i) * load(against + i);
+      gradients[stored] += sum_in_registers(even + odd);
+    });
   }
 }
 
 void sparse_matmul_forward(const KernelCall& call) {
   const TensorView &x = input(call, 0), &y = output(call);
-  const std::int64_t batch = rows(x), each = padded(batch);
   const Scratch::Frame frame(call.scratch);
+  const BatchLast batch(rows(x));
   const StoredBlocks w = stored_blocks(call, &input(call, 1));
-  const float* const from = batch_last(x.f32(), batch, width(x), call.scratch);
-  float* const to = batch_last(nullptr, batch, width(y), call.scratch);
+  const float* const from = batch.of(x.f32(), width(x), call.scratch);
+  float* const to = batch.of(nullptr, width(y), call.scratch);
   if (call.node.inputs.size() == 4) {
     const float* const bias = input(call, 3).f32();
-    for (std::int64_t j = 0; j < width(y); ++j) std::fill_n(to + j * each, each, bias[j]);
+    for (std::int64_t j = 0; j < width(y); ++j)
+      std::fill_n(to + j * batch.row, batch.read, bias[j]);
   }
-  add_all(w, from, to, each);
-  batch_first(to, batch, width(y), y.f32());
+  add_all(w, from, to, batch);
+  batch.back(to, width(y), y.f32());
 }
 
 void sparse_matmul_backward_input(const KernelCall& call) {
   const Target dx = target(call, 0);
   if (!dx) return;
   const TensorView& dy = output_gradient(call);
-  const std::int64_t batch = rows(dy);
   const Scratch::Frame frame(call.scratch);
+  const BatchLast batch(rows(dy));
   const StoredBlocks w = stored_blocks(call, &input(call, 1));
-  const float* const from = batch_last(dy.f32(), batch, width(dy), call.scratch);
-  float* const to =
-      batch_last(dx.add ? dx.view.f32() : nullptr, batch, width(dx.view), call.scratch);
-  gather_all(w, from, to, padded(batch));
-  batch_first(to, batch, width(dx.view), dx.view.f32());
+  const float* const from = batch.of(dy.f32(), width(dy), call.scratch);
+  float* const to = batch.of(dx.add ? dx.view.f32() : nullptr, width(dx.view), call.scratch);
+  gather_all(w, from, to, batch);
+  batch.back(to, width(dx.view), dx.view.f32());
 }
 
 void sparse_matmul_backward_weight(const KernelCall& call) {
   const TensorView& dy = output_gradient(call);
-  const std::int64_t batch = rows(dy), n = width(dy);
+  const std::int64_t n = width(dy);
   const Scratch::Frame frame(call.scratch);
   if (const Target dw = target(call, 1)) {
     const TensorView& x = input(call, 0);
+    const BatchLast batch(rows(dy));
     const StoredBlocks w = stored_blocks(call, nullptr);
-    const float* const in = batch_last(x.f32(), batch, width(x), call.scratch);
-    const float* const out = batch_last(dy.f32(), batch, n, call.scratch);
-    add_gradients(w, in, out, dw.view.f32(), padded(batch));
+    const float* const in = batch.of(x.f32(), width(x), call.scratch);
+    const float* const out = batch.of(dy.f32(), n, call.scratch);
+    add_gradients(w, in, out, dw.view.f32(), batch);
   }
   if (const Target db = target(call, 3))
-    add_rows(batch, n, {dy.data, dy.type, false}, {db.view.data, db.view.type, false},
+    add_rows(rows(dy), n, {dy.data, dy.type, false}, {db.view.data, db.view.type, false},
              call.scratch);
 }
 
