@@ -285,10 +285,30 @@ TEST(SparseTraining, TheArenaHoldsWhatTheProgramSays) {
   }
 }
 
-double accuracy_of(std::int64_t width, const Settings& settings) {
+// A pattern is part of what a checkpoint holds, and its next move that of the whole run.
+TEST(SparseTraining, GoesOnFromACheckpointAsIfItHadNotStopped) {
+  const Model model = build_mlp({"mlp", 12, 16, 2, 8});
+  const Training training = steps(9);
+  const CpuRun whole = train_on_cpu(
+      model, 1, with(small(), {"sparsity=0.75", "sparse-every=2", "optimizer=adam"}), training);
+  const TaskPrices prices = price(whole.program, whole.workload.scenario.plan.mesh,
+                                  whole.workload.scenario.cluster, *roofline_cost_model());
+  const testing::SampleNumbers source;
+  const BackendJob job{whole.workload, whole.program, prices, &training, &source};
+  CpuOptions first, second;
+  first.until = 5;
+  CpuBackend before(job, first);
+  before.run();
+  second.from = std::make_shared<const Checkpoint>(before.state());
+  CpuBackend after(job, second);
+  EXPECT_EQ(after.run().losses, whole.run.losses);
+  EXPECT_EQ(testing::apart(after.parameters(), whole.parameters), 0);
+}
+
+double accuracy_of(std::int64_t width, double rate, const Settings& settings) {
   const auto source = open_data("fashion-mnist", data_seeds({}), {});
   Training training;
-  training.rate = 0.05, training.momentum = 0.9, training.steps = 900;
+  training.rate = rate, training.momentum = 0.9, training.steps = 900;
   training.schedule = RateSchedule::Cosine;
   const Model model = build_mlp({"mlp", 784, width, 8, 10});
   const CpuRun run = train_on_cpu(
@@ -298,11 +318,12 @@ double accuracy_of(std::int64_t width, const Settings& settings) {
 }
 
 // B-MEM-07: nine of ten weights of mlp-small cost at most 1.5 points, which a network of twice the
-// width gives back but for 0.2 of them.
+// width gives back but for 0.2 of them. Dense and sparse networks each learn at the better one of
+// the rates 0.05 and 0.1: at the other one the dense network is 2.4 points behind.
 TEST(SparseTraining, AWiderSparsePerceptronIsAsGoodAsTheDenseOne) {
   if (!data_entry("fashion-mnist").absent().empty()) GTEST_SKIP() << "no data";
-  const double dense = accuracy_of(256, {}), sparse = accuracy_of(256, {"sparsity=0.9"}),
-               wide = accuracy_of(512, {"sparsity=0.9"});
+  const double dense = accuracy_of(256, 0.05, {}), sparse = accuracy_of(256, 0.1, {"sparsity=0.9"}),
+               wide = accuracy_of(512, 0.1, {"sparsity=0.9"});
   RecordProperty("dense", std::to_string(dense));
   RecordProperty("sparse", std::to_string(sparse));
   RecordProperty("wide", std::to_string(wide));

@@ -17,8 +17,12 @@
 // Lottery: Making All Tickets Winners", ICML 2020 (the cosine); Mostafa and Wang, "Parameter
 // Efficient Training of Deep Convolutional Neural Networks by Dynamic Sparse Reparameterization",
 // ICML 2019.
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <string>
 
+#include "core/base/units_text.h"
 #include "core/methods/catalogue.h"
 #include "core/model/sparse_pattern.h"
 #include "core/model/sparse_weights.h"
@@ -76,9 +80,42 @@ void refuse_beside(const Plan& plan, Diagnostics& found) {
           fix);
 }
 
-Diagnostics check_sparse(const Scenario& scenario, const Params&) {
+// Says where matrices would take fewer bytes than values with indices, and at what sparsity coarse
+// blocks take as many as single weights.
+void weigh(const Scenario& scenario, const Params& params, Diagnostics& found) {
+  const std::int64_t block = params.integer("block"),
+                     each = bytes_of(DType::F32);  // of a weight
+  std::int64_t sparse = 0, dense = 0;
+  double density = 1;  // up to which the sparse form of all weights is the smaller one
+  for (const Block& one : scenario.model.blocks)
+    for (const Node& node : one.graph.nodes)
+      if (const auto weight = sparse_weight_of(one.graph, node)) {
+        const SparseShape& shape = weight->shape;
+        sparse += one.count * sparse_bytes(shape, each).value;
+        dense += one.count * shape.rows * shape.columns * each;
+        density = std::min(density, dense_density(shape.columns, block, each));
+      }
+  const Place place{std::string(kSparsePlace) + "/sparsity"};
+  const auto share = [](double of) { return fmt::format("{:.3f}", of); };
+  if (sparse > dense)
+    found.push_back({Diagnostic::Severity::Warning,
+                     fmt::format("sparse weights take {} with their indices, and matrices {}",
+                                 to_text(Bytes{sparse}), to_text(Bytes{dense})),
+                     place, density > 0 ? "sparsity=" + share(1 - density) : "sparsity=off"});
+  constexpr std::int64_t kCoarse = 16;
+  const double same = equal_bytes_density(1 - params.number("sparsity"), block, kCoarse, each);
+  if (block < kCoarse && same < 1)
+    found.push_back({Diagnostic::Severity::Note,
+                     fmt::format("blocks of {} share an index, and take as many bytes at a "
+                                 "sparsity of {} as blocks of {} at {}",
+                                 kCoarse, share(1 - same), block, share(params.number("sparsity"))),
+                     place, ""});
+}
+
+Diagnostics check_sparse(const Scenario& scenario, const Params& params) {
   Diagnostics found;
   refuse_beside(scenario.plan, found);
+  weigh(scenario, params, found);
   return found;
 }
 

@@ -101,6 +101,24 @@ TEST(Sparse, CoarseAndFineModelsTakeAsMuchAtTheDensityOfTheFormula) {
   EXPECT_GT(weights(above, "sparse-block=16"), bytes);
 }
 
+TEST(Sparse, SaysWhereMatricesWouldTakeLess) {
+  const Model model = build_mlp({"mlp", 256, 256, 3, 256});
+  const auto said = [&](const char* sparsity, const char* block) {
+    Scenario s = scenario(model, 1, {"precision=fp32", sparsity, block});
+    std::string text;
+    for (const Diagnostic& d : check(s))
+      if (d.place.text.starts_with("plan#/choices/sparse")) text += d.message + "; " + d.fix + "\n";
+    return text;
+  };
+  EXPECT_EQ(said("sparsity=0.9", "sparse-block=16"), "");
+  EXPECT_EQ(said("sparsity=0.9", "sparse-block=1"),
+            "blocks of 16 share an index, and take as many bytes at a sparsity of 0.812 as blocks "
+            "of 1 at 0.900; \n");
+  EXPECT_EQ(
+      said("sparsity=0.4", "sparse-block=1"),
+      "sparse weights take 1.20 MiB with their indices, and matrices 1 MiB; sparsity=0.502\n");
+}
+
 TEST(Sparse, WorkIsThatOfWhatIsStored) {
   const Model model = zoo_model("mlp-small");
   const Workload dense = prepared(model, {"micro-batch=8"}),
