@@ -116,7 +116,7 @@ TEST(Sparse, SaysWhereMatricesWouldTakeLess) {
             "of 1 at 0.900; \n");
   EXPECT_EQ(
       said("sparsity=0.4", "sparse-block=1"),
-      "sparse weights take 1.20 MiB with their indices, and matrices 1 MiB; sparsity=0.502\n");
+      "sparse weights take 1578 kB with their indices, and matrices 1280 KiB; sparsity=0.502\n");
 }
 
 TEST(Sparse, WorkIsThatOfWhatIsStored) {
