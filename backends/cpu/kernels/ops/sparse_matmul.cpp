@@ -98,7 +98,7 @@ TRAINYARD_INLINE float sum_in_registers(Lanes x) {
 }
 
 // Adds to each row of y the rows of x that are stored against it.
-TRAINYARD_VECTORISED void add_all(const StoredBlocks& w, const float* x, float* y,
+TRAINYARD_VECTORISED void add_all(StoredBlocks w, const float* x, float* y,
                                   const BatchLast& batch) {
   const std::int64_t step = batch.row, read = batch.read;
   for (std::int64_t row = 0; row < w.rows; ++row)
@@ -108,7 +108,7 @@ TRAINYARD_VECTORISED void add_all(const StoredBlocks& w, const float* x, float* 
 }
 
 // Adds to each row of x the rows of y that its stored weights stand against.
-TRAINYARD_VECTORISED void gather_all(const StoredBlocks& w, const float* y, float* x,
+TRAINYARD_VECTORISED void gather_all(StoredBlocks w, const float* y, float* x,
                                      const BatchLast& batch) {
   const std::int64_t step = batch.row, read = batch.read;
   for (std::int64_t row = 0; row < w.rows; ++row)
@@ -118,7 +118,7 @@ TRAINYARD_VECTORISED void gather_all(const StoredBlocks& w, const float* y, floa
 }
 
 // Adds to each stored weight's gradient the product of its two rows.
-TRAINYARD_VECTORISED void add_gradients(const StoredBlocks& w, const float* x, const float* y,
+TRAINYARD_VECTORISED void add_gradients(StoredBlocks w, const float* x, const float* y,
                                         float* gradients, const BatchLast& batch) {
   const std::int64_t step = batch.row, read = batch.read;
   for (std::int64_t row = 0; row < w.rows; ++row) {
