@@ -14,6 +14,7 @@ set(longest
   PlanOnRanks.ARankThatCannotBeginIsNamed 5  # three starts of mpirun, each of one kind of failure
   PlanOnRanks.WhatOneOfThemCannotDoEndsAll 3  # the same
   PlanOnRanks.NothingFitsOnAll  2  # the same
+  SparseTraining.AWiderSparsePerceptronIsAsGoodAsTheDenseOne 25  # what sparse weights learn, which takes its steps
   LessonRun.ARealRunDivergesOrNotAsTheLessonSays 4  # that a real training diverges, which takes its steps
   LearnPage.ARunOfALessonIsTrainedInTheWindow 2  # the same in the window
   Flip.HoldsOnBothSidesOfRandomPairs 3  # of 60 pairs of plans, a flip that is none: 8 had no seed with three levers

@@ -5,9 +5,11 @@
 #include <cmath>
 #include <string>
 
+#include "backends/cpu/calibration/rehearsal.h"
 #include "backends/cpu/execution/evaluation.h"
 #include "backends/cpu/kernels/kernel.h"
 #include "backends/reference/reference_backend.h"
+#include "core/cost/sparse_product.h"
 #include "core/model/ops.h"
 #include "core/model/sparse_pattern.h"
 #include "core/model/zoo/builders.h"
@@ -283,6 +285,16 @@ TEST(SparseTraining, TheArenaHoldsWhatTheProgramSays) {
     EXPECT_EQ(held(Category::Gradients), 4 * (stored + other)) << block;
     EXPECT_EQ(held(Category::OptimizerState), 8 * (stored + other)) << block;
   }
+}
+
+// A calibration runs sparse kernels on patterns, not on any numbers.
+TEST(SparseTraining, IsRehearsed) {
+  const Workload w = prepare(testing::scenario(build_mlp({"mlp", 12, 16, 2, 8}), 1,
+                                               {"precision=fp32", "sparsity=0.75"}, "cpu"));
+  Rehearsal rehearsal(w, 64_MiB);
+  int sparse = 0;
+  rehearsal.run([&](const Work& work, Duration) { sparse += is_sparse_product(work) ? 1 : 0; });
+  EXPECT_EQ(sparse, 11);  // three passes of four products, but for the gradient of the data
 }
 
 // A pattern is part of what a checkpoint holds, and its next move that of the whole run.
