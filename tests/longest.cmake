@@ -16,6 +16,7 @@ set(longest
   PlanOnRanks.NothingFitsOnAll  2  # the same
   ExportedPrograms.ATrainedConvolutionalNetworkLosesLessThanAPoint 9  # a point of accuracy, which takes a trained network and 2000 answers
   ExportedPrograms.ATrainedPerceptronLosesLessThanAPoint 6  # the same
+  SparseTraining.AWiderSparsePerceptronIsAsGoodAsTheDenseOne 25  # what sparse weights learn, which takes its steps
   LessonRun.ARealRunDivergesOrNotAsTheLessonSays 4  # that a real training diverges, which takes its steps
   LearnPage.ARunOfALessonIsTrainedInTheWindow 2  # the same in the window
   Flip.HoldsOnBothSidesOfRandomPairs 3  # of 60 pairs of plans, a flip that is none: 8 had no seed with three levers

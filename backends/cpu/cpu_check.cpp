@@ -18,6 +18,7 @@
 #include "core/methods/parallel/relaxed_synchrony.h"
 #include "core/model/edit.h"
 #include "core/model/ops.h"
+#include "core/model/sparse_weights.h"
 #include "core/model/trained_parts.h"
 #include "core/plan/batch_ramp.h"
 #include "core/program/facts.h"
@@ -524,6 +525,15 @@ void check_bit_errors(const BackendJob& job, Diagnostics& found) {
            "--data", "bit-errors=0");
 }
 
+// A weight that is grown begins at zero, and pruned ones stay there.
+void check_sparse(const BackendJob& job, Diagnostics& found) {
+  if (job.training->sparsity > 0 && has_sparse_weights(job.workload.scenario.model))
+    add_error(found,
+              "a run prunes weights that are stored as matrices, found a plan whose weights are "
+              "sparse",
+              "--train sparsity", "--train sparsity=0");
+}
+
 }  // namespace
 
 Diagnostics CpuBackend::check(const BackendJob& job) {
@@ -552,6 +562,7 @@ Diagnostics CpuBackend::check(const BackendJob& job) {
                   " acts with the newest parameters before each update, which an asynchronous "
                   "schedule never has all at one moment",
               "plan#/choices", "schedule=1f1b");
+  check_sparse(job, found);
   check_stability(job, found);
   check_bit_errors(job, found);
   if (w.layout.binding.documents != nullptr)

@@ -27,7 +27,14 @@ HostTensor ReferenceExecution::initial(const StagePlace& place, const StageParam
   if (p.shares >= 0) return {};
   ReferenceParameter made{place.model_layers[p.layer], p.name, zeros(p.shape)};
   const auto stream = (static_cast<std::uint64_t>(made.layer) << 16) + p.tensor.value;
-  random_weights(made.weights, p.name, Random(options_.seed, stream));
+  const Graph& graph = s_.workload.scenario.model.blocks[static_cast<std::size_t>(p.block)].graph;
+  if (const auto sparse = sparse_weight_of(graph, p.tensor);
+      sparse && sparse->pattern == p.tensor) {
+    const std::vector<float> pattern = first_pattern(*sparse, options_.weight_seed, made.layer);
+    made.weights.values.assign(pattern.begin(), pattern.end());
+  } else {
+    random_weights(made.weights, p.name, Random(options_.seed, stream));
+  }
   if (options_.weights) options_.weights(made);
   return std::move(made.weights);
 }

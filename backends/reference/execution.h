@@ -57,6 +57,7 @@ class ReferenceExecution {
   void finish_layer(const Step&, Flight&, int replica);
   void receive(const Step&);
   void update(const Step&);
+  void move_patterns(const StagePlace&, std::int64_t updates, std::vector<ParameterState>&) const;
   WeightVersions& weights(const Step& step) {
     return places_[step.place].weights[s_.places[step.place].set_of(step.wave)];
   }

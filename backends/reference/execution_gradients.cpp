@@ -1,5 +1,6 @@
 // Gradients on their way from the microbatches to the update that takes them in.
 #include <algorithm>
+#include <optional>
 
 #include "backends/reference/execution.h"
 #include "core/base/error.h"
@@ -73,6 +74,34 @@ void ReferenceExecution::reduce_copies(const Step& step) {
 
 // --- update ---
 
+void ReferenceExecution::move_patterns(const StagePlace& place, std::int64_t updates,
+                                       std::vector<ParameterState>& state) const {
+  const double share = options_.regrowth ? options_.regrowth->dropped(updates, options_.steps) : 0;
+  if (share == 0) return;
+  for (std::size_t i = 0; i < place.parameters.size(); ++i) {
+    const StageParameter& p = place.parameters[i];
+    const Graph& graph = s_.workload.scenario.model.blocks[static_cast<std::size_t>(p.block)].graph;
+    const std::optional<SparseWeight> weight = sparse_weight_of(graph, p.tensor);
+    if (!weight || weight->values != p.tensor) continue;
+    const auto pattern_of_layer = std::find_if(
+        place.parameters.begin(), place.parameters.end(), [&](const StageParameter& other) {
+          return other.layer == p.layer && other.tensor == weight->pattern;
+        });
+    std::vector<double>& numbers =
+        state[static_cast<std::size_t>(pattern_of_layer - place.parameters.begin())].weights;
+    const std::vector<float> before(numbers.begin(), numbers.end());
+    std::vector<double>&values = state[i].weights, &velocity = state[i].velocity;
+    const SparseShape& shape = weight->shape;
+    const Move move =
+        move_blocks(shape, places_of(shape, before), block_sizes<double>(shape, values), share,
+                    pattern_random(options_.weight_seed, p.model_layer, *weight), updates);
+    const std::vector<float> moved = pattern_of(shape, move.places);
+    numbers.assign(moved.begin(), moved.end());
+    follow(move, shape, std::span(values));
+    if (!velocity.empty()) follow(move, shape, std::span(velocity));
+  }
+}
+
 void ReferenceExecution::update(const Step& step) {
   const StagePlace& place = s_.places[step.place];
   PlaceState& state = places_[step.place];
@@ -100,7 +129,9 @@ void ReferenceExecution::update(const Step& step) {
     for (double& g : total.values[p]) g /= static_cast<double>(total.counts[p]);
   }
   WeightVersions& versions = weights(step);
-  versions.update(step.weights, total.values);
+  versions.update(step.weights, total.values, [&](std::vector<ParameterState>& state) {
+    move_patterns(place, step.weights, state);
+  });
   if (s_.average.follows(step.weights)) versions.take_mean(state.weights);
   if (options_.updated) options_.updated(place.stage, step.weights, versions.state());
 }

@@ -211,6 +211,9 @@ ReferenceOptions ReferenceBackend::options_of(const RunOptions& options) const {
                                  for_batch(*job_.training, scenario.plan.batch.global));
     };
   made.stop = options.stop;
+  made.regrowth = regrowth_of(job_.workload.scenario.plan);
+  made.steps = job_.training->steps;
+  made.weight_seed = seed_of(*job_.training, RandomSource::Weights);
   const DataSource& data = documents_ ? *documents_ : *job_.data;
   made.data = [this, &data](const ReferenceInput& in) { return fetch(job_.workload, data, in); };
   if (auto stream = document_stream(job_.workload, seed_of(*job_.training, RandomSource::Order)))

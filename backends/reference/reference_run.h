@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <stop_token>
 #include <string>
@@ -13,6 +14,7 @@
 #include "core/model/document_bounds.h"
 #include "core/model/reference.h"
 #include "core/program/program.h"
+#include "core/training/regrowth.h"
 
 namespace trainyard {
 
@@ -51,6 +53,11 @@ struct ReferenceOptions {
   /// all. Only where no rule derives weights.
   std::function<std::unique_ptr<ReferenceOptimizer>(const std::vector<StageParameter>&)> optimizer =
       {};
+  /// Moves the patterns of sparse weights after the updates of a run of so many steps, as drawn
+  /// from the seed of weights. Nothing: they stay.
+  std::optional<Regrowth> regrowth = {};
+  std::int64_t steps = 0;
+  std::uint64_t weight_seed = 1;
 };
 
 struct ReferenceRun {

@@ -106,7 +106,8 @@ void WeightVersions::done_reading(int version) {
   std::erase_if(held_, [&](const auto& held) { return held->version() == version; });
 }
 
-void WeightVersions::update(int version, const std::vector<std::vector<double>>& gradients) {
+void WeightVersions::update(int version, const std::vector<std::vector<double>>& gradients,
+                            const Change& change) {
   const int newest = held_.back()->version();
   if (version != newest + 1)
     throw Error(Error::Kind::InvalidInput, "it writes weight version " + std::to_string(version) +
@@ -118,6 +119,7 @@ void WeightVersions::update(int version, const std::vector<std::vector<double>>&
       else
         trainyard::update(rule_, state_[i], gradients[i]);
     }
+  if (change) change(state_);
   add(version);
 }
 

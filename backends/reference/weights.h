@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -86,9 +87,11 @@ class WeightVersions {
   /// Throws Error{InvalidInput} naming the versions that are held.
   const StageWeights& get(int version) const;
   void done_reading(int version);
-  /// Applies mean gradients, one a parameter. Throws Error{InvalidInput} unless the version is the
-  /// next one.
-  void update(int version, const std::vector<std::vector<double>>& gradients);
+  using Change = std::function<void(std::vector<ParameterState>&)>;
+  /// Applies mean gradients, one a parameter, and then the change, if there is one. Throws
+  /// Error{InvalidInput} unless the version is the next one.
+  void update(int version, const std::vector<std::vector<double>>& gradients,
+              const Change& change = {});
 
   /// Replaces the newest version by the mean of the newest ones of all, of which this is one.
   void take_mean(const std::vector<WeightVersions>& all);

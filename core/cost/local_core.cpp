@@ -4,6 +4,7 @@
 #include <array>
 
 #include "core/cost/roofline.h"
+#include "core/cost/sparse_product.h"
 #include "core/model/ops.h"
 
 namespace trainyard {
@@ -25,7 +26,8 @@ bool is_convolution(const Work& work) {
 
 CoreTime local_core_time(const Work& work, const Device& device) {
   return {to_seconds(device.launch.value) + (is_convolution(work) ? kConvolutionCall : 0),
-          arithmetic_seconds(work, device, device.efficiency, 0),
+          arithmetic_seconds(work, device, device.efficiency, 0) /
+              (is_sparse_product(work) ? kSparseCoreShare : 1),
           traffic_seconds(work, device, device.efficiency)};
 }
 

@@ -9,6 +9,7 @@
 #include "core/cluster/local_device.h"
 #include "core/cost/local_core.h"
 #include "core/cost/physical_links.h"
+#include "core/cost/sparse_product.h"
 #include "core/model/ops.h"
 
 namespace trainyard {
@@ -341,6 +342,13 @@ class Physical final : public CostModel {
     return work.flops.value / rate * shape;
   }
 
+  // A sparse product fills no tiles.
+  double sparse(const Work& work, const Rates& r, const Device& device) const {
+    const double rate = r.product[static_cast<std::size_t>(work.math)];
+    if (!(rate > 0)) peak(device, work.math);
+    return work.flops.value / (rate * kSparseShare);
+  }
+
   // This covers the products of scores and the chain between them: mask, softmax, dropout.
   double unfused(const Work& work, const Rates& r, const Device& device, bool backward) const {
     const double rate = r.product[static_cast<std::size_t>(work.math)];
@@ -374,6 +382,8 @@ class Physical final : public CostModel {
       case WorkKind::Product:
         if (facts.unfused)
           busy = unfused(work, r, device, facts.backward);
+        else if (is_sparse_product(work))
+          busy = std::max(sparse(work, r, device), traffic(work, r));
         else
           busy = std::max(product(work, r, device) /
                               ((facts.grouped ? grouped_share(work) : 1) * r.aligned(work, facts)),

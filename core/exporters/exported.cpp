@@ -167,6 +167,12 @@ void refuse_divided_images(const Plan& plan, Limits& limits) {
     limits.refuse("plan#/mesh/cp", "each of its devices has whole images", "cp=1");
 }
 
+void refuse_sparse(const Plan& plan, Limits& limits) {
+  if (find_choice(plan, "sparse") != nullptr)
+    limits.refuse("plan#/choices/sparse", "it stores all weights of a model as matrices",
+                  "sparsity=off");
+}
+
 void refuse_operator_stages(const Plan& plan, Limits& limits) {
   if (cores_of_device(plan) > 1)
     limits.refuse("plan#/choices/operator-stages", "its devices run one operator after another",

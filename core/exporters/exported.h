@@ -81,6 +81,9 @@ void refuse_input(const Plan&, Limits&);
 /// another way.
 void refuse_reduce(const Plan&, Limits&);
 
+/// Refuses a plan that stores sparse weights.
+void refuse_sparse(const Plan&, Limits&);
+
 /// Refuses a plan whose devices run operators beside each other.
 void refuse_operator_stages(const Plan&, Limits&);
 void refuse_divided_images(const Plan&, Limits&);

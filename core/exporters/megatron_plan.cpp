@@ -357,6 +357,7 @@ MegatronWords megatron_parallelism(const Scenario& s, Limits& limits) {
   refuse_evaluation(s.plan, limits);
   refuse_input(s.plan, limits);
   refuse_reduce(s.plan, limits);
+  refuse_sparse(s.plan, limits);
   refuse_operator_stages(s.plan, limits);
   refuse_divided_images(s.plan, limits);
   MegatronWords to = {fmt::format("--tensor-model-parallel-size {}", mesh.tp),

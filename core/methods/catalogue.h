@@ -40,6 +40,7 @@ Method nvfp4();
 // Trained parts
 Method frozen_parts();
 Method lora();
+Method sparse();
 // Sharding
 Method tensor_parallel();
 Method context_parallel();

@@ -64,9 +64,11 @@ const Op& gated_delta();  // inputs q, k, v, strength, decay, log -A, bias of th
 const Op& selective_scan();  // inputs x, dt, B, C, log -A [channels, state], D: the recurrence of
                              // the first Mamba
 const Op& layer_scale();     // inputs x, weight [channels]: x * weight
-const Op& sigmoid_gate();  // inputs gate, x: sigmoid(gate) * x, with a gate for the row or element
-const Op& formula_op();    // inputs x[, more]: a formula of each element, whose author gives the
-                           // gradients too (core/model/formula.h)
+const Op& sigmoid_gate();   // inputs gate, x: sigmoid(gate) * x, with a gate for the row or element
+const Op& formula_op();     // inputs x[, more]: a formula of each element, whose author gives the
+                            // gradients too (core/model/formula.h)
+const Op& sparse_matmul();  // inputs x, values, pattern[, bias]: a product with a weight of which
+                            // only stored blocks are not zero (core/model/sparse_pattern.h)
 /// Appends a node of the op "formula" and returns its output. Throws as Graph::add does.
 TensorId add_formula(Graph&, std::string name, std::vector<TensorId> inputs, ElementFormulas);
 

@@ -1,5 +1,7 @@
 #include "core/model/trained_parts.h"
 #include "core/model/divided_rows.h"
+#include "core/model/sparse_pattern.h"
+#include "core/model/sparse_weights.h"
 
 #include <algorithm>
 #include <string>
@@ -216,18 +218,21 @@ void expect_same_fate(const Model& model, const Place& place) {
 
 bool is_frozen(const Node& node) { return attribute(node, kFrozenNode) != 0; }
 
+bool is_frozen(const Node& node, std::size_t i) { return is_frozen(node) || is_pattern(node, i); }
+
 bool is_frozen(const Graph& graph, TensorId parameter) {
   return std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const Node& node) {
-    return is_frozen(node) &&
-           std::find(node.inputs.begin(), node.inputs.end(), parameter) != node.inputs.end();
+    for (std::size_t i = 0; i < node.inputs.size(); ++i)
+      if (node.inputs[i] == parameter && is_frozen(node, i)) return true;
+    return false;
   });
 }
 
 std::vector<bool> frozen_parameters(const Graph& graph) {
   std::vector<bool> found(graph.tensors.size());
   for (const Node& node : graph.nodes)
-    if (is_frozen(node))
-      for (TensorId in : node.inputs) found[in.value] = is_parameter(graph, in);
+    for (std::size_t i = 0; i < node.inputs.size(); ++i)
+      if (is_frozen(node, i)) found[node.inputs[i].value] = is_parameter(graph, node.inputs[i]);
   return found;
 }
 
@@ -334,7 +339,7 @@ Model with_frozen(Model model, std::string_view parts, const Place& place) {
 }
 
 bool is_as_given(const Model& model) {
-  return !has_divided_rows(model) &&
+  return !has_divided_rows(model) && !has_sparse_weights(model) &&
          std::none_of(model.blocks.begin(), model.blocks.end(), [](const Block& block) {
            return std::any_of(block.graph.nodes.begin(), block.graph.nodes.end(),
                               [](const Node& node) {
@@ -351,6 +356,7 @@ Model as_given(Model model) {
     for (Node& node : block.graph.nodes)
       if (attribute(node, kFrozenNode) == kByPlan) node.attributes.erase(kFrozenNode);
   }
+  if (has_sparse_weights(model)) model = with_dense_weights(std::move(model));
   return has_divided_rows(model) ? with_whole_rows(std::move(model)) : model;
 }
 

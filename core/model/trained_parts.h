@@ -17,7 +17,10 @@ namespace trainyard {
 
 /// Returns whether the node's weights are frozen, by the model's file or by a plan.
 bool is_frozen(const Node&);
-/// Returns whether a node that is frozen reads the parameter.
+/// Returns whether the node makes no gradient of input i, a parameter: it is frozen, or input i is
+/// the pattern of its sparse weight.
+bool is_frozen(const Node&, std::size_t i);
+/// Returns whether a node makes no gradient of the parameter, which then is not trained.
 bool is_frozen(const Graph&, TensorId parameter);
 /// Returns the same by tensor of the graph, in one walk over it.
 std::vector<bool> frozen_parameters(const Graph&);

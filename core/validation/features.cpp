@@ -193,6 +193,7 @@ std::vector<std::string> parts_of(const Workload& work) {
   add(!scenario.model.tokens, "a model without tokens");
   add(routed(scenario.model), "routed experts");
   add(adapted(plan), "frozen weights");
+  add(find_choice(plan, "sparse") != nullptr, "sparse weights");
   add(plan.mesh.tp > 1, "tensor parallel");
   add(plan.mesh.cp > 1, "context parallel");
   add(plan.mesh.ep > 1, "expert parallel");

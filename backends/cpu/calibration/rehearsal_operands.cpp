@@ -7,6 +7,7 @@
 #include "backends/cpu/kernels/convert.h"
 #include "backends/cpu/kernels/formats.h"
 #include "core/model/ops.h"
+#include "core/training/regrowth.h"
 
 namespace trainyard {
 namespace {
@@ -92,8 +93,12 @@ void widen(TensorView& part, int ranks, Scratch& scratch) {
 void fill_tensor(const Binding& binding, const Graph& graph, std::size_t t, const TensorView& view,
                  const Random& random) {
   const TensorKind kind = graph.tensors[t].kind;
-  if (kind == TensorKind::Index) {
-    const std::int64_t limit = limit_of(graph, TensorId{static_cast<std::uint32_t>(t)}, binding);
+  const TensorId id{static_cast<std::uint32_t>(t)};
+  if (const auto sparse = sparse_weight_of(graph, id); sparse && sparse->pattern == id) {
+    const std::vector<float> pattern = first_pattern(*sparse, random.bits(0), 0);
+    std::copy(pattern.begin(), pattern.end(), view.f32());
+  } else if (kind == TensorKind::Index) {
+    const std::int64_t limit = limit_of(graph, id, binding);
     for (std::int64_t i = 0; i < view.elements(); ++i)
       view.i64()[i] = random.between(static_cast<std::uint64_t>(i), 0, limit - 1);
   } else if (kind == TensorKind::Activation || kind == TensorKind::Parameter) {

@@ -433,6 +433,9 @@ class CpuExecution final : public Execution {
   std::size_t first_norm(std::size_t place) const { return norms_at_[place].front(); }
   std::size_t parameters_of(std::size_t place) const;
 
+  // Defined in cpu_regrowth.cpp.
+  void move_patterns(const At&, std::size_t set, std::size_t job);
+
   // Defined in cpu_tied.cpp.
   struct TiedTensor {
     std::size_t place, layer, parameter;

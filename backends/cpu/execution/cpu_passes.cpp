@@ -365,7 +365,7 @@ void CpuExecution::with_call(const At& a, std::size_t l, Flight& f, const Kernel
     call.adds = run.adds;
     const std::span<TensorView> list = weights.of(run.inputs.size());
     for (std::size_t i = 0; i < list.size(); ++i)
-      if (run.inputs[i].where == Operand::Where::Parameter && !is_frozen(node))
+      if (run.inputs[i].where == Operand::Where::Parameter && !is_frozen(node, i))
         list[i] = parameter_gradient(a, l, layer, run.inputs[i].tensor);
     call.weight_gradients = list;
     if (!layout.body->wanted.empty()) take_unwanted(layout, sizes, run, scratch, into, list);

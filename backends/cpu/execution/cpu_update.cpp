@@ -292,6 +292,7 @@ void CpuExecution::update(const At& a) {
         seen_by_rules(part, unclipped, norm, a.place, a.peer,
                       [&] { apply(part, facts, norm, a.place, stage, weights, job); });
       });
+      move_patterns(a, set, job);
     });
   }
   if (combines) take_change(stage, a.place);

@@ -7,12 +7,17 @@
 namespace trainyard {
 namespace {
 
-void set_lora(Plan& plan, std::string_view param, std::string_view value, const Place& place) {
-  for (const ParamSpec& spec : method("lora").params) {
+void set_trained(Plan& plan, std::string_view name, std::string_view param, std::string_view value,
+                 const Place& place) {
+  for (const ParamSpec& spec : method(name).params) {
     if (spec.name != param) continue;
     ParamValue given = parse_param(spec, value, place);
-    choice(plan, "lora").params.set(std::string(param), std::move(given));
+    choice(plan, name).params.set(std::string(param), std::move(given));
   }
+}
+
+void set_lora(Plan& plan, std::string_view param, std::string_view value, const Place& place) {
+  set_trained(plan, "lora", param, value, place);
 }
 
 // A plan that trains all weights does not mention these methods.
@@ -21,11 +26,21 @@ void set_rank(Plan& plan, std::string_view value, const Place& place) {
   set_lora(plan, "rank", value, place);
 }
 
-std::string read_lora(const Plan& plan, std::string_view param, std::string_view otherwise) {
-  const Choice* const chosen = find_choice(plan, "lora");
+std::string read_trained(const Plan& plan, std::string_view name, std::string_view param,
+                         std::string_view otherwise) {
+  const Choice* const chosen = find_choice(plan, name);
   if (chosen == nullptr) return std::string(otherwise);
-  const Params params = with_defaults(chosen->params, method("lora").params);
+  const Params params = with_defaults(chosen->params, method(name).params);
   return to_text(params.values().find(param)->second);
+}
+
+std::string read_lora(const Plan& plan, std::string_view param, std::string_view otherwise) {
+  return read_trained(plan, "lora", param, otherwise);
+}
+
+void set_sparsity(Plan& plan, std::string_view value, const Place& place) {
+  if (value == "off") return remove_choice(plan, "sparse");
+  set_trained(plan, "sparse", "sparsity", value, place);
 }
 
 void set_frozen(Plan& plan, std::string_view value, const Place& place) {
@@ -46,33 +61,61 @@ std::string read_frozen(const Plan& plan) {
 }  // namespace
 
 std::vector<Setting> trained_settings() {
-  return {{"lora",
-           {"lora-rank", "lora-dim", "peft.dim"},
-           "rank of low-rank adapters, which are then all that is trained; off = all weights are "
-           "trained",
-           {},
-           set_rank,
-           [](const Plan& p) { return read_lora(p, "rank", "off"); }},
-          {"lora-alpha",
-           {"peft.alpha"},
-           "adapters are scaled by alpha / rank; 0 = as the rank",
-           {},
-           [](Plan& p, std::string_view v, const Place& l) { set_lora(p, "alpha", v, l); },
-           [](const Plan& p) { return read_lora(p, "alpha", ""); }},
-          {"lora-targets",
-           {"lora-target-modules", "target-modules"},
-           "linear layers that get an adapter: attention, mlp, all-linear, or names such as "
-           "q_proj,v_proj",
-           {"all-linear", "attention", "mlp"},
-           [](Plan& p, std::string_view v, const Place& l) { set_lora(p, "targets", v, l); },
-           [](const Plan& p) { return read_lora(p, "targets", ""); }},
-          {"frozen",
-           {"freeze"},
-           "parts whose weights stay as they are: none, or embedding, layers, head, all-but-head, "
-           "vision (a tower without its projector) and names of blocks, as in embedding,layers",
-           {},
-           set_frozen,
-           read_frozen}};
+  return {
+      {"lora",
+       {"lora-rank", "lora-dim", "peft.dim"},
+       "rank of low-rank adapters, which are then all that is trained; off = all weights are "
+       "trained",
+       {},
+       set_rank,
+       [](const Plan& p) { return read_lora(p, "rank", "off"); }},
+      {"lora-alpha",
+       {"peft.alpha"},
+       "adapters are scaled by alpha / rank; 0 = as the rank",
+       {},
+       [](Plan& p, std::string_view v, const Place& l) { set_lora(p, "alpha", v, l); },
+       [](const Plan& p) { return read_lora(p, "alpha", ""); }},
+      {"lora-targets",
+       {"lora-target-modules", "target-modules"},
+       "linear layers that get an adapter: attention, mlp, all-linear, or names such as "
+       "q_proj,v_proj",
+       {"all-linear", "attention", "mlp"},
+       [](Plan& p, std::string_view v, const Place& l) { set_lora(p, "targets", v, l); },
+       [](const Plan& p) { return read_lora(p, "targets", ""); }},
+      {"frozen",
+       {"freeze"},
+       "parts whose weights stay as they are: none, or embedding, layers, head, all-but-head, "
+       "vision (a tower without its projector) and names of blocks, as in embedding,layers",
+       {},
+       set_frozen,
+       read_frozen},
+      {"sparsity",
+       {"weight-sparsity"},
+       "share of the weights of products that are zero and not stored; off = all are stored, as "
+       "matrices",
+       {},
+       set_sparsity,
+       [](const Plan& p) { return read_trained(p, "sparse", "sparsity", "off"); }},
+      {"sparse-block",
+       {"sparsity-block"},
+       "weights along a row that are stored together and share an index: 1 (fine), 4, 16 "
+       "(coarse) or another number",
+       {},
+       [](Plan& p, std::string_view v, const Place& l) { set_trained(p, "sparse", "block", v, l); },
+       [](const Plan& p) { return read_trained(p, "sparse", "block", ""); }},
+      {"sparse-every",
+       {"regrow-every"},
+       "steps from one move of the stored weights to the next; 0 = they stay where they are",
+       {},
+       [](Plan& p, std::string_view v, const Place& l) { set_trained(p, "sparse", "every", v, l); },
+       [](const Plan& p) { return read_trained(p, "sparse", "every", ""); }},
+      {"sparse-drop",
+       {"drop-fraction"},
+       "share of the stored weights that the first move drops, the smallest, and grows "
+       "elsewhere; it falls to 0 over the run",
+       {},
+       [](Plan& p, std::string_view v, const Place& l) { set_trained(p, "sparse", "drop", v, l); },
+       [](const Plan& p) { return read_trained(p, "sparse", "drop", ""); }}};
 }
 
 }  // namespace trainyard

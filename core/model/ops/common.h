@@ -67,6 +67,19 @@ inline std::int64_t product(std::initializer_list<std::int64_t> sizes) {
   return result;
 }
 
+/// Returns all dimensions but the last of what a product with a weight makes of x: a Column split
+/// gathers x into the tensor region, a Row split leaves the region.
+inline Shape rows_of_product(const Node& node, Shape shape) {
+  shape.pop_back();
+  for (Dim& dim : shape) {
+    if (node.split == TensorSplit::Column && dim.axis == Axis::SequenceRegion)
+      dim.axis = Axis::Sequence;
+    if (node.split == TensorSplit::Row && dim.axis == Axis::Sequence)
+      dim.axis = Axis::SequenceRegion;
+  }
+  return shape;
+}
+
 /// Returns the product of all dimensions but the last, per device.
 inline std::int64_t rows(const Tensor& tensor, const Binding& binding) {
   Shape leading = tensor.shape;

@@ -6,17 +6,6 @@
 namespace trainyard {
 namespace {
 
-Shape leading(const Node& node, Shape shape) {
-  shape.pop_back();
-  for (Dim& dim : shape) {
-    if (node.split == TensorSplit::Column && dim.axis == Axis::SequenceRegion)
-      dim.axis = Axis::Sequence;
-    if (node.split == TensorSplit::Row && dim.axis == Axis::Sequence)
-      dim.axis = Axis::SequenceRegion;
-  }
-  return shape;
-}
-
 std::vector<Tensor> infer_matmul(const Graph& graph, const Node& node) {
   expect_inputs(node, 2, 3);
   expect_rank(graph, node, 1, 2);
@@ -27,7 +16,7 @@ std::vector<Tensor> infer_matmul(const Graph& graph, const Node& node) {
                      std::to_string(weight.shape[0].size) + " (weight " + to_text(weight.shape) +
                      "), found " + to_text(x.shape));
   if (node.inputs.size() == 3) expect_vector(graph, node, 2, weight.shape[1].size);
-  Shape shape = leading(node, x.shape);
+  Shape shape = rows_of_product(node, x.shape);
   shape.push_back(weight.shape[1]);
   return one_output(std::move(shape));
 }

@@ -51,6 +51,7 @@ const std::vector<Values> kFree = {
     {"sequence-parallel", {"on", "off"}},
     {"lora", {"off", "1", "16", "65536"}},
     {"frozen", {"none", "embedding", "embedding,layers", "all-but-head"}},
+    {"sparsity", {"off", "0", "0.5", "0.9"}},
     {"recompute",
      {"none", "selective", "op", "full", "blocks=1", "keep=act", "full*4,none", "full*4,none/op"}},
     {"precision",
@@ -73,6 +74,9 @@ const std::vector<Values> kFree = {
 const std::vector<Values> kBound = {
     {"offload-tier", {"host", "nvme"}},
     {"lora-alpha", {"0", "32"}},
+    {"sparse-block", {"1", "4", "16"}},
+    {"sparse-every", {"0", "100"}},
+    {"sparse-drop", {"0", "0.3"}},
     {"lora-targets", {"all-linear", "attention", "mlp", "q_proj,v_proj"}},
     {"attention", {"triton", "flash-2", "cudnn"}},
     {"dp", {"1", "8", "rest"}},

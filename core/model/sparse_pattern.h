@@ -1,0 +1,75 @@
+// A sparse pattern says which weights of a matrix are stored: blocks of neighbours along a row, of
+// one weight each (fine) or of several (coarse). A matrix is kept by compressed rows: the values of
+// its blocks, row by row, and beside them the pattern, a number for each row (how many blocks are
+// stored of it) and one for each block (its column, in blocks). Numbers of a pattern are whole and
+// take four bytes, as do the indices of the usual libraries.
+//
+//   [ . a . b ]      values  a b c      pattern  2 0 1 | 1 3 | 2
+//   [ . . . . ]                                  rows  | columns
+//   [ . . c . ]
+//
+// Mao et al., "Exploring the Granularity of Sparsity in Convolutional Neural Networks", CVPR
+// Workshops 2017, count the bytes of coarse and fine blocks.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "core/base/random.h"
+#include "core/model/graph.h"
+
+namespace trainyard {
+
+/// A matrix of which so many blocks are stored. The columns divide into whole blocks.
+struct SparseShape {
+  std::int64_t rows = 0, columns = 0;
+  std::int64_t block = 1;   // weights of a block, neighbours along a row
+  std::int64_t blocks = 0;  // stored ones
+  std::int64_t row_blocks() const { return columns / block; }
+  std::int64_t all_blocks() const { return rows * row_blocks(); }
+  std::int64_t stored() const { return blocks * block; }
+  double density() const { return static_cast<double>(blocks) / static_cast<double>(all_blocks()); }
+};
+
+/// Returns the shape with the number of stored blocks nearest to that density, and at least one.
+SparseShape with_density(SparseShape, double density);
+
+inline constexpr std::int64_t kPatternBytes = 4;  // of each number of a pattern
+/// Returns the bytes of a matrix: values, and the pattern with its counts by row.
+Bytes sparse_bytes(const SparseShape&, std::int64_t value_bytes);
+/// Returns at what density a matrix of `coarse` weights a block takes as many bytes as one of
+/// `fine` weights a block at that density: below it the coarse one is the smaller. Both have the
+/// same counts by row.
+double equal_bytes_density(double fine_density, std::int64_t fine, std::int64_t coarse,
+                           std::int64_t value_bytes);
+/// Returns at what density the sparse form of a matrix takes as many bytes as the dense one.
+double dense_density(std::int64_t columns, std::int64_t block, std::int64_t value_bytes);
+
+/// Largest whole number that a pattern may hold: 4-byte floats and doubles have all up to it.
+inline constexpr std::int64_t kMostOfPattern = std::int64_t{1} << 24;
+
+/// Returns the numbers of a pattern from the places of its blocks, counted row by row in blocks and
+/// rising, and back. Throws Error{InvalidInput} for numbers that are no pattern of the shape.
+std::vector<float> pattern_of(const SparseShape&, std::span<const std::int64_t> places);
+std::vector<std::int64_t> places_of(const SparseShape&, std::span<const float> pattern);
+
+/// Returns `count` of the numbers below `all`, rising, each set of them as likely as any other. It
+/// reads random numbers of the indices first to first + all - 1.
+std::vector<std::int64_t> drawn_of(std::int64_t all, std::int64_t count, const Random&,
+                                   std::uint64_t first = 0);
+
+/// SparseWeight is a sparse matrix of a graph.
+struct SparseWeight {
+  SparseShape shape;
+  TensorId values, pattern;
+};
+/// Returns the sparse matrix that a node multiplies with, if it does.
+std::optional<SparseWeight> sparse_weight_of(const Graph&, const Node&);
+/// Returns the sparse matrix whose values, or whose pattern, the parameter is.
+std::optional<SparseWeight> sparse_weight_of(const Graph&, TensorId parameter);
+/// Returns whether input i of the node is a pattern, which has no gradient.
+bool is_pattern(const Node&, std::size_t i);
+
+}  // namespace trainyard

@@ -1,0 +1,73 @@
+// Regrowth moves a sparse pattern as a weight learns: the blocks of the smallest size are dropped,
+// and as many are grown at places that were zero (Mocanu et al., Nature Communications 2018). What
+// is grown is zero, and the optimizer knows nothing of it. Every replica that has the same weights
+// and the same seed moves them alike.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "core/base/random.h"
+#include "core/model/sparse_pattern.h"
+#include "core/plan/plan.h"
+
+namespace trainyard {
+
+struct Regrowth {
+  std::int64_t every = 100;  // steps between two moves, >= 1
+  double drop = 0.3;         // share of the stored blocks that the first move drops, in [0, 1]
+
+  /// Returns the share that is dropped after so many updates of `steps`: none unless it is a move's
+  /// turn, and ever fewer, along half a cosine that ends at 0 with the run (Evci et al., ICML
+  /// 2020).
+  double dropped(std::int64_t updates, std::int64_t steps) const;
+};
+/// Returns how a complete plan moves its sparse weights; nothing where it has none, or they stay.
+std::optional<Regrowth> regrowth_of(const Plan&);
+
+/// Returns the source of random numbers of a layer's sparse weight: those of its first pattern, and
+/// after them those of each move.
+Random pattern_random(std::uint64_t seed, int layer, const SparseWeight&);
+/// Returns the pattern that a sparse weight of the layer begins with.
+std::vector<float> first_pattern(const SparseWeight&, std::uint64_t seed, int layer);
+
+/// A Move is a new pattern, and where each of its blocks was among those of the old one.
+struct Move {
+  std::vector<std::int64_t> places;  // rising
+  std::vector<std::int64_t> from;    // by new block: its index before, or -1 where it is grown
+};
+/// Drops the largest whole number of blocks that is at most `share` of all that are stored, and of
+/// the places that are free: those whose values have the smallest sum of sizes, of equal ones the
+/// first. Grows as many at places that were free, each as likely as any other. places: rising.
+/// sizes: of each stored block. update: how many updates there have been, which draws anew.
+Move move_blocks(const SparseShape&, std::span<const std::int64_t> places,
+                 std::span<const double> sizes, double share, const Random&, std::int64_t update);
+
+/// Returns the sum of sizes of each block's values.
+template <class Number>
+std::vector<double> block_sizes(const SparseShape& shape, std::span<const Number> values) {
+  std::vector<double> sizes(static_cast<std::size_t>(shape.blocks));
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const auto value = static_cast<double>(values[i]);
+    sizes[i / static_cast<std::size_t>(shape.block)] += value < 0 ? -value : value;
+  }
+  return sizes;
+}
+
+/// Takes numbers that lie as the values do (weights, a slot of the optimizer's state) to where the
+/// move has them; those of what is grown are zero.
+template <class Number>
+void follow(const Move& move, const SparseShape& shape, std::span<Number> numbers) {
+  const std::vector<Number> before(numbers.begin(), numbers.end());
+  const auto width = static_cast<std::size_t>(shape.block);
+  for (std::size_t block = 0; block < move.from.size(); ++block)
+    for (std::size_t i = 0; i < width; ++i)
+      numbers[block * width + i] =
+          move.from[block] < 0 ? Number{}
+                               : before[static_cast<std::size_t>(move.from[block]) * width + i];
+}
+
+}  // namespace trainyard

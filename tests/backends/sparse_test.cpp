@@ -1,0 +1,347 @@
+// Tests that backends train sparse weights: kernels against the reference maths, plans against one
+// device, sparse storage against dense storage, and what a perceptron learns (B-MEM-07).
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+
+#include "backends/cpu/calibration/rehearsal.h"
+#include "backends/cpu/execution/evaluation.h"
+#include "backends/cpu/kernels/kernel.h"
+#include "backends/reference/reference_backend.h"
+#include "core/cost/sparse_product.h"
+#include "core/model/ops.h"
+#include "core/model/sparse_pattern.h"
+#include "core/model/zoo/builders.h"
+#include "core/training/regrowth.h"
+#include "tests/support/cpu_training.h"
+#include "tests/support/tiny_models.h"
+
+namespace trainyard {
+namespace {
+
+using testing::CpuRun;
+using testing::Settings;
+using testing::train_on_cpu;
+
+Training steps(std::int64_t count) {
+  Training t;
+  t.rate = 0.1;
+  t.momentum = 0.5;
+  t.steps = count;
+  t.epsilon = 0.01;
+  return t;
+}
+
+Settings with(Settings settings, const Settings& more) {
+  settings.insert(settings.end(), more.begin(), more.end());
+  return settings;
+}
+
+TensorView view_of(std::vector<float>& numbers, std::initializer_list<std::int64_t> sizes) {
+  TensorView view;
+  view.data = numbers.data();
+  view.rank = static_cast<int>(sizes.size());
+  std::copy(sizes.begin(), sizes.end(), view.size.begin());
+  return view;
+}
+
+std::vector<float> numbers(std::int64_t count, std::uint64_t seed) {
+  std::vector<float> made(static_cast<std::size_t>(count));
+  const Random random(seed);
+  for (std::size_t i = 0; i < made.size(); ++i)
+    made[i] = static_cast<float>(2 * random.uniform(i) - 1);
+  return made;
+}
+
+HostTensor host(const std::vector<float>& from, std::vector<std::int64_t> shape) {
+  return {std::move(shape), {from.begin(), from.end()}};
+}
+
+void expect_near(const std::vector<float>& found, const std::vector<double>& wanted) {
+  ASSERT_EQ(found.size(), wanted.size());
+  for (std::size_t i = 0; i < found.size(); ++i)
+    ASSERT_NEAR(found[i], wanted[i], 1e-5 * (1 + std::abs(wanted[i]))) << i;
+}
+
+// Batches of less than a lane, of lanes and of more than a strip of them.
+TEST(SparseKernel, AgreesWithTheReference) {
+  for (const std::int64_t batch : {1, 16, 77, 131})
+    for (const std::int64_t block : {1, 4}) {
+      constexpr std::int64_t kRows = 9, kColumns = 20;
+      const SparseShape shape = with_density({kRows, kColumns, block, 0}, 0.3);
+      GraphBuilder b;
+      const auto whole_parameter = [&](const char* name, Shape sizes) {
+        return b.parameter(name, std::move(sizes));
+      };
+      const TensorId x = b.activation("x", {whole(batch), whole(kRows)}),
+                     values = whole_parameter("w", {whole(shape.blocks), whole(block)}),
+                     pattern = whole_parameter("p", {whole(kRows + shape.blocks)}),
+                     bias = whole_parameter("b", {whole(kColumns)});
+      b.node("fc", sparse_matmul(), {x, values, pattern, bias}, {{"columns", kColumns}});
+      std::vector<float> in = numbers(batch * kRows, 1), w = numbers(shape.stored(), 2),
+                         p = pattern_of(shape, drawn_of(shape.all_blocks(), shape.blocks,
+                                                        Random(static_cast<std::uint64_t>(batch)))),
+                         add = numbers(kColumns, 3),
+                         out(static_cast<std::size_t>(batch * kColumns)),
+                         dout = numbers(batch * kColumns, 4), din = numbers(batch * kRows, 5),
+                         dw = numbers(shape.stored(), 6), db = numbers(kColumns, 7);
+      const Binding binding;
+      Scratch scratch;
+      std::vector<TensorView>
+          inputs = {view_of(in, {batch, kRows}), view_of(w, {shape.blocks, block}),
+                    view_of(p, {kRows + shape.blocks}), view_of(add, {kColumns})},
+          outputs = {view_of(out, {batch, kColumns})}, dy = {view_of(dout, {batch, kColumns})},
+          dx = {view_of(din, {batch, kRows}), {}, {}, {}},
+          dparameters = {{}, view_of(dw, {shape.blocks, block}), {}, view_of(db, {kColumns})};
+      const std::vector<std::uint8_t> adds = {1, 0, 0, 0};
+      const HostTensor hx = host(in, {batch, kRows}), hw = host(w, {shape.blocks, block}),
+                       hp = host(p, {kRows + shape.blocks}), hb = host(add, {kColumns}),
+                       hdy = host(dout, {batch, kColumns});
+      const std::vector<const HostTensor*> list = {&hx, &hw, &hp, &hb}, gradients = {&hdy};
+      ReferenceCall maths{b.graph, b.graph.nodes[0], binding};
+      maths.inputs = list, maths.gradients = gradients;
+      const Reference& reference_maths = reference(sparse_matmul());
+
+      KernelCall call{
+          .graph = b.graph, .node = b.graph.nodes[0], .binding = binding, .scratch = scratch};
+      call.inputs = inputs, call.outputs = outputs;
+      run_kernel(call, Pass::Forward);
+      expect_near(out, reference_maths.forward(maths).outputs[0].values);
+
+      call.output_gradients = dy;
+      call.input_gradients = dx, call.adds = adds;
+      const auto sum = [](const std::vector<float>& before, const HostTensor& more) {
+        std::vector<double> total(before.begin(), before.end());
+        for (std::size_t i = 0; i < total.size(); ++i) total[i] += more.values[i];
+        return total;
+      };
+      const std::vector<double> wanted_input = sum(din, reference_maths.backward_input(maths)[0]);
+      run_kernel(call, Pass::BackwardInput);
+      expect_near(din, wanted_input);
+
+      call.input_gradients = {}, call.weight_gradients = dparameters;
+      const std::vector<HostTensor> of_weights = reference_maths.backward_weight(maths);
+      EXPECT_TRUE(of_weights[2].values.empty());
+      const std::vector<double> wanted_weight = sum(dw, of_weights[1]),
+                                wanted_bias = sum(db, of_weights[3]);
+      run_kernel(call, Pass::BackwardWeight);
+      expect_near(dw, wanted_weight);
+      expect_near(db, wanted_bias);
+    }
+}
+
+const Settings& small() {
+  static const Settings list = {"global-batch=8", "micro-batch=2", "optimizer=momentum"};
+  return list;
+}
+
+// Law: where all weights are stored, a sparse plan trains as the dense one.
+TEST(SparseTraining, AtFullDensityItIsDenseTraining) {
+  for (const Model& model :
+       {testing::tiny_mlp(3), testing::tiny_transformer({.family = "llama"})}) {
+    const CpuRun dense = train_on_cpu(model, 1, small(), steps(6));
+    for (const char* block : {"sparse-block=1", "sparse-block=2"}) {
+      if (model.name == "tiny mlp" && std::string(block).ends_with("2")) continue;  // odd outputs
+      const CpuRun sparse =
+          train_on_cpu(model, 1, with(small(), {"sparsity=0", block, "sparse-every=2"}), steps(6));
+      ASSERT_EQ(sparse.run.losses.size(), dense.run.losses.size());
+      for (std::size_t i = 0; i < dense.run.losses.size(); ++i)
+        EXPECT_NEAR(sparse.run.losses[i], dense.run.losses[i], 1e-5 * dense.run.losses[i]) << i;
+    }
+  }
+}
+
+// Law: replicas and stages move their weights as one device does.
+TEST(SparseTraining, ReplicasAndStagesTrainAsOneDevice) {
+  const Model model = testing::tiny_transformer({.family = "llama"});
+  const Settings sparse = with(small(), {"sparsity=0.5", "sparse-every=2", "sparse-drop=0.4"});
+  const CpuRun one = train_on_cpu(model, 1, sparse, steps(8));
+  // The pattern has moved, and the number of what is stored has not changed.
+  bool moved = false;
+  for (std::size_t i = 0; i < one.initial.size(); ++i)
+    if (one.initial[i].name.ends_with(".pattern"))
+      moved = moved || one.initial[i].values != one.parameters[i].values;
+  EXPECT_TRUE(moved);
+  for (const Settings& plan : std::vector<Settings>{{"dp=2"},
+                                                    {"pp=2"},
+                                                    {"pp=2", "dp=2"},
+                                                    {"pp=2", "schedule=gpipe"},
+                                                    {"pp=2", "schedule=zb-h1"},
+                                                    {"recompute=full"}}) {
+    SCOPED_TRACE(plan.front());
+    const std::int64_t devices = plan.size() == 2 && plan[1] == "dp=2" ? 4
+                                 : plan.front() == "recompute=full"    ? 1
+                                                                       : 2;
+    testing::expect_same_training(train_on_cpu(model, devices, with(sparse, plan), steps(8)), one,
+                                  1e-5);
+  }
+}
+
+TEST(SparseTraining, EveryOptimizerMovesItsState) {
+  const Model model = testing::tiny_mlp(3);
+  for (const char* rule : {"optimizer=sgd", "optimizer=adam", "optimizer=adamw", "optimizer=lamb",
+                           "optimizer=adagrad", "optimizer=lion", "optimizer=lars"}) {
+    SCOPED_TRACE(rule);
+    const Settings sparse =
+        with(small(), {"sparsity=0.5", "sparse-every=2", "sparse-drop=0.4", rule});
+    testing::expect_same_training(train_on_cpu(model, 2, with(sparse, {"dp=2"}), steps(6)),
+                                  train_on_cpu(model, 1, sparse, steps(6)), 1e-5);
+  }
+}
+
+// The whole of a sparse run's tensor, with zeros where nothing is stored.
+std::vector<TrainedTensor> scattered(const CpuRun& run) {
+  std::vector<TrainedTensor> dense;
+  for (const TrainedTensor& t : run.initial) {
+    if (t.name.ends_with(".pattern")) continue;
+    TrainedTensor made = t;
+    int layer = 0;
+    for (const Block& block : run.workload.scenario.model.blocks) {
+      const bool here = t.layer >= layer && t.layer < layer + block.count;
+      layer += block.count;
+      if (!here) continue;
+      for (const Node& node : block.graph.nodes) {
+        const auto weight = sparse_weight_of(block.graph, node);
+        if (!weight || block.graph[weight->values].name != t.name) continue;
+        const auto pattern =
+            std::find_if(run.initial.begin(), run.initial.end(), [&](const TrainedTensor& p) {
+              return p.layer == t.layer && p.name == t.name + ".pattern";
+            });
+        const SparseShape& s = weight->shape;
+        made.shape = {s.rows, s.columns};
+        made.values.assign(static_cast<std::size_t>(s.rows * s.columns), 0.0F);
+        std::size_t stored = 0;
+        for (const std::int64_t place : places_of(s, pattern->values))
+          for (std::int64_t i = 0; i < s.block; ++i)
+            made.values[static_cast<std::size_t>(place * s.block + i)] = t.values[stored++];
+      }
+    }
+    dense.push_back(std::move(made));
+  }
+  return dense;
+}
+
+// Dense weights that are pruned to the same places and stay zero there train alike.
+TEST(SparseTraining, IsThatOfAMaskOnDenseWeights) {
+  const Model model = build_mlp({"mlp", 12, 16, 2, 8});
+  for (const char* rule : {"optimizer=momentum", "optimizer=adam"}) {
+    const Settings settings = with(small(), {rule});
+    const CpuRun sparse = train_on_cpu(
+        model, 1, with(settings, {"sparsity=0.75", "sparse-block=4", "sparse-every=0"}), steps(10));
+    Training masked = steps(10);
+    masked.sparsity = 0.75;
+    Settings all = {"precision=fp32"};
+    const Scenario dense = testing::scenario(model, 1, with(all, settings), "cpu");
+    const Workload w = prepare(dense);
+    LowerOptions lowering;
+    lowering.grain = Grain::Op;
+    const Program program = lower(w, lowering);
+    const TaskPrices prices =
+        price(program, w.scenario.plan.mesh, w.scenario.cluster, *roofline_cost_model());
+    const testing::SampleNumbers source;
+    CpuBackend backend({w, program, prices, &masked, &source}, {});
+    backend.set_parameters(scattered(sparse));
+    const BackendRun run = backend.run();
+    ASSERT_EQ(run.losses.size(), sparse.run.losses.size());
+    for (std::size_t i = 0; i < run.losses.size(); ++i)
+      EXPECT_NEAR(sparse.run.losses[i], run.losses[i], 1e-5 * run.losses[i]) << rule << " " << i;
+  }
+}
+
+TEST(SparseTraining, TheReferenceTrainsAndMovesAlike) {
+  const Model model = build_mlp({"mlp", 12, 16, 2, 8});
+  const CpuRun fast = train_on_cpu(
+      model, 1, with(small(), {"sparsity=0.75", "sparse-every=2", "sparse-block=2"}), steps(7));
+  const Training training = steps(7);
+  const testing::SampleNumbers source;
+  const TaskPrices prices = price(fast.program, fast.workload.scenario.plan.mesh,
+                                  fast.workload.scenario.cluster, *roofline_cost_model());
+  ReferenceBackend exact({fast.workload, fast.program, prices, &training, &source});
+  const BackendRun run = exact.run();
+  ASSERT_EQ(run.losses.size(), fast.run.losses.size());
+  for (std::size_t i = 0; i < run.losses.size(); ++i)
+    EXPECT_NEAR(fast.run.losses[i], run.losses[i], 1e-5 * run.losses[i]) << i;
+  EXPECT_LT(testing::apart(fast.parameters, exact.parameters()), 1e-5);
+}
+
+// Predicted, held and measured bytes of weights, gradients and optimizer state are equal.
+TEST(SparseTraining, TheArenaHoldsWhatTheProgramSays) {
+  const Model model = build_mlp({"mlp", 32, 64, 3, 16});
+  for (const char* block : {"sparse-block=1", "sparse-block=16"}) {
+    const CpuRun run = train_on_cpu(
+        model, 1, with(small(), {"sparsity=0.8", block, "optimizer=adam", "sparse-every=2"}),
+        steps(3));
+    std::int64_t stored = 0, pattern = 0, other = 0;
+    for (const TrainedTensor& t : run.parameters) {
+      const auto count = static_cast<std::int64_t>(t.values.size());
+      const bool sparse = t.shape.size() > 1 && t.name.ends_with("weight");
+      (t.name.ends_with(".pattern") ? pattern : sparse ? stored : other) += count;
+    }
+    const auto held = [&](Category category) {
+      return run.run.memory.front().most_by_category[static_cast<std::size_t>(category)].value;
+    };
+    EXPECT_EQ(held(Category::Weights), 4 * (stored + other + pattern)) << block;
+    EXPECT_EQ(held(Category::Gradients), 4 * (stored + other)) << block;
+    EXPECT_EQ(held(Category::OptimizerState), 8 * (stored + other)) << block;
+  }
+}
+
+// A calibration runs sparse kernels on patterns, not on any numbers.
+TEST(SparseTraining, IsRehearsed) {
+  const Workload w = prepare(testing::scenario(build_mlp({"mlp", 12, 16, 2, 8}), 1,
+                                               {"precision=fp32", "sparsity=0.75"}, "cpu"));
+  Rehearsal rehearsal(w, 64_MiB);
+  int sparse = 0;
+  rehearsal.run([&](const Work& work, Duration) { sparse += is_sparse_product(work) ? 1 : 0; });
+  EXPECT_EQ(sparse, 11);  // three passes of four products, but for the gradient of the data
+}
+
+// A pattern is part of what a checkpoint holds, and its next move that of the whole run.
+TEST(SparseTraining, GoesOnFromACheckpointAsIfItHadNotStopped) {
+  const Model model = build_mlp({"mlp", 12, 16, 2, 8});
+  const Training training = steps(9);
+  const CpuRun whole = train_on_cpu(
+      model, 1, with(small(), {"sparsity=0.75", "sparse-every=2", "optimizer=adam"}), training);
+  const TaskPrices prices = price(whole.program, whole.workload.scenario.plan.mesh,
+                                  whole.workload.scenario.cluster, *roofline_cost_model());
+  const testing::SampleNumbers source;
+  const BackendJob job{whole.workload, whole.program, prices, &training, &source};
+  CpuOptions first, second;
+  first.until = 5;
+  CpuBackend before(job, first);
+  before.run();
+  second.from = std::make_shared<const Checkpoint>(before.state());
+  CpuBackend after(job, second);
+  EXPECT_EQ(after.run().losses, whole.run.losses);
+  EXPECT_EQ(testing::apart(after.parameters(), whole.parameters), 0);
+}
+
+double accuracy_of(std::int64_t width, double rate, const Settings& settings) {
+  const auto source = open_data("fashion-mnist", data_seeds({}), {});
+  Training training;
+  training.rate = rate, training.momentum = 0.9, training.steps = 900;
+  training.schedule = RateSchedule::Cosine;
+  const Model model = build_mlp({"mlp", 784, width, 8, 10});
+  const CpuRun run = train_on_cpu(
+      model, 1, with({"global-batch=128", "micro-batch=128", "optimizer=momentum"}, settings),
+      training, {}, *source);
+  return evaluate(run.workload, run.parameters, *source, 0).accuracy;
+}
+
+// B-MEM-07: nine of ten weights of mlp-small cost at most 1.5 points, which a network of twice the
+// width gives back but for 0.2 of them. Dense and sparse networks each learn at the better one of
+// the rates 0.05 and 0.1: at the other one the dense network is 2.4 points behind.
+TEST(SparseTraining, AWiderSparsePerceptronIsAsGoodAsTheDenseOne) {
+  if (!data_entry("fashion-mnist").absent().empty()) GTEST_SKIP() << "no data";
+  const double dense = accuracy_of(256, 0.05, {}), sparse = accuracy_of(256, 0.1, {"sparsity=0.9"}),
+               wide = accuracy_of(512, 0.1, {"sparsity=0.9"});
+  RecordProperty("dense", std::to_string(dense));
+  RecordProperty("sparse", std::to_string(sparse));
+  RecordProperty("wide", std::to_string(wide));
+  EXPECT_GE(sparse, dense - 0.015);
+  EXPECT_GE(wide, dense - 0.002);
+}
+
+}  // namespace
+}  // namespace trainyard
