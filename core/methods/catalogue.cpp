@@ -60,7 +60,8 @@ std::span<const Method> methods() {
       mxfp8(),
       nvfp4(),
       frozen_parts(),
-      lora(),  //
+      lora(),
+      tensor_train_tables(),  //
       tensor_parallel(),
       context_parallel(),
       spatial_partition(),

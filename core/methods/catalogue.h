@@ -40,6 +40,7 @@ Method nvfp4();
 // Trained parts
 Method frozen_parts();
 Method lora();
+Method tensor_train_tables();
 // Sharding
 Method tensor_parallel();
 Method context_parallel();

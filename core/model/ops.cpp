@@ -52,6 +52,7 @@ std::span<const Op* const> ops() {
       &place_images(),
       &layer_scale(),
       &formula_op(),
+      &tensor_train(),
   };
   return list;
 }

@@ -52,6 +52,7 @@ const Reference& reference(const Op& op) {
       {&merge_patches(), merge_patches_reference()},
       {&place_images(), place_images_reference()},
       {&formula_op(), formula_reference()},
+      {&tensor_train(), tensor_train_reference()},
   };
   const auto found = list.find(&op);
   if (found == list.end())

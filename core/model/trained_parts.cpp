@@ -9,6 +9,7 @@
 #include "core/base/saturating.h"
 #include "core/model/ops.h"
 #include "core/model/refit.h"
+#include "core/model/trained_tables.h"
 
 namespace trainyard {
 namespace {
@@ -338,7 +339,8 @@ bool is_as_given(const Model& model) {
          std::none_of(model.blocks.begin(), model.blocks.end(), [](const Block& block) {
            return std::any_of(block.graph.nodes.begin(), block.graph.nodes.end(),
                               [](const Node& node) {
-                                return is_adapter(node) || attribute(node, kFrozenNode) == kByPlan;
+                                return is_adapter(node) || is_table_train(node) ||
+                                     attribute(node, kFrozenNode) == kByPlan;
                               });
          });
 }
@@ -351,6 +353,7 @@ Model as_given(Model model) {
     for (Node& node : block.graph.nodes)
       if (attribute(node, kFrozenNode) == kByPlan) node.attributes.erase(kFrozenNode);
   }
+  model = without_table_trains(std::move(model));
   return has_divided_rows(model) ? with_whole_rows(std::move(model)) : model;
 }
 

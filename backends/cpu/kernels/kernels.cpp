@@ -50,6 +50,7 @@ std::map<const Op*, CpuKernel> fast_kernels() {
       {&selective_scan(), selective_scan_kernel()},
       {&merge_patches(), merge_patches_kernel()},
       {&place_images(), place_images_kernel()},
+      {&tensor_train(), tensor_train_kernel()},
   };
 }
 

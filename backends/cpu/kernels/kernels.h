@@ -57,5 +57,6 @@ CpuKernel gated_delta_kernel();
 CpuKernel selective_scan_kernel();
 CpuKernel merge_patches_kernel();
 CpuKernel place_images_kernel();
+CpuKernel tensor_train_kernel();
 
 }  // namespace trainyard

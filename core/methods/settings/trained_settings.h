@@ -7,8 +7,8 @@
 
 namespace trainyard {
 
-/// Where the plan trains all weights of the model, the rank of adapters reads back as "off", frozen
-/// parts as "none", and what else is said of adapters as "".
+/// Where the plan trains all weights of the model as they are, the ranks of adapters and of tensor
+/// trains read back as "off", frozen parts as "none", and what else is said of either as "".
 std::vector<Setting> trained_settings();
 
 }  // namespace trainyard

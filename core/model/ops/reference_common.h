@@ -85,5 +85,6 @@ Reference selective_scan_reference();
 Reference merge_patches_reference();
 Reference place_images_reference();
 Reference formula_reference();
+Reference tensor_train_reference();
 
 }  // namespace trainyard
