@@ -36,6 +36,7 @@ struct GateTask {
   std::string name;  // "clean", or the corruption as "noise:0.3"
   std::int64_t questions = 0;
   double accuracy = 0, loss = 0;
+  std::optional<double> area = {};  // under the curve (area_under_curve.h), of a model of one logit
 };
 
 struct GatedTable {
@@ -53,6 +54,7 @@ struct GatedModel {
   double across = 0;  // instability over its own answers to all tasks, as environments
   std::vector<GatedTable> tables = {};   // empty for a model without embeddings
   std::vector<std::string> beyond = {};  // sentences, one for each limit that is passed
+  std::vector<double> areas = {};  // under the curve, by task; empty where the tasks have none
   bool passes() const { return beyond.empty(); }
 };
 

@@ -15,6 +15,7 @@
 #include "core/base/split_list.h"
 #include "core/methods/settings/settings.h"
 #include "core/model/ops.h"
+#include "core/quality/area_under_curve.h"
 #include "core/quality/eigenspace_instability.h"
 #include "core/training/corrupted_data.h"
 #include "core/training/data_source.h"
@@ -202,6 +203,8 @@ GateReport gate_study(const GateQuestion& q) {
     report.tasks[t].questions = static_cast<std::int64_t>(by_reference[t].answers.size());
     report.tasks[t].accuracy = by_reference[t].accuracy();
     report.tasks[t].loss = by_reference[t].loss;
+    if (!by_reference[t].scores.empty())
+      report.tasks[t].area = area_under_curve(by_reference[t].scores, by_reference[t].labels);
   }
   const std::vector<std::int32_t>& labels = by_reference.front().labels;
   report.reference_across = instability_across(environments, labels);
@@ -213,6 +216,8 @@ GateReport gate_study(const GateQuestion& q) {
       ModelAnswers found = answer(open, t);
       gated.tasks.push_back(judge_answers(by_reference[t].answers, found.answers, found.labels));
       gated.losses.push_back(found.loss);
+      if (!found.scores.empty())
+        gated.areas.push_back(area_under_curve(found.scores, found.labels));
       environments[t] = std::move(found.answers);
     }
     gated.across = instability_across(environments, labels);

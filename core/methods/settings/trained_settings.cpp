@@ -81,7 +81,8 @@ std::vector<Setting> trained_settings() {
            "rank of the tensor trains as which embedding tables are trained; off = as tables",
            {},
            [](Plan& p, std::string_view v, const Place& l) {
-             set_optional(p, kTrains, "rank", v == "0" ? "off" : v, "off", l);
+             if (v == "off" || v == "0") return remove_choice(p, kTrains);
+             set_param(p, kTrains, "rank", v, l);
            },
            [](const Plan& p) { return read_optional(p, kTrains, "rank", "off"); }},
           {"tt-tables",
