@@ -1,10 +1,13 @@
 #include "core/model/trained_tables.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <optional>
 #include <string_view>
 
+#include "core/base/units_text.h"
 #include "core/model/hot_rows.h"
 #include "core/model/ops.h"
 #include "core/model/refit.h"
@@ -148,6 +151,25 @@ std::vector<TrainedTable> trained_tables(const Model& model) {
       found.push_back(std::move(table));
     }
   return found;
+}
+
+std::vector<std::string> table_sentences(const Model& model) {
+  std::vector<std::string> said;
+  for (const TrainedTable& table : trained_tables(model)) {
+    const TensorTrain& train = table.train;
+    const double whole = static_cast<double>(train.rows) * static_cast<double>(train.width()),
+                 held = static_cast<double>(train.weights());
+    std::string sentence = fmt::format(
+        "{} of {} rows of {} numbers is trained as cores of ranks {} and {}: {} numbers, {:.3g} "
+        "times fewer",
+        table.name, train.rows, train.width(), train.first_rank, train.second_rank,
+        train.weights(), whole / held);
+    if (table.hot_rows > 0)
+      sentence += fmt::format("; its {} hottest rows take {} of all look-ups", table.hot_rows,
+                              readable_share(table.hit_share));
+    said.push_back(std::move(sentence));
+  }
+  return said;
 }
 
 const Node* train_of_core(const Graph& graph, TensorId parameter) {

@@ -41,6 +41,10 @@ struct TrainedTable {
 };
 std::vector<TrainedTable> trained_tables(const Model&);
 
+/// Says of each of them how much smaller its cores are, and which share of look-ups its hot rows
+/// take by Zipf's law; a sentence each.
+std::vector<std::string> table_sentences(const Model&);
+
 /// Returns the node that reads the parameter as one of its cores; null where it is none.
 const Node* train_of_core(const Graph&, TensorId parameter);
 
