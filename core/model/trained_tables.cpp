@@ -53,7 +53,7 @@ const Tensor* own_table(const Model& model, const Block& block, const Node& node
 
 // The first core takes the place of the table, so that all other tensors keep their ids and with
 // them the weights with which they begin.
-void replace_table(Graph& graph, Node& node, const TensorTrain& train, const TableTrainSpec& spec) {
+void replace_table(Graph& graph, Node& node, const TensorTrain& train) {
   const TensorId table = node.inputs[1];
   const std::string name = graph[table].name;
   const auto plain = [](std::int64_t size) { return Dim{size, Axis::None, 0}; };
@@ -71,8 +71,10 @@ void replace_table(Graph& graph, Node& node, const TensorTrain& train, const Tab
   node.attributes["rows"] = train.rows;
   node.attributes["first_rank"] = train.first_rank;
   node.attributes["second_rank"] = train.second_rank;
-  if (spec.hot_rows == 0) return;
-  node.attributes["hot_rows"] = std::min(spec.hot_rows, train.rows);
+}
+
+void add_cache(Graph& graph, Node& node, const TableTrainSpec& spec) {
+  node.attributes["hot_rows"] = std::min(spec.hot_rows, attribute(node, "rows"));
   node.attributes["zipf"] = std::llround(kThousand * spec.zipf);
   Tensor hot = node.op->infer(graph, node)[1];
   hot.name = node.name + ".hot_rows";
@@ -117,10 +119,14 @@ Model with_table_trains(Model model, const TableTrainSpec& spec, const Place& pl
       if (rows < spec.least_rows) continue;
       const TensorTrain train = tensor_train_of(rows, width, spec.rank);
       if (train.weights() >= local_elements(table->shape, Binding{})) continue;
-      replace_table(block.graph, block.graph.nodes[n], train, spec);
+      replace_table(block.graph, block.graph.nodes[n], train);
       any = true;
     }
   if (!any) refuse_tables(model, spec, largest, place);
+  // These come last, so that cores begin with the same weights whether or not there is a cache.
+  for (Block& block : model.blocks)
+    for (Node& node : block.graph.nodes)
+      if (spec.hot_rows > 0 && is_table_train(node)) add_cache(block.graph, node, spec);
   return model;
 }
 
