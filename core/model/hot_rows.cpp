@@ -39,7 +39,8 @@ double zipf_reached(std::int64_t first, std::int64_t rows, double exponent, std:
     const auto count = static_cast<double>(to - from);
     const double chance =
         (zipf_share(to, rows, exponent) - zipf_share(from, rows, exponent)) / count;
-    reached -= count * std::expm1(static_cast<double>(lookups) * std::log1p(-std::min(chance, 1 - 1e-12)));
+    reached -=
+        count * std::expm1(static_cast<double>(lookups) * std::log1p(-std::min(chance, 1 - 1e-12)));
     from = to;
   }
   return reached;

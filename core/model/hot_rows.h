@@ -9,7 +9,8 @@
 
 namespace trainyard {
 
-/// Returns the row at which the share u of look-ups, in [0, 1), is reached. rows >= 1, exponent > 0.
+/// Returns the row at which the share u of look-ups, in [0, 1), is reached. rows >= 1, exponent >
+/// 0.
 std::int64_t zipf_row(double u, std::int64_t rows, double exponent);
 
 /// Returns the share of look-ups that go to the first rows of all, in [0, 1]: the hit rate of a

@@ -67,8 +67,8 @@ const Op& layer_scale();     // inputs x, weight [channels]: x * weight
 const Op& sigmoid_gate();  // inputs gate, x: sigmoid(gate) * x, with a gate for the row or element
 const Op& formula_op();    // inputs x[, more]: a formula of each element, whose author gives the
                            // gradients too (core/model/formula.h)
-const Op& tensor_train();  // inputs ids, three cores: rows of a table that is kept as a tensor train
-                           // (core/model/tensor_train.h); attributes rows, first_rank,
+const Op& tensor_train();  // inputs ids, three cores: rows of a table that is kept as a tensor
+                           // train (core/model/tensor_train.h); attributes rows, first_rank,
                            // second_rank, hot_rows, zipf
 /// Appends a node of the op "formula" and returns its output. Throws as Graph::add does.
 TensorId add_formula(Graph&, std::string name, std::vector<TensorId> inputs, ElementFormulas);

@@ -47,8 +47,7 @@ constexpr double kLeastDraw = 2;
 
 // The variance of normal numbers of a size of at least kLeastDraw.
 double drawn_variance() {
-  const double density =
-      std::exp(-kLeastDraw * kLeastDraw / 2) / std::sqrt(2 * std::numbers::pi);
+  const double density = std::exp(-kLeastDraw * kLeastDraw / 2) / std::sqrt(2 * std::numbers::pi);
   const double beyond = std::erfc(kLeastDraw / std::numbers::sqrt2) / 2;
   return 1 + kLeastDraw * density / beyond;
 }
@@ -57,8 +56,7 @@ double drawn_variance() {
 // the Tail of the Normal Distribution", Technometrics 1964).
 double drawn_tail(const Random& random) {
   for (std::uint64_t i = 0;; i += 2) {
-    const double size =
-        std::sqrt(kLeastDraw * kLeastDraw - 2 * std::log(1 - random.uniform(i)));
+    const double size = std::sqrt(kLeastDraw * kLeastDraw - 2 * std::log(1 - random.uniform(i)));
     const double other = random.uniform(i + 1);
     const double side = 2 * other - 1;
     if (std::abs(side) * size < kLeastDraw) return side < 0 ? -size : size;
@@ -79,7 +77,9 @@ std::int64_t train_weights(std::span<const std::int64_t> row_bases,
 
 std::int64_t TensorTrain::slice(std::size_t core) const {
   return (core > 0 ? core > 1 ? second_rank : first_rank : 1) * column_bases[core] *
-         (core == 0 ? first_rank : core == 1 ? second_rank : 1);
+         (core == 0   ? first_rank
+          : core == 1 ? second_rank
+                      : 1);
 }
 
 std::int64_t TensorTrain::weights() const {
@@ -137,8 +137,7 @@ TensorTrain tensor_train_of(const Graph& graph, const Node& node) {
   return train;
 }
 
-std::vector<float> started_core(const TensorTrain& train, std::size_t count,
-                                const Random& random) {
+std::vector<float> started_core(const TensorTrain& train, std::size_t count, const Random& random) {
   const double entries =
       static_cast<double>(train.first_rank) * static_cast<double>(train.second_rank);
   const double scale =

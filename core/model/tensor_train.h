@@ -22,8 +22,8 @@ inline constexpr std::size_t kCores = 3;
 using Digits = std::array<std::int64_t, kCores>;
 
 struct TensorTrain {
-  std::int64_t rows = 0;                    // N
-  Digits row_bases{}, column_bases{};       // p and q
+  std::int64_t rows = 0;                         // N
+  Digits row_bases{}, column_bases{};            // p and q
   std::int64_t first_rank = 1, second_rank = 1;  // r1 and r2
 
   std::int64_t width() const { return column_bases[0] * column_bases[1] * column_bases[2]; }
@@ -55,8 +55,8 @@ std::int64_t train_weights(std::span<const std::int64_t> row_bases,
 std::vector<std::int64_t> equal_factors(std::int64_t size, int count);
 
 /// Chooses the digits of a table: those of its rows are as equal as can be, with the smallest
-/// product that is at least `rows`; those of its columns are the most equal factors. The smallest is
-/// in the middle, where its core has the most numbers. A rank is cut to what the table can have
+/// product that is at least `rows`; those of its columns are the most equal factors. The smallest
+/// is in the middle, where its core has the most numbers. A rank is cut to what the table can have
 /// there. All arguments are >= 1.
 TensorTrain tensor_train_of(std::int64_t rows, std::int64_t width, std::int64_t rank);
 /// Reads the sizes off a node of the op tensor_train.

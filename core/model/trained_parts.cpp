@@ -340,7 +340,7 @@ bool is_as_given(const Model& model) {
            return std::any_of(block.graph.nodes.begin(), block.graph.nodes.end(),
                               [](const Node& node) {
                                 return is_adapter(node) || is_table_train(node) ||
-                                     attribute(node, kFrozenNode) == kByPlan;
+                                       attribute(node, kFrozenNode) == kByPlan;
                               });
          });
 }

@@ -151,9 +151,8 @@ std::vector<TrainedTable> trained_tables(const Model& model) {
                          tensor_train_of(model.blocks[b].graph, node)};
       table.hot_rows = attribute(node, "hot_rows");
       if (table.hot_rows > 0)
-        table.hit_share =
-            zipf_share(table.hot_rows, table.train.rows,
-                       static_cast<double>(attribute(node, "zipf")) / kThousand);
+        table.hit_share = zipf_share(table.hot_rows, table.train.rows,
+                                     static_cast<double>(attribute(node, "zipf")) / kThousand);
       found.push_back(std::move(table));
     }
   return found;
@@ -168,8 +167,8 @@ std::vector<std::string> table_sentences(const Model& model) {
     std::string sentence = fmt::format(
         "{} of {} rows of {} numbers is trained as cores of ranks {} and {}: {} numbers, {:.3g} "
         "times fewer",
-        table.name, train.rows, train.width(), train.first_rank, train.second_rank,
-        train.weights(), whole / held);
+        table.name, train.rows, train.width(), train.first_rank, train.second_rank, train.weights(),
+        whole / held);
     if (table.hot_rows > 0)
       sentence += fmt::format("; its {} hottest rows take {} of all look-ups", table.hot_rows,
                               readable_share(table.hit_share));

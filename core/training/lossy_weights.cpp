@@ -180,8 +180,8 @@ std::int64_t tt_weights(std::int64_t rows, std::int64_t columns, std::int64_t ra
   const TwoDigits digits{rows, columns};
   const std::int64_t row_bases[] = {rows / digits.second_rows, digits.second_rows},
                      column_bases[] = {columns / digits.second_columns, digits.second_columns},
-                     between[] = {std::min(
-                         {rank, digits.unfolded_rows(), digits.unfolded_columns()})};
+                     between[] = {
+                         std::min({rank, digits.unfolded_rows(), digits.unfolded_columns()})};
   return train_weights(row_bases, column_bases, between);
 }
 

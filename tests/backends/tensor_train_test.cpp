@@ -139,21 +139,19 @@ TEST(TensorTrainRun, AHundredTimesSmallerTableLosesNoQuality) {
   Training training;
   training.rate = 0.01;
   training.steps = 150;
+  training.schedule = RateSchedule::Linear;
   const Settings plain = {"global-batch=1024", "micro-batch=1024", "optimizer=adam"};
   const CpuRun table = train_on_cpu(model, 1, plain, training, {}, *data);
   const double whole = area_of(table, *data);
-  EXPECT_GT(whole, 0.6);
-  for (const std::int64_t rank : {16}) {
-    Settings settings = plain;
-    const std::string word = "tt-rank=" + std::to_string(rank);
-    settings.emplace_back(word);
-    const CpuRun cores = train_on_cpu(model, 1, settings, training, {}, *data);
-    const std::vector<TrainedTable> tables = trained_tables(cores.workload.scenario.model);
-    ASSERT_EQ(tables.size(), 1u);
-    EXPECT_GE(static_cast<double>(kRows * kWidth) / static_cast<double>(tables[0].train.weights()),
-              100);
-    EXPECT_GE(area_of(cores, *data), whole - 0.005) << rank;
-  }
+  EXPECT_GT(whole, 0.75);
+  Settings trains = plain;
+  trains.emplace_back("tt-rank=16");
+  const CpuRun cores = train_on_cpu(model, 1, trains, training, {}, *data);
+  const std::vector<TrainedTable> tables = trained_tables(cores.workload.scenario.model);
+  ASSERT_EQ(tables.size(), 1u);
+  EXPECT_GE(static_cast<double>(kRows * kWidth) / static_cast<double>(tables[0].train.weights()),
+            100);
+  EXPECT_GE(area_of(cores, *data), whole - 0.005);
 }
 
 }  // namespace

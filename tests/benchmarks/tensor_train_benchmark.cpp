@@ -53,6 +53,7 @@ void compare(std::int64_t rows, std::int64_t updates) {
   Training training;
   training.rate = 0.01;
   training.steps = updates;
+  training.schedule = RateSchedule::Linear;
   const double whole = trained_area(model, "off", training, *data);
   fmt::print("{} rows: area {:.4f}\n", rows, whole);
   for (const char* rank : {"16", "32"}) {

@@ -80,8 +80,8 @@ TEST(HotRows, HoldsTheMostFrequentRows) {
 
 TEST(HotRows, NoOtherRowsServeMoreLookUps) {
   EXPECT_TRUE(rc::check("hot rows", [] {
-    const auto ids = *rc::gen::container<std::vector<std::int64_t>>(
-        rc::gen::inRange<std::int64_t>(0, 12));
+    const auto ids =
+        *rc::gen::container<std::vector<std::int64_t>>(rc::gen::inRange<std::int64_t>(0, 12));
     const std::int64_t capacity = *rc::gen::inRange<std::int64_t>(0, 14);
     const std::vector<std::int64_t> held = most_frequent(ids, capacity);
     std::map<std::int64_t, int> counts;

@@ -100,8 +100,8 @@ Looked looked_up(std::int64_t rows, std::int64_t width, std::int64_t rank) {
     ids.values[static_cast<std::size_t>(i)] = static_cast<double>(i);
   made.operands.push_back(std::move(ids));
   for (std::size_t k = 0; k < kCores; ++k) {
-    inputs.push_back(b.parameter("core " + std::to_string(k),
-                                 {whole(t.row_bases[k]), whole(t.slice(k))}));
+    inputs.push_back(
+        b.parameter("core " + std::to_string(k), {whole(t.row_bases[k]), whole(t.slice(k))}));
     HostTensor core = zeros({t.row_bases[k], t.slice(k)});
     const std::vector<float> values = started_core(t, core.values.size(), Random(7, k));
     core.values.assign(values.begin(), values.end());
@@ -131,8 +131,7 @@ TEST(TensorTrain, LookUpsAreTheRowsOfTheTableThatTheCoresMake) {
     for (std::int64_t column = 0; column < t.width(); ++column) {
       const Digits i = t.digits(row);
       const Digits j = {column / (t.column_bases[1] * t.column_bases[2]),
-                        column / t.column_bases[2] % t.column_bases[1],
-                        column % t.column_bases[2]};
+                        column / t.column_bases[2] % t.column_bases[1], column % t.column_bases[2]};
       const std::int64_t ranks[] = {1, t.first_rank, t.second_rank, 1};
       std::vector<double> chain = {1};
       for (std::size_t k = 0; k < kCores; ++k) {
@@ -170,8 +169,8 @@ TEST(TensorTrain, EntriesBeginWithTheVarianceOfATable) {
       Looked looked = looked_up(kTableRows, 16, rank);
       for (std::size_t k = 0; k < kCores; ++k) {
         HostTensor& core = looked.operands[k + 1];
-        const std::vector<float> values =
-            started_core(looked.train, core.values.size(), Random(static_cast<std::uint64_t>(i), k));
+        const std::vector<float> values = started_core(looked.train, core.values.size(),
+                                                       Random(static_cast<std::uint64_t>(i), k));
         core.values.assign(values.begin(), values.end());
       }
       mean += variance_of(rows_of(looked)) / tables;

@@ -49,62 +49,61 @@ std::string read_frozen(const Plan& plan) {
 }  // namespace
 
 std::vector<Setting> trained_settings() {
-  return {{"lora",
-           {"lora-rank", "lora-dim", "peft.dim"},
-           "rank of low-rank adapters, which are then all that is trained; off = all weights are "
-           "trained",
-           {},
-           set_rank,
-           [](const Plan& p) { return read_lora(p, "rank", "off"); }},
-          {"lora-alpha",
-           {"peft.alpha"},
-           "adapters are scaled by alpha / rank; 0 = as the rank",
-           {},
-           [](Plan& p, std::string_view v, const Place& l) { set_lora(p, "alpha", v, l); },
-           [](const Plan& p) { return read_lora(p, "alpha", ""); }},
-          {"lora-targets",
-           {"lora-target-modules", "target-modules"},
-           "linear layers that get an adapter: attention, mlp, all-linear, or names such as "
-           "q_proj,v_proj",
-           {"all-linear", "attention", "mlp"},
-           [](Plan& p, std::string_view v, const Place& l) { set_lora(p, "targets", v, l); },
-           [](const Plan& p) { return read_lora(p, "targets", ""); }},
-          {"frozen",
-           {"freeze"},
-           "parts whose weights stay as they are: none, or embedding, layers, head, all-but-head, "
-           "vision (a tower without its projector) and names of blocks, as in embedding,layers",
-           {},
-           set_frozen,
-           read_frozen},
-          {"tt-rank",
-           {"tensor-train"},
-           "rank of the tensor trains as which embedding tables are trained; off = as tables",
-           {},
-           [](Plan& p, std::string_view v, const Place& l) {
-             if (v == "off" || v == "0") return remove_choice(p, kTrains);
-             set_param(p, kTrains, "rank", v, l);
-           },
-           [](const Plan& p) { return read_optional(p, kTrains, "rank", "off"); }},
-          {"tt-tables",
-           {},
-           "least rows of a table that is trained as a tensor train",
-           {},
-           [](Plan& p, std::string_view v, const Place& l) {
-             set_param(p, kTrains, "tables", v, l);
-           },
-           [](const Plan& p) { return read_param(p, kTrains, "tables"); }},
-          {"tt-cache",
-           {},
-           "most frequent rows that a microbatch makes once of a tensor train; 0 = none",
-           {},
-           [](Plan& p, std::string_view v, const Place& l) { set_param(p, kTrains, "cache", v, l); },
-           [](const Plan& p) { return read_param(p, kTrains, "cache"); }},
-          {"tt-zipf",
-           {},
-           "exponent of Zipf's law by which the price of such a cache takes rows to be looked up",
-           {},
-           [](Plan& p, std::string_view v, const Place& l) { set_param(p, kTrains, "zipf", v, l); },
-           [](const Plan& p) { return read_param(p, kTrains, "zipf"); }}};
+  return {
+      {"lora",
+       {"lora-rank", "lora-dim", "peft.dim"},
+       "rank of low-rank adapters, which are then all that is trained; off = all weights are "
+       "trained",
+       {},
+       set_rank,
+       [](const Plan& p) { return read_lora(p, "rank", "off"); }},
+      {"lora-alpha",
+       {"peft.alpha"},
+       "adapters are scaled by alpha / rank; 0 = as the rank",
+       {},
+       [](Plan& p, std::string_view v, const Place& l) { set_lora(p, "alpha", v, l); },
+       [](const Plan& p) { return read_lora(p, "alpha", ""); }},
+      {"lora-targets",
+       {"lora-target-modules", "target-modules"},
+       "linear layers that get an adapter: attention, mlp, all-linear, or names such as "
+       "q_proj,v_proj",
+       {"all-linear", "attention", "mlp"},
+       [](Plan& p, std::string_view v, const Place& l) { set_lora(p, "targets", v, l); },
+       [](const Plan& p) { return read_lora(p, "targets", ""); }},
+      {"frozen",
+       {"freeze"},
+       "parts whose weights stay as they are: none, or embedding, layers, head, all-but-head, "
+       "vision (a tower without its projector) and names of blocks, as in embedding,layers",
+       {},
+       set_frozen,
+       read_frozen},
+      {"tt-rank",
+       {"tensor-train"},
+       "rank of the tensor trains as which embedding tables are trained; off = as tables",
+       {},
+       [](Plan& p, std::string_view v, const Place& l) {
+         if (v == "off" || v == "0") return remove_choice(p, kTrains);
+         set_param(p, kTrains, "rank", v, l);
+       },
+       [](const Plan& p) { return read_optional(p, kTrains, "rank", "off"); }},
+      {"tt-tables",
+       {},
+       "least rows of a table that is trained as a tensor train",
+       {},
+       [](Plan& p, std::string_view v, const Place& l) { set_param(p, kTrains, "tables", v, l); },
+       [](const Plan& p) { return read_param(p, kTrains, "tables"); }},
+      {"tt-cache",
+       {},
+       "most frequent rows that a microbatch makes once of a tensor train; 0 = none",
+       {},
+       [](Plan& p, std::string_view v, const Place& l) { set_param(p, kTrains, "cache", v, l); },
+       [](const Plan& p) { return read_param(p, kTrains, "cache"); }},
+      {"tt-zipf",
+       {},
+       "exponent of Zipf's law by which the price of such a cache takes rows to be looked up",
+       {},
+       [](Plan& p, std::string_view v, const Place& l) { set_param(p, kTrains, "zipf", v, l); },
+       [](const Plan& p) { return read_param(p, kTrains, "zipf"); }}};
 }
 
 }  // namespace trainyard

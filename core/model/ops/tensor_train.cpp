@@ -23,10 +23,9 @@ std::vector<Tensor> infer_tensor_train(const Graph& graph, const Node& node) {
   for (std::size_t k = 1; k <= kCores; ++k) expect_rank(graph, node, k, 2);
   const TensorTrain train = tensor_train_of(graph, node);
   for (std::size_t k = 0; k < kCores; ++k)
-    if (train.column_bases[k] < 1 ||
-        train.slice(k) != input(graph, node, k + 1).shape[1].size)
-      refuse(node, "expected slices of core " + std::to_string(k + 1) +
-                       " that the ranks " + std::to_string(train.first_rank) + " and " +
+    if (train.column_bases[k] < 1 || train.slice(k) != input(graph, node, k + 1).shape[1].size)
+      refuse(node, "expected slices of core " + std::to_string(k + 1) + " that the ranks " +
+                       std::to_string(train.first_rank) + " and " +
                        std::to_string(train.second_rank) + " divide, found " +
                        std::to_string(input(graph, node, k + 1).shape[1].size) + " numbers");
   const Digits& p = train.row_bases;

@@ -30,7 +30,7 @@ void each_term(const TensorTrain& t, std::int64_t row, F&& f) {
 void write_row(const ReferenceCall& c, const TensorTrain& t, std::int64_t row, double factor,
                double* y) {
   const std::vector<double>&g1 = c.input(1).values, &g2 = c.input(2).values,
-                            &g3 = c.input(3).values;
+        &g3 = c.input(3).values;
   each_term(t, row, [&](std::size_t j, std::size_t x1, std::size_t x2, std::size_t x3) {
     y[j] += factor * g1[x1] * g2[x2] * g3[x3];
   });
@@ -56,7 +56,7 @@ ReferenceResult tensor_train_forward(const ReferenceCall& c) {
 std::vector<HostTensor> tensor_train_backward_weight(const ReferenceCall& c) {
   const TensorTrain t = tensor_train_of(c.graph, c.node);
   const std::vector<double>&ids = c.input(0).values, &g1 = c.input(1).values,
-      &g2 = c.input(2).values, &g3 = c.input(3).values;
+        &g2 = c.input(2).values, &g3 = c.input(3).values;
   std::vector<HostTensor> list(c.node.inputs.size());
   for (std::size_t k = 1; k <= kCores; ++k) list[k] = zeros_of_input(c, k);
   for (std::size_t r = 0; r < ids.size(); ++r) {

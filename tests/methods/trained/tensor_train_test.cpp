@@ -24,9 +24,7 @@ using testing::Settings;
 
 const Place kTablesPlace{"here"};
 
-Model million() {
-  return build_recommender({"million", {1000000, 100}, 64, 13, {64}, {32, 1}});
-}
+Model million() { return build_recommender({"million", {1000000, 100}, 64, 13, {64}, {32, 1}}); }
 
 Workload prepared(const Model& model, const Settings& settings, std::int64_t devices = 1) {
   return prepare(scenario(model, devices, settings));
@@ -76,8 +74,8 @@ TEST(TensorTrainTables, ACacheIsPricedByZipfsLaw) {
   Settings cached = plain;
   cached.emplace_back("tt-cache=10000"), cached.emplace_back("tt-zipf=1.05");
   const Workload without = prepared(million(), plain), with = prepared(million(), cached);
-  const double rows = 65536 * (1 - zipf_share(10000, 1000000, 1.05)) +
-                      zipf_reached(10000, 1000000, 1.05, 65536);
+  const double rows =
+      65536 * (1 - zipf_share(10000, 1000000, 1.05)) + zipf_reached(10000, 1000000, 1.05, 65536);
   const double share = lookup_work(with, Pass::Forward).flops.value /
                        lookup_work(without, Pass::Forward).flops.value;
   EXPECT_NEAR(share, rows / 65536, 1e-4);
@@ -144,8 +142,9 @@ TEST(TensorTrainTables, ATokenTableIsWholeOnEveryDevice) {
   EXPECT_EQ(trained_tables(alone.scenario.model).size(), 1u);
   Settings divided = trains;
   divided.emplace_back("tp=2");
-  EXPECT_NE(testing::refusal([&] { prepare(scenario(model, 2, divided)); })
-                .find("cores are whole on every device, and tp=2 divides the rows"),
+  EXPECT_NE(testing::refusal([&] {
+              prepare(scenario(model, 2, divided));
+            }).find("cores are whole on every device, and tp=2 divides the rows"),
             std::string::npos);
 }
 
