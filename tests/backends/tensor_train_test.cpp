@@ -13,6 +13,7 @@
 #include "core/model/trained_tables.h"
 #include "core/model/zoo/builders.h"
 #include "core/quality/area_under_curve.h"
+#include "core/timeline/metrics.h"
 #include "core/training/data_sources.h"
 #include "core/training/model_inputs.h"
 #include "tests/support/cpu_training.h"
@@ -82,6 +83,9 @@ TEST(TensorTrainRun, PlansTrainTheSameCores) {
       {2, {"tp=2"}},
       {2, {"zero=1", "offload=optimizer"}},
       {2, {"tt-cache=6"}},
+      {2, {"tt-cache=6", "zero=3", "recompute=full"}},
+      {2, {"tt-cache=6", "pp=2"}},
+      {4, {"tt-cache=6", "pp=2", "zero=1"}},
   };
   for (const auto& [devices, plan] : testing::non_empty(plans)) {
     SCOPED_TRACE(plan.empty() ? "dp=2" : std::string(plan.front()));
@@ -97,6 +101,19 @@ TEST(TensorTrainRun, ACacheLeavesTrainingAsItIs) {
                                      momentum_steps(20));
   EXPECT_EQ(plain.run.losses.front(), cached.run.losses.front());
   testing::expect_same_training(cached, plain, 1e-5);
+}
+
+// What the cores and the hot rows take is what the ledger of the program says, to the byte.
+TEST(TensorTrainRun, HoldsWhatItsLedgerSays) {
+  for (const Settings& more : std::vector<Settings>{{}, {"tt-cache=6"}, {"tt-cache=6", "zero=1"}}) {
+    const CpuRun run = train_on_cpu(few_tables(), 2, train_settings(more), momentum_steps(1));
+    for (std::uint32_t d = 0; d < 2; ++d) {
+      const MemoryWave predicted = memory_wave(run.run.timeline, run.program, DeviceId{d});
+      EXPECT_GT(peak_of(predicted).value, 0);
+      EXPECT_EQ(peak_of(run.run.waves[d]).value, peak_of(predicted).value)
+          << "device " << d << ", " << more.size();
+    }
+  }
 }
 
 // Predicted shares of look-ups are those of the ids that the artificial clicks have.

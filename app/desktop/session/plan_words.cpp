@@ -38,7 +38,7 @@ constexpr Title kTitles[] = {{"tp", "Tensor"},
                              {"lora-alpha", "LoRA alpha"},
                              {"lora-targets", "LoRA targets"},
                              {"tt-rank", "Tensor-train rank"},
-                             {"tt-tables", "Rows from which tables are trains"},
+                             {"tt-tables", "Least rows of a table"},
                              {"tt-cache", "Hot rows"},
                              {"tt-zipf", "Zipf exponent"},
                              {"rank-order", "Rank order"}};
