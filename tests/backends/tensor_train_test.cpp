@@ -105,9 +105,9 @@ TEST(TensorTrainRun, ACacheLeavesTrainingAsItIs) {
 
 // What the cores and the hot rows take is what the ledger of the program says, to the byte.
 TEST(TensorTrainRun, HoldsWhatItsLedgerSays) {
-  for (const Settings& more : std::vector<Settings>{{}, {"tt-cache=6"}, {"tt-cache=6", "zero=1"}}) {
+  for (const Settings& more : std::vector<Settings>{{}, {"tt-cache=6"}, {"tt-cache=6", "pp=2"}}) {
     const CpuRun run = train_on_cpu(few_tables(), 2, train_settings(more), momentum_steps(1));
-    for (std::uint32_t d = 0; d < 2; ++d) {
+    for (std::uint32_t d = 0; d < static_cast<std::uint32_t>(run.program.devices); ++d) {
       const MemoryWave predicted = memory_wave(run.run.timeline, run.program, DeviceId{d});
       EXPECT_GT(peak_of(predicted).value, 0);
       EXPECT_EQ(peak_of(run.run.waves[d]).value, peak_of(predicted).value)
