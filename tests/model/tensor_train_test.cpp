@@ -160,7 +160,7 @@ double variance_of(const HostTensor& table) {
 
 // A table of N rows begins with uniform numbers below 1 / sqrt(N), whose variance is 1 / (3 N).
 TEST(TensorTrain, EntriesBeginWithTheVarianceOfATable) {
-  constexpr std::int64_t kTableRows = 2000;
+  constexpr std::int64_t kTableRows = 1000;
   for (const std::int64_t rank : {1, 4, 16, 32}) {
     double mean = 0;
     // The numbers of cores of low rank are few, and their chance moves the variance of one table.
