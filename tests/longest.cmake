@@ -19,6 +19,7 @@ set(longest
   SparseTraining.AWiderSparsePerceptronIsAsGoodAsTheDenseOne 25  # what sparse weights learn, which takes its steps
   LessonRun.ARealRunDivergesOrNotAsTheLessonSays 4  # that a real training diverges, which takes its steps
   LearnPage.ARunOfALessonIsTrainedInTheWindow 2  # the same in the window
+  TensorTrainRun.AHundredTimesSmallerTableLosesNoQuality 5  # that cores learn less than the table, at the size where they are small
   Flip.HoldsOnBothSidesOfRandomPairs 3  # of 60 pairs of plans, a flip that is none: 8 had no seed with three levers
   PlanPricer.HasEveryPlanOfTheSpaceOnceInOrder 3  # a plan missing at the end of a whole space
   PlanPricer.ForbidsWhatCheckForbidsByOneOfItsReasons 2  # the one reason of all that the quick check leaves out

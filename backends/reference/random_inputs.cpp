@@ -3,14 +3,16 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/model/ops.h"
+
 namespace trainyard {
 namespace {
 
 // Rows of a table or classes of a loss: what an index may be below. 0 = nothing reads it.
 std::int64_t index_limit(const Graph& graph, TensorId tensor) {
   for (const Node& node : graph.nodes) {
-    if (node.op->name == "embedding" && node.inputs[0] == tensor)
-      return graph[node.inputs[1]].shape[0].size;
+    if (const auto rows = table_rows(graph, node); rows && node.inputs[0] == tensor)
+      return rows->size;
     if (node.op->name == "softmax_loss" && node.inputs[1] == tensor)
       return std::max<std::int64_t>(2, graph[node.inputs[0]].shape.back().size);
   }

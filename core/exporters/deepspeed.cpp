@@ -102,6 +102,12 @@ class DeepSpeedWriter {
       limits_.warn("plan#/choices/frozen",
                    fmt::format("the training program freezes {}, with requires_grad_(False)",
                                params_of(plan_, "frozen").text("parts")));
+    if (find_choice(plan_, "tensor-train") != nullptr)
+      limits_.warn("plan#/choices/tensor-train",
+                   fmt::format("the training program has cores of rank {} in place of tables of {} "
+                               "rows or more",
+                               params_of(plan_, "tensor-train").integer("rank"),
+                               params_of(plan_, "tensor-train").integer("tables")));
   }
 
   // With a pipeline, the training program divides layers over tensor ranks itself.

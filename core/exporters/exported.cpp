@@ -60,6 +60,8 @@ Diagnostics Limits::of(Diagnostic::Severity severity) const {
 }
 
 void refuse_frozen(const Scenario& s, Limits& limits, std::string_view instead) {
+  if (find_choice(s.plan, "tensor-train") != nullptr)
+    limits.refuse("plan#/choices/tensor-train", "it keeps embedding tables whole", "tt-rank=off");
   for (const char* method : {"lora", "frozen"})
     if (find_choice(s.plan, method) != nullptr)
       limits.refuse(fmt::format("plan#/choices/{}", method),

@@ -61,7 +61,8 @@ std::span<const Method> methods() {
       nvfp4(),
       frozen_parts(),
       lora(),
-      sparse(),  //
+      sparse(),               //
+      tensor_train_tables(),  //
       tensor_parallel(),
       context_parallel(),
       spatial_partition(),

@@ -41,6 +41,7 @@ Method nvfp4();
 Method frozen_parts();
 Method lora();
 Method sparse();
+Method tensor_train_tables();
 // Sharding
 Method tensor_parallel();
 Method context_parallel();

@@ -69,8 +69,15 @@ const Op& formula_op();     // inputs x[, more]: a formula of each element, whos
                             // gradients too (core/model/formula.h)
 const Op& sparse_matmul();  // inputs x, values, pattern[, bias]: a product with a weight of which
                             // only stored blocks are not zero (core/model/sparse_pattern.h)
+const Op& tensor_train();   // inputs ids, three cores: rows of a table that is kept as a tensor
+                            // train (core/model/tensor_train.h); attributes rows, first_rank,
+                            // second_rank, hot_rows, zipf
 /// Appends a node of the op "formula" and returns its output. Throws as Graph::add does.
 TensorId add_formula(Graph&, std::string name, std::vector<TensorId> inputs, ElementFormulas);
+
+/// Returns the rows of the table that the node looks up, of kind Axis::Vocab where tensor ranks may
+/// divide them; nothing where it is no look-up.
+std::optional<Dim> table_rows(const Graph&, const Node&);
 
 /// Returns whether the node is attention over a sequence that context ranks divide. The tokens of a
 /// vision tower (attribute undivided) stay whole, and every rank attends to all of them.

@@ -11,6 +11,7 @@
 #include "core/base/saturating.h"
 #include "core/model/ops.h"
 #include "core/model/refit.h"
+#include "core/model/trained_tables.h"
 
 namespace trainyard {
 namespace {
@@ -343,7 +344,8 @@ bool is_as_given(const Model& model) {
          std::none_of(model.blocks.begin(), model.blocks.end(), [](const Block& block) {
            return std::any_of(block.graph.nodes.begin(), block.graph.nodes.end(),
                               [](const Node& node) {
-                                return is_adapter(node) || attribute(node, kFrozenNode) == kByPlan;
+                                return is_adapter(node) || is_table_train(node) ||
+                                       attribute(node, kFrozenNode) == kByPlan;
                               });
          });
 }
@@ -357,6 +359,7 @@ Model as_given(Model model) {
       if (attribute(node, kFrozenNode) == kByPlan) node.attributes.erase(kFrozenNode);
   }
   if (has_sparse_weights(model)) model = with_dense_weights(std::move(model));
+  model = without_table_trains(std::move(model));
   return has_divided_rows(model) ? with_whole_rows(std::move(model)) : model;
 }
 

@@ -37,6 +37,7 @@ struct GateTask {
   std::string name;  // "clean", or the corruption as "noise:0.3"
   std::int64_t questions = 0;
   double accuracy = 0, loss = 0;
+  std::optional<double> area = {};  // under the curve (area_under_curve.h), of a model of one logit
 };
 
 struct GatedTable {
@@ -85,6 +86,7 @@ struct GatedModel {
   std::vector<std::string> beyond = {};        // sentences, one for each limit that is passed
   std::optional<GatedChips> chips = {};        // whose answers are counted together
   std::optional<LosslessBytes> lossless = {};  // of weights in whole numbers
+  std::vector<double> areas = {};  // under the curve, by task; empty where the tasks have none
   bool passes() const { return beyond.empty(); }
 };
 

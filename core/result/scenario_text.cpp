@@ -49,6 +49,7 @@ bool unsaid(std::string_view key, const Plan& plan) {
          (key == "batch-ramp" && find_choice(plan, "batch-ramp") == nullptr) ||
          (key.starts_with("lora") && find_choice(plan, "lora") == nullptr) ||
          (key.starts_with("spars") && find_choice(plan, "sparse") == nullptr) ||
+         (key.starts_with("tt-") && find_choice(plan, "tensor-train") == nullptr) ||
          (key == "reshard-after-forward" && reshards_after_forward(plan)) ||
          (key == "zero-reduce" && setting(plan, key) == "framework");
 }

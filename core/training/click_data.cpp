@@ -8,6 +8,7 @@
 
 #include "core/base/digest.h"
 #include "core/base/drawn_normal.h"
+#include "core/model/hot_rows.h"
 #include "core/training/data_sources.h"
 #include "core/training/model_inputs.h"
 
@@ -133,13 +134,11 @@ class Clicks final : public DataSource {
     return drawn_normal(Random(Random(seed_at(at), kDense).bits(at)),
                         static_cast<std::uint64_t>(feature));
   }
-  // Row r is drawn with a probability proportional to 1 / (r + 1).
   std::int64_t row(std::uint64_t at, std::uint64_t table, std::int64_t lookup,
                    std::int64_t rows) const {
     const double u = Random(Random(seed_at(at), kRow).bits(at), table)
                          .uniform(static_cast<std::uint64_t>(lookup));
-    const double drawn = std::exp(u * std::log(static_cast<double>(rows) + 1)) - 1;
-    return std::min(static_cast<std::int64_t>(drawn), rows - 1);
+    return zipf_row(u, rows, kClickZipf);
   }
   double chance(const Law& law, std::uint64_t at) const {
     double logit = kBase;

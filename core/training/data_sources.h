@@ -24,7 +24,9 @@ std::unique_ptr<DataSource> text_data(std::string_view name, std::string text,
 std::unique_ptr<DataSource> license_text(const std::string& folder, const DataSeeds&);
 inline constexpr std::string_view kLicenseFolder = "/usr/share/common-licenses";
 
+/// Opens artificial clicks, whose categories follow Zipf's law of this exponent.
 std::unique_ptr<DataSource> click_data(const DataSeeds&);
+inline constexpr double kClickZipf = 1;
 /// Returns the mean loss over the first samples for the exact law from which clicks are drawn; a
 /// model's loss is lower only by chance.
 double best_click_loss(std::uint64_t seed, const Model&, std::int64_t samples);

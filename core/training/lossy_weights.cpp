@@ -8,6 +8,7 @@
 #include "core/base/singular_values.h"
 #include "core/base/vectorised.h"
 #include "core/model/ops.h"
+#include "core/model/tensor_train.h"
 #include "core/plan/params.h"
 #include "core/training/bit_errors.h"
 #include "core/training/boveda.h"
@@ -45,18 +46,11 @@ void lower_each(TrainedTensor& tensor, Lower&& lower) {
   }
 }
 
-// The larger of two factors that are as near to each other as divisors allow.
-std::int64_t larger_digit(std::int64_t size) {
-  auto small = static_cast<std::int64_t>(std::sqrt(static_cast<double>(size)));
-  while (size % small != 0) --small;
-  return size / small;
-}
-
-// Rows and columns of a matrix, each counted in two digits.
+// Rows and columns of a matrix, each counted in two digits, of which the first has more values.
 struct TwoDigits {
   std::int64_t rows, columns;
-  std::int64_t second_rows = rows / larger_digit(rows),
-               second_columns = columns / larger_digit(columns);
+  std::int64_t second_rows = equal_factors(rows, 2).front(),
+               second_columns = equal_factors(columns, 2).front();
   std::int64_t unfolded_rows() const { return rows / second_rows * (columns / second_columns); }
   std::int64_t unfolded_columns() const { return second_rows * second_columns; }
   std::size_t unfolded(std::int64_t row, std::int64_t column) const {
@@ -262,8 +256,11 @@ void lower_tt_rank(std::int64_t rows, std::int64_t rank, std::vector<float>& wei
 
 std::int64_t tt_weights(std::int64_t rows, std::int64_t columns, std::int64_t rank) {
   const TwoDigits digits{rows, columns};
-  const std::int64_t most = std::min(digits.unfolded_rows(), digits.unfolded_columns());
-  return std::min(rank, most) * (digits.unfolded_rows() + digits.unfolded_columns());
+  const std::int64_t row_bases[] = {rows / digits.second_rows, digits.second_rows},
+                     column_bases[] = {columns / digits.second_columns, digits.second_columns},
+                     between[] = {
+                         std::min({rank, digits.unfolded_rows(), digits.unfolded_columns()})};
+  return train_weights(row_bases, column_bases, between);
 }
 
 void lose(const LossyWeights& loses, const Model& model, std::vector<TrainedTensor>& tensors) {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "core/model/op.h"
+#include "core/model/ops.h"
 
 namespace trainyard {
 namespace {
@@ -12,10 +12,10 @@ namespace {
 void set_index_role(ModelInput& input) {
   const Graph& graph = input.block->graph;
   for (const Node& node : graph.nodes) {
-    if (node.op->name == "embedding" && node.inputs[0] == input.tensor) {
+    if (const auto rows = table_rows(graph, node); rows && node.inputs[0] == input.tensor) {
       input.role =
           graph[input.tensor].name == "position_ids" ? InputRole::Positions : InputRole::Rows;
-      input.limit = graph[node.inputs[1]].shape[0].size;
+      input.limit = rows->size;
       return;
     }
     if (node.op->name == "softmax_loss" && node.inputs[1] == input.tensor) {

@@ -115,6 +115,24 @@ KernelCase embedding_case(Draw& d) {
   return c;
 }
 
+// Rows are looked up more often than once, and the cache holds some of them, all, or none.
+KernelCase tensor_train_case(Draw& d) {
+  const std::int64_t p1 = d.between(1, 4), p2 = d.between(1, 4), p3 = d.between(1, 4);
+  const std::int64_t q1 = d.between(1, 3), q2 = d.between(1, 3), q3 = d.between(1, 9);
+  const std::int64_t r1 = d.between(1, 5), r2 = d.between(1, 5);
+  Shape ids = {whole(d.between(1, 30))};
+  if (d.coin()) ids.push_back(whole(d.between(1, 5)));
+  KernelCase c{{indices(ids), parameter(sizes({p1, q1 * r1})), parameter(sizes({p2, r1 * q2 * r2})),
+                parameter(sizes({p3, r2 * q3}))}};
+  c.index_below = d.between((p1 * p2 * p3 + 1) / 2, p1 * p2 * p3);
+  c.attributes = {{"rows", c.index_below},
+                  {"first_rank", r1},
+                  {"second_rank", r2},
+                  {"scaled", d.between(0, 1)}};
+  if (d.coin()) c.attributes.insert({{"hot_rows", d.between(1, c.index_below)}, {"zipf", 1000}});
+  return c;
+}
+
 KernelCase split_case(Draw& d) {
   const std::int64_t heads = d.between(1, 4);
   return {{activation(tokens(d, heads_dim(heads, 3 * d.between(1, 20))))}, {{"heads", heads}}};
@@ -195,6 +213,7 @@ KernelCase lstm_case(Draw& d) {
 TEST(TokenKernels, Lstm) { expect_agreement(lstm(), lstm_case); }
 TEST(TokenKernels, Attention) { expect_agreement(attention(), attention_case); }
 TEST(TokenKernels, Embedding) { expect_agreement(embedding(), embedding_case); }
+TEST(TokenKernels, TensorTrain) { expect_agreement(tensor_train(), tensor_train_case); }
 TEST(TokenKernels, SplitQkv) { expect_agreement(split_qkv(), split_case); }
 TEST(TokenKernels, ConcatHeads) { expect_agreement(concat_heads(), concat_case); }
 TEST(TokenKernels, FirstToken) { expect_agreement(first_token(), unary_case); }

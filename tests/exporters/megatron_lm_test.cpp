@@ -70,7 +70,7 @@ TEST(MegatronLm, WritesTheWholeScript) {
 #   optimizer-norms=replicated batch-norm=replica sync=bsp sequence-parallel=on recompute=none
 #   offload=none precision=bf16 gradient-dtype=fp32 flash-attention=on overlap=on
 #   tensor-overlap=framework operator-stages=off optimizer=adam rank-order=tp-cp-ep-dp-pp lora=off
-#   frozen=none sparsity=off
+#   frozen=none sparsity=off tt-rank=off
 # Start it on each of the 8 nodes, in Megatron-LM's folder, with MASTER_ADDR and NODE_RANK set.
 set -euo pipefail
 

@@ -12,6 +12,7 @@
 #include "backends/reference/reference_machine.h"
 #include "backends/simulator/simulator.h"
 #include "core/base/random.h"
+#include "core/model/ops.h"
 #include "tests/support/layers.h"
 #include "tests/support/non_empty.h"
 
@@ -41,8 +42,8 @@ class SampleNumbers final : public DataSource {
  private:
   static std::int64_t index_limit(const Graph& graph, TensorId tensor) {
     for (const Node& node : graph.nodes) {
-      if (node.op->name == "embedding" && node.inputs[0] == tensor)
-        return graph[node.inputs[1]].shape[0].size;
+      if (const auto rows = table_rows(graph, node); rows && node.inputs[0] == tensor)
+        return rows->size;
       if (node.op->name == "softmax_loss" && node.inputs[1] == tensor)
         return std::max<std::int64_t>(2, graph[node.inputs[0]].shape.back().size);
     }

@@ -221,6 +221,28 @@ TEST(GateStudy, RatesOfErrorsAreReadAndGoWithCodes) {
       "accepted");
 }
 
+// Without its matrices a recommender gives every click one score, which orders none.
+TEST(GateStudy, ClicksAreJudgedByTheOrderOfTheirScores) {
+  GateQuestion q;
+  q.scenario = {zoo_model("dlrm-tiny"), local_cluster(1, {}), {}};
+  for (const char* word : {"global-batch=64", "micro-batch=64", "precision=fp32"})
+    apply_setting(q.scenario.plan, word);
+  q.data = "clicks", q.samples = 1000;
+  q.reference = read_gate_side(kInitialWeights, "", {"A"});
+  for (const char* words : {"sparsity=0", "sparsity=1"})
+    q.models.push_back(read_gate_side(words, std::string(kInitialWeights), {"B"}));
+  const GateReport report = gate_study(q);
+  ASSERT_TRUE(report.tasks[0].area);
+  EXPECT_NE(*report.tasks[0].area, 0.5);
+  EXPECT_EQ(report.models[0].areas, (std::vector<double>{*report.tasks[0].area}));
+  EXPECT_EQ(report.models[1].areas, (std::vector<double>{0.5}));
+  const std::vector<std::string> said = gate_sentences(report);
+  EXPECT_TRUE(std::any_of(said.begin(), said.end(), [](const std::string& sentence) {
+    return sentence.find("has an area under the curve of 0.5000, the reference") !=
+           std::string::npos;
+  }));
+}
+
 TEST(GateStudy, SidesAreReadAndWrongOnesRefused) {
   const GateSide side = read_gate_side("b.ckpt,bits=4,group=16,precision=bf16", "a.ckpt", {"B"});
   EXPECT_EQ(side.file, "b.ckpt");

@@ -11,6 +11,8 @@
 #include "core/io/bytes/file_writer.h"
 #include "core/io/documents/order_json.h"
 #include "core/lowering/lower.h"
+#include "core/methods/settings/settings.h"
+#include "core/model/trained_tables.h"
 
 namespace trainyard {
 
@@ -44,6 +46,12 @@ Scenario open_scenario(const Words& words, Streams& streams) {
   if (words.has("quiet")) return scenario;
   for (const std::string& sentence : scenario.model.assumed)
     streams.err << "note: --model: " << sentence << "\n";
+  if (find_choice(scenario.plan, "tensor-train") != nullptr) {
+    Scenario whole = scenario;
+    whole.plan = complete(scenario);
+    for (const std::string& sentence : table_sentences(trained_model(whole)))
+      streams.err << "note: " << sentence << "\n";
+  }
   warn(found, streams);
   return scenario;
 }

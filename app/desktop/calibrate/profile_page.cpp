@@ -71,7 +71,8 @@ ProfilePage::ProfilePage(Document& document, QWidget* parent)
            "Times by annotation and level", "What follows from the profile"},
           std::make_unique<ChartScene>(ChartOf<ProfileStudy>{
               [this] { return measurement_.found().get(); }, draw_profile, describe_profile,
-              spoken_profile, [this]() -> QString {
+              spoken_profile,
+              [this]() -> QString {
                 return measurement_.running()
                            ? "Profiling …"
                            : "Profile a training on this machine, to see where its time goes by "

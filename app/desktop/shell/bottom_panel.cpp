@@ -15,6 +15,7 @@
 #include "app/desktop/session/plan_words.h"
 #include "app/desktop/tables/reading_tables.h"
 #include "app/desktop/tables/table.h"
+#include "core/model/trained_tables.h"
 #include "visualizers/time/timeline_model.h"
 #include "visualizers/view_data.h"
 #include "visualizers/viewmodel/format.h"
@@ -216,6 +217,9 @@ void BottomPanel::refresh_problems() {
     }
     for (const std::string& sentence : session_.experiment()->workload.scenario.model.assumed)
       add(q(sentence), "model", "", Diagnostic::Severity::Note);
+    for (const std::string& sentence :
+         table_sentences(session_.experiment()->workload.scenario.model))
+      add(q(sentence), "tables", "", Diagnostic::Severity::Note);
   }
   for (const FiredRule& rule : run_rules_)
     add(q(rule.sentence), "run: " + q(rule.rule), "Try " + q(rule.advice),

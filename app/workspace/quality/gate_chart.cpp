@@ -72,6 +72,12 @@ std::vector<std::string> gate_sentences(const GateReport& report) {
   std::vector<std::string> said = {"Limits: " + limit_words(report.limits) + "."};
   for (const GatedModel& model : report.models) {
     if (model.passes()) said.push_back(model.name + " passes.");
+    for (std::size_t t = 0; t < model.areas.size(); ++t)
+      if (report.tasks[t].area)
+        said.push_back(
+            fmt::format("{} on {} has an area under the curve of {:.4f}, the reference "
+                        "{:.4f}.",
+                        model.name, report.tasks[t].name, model.areas[t], *report.tasks[t].area));
     for (const std::string& sentence : model.beyond)
       said.push_back(model.name + " is beyond a limit on " + sentence + ".");
     if (model.chips)

@@ -17,6 +17,7 @@
 #include "core/base/units_text.h"
 #include "core/methods/settings/settings.h"
 #include "core/model/ops.h"
+#include "core/quality/area_under_curve.h"
 #include "core/quality/eigenspace_instability.h"
 #include "core/training/boveda.h"
 #include "core/training/corrupted_data.h"
@@ -278,6 +279,8 @@ GateReport gate_study(const GateQuestion& q) {
     report.tasks[t].questions = static_cast<std::int64_t>(by_reference[t].answers.size());
     report.tasks[t].accuracy = by_reference[t].accuracy();
     report.tasks[t].loss = by_reference[t].loss;
+    if (!by_reference[t].scores.empty())
+      report.tasks[t].area = area_under_curve(by_reference[t].scores, by_reference[t].labels);
   }
   const std::vector<std::int32_t>& labels = by_reference.front().labels;
   report.reference_across = instability_across(environments, labels);
@@ -300,6 +303,8 @@ GateReport gate_study(const GateQuestion& q) {
         else
           add_answers(gated.tasks[t], judged);
         errors[t].push_back(1 - found.accuracy());
+        if (chip == 0 && !found.scores.empty())
+          gated.areas.push_back(area_under_curve(found.scores, found.labels));
         gated.losses[t] += found.loss / static_cast<double>(chips);
         environments[t] = std::move(found.answers);
       }

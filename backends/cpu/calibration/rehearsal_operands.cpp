@@ -26,8 +26,8 @@ TensorView view_of(const Tensor& tensor, const Binding& binding, DType type) {
 std::int64_t limit_of(const Graph& graph, TensorId id, const Binding& binding) {
   for (const Node& node : graph.nodes) {
     if (node.inputs.size() < 2) continue;
-    if (node.op == &embedding() && node.inputs[0] == id)
-      return local_size(graph[node.inputs[1]].shape[0], binding);
+    if (const auto rows = table_rows(graph, node); rows && node.inputs[0] == id)
+      return local_size(*rows, binding);
     if (node.op == &softmax_loss() && node.inputs[1] == id)
       return local_size(graph[node.inputs[0]].shape.back(), binding);
   }

@@ -69,7 +69,7 @@ class Evaluator {
   // Evaluates one batch that begins with the given sample.
   EvaluatedBatch evaluate(std::int64_t first) {
     rows_ = right_ = 0;
-    batch_answers_.clear(), batch_labels_.clear();
+    batch_answers_.clear(), batch_labels_.clear(), batch_scores_.clear();
     int layer = 0;
     Buffer32 flowing, side;
     if (documents_) bounds_ = documents_->bounds_alone(first, binding_.micro_batch);
@@ -87,6 +87,7 @@ class Evaluator {
   // Both are of the batch that was evaluated last, by row.
   const std::vector<std::int32_t>& batch_answers() const { return batch_answers_; }
   const std::vector<std::int32_t>& batch_labels() const { return batch_labels_; }
+  const std::vector<float>& batch_scores() const { return batch_scores_; }
 
  private:
   static void allocate(Buffer32& b) {
@@ -266,6 +267,7 @@ class Evaluator {
           classes == 1 ? row[0] > 0 : std::max_element(row, row + classes) - row;
       right_ += likely == labels.i64()[r] ? 1 : 0;
       batch_answers_.push_back(static_cast<std::int32_t>(likely));
+      if (classes == 1) batch_scores_.push_back(row[0]);
       batch_labels_.push_back(static_cast<std::int32_t>(labels.i64()[r]));
     }
   }
@@ -282,6 +284,7 @@ class Evaluator {
   bool by_reference_ = false, held_out_ = true;
   std::function<void(const SeenActivation&)> shown_;
   std::vector<std::int32_t> batch_answers_, batch_labels_;
+  std::vector<float> batch_scores_;
 };
 
 // Evaluates the batches of those evaluators that are this process's, and adds the others'. Returns
@@ -390,9 +393,9 @@ ModelAnswers answers(const Workload& w, const std::vector<TrainedTensor>& traine
   if (maths.seen)
     evaluator.show_to([&](const SeenActivation& seen) {
       if (batch == 0 && seen.made)
-        maths.seen(fmt::format("{} {} of layer {}", seen.block, seen.graph[seen.tensor].name,
-                               seen.layer),
-                   seen.numbers);
+        maths.seen(
+            fmt::format("{} {} of layer {}", seen.block, seen.graph[seen.tensor].name, seen.layer),
+            seen.numbers);
     });
   ModelAnswers found;
   double loss = 0, weight = 0;
@@ -404,6 +407,8 @@ ModelAnswers answers(const Workload& w, const std::vector<TrainedTensor>& traine
                          evaluator.batch_answers().end());
     found.labels.insert(found.labels.end(), evaluator.batch_labels().begin(),
                         evaluator.batch_labels().end());
+    found.scores.insert(found.scores.end(), evaluator.batch_scores().begin(),
+                        evaluator.batch_scores().end());
   }
   if (found.answers.empty()) refuse(model.name + ", which has no classes");
   found.loss = loss / weight;

@@ -39,6 +39,7 @@ struct ModelAnswers {
   std::vector<std::int32_t> answers, labels;  // by row
   double loss = 0;                            // mean over rows
   double accuracy() const;  // share of rows whose answer is their label; 0 where there are none
+  std::vector<float> scores = {};  // by row, of a model with one logit: that logit; else empty
 };
 
 /// How answers are computed.

@@ -58,5 +58,6 @@ CpuKernel selective_scan_kernel();
 CpuKernel merge_patches_kernel();
 CpuKernel place_images_kernel();
 CpuKernel sparse_matmul_kernel();
+CpuKernel tensor_train_kernel();
 
 }  // namespace trainyard

@@ -19,7 +19,9 @@ Fields<GateTask> gate_task_fields() {
   return {{"name", &GateTask::name, "clean, or how inputs are corrupted"},
           {"questions", &GateTask::questions},
           {"accuracy", &GateTask::accuracy, "of the reference"},
-          {"loss", &GateTask::loss, "of the reference"}};
+          {"loss", &GateTask::loss, "of the reference"},
+          {"area", &GateTask::area, kWhereSet,
+           "under the curve of clicks found over clicks imagined, of the reference"}};
 }
 
 Fields<JudgedAnswers> judged_fields() {
@@ -80,6 +82,8 @@ Fields<GatedModel> gated_model_fields() {
        "share of questions that it answers rightly on some tasks and wrongly on others"},
       {"tables", &GatedModel::tables, list_of(object(gated_table_fields()), kMostTasks, "tables"),
        kDefaulted, "embedding tables"},
+      {"areas", &GatedModel::areas, list_of(number(), kMostTasks, "areas"), kDefaulted,
+       "under the curve, in the order of the tasks"},
       {"beyond", &GatedModel::beyond, kDefaulted, "a sentence for each limit that is passed"},
       {"chips", &GatedModel::chips, object(gated_chips_fields()),
        "in whose memories bits are flipped"},
@@ -121,6 +125,11 @@ GateReport read_gate(std::string_view text, const std::string& source) {
                     fmt::format("expected {} tasks, as many as the report has, found {}",
                                 report.tasks.size(), count),
                     {fmt::format("{}#/models/{}", source, m)});
+    if (!model.areas.empty() && model.areas.size() != report.tasks.size())
+      throw Error(Error::Kind::InvalidInput,
+                  fmt::format("expected {} areas, as many as the report has tasks, found {}",
+                              report.tasks.size(), model.areas.size()),
+                  {fmt::format("{}#/models/{}/areas", source, m)});
   }
   judge(report);
   return report;

@@ -3,9 +3,12 @@
 #include <utility>
 
 #include "core/methods/catalogue.h"
+#include "core/methods/settings/setting_values.h"
 
 namespace trainyard {
 namespace {
+
+constexpr std::string_view kTrains = "tensor-train";
 
 void set_trained(Plan& plan, std::string_view name, std::string_view param, std::string_view value,
                  const Place& place) {
@@ -115,7 +118,34 @@ std::vector<Setting> trained_settings() {
        "elsewhere; it falls to 0 over the run",
        {},
        [](Plan& p, std::string_view v, const Place& l) { set_trained(p, "sparse", "drop", v, l); },
-       [](const Plan& p) { return read_trained(p, "sparse", "drop", ""); }}};
+       [](const Plan& p) { return read_trained(p, "sparse", "drop", ""); }},
+      {"tt-rank",
+       {"tensor-train"},
+       "rank of the tensor trains as which embedding tables are trained; off = as tables",
+       {},
+       [](Plan& p, std::string_view v, const Place& l) {
+         if (v == "off" || v == "0") return remove_choice(p, kTrains);
+         set_param(p, kTrains, "rank", v, l);
+       },
+       [](const Plan& p) { return read_optional(p, kTrains, "rank", "off"); }},
+      {"tt-tables",
+       {},
+       "least rows of a table that is trained as a tensor train",
+       {},
+       [](Plan& p, std::string_view v, const Place& l) { set_param(p, kTrains, "tables", v, l); },
+       [](const Plan& p) { return read_param(p, kTrains, "tables"); }},
+      {"tt-cache",
+       {},
+       "most frequent rows that a microbatch makes once of a tensor train; 0 = none",
+       {},
+       [](Plan& p, std::string_view v, const Place& l) { set_param(p, kTrains, "cache", v, l); },
+       [](const Plan& p) { return read_param(p, kTrains, "cache"); }},
+      {"tt-zipf",
+       {},
+       "exponent of Zipf's law by which the price of such a cache takes rows to be looked up",
+       {},
+       [](Plan& p, std::string_view v, const Place& l) { set_param(p, kTrains, "zipf", v, l); },
+       [](const Plan& p) { return read_param(p, kTrains, "zipf"); }}};
 }
 
 }  // namespace trainyard

@@ -7,8 +7,9 @@
 
 namespace trainyard {
 
-/// Where the plan trains all weights of the model, the rank of adapters and the sparsity read back
-/// as "off", frozen parts as "none", and what else is said of adapters and sparse weights as "".
+/// Where the plan trains all weights of the model as they are, the ranks of adapters and of tensor
+/// trains and the sparsity read back as "off", frozen parts as "none", and what else is said of any
+/// of them as "".
 std::vector<Setting> trained_settings();
 
 }  // namespace trainyard

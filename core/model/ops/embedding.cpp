@@ -43,6 +43,12 @@ std::vector<Saved> saved_by_embedding(const LocalNode& local) {
 
 }  // namespace
 
+std::optional<Dim> table_rows(const Graph& graph, const Node& node) {
+  if (node.op == &embedding()) return graph[node.inputs[1]].shape[0];
+  if (node.op == &tensor_train()) return Dim{attribute(node, "rows"), Axis::None, 0};
+  return std::nullopt;
+}
+
 const Op& embedding() {
   static const Op op{"embedding",
                      "rows of table [rows, width] by index; scaled: times the root of the width; "
