@@ -6,7 +6,9 @@
 
 #include "core/cost/overlap.h"
 #include "core/estimate/estimate.h"
+#include "core/estimate/layer_waits.h"
 #include "core/lowering/held_bytes.h"
+#include "core/lowering/layer_copies.h"
 #include "core/lowering/phases.h"
 #include "core/lowering/stage_copies.h"
 #include "core/memory/process_bytes.h"
@@ -24,7 +26,8 @@ ActionTime action_time(const PhaseTime& p) {
 }
 
 PipelineTimes pipeline_times(const Workload& w, const std::vector<StageTime>& stages,
-                             Duration transfer, double contention) {
+                             const std::vector<LayerWaits>& waits, Duration transfer,
+                             double contention) {
   PipelineTimes times;
   times.transfer = transfer;
   times.contention = contention;
@@ -38,6 +41,9 @@ PipelineTimes pipeline_times(const Workload& w, const std::vector<StageTime>& st
   for (const StageTime& s : stages) {
     times.forward.push_back(action_time(s.forward));
     times.backward.push_back(action_time(s.backward));
+    const LayerWaits& waited = waits[times.forward.size() - 1];
+    times.forward.back().compute += waited.forward;
+    times.backward.back().compute += waited.backward;
     if (split) {
       times.backward_input.push_back(action_time(s.backward_input));
       times.backward_weight.push_back(action_time(s.backward_weight));
@@ -53,7 +59,8 @@ PipelineTimes pipeline_times(const Workload& w, const std::vector<StageTime>& st
     reduces = reduces || s.reduce_last + s.reduce_others > Duration{};
     arrives = arrives || (s.gather_overlapped && s.gather_last > Duration{});
     if (s.reduce_last > Duration{}) times.reduce_overlapped = s.reduce_overlapped;
-    if (w.layout.host_activations) times.host_copy.push_back(s.host.activations);
+    if (w.layout.host_activations && w.layout.layers_in_flight == 0)
+      times.host_copy.push_back(s.host.activations);
     fill += s.fill;
   }
   times.fill = std::clamp(fill / static_cast<double>(stages.size()), 1e-6, 1.0);
@@ -213,6 +220,7 @@ struct DeviceShare {
   PairedTime pairs;
   bool split = false;
   bool hosted = false;  // the host updates weights
+  Duration waits{};     // for copies of one microbatch's activations
 };
 
 Duration device_compute(const DeviceShare& share) {
@@ -313,6 +321,7 @@ Breakdown break_down(const DeviceShare& share, const PipelineTimes& times,
   take(b.forward, slower.forward);
   take(b.backward, slower.backward);
   take(b.recompute, slower.recompute);
+  take(b.host, share.waits * m);
   take(b.context_parallel, keys);
   take(b.data_parallel, weights);
   // Weights that arrive while the collectives of the previous action still run cost nothing.
@@ -339,7 +348,7 @@ Breakdown break_down(const DeviceShare& share, const PipelineTimes& times,
 CategoryBytes fullest(const Workload& w, const StageCopies& places,
                       const std::vector<HeldMoment>& moments) {
   CategoryBytes found{};
-  const bool split = splits_backward(w);
+  const bool split = splits_backward(w), by_layer = w.layout.layers_in_flight > 0;
   for (const HeldMoment& moment : moments) {
     CategoryBytes held{};
     const auto at = [&](Category c) -> Bytes& { return held[static_cast<std::size_t>(c)]; };
@@ -358,6 +367,7 @@ CategoryBytes fullest(const Workload& w, const StageCopies& places,
       CategoryBytes all = held;
       const auto add = [&](Category c, Bytes bytes) { all[static_cast<std::size_t>(c)] += bytes; };
       add(Category::Activations, action.rise);
+      if (by_layer) add(Category::Activations, most_in_motion(w, places[running.copy].stage));
       add(Category::Recomputed, action.recomputed);
       add(Category::Communication, action.communication);
       add(Category::Workspace, action.workspace);
@@ -393,9 +403,10 @@ std::vector<CategoryBytes> peaks(const Workload& w, const StageCopies& places,
 
 StepEstimate estimate_step(const Workload& w, const CostModel& cost) {
   const std::vector<StageTime> stages = stage_times(w, cost);
+  const std::vector<LayerWaits> waits = layer_waits(w, cost);
   const Duration transfer = transfer_time(w, cost);
   const PipelineTimes times =
-      pipeline_times(w, stages, transfer, cost.contention(w.scenario.cluster.device));
+      pipeline_times(w, stages, waits, transfer, cost.contention(w.scenario.cluster.device));
   const PipelineEstimate middle = pipeline(w, times, mean_times(w, stages, transfer));
   const auto devices = static_cast<std::size_t>(w.scenario.plan.mesh.pp);
   const std::int64_t m = microbatches(w.scenario.plan);
@@ -403,8 +414,11 @@ StepEstimate estimate_step(const Workload& w, const CostModel& cost) {
   std::vector<DeviceShare> shares(
       devices, {{}, m / copies(w.placement), {}, splits_backward(w), w.layout.host_optimizer});
   for (std::size_t d = 0; d < middle.pairs.size(); ++d) shares[d].pairs = middle.pairs[d];
-  for (const StageCopy& place : places)
-    shares[place.device.value].stages.push_back(&stages[place.stage.value]);
+  for (const StageCopy& place : places) {
+    DeviceShare& share = shares[place.device.value];
+    share.stages.push_back(&stages[place.stage.value]);
+    share.waits += waits[place.stage.value].forward + waits[place.stage.value].backward;
+  }
 
   StepEstimate found;
   found.step = middle.paced ? middle.span : step_end(stages, middle, places, devices);

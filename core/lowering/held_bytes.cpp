@@ -46,9 +46,9 @@ LayerHeld layer_held(const Body& body) {
   layer.held = body.held;
   layer.has_backward = !body.backward.empty();
   for (const SavedTensor& s : body.saved)
-    if (!s.recomputed)
+    if (!s.recomputed && !s.leaves)
       (s.for_weight ? layer.until_weight : layer.until_input) += s.bytes;
-    else if (s.for_weight)
+    else if (s.recomputed && s.for_weight)
       layer.recomputed_for_weight += s.bytes;
   return layer;
 }

@@ -15,6 +15,7 @@ struct LayerHeld {
   Bytes until_input{}, until_weight{}, recomputed_for_weight{};
   bool has_backward = false;
 };
+/// Leaves out what leaves for the host layer by layer (leaving_bytes()).
 LayerHeld layer_held(const Body&);
 
 struct LayerHeldRun {

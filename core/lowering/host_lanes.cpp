@@ -25,6 +25,10 @@ HostLanes::HostLanes(const Workload& w, const StageCopies& places, const Order& 
     if (grain == Grain::Op || w.layout.nvme_optimizer) make_layer_updates(place, grain);
   }
   if (!w.layout.host_activations) return;
+  if (w.layout.layers_in_flight > 0) {
+    layers_ = std::make_unique<LayerCopies>(w, places, order, draft);
+    return;
+  }
   for (const Lane& lane : order.lanes) moves_.push_back(offloaded(lane));
   moving_.resize(order.lanes.size());
 }
@@ -33,6 +37,7 @@ void HostLanes::add_streams(DeviceId id) {
   streams_[id.value] = {draft_.stream(id, "to host", false), draft_.stream(id, "from host", false),
                         draft_.stream(id, "host", false), draft_.stream(id, "from NVMe", false),
                         draft_.stream(id, "to NVMe", false)};
+  if (layers_) layers_->set_streams(id, streams_[id.value].down, streams_[id.value].up);
 }
 
 TaskId HostLanes::task(std::size_t place, TaskKind kind, Phase phase, std::string_view name,

@@ -6,9 +6,11 @@
 
 #include <array>
 #include <map>
+#include <memory>
 #include <vector>
 
 #include "core/lowering/draft.h"
+#include "core/lowering/layer_copies.h"
 #include "core/lowering/stage_copies.h"
 #include "core/methods/memory/offload.h"
 #include "core/program/offloaded.h"
@@ -20,12 +22,16 @@ class HostLanes {
   HostLanes(const Workload&, const StageCopies&, const Order&, Grain, Draft&);
 
   void add_streams(DeviceId);
+  /// Null unless activations leave layer by layer.
+  LayerCopies* layers() const { return layers_.get(); }
+  /// Whether activations leave by whole stages; only then may the calls about actions be made.
+  bool moves_stages() const { return !moves_.empty(); }
   StageId stage(std::size_t place) const { return places_[place].stage; }
 
   /// Returns whether the output of this action of the lane (or, for a backward, its input) goes to
   /// the host.
   bool moves(std::size_t lane, std::size_t action) const {
-    return !moves_.empty() && moves_[lane][action];
+    return moves_stages() && moves_[lane][action];
   }
   /// Call once per place, with what moves, before any action is written.
   void make_copies(std::size_t place, const std::vector<BufferId>& kept);
@@ -85,6 +91,7 @@ class HostLanes {
   std::vector<Place> list_;                  // by place
   std::vector<std::vector<bool>> moves_;
   std::vector<Moving> moving_;  // by lane
+  std::unique_ptr<LayerCopies> layers_;
 };
 
 }  // namespace trainyard

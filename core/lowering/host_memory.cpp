@@ -7,12 +7,28 @@
 #include "core/base/units_text.h"
 #include "core/cluster/host.h"
 #include "core/cluster/nvme.h"
+#include "core/lowering/layer_copies.h"
 #include "core/lowering/phases.h"
 #include "core/lowering/stage_copies.h"
 #include "core/program/offloaded.h"
 
 namespace trainyard {
 namespace {
+
+// The most of a lane's microbatches that wait with the host at once where they leave layer by
+// layer.
+Bytes most_away(const Workload& w, const Lane& lane) {
+  const std::vector<bool> turn = turns(lane);
+  Bytes now{}, most{};
+  for (std::size_t i = 0; i < lane.actions.size(); ++i) {
+    const Action& a = lane.actions[i];
+    const Bytes away = away_bytes(w, a.stage, turn[i]);
+    if (a.phase == Phase::Forward) now += away;
+    if (a.phase == Phase::Backward) now -= away;
+    most = std::max(most, now);
+  }
+  return most;
+}
 
 std::vector<Bytes> by_device(const Workload& w) {
   std::vector<Bytes> held(static_cast<std::size_t>(w.scenario.plan.mesh.pp));
@@ -23,6 +39,10 @@ std::vector<Bytes> by_device(const Workload& w) {
   if (!w.layout.host_activations) return held;
   const Order followed = order(w, schedule_shape(w));
   for (const Lane& lane : followed.lanes) {
+    if (w.layout.layers_in_flight > 0) {
+      held[lane.device.value] += most_away(w, lane);
+      continue;
+    }
     const std::vector<int> most = most_offloaded(lane, w.table.size());
     for (std::uint32_t s = 0; s < most.size(); ++s) {
       const PhaseBytes& bytes = phase_bytes(w, StageId{s});

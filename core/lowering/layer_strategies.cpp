@@ -2,13 +2,16 @@
 
 #include <algorithm>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
+#include "core/methods/memory/offload.h"
 #include "core/methods/parallel/ulysses_layers.h"
 #include "core/methods/precision/narrow_products.h"
 #include "core/methods/settings/resharding.h"
 #include "core/plan/layer_ranges.h"
+#include "core/plan/stages.h"
 
 namespace trainyard {
 namespace {
@@ -25,6 +28,17 @@ bool varies(const Params& params, std::string_view param) {
   return params.has(param) && params.text(param) != "none";
 }
 
+// Layers are counted from the input, as stages take them.
+void let_layers_leave(std::vector<LayerStrategy>& strategies, const Scenario& scenario) {
+  const std::optional<RecomputePolicies> policies = offloaded_layers(scenario.plan);
+  if (!policies) return;
+  const std::vector<int> layers = stage_layers(scenario.model, scenario.plan);
+  std::size_t layer = 0;
+  for (std::size_t stage = 0; stage < layers.size(); ++stage)
+    for (const PolicyRun& run : policies_of(*policies, stage, layers[stage]))
+      for (int i = 0; i < run.layers; ++i) strategies[layer++].leaves = to_text(run.policy);
+}
+
 }  // namespace
 
 std::vector<LayerStrategy> layer_strategies(const Scenario& scenario) {
@@ -38,6 +52,7 @@ std::vector<LayerStrategy> layer_strategies(const Scenario& scenario) {
       for (std::size_t l = 0; l < in.size(); ++l)
         if (in[l]) strategies[l].*one.has = true;
     }
+  let_layers_leave(strategies, scenario);
   return strategies;
 }
 
@@ -58,6 +73,10 @@ const Params& params_of_layer(const Params& plan, const LayerStrategy& strategy,
     if (!varies(plan, one.param)) continue;
     if (given == &plan) own = plan, given = &own;
     own.set(std::string(one.param), std::string(strategy.*one.has ? "all" : "none"));
+  }
+  if (!strategy.leaves.empty() && plan.has(kOffloadedLayers)) {
+    if (given != &own) own = *given, given = &own;
+    own.set(std::string(kOffloadedLayers), strategy.leaves);
   }
   return *given;
 }

@@ -2,6 +2,7 @@
 // recomputes.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "core/methods/layers/layout.h"
@@ -13,6 +14,8 @@ struct LayerStrategy {
   bool stays = false;  // its gathered weights stay for backward (core/methods/parallel/zero.cpp)
   bool exchanges = false;  // tensor ranks exchange heads for tokens
                            // (methods/parallel/tensor_parallel)
+  // The text of the policy by which its activations leave for the host; "" where no layer's do.
+  std::string leaves = {};
   auto operator<=>(const LayerStrategy&) const = default;
 };
 

@@ -12,7 +12,7 @@ Lowering::Lowering(const Workload& w, const Order& o, int step_count, Grain chos
                    const std::vector<Bytes>& framework_bytes, Stop asked)
     : workload(w),
       order(o),
-      grain(chosen),
+      grain(written_grain(w, chosen)),
       framework(framework_bytes),
       stop(asked),
       stages(w.table.size()),
@@ -22,7 +22,16 @@ Lowering::Lowering(const Workload& w, const Order& o, int step_count, Grain chos
       places(w),
       boundaries(w, places, draft),
       transfers(w, places, boundaries, o, draft, microbatches * steps),
-      host(w, places, o, chosen, draft) {}
+      host(w, places, o, grain, draft) {
+  Program& program = draft.program;
+  program.devices = w.scenario.plan.mesh.pp;
+  program.stages = static_cast<int>(stages);
+  program.placement = w.placement;
+  program.microbatches = microbatches;
+  program.steps = steps;
+  program.replicas = w.scenario.cluster.count / program.devices;
+  program.shard = w.shard;
+}
 
 std::size_t Lowering::first_lane(DeviceId device) const {
   std::size_t i = 0;
@@ -33,22 +42,15 @@ std::size_t Lowering::first_lane(DeviceId device) const {
 void make_phase_writer(Lowering& l) {
   const auto make = l.grain == Grain::Order ? order_grain : op_grain;
   l.writer = make(l.workload, l.places, l.boundaries, l.draft, backward_kinds(l.order), l.host);
-  for (std::size_t place = 0; l.workload.layout.host_activations && place < l.places.size();
-       ++place)
+  for (std::size_t place = 0; l.host.moves_stages() && place < l.places.size(); ++place)
     l.host.make_copies(place, l.writer->kept(place));
 }
 
-Program finish(Lowering& l) {
-  Program program = l.draft.finish();
-  program.devices = l.workload.scenario.plan.mesh.pp;
-  program.stages = static_cast<int>(l.stages);
-  program.placement = l.workload.placement;
-  program.microbatches = l.microbatches;
-  program.steps = l.steps;
-  program.replicas = l.workload.scenario.cluster.count / program.devices;
-  program.shard = l.workload.shard;
-  return program;
+void start_copies(Lowering& l) {
+  if (LayerCopies* const layers = l.host.layers()) layers->choose_starts(l.price);
 }
+
+Program finish(Lowering& l) { return l.draft.finish(); }
 
 namespace {
 
@@ -57,11 +59,9 @@ struct Step {
   void (*run)(Lowering&);
 };
 constexpr Step kSteps[] = {
-    {"make streams", make_streams},
-    {"hold state", hold_state},
-    {"make phase writer", make_phase_writer},
-    {"write actions", write_actions},
-    {"add waits between lanes", add_waits_between_lanes},
+    {"make streams", make_streams},           {"hold state", hold_state},
+    {"make phase writer", make_phase_writer}, {"write actions", write_actions},
+    {"start copies", start_copies},           {"add waits between lanes", add_waits_between_lanes},
 };
 
 /// In debug builds every step leaves a sound draft, so that a broken one is found where it is made.
@@ -81,8 +81,9 @@ void expect_room(const Workload& w, const LowerOptions& options, int steps) {
   double a_microbatch = 0;
   for (const std::vector<Workload::Run>& runs : w.runs) {
     constexpr double kAtOrderGrain = 16;  // two phases with their collectives and transfers
-    if (options.grain == Grain::Order) a_microbatch += kAtOrderGrain;
-    if (options.grain == Grain::Op)
+    const Grain grain = written_grain(w, options.grain);
+    if (grain == Grain::Order) a_microbatch += kAtOrderGrain;
+    if (grain == Grain::Op)
       for (const Workload::Run& run : runs) {
         const Body& body = w.bodies[static_cast<std::size_t>(run.body)];
         a_microbatch += static_cast<double>(body.forward.size() + body.backward.size()) * run.count;
@@ -99,6 +100,10 @@ void expect_room(const Workload& w, const LowerOptions& options, int steps) {
 
 }  // namespace
 
+Grain written_grain(const Workload& w, Grain asked) {
+  return w.layout.layers_in_flight > 0 ? Grain::Op : asked;
+}
+
 Program lower(const Workload& w, const LowerOptions& options) {
   const ScheduleShape shape = schedule_shape(w, options.times, options.steps);
   expect_room(w, options, shape.steps);
@@ -108,6 +113,7 @@ Program lower(const Workload& w, const LowerOptions& options) {
 Program lower(const Workload& w, const Order& order, int steps, const LowerOptions& options) {
   expect_room(w, options, steps);
   Lowering lowering(w, order, steps, options.grain, options.framework, options.stop);
+  lowering.price = options.price;
   for (const Step& step : kSteps) {
     step.run(lowering);
     verify_draft(lowering, step);

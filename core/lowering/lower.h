@@ -27,13 +27,19 @@ Workload prepare(Scenario&&, Diagnostics& found);
 /// for a block that is no layer, its unchanged body.
 Body layer_body(const Workload&, int block, const LayerPolicy&, const LayerStrategy& = {});
 
+/// The grain at which lower() writes a workload that is asked for at the other: activations that
+/// leave layer by layer have phases written operator by operator, because forwards and backwards
+/// wait for copies between their layers.
+Grain written_grain(const Workload&, Grain asked);
+
 struct LowerOptions {
   Grain grain = Grain::Order;
   int steps = 0;  // the exact number; 0: see schedule_shape()
   bool verify = true;
   PhaseTimes times{};  // for schedules that depend on times
-  // The predicted time of each task of the program, where lanes share a device (hold_phase()).
-  // Without it every computation is taken to last as long as every other.
+  // The predicted time of each task of the program, where lanes share a device (hold_phase()) or
+  // activations come back layer by layer (layer_copies.h). Without it every computation is taken to
+  // last as long as every other. The program that it is given may have no instructions yet.
   std::function<std::vector<Duration>(const Program&)> price = {};
   // Memory beyond tensors by device (process_bytes()); empty = the device's context.
   std::vector<Bytes> framework = {};

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <utility>
@@ -80,8 +81,9 @@ struct Lowering {
     auto operator<=>(const UpdateKind&) const = default;
   };
   std::map<UpdateKind, TaskId> update_tasks;
-  std::map<std::size_t, BufferId> older_weights;  // by place
-  std::vector<TaskId> copies_tasks;               // by stage
+  std::map<std::size_t, BufferId> older_weights;               // by place
+  std::vector<TaskId> copies_tasks;                            // by stage
+  std::function<std::vector<Duration>(const Program&)> price;  // as LowerOptions::price
 
   std::vector<WrittenAction>& actions_of(Phase phase) {
     return phase == Phase::Forward          ? forward
@@ -107,6 +109,8 @@ void make_phase_writer(Lowering&);
 /// The instructions: every lane is walked, with transfers around its actions, and weights are
 /// updated after each walk or where the order says. Throws Error{Cancelled} when stopped.
 void write_actions(Lowering&);
+/// Which layer each copy of activations that come back layer by layer begins with.
+void start_copies(Lowering&);
 /// What actions of different lanes wait for: neighbours on one device, versions that another wave
 /// writes, and the order's own precedences.
 void add_waits_between_lanes(Lowering&);

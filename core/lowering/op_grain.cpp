@@ -98,10 +98,12 @@ class OpGrain final : public PhaseWriter {
       const std::size_t at = forward ? i : layers.size() - 1 - i;
       const LayerTasks& layer = layers[at];
       if (moment.first_forward && overlapped(layer.gather)) prefetch(layer.gather, walk);
+      if (host_.layers() != nullptr) walk.chain.add(host_.layers()->before(at, ready(walk)));
       write_layer(forward                                     ? layer.forward
                   : mixed_ && action.phase == Phase::Backward ? layer.whole
                                                               : layer.backward,
                   walk);
+      if (forward && host_.layers() != nullptr) host_.layers()->after(at, walk.chain);
       const bool beside = reduce && overlapped(layer.reduce);
       if (beside) {
         reduced = collect(layer.reduce, complete(), walk);
@@ -283,7 +285,37 @@ class OpGrain final : public PhaseWriter {
       tasks.full = body->unreduced.value > 0;
       made.push_back(std::move(tasks));
     }
+    if (host_.layers() != nullptr) host_.layers()->add_place(leaving(layers, made));
     return made;
+  }
+
+  // What each layer of the stage that was made last sends to the host.
+  std::vector<LeavingLayer> leaving(const std::vector<LayerOfStage>& layers,
+                                    const std::vector<LayerTasks>& tasks) const {
+    std::vector<LeavingLayer> found;
+    for (std::size_t i = 0; i < layers.size(); ++i) {
+      LeavingLayer layer{
+          layers[i].layer, {}, {}, waited_for(tasks[i].forward), waited_for(tasks[i].backward)};
+      for (const BufferId id : kept_.back()) {
+        const Buffer& buffer = draft_.program.buffers[id.value];
+        if (buffer.holds != Holds::Saved || buffer.layer != layer.layer) continue;
+        const Body& body = *layers[i].body;
+        const SavedTensor& saved = body.saved[static_cast<std::size_t>(buffer.item)];
+        if (!saved.leaves || buffer.bytes.value == 0) continue;
+        if (saved.tensor == graph_of(body).output)
+          layer.output = id;
+        else
+          layer.kept.push_back(id);
+      }
+      found.push_back(std::move(layer));
+    }
+    return found;
+  }
+  static std::vector<TaskId> waited_for(const std::vector<OpTask>& ops) {
+    std::vector<TaskId> found;
+    for (const OpTask& op : ops)
+      if (!op.op->communication || !op.op->overlapped) found.push_back(op.task);
+    return found;
   }
 
   const Graph& graph_of(const Body& body) const {

@@ -203,6 +203,9 @@ class Bodies {
     }
   }
 
+  // Call after a change of the split, by which runs of layers are counted.
+  void count_again() { strategies_ = layer_strategies(w_.scenario); }
+
   // Identifies the bodies of a workload that was laid out before.
   void find_bodies() {
     for (std::size_t stage = 0; stage < w_.table.size(); ++stage) {
@@ -393,6 +396,7 @@ void split_again(Workload& w, StageSplit split) {
   bodies.find_bodies();
   w.scenario.plan.split = std::move(split);
   w.table = stages(w.scenario.model, w.scenario.plan, w.placement);
+  bodies.count_again();
   bodies.lay_out();
   sum_stages(w);
   find_largest_message(w);

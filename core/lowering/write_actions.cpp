@@ -4,10 +4,10 @@
 namespace trainyard {
 namespace {
 
-/// The action, with its transfers before and after it. It also waits for what `partner` receives,
-/// with which it runs together.
+/// The action, which is number `at` of its lane, with its transfers before and after it. It also
+/// waits for what `partner` receives, with which it runs together.
 void write(Lowering& l, std::size_t index, LaneState& lane, const Action& a, const Action* partner,
-           Moment moment, bool moves_to_host) {
+           Moment moment, std::size_t at) {
   const DeviceId device = l.order.lanes[index].device;
   const std::size_t place = l.places.of(a.stage, device);
   Refs inputs;
@@ -16,7 +16,10 @@ void write(Lowering& l, std::size_t index, LaneState& lane, const Action& a, con
   if (partner != nullptr)
     inputs.add(l.transfers.received(partner->phase, partner->stage, partner->microbatch));
   if (moment.first_forward) inputs.add(l.arrived[index][place]);
-  if (l.workload.layout.host_activations) {
+  const bool moves_to_host = l.host.moves(index, at);
+  LayerCopies* const layers = l.host.layers();
+  if (layers != nullptr) layers->begin(index, at, place, a);
+  if (l.host.moves_stages()) {
     if (moves_to_host) inputs.add(l.host.before(index, place, a));
     Refs start = inputs;
     start.add(lane.tail);
@@ -33,11 +36,14 @@ void write(Lowering& l, std::size_t index, LaneState& lane, const Action& a, con
     sent = l.transfers.send_after(a.phase, a.stage, a.microbatch, written.done);
     if (l.workload.layout.blocking_sends) lane.tail.add(sent);
   }
-  if (moves_to_host && a.phase == Phase::Forward) {
+  if ((moves_to_host || layers != nullptr) && a.phase == Phase::Forward) {
     Refs gone = written.done;
     // An output that the stage keeps leaves from where it is kept.
     if (!l.boundaries[place].sends_forward) gone.add(sent);
-    l.host.take(index, place, a, gone);
+    if (layers != nullptr)
+      layers->end(gone);
+    else
+      l.host.take(index, place, a, gone);
   }
   if (l.keeps_actions) l.actions_of(a.phase)[l.cell(a.stage, a.microbatch)] = {written, device};
 }
@@ -71,7 +77,7 @@ void walk(Lowering& l, std::size_t index, const LaneFacts& facts, int walk) {
     return action;
   };
   const auto write_one = [&](std::size_t i, LaneState& state, const Action* partner) {
-    write(l, index, state, of_walk(i), partner, facts.moments[i], l.host.moves(index, i));
+    write(l, index, state, of_walk(i), partner, facts.moments[i], i);
   };
   LaneState& state = l.lanes[index];
   for (std::size_t i = 0; i < lane.actions.size(); ++i) {

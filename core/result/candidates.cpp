@@ -63,6 +63,7 @@ void to_save_memory(Changes& changes, const Workload& workload) {
     if (only_nvme_has_room(workload.scenario))
       changes.add_words("offload=optimizer offload-tier=nvme");
     if (plan.mesh.pp > 3) changes.add("offload", "activations");
+    changes.add_words("offload=activations offload-layers=all");
   }
   if (plan.batch.micro % 2 == 0) changes.add("micro-batch", plan.batch.micro / 2);
   if (find_choice(plan, "gpipe")) changes.add("schedule", "1f1b");

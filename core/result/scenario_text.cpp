@@ -28,6 +28,11 @@ void write(std::string& text, const Level& level) {
                       level.latency.value.count(), static_cast<int>(level.topology));
 }
 
+bool leaves_by_layer(const Plan& plan) {
+  const std::string layers = setting(plan, "offload-layers");
+  return !layers.empty() && layers != "together";
+}
+
 // These settings were added later; a plan that does not state them keeps its old text, and so its
 // digest.
 bool unsaid(std::string_view key, const Plan& plan) {
@@ -38,6 +43,7 @@ bool unsaid(std::string_view key, const Plan& plan) {
          (key == "cuda-graphs" && plan.software.graphs.empty()) ||
          (key == "release" && plan.software.release.empty()) ||
          (key == "offload-tier" && setting(plan, key) != "nvme") ||
+         ((key == "offload-layers" || key == "offload-in-flight") && !leaves_by_layer(plan)) ||
          ((key == "offload" || key == "frozen") && find_choice(plan, key) == nullptr) ||
          ((key == "packing" || key == "lengths") && find_choice(plan, "packing") == nullptr) ||
          ((key == "widths" || key == "packing-order") && setting(plan, "packing") != "longest") ||
@@ -61,7 +67,10 @@ std::string said(const Plan& plan, const Choice& choice, std::string_view param,
     return reshards_after_forward(plan) ? "" : " reshard=false";
   if (choice.method == "zero" && param == "reduce" && value == ParamValue{std::string("framework")})
     return "";
-  if (choice.method == "offload" && value == ParamValue{std::string("host")}) return "";
+  if (choice.method == "offload" &&
+      (value == ParamValue{std::string("host")} ||
+       ((param == "layers" || param == "in-flight") && !leaves_by_layer(plan))))
+    return "";
   if (choice.method == "packing" && (param == "widths" || param == "order") &&
       setting(plan, "packing") != "longest")
     return "";

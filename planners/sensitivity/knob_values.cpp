@@ -185,8 +185,8 @@ KnobValues knob_values(std::string_view key, const Scenario& complete) {
   const bool of_widths = found->key == "widths" || found->key == "packing-order";
   if (of_widths && setting(complete.plan, "packing") != "longest") return values;
   values.now = found->read(complete.plan);
-  // A plan that offloads no optimizer state has none to place.
-  if (found->key == "offload-tier" && values.now.empty()) return values;
+  // A plan that offloads no optimizer state has none to place, one without activations no layers.
+  if (found->key.starts_with("offload-") && values.now.empty()) return values;
   // Without tensor ranks an expert is not divided in either case.
   if (found->key == "etp" && complete.plan.mesh.tp == 1) return values;
   for (const std::string_view word : found->values) values.words.emplace_back(word);

@@ -11,43 +11,22 @@
 #include "core/model/zoo/builders.h"
 #include "core/program/offloaded.h"
 #include "tests/support/cases.h"
-#include "tests/support/cpu_training.h"
 #include "tests/support/non_empty.h"
+#include "tests/support/offloaded_runs.h"
 #include "tests/support/tiny_models.h"
 
 namespace trainyard {
 namespace {
 
 using testing::CpuRun;
+using testing::expect_same_bits;
+using testing::of_steps_and_clip;
+using testing::offload_words;
 using testing::Settings;
+using testing::TimedRun;
+using testing::with_words;
 
 constexpr std::string_view kHosts[] = {"offload=optimizer", "offload=activations", "offload=both"};
-
-std::string offload_words(const Model& model, const Settings& settings) {
-  std::string text = model.name;
-  for (std::string_view one : settings) text += " " + std::string(one);
-  return text;
-}
-
-Settings with_words(Settings settings, const Settings& more) {
-  settings.insert(settings.end(), more.begin(), more.end());
-  return settings;
-}
-
-Training of_steps_and_clip(std::int64_t steps, double clip) {
-  Training t;
-  t.rate = 0.05;
-  t.steps = steps;
-  t.clip = clip;
-  return t;
-}
-
-void expect_same_bits(const CpuRun& run, const CpuRun& here) {
-  EXPECT_EQ(run.run.losses, here.run.losses);
-  ASSERT_EQ(run.parameters.size(), here.parameters.size());
-  for (std::size_t i = 0; i < run.parameters.size(); ++i)
-    EXPECT_EQ(run.parameters[i].values, here.parameters[i].values) << run.parameters[i].name;
-}
 
 struct OffloadedPlan {
   int devices;
@@ -165,39 +144,6 @@ TEST(CpuOffload, ChangesNoBitByTheWallClock) {
     }
   }
 }
-
-// A run whose kernels all take equally long.
-struct TimedRun {
-  static constexpr Duration kKernel = std::chrono::microseconds(10);
-
-  TimedRun(const Scenario& s, std::int64_t steps = 2)
-      : workload(prepare(s)), program(lower(workload, {.grain = Grain::Op})) {
-    prices = price(program, workload.scenario.plan.mesh, workload.scenario.cluster,
-                   *roofline_cost_model());
-    for (std::size_t t = 0; t < program.tasks.size(); ++t)
-      if (program.tasks[t].kind == TaskKind::Compute) prices.time[t] = kKernel, prices.fill[t] = 1;
-    const Training training = of_steps_and_clip(steps, 0);
-    const testing::SampleNumbers numbers;
-    Duration clock{};  // read before and after every kernel
-    CpuOptions options;
-    options.processor_time = [&] { return clock += kKernel; };
-    options.poison = true;
-    run = CpuBackend({workload, program, prices, &training, &numbers}, options).run();
-    predicted = simulate(program, prices);
-  }
-  Duration step() const { return makespan(run.timeline); }
-  Bytes peak() const {
-    Bytes most{};
-    for (const MemoryWave& wave : run.waves) most = std::max(most, peak_of(wave));
-    return most;
-  }
-
-  Workload workload;
-  Program program;
-  TaskPrices prices;
-  BackendRun run;
-  Timeline predicted;
-};
 
 TEST(CpuOffload, TakesTheTimeAndTheMemoryOfTheSimulator) {
   for (const OffloadedPlan& plan : testing::non_empty(testing::sampled(kOffloadedPlans, 5)))

@@ -59,6 +59,8 @@ class DrawnPlan {
   explicit DrawnPlan(std::uint64_t seed) : random_(11, seed) {
     const char* const hosts[] = {"offload=optimizer", "offload=activations", "offload=both"};
     offload = hosts[Random(12, seed).between(0, 0, 2)];
+    const bool by_layer = offload != hosts[0] && Random(18, seed).between(0, 0, 1) == 0;
+    if (by_layer) layers = "offload-layers=all";
     model =
         static_cast<std::size_t>(random_.between(at_++, 0, static_cast<int>(models().size()) - 3));
     // The two vision-language models are drawn apart, which leaves the others the plans they have.
@@ -112,6 +114,7 @@ class DrawnPlan {
   std::int64_t devices = 1;
   std::vector<std::string> words, alone;
   std::string_view offload, part;      // not among the words: the part that is trained, or empty
+  std::string_view layers;             // that leave one by one, where it offloads; or empty
   std::vector<std::string> documents;  // nor are these, of samples as wide as their longest
 
   /// Returns this plan, but training that part only.
@@ -172,6 +175,7 @@ constexpr std::string_view kNoOffload = "offload=none";
 Settings settings_of(const DrawnPlan& drawn, std::string_view offload) {
   Settings all(drawn.words.begin(), drawn.words.end());
   all.push_back(offload);
+  if (offload != kNoOffload && !drawn.layers.empty()) all.push_back(drawn.layers);
   return all;
 }
 
@@ -282,8 +286,9 @@ TEST(EveryPlan, ThatIsAcceptedTrainsAsOneDevice) {
     testing::CpuRun run;
     ASSERT_NO_THROW(run = trained(drawn, kNoOffload));
     if (accepted(drawn, drawn.offload)) {
-      SCOPED_TRACE(drawn.offload);
+      SCOPED_TRACE(std::string(drawn.offload) + " " + std::string(drawn.layers));
       met.emplace(drawn.offload);
+      met.emplace(drawn.layers);
       ASSERT_NO_THROW(EXPECT_EQ(trained(drawn, drawn.offload).run.losses, run.run.losses));
     }
     ASSERT_EQ(run.run.losses.size(), one->second.run.losses.size());
@@ -320,6 +325,7 @@ TEST(EveryPlan, ThatIsAcceptedTrainsAsOneDevice) {
                            "offload=optimizer",
                            "offload=activations",
                            "offload=both",
+                           "offload-layers=all",
                            "lora=2",
                            "frozen=layers",
                            "frozen=head",

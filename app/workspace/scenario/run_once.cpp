@@ -12,6 +12,7 @@
 #include "backends/simulator/simulator.h"
 #include "core/estimate/estimate.h"
 #include "core/memory/process_bytes.h"
+#include "core/methods/memory/offload.h"
 #include "core/result/verdict.h"
 #include "core/timeline/metrics.h"
 #include "core/validation/bands.h"
@@ -49,7 +50,8 @@ void refuse_giants(const Workload& workload, Grain grain, int steps) {
                   "are simulated; try a larger micro-batch{}, or estimate, which counts none",
                   microbatches(workload.scenario.plan),
                   steps > 1 ? fmt::format(" in {} steps", steps) : "", count / 1e6,
-                  kMostInstructions / 1e6, grain == Grain::Op ? ", order grain" : ""),
+                  kMostInstructions / 1e6,
+                  written_grain(workload, Grain::Order) != grain ? ", order grain" : ""),
       {"plan#/batch/global"});
 }
 
@@ -113,6 +115,7 @@ Diagnostics unfit(const Program& given, const Program& lowered, const Workload& 
 }  // namespace
 
 Grain natural_grain(const Scenario& scenario) {
+  if (offloaded_layers(scenario.plan)) return Grain::Op;
   if (scenario.plan.mesh.pp > 1) return Grain::Order;
   const Workload workload = prepare(scenario);
   if (workload.table.size() > 1) return Grain::Order;
@@ -124,10 +127,10 @@ Grain natural_grain(const Scenario& scenario) {
 
 std::shared_ptr<Experiment> run_once(const Scenario& scenario, const OnceOptions& options) {
   auto experiment = std::make_shared<Experiment>();
-  experiment->grain = options.grain;
   experiment->workload = prepare(scenario);
   const Workload& workload = experiment->workload;
-  refuse_giants(workload, options.grain, std::max(1, options.steps));
+  experiment->grain = written_grain(workload, options.grain);
+  refuse_giants(workload, experiment->grain, std::max(1, options.steps));
   const std::unique_ptr<CostModel> own = options.cost == nullptr ? cost_model(scenario) : nullptr;
   const CostModel& cost = own ? *own : *options.cost;
   const ProcessMemory process = cost.process_memory(workload.scenario.cluster.device);

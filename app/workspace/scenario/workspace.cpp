@@ -7,6 +7,7 @@
 
 #include "app/workspace/scenario/concurrent_operators.h"
 #include "app/workspace/scenario/fixes.h"
+#include "app/workspace/scenario/offloaded_layers.h"
 #include "app/workspace/scenario/published.h"
 #include "app/workspace/scenario/ramp_prices.h"
 #include "app/workspace/scenario/recompute.h"
@@ -115,8 +116,9 @@ Scenario open_named(const Request& request) {
       apply_words(scenario.plan, split.said ? split.others : words);
   }
   const bool balanced = is_balanced_later(scenario.plan.split);
-  const bool staged = asks_for_stages(scenario.plan);
-  if ((!balanced && !last.optimal && !staged) || request.model.empty() || request.cluster.empty())
+  const bool staged = asks_for_stages(scenario.plan), layered = asks_for_layers(scenario.plan);
+  if ((!balanced && !last.optimal && !staged && !layered) || request.model.empty() ||
+      request.cluster.empty())
     return scenario;
   const auto prices = [&] {
     return request.calibration.empty() ? cost_model(scenario)
@@ -125,6 +127,7 @@ Scenario open_named(const Request& request) {
   const int cores = staged ? take_question(scenario.plan) : 1;
   if (balanced) scenario.plan.split = balanced_split(scenario, *prices());
   if (last.optimal) choose_recompute(scenario, *prices(), last.budget);
+  if (layered) choose_offloaded_layers(scenario, *prices());
   if (staged) choose_operator_stages(scenario, *prices(), cores);
   return scenario;
 }

@@ -16,7 +16,8 @@ namespace trainyard {
 /// Throws Error{InvalidInput} or Error{Io}. The plan is not yet complete. A setting
 /// recompute=optimal, or optimal:20GiB with a budget of each device, becomes the recomputation that
 /// fits in least time (app/workspace/scenario/recompute.h), and split=balanced, before it, the
-/// split of least time (planners/partition/balanced_split.h).
+/// split of least time (planners/partition/balanced_split.h). offload-layers=dynamic becomes the
+/// fewest layers with which the plan fits (app/workspace/scenario/offloaded_layers.h).
 Scenario open(const Request&);
 /// The same, but a model or cluster that is not named stays empty, and recompute=optimal then has
 /// no effect.

@@ -62,7 +62,7 @@ void CpuExecution::work_with_host(const At& a) {
     case HostCargo::ActivationsDown:
       return a.device.copy_to_host(a.place, a.microbatch, a.task);
     case HostCargo::ActivationsUp:
-      return a.device.copy_from_host(a.place, a.microbatch);
+      return a.device.copy_from_host(a.place, a.microbatch, a.task);
     case HostCargo::Gradients:
       return copy_gradients(a);
     case HostCargo::Weights:

@@ -102,7 +102,7 @@ void CpuExecution::end(InstructionId id, int peer) {
   try {
     take_all(a, true);
     if (a.task.kind == TaskKind::HostCopy && host_cargo(a.task) == HostCargo::ActivationsUp)
-      a.device.leave_host(a.place, a.microbatch);
+      a.device.leave_host(a.place, a.microbatch, a.task);
     if (a.task.kind == TaskKind::Collective && plan_.peers.ep > 1 &&
         (a.task.group == Group::Expert || (a.task.group == Group::Tensor && a.task.tensor.valid())))
       receive_copies(a);
@@ -138,9 +138,9 @@ void CpuExecution::end(InstructionId id, int peer) {
     release_all(a, true);
     const bool backward = a.task.phase != Phase::Forward && a.task.phase != Phase::Update;
     const bool ends = a.task.kind != TaskKind::Receive && !is_host(a.task.kind);
-    if (backward && ends && a.device.in_flight(a.place, a.microbatch) &&
-        a.device.flight(a.place, a.microbatch).held == 0)
-      a.device.land(a.place, a.microbatch);
+    if (backward && ends && a.device.in_flight(a.place, a.microbatch))
+      if (const Flight& f = a.device.flight(a.place, a.microbatch); f.held == 0 && f.left.empty())
+        a.device.land(a.place, a.microbatch);
   } catch (Error& error) {
     error.add_context("ending " + describe(plan_.program, id));
     throw;

@@ -17,6 +17,15 @@ std::string device_name(DeviceId device, int peer, int peers) {
   return peers > 1 ? name + " (peer " + std::to_string(peer) + ")" : name;
 }
 
+// The buffers that a copy of activations carries.
+std::vector<BufferId> moved_by(const Program& program, const Task& task) {
+  std::vector<BufferId> moved;
+  for (std::uint32_t e = task.first_effect; e < task.first_effect + task.effects; ++e)
+    if (const BufferId id = program.effects[e].buffer; program.buffers[id.value].bytes.value > 0)
+      moved.push_back(id);
+  return moved;
+}
+
 }  // namespace
 
 DeviceState::DeviceState(const RunPlan& plan, DeviceId device, int peer, Bytes limit, int jobs)
@@ -295,10 +304,7 @@ void DeviceState::take(std::size_t place, std::int32_t microbatch, const Task& t
   Allocation& into = slot(place, microbatch, task, buffer, true);
   if (task.kind == TaskKind::HostCopy) {
     Flight& f = flight(place, microbatch);
-    const auto left = std::find_if(f.left.begin(), f.left.end(),
-                                   [&](const auto& one) { return one.first == id; });
-    if (left == f.left.end()) refuse("activations come back that have not left");
-    into = arena_.allocate(id, microbatch, left->second);
+    into = arena_.allocate(id, microbatch, left_of(f, id)->bytes);
     ++f.held;
     return;
   }
@@ -366,42 +372,40 @@ void DeviceState::give_back(std::size_t place, std::int32_t microbatch, const Ta
     f.layers[plan_.layer_of(buffer.layer)].narrow[static_cast<std::size_t>(buffer.item)] = {};
 }
 
+std::vector<LeftBuffer>::iterator DeviceState::left_of(Flight& f, BufferId id) {
+  const auto left = std::find_if(f.left.begin(), f.left.end(),
+                                 [&](const LeftBuffer& one) { return one.buffer == id; });
+  if (left == f.left.end()) refuse("activations come back that have not left");
+  return left;
+}
+
 void DeviceState::copy_to_host(std::size_t place, std::int32_t microbatch, const Task& task) {
   Flight& f = flight(place, microbatch);
-  Bytes sum{};
-  std::vector<const std::byte*> from;
-  f.left.clear();
-  for (std::uint32_t e = task.first_effect; e < task.first_effect + task.effects; ++e) {
-    const BufferId id = plan_.program.effects[e].buffer;
-    const Buffer& buffer = plan_.program.buffers[id.value];
-    if (buffer.bytes.value == 0) continue;
-    const Allocation& held = slot(place, microbatch, task, buffer, false);
+  for (const BufferId id : moved_by(plan_.program, task)) {
+    const Allocation& held = slot(place, microbatch, task, plan_.program.buffers[id.value], false);
     if (!held || held.buffer != id) refuse("activations leave that are not there");
-    f.left.emplace_back(id, held.bytes);
-    from.push_back(held.data);
-    sum += held.bytes;
+    f.left.push_back({id, held.bytes, host_.take(held.bytes)});
+    std::copy_n(held.data, held.bytes.value, f.left.back().at);
   }
-  f.away = host_.take(sum);
-  std::byte* into = f.away;
-  for (std::size_t i = 0; i < from.size(); ++i)
-    into = std::copy_n(from[i], f.left[i].second.value, into);
 }
 
-void DeviceState::copy_from_host(std::size_t place, std::int32_t microbatch) {
+void DeviceState::copy_from_host(std::size_t place, std::int32_t microbatch, const Task& task) {
   Flight& f = flight(place, microbatch);
-  const std::byte* from = f.away;
-  for (const auto& [id, bytes] : f.left) {
+  for (const BufferId id : moved_by(plan_.program, task)) {
     const Buffer& buffer = plan_.program.buffers[id.value];
+    const LeftBuffer& left = *left_of(f, id);
     LayerFlight& layer = f.layers[plan_.layer_of(buffer.layer)];
-    std::copy_n(from, bytes.value, layer.saved[static_cast<std::size_t>(buffer.item)].data);
-    from += bytes.value;
+    std::copy_n(left.at, left.bytes.value, layer.saved[static_cast<std::size_t>(buffer.item)].data);
   }
 }
 
-void DeviceState::leave_host(std::size_t place, std::int32_t microbatch) {
+void DeviceState::leave_host(std::size_t place, std::int32_t microbatch, const Task& task) {
   Flight& f = flight(place, microbatch);
-  host_.give_back(std::exchange(f.away, nullptr));
-  f.left.clear();
+  for (const BufferId id : moved_by(plan_.program, task)) {
+    const auto left = left_of(f, id);
+    host_.give_back(left->at);
+    f.left.erase(left);
+  }
 }
 
 void DeviceState::exchange(Allocation& a, Allocation& b) {

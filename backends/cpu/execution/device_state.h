@@ -56,6 +56,13 @@ struct LayerFlight {
   std::vector<std::byte> output_of_heads;
 };
 
+/// A buffer of which the host has the content.
+struct LeftBuffer {
+  BufferId buffer;
+  Bytes bytes{};
+  std::byte* at = nullptr;  // in the memory of the host
+};
+
 /// What one stage holds for a microbatch in flight.
 struct Flight {
   std::vector<LayerFlight> layers;
@@ -66,9 +73,7 @@ struct Flight {
   Allocation side;
   int version = 0;  // version of the weights that its forward read
   int held = 0;     // number of allocations
-  // The host keeps these buffers one behind the other; null: it keeps none.
-  std::byte* away = nullptr;
-  std::vector<std::pair<BufferId, Bytes>> left;
+  std::vector<LeftBuffer> left;  // what the host keeps of it
   // Statistics of a loss over a divided vocabulary, on their way to all ranks.
   std::vector<float> statistics;
   std::map<std::uint32_t, float> added_losses;     // by tensor, where the model's loss is a sum of
@@ -163,8 +168,8 @@ class DeviceState {
   void copy_to_host(std::size_t place, std::int32_t microbatch, const Task&);
   /// Copies back from the host into what the task has allocated; leave_host() then ends its copy
   /// there.
-  void copy_from_host(std::size_t place, std::int32_t microbatch);
-  void leave_host(std::size_t place, std::int32_t microbatch);
+  void copy_from_host(std::size_t place, std::int32_t microbatch, const Task&);
+  void leave_host(std::size_t place, std::int32_t microbatch, const Task&);
 
   /// Moves the copies of tokens that came to this device's experts to their place, which has room
   /// for them from then on, or for as many as are planned if that is more.
@@ -200,6 +205,8 @@ class DeviceState {
   Bytes kept_narrow(const TensorView&) const;
   Allocation& slot(std::size_t place, std::int32_t microbatch, const Task&, const Buffer&,
                    bool takes);
+  /// What the host has of the buffer.
+  std::vector<LeftBuffer>::iterator left_of(Flight&, BufferId);
   Bytes needed(std::size_t place, std::int32_t microbatch, const Task&, const Buffer&);
   bool adopt_arrived(std::size_t place, std::int32_t microbatch, BufferId, Allocation& into);
   void unpack(Flight&, LayerFlight&, const LayerLayout&);

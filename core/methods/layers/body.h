@@ -53,6 +53,7 @@ struct SavedTensor {
   // under a split backward.
   std::uint32_t from = 0, to = 0, split_to = 0;
   bool narrow = false;  // kept in 8 or 4 bits only, because products alone read it and cast it
+  bool leaves = false;  // the host has it between its layer's forward and backward
 };
 
 /// A Transient is a tensor that is alive only while its layer runs: an output that is not kept, or

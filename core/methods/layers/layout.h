@@ -26,6 +26,9 @@ struct Layout {
   bool nvme_optimizer = false;    // that state is on NVMe and passes through buffers of the host
   bool host_activations = false;  // what forward keeps is stored on the host until its backward
   bool blocking_sends = false;    // a stage's computation waits until its message has been sent
+  // Activations leave for the host layer by layer, so many at once, and come back so; 0 = they
+  // leave by whole stages, or stay.
+  std::uint8_t layers_in_flight = 0;
   std::int64_t send_parts = 1;  // number of parts of a message, each sent by one rank of the tensor
                                 // group
   FrameworkMemory framework{};  // memory that the plan's framework uses beside

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <span>
 #include <utility>
 
 #include "core/base/nearest.h"
@@ -11,17 +12,51 @@
 namespace trainyard {
 namespace {
 
-constexpr std::string_view kKeep = "keep=";
+using PolicyKind = LayerPolicy::Kind;
 constexpr std::string_view kInput = "input";  // always kept, so keep=input means that nothing else
                                               // is
+struct Vocabulary {
+  std::string_view key;               // of --set
+  std::span<const PolicyKind> words;  // kinds that are one word
+  PolicyKind listed;                  // the kind that lists nodes
+  std::string_view fix;               // what every model has
+};
+constexpr PolicyKind kRecomputeWords[] = {PolicyKind::None, PolicyKind::Selective, PolicyKind::Op,
+                                          PolicyKind::Full};
+constexpr PolicyKind kOffloadWords[] = {PolicyKind::None, PolicyKind::All,
+                                        PolicyKind::Convolutions};
+
+Vocabulary vocabulary(PolicyWords words) {
+  if (words == PolicyWords::Recompute)
+    return {"recompute", kRecomputeWords, PolicyKind::Keep, "recompute=full"};
+  return {"offload-layers", kOffloadWords, PolicyKind::Made, "offload-layers=all"};
+}
+
+// Returns the word of a kind, or what a list of nodes begins with.
+std::string_view word(PolicyKind kind) {
+  switch (kind) {
+    case PolicyKind::None:
+      return "none";
+    case PolicyKind::Selective:
+      return "selective";
+    case PolicyKind::Op:
+      return "op";
+    case PolicyKind::Full:
+      return "full";
+    case PolicyKind::Keep:
+      return "keep=";
+    case PolicyKind::All:
+      return "all";
+    case PolicyKind::Convolutions:
+      return "convolutions";
+    case PolicyKind::Made:
+      return "made=";
+  }
+  return "";
+}
+
 constexpr int kMostLayers = 1'000'000;
 constexpr std::size_t kMostRuns = 100'000;
-constexpr std::pair<LayerPolicy::Kind, std::string_view> kWords[] = {
-    {LayerPolicy::Kind::None, "none"},
-    {LayerPolicy::Kind::Selective, "selective"},
-    {LayerPolicy::Kind::Op, "op"},
-    {LayerPolicy::Kind::Full, "full"}};
-
 // Returns the parts between separators; empty parts are refused.
 std::vector<std::string_view> parts(std::string_view text, char separator, const Place& place) {
   std::vector<std::string_view> found;
@@ -48,7 +83,7 @@ std::string written(std::string_view name) {
   return text;
 }
 
-std::string read_name(std::string_view text, const Place& place) {
+std::string read_name(std::string_view text, std::string_view list, const Place& place) {
   std::string name;
   for (std::size_t i = 0; i < text.size(); ++i) {
     unsigned value = 0;
@@ -65,27 +100,27 @@ std::string read_name(std::string_view text, const Place& place) {
     if (escaped) i += 2;
   }
   if (name.empty())
-    refuse(
-        place.text,
-        fmt::format("expected names of nodes joined by +, as in keep=attention+act, found \"{}\"",
-                    text.substr(0, 80)));
+    refuse(place.text,
+           fmt::format("expected names of nodes joined by +, as in {}attention+act, found \"{}\"",
+                       list, text.substr(0, 80)));
   return name;
 }
 
-LayerPolicy parse_kept(std::string_view names, const Place& place) {
-  LayerPolicy policy{LayerPolicy::Kind::Keep};
+LayerPolicy parse_list(PolicyKind kind, std::string_view names, const Place& place) {
+  LayerPolicy policy{kind};
   for (const std::string_view text : parts(names, '+', place))
-    if (std::string name = read_name(text, place); name != kInput)
+    if (std::string name = read_name(text, word(kind), place);
+        kind != PolicyKind::Keep || name != kInput)
       policy.kept.push_back(std::move(name));
   std::sort(policy.kept.begin(), policy.kept.end());
   policy.kept.erase(std::unique(policy.kept.begin(), policy.kept.end()), policy.kept.end());
   return policy;
 }
 
-PolicyRun parse_run(std::string_view text, const Place& place) {
+PolicyRun parse_run(std::string_view text, const Place& place, PolicyWords words) {
   PolicyRun run;
   const std::size_t star = text.find('*');
-  run.policy = parse_layer_policy(text.substr(0, star), place);
+  run.policy = parse_layer_policy(text.substr(0, star), place, words);
   if (star == std::string_view::npos) return run;
   const std::string_view count = text.substr(star + 1);
   const auto [end, failure] =
@@ -98,14 +133,14 @@ PolicyRun parse_run(std::string_view text, const Place& place) {
   return run;
 }
 
-StagePolicies parse_stage(std::string_view text, const Place& place) {
+StagePolicies parse_stage(std::string_view text, const Place& place, PolicyWords words) {
   StagePolicies runs;
   for (const std::string_view one : parts(text, ',', place)) {
     if (!runs.empty() && runs.back().layers == 0)
       refuse(place.text,
              fmt::format("expected a count, as in {}*4: only the last run takes what is left",
                          to_text(runs.back().policy).substr(0, 80)));
-    runs.push_back(parse_run(one, place));
+    runs.push_back(parse_run(one, place, words));
   }
   return runs;
 }
@@ -126,30 +161,36 @@ std::vector<std::string_view> layer_nodes(const Model& model) {
 
 }  // namespace
 
-LayerPolicy parse_layer_policy(std::string_view text, const Place& place) {
-  for (const auto& [kind, word] : kWords)
-    if (text == word) return {kind};
-  if (text.substr(0, kKeep.size()) == kKeep) return parse_kept(text.substr(kKeep.size()), place);
-  std::vector<std::string_view> words;
-  for (const auto& [kind, word] : kWords) words.push_back(word);
-  refuse(place.text,
-         fmt::format("expected none, selective, op, full or keep=<nodes>, found \"{}\"{}",
-                     text.substr(0, 80), did_you_mean(text.substr(0, 80), words)));
+LayerPolicy parse_layer_policy(std::string_view text, const Place& place, PolicyWords words) {
+  const Vocabulary of = vocabulary(words);
+  for (const PolicyKind kind : of.words)
+    if (text == word(kind)) return {kind};
+  const std::string_view list = word(of.listed);
+  if (text.substr(0, list.size()) == list)
+    return parse_list(of.listed, text.substr(list.size()), place);
+  std::vector<std::string_view> legal;
+  std::string named;
+  for (const PolicyKind kind : of.words) {
+    legal.push_back(word(kind));
+    named += (named.empty() ? "" : ", ") + std::string(word(kind));
+  }
+  refuse(place.text, fmt::format("expected {} or {}<nodes>, found \"{}\"{}", named, list,
+                                 text.substr(0, 80), did_you_mean(text.substr(0, 80), legal)));
 }
 
-RecomputePolicies parse_policies(std::string_view text, const Place& place) {
+RecomputePolicies parse_policies(std::string_view text, const Place& place, PolicyWords words) {
   RecomputePolicies policies;
   for (const std::string_view stage : parts(text, '/', place))
-    policies.stages.push_back(parse_stage(stage, place));
+    policies.stages.push_back(parse_stage(stage, place, words));
   return policies;
 }
 
 std::string to_text(const LayerPolicy& policy) {
-  for (const auto& [kind, word] : kWords)
-    if (policy.kind == kind) return std::string(word);
-  std::string text;
-  for (const std::string& name : policy.kept) text += (text.empty() ? "" : "+") + written(name);
-  return std::string(kKeep) + (text.empty() ? std::string(kInput) : text);
+  std::string text(word(policy.kind));
+  if (policy.kind != PolicyKind::Keep && policy.kind != PolicyKind::Made) return text;
+  for (std::size_t i = 0; i < policy.kept.size(); ++i)
+    text += (i == 0 ? "" : "+") + written(policy.kept[i]);
+  return text + (policy.kept.empty() ? std::string(kInput) : "");
 }
 
 std::string to_text(const StagePolicies& runs) {
@@ -199,21 +240,23 @@ StagePolicies policies_of(const RecomputePolicies& policies, std::size_t stage, 
 }
 
 Diagnostics check_policies(const RecomputePolicies& policies, const Model& model,
-                           const std::vector<int>& layers, const Place& place) {
+                           const std::vector<int>& layers, const Place& place, PolicyWords words) {
+  const Vocabulary of = vocabulary(words);
   Diagnostics found;
   const auto wrong = [&](std::string sentence) {
-    found.push_back({Diagnostic::Severity::Error, std::move(sentence), place, "recompute=full"});
+    found.push_back({Diagnostic::Severity::Error, std::move(sentence), place, std::string(of.fix)});
   };
   const std::vector<std::string_view> nodes = layer_nodes(model);
   for (const StagePolicies& stage : policies.stages)
     for (const PolicyRun& run : stage)
       for (const std::string& name : run.policy.kept)
-        if (found.empty() && std::find(nodes.begin(), nodes.end(), name) == nodes.end())
+        if (found.empty() && name != kInput &&
+            std::find(nodes.begin(), nodes.end(), name) == nodes.end())
           wrong(fmt::format("no layer of {} has a node \"{}\"{}", model.name, name.substr(0, 80),
                             did_you_mean(name.substr(0, 80), nodes)));
   const bool each = policies.stages.size() > 1;
   if (each && policies.stages.size() != layers.size()) {
-    wrong(fmt::format("recompute lists {} stages, and the plan has {}", policies.stages.size(),
+    wrong(fmt::format("{} lists {} stages, and the plan has {}", of.key, policies.stages.size(),
                       layers.size()));
     return found;
   }
@@ -221,7 +264,7 @@ Diagnostics check_policies(const RecomputePolicies& policies, const Model& model
   for (std::size_t s = 0; s < policies.stages.size(); ++s)
     if (const std::int64_t wanted = counted(policies.stages[s]), have = each ? layers[s] : most;
         wanted > have)
-      wrong(fmt::format("recompute={} asks for more layers than {} has ({} of {})",
+      wrong(fmt::format("{}={} asks for more layers than {} has ({} of {})", of.key,
                         to_text(policies.stages[s]).substr(0, 80),
                         each ? fmt::format("stage {}", s) : "a stage", wanted, have));
   return found;

@@ -1,5 +1,5 @@
-// A LayerPolicy says what a layer recomputes; RecomputePolicies do so for each layer of each stage.
-// Their text form is:
+// A LayerPolicy says what a layer recomputes, or what of it leaves for the host; RecomputePolicies
+// do so for each layer of each stage. Their text form is:
 //
 //   full                        every layer
 //   full*4,none                 the first four layers of every stage, not the others
@@ -11,7 +11,9 @@
 // that every stage follows. A run without a count takes the remaining layers, and so does the last
 // run. Policies are none, selective, op, full, or keep=<nodes> (keep=input: nothing but the layer's
 // input). In a node's name, characters other than letters, digits, dots, dashes and underscores are
-// written as %2F.
+// written as %2F. Policies of what leaves are written likewise, with words of their own: none, all,
+// convolutions (what convolutions read), or made=<nodes> (what these nodes make; made=input is the
+// layer's input).
 #pragma once
 
 #include <string>
@@ -25,9 +27,9 @@
 namespace trainyard {
 
 struct LayerPolicy {
-  enum class Kind : std::uint8_t { None, Selective, Op, Full, Keep };
+  enum class Kind : std::uint8_t { None, Selective, Op, Full, Keep, All, Convolutions, Made };
   Kind kind = Kind::None;
-  std::vector<std::string> kept = {};  // for Keep: names of nodes, sorted
+  std::vector<std::string> kept = {};  // for Keep and Made: names of nodes, sorted
   friend bool operator==(const LayerPolicy&, const LayerPolicy&) = default;
 };
 
@@ -44,9 +46,14 @@ struct RecomputePolicies {
   friend bool operator==(const RecomputePolicies&, const RecomputePolicies&) = default;
 };
 
+/// The methods whose words a policy has: none to full and keep, or none to convolutions and made.
+enum class PolicyWords : std::uint8_t { Recompute, Offload };
+
 /// Throws Error{InvalidInput} with what was expected, what was found and the nearest word.
-RecomputePolicies parse_policies(std::string_view text, const Place&);
-LayerPolicy parse_layer_policy(std::string_view text, const Place&);
+RecomputePolicies parse_policies(std::string_view text, const Place&,
+                                 PolicyWords = PolicyWords::Recompute);
+LayerPolicy parse_layer_policy(std::string_view text, const Place&,
+                               PolicyWords = PolicyWords::Recompute);
 std::string to_text(const RecomputePolicies&);
 std::string to_text(const StagePolicies&);
 std::string to_text(const LayerPolicy&);
@@ -63,6 +70,6 @@ StagePolicies policies_of(const RecomputePolicies&, std::size_t stage, int layer
 /// (with the nearest), a number of lists other than the number of stages, runs with more layers
 /// than there are.
 Diagnostics check_policies(const RecomputePolicies&, const Model&, const std::vector<int>& layers,
-                           const Place&);
+                           const Place&, PolicyWords = PolicyWords::Recompute);
 
 }  // namespace trainyard

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
 
 #include "core/methods/layers/body.h"
+#include "core/methods/memory/layer_policy.h"
 
 namespace trainyard {
 
@@ -36,6 +38,15 @@ HostShare host_share(const Body&, const Layout&);
 
 /// The bytes of a parameter's state on NVMe.
 int nvme_bytes_a_parameter(const Layout&);
+
+/// The parameter that says which layers' activations leave one by one.
+inline constexpr std::string_view kOffloadedLayers = "layers";
+/// Its value that asks for the fewest layers with which the plan fits; it is answered where a model
+/// and a cluster are opened.
+inline constexpr std::string_view kFewestLayers = "dynamic";
+/// Returns by layer of each stage what leaves of it; nothing where activations stay, or leave by
+/// whole stages, or the plan still asks which. Throws as parse_policies() does.
+std::optional<RecomputePolicies> offloaded_layers(const Plan&);
 
 /// State that is on NVMe passes through host memory layer by layer: the next layer's is read while
 /// one layer is updated and the one before is written. Layer i of a device, counted over its stages

@@ -267,6 +267,10 @@ void rewrite_recompute(Body& body, const Layout& layout, const Scenario& scenari
       return recompute_layer(body, block.graph, layout);
     case LayerPolicy::Kind::Keep:
       return KeptNodes(body, block.graph, layout, policy).rewrite();
+    case LayerPolicy::Kind::All:
+    case LayerPolicy::Kind::Convolutions:
+    case LayerPolicy::Kind::Made:
+      return;  // words of offloading, which the policies of recomputation do not have
   }
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/methods/memory/layer_policy.h"
+#include "core/methods/memory/offload.h"
 #include "core/methods/settings/setting_values.h"
 
 namespace trainyard {
@@ -66,6 +67,15 @@ void set_tier(Plan& plan, std::string_view value, const Place& place) {
   set_param(plan, "offload", "tier", value, place);
 }
 
+void set_layers(Plan& plan, std::string_view value, const Place& place) {
+  if (value.find_first_of("=*,/") == std::string_view::npos)
+    expect_word(value,
+                {"together", "all", "convolutions", kFewestLayers, "none", "made=<nodes>",
+                 "runs such as all*4,none"},
+                place);
+  set_param(plan, "offload", kOffloadedLayers, value, place);
+}
+
 // The tier is of optimizer state: of a plan that moves activations alone, it is said where it is
 // wrong.
 std::string read_tier(const Plan& plan) {
@@ -74,6 +84,18 @@ std::string read_tier(const Plan& plan) {
   const Params params = with_defaults(chosen->params, method("offload").params);
   const std::string& tier = params.text("tier");
   return params.text("host") == "activations" && tier == "host" ? "" : tier;
+}
+
+// Which layers' activations leave is said of plans that move activations, or where it is wrong.
+std::string read_layers(const Plan& plan, std::string_view param) {
+  const Choice* const chosen = find_choice(plan, "offload");
+  if (chosen == nullptr) return "";
+  const Params params = with_defaults(chosen->params, method("offload").params);
+  const bool together = params.text(kOffloadedLayers) == "together";
+  const std::string text = read_param(plan, "offload", param);
+  const bool says_nothing =
+      param == kOffloadedLayers ? params.text("host") == "optimizer" : text == "1";
+  return together && says_nothing ? "" : text;
 }
 
 bool has_gradient_dtype(std::string_view precision) {
@@ -157,6 +179,20 @@ std::vector<Setting> memory_settings() {
        {"host", "nvme"},
        set_tier,
        read_tier},
+      {"offload-layers",
+       {},
+       "what offloaded activations leave the device layer by layer: all, what convolutions read, "
+       "made=<nodes>; by layer all*4,none, by stage all*4,none/none; dynamic: the fewest layers "
+       "with which the plan fits; together: whole stages instead",
+       {"together", "all", "convolutions"},
+       [](P& p, V v, L& l) { set_layers(p, v, l); },
+       [](const P& p) { return read_layers(p, kOffloadedLayers); }},
+      {"offload-in-flight",
+       {},
+       "layers whose offloaded activations are under way at once, at most",
+       {},
+       [](P& p, V v, L& l) { set_param(p, "offload", "in-flight", v, l); },
+       [](const P& p) { return read_layers(p, "in-flight"); }},
       {"precision",
        {"dtype", "mixed-precision"},
        "number format of weights and products",

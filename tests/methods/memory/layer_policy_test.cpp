@@ -20,6 +20,10 @@ TEST(LayerPolicies, ReadAsTheyAreWritten) {
        {"none", "selective", "op", "full", "keep=input", "keep=act", "keep=act+attention",
         "full*4,none", "full*4,none/full*2,none/none", "keep=act*3,op*2,full", "keep=a%2Fb%20c"})
     EXPECT_EQ(to_text(parse_policies(text, {})), text);
+  for (const char* text : {"all", "none", "convolutions*2,none", "all*4,none/made=act+input"})
+    EXPECT_EQ(to_text(parse_policies(text, {}, PolicyWords::Offload)), text);
+  EXPECT_THROW(parse_policies("all", {}), Error);
+  EXPECT_THROW(parse_policies("full", {}, PolicyWords::Offload), Error);
   const RecomputePolicies two = parse_policies("full*4,none/keep=b+a+b", {});
   ASSERT_EQ(two.stages.size(), 2u);
   EXPECT_EQ(two.stages[0], (StagePolicies{{{Kind::Full}, 4}, {{Kind::None}, 0}}));

@@ -3,8 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+#include <vector>
+
 #include "core/lowering/host_memory.h"
+#include "core/lowering/layer_copies.h"
 #include "tests/support/layers.h"
+#include "tests/support/tiny_models.h"
 
 namespace trainyard {
 namespace {
@@ -127,6 +132,43 @@ TEST(Offload, AHostThatIsTooSmallSendsStateToNvme) {
   EXPECT_EQ(check(s).back().fix, "offload=none");
 }
 
+// What leaves of a layer, by the policy's words.
+std::vector<std::string> leaving(const Model& model, const std::string& layers) {
+  const std::string words = "offload-layers=" + layers;
+  const Workload w = prepare(scenario(model, 1, {"offload=activations", words}));
+  std::vector<std::string> names;
+  for (const SavedTensor& saved : layer(w).saved)
+    if (saved.leaves) names.push_back(saved.name);
+  return names;
+}
+
+TEST(Offload, APolicySaysWhatLeavesOfALayer) {
+  const Model model = gpt({.layers = 8});
+  const Workload w = opened({"offload=none"}, 1);
+  EXPECT_EQ(leaving(model, "none").size(), 0u);
+  EXPECT_EQ(leaving(model, "all").size(), layer(w).saved.size());
+  EXPECT_EQ(leaving(model, "convolutions").size(), 0u);
+  const std::vector<std::string> made = leaving(model, "made=attention");
+  ASSERT_FALSE(made.empty());
+  EXPECT_LT(made.size(), layer(w).saved.size());
+  EXPECT_FALSE(leaving(testing::tiny_convnet(4), "convolutions").empty());
+}
+
+// Runs of layers are counted stage by stage, in order of data flow.
+TEST(Offload, RunsOfLayersLeave) {
+  const Workload w =
+      opened({"pp=2", "offload=activations", "offload-layers=all*1,none/none*3,all"});
+  std::vector<bool> leaves;
+  for (const std::vector<Workload::Run>& stage : w.runs)
+    for (const Workload::Run& run : stage) {
+      const Body& body = w.bodies[static_cast<std::size_t>(run.body)];
+      if (!w.scenario.model.blocks[static_cast<std::size_t>(body.block)].layer) continue;
+      leaves.insert(leaves.end(), static_cast<std::size_t>(run.count),
+                    leaving_bytes(w, body).all > Bytes{});
+    }
+  EXPECT_EQ(leaves, (std::vector<bool>{true, false, false, false, false, false, false, true}));
+}
+
 std::string offload_refusal(const testing::Settings& settings) {
   for (const Diagnostic& d : check_of("offload", scenario(gpt({.layers = 8}), 8, settings)))
     if (d.severity == Diagnostic::Severity::Error) return d.message;
@@ -142,6 +184,15 @@ TEST(Offload, RefusesWhatIsNotModelled) {
   EXPECT_EQ(offload_refusal({"pp=4", "schedule=pipedream", "offload=optimizer"}),
             "offload=optimizer is modelled for schedules that update once a step, and pipedream "
             "updates while microbatches are under way");
+  EXPECT_EQ(offload_refusal({"offload=activations", "offload-layers=all"}), "");
+  EXPECT_EQ(
+      offload_refusal({"offload=optimizer", "offload-layers=all"}),
+      "offload-layers says which layers' activations leave, and offload=optimizer leaves them "
+      "on the device");
+  EXPECT_EQ(
+      offload_refusal({"offload=activations", "offload-layers=dynamic"}),
+      "offload-layers=dynamic is answered where a model and a cluster are opened with it, and "
+      "this plan still asks");
   EXPECT_EQ(offload_refusal({"pp=4", "schedule=chimera", "offload=optimizer"}),
             "offload=optimizer is modelled for one copy of every stage, and chimera has two");
 }

@@ -74,6 +74,9 @@ const std::vector<Values> kFree = {
 };
 const std::vector<Values> kBound = {
     {"offload-tier", {"host", "nvme"}},
+    {"offload-layers",
+     {"together", "all", "convolutions", "dynamic", "made=act", "all*4,none", "all*4,none/none"}},
+    {"offload-in-flight", {"2", "16"}},
     {"lora-alpha", {"0", "32"}},
     {"sparse-block", {"1", "4", "16"}},
     {"sparse-every", {"0", "100"}},
