@@ -259,6 +259,13 @@ std::string maths_between(const Model& model, const Plan& plan, const Plan& othe
                *others = chosen_on(other, MethodAxis::Precision);
   say(precision != nullptr && others != nullptr && !(*precision == *others), "other rounding");
   say(plan.optimizer != other.optimizer, "another update rule");
+  const auto differ = [&](std::string_view method) {
+    const Choice *of = find_choice(plan, method), *of_other = find_choice(other, method);
+    return (of == nullptr) != (of_other == nullptr) || (of != nullptr && !(*of == *of_other));
+  };
+  say(differ("sparse"), "other weights that stay zero");
+  say(differ("tensor-train"), "tables as products of other cores");
+  say(differ("lora") || differ("frozen"), "other weights that are trained");
   say(reduce_of(plan) != reduce_of(other) ||
           (reduce_of(other) >= Reduce::Adasum && plan.mesh.dp != other.mesh.dp),
       "updates of replicas combined otherwise");
@@ -267,10 +274,7 @@ std::string maths_between(const Model& model, const Plan& plan, const Plan& othe
   say(samples_of_statistics(model, plan) != samples_of_statistics(model, other),
       "batch norms over other samples");
   say(plan.batch.global != other.batch.global, "another batch");
-  const Choice *packing = find_choice(plan, "packing"), *another = find_choice(other, "packing");
-  say(plan.batch.sequence != other.batch.sequence || (packing == nullptr) != (another == nullptr) ||
-          (packing != nullptr && !(*packing == *another)),
-      "other samples");
+  say(plan.batch.sequence != other.batch.sequence || differ("packing"), "other samples");
   return why;
 }
 

@@ -71,8 +71,8 @@ struct Flight {
   // The output and the side input, if the last layer keeps them; `side`, if it does not.
   const std::byte *lent = nullptr, *lent_side = nullptr;
   Allocation side;
-  int version = 0;  // version of the weights that its forward read
-  int held = 0;     // number of allocations
+  int version = 0;               // version of the weights that its forward read
+  int held = 0;                  // number of allocations
   std::vector<LeftBuffer> left;  // what the host keeps of it
   // Statistics of a loss over a divided vocabulary, on their way to all ranks.
   std::vector<float> statistics;

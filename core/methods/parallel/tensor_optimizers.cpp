@@ -60,6 +60,11 @@ Diagnostics check_tensor_optimizer(const Plan& plan) {
                          rule->name, host),
              "offload=none");
   }
+  if (find_choice(plan, "sparse") != nullptr)
+    refuse(fmt::format("sparse weights move with state of their own, and {} keeps its state by "
+                       "tensor",
+                       rule->name),
+           "sparsity=off");
   if (compression_of(plan).how != Compress::None)
     refuse(fmt::format("{} keeps its state by tensor, beside which what a replica has not sent has "
                        "no place",
