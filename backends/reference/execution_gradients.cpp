@@ -92,7 +92,7 @@ void ReferenceExecution::move_patterns(const StagePlace& place, std::int64_t upd
     const std::vector<float> before(numbers.begin(), numbers.end());
     std::vector<double>&values = state[i].weights, &velocity = state[i].velocity;
     const SparseShape& shape = weight->shape;
-    const Move move =
+    const PatternMove move =
         move_blocks(shape, places_of(shape, before), block_sizes<double>(shape, values), share,
                     pattern_random(options_.weight_seed, p.model_layer, *weight), updates);
     const std::vector<float> moved = pattern_of(shape, move.places);

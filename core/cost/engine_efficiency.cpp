@@ -35,7 +35,9 @@ const std::string_view kEnginesSource =
 std::span<const Engine> engines() { return kEngines; }
 
 DeviceEfficiency device_efficiency(const Device& device) {
-  DeviceEfficiency found{.device = &device, .utilisation = device.efficiency.product.value};
+  DeviceEfficiency found;
+  found.device = &device;
+  found.utilisation = device.efficiency.product.value;
   const double watts = device.power.value.value;
   const auto sustained = [&](DType type) -> std::optional<double> {
     if (!supports(device, type)) return std::nullopt;

@@ -29,7 +29,7 @@ std::vector<float> first_pattern(const SparseWeight& weight, std::uint64_t seed,
       shape, drawn_of(shape.all_blocks(), shape.blocks, pattern_random(seed, layer, weight)));
 }
 
-Move move_blocks(const SparseShape& shape, std::span<const std::int64_t> places,
+PatternMove move_blocks(const SparseShape& shape, std::span<const std::int64_t> places,
                  std::span<const double> sizes, double share, const Random& random,
                  std::int64_t update) {
   const auto free = static_cast<std::size_t>(shape.all_blocks()) - places.size();
@@ -47,7 +47,7 @@ Move move_blocks(const SparseShape& shape, std::span<const std::int64_t> places,
                static_cast<std::uint64_t>(update) * static_cast<std::uint64_t>(shape.all_blocks()));
   // The free places lie between the stored ones: as many are before a stored place as its place
   // less its index. A drawn number so many of them up is behind all stored ones that leave room.
-  Move move;
+  PatternMove move;
   std::size_t old = 0, next = 0;
   const auto grown_place = [&](std::size_t which) {
     return drawn[which] + static_cast<std::int64_t>(old);

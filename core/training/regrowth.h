@@ -34,8 +34,8 @@ Random pattern_random(std::uint64_t seed, int layer, const SparseWeight&);
 /// Returns the pattern that a sparse weight of the layer begins with.
 std::vector<float> first_pattern(const SparseWeight&, std::uint64_t seed, int layer);
 
-/// A Move is a new pattern, and where each of its blocks was among those of the old one.
-struct Move {
+/// A PatternMove is a new pattern, and where each of its blocks was among those of the old one.
+struct PatternMove {
   std::vector<std::int64_t> places;  // rising
   std::vector<std::int64_t> from;    // by new block: its index before, or -1 where it is grown
 };
@@ -43,7 +43,7 @@ struct Move {
 /// the places that are free: those whose values have the smallest sum of sizes, of equal ones the
 /// first. Grows as many at places that were free, each as likely as any other. places: rising.
 /// sizes: of each stored block. update: how many updates there have been, which draws anew.
-Move move_blocks(const SparseShape&, std::span<const std::int64_t> places,
+PatternMove move_blocks(const SparseShape&, std::span<const std::int64_t> places,
                  std::span<const double> sizes, double share, const Random&, std::int64_t update);
 
 /// Returns the sum of sizes of each block's values.
@@ -60,7 +60,7 @@ std::vector<double> block_sizes(const SparseShape& shape, std::span<const Number
 /// Takes numbers that lie as the values do (weights, a slot of the optimizer's state) to where the
 /// move has them; those of what is grown are zero.
 template <class Number>
-void follow(const Move& move, const SparseShape& shape, std::span<Number> numbers) {
+void follow(const PatternMove& move, const SparseShape& shape, std::span<Number> numbers) {
   const std::vector<Number> before(numbers.begin(), numbers.end());
   const auto width = static_cast<std::size_t>(shape.block);
   for (std::size_t block = 0; block < move.from.size(); ++block)

@@ -28,7 +28,7 @@ TEST(Regrowth, TheSmallestBlocksGiveWayToOthers) {
   std::vector<float> values = {1, -1, 4, 0, -0.5F, 0.25F, 3, 3};
   const std::vector<double> sizes = block_sizes<float>(shape, values);
   EXPECT_EQ(sizes, (std::vector<double>{2, 4, 0.75, 6}));
-  const Move move = move_blocks(shape, places, sizes, 0.5, Random(3), 10);
+  const PatternMove move = move_blocks(shape, places, sizes, 0.5, Random(3), 10);
   ASSERT_EQ(move.places.size(), 4u);
   const auto new_index = [&](std::int64_t old) {
     return std::find(move.from.begin(), move.from.end(), old) - move.from.begin();
@@ -52,7 +52,7 @@ RC_GTEST_PROP(Regrowth, KeepsTheNumberAndGrowsWhereZerosWere, ()) {
       places.size(), rc::gen::map(rc::gen::inRange(0, 5), [](int i) { return double(i); }));
   const double share = *rc::gen::inRange(0, 101) / 100.0;
   const std::int64_t update = *rc::gen::inRange<std::int64_t>(1, 1000);
-  const Move move = move_blocks(shape, places, sizes, share, random, update);
+  const PatternMove move = move_blocks(shape, places, sizes, share, random, update);
   RC_ASSERT(move.places.size() == places.size());
   RC_ASSERT(std::adjacent_find(move.places.begin(), move.places.end(), std::greater_equal<>()) ==
             move.places.end());
@@ -77,7 +77,7 @@ RC_GTEST_PROP(Regrowth, KeepsTheNumberAndGrowsWhereZerosWere, ()) {
   RC_ASSERT(grown ==
             std::min(shape.all_blocks() - shape.blocks,
                      static_cast<std::int64_t>(share * static_cast<double>(shape.blocks))));
-  const Move again = move_blocks(shape, places, sizes, share, random, update);
+  const PatternMove again = move_blocks(shape, places, sizes, share, random, update);
   RC_ASSERT(again.places == move.places && again.from == move.from);
 }
 
@@ -88,7 +88,7 @@ TEST(Regrowth, EveryFreePlaceIsGrownAlikeOften) {
   std::vector<int> counts(20);
   constexpr int kMoves = 4000;
   for (std::int64_t update = 1; update <= kMoves; ++update) {
-    const Move move = move_blocks(shape, places, sizes, 0.25, Random(7), update);
+    const PatternMove move = move_blocks(shape, places, sizes, 0.25, Random(7), update);
     for (std::size_t i = 0; i < move.places.size(); ++i)
       if (move.from[i] < 0) ++counts[static_cast<std::size_t>(move.places[i])];
   }

@@ -32,7 +32,7 @@ void CpuExecution::move_patterns(const At& a, std::size_t set, std::size_t job) 
           static_cast<std::size_t>(p.elements));
       const auto count = static_cast<std::size_t>(part.elements);
       const std::span values(static_cast<float*>(part.weights), count);
-      const Move move = move_blocks(
+      const PatternMove move = move_blocks(
           shape, places_of(shape, pattern), block_sizes<float>(shape, values), share,
           pattern_random(seed_of(training, RandomSource::Weights), layer.model_layer, *weight),
           updates);
