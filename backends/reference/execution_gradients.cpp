@@ -129,8 +129,8 @@ void ReferenceExecution::update(const Step& step) {
     for (double& g : total.values[p]) g /= static_cast<double>(total.counts[p]);
   }
   WeightVersions& versions = weights(step);
-  versions.update(step.weights, total.values, [&](std::vector<ParameterState>& state) {
-    move_patterns(place, step.weights, state);
+  versions.update(step.weights, total.values, [&](std::vector<ParameterState>& parameters) {
+    move_patterns(place, step.weights, parameters);
   });
   if (s_.average.follows(step.weights)) versions.take_mean(state.weights);
   if (options_.updated) options_.updated(place.stage, step.weights, versions.state());

@@ -180,14 +180,25 @@ void decode_tile(const BovedaTensor& tensor, std::size_t tile, std::span<Number>
   const std::size_t groups = (into.size() + each - 1) / each;
   const std::uint8_t* const headers = tensor.stored.data() + tensor.address[tile];
   const std::uint8_t* fields = headers + (groups * kHeader + 7) / 8;
+  // The headers of eight groups fill whole bytes, and one word has them all.
+  std::uint64_t eight_headers = 0;
+  const auto next_width = [&](std::size_t g) {
+    if (g % kEight == 0) eight_headers = word_at(headers + g / kEight * kHeader);
+    const int width = 1 + static_cast<int>(eight_headers & ((1 << kHeader) - 1));
+    eight_headers >>= kHeader;
+    return width;
+  };
   Number* to = into.data();
   Number* const whole = to + into.size() / kEight * kEight;
   int width = 1;
-  for (std::size_t g = 0; g < groups; ++g) {
-    const std::size_t bit = g * kHeader;
-    std::uint16_t pair = 0;
-    std::memcpy(&pair, headers + bit / 8, sizeof pair);
-    width = 1 + ((pair >> (bit % 8)) & ((1 << kHeader) - 1));
+  std::size_t group = 0;
+  if (each == kEight)
+    for (; to != whole; to += kEight, fields += width) {
+      width = next_width(group++);
+      decode_eight(fields, width, to);
+    }
+  for (; group < groups; ++group) {
+    width = next_width(group);
     for (std::size_t i = 0; i < each && to != whole; i += kEight, to += kEight, fields += width)
       decode_eight(fields, width, to);
   }

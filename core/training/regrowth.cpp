@@ -30,8 +30,8 @@ std::vector<float> first_pattern(const SparseWeight& weight, std::uint64_t seed,
 }
 
 PatternMove move_blocks(const SparseShape& shape, std::span<const std::int64_t> places,
-                 std::span<const double> sizes, double share, const Random& random,
-                 std::int64_t update) {
+                        std::span<const double> sizes, double share, const Random& random,
+                        std::int64_t update) {
   const auto free = static_cast<std::size_t>(shape.all_blocks()) - places.size();
   const std::size_t count =
       std::min(free, static_cast<std::size_t>(share * static_cast<double>(places.size())));

@@ -44,7 +44,8 @@ struct PatternMove {
 /// first. Grows as many at places that were free, each as likely as any other. places: rising.
 /// sizes: of each stored block. update: how many updates there have been, which draws anew.
 PatternMove move_blocks(const SparseShape&, std::span<const std::int64_t> places,
-                 std::span<const double> sizes, double share, const Random&, std::int64_t update);
+                        std::span<const double> sizes, double share, const Random&,
+                        std::int64_t update);
 
 /// Returns the sum of sizes of each block's values.
 template <class Number>

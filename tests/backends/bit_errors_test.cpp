@@ -13,6 +13,8 @@
 namespace trainyard {
 namespace {
 
+using testing::with;
+
 const testing::Settings kOneDevice = {"global-batch=8", "micro-batch=2", "optimizer=momentum"};
 
 Training against_errors(double rate) {
@@ -21,11 +23,6 @@ Training against_errors(double rate) {
   training.bit_errors = rate;
   training.bit_errors_below = std::numeric_limits<double>::max();
   return training;
-}
-
-testing::Settings with(testing::Settings settings, const testing::Settings& more) {
-  settings.insert(settings.end(), more.begin(), more.end());
-  return settings;
 }
 
 double largest_weight(const std::vector<TrainedTensor>& tensors) {

@@ -10,7 +10,7 @@
 namespace trainyard {
 namespace {
 
-constexpr std::int64_t kWidth = 32, kClasses = 10;
+constexpr std::int64_t kCloudWidth = 32, kClasses = 10;
 
 // Ten normal clouds, whose centres are drawn by a normal law too.
 class Clouds final : public DataSource {
@@ -22,8 +22,8 @@ class Clouds final : public DataSource {
   Diagnostics check(const Model&) const override { return {}; }
   void fill(const DataRequest& r, std::span<float> out) const override {
     for (std::size_t i = 0; i < out.size(); ++i) {
-      const auto feature = i % kWidth;
-      const std::uint64_t sample = number(r, i / kWidth);
+      const auto feature = i % kCloudWidth;
+      const std::uint64_t sample = number(r, i / kCloudWidth);
       const double centre = drawn_normal(Random(21, class_of(sample)), feature);
       out[i] = static_cast<float>(centre + drawn_normal(Random(22, sample), feature));
     }
@@ -61,7 +61,7 @@ ChipErrors errors_at(double rate, const testing::CpuRun& run, const DataSource& 
 
 TEST(ClippedWeights, LoseLittleToFlippedBits) {
   const Clouds source;
-  const Model model = build_mlp({"clouds", kWidth, 128, 6, kClasses});
+  const Model model = build_mlp({"clouds", kCloudWidth, 128, 6, kClasses});
   Training training;
   training.rate = 0.05, training.momentum = 0.9, training.steps = 600;
   const testing::Settings plan = {"global-batch=64", "micro-batch=64", "optimizer=momentum"};

@@ -86,7 +86,7 @@ Model drawn_model(std::uint64_t seed) {
   }
 }
 
-void expect_same_bits(const CpuRun& run, const CpuRun& wanted) {
+void expect_same_run(const CpuRun& run, const CpuRun& wanted) {
   EXPECT_EQ(run.run.losses, wanted.run.losses);
   ASSERT_EQ(run.parameters.size(), wanted.parameters.size());
   for (std::size_t i = 0; i < wanted.parameters.size(); ++i)
@@ -114,8 +114,7 @@ RC_GTEST_PROP(CpuOperatorStages, OfAnyShapeTrainToTheSameBits, (std::uint64_t se
   const std::string text = stages_of(w, seed, 3);
   RC_LOG() << model.name << " " << text;
   const CpuRun plain = train_on_cpu(model, devices, settings, of_two_steps());
-  expect_same_bits(train_on_cpu(model, devices, with_stages(settings, text), of_two_steps()),
-                   plain);
+  expect_same_run(train_on_cpu(model, devices, with_stages(settings, text), of_two_steps()), plain);
   RC_ASSERT(!::testing::Test::HasFailure());
 }
 
@@ -127,20 +126,20 @@ TEST(CpuOperatorStages, OfBranchesAndBatchNormsTrainToTheSameBits) {
   for (const std::uint64_t seed : {1, 2}) {
     const std::string text = stages_of(w, seed, 2);
     const CpuRun staged = train_on_cpu(model, 1, with_stages(settings, text), of_two_steps());
-    expect_same_bits(staged, plain);
+    expect_same_run(staged, plain);
     ASSERT_EQ(staged.statistics.size(), plain.statistics.size());
     for (std::size_t i = 0; i < plain.statistics.size(); ++i)
       EXPECT_EQ(staged.statistics[i].values, plain.statistics[i].values);
   }
 }
 
-using Place = std::pair<int, std::int32_t>;  // of a tensor of the layer, as its operand says
+using OperandPlace = std::pair<int, std::int32_t>;  // of a tensor of the layer, as its operand says
 
 struct Touched {
-  std::set<Place> read, written;
+  std::set<OperandPlace> read, written;
 };
 
-void touch(std::set<Place>& into, const std::vector<Operand>& operands, int kind) {
+void touch(std::set<OperandPlace>& into, const std::vector<Operand>& operands, int kind) {
   for (const Operand& one : operands)
     if (one.there()) into.emplace(10 * kind + static_cast<int>(one.where), one.index);
 }
@@ -168,8 +167,8 @@ Touched touched(const OpRun& op, const Node* node, const Graph& graph) {
   return found;
 }
 
-bool meet(const std::set<Place>& a, const std::set<Place>& b) {
-  return std::any_of(a.begin(), a.end(), [&](const Place& one) { return b.contains(one); });
+bool meet(const std::set<OperandPlace>& a, const std::set<OperandPlace>& b) {
+  return std::any_of(a.begin(), a.end(), [&](const OperandPlace& one) { return b.contains(one); });
 }
 
 // No two operators that run beside each other touch the same memory where one of them writes,

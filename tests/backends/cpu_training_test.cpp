@@ -26,6 +26,7 @@ using testing::tiny_convnet;
 using testing::tiny_mlp;
 using testing::tiny_transformer;
 using testing::train_on_cpu;
+using testing::with;
 
 Training momentum(std::int64_t steps) {
   Training t;
@@ -34,11 +35,6 @@ Training momentum(std::int64_t steps) {
   t.steps = steps;
   t.epsilon = 0.01;  // a gradient that is 0 except for rounding has no effect
   return t;
-}
-
-Settings with(Settings settings, const Settings& more) {
-  settings.insert(settings.end(), more.begin(), more.end());
-  return settings;
 }
 
 void expect_close(const std::vector<double>& a, const std::vector<double>& b, double relative) {

@@ -23,6 +23,7 @@ namespace {
 using testing::CpuRun;
 using testing::Settings;
 using testing::train_on_cpu;
+using testing::with;
 
 Training steps(std::int64_t count) {
   Training t;
@@ -31,11 +32,6 @@ Training steps(std::int64_t count) {
   t.steps = count;
   t.epsilon = 0.01;
   return t;
-}
-
-Settings with(Settings settings, const Settings& more) {
-  settings.insert(settings.end(), more.begin(), more.end());
-  return settings;
 }
 
 TensorView view_of(std::vector<float>& numbers, std::initializer_list<std::int64_t> sizes) {

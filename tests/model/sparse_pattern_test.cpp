@@ -14,8 +14,6 @@
 namespace trainyard {
 namespace {
 
-using testing::refusal;
-
 SparseShape drawn_shape() {
   SparseShape shape;
   shape.rows = *rc::gen::inRange<std::int64_t>(1, 20);
@@ -67,7 +65,7 @@ TEST(SparsePattern, RefusesNumbersThatAreNone) {
                                                                          {2, 1, 0, 1},
                                                                          {NAN, 1, 0, 1}})
     EXPECT_THROW(places_of(shape, wrong), Error);
-  EXPECT_EQ(refusal([&] { places_of(shape, std::vector<float>{2, 0, 3, 1}); }),
+  EXPECT_EQ(testing::refusal([&] { places_of(shape, std::vector<float>{2, 0, 3, 1}); }),
             "expected a sparse pattern with rising columns in a row, found 1.000000");
 }
 
@@ -114,9 +112,11 @@ TEST(SparsePattern, AProductRefusesWhatIsNone) {
   const TensorId x = b.activation("x", {kBatch, whole(4)}),
                  values = b.parameter("values", {whole(5), whole(2)}),
                  pattern = b.parameter("pattern", {whole(9)});
-  EXPECT_EQ(refusal([&] { b.node("fc", sparse_matmul(), {x, values, pattern}, {{"columns", 7}}); }),
+  EXPECT_EQ(testing::refusal(
+                [&] { b.node("fc", sparse_matmul(), {x, values, pattern}, {{"columns", 7}}); }),
             "fc (sparse_matmul): expected columns that divide into blocks of 2, found columns=7");
-  EXPECT_EQ(refusal([&] { b.node("fc", sparse_matmul(), {x, values, pattern}, {{"columns", 2}}); }),
+  EXPECT_EQ(testing::refusal(
+                [&] { b.node("fc", sparse_matmul(), {x, values, pattern}, {{"columns", 2}}); }),
             "fc (sparse_matmul): expected 1 to 4 stored blocks, found 5");
   const TensorId y = b.node("fc", sparse_matmul(), {x, values, pattern}, {{"columns", 6}});
   EXPECT_EQ(to_text(b.graph[y].shape), "[batch, 6]");

@@ -48,6 +48,11 @@ inline Model mixture() {
 }
 
 using Settings = std::vector<std::string_view>;
+/// The settings, followed by more.
+inline Settings with(Settings settings, const Settings& more) {
+  settings.insert(settings.end(), more.begin(), more.end());
+  return settings;
+}
 
 inline Scenario scenario(Model model, std::int64_t devices, const Settings& settings,
                          std::string_view kind = "a100-sxm-80") {

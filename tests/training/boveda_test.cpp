@@ -33,6 +33,7 @@ std::vector<Number> of_all_widths(std::size_t count) {
         random.between(i, std::numeric_limits<Number>::min(), std::numeric_limits<Number>::max()) >>
         shift);
   }
+  numbers[count / 2] = std::numeric_limits<Number>::min();
   return numbers;
 }
 

@@ -66,7 +66,7 @@ struct Trained {
   std::vector<std::vector<float>> slots;
 };
 
-Training usual() {
+Training usual_training() {
   Training training;
   training.weight_decay = 0.1;
   return training;
@@ -148,18 +148,18 @@ Numbers stored_moments(const Trained& of, std::size_t moment) {
 }
 
 TEST(Adamw8bit, IsAdamwFromTheMomentsThatItHasStored) {
-  constexpr std::size_t kElements = 1000;  // three blocks and a rest
-  const Training k = usual();
-  Trained tensor("adamw-8bit", {}, kElements, k);
-  EXPECT_EQ(tensor.by_tensor.size(), 2 * kElements + 8 * 4);
+  constexpr std::size_t kNumbers = 1000;  // three blocks and a rest
+  const Training k = usual_training();
+  Trained tensor("adamw-8bit", {}, kNumbers, k);
+  EXPECT_EQ(tensor.by_tensor.size(), 2 * kNumbers + 8 * 4);
   for (int t = 0; t < 6; ++t) {
     const Numbers m = stored_moments(tensor, 0), v = stored_moments(tensor, 1);
-    Numbers g = drawn(1 + static_cast<std::uint64_t>(t), kElements);
+    Numbers g = drawn(1 + static_cast<std::uint64_t>(t), kNumbers);
     const std::vector<float> before = tensor.weights;
     tensor.step(g, t, 0.01);
     const Numbers m_after = stored_moments(tensor, 0), v_after = stored_moments(tensor, 1);
-    Numbers first(kElements), second(kElements);
-    for (std::size_t i = 0; i < kElements; ++i) {
+    Numbers first(kNumbers), second(kNumbers);
+    for (std::size_t i = 0; i < kNumbers; ++i) {
       g[i] *= 0.25;
       first[i] = k.beta1 * m[i] + (1 - k.beta1) * g[i];
       second[i] = k.beta2 * v[i] + (1 - k.beta2) * g[i] * g[i];
@@ -171,9 +171,9 @@ TEST(Adamw8bit, IsAdamwFromTheMomentsThatItHasStored) {
     }
     // A block's codes are those nearest to its numbers over the largest of them: the parts of the
     // largest decade are 0.9 / 64 and 0.9 / 128 wide, and those below are a tenth.
-    for (std::size_t i = 0; i < kElements; ++i) {
+    for (std::size_t i = 0; i < kNumbers; ++i) {
       double most = 0, most_second = 0;
-      for (std::size_t j = i / 256 * 256; j < std::min(kElements, (i / 256 + 1) * 256); ++j)
+      for (std::size_t j = i / 256 * 256; j < std::min(kNumbers, (i / 256 + 1) * 256); ++j)
         most = std::max(most, std::abs(first[j])), most_second = std::max(most_second, second[j]);
       EXPECT_NEAR(m_after[i], first[i], 0.5001 * 0.9 / 64 * most);
       EXPECT_NEAR(v_after[i], second[i], 0.5001 * 0.9 / 128 * most_second);
@@ -182,30 +182,31 @@ TEST(Adamw8bit, IsAdamwFromTheMomentsThatItHasStored) {
 }
 
 TEST(Adamw8bit, CutsWithinABlockChangeTheRoundingOfThatBlockOnly) {
-  constexpr std::size_t kElements = 1024, kCut = 300;
-  Trained whole("adamw-8bit", {}, kElements, usual()), cut("adamw-8bit", {}, kElements, usual());
+  constexpr std::size_t kNumbers = 1024, kCut = 300;
+  Trained whole("adamw-8bit", {}, kNumbers, usual_training()),
+      cut("adamw-8bit", {}, kNumbers, usual_training());
   const auto bytes = [](std::int64_t first, std::int64_t count) {
     return static_cast<std::size_t>(tensor_state_bytes(kAdamw8bit, {}, first, count, 4).value);
   };
-  std::vector<std::byte> low(bytes(0, kCut)), high(bytes(kCut, kElements - kCut));
+  std::vector<std::byte> low(bytes(0, kCut)), high(bytes(kCut, kNumbers - kCut));
   EXPECT_EQ(low.size() + high.size(), whole.by_tensor.size() + 8);
   for (int t = 0; t < 4; ++t) {
-    const Numbers g = drawn(7 + static_cast<std::uint64_t>(t), kElements);
+    const Numbers g = drawn(7 + static_cast<std::uint64_t>(t), kNumbers);
     whole.step(g, t, 0.01);
     const std::vector<float> sums = narrow(g);
     const auto piece = [&](std::int64_t first, std::int64_t count, std::vector<std::byte>& state) {
       ParameterPart part;
-      part.elements = kElements;
+      part.elements = kNumbers;
       part.weights = cut.weights.data(), part.gradients = sums.data();
       ParameterPart one = piece_of(part, first, count);
       one.tensor_state = state.data();
       cut.rule->apply(one, {.t = t, .rate = 0.01, .gradient_scale = 0.25}, {});
     };
-    piece(kCut, kElements - kCut, high);
+    piece(kCut, kNumbers - kCut, high);
     piece(0, kCut, low);
   }
   std::size_t differ = 0;
-  for (std::size_t i = 0; i < kElements; ++i) {
+  for (std::size_t i = 0; i < kNumbers; ++i) {
     if (i / 256 == kCut / 256)
       differ += whole.weights[i] != cut.weights[i];
     else
@@ -254,7 +255,7 @@ TEST(Adafactor, FollowsItsFormulaForVectorsMatricesAndExperts) {
     const auto r = static_cast<std::size_t>(shape.rows),
                c = static_cast<std::size_t>(shape.columns), each = r == 0 ? 240 : r * c,
                n = each * static_cast<std::size_t>(shape.matrices);
-    Training k = usual();
+    Training k = usual_training();
     Trained tensor("adafactor", shape, n, k);
     EXPECT_EQ(tensor.by_tensor.size(),
               4 * (r == 0 ? n : static_cast<std::size_t>(shape.matrices) * (r + c)));
@@ -325,7 +326,7 @@ TEST(Muon, FollowsItsFormulaForHiddenMatricesAndExperts) {
       const auto r = static_cast<std::size_t>(shape.rows),
                  c = static_cast<std::size_t>(shape.columns), each = r * c,
                  n = each * static_cast<std::size_t>(shape.matrices);
-      Training k = usual();
+      Training k = usual_training();
       k.nesterov = nesterov, k.momentum = 0.95;
       Trained tensor("muon", shape, n, k);
       EXPECT_EQ(tensor.by_tensor.size(), 0u);
@@ -373,12 +374,13 @@ TEST(Muon, StepsAlikeInAllDirections) {
 }
 
 TEST(Muon, TrainsTheRestByAdamw) {
-  constexpr std::size_t kElements = 300;
+  constexpr std::size_t kNumbers = 300;
   for (const MatrixShape& shape : {MatrixShape{}, MatrixShape{1, 15, 20, false}}) {
-    Trained rest("muon", shape, kElements, usual()), adamw("adamw", {}, kElements, usual());
-    EXPECT_EQ(rest.by_tensor.size(), 4 * kElements);
+    Trained rest("muon", shape, kNumbers, usual_training()),
+        adamw("adamw", {}, kNumbers, usual_training());
+    EXPECT_EQ(rest.by_tensor.size(), 4 * kNumbers);
     for (int t = 0; t < 4; ++t) {
-      const Numbers g = drawn(1 + static_cast<std::uint64_t>(t), kElements);
+      const Numbers g = drawn(1 + static_cast<std::uint64_t>(t), kNumbers);
       rest.step(g, t, 0.01), adamw.step(g, t, 0.01);
     }
     EXPECT_EQ(rest.weights, adamw.weights);
@@ -389,20 +391,20 @@ TEST(Muon, TrainsTheRestByAdamw) {
 
 TEST(TensorOptimizers, AMasterCopyIsTheFourByteRunAndItsRounding) {
   const MatrixShape shape{1, 20, 30, true};
-  constexpr std::size_t kElements = 600;
+  constexpr std::size_t kNumbers = 600;
   for (const char* name : {"adamw-8bit", "adafactor", "muon"}) {
-    Trained direct(name, shape, kElements, usual());
-    const auto rule = optimizer_rule(name, usual(), WeightUpdate::Master);
-    std::vector<float> master = direct.weights, slot(kElements);
-    std::vector<std::uint16_t> weights(kElements);
+    Trained direct(name, shape, kNumbers, usual_training());
+    const auto rule = optimizer_rule(name, usual_training(), WeightUpdate::Master);
+    std::vector<float> master = direct.weights, slot(kNumbers);
+    std::vector<std::uint16_t> weights(kNumbers);
     std::vector<std::byte> state(direct.by_tensor.size());
     for (int t = 0; t < 4; ++t) {
-      const Numbers g = drawn(1 + static_cast<std::uint64_t>(t), kElements);
+      const Numbers g = drawn(1 + static_cast<std::uint64_t>(t), kNumbers);
       direct.step(g, t, 0.01);
       const std::vector<float> sums = narrow(g);
       void* const slots[] = {slot.data()};
       ParameterPart part;
-      part.elements = kElements, part.shape = shape;
+      part.elements = kNumbers, part.shape = shape;
       part.weights = weights.data(), part.weight_type = DType::BF16, part.master = master.data();
       part.gradients = sums.data(), part.tensor_state = state.data();
       part.state = std::span<void* const>(slots).first(rule->slots().size());
@@ -410,37 +412,37 @@ TEST(TensorOptimizers, AMasterCopyIsTheFourByteRunAndItsRounding) {
     }
     EXPECT_EQ(master, direct.weights) << name;
     EXPECT_EQ(state, direct.by_tensor) << name;
-    for (std::size_t i = 0; i < kElements; ++i) ASSERT_EQ(weights[i], to_bf16(master[i]));
+    for (std::size_t i = 0; i < kNumbers; ++i) ASSERT_EQ(weights[i], to_bf16(master[i]));
   }
 }
 
 TEST(TensorOptimizers, PureBf16StaysNearTheFourByteRun) {
   const MatrixShape shape{1, 20, 30, true};
-  constexpr std::size_t kElements = 600;
+  constexpr std::size_t kNumbers = 600;
   for (const char* name : {"adamw-8bit", "adafactor", "muon"})
     for (const WeightUpdate how :
          {WeightUpdate::Nearest, WeightUpdate::Stochastic, WeightUpdate::Kahan}) {
-      Trained direct(name, shape, kElements, usual());
-      const auto rule = optimizer_rule(name, usual(), how);
-      std::vector<std::uint16_t> weights(kElements);
+      Trained direct(name, shape, kNumbers, usual_training());
+      const auto rule = optimizer_rule(name, usual_training(), how);
+      std::vector<std::uint16_t> weights(kNumbers);
       to_bf16(direct.weights, weights.data());
       std::vector<std::vector<std::uint16_t>> slots(rule->slots().size(),
-                                                    std::vector<std::uint16_t>(kElements));
+                                                    std::vector<std::uint16_t>(kNumbers));
       std::vector<void*> at;
       for (auto& slot : slots) at.push_back(slot.data());
       std::vector<std::byte> state(direct.by_tensor.size());
       for (int t = 0; t < 4; ++t) {
-        const Numbers g = drawn(1 + static_cast<std::uint64_t>(t), kElements);
+        const Numbers g = drawn(1 + static_cast<std::uint64_t>(t), kNumbers);
         direct.step(g, t, 0.05);
         const std::vector<float> sums = narrow(g);
         ParameterPart part;
-        part.elements = kElements, part.shape = shape, part.state = at;
+        part.elements = kNumbers, part.shape = shape, part.state = at;
         part.weights = weights.data(), part.weight_type = DType::BF16;
         part.gradients = sums.data(), part.tensor_state = state.data();
         rule->apply(part, {.t = t, .rate = 0.05, .gradient_scale = 0.25}, {});
       }
       // Four updates round weights of at most 1.3 to 8 bits.
-      for (std::size_t i = 0; i < kElements; ++i)
+      for (std::size_t i = 0; i < kNumbers; ++i)
         EXPECT_NEAR(from_bf16(weights[i]), direct.weights[i], 0.03)
             << name << " " << static_cast<int>(how) << " " << i;
     }

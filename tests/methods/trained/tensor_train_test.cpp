@@ -26,7 +26,7 @@ const Place kTablesPlace{"here"};
 
 Model million() { return build_recommender({"million", {1000000, 100}, 64, 13, {64}, {32, 1}}); }
 
-Workload prepared(const Model& model, const Settings& settings, std::int64_t devices = 1) {
+Workload with_tables(const Model& model, const Settings& settings, std::int64_t devices = 1) {
   return prepare(scenario(model, devices, settings));
 }
 
@@ -36,7 +36,7 @@ TEST(TensorTrainTables, StateIsThatOfTheCores) {
   const Settings plain = {"precision=fp32", "global-batch=2048", "micro-batch=2048"};
   Settings trains = plain;
   trains.emplace_back("tt-rank=32");
-  const Workload whole = prepared(million(), plain), cores = prepared(million(), trains);
+  const Workload whole = with_tables(million(), plain), cores = with_tables(million(), trains);
   EXPECT_EQ(layer(whole).parameters.dense - layer(cores).parameters.dense,
             std::int64_t{64} * 1000000 - 435200);
   const auto sum = [](const Workload& w) {
@@ -61,7 +61,7 @@ Work lookup_work(const Workload& w, Pass pass) {
 // 2 q1 r1 q2 r2 + 2 q1 q2 r2 q3 forward; backward makes the first product again and multiplies each
 // of the two by both of its factors.
 TEST(TensorTrainTables, ALookUpIsTwoProducts) {
-  const Workload w = prepared(million(), {"tt-rank=32", "global-batch=512", "micro-batch=512"});
+  const Workload w = with_tables(million(), {"tt-rank=32", "global-batch=512", "micro-batch=512"});
   const double first = 2.0 * 4 * 32 * 4 * 32, second = 2.0 * 4 * 4 * 32 * 4;
   EXPECT_EQ(lookup_work(w, Pass::Forward).flops.value, 512 * (first + second));
   EXPECT_EQ(lookup_work(w, Pass::BackwardWeight).flops.value, 512 * (3 * first + 2 * second));
@@ -73,7 +73,7 @@ TEST(TensorTrainTables, ACacheIsPricedByZipfsLaw) {
   const Settings plain = {"tt-rank=16", "global-batch=65536", "micro-batch=65536"};
   Settings cached = plain;
   cached.emplace_back("tt-cache=10000"), cached.emplace_back("tt-zipf=1.05");
-  const Workload without = prepared(million(), plain), with = prepared(million(), cached);
+  const Workload without = with_tables(million(), plain), with = with_tables(million(), cached);
   const double rows =
       65536 * (1 - zipf_share(10000, 1000000, 1.05)) + zipf_reached(10000, 1000000, 1.05, 65536);
   const double share = lookup_work(with, Pass::Forward).flops.value /
@@ -138,7 +138,7 @@ TEST(TensorTrainTables, SaysWhatCannotBeATrain) {
 TEST(TensorTrainTables, ATokenTableIsWholeOnEveryDevice) {
   const Model model = testing::tiny_transformer({.family = "llama"});
   const Settings trains = {"tt-rank=1", "tt-tables=1"};
-  const Workload alone = prepared(model, trains);
+  const Workload alone = with_tables(model, trains);
   EXPECT_EQ(trained_tables(alone.scenario.model).size(), 1u);
   Settings divided = trains;
   divided.emplace_back("tp=2");
