@@ -43,6 +43,10 @@ std::optional<Plan> with_value(const Plan& plan, const std::string& key, const s
   return changed;
 }
 
+// Weights in 16 bits that are rounded to the nearest lose every update below half of a last place:
+// nobody gets them without asking.
+constexpr std::string_view kLosesUpdates = "bf16-nearest";
+
 class BudgetFit {
  public:
   explicit BudgetFit(const FitQuestion& question) : question_(question), base_(question.scenario) {
@@ -110,7 +114,8 @@ class BudgetFit {
     if (words.empty()) return;  // this plan has no such choice
     for (const std::vector<std::string>* others : {&values.below, &values.words})
       for (const std::string& value : *others)
-        if (with_value(base_.plan, std::string(key), value)) words += "," + value;
+        if (value != kLosesUpdates && with_value(base_.plan, std::string(key), value))
+          words += "," + value;
     if (words.find(',') != std::string::npos) bounds_.push_back({std::string(key), words});
   }
 

@@ -8,6 +8,7 @@
 #include "tests/visualizers/run/run_models.h"
 #include "visualizers/compare/waterfall_view.h"
 #include "visualizers/memory/memory_view.h"
+#include "visualizers/run/run_view.h"
 #include "visualizers/timeline/timeline_view.h"
 #include "visualizers/waves/waves_model.h"
 

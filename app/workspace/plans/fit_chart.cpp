@@ -22,6 +22,17 @@ std::vector<double> parts_of(const PlanFigures& figures, double unit) {
   return parts;
 }
 
+// A legend has no room for what no row has.
+void drop_empty_parts(BarsModel& bars) {
+  for (std::size_t part = bars.parts.size(); part-- > 0;) {
+    const auto has_none = [&](const BarsModel::Row& row) { return row.values[part] == 0; };
+    if (!std::all_of(bars.rows.begin(), bars.rows.end(), has_none)) continue;
+    const auto at = static_cast<std::ptrdiff_t>(part);
+    bars.parts.erase(bars.parts.begin() + at);
+    for (BarsModel::Row& row : bars.rows) row.values.erase(row.values.begin() + at);
+  }
+}
+
 }  // namespace
 
 BarsModel fit_bars(const FittedPlan& found) {
@@ -40,6 +51,7 @@ BarsModel fit_bars(const FittedPlan& found) {
   bars.rows.push_back({"the plan", parts_of(found.start.figures, unit)});
   for (const FitStep& step : found.steps)
     bars.rows.push_back({step.words, parts_of(step.after.figures, unit)});
+  drop_empty_parts(bars);
   bars.marks.push_back({bars.rows.size() - 1, static_cast<double>(found.budget.value) / unit,
                         "budget " + readable(found.budget), /*truth=*/true});
   return bars;
