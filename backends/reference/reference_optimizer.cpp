@@ -8,7 +8,7 @@
 namespace trainyard {
 namespace {
 
-// What an optimizer keeps of one parameter.
+// An optimizer keeps this of one parameter.
 struct Kept {
   MatrixShape shape;
   bool matrix = false;

@@ -1,4 +1,4 @@
-// How the reference updates weights by optimizers that an UpdateRule does not know: by the rule
+// The reference updates weights by optimizers that an UpdateRule does not know: it follows the rule
 // that trains elsewhere (core/training/optimizer_step.h), on whole tensors in 4-byte floats.
 #pragma once
 

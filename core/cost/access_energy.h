@@ -84,9 +84,9 @@ struct WorkEnergy {
 /// Each multiply-add takes a multiplication and an addition, and reads both factors and reads and
 /// writes the sum at the nearest level.
 WorkEnergy product_energy(std::int64_t m, std::int64_t n, std::int64_t k, DType, Hierarchy);
-/// The same for any work of an op. FLOPs that are no product's are half multiplications and half
-/// additions. Fused attention moves its operands through the last level once, and inside the chip
-/// is tiled like a large product; all other work moves each byte through every level once.
+/// Returns the energy of any work of an op. FLOPs that are no product's are half multiplications
+/// and half additions. Fused attention moves its operands through the last level once, and inside
+/// the chip is tiled like a large product; all other work moves each byte through every level once.
 WorkEnergy work_energy(const Work&, Hierarchy);
 /// Returns the share of DRAM in the total, in [0, 1]; 0 where the total is 0.
 double dram_share(const WorkEnergy&);

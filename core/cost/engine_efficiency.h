@@ -24,8 +24,9 @@ struct Engine {
 std::span<const Engine> engines();
 extern const std::string_view kEnginesSource;
 
-/// What a device of the catalogue computes for each watt of its board limit. GFLOP/s of a watt and
-/// of a square millimetre are those of products at the share of the dense peak that they sustain.
+/// A DeviceEfficiency says what a device of the catalogue computes for each watt of its board
+/// limit. GFLOP/s of a watt and of a square millimetre are those of products at the share of the
+/// dense peak that they sustain.
 struct DeviceEfficiency {
   const Device* device = nullptr;               // of the catalogue
   std::optional<double> half, single, precise;  // in 16 bit, fp32 and fp64; empty = no such peak

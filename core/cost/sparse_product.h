@@ -14,9 +14,9 @@ bool is_sparse_product(const Work&);
 /// units. On a V100 a sparse layer of 8192 inputs, 2048 outputs and 128 rows overtakes the dense
 /// one at 71 % sparsity (Gale et al., "Sparse GPU Kernels for Deep Learning", SC 2020).
 inline constexpr double kSparseShare = 0.29;
-/// The same on a core of this machine, for which the CPU backend has kernels of its own. Measured
-/// on one AVX-512 core, 2026-11: 12 to 20 GFLOP/s in blocks of 1 and 20 to 40 in blocks of 16, of
-/// 150.
+/// This is that share on a core of this machine, for which the CPU backend has kernels of its own.
+/// They were measured on one AVX-512 core in 2026-11: of 150 GFLOP/s they reach 12 to 20 in blocks
+/// of 1 and 20 to 40 in blocks of 16.
 inline constexpr double kSparseCoreShare = 0.1;
 
 }  // namespace trainyard

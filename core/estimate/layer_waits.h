@@ -14,7 +14,7 @@ namespace trainyard {
 struct LayerWaits {
   Duration forward{}, backward{};
 };
-/// By virtual stage; no waits where activations do not leave layer by layer.
+/// Returns the waits by virtual stage; they are zero where activations do not leave layer by layer.
 std::vector<LayerWaits> layer_waits(const Workload&, const CostModel&);
 
 }  // namespace trainyard

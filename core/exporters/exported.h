@@ -14,7 +14,7 @@ namespace trainyard {
 struct Exported {
   std::string text;
   Diagnostics warnings = {};  // what is expressed in part, or left to the user of the text
-  // Of a C program: its header and the name of both, "NAME.h" and "NAME.c"; else empty.
+  // A C program also has a header and one name for "NAME.h" and "NAME.c"; elsewhere both are empty.
   std::string header = {}, name = {};
 };
 

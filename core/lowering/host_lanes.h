@@ -24,7 +24,8 @@ class HostLanes {
   void add_streams(DeviceId);
   /// Null unless activations leave layer by layer.
   LayerCopies* layers() const { return layers_.get(); }
-  /// Whether activations leave by whole stages; only then may the calls about actions be made.
+  /// Returns whether activations leave by whole stages; only then may the calls about actions be
+  /// made.
   bool moves_stages() const { return !moves_.empty(); }
   StageId stage(std::size_t place) const { return places_[place].stage; }
 

@@ -26,7 +26,8 @@
 
 namespace trainyard {
 
-/// What a layer of a stage sends to the host, and its computations and blocking collectives.
+/// A LeavingLayer says what a layer of a stage sends to the host, and has the layer's computations
+/// and blocking collectives.
 struct LeavingLayer {
   int layer = 0;               // index in the model
   std::vector<BufferId> kept;  // without its output
@@ -39,18 +40,19 @@ struct LeavingBytes {
   Bytes all{}, output{};
 };
 LeavingBytes leaving_bytes(const Workload&, const Body&);
-/// By layer of the stage, in order of data flow.
+/// Returns the LeavingBytes of each layer of the stage, in order of data flow.
 std::vector<LeavingBytes> leaving_bytes(const Workload&, StageId);
 /// The most that layers of the stage under way hold on the device beside what is kept there: of one
 /// that is in forward or in backward, of those in flight next to it, and one more layer's output.
 Bytes most_in_motion(const Workload&, StageId);
-/// What the host has of one microbatch of the stage at most. `turn`: backward follows forward at
-/// once.
+/// Returns the most that the host has of one microbatch of the stage; `turn` says that backward
+/// follows forward at once.
 Bytes away_bytes(const Workload&, StageId, bool turn);
 
-/// By action of the lane: forwards that their own backward follows at once, and these backwards.
+/// Marks, by action of the lane, the forwards that their own backward follows at once, and these
+/// backwards.
 std::vector<bool> turns(const Lane&);
-/// Whether a layer of a stage with so many stays on the device in such a turn.
+/// Returns whether a layer of a stage with so many layers stays on the device in such a turn.
 inline bool stays_in_turn(std::size_t layer, std::size_t layers, std::size_t in_flight) {
   return layer + in_flight + 1 >= layers;
 }

@@ -109,7 +109,7 @@ void make_phase_writer(Lowering&);
 /// The instructions: every lane is walked, with transfers around its actions, and weights are
 /// updated after each walk or where the order says. Throws Error{Cancelled} when stopped.
 void write_actions(Lowering&);
-/// Which layer each copy of activations that come back layer by layer begins with.
+/// Chooses the layer with which each copy of activations that come back layer by layer begins.
 void start_copies(Lowering&);
 /// What actions of different lanes wait for: neighbours on one device, versions that another wave
 /// writes, and the order's own precedences.

@@ -289,7 +289,7 @@ class OpGrain final : public PhaseWriter {
     return made;
   }
 
-  // What each layer of the stage that was made last sends to the host.
+  // Returns what each layer of the stage that was made last sends to the host.
   std::vector<LeavingLayer> leaving(const std::vector<LayerOfStage>& layers,
                                     const std::vector<LayerTasks>& tasks) const {
     std::vector<LeavingLayer> found;

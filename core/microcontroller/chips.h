@@ -25,7 +25,7 @@ std::span<const Chip> chips();
 /// Throws Error{InvalidInput} with the nearest name.
 const Chip& chip(std::string_view id);
 
-/// What a network needs of a chip.
+/// A ChipNeed is the memory that a network needs of a chip.
 struct ChipNeed {
   Bytes flash{}, ram{};
 };

@@ -76,7 +76,7 @@ const Reference& reference(const Op&);
 /// (1 - kDropout).
 inline constexpr double kDropout = 0.1;
 
-/// What norms add to a variance, or to the mean of squares, before they take its root.
+/// Norms add this to a variance, or to the mean of squares, before they take its root.
 inline constexpr double kNormEpsilon = 1e-5;
 
 }  // namespace trainyard

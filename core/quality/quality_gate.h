@@ -46,7 +46,7 @@ struct GatedTable {
   double instability = 0;  // of its eigenspace, anchored at both tables
 };
 
-/// What chips whose own bits fail make of one task: shares of wrong answers.
+/// ChipErrors sum up the shares of wrong answers that chips whose own bits fail give to one task.
 struct ChipErrors {
   double mean = 0, deviation = 0;  // over the chips
   double least = 0, most = 0;      // of a chip
@@ -62,7 +62,8 @@ struct GatedChips {
   std::vector<ChipErrors> tasks;  // by task
 };
 
-/// What is left of numbers that are stored without loss in groups of a common width.
+/// LosslessBytes say what is left of numbers that are stored without loss in groups of a common
+/// width.
 struct LosslessBytes {
   double bytes = 0;
   double ratio = 0, worst_ratio = 0;  // of the bytes that whole numbers took; of all, and of a tile

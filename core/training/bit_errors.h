@@ -29,8 +29,9 @@ inline constexpr double kLeastRange = 1e-3;
 /// The quantiser of a tensor, whose numbers are finite.
 RobustQuantiser robust_quantiser(int bits, std::span<const float> weights);
 
-/// Which bits of a memory fail. Every bit has one number that is drawn uniformly from [0, 1) by
-/// `chip`, `tensor` and its place, in steps of 2^-32, and fails where the rate is above it.
+/// FailingBits say which bits of a memory fail. Every bit has one number that is drawn uniformly
+/// from [0, 1) by `chip`, `tensor` and its place, in steps of 2^-32, and fails where the rate is
+/// above it.
 struct FailingBits {
   double rate = 0;  // probability that a bit is flipped, in [0, 1]
   std::uint64_t chip = 0, tensor = 0;

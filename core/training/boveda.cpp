@@ -106,7 +106,7 @@ struct Lanes {
     return count >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << count) - 1;
   }
 
-  /// What taking numbers of one width apart needs.
+  /// A Width has what taking numbers of one width apart needs.
   struct Width {
     // Halves are moved apart, then their halves, until every field has a lane of its own.
     struct Step {

@@ -20,8 +20,8 @@
 
 namespace trainyard {
 
-/// How numbers are grouped. The fields of a group fill whole bytes, and so do the headers of a
-/// tile.
+/// A BovedaForm says how numbers are grouped. The fields of a group fill whole bytes, and so do the
+/// headers of a tile.
 struct BovedaForm {
   std::int64_t group = 8;    // numbers of a common width, a multiple of 8
   std::int64_t tile = 4096;  // numbers that are read together, a multiple of 8 groups
@@ -40,7 +40,8 @@ struct BovedaTensor {
   std::int64_t count_of(std::size_t tile) const;
   /// Bytes that are stored of a tile, over those of its numbers as they were.
   double ratio_of(std::size_t tile) const;
-  /// The same of all tiles; 1 where there are no numbers. Addresses of tiles are not counted.
+  /// Returns that ratio of all tiles together; 1 where there are no numbers. Addresses of tiles are
+  /// not counted.
   double ratio() const;
   /// The largest ratio of a tile, which says how much fits into a memory of fixed rows.
   double worst_ratio() const;

@@ -98,7 +98,7 @@ class BudgetFit {
     return value.empty() ? setting(found_.plain.plan, key) : value;
   }
 
-  // Whether the lever does anything at all in a plan of this mesh and model.
+  // Returns whether the lever does anything at all in a plan of this mesh and model.
   bool acts(std::string_view key) const {
     const Mesh& mesh = found_.plain.plan.mesh;
     if (key == "zero") return ranks(mesh, Group::Data) > 1;

@@ -204,7 +204,7 @@ class Events {
       if (copy.step < k) ++before, gone += over(copy.end) ? 1 : 0;
     return before - gone <= flight_;
   }
-  // Whether all that backward of the step reads has left.
+  // Returns whether all that backward of the step reads has left.
   bool is_there(std::size_t backward) const {
     const Step& of = steps_[backward];
     return std::all_of(down_.begin(), down_.end(), [&](const Copy& copy) {
@@ -338,8 +338,8 @@ TEST(LayerOffload, AFasterLinkIsNeverSlowerAndAllNeverHoldsMore) {
   }));
 }
 
-// What leaves is given back, and what comes back is taken, so that after the step nothing of it is
-// left; in between, two layers are held of as many as there are.
+// Memory of layers that leave is given back, and that of layers that come back is taken, so that
+// after the step nothing of it is left; in between, two layers are held of as many as there are.
 TEST(LayerOffload, TheWaveShowsLayersLeaveAndReturn) {
   ChainCase c;
   c.widths.assign(17, 64);

@@ -103,7 +103,7 @@ TEST(TensorTrainRun, ACacheLeavesTrainingAsItIs) {
   testing::expect_same_training(cached, plain, 1e-5);
 }
 
-// What the cores and the hot rows take is what the ledger of the program says, to the byte.
+// The cores and the hot rows take what the ledger of the program says, to the byte.
 TEST(TensorTrainRun, HoldsWhatItsLedgerSays) {
   for (const Settings& more : std::vector<Settings>{{}, {"tt-cache=6"}, {"tt-cache=6", "pp=2"}}) {
     const CpuRun run = train_on_cpu(few_tables(), 2, train_settings(more), momentum_steps(1));

@@ -408,7 +408,7 @@ std::vector<Case> token_cases() {
   return list;
 }
 
-// Of a weight of four rows and six columns, of which five blocks are stored.
+// These cases have a weight of four rows and six columns, of which five blocks are stored.
 std::vector<Case> sparse_cases() {
   const Tensor x = activation(sizes({3, 2, 4}));
   std::vector<Case> list;

@@ -41,7 +41,7 @@ BandText band_text(const Banded<Duration>&);  // as a step time
 BandText band_text(const Banded<Bytes>&);
 BandText band_text(const Banded<Joules>&);     // "1.23 kWh", "27.5 GWh"
 BandText band_percent(const Banded<double>&);  // "37.7 %"
-/// Of kilograms of CO2 equivalents: "9.00 mg CO2e", "137 kg CO2e", "11.4 kt CO2e".
+/// Writes kilograms of CO2 equivalents: "9.00 mg CO2e", "137 kg CO2e", "11.4 kt CO2e".
 BandText carbon_text(const Banded<double>& kilograms);
 BandText band_number(const Banded<double>&, const char* unit);  // "1 038 tokens/s", "$0.42"
 

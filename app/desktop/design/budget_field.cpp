@@ -89,7 +89,7 @@ BudgetField::BudgetField(Document& document, QWidget* parent)
   forget();
 }
 
-// What was found belongs to a plan that has since changed.
+// The answer belongs to a plan that has since changed.
 void BudgetField::forget() {
   work_.stop();
   find_->setText("Find");

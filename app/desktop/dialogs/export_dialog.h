@@ -24,7 +24,8 @@ class ExportDialog : public QDialog {
   QString preview() const;
   /// Why the plan cannot be exported to the target; empty if it can.
   QString refusal() const;
-  /// What the text expresses only in part, leaves to be done or says of itself, one line each.
+  /// Returns what the text expresses only in part, leaves to be done or says of itself, one line
+  /// each.
   QString warnings() const;
   /// Takes the weights of a checkpoint for targets that have weights; empty = those with which
   /// training begins.

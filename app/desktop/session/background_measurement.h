@@ -26,7 +26,7 @@ class BackgroundMeasurement : public QObject {
   bool running() const { return work_.running(); }
   /// Share that is done, in [0, 1].
   double progress() const { return progress_; }
-  /// Whether there is a result, of the last request or an earlier one.
+  /// Returns whether there is a result, of the last request or an earlier one.
   bool answered() const { return found_ != nullptr; }
   /// Why the last request has no result; empty if it has.
   const std::string& error() const { return error_; }

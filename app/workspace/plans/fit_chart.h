@@ -1,4 +1,5 @@
-// What a budget of memory made of a plan, as bars of memory by category, one for each lever.
+// This chart shows what a budget of memory made of a plan, as bars of memory by category, one for
+// each lever.
 #pragma once
 
 #include "planners/budget/fit_budget.h"

@@ -205,7 +205,7 @@ class DeviceState {
   Bytes kept_narrow(const TensorView&) const;
   Allocation& slot(std::size_t place, std::int32_t microbatch, const Task&, const Buffer&,
                    bool takes);
-  /// What the host has of the buffer.
+  /// Returns what the host has of the buffer.
   std::vector<LeftBuffer>::iterator left_of(Flight&, BufferId);
   Bytes needed(std::size_t place, std::int32_t microbatch, const Task&, const Buffer&);
   bool adopt_arrived(std::size_t place, std::int32_t microbatch, BufferId, Allocation& into);

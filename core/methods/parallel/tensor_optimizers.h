@@ -1,4 +1,4 @@
-// What a plan may not divide where its optimizer keeps state by tensor
+// This check says what a plan may not divide where its optimizer keeps state by tensor
 // (core/methods/precision/tensor_state.h).
 #pragma once
 

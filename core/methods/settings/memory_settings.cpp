@@ -86,7 +86,8 @@ std::string read_tier(const Plan& plan) {
   return params.text("host") == "activations" && tier == "host" ? "" : tier;
 }
 
-// Which layers' activations leave is said of plans that move activations, or where it is wrong.
+// The choice of layers whose activations leave is said of plans that move activations, or where it
+// is wrong.
 std::string read_layers(const Plan& plan, std::string_view param) {
   const Choice* const chosen = find_choice(plan, "offload");
   if (chosen == nullptr) return "";

@@ -132,7 +132,7 @@ TEST(Offload, AHostThatIsTooSmallSendsStateToNvme) {
   EXPECT_EQ(check(s).back().fix, "offload=none");
 }
 
-// What leaves of a layer, by the policy's words.
+// Returns the names of what leaves of a layer, by the policy's words.
 std::vector<std::string> leaving(const Model& model, const std::string& layers) {
   const std::string words = "offload-layers=" + layers;
   const Workload w = prepare(scenario(model, 1, {"offload=activations", words}));

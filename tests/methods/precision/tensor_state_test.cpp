@@ -1,4 +1,4 @@
-// What optimizers keep by tensor, as memory is predicted with it, and the table of bytes per
+// Tests what optimizers keep by tensor, as memory is predicted with it, and the table of bytes per
 // parameter of MEM-04.
 #include "core/methods/precision/tensor_state.h"
 
@@ -58,7 +58,7 @@ TEST(TensorState, BytesPerParameterAreThoseOfTheTable) {
     std::array<double, 4> bytes;  // fp32, mixed with a master copy, pure bf16, bf16-kahan
     double above = 0;             // at most so much of one byte for scales, rows and columns
   };
-  // Of muon all but the tables, vectors and the head have one moment.
+  // Muon has no row: it keeps two moments of tables, vectors and the head, and one of all others.
   const Row rows[] = {{"sgd", {8, 8, 4, 6}},
                       {"momentum", {12, 12, 6, 8}},
                       {"lars", {12, 12, 6, 8}},
@@ -75,7 +75,7 @@ TEST(TensorState, BytesPerParameterAreThoseOfTheTable) {
       const double found = bytes_per_parameter(row.optimizer, precisions[p]);
       EXPECT_GE(found, row.bytes[p]) << row.optimizer << " " << precisions[p].front();
       EXPECT_LE(found, row.bytes[p] + row.above) << row.optimizer << " " << precisions[p].front();
-      // What is above is there.
+      // Something comes above the table's bytes exactly where the row says so.
       EXPECT_EQ(found > row.bytes[p], row.above > 0)
           << row.optimizer << " " << precisions[p].front();
     }

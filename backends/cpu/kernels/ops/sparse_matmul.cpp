@@ -52,7 +52,7 @@ struct BatchLast {
       : batch(samples), read(padded(samples)), row(read / kLanes % 2 == 0 ? read + kLanes : read) {}
   std::int64_t batch, read, row;
 
-  // Of [batch, width]; zeros where `from` is null.
+  // Returns `from`, of [batch, width], with the batch last, or zeros where it is null.
   float* of(const float* from, std::int64_t width, Scratch& scratch) const {
     float* const made = scratch.floats(width * row);
     if (from == nullptr || read > batch)
