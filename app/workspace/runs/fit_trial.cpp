@@ -5,15 +5,10 @@
 
 #include "app/workspace/scenario/local_cluster.h"
 #include "core/base/error.h"
-#include "core/result/figures.h"
+#include "core/result/verdict.h"
 
 namespace trainyard {
 namespace {
-
-Bytes peak_of(const Experiment& experiment) {
-  const StageMemory* most = fullest(experiment.result);
-  return most == nullptr ? Bytes{} : most->peak.value;
-}
 
 FitTrial trained(Scenario scenario, TrainingRequest request, std::string& data) {
   request.scenario = std::move(scenario);
@@ -24,8 +19,8 @@ FitTrial trained(Scenario scenario, TrainingRequest request, std::string& data) 
     throw Error(Error::Kind::Cancelled, "the training was stopped before a step was measured");
   data = report.data;
   FitTrial trial;
-  trial.predicted = peak_of(*report.predicted);
-  trial.measured = peak_of(*report.measured);
+  trial.predicted = worst_peak(report.predicted->result);
+  trial.measured = worst_peak(report.measured->result);
   trial.step = report.step;
   trial.loss = report.run.losses.back();
   if (report.evaluation) trial.accuracy = report.evaluation->accuracy;
