@@ -33,14 +33,15 @@ FitQuestion fit_question(Scenario scenario, Bytes budget) {
   return question;
 }
 
-struct Priced {
+struct Combination {
   Bytes reserved{};
   Duration step{};
 };
 
 // Every legal combination of the levers' values, by no search.
-std::vector<Priced> every_combination(const Scenario& scenario, const std::vector<Knob>& levers) {
-  std::vector<Priced> all;
+std::vector<Combination> every_combination(const Scenario& scenario,
+                                           const std::vector<Knob>& levers) {
+  std::vector<Combination> all;
   std::vector<std::size_t> digits(levers.size(), 0);
   const CostOf cost = [](const Scenario& s) {
     return std::shared_ptr<const CostModel>(cost_model(s));
@@ -74,7 +75,7 @@ void expect_exhaustive_choices(const Scenario& scenario, const std::string& micr
                      {"offload", "none,optimizer"}};
   question.kept = {"gradient-dtype", "flash-attention"};
   const FittedPlan whole = fit_budget(question);
-  const std::vector<Priced> all = every_combination(scenario, whole.levers);
+  const std::vector<Combination> all = every_combination(scenario, whole.levers);
   ASSERT_FALSE(all.empty());
   EXPECT_EQ(whole.fitting, all.size());
   const Random random(seed);
@@ -84,8 +85,8 @@ void expect_exhaustive_choices(const Scenario& scenario, const std::string& micr
     question.budget =
         Bytes{static_cast<std::int64_t>(least * 0.9 + random.uniform(i) * (most - least * 0.9))};
     const FittedPlan found = fit_budget(question);
-    std::optional<Priced> best;
-    for (const Priced& plan : all)
+    std::optional<Combination> best;
+    for (const Combination& plan : all)
       if (plan.reserved <= question.budget && (!best || plan.step < best->step)) best = plan;
     ASSERT_EQ(found.chosen.has_value(), best.has_value()) << question.budget.value;
     if (!best) continue;
