@@ -84,12 +84,20 @@ BudgetField::BudgetField(Document& document, QWidget* parent)
   column->addLayout(buttons);
   connect(find_, &QPushButton::clicked, this, &BudgetField::find);
   connect(budget_, &CheckedField::changed, this, [this] { budget_->check(); });
-  connect(&document_, &Document::changed, this, &BudgetField::forget);
-  connect(&document_, &Document::view_changed, this, &BudgetField::forget);
+  connect(&document_, &Document::changed, this, &BudgetField::outdate);
+  connect(&document_, &Document::view_changed, this, &BudgetField::outdate);
   forget();
 }
 
-// The answer belongs to a plan that has since changed.
+// The answer is of a plan that has since changed. It stays where it is, because no row may move
+// while one of them is turned, but can no longer be applied.
+void BudgetField::outdate() {
+  work_.stop();
+  find_->setText(sentence_->isHidden() ? "Find" : "Find again");
+  apply_->setEnabled(false);
+  apply_faithful_->setEnabled(false);
+}
+
 void BudgetField::forget() {
   work_.stop();
   find_->setText("Find");
@@ -136,6 +144,7 @@ void BudgetField::offer(QPushButton* button, const QString& name, const std::str
   button->setAccessibleName(name + ": " + change_name(words));
   button->setToolTip(change_name(words));
   button->setProperty("words", q(words));
+  button->setEnabled(true);
   button->show();
 }
 

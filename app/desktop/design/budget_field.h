@@ -28,6 +28,7 @@ class BudgetField : public QWidget {
   void find();
   void show_found(const FittedPlan&);
   void forget();
+  void outdate();
   void offer(QPushButton*, const QString& name, const std::string& words);
   Document& document_;
   CheckedField* budget_;

@@ -72,8 +72,11 @@ void FitBar::paintEvent(QPaintEvent*) {
   p.drawLine(QPointF(limit, 9 * scale), QPointF(limit, 32 * scale));
   p.setFont(ui_font(10));
   p.setPen(qcolor(Ink::Text2, theme));
-  p.drawText(QRectF(0, -scale, limit + 2, 11 * scale), Qt::AlignRight | Qt::AlignVCenter,
-             "capacity " + q(format_bytes(result.capacity)));
+  // It ends at the line, or begins at the left edge where there is no room before the line.
+  const QString words = "capacity " + q(format_bytes(result.capacity));
+  const bool room = p.fontMetrics().horizontalAdvance(words) <= limit;
+  p.drawText(QRectF(0, -scale, room ? limit + 2 : width(), 11 * scale),
+             (room ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter, words);
 }
 
 FitCard::FitCard(Session& session, QWidget* parent) : QWidget(parent), session_(session) {

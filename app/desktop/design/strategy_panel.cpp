@@ -61,7 +61,6 @@ StrategyPanel::StrategyPanel(Document& document, Session& session, QWidget* pare
   mesh_->setContentsMargins(12, 10, 12, 8);
   mesh_->setTextFormat(Qt::RichText);
   column->addWidget(mesh_);
-  column->addWidget(budget_);
   column->addStretch(1);
   scroll_->setWidget(inside_);
   outer->addWidget(scroll_, 1);
@@ -146,7 +145,9 @@ void StrategyPanel::set_detailed(bool on) {
   heading_->setVisible(!on);
   // One line per setting leaves no room above, and a card under them cannot push them.
   column_->removeWidget(card_);
+  column_->removeWidget(budget_);
   column_->insertWidget(on ? 0 : column_->indexOf(mesh_) + 1, card_);
+  column_->insertWidget(column_->indexOf(card_) + 1, budget_);
   for (QPushButton* each : of_design_) each->setVisible(on);
   for (QPushButton* each : of_analysis_) each->setVisible(!on);
   refresh_values();
