@@ -9,7 +9,7 @@
 namespace trainyard {
 
 struct Topic {
-  std::string name;      // one word, which no verb has: "fit"
+  std::string name;      // one word, which no verb has: "verdict"
   std::string question;  // "Will it fit, how fast will it be, and why?"
   std::string text;      // prose in lines, with a recipe on lines that begin with four spaces
 };

@@ -20,6 +20,7 @@ TEST(Assets, EveryMethodHasAPlanThatChoosesItAndRuns) {
     const std::string model = local                                    ? "inception-tiny"
                               : method.name == "expert-parallel"       ? "mixtral-8x7b"
                               : method.name == "batch-norm-statistics" ? "resnet-50"
+                              : method.name == "tensor-train"          ? "dlrm-mlperf"
                                                                        : "gpt3-xl";
     // Formats with block scales need Blackwell.
     const bool blocks = method.name == "mxfp8" || method.name == "nvfp4";

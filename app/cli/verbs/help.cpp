@@ -37,7 +37,7 @@ Verb help_verb() {
           .summary = "This list, the flags of a verb, or recipes that answer a question.",
           .positional = "NAME",
           .positional_doc = "a verb, as simulate, or a topic, as fit",
-          .examples = {"help", "help fit", "help simulate"},
+          .examples = {"help", "help verdict", "help simulate"},
           .run = run_help};
 }
 
