@@ -165,7 +165,7 @@ std::vector<std::string> table_sentences(const Model& model) {
     const double whole = static_cast<double>(train.rows) * static_cast<double>(train.width()),
                  held = static_cast<double>(train.weights());
     std::string sentence = fmt::format(
-        "{} of {} rows of {} numbers is trained as cores of ranks {} and {}: {} numbers, {:.3g} "
+        "{} of {} rows of {} numbers is trained as cores of ranks {} and {}: {} numbers, {:.0f} "
         "times fewer",
         table.name, train.rows, train.width(), train.first_rank, train.second_rank, train.weights(),
         whole / held);

@@ -9,7 +9,8 @@ double JudgedAnswers::excess_error_band() const {
   constexpr double kTwoSided = 1.959963984540054;  // 97.5 % quantile of the normal law
   if (questions == 0) return 0;
   const double variance = instability() - excess_error() * excess_error();
-  return kTwoSided * std::sqrt(std::max(0.0, variance) / static_cast<double>(questions / times));
+  const std::int64_t asked = questions / times;
+  return kTwoSided * std::sqrt(std::max(0.0, variance) / static_cast<double>(asked));
 }
 
 void add_answers(JudgedAnswers& all, const JudgedAnswers& another) {

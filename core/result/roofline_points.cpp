@@ -145,7 +145,7 @@ void collect_stage(const Workload& workload, std::size_t stage, Collector& out) 
   // Activations sent to the next stage come back as gradients of the same size.
   if (stage + 1 < workload.runs.size() && !workload.runs[stage].empty()) {
     const Body& last = workload.bodies[static_cast<std::size_t>(workload.runs[stage].back().body)];
-    out.add_send(last.output, 2 * microbatches(workload.scenario.plan));
+    out.add_send(last.output, std::int64_t{2} * microbatches(workload.scenario.plan));
   }
 }
 

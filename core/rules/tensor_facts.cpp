@@ -138,7 +138,10 @@ void each_unit(std::span<const float> values, std::size_t units, std::size_t inn
 std::vector<UnitFacts> counted_units(std::span<const float> values, std::size_t units,
                                      std::size_t inner) {
   UnitFacts one;
-  if (units * inner > 0) one.count = static_cast<double>(values.size() / (units * inner) * inner);
+  if (units * inner > 0) {
+    const std::size_t blocks = values.size() / (units * inner);
+    one.count = static_cast<double>(blocks * inner);
+  }
   return std::vector<UnitFacts>(units, one);
 }
 
