@@ -54,7 +54,7 @@ BudgetField::BudgetField(Document& document, QWidget* parent)
   column->setContentsMargins(12, 4, 12, 8);
   column->setSpacing(6);
   auto* row = new QHBoxLayout;
-  budget_ = new CheckedField({"Fit into a budget", "of each device, as 2GiB",
+  budget_ = new CheckedField({"Fit into a budget", "as 2GiB",
                               [](const std::string& t) {
                                 if (parse_bytes(t, {}).value <= 0)
                                   throw Error(Error::Kind::InvalidInput,

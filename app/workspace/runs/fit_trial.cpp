@@ -5,7 +5,7 @@
 
 #include "app/workspace/scenario/local_cluster.h"
 #include "core/base/error.h"
-#include "core/result/verdict.h"
+#include "core/result/result.h"
 
 namespace trainyard {
 namespace {
