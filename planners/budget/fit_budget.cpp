@@ -12,7 +12,6 @@
 #include "core/model/ops.h"
 #include "core/model/uses_op.h"
 #include "core/plan/mesh.h"
-#include "planners/plans/exact_price.h"
 #include "planners/plans/plan_search.h"
 #include "planners/sensitivity/knob_values.h"
 #include "planners/sensitivity/sensitivity.h"
@@ -50,15 +49,15 @@ constexpr std::string_view kLosesUpdates = "bf16-nearest";
 class BudgetFit {
  public:
   explicit BudgetFit(const FitQuestion& question) : question_(question), base_(question.scenario) {
-    const Scenario whole = prepare(question.scenario).scenario;
-    found_.plain = whole;
+    whole_ = prepare(question.scenario).scenario;
     found_.budget = question.budget;
-    const Bytes capacity = whole.cluster.device.memory.value;
+    const Bytes capacity = whole_.cluster.device.memory.value;
     if (question.budget > capacity)
       refuse("--budget", fmt::format("expected at most the memory of a device, {}, found {}",
                                      readable(capacity), readable(question.budget)));
     // Every plan has the batch of this one, and states the microbatch that a lever may replace.
-    base_.plan.batch = whole.plan.batch;
+    base_.plan.batch = whole_.plan.batch;
+    found_.plain = base_;
     find_levers();
   }
 
@@ -95,21 +94,21 @@ class BudgetFit {
 
   std::string own_value(std::string_view key) const {
     std::string value = setting(base_.plan, key);
-    return value.empty() ? setting(found_.plain.plan, key) : value;
+    return value.empty() ? setting(whole_.plan, key) : value;
   }
 
   // Returns whether the lever does anything at all in a plan of this mesh and model.
   bool acts(std::string_view key) const {
-    const Mesh& mesh = found_.plain.plan.mesh;
+    const Mesh& mesh = whole_.plan.mesh;
     if (key == "zero") return ranks(mesh, Group::Data) > 1;
     if (key == "sequence-parallel") return mesh.tp > 1;
-    return key != "flash-attention" || uses_op(found_.plain.model, attention());
+    return key != "flash-attention" || uses_op(whole_.model, attention());
   }
 
   // The plan's own value, and those of its neighbours that can free memory.
   void add_usual(std::string_view key) {
     if (!acts(key)) return;
-    const KnobValues values = knob_values(key, found_.plain);
+    const KnobValues values = knob_values(key, whole_);
     std::string words = own_value(key);
     if (words.empty()) return;  // this plan has no such choice
     for (const std::vector<std::string>* others : {&values.below, &values.words})
@@ -149,7 +148,7 @@ class BudgetFit {
     Scenario other = base_;
     other.plan = plan;
     try {
-      return maths_between(found_.plain.model, found_.plain.plan, complete(other));
+      return maths_between(whole_.model, whole_.plan, complete(other));
     } catch (const Error&) {
       return "not legal alone";
     }
@@ -238,7 +237,8 @@ class BudgetFit {
   }
 
   const FitQuestion& question_;
-  Scenario base_;
+  Scenario base_;   // as it was given, with its batch stated
+  Scenario whole_;  // with its plan complete
   std::vector<Bound> bounds_;
   FittedPlan found_;
 };

@@ -47,7 +47,7 @@ struct FitStep {
 };
 
 struct FittedPlan {
-  Scenario plain;  // with its plan complete
+  Scenario plain;  // as it was given, with its batch stated
   Bytes budget{};
   std::vector<Knob> levers;   // each with its values, the plan's own first
   FitPlan start;              // the plan itself
