@@ -10,17 +10,8 @@ namespace {
 
 constexpr std::string_view kTrains = "tensor-train";
 
-void set_trained(Plan& plan, std::string_view name, std::string_view param, std::string_view value,
-                 const Place& place) {
-  for (const ParamSpec& spec : method(name).params) {
-    if (spec.name != param) continue;
-    ParamValue given = parse_param(spec, value, place);
-    choice(plan, name).params.set(std::string(param), std::move(given));
-  }
-}
-
 void set_lora(Plan& plan, std::string_view param, std::string_view value, const Place& place) {
-  set_trained(plan, "lora", param, value, place);
+  set_param(plan, "lora", param, value, place);
 }
 
 // A plan that trains all weights does not mention these methods.
@@ -29,21 +20,13 @@ void set_rank(Plan& plan, std::string_view value, const Place& place) {
   set_lora(plan, "rank", value, place);
 }
 
-std::string read_trained(const Plan& plan, std::string_view name, std::string_view param,
-                         std::string_view otherwise) {
-  const Choice* const chosen = find_choice(plan, name);
-  if (chosen == nullptr) return std::string(otherwise);
-  const Params params = with_defaults(chosen->params, method(name).params);
-  return to_text(params.values().find(param)->second);
-}
-
 std::string read_lora(const Plan& plan, std::string_view param, std::string_view otherwise) {
-  return read_trained(plan, "lora", param, otherwise);
+  return read_optional(plan, "lora", param, otherwise);
 }
 
 void set_sparsity(Plan& plan, std::string_view value, const Place& place) {
   if (value == "off") return remove_choice(plan, "sparse");
-  set_trained(plan, "sparse", "sparsity", value, place);
+  set_param(plan, "sparse", "sparsity", value, place);
 }
 
 void set_frozen(Plan& plan, std::string_view value, const Place& place) {
@@ -98,27 +81,27 @@ std::vector<Setting> trained_settings() {
        "matrices",
        {},
        set_sparsity,
-       [](const Plan& p) { return read_trained(p, "sparse", "sparsity", "off"); }},
+       [](const Plan& p) { return read_optional(p, "sparse", "sparsity", "off"); }},
       {"sparse-block",
        {"sparsity-block"},
        "weights along a row that are stored together and share an index: 1 (fine), 4, 16 "
        "(coarse) or another number",
        {},
-       [](Plan& p, std::string_view v, const Place& l) { set_trained(p, "sparse", "block", v, l); },
-       [](const Plan& p) { return read_trained(p, "sparse", "block", ""); }},
+       [](Plan& p, std::string_view v, const Place& l) { set_param(p, "sparse", "block", v, l); },
+       [](const Plan& p) { return read_optional(p, "sparse", "block", ""); }},
       {"sparse-every",
        {"regrow-every"},
        "steps from one move of the stored weights to the next; 0 = they stay where they are",
        {},
-       [](Plan& p, std::string_view v, const Place& l) { set_trained(p, "sparse", "every", v, l); },
-       [](const Plan& p) { return read_trained(p, "sparse", "every", ""); }},
+       [](Plan& p, std::string_view v, const Place& l) { set_param(p, "sparse", "every", v, l); },
+       [](const Plan& p) { return read_optional(p, "sparse", "every", ""); }},
       {"sparse-drop",
        {"drop-fraction"},
        "share of the stored weights that the first move drops, the smallest, and grows "
        "elsewhere; it falls to 0 over the run",
        {},
-       [](Plan& p, std::string_view v, const Place& l) { set_trained(p, "sparse", "drop", v, l); },
-       [](const Plan& p) { return read_trained(p, "sparse", "drop", ""); }},
+       [](Plan& p, std::string_view v, const Place& l) { set_param(p, "sparse", "drop", v, l); },
+       [](const Plan& p) { return read_optional(p, "sparse", "drop", ""); }},
       {"tt-rank",
        {"tensor-train"},
        "rank of the tensor trains as which embedding tables are trained; off = as tables",
