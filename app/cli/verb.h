@@ -109,6 +109,7 @@ Verb trace_verb();
 Verb import_verb();
 Verb export_verb();
 Verb render_verb();
+Verb report_verb();
 Verb models_verb();
 Verb hardware_verb();
 Verb methods_verb();

@@ -25,23 +25,6 @@ std::string number(double value) {
   return digits == "-0" ? "0" : digits;
 }
 
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '&')
-      out += "&amp;";
-    else if (c == '<')
-      out += "&lt;";
-    else if (c == '>')
-      out += "&gt;";
-    else if (c == '"')
-      out += "&quot;";
-    else if (static_cast<unsigned char>(c) >= 0x20)
-      out += c;  // XML has no control characters
-  }
-  return out;
-}
-
 std::string paint(std::string_view attribute, Rgba c, float alpha) {
   const double opacity = alpha * c.a / 255.0;
   const std::string solid = fmt::format(" {}=\"{}\"", attribute, hex(c));
@@ -58,7 +41,8 @@ std::string rect_attributes(const Rect& r) {
 // first use.
 class Patterns {
  public:
-  Patterns(const std::vector<Mark>& marks, Theme theme) : theme_(theme) {
+  Patterns(const std::vector<Mark>& marks, Theme theme, std::string_view prefix)
+      : theme_(theme), prefix_(prefix) {
     for (const Mark& mark : marks) {
       const Pattern pattern =
           mark.kind == MarkKind::Hatch ? mark.pattern : pattern_of(mark.style.ink);
@@ -68,7 +52,8 @@ class Patterns {
   }
 
   std::string reference(Pattern pattern, Point origin) const {
-    return fmt::format("url(#p{})", ids_.at({pattern, number(origin.x), number(origin.y)}));
+    return fmt::format("url(#{}p{})", prefix_,
+                       ids_.at({pattern, number(origin.x), number(origin.y)}));
   }
   const std::string& definitions() const { return definitions_; }
 
@@ -80,10 +65,11 @@ class Patterns {
     const Rgba c = colour(pattern, theme_);
     const auto [pitch, turn, body] = shape(pattern, c);
     const std::string rotate = turn == 0 ? "" : fmt::format(" rotate({})", turn);
-    fmt::format_to(Out(definitions_),
-                   "<pattern id=\"p{}\" width=\"{}\" height=\"{}\" patternUnits=\"userSpaceOnUse\" "
-                   "patternTransform=\"translate({} {}){}\">{}</pattern>\n",
-                   entry->second, pitch, pitch, number(origin.x), number(origin.y), rotate, body);
+    fmt::format_to(
+        Out(definitions_),
+        "<pattern id=\"{}p{}\" width=\"{}\" height=\"{}\" patternUnits=\"userSpaceOnUse\" "
+        "patternTransform=\"translate({} {}){}\">{}</pattern>\n",
+        prefix_, entry->second, pitch, pitch, number(origin.x), number(origin.y), rotate, body);
   }
 
   static std::string stripe(Rgba c, std::string_view width) {
@@ -110,14 +96,19 @@ class Patterns {
   }
 
   Theme theme_;
+  std::string_view prefix_;
   std::map<std::tuple<Pattern, std::string, std::string>, std::size_t> ids_;
   std::string definitions_;
 };
 
 class Writer {
  public:
-  Writer(const Drawing& drawing, Theme theme)
-      : drawing_(drawing), marks_(plain_marks(drawing)), theme_(theme), patterns_(marks_, theme) {}
+  Writer(const Drawing& drawing, Theme theme, std::string_view prefix)
+      : drawing_(drawing),
+        marks_(plain_marks(drawing)),
+        theme_(theme),
+        prefix_(prefix),
+        patterns_(marks_, theme, prefix) {}
 
   std::string write() {
     const Size size = drawing_.size;
@@ -145,14 +136,14 @@ class Writer {
     out_ += "<defs>\n";
     out_ += patterns_.definitions();
     for (std::size_t i = 1; i < drawing_.clips.size(); ++i)
-      fmt::format_to(Out(out_), "<clipPath id=\"c{}\"><rect {}/></clipPath>\n", i,
+      fmt::format_to(Out(out_), "<clipPath id=\"{}c{}\"><rect {}/></clipPath>\n", prefix_, i,
                      rect_attributes(drawing_.clips[i]));
     out_ += "</defs>\n";
   }
 
   void switch_clip(std::uint32_t from, std::uint32_t to) {
     if (from != 0) out_ += "</g>\n";
-    if (to != 0) fmt::format_to(Out(out_), "<g clip-path=\"url(#c{})\">\n", to);
+    if (to != 0) fmt::format_to(Out(out_), "<g clip-path=\"url(#{}c{})\">\n", prefix_, to);
   }
 
   Rgba ink(const Mark& mark) const { return colour(mark.style.ink, theme_); }
@@ -237,7 +228,7 @@ class Writer {
                    "<text x=\"{}\" y=\"{}\" font-size=\"{}\" font-weight=\"{}\"{}{}{}>{}</text>\n",
                    number(l.at.x), number(l.at.y + 0.36f * l.size), number(l.size),
                    kWeights[static_cast<int>(l.weight)], family,
-                   kAnchors[static_cast<int>(l.align)], filled(mark), escaped(l.text));
+                   kAnchors[static_cast<int>(l.align)], filled(mark), markup_text(l.text));
   }
 
   void write_mark(const Mark& mark) {
@@ -272,12 +263,32 @@ class Writer {
   const Drawing& drawing_;
   std::vector<Mark> marks_;
   Theme theme_;
+  std::string_view prefix_;
   Patterns patterns_;
   std::string out_;
 };
 
 }  // namespace
 
-std::string to_svg(const Drawing& drawing, Theme theme) { return Writer(drawing, theme).write(); }
+std::string to_svg(const Drawing& drawing, Theme theme, std::string_view ids) {
+  return Writer(drawing, theme, ids).write();
+}
+
+std::string markup_text(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '&')
+      out += "&amp;";
+    else if (c == '<')
+      out += "&lt;";
+    else if (c == '>')
+      out += "&gt;";
+    else if (c == '"')
+      out += "&quot;";
+    else if (static_cast<unsigned char>(c) >= 0x20)
+      out += c;  // XML has no control characters
+  }
+  return out;
+}
 
 }  // namespace trainyard

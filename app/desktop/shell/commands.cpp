@@ -173,6 +173,8 @@ constexpr Command kCommands[] = {
      "Shows what other programs would be given, to save or to copy."},
     {"export.view", "Export", "Export view…", "Ctrl+Shift+E",
      "Saves the view as PNG, SVG or CSV, and a sweep or a tuning as JSON too."},
+    {"export.report", "Export", "Export report…", "",
+     "Saves the verdict with its figures, pictures and tables as one page for a browser."},
     {"export.trace", "Export", "Export trace…", "", "Saves the timeline for Perfetto and Chrome."},
     {"export.pytorch-csv", "Export", "Export PyTorch pipeline CSV…", "",
      "Saves the order for torch.distributed.pipelining."},

@@ -5,6 +5,8 @@
 #include <QHash>
 #include <QMainWindow>
 
+#include <functional>
+#include <string>
 #include <string_view>
 
 #include "app/desktop/controls/preferences.h"
@@ -132,7 +134,9 @@ class Window : public QMainWindow {
   void rename_plan();
   void apply_words(const QString& assignments);
   void export_view();
-  void export_trace();
+  /// Asks where, and writes there what `bytes` makes of the answer that is shown.
+  void save_answer(const QString& title, const QString& file, const QString& filter,
+                   const std::function<std::string()>& bytes);
   void export_as(const char* format);
   void import_pipeline();
   void check_report_dialog();

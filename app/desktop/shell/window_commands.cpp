@@ -38,6 +38,7 @@
 #include "app/workspace/scenario/exchange.h"
 #include "app/workspace/scenario/priced_scenario.h"
 #include "app/workspace/scenario/published.h"
+#include "app/workspace/scenario/scenario_page.h"
 #include "app/workspace/scenario/setting_words.h"
 #include "app/workspace/scenario/workspace.h"
 #include "core/cost/physical.h"
@@ -152,7 +153,15 @@ void Window::connect_commands() {
   connect(analyse_, &AnalysePage::rows_shown, actions_["view.table"], &QAction::setChecked);
   on("run.pause", [this](bool pause) { pause ? training_.pause() : training_.resume(); });
   on("export.view", [this] { export_view(); });
-  on("export.trace", [this] { export_trace(); });
+  on("export.trace", [this] {
+    save_answer("Export trace", "trace.json", "Trace events (*.json)",
+                [this] { return trace_event(*session_.experiment()); });
+  });
+  on("export.report", [this] {
+    save_answer("Export report", "report.html", "Page for a browser (*.html)", [this] {
+      return to_html(scenario_page(*session_.data(), usual_page_views()), current_theme());
+    });
+  });
   on("export.pytorch-csv", [this] { export_as("pytorch-csv"); });
   on("export.megatron-layout", [this] { export_as("megatron-layout"); });
   on("file.import", [this] { import_pipeline(); });
@@ -418,15 +427,15 @@ void Window::export_view() {
   }
 }
 
-void Window::export_trace() {
+void Window::save_answer(const QString& title, const QString& file, const QString& filter,
+                         const std::function<std::string()>& bytes) {
   if (!session_.experiment()) return;
-  const QString path =
-      QFileDialog::getSaveFileName(this, "Export trace", "trace.json", "Trace events (*.json)");
+  const QString path = QFileDialog::getSaveFileName(this, title, file, filter);
   if (path.isEmpty()) return;
   try {
-    write_file_atomically(path.toStdString(), trace_event(*session_.experiment()));
+    write_file_atomically(path.toStdString(), bytes());
   } catch (const Error& error) {
-    complain(this, "The trace was not exported", QString::fromStdString(describe(error)));
+    complain(this, "Nothing was exported", QString::fromStdString(describe(error)));
   }
 }
 
