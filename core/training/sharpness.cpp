@@ -63,7 +63,7 @@ class PowerIteration {
         found.change = 0, found.settled = true;
         return;
       }
-      if (found.change <= options_.tolerance) {
+      if (found.change <= options_.tolerance && found.found()) {
         found.settled = true;
         return;
       }

@@ -38,10 +38,15 @@ struct Sharpness {
   std::vector<double> direction;  // its eigenvector, of length 1
   int products = 0;      // of the Hessian with a vector, of both iterations where it took two
   double change = 0;     // of the eigenvalue in the last iteration, as a share
-  bool settled = false;  // `change` is within the tolerance
+  bool settled = false;  // `change` is within the tolerance, and something was found
   double loss = 0, gradient_norm = 0;  // at the weights
   // An eigenvalue lies within this share of `eigenvalue`: |H v - eigenvalue v| / |eigenvalue|.
   double residual = 0;
+
+  /// Returns whether an eigenvalue of that sign was found at all. Where gradients jump between the
+  /// two ends of a difference, as at the bends of ReLUs under few samples, products are no longer
+  /// those of one symmetric matrix, and the residual may exceed the eigenvalue.
+  bool found() const { return products > 0 && residual < 1; }
 };
 
 /// Returns the Hessian times a vector of length 1, by central differences.

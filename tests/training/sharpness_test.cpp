@@ -107,6 +107,19 @@ TEST(Sharpness, OfALineIsNone) {
   EXPECT_DOUBLE_EQ(found.gradient_norm, 1);
 }
 
+// Gradients that jump make products of no symmetric matrix. The extreme is a rotation, which has no
+// direction that it keeps: the iteration changes nothing, and must not be believed for it.
+TEST(Sharpness, ARotationHasNoEigenvalueToBeFound) {
+  const GradientAt turn = [](std::span<const double> w) {
+    return LossGradient{0, {w[0] - 3 * w[1], 3 * w[0] + w[1]}};
+  };
+  const Sharpness turned = sharpness(turn, std::vector<double>{1, 1});
+  EXPECT_NEAR(turned.change, 0, 1e-6);
+  EXPECT_NEAR(turned.residual, 3, 1e-6);
+  EXPECT_FALSE(turned.found());
+  EXPECT_FALSE(turned.settled);
+}
+
 TEST(Sharpness, SaysWhereItHasNotSettled) {
   const SquareMatrix h = random_symmetric(8, 5);
   SharpnessOptions options;

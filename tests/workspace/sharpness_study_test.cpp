@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "app/workspace/runs/batch_probe.h"
+#include "app/workspace/runs/sharpness_chart.h"
 #include "app/workspace/runs/training_run.h"
 #include "app/workspace/scenario/local_cluster.h"
 #include "backends/reference/reference_backend.h"
@@ -99,6 +100,12 @@ TEST(SharpnessStudy, SaysWhichRatesAreStable) {
   concave.sharpness.eigenvalue = -1;
   EXPECT_EQ(concave.stable_rate(0), std::nullopt);
   EXPECT_EQ(concave.largest_batch(), std::nullopt);
+  SharpnessAnswer lost = found;
+  lost.sharpness.residual = 1.5;
+  EXPECT_EQ(lost.stable_rate(0), std::nullopt);
+  EXPECT_EQ(lost.own_stable_rate(), std::nullopt);
+  ASSERT_EQ(sharpness_sentences(lost).size(), 1u);
+  EXPECT_EQ(sharpness_sentences(lost)[0].find("No largest eigenvalue"), 0u);
 }
 
 SharpnessAnswer of_pipeline(std::initializer_list<const char*> settings) {

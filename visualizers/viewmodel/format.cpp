@@ -149,6 +149,15 @@ BandText band_text(const Banded<Bytes>& bytes) {
 
 BandText band_text(const Banded<Joules>& energy) {
   constexpr double kWattHour = 3600;
+  // A hundredth of a watt-hour is the least that is read in them: steps of small models take less.
+  if (const double joules = energy.value.value; joules > 0 && joules < kWattHour / 100) {
+    constexpr std::array<const char*, 3> kSmall = {" J", " mJ", " \u00B5J"};
+    std::size_t small = 0;
+    double share = 1;
+    while (small + 1 < kSmall.size() && joules < 0.9995 * share) share /= 1000, ++small;
+    return in_one_unit(three_digits(joules / share) + kSmall[small], energy.low.value / share,
+                       energy.high.value / share, three_digits);
+  }
   constexpr std::array<const char*, 4> kUnits = {" Wh", " kWh", " MWh", " GWh"};
   std::size_t unit = 0;
   double size = kWattHour;

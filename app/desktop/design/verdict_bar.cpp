@@ -186,7 +186,8 @@ void VerdictBar::refresh() {
   const Result& result = session_.experiment()->result;
   auto [head, rest] = split_sentence(result.verdict.sentence);
   if (result.verdict.word == FitWord::Fits) {
-    head += QString(" on all %1 devices").arg(result.devices);
+    head += result.devices == 1 ? QString(" on its device")
+                                : QString(" on all %1 devices").arg(result.devices);
   } else {
     // The margin, which comes first in the sentence, is shown beside the word.
     const QString margin = rest.section(", ", 0, 0).section(" on ", 0, 0);

@@ -87,6 +87,13 @@ DataTable sharpness_table(const SharpnessAnswer& a) {
 
 std::vector<std::string> sharpness_sentences(const SharpnessAnswer& a) {
   const Sharpness& s = a.sharpness;
+  if (!s.found())
+    return {fmt::format(
+        "No largest eigenvalue of the Hessian was found by {} products: what they gave lies {:.2g} "
+        "times as far from an eigenvector as it is long, as where gradients jump at the bends of "
+        "ReLUs, and bounds no rate. More samples in an update smooth the loss; a longer or shorter "
+        "difference of gradients may miss the jumps.",
+        s.products, s.residual)};
   std::vector<std::string> said = {fmt::format(
       "The largest eigenvalue of the Hessian is {:.4g}, with a residual of {:.2g} %; the last of "
       "{} products changed it by {:.2g} %{}.",

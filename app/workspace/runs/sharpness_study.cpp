@@ -115,7 +115,7 @@ std::vector<StageRates> stage_rates(const Experiment& settled, const SharpnessAn
     stage.stage = f.stage.value, stage.oldest = f.forward_delay;
     stage.delay = f.mean_delay_thousandths / 1000.0;
     stage.plain = answer.stable_rate(stage.delay);
-    if (sharp > 0) stage.own = largest_stable_rate(rule, {sharp, 0}, f.forward_delay);
+    if (answer.bounds_rates()) stage.own = largest_stable_rate(rule, {sharp, 0}, f.forward_delay);
     stage.first_rate = rule.rate_of(0);
   }
   return stages;
@@ -132,13 +132,15 @@ void add_stages(SharpnessAnswer& answer, const Scenario& scenario, const std::st
 
 }  // namespace
 
+bool SharpnessAnswer::bounds_rates() const { return sharpness.found() && sharpness.eigenvalue > 0; }
+
 std::optional<double> SharpnessAnswer::stable_rate(double delay) const {
-  if (sharpness.eigenvalue <= 0) return std::nullopt;
+  if (!bounds_rates()) return std::nullopt;
   return 2 / sharpness.eigenvalue * stable_rate_share(delay);
 }
 
 std::optional<double> SharpnessAnswer::stable_rate_of_momentum() const {
-  if (sharpness.eigenvalue <= 0) return std::nullopt;
+  if (!bounds_rates()) return std::nullopt;
   return 2 * (1 + momentum) / sharpness.eigenvalue;
 }
 

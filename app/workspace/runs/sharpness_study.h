@@ -53,8 +53,9 @@ struct SharpnessAnswer {
   std::vector<StageRates> stages = {};  // of an asynchronous plan; else empty
   bool consistent = true;               // every backward reads the weights that its forward read
 
-  /// Returns the largest rate at which plain descent is stable with gradients so many updates old;
-  /// nothing bounds it where the loss is nowhere convex.
+  /// Returns whether a positive curvature was found; without one nothing bounds a rate.
+  bool bounds_rates() const;
+  /// Returns the largest rate at which plain descent is stable with gradients so many updates old.
   std::optional<double> stable_rate(double delay) const;
   /// Returns the largest stable rate of momentum: 2 (1 + momentum) / sharpness.
   std::optional<double> stable_rate_of_momentum() const;

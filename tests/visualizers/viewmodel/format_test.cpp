@@ -63,6 +63,10 @@ TEST(Format, ARangeStandsInTheUnitOfItsFigure) {
             "71.7 GiB (69.1 to 74.2)");
   EXPECT_EQ(band_text(Banded<Bytes>{gib(0.5), gib(-0.25), gib(1.25), ""}).text(),
             "512 MiB (\u2212256 to 1280)");
+  EXPECT_EQ(band_text(Banded<Joules>{{36}, {36}, {36}, ""}).text(), "0.01 Wh");
+  EXPECT_EQ(band_text(Banded<Joules>{{35}, {7}, {70}, ""}).text(), "35.0 J (7.00 to 70.0)");
+  EXPECT_EQ(band_text(Banded<Joules>{{0.0042}, {0.0042}, {0.0042}, ""}).text(), "4.20 mJ");
+  EXPECT_EQ(band_text(Banded<Joules>{}).text(), "0.00 Wh");
   EXPECT_EQ(band_text(Banded<Joules>{{3.6e6}, {1.8e6}, {7.2e6}, ""}).text(),
             "1.00 kWh (0.50 to 2.00)");
   EXPECT_EQ(carbon_text({9e-6, 6e-6, 1.4e-5, ""}).text(), "9.00 mg CO2e (6.00 to 14.0)");
