@@ -1,4 +1,4 @@
-// Implements products whose operands are cast to 8 or 4 bits.
+// Implements products whose operands are cast to a narrow format.
 #include <algorithm>
 #include <numeric>
 
@@ -22,6 +22,8 @@ const NarrowScaling* narrow_scaling(const Workload& w) {
       return chosen != nullptr && chosen->method == "mxfp8" ? &kMxfp8 : &kFp8Block;
     case DType::F4:
       return &kNvfp4;
+    case DType::Flex16:
+      return &kFlex16;
     default:
       return nullptr;
   }
@@ -72,11 +74,14 @@ void CpuExecution::find_narrow() {
       first_scale_.push_back(operands);
       if (narrow_->whole_tensor) operands += 2 * block.graph.tensors.size();
     }
-  scales_ = std::make_unique<OperandScales>(operands);
+  const bool integers = narrow_->scale == NarrowScaling::Scale::OfIntegers;
+  scales_ = std::make_unique<OperandScales>(
+      operands, integers ? OperandScales::Rule::Autoflex : OperandScales::Rule::Largest);
 }
 
 bool CpuExecution::is_narrow(const LayerLayout& layout, const Node& node) const {
-  return narrow_ != nullptr && layout.narrow && multiplies_narrow(node);
+  return narrow_ != nullptr && layout.narrow &&
+         multiplies_narrow(node, plan_.workload.layout.precision.math);
 }
 
 std::size_t CpuExecution::operand_of(const PlacedLayer& layer, TensorId tensor) const {
