@@ -27,7 +27,8 @@ void find_cancelled(const Params& params, const RunShown& shown, FiredRules& fir
     const std::int64_t unasked = gradient != nullptr ? gradient->facts.zeros : 0,
                        asked = t.facts.elements - unasked;
     if (asked <= 0) continue;
-    const double share = 100 * static_cast<double>(std::max<std::int64_t>(0, t.facts.zeros - unasked)) /
+    const double share = 100 *
+                         static_cast<double>(std::max<std::int64_t>(0, t.facts.zeros - unasked)) /
                          static_cast<double>(asked);
     if (share > limit)
       fired.push_back(fired_in(shown, t, share, limit,
@@ -45,8 +46,9 @@ const Rule& cancelled_updates() {
       .summary =
           "rounding to the nearest weight takes back most updates of a matrix, as they are smaller "
           "than half the spacing of its weights",
-      .advice = "a master copy of the weights, or bf16-sr or bf16-kahan; a lower rate makes it "
-                "worse",
+      .advice =
+          "a master copy of the weights, or bf16-sr or bf16-kahan; a lower rate makes it "
+          "worse",
       .reads = RuleReads::Updates | RuleReads::Gradients,
       .params = {{"share", 50.0, "most updates of a matrix that may be cancelled, in %", 0, 100}},
       .of_run = find_cancelled};

@@ -60,7 +60,8 @@ TEST(DelayedScaling, SaturatesFewElementsWhereTheLargestDriftsSlowly) {
 double last_loss(const char* precision) {
   Training training;
   training.rate = 0.003, training.steps = 1000;
-  const Model model = testing::gpt({.layers = 2, .hidden = 16, .heads = 2, .sequence = 8, .vocab = 32});
+  const Model model =
+      testing::gpt({.layers = 2, .hidden = 16, .heads = 2, .sequence = 8, .vocab = 32});
   const testing::CpuRun run = testing::train_on_cpu(
       model, 1, {precision, "optimizer=adamw", "global-batch=8", "micro-batch=8"}, training, {},
       testing::TaughtSamples({.shuffled = 0, .padding = 0.3}));

@@ -79,8 +79,8 @@ RC_GTEST_PROP(Autoflex, PredictsByItsFormula, ()) {
     double sum = 0, squares = 0;
     for (auto it = first; it != seen.end(); ++it) sum += *it;
     for (auto it = first; it != seen.end(); ++it) squares += std::pow(*it - sum / count, 2);
-    const double chi = 2 * *std::max_element(first, seen.end()) + 3 * std::sqrt(squares / count) +
-                       100 * step;
+    const double chi =
+        2 * *std::max_element(first, seen.end()) + 3 * std::sqrt(squares / count) + 100 * step;
     step = std::exp2(std::ceil(std::log2(chi)) - 15);
     RC_ASSERT(flex.step() == static_cast<float>(step));
   }

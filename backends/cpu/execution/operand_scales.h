@@ -44,7 +44,8 @@ class OperandScales {
   float known(std::size_t operand) const { return known_[operand]; }
   /// The exponents by operand; none where the rule is another.
   const std::vector<Autoflex>& exponents() const { return flex_; }
-  /// Of Rule::Largest: returns what known() will in the next step, if nobody sees the operand any more in this one.
+  /// Of Rule::Largest: returns what known() will in the next step, if nobody sees the operand any
+  /// more in this one.
   float upcoming(std::size_t operand) const;
   /// Both may be called by any thread: of this step, and of the next one.
   void see(std::size_t operand, float size);

@@ -17,8 +17,8 @@ class FlexRun {
     float* const numbers = floats_of(view);
     const float step = step_of(numbers, view.elements(), which);
     const Scratch::Frame frame(call_.scratch);
-    auto* const mantissas = static_cast<std::int16_t*>(
-        call_.scratch.take(sizeof(std::int16_t) * count_of(view)));
+    auto* const mantissas =
+        static_cast<std::int16_t*>(call_.scratch.take(sizeof(std::int16_t) * count_of(view)));
     to_flex({numbers, count_of(view)}, step, mantissas);
     from_flex({mantissas, count_of(view)}, step, numbers);
     return as_floats(view, numbers);

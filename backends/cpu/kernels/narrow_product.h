@@ -1,6 +1,6 @@
-// Runs a product whose operands are cast to 8 or 4 bits, or by flex_product.h to 16-bit integers: each is rounded to codes along the
-// dimension that is summed over, and multiplied as the numbers that the codes stand for, in 4-byte
-// floats. Results, and the gradient of a bias, are those of the product without casts.
+// Runs a product whose operands are cast to 8 or 4 bits (to 16-bit integers: flex_product.h): each
+// is rounded to codes along the dimension that is summed over, and multiplied as the numbers that
+// the codes stand for, in 4-byte floats. Results, and the gradient of a bias, are those of the product without casts.
 #pragma once
 
 #include <array>

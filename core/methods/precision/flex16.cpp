@@ -53,10 +53,8 @@ Method flex16() {
           },
       .arrange = [](Layout& layout, const Scenario&,
                     const Params&) { arrange_narrow(layout, DType::Flex16, "fp32"); },
-      .rewrite =
-          [](Body& body, const Layout& layout, const Scenario& s, const Params&) {
-            rewrite_narrow(body, layout, s, {.format = DType::Flex16});
-          },
+      .rewrite = [](Body& body, const Layout& layout, const Scenario& s,
+                    const Params&) { rewrite_narrow(body, layout, s, {.format = DType::Flex16}); },
   };
 }
 

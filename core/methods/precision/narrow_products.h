@@ -65,7 +65,8 @@ Diagnostics check_block_scales(const Device&, std::string_view method);
 void arrange_narrow(Layout& layout, DType format, const std::string& gradient);
 /// Returns whether an op casts the operands of the product after it.
 bool is_cast(const BodyOp&);
-/// Returns whether ops of the node's kind are multiplied in a narrow format, where its products are.
+/// Returns whether ops of the node's kind are multiplied in a narrow format, where its products
+/// are.
 bool multiplies_narrow(const Node&, DType format);
 /// Returns whether products of the layer are multiplied in a narrow format.
 bool multiplies_narrow(const Body&);
