@@ -10,10 +10,10 @@
 
 #include "backends/cpu/execution/operand_scales.h"
 #include "core/base/random.h"
+#include "core/training/data_sources.h"
 #include "core/training/narrow_format.h"
 #include "tests/support/cpu_training.h"
 #include "tests/support/tiny_models.h"
-#include "tests/support/watched_runs.h"
 
 namespace trainyard {
 namespace {
@@ -23,10 +23,10 @@ double scaled_normal(const Random& random, std::uint64_t i) {
          std::cos(6.283185307179586 * random.uniform(2 * i + 1));
 }
 
-// The share of elements beyond the range of a format over steps of a tensor whose sizes go up and
-// down by at most `drift` a step.
-double saturated_share(const SmallFloat& format, double drift, std::uint64_t seed) {
-  constexpr std::size_t kElements = 4096, kSteps = 300;
+// The share of elements beyond the range of a format over steps of a tensor whose sizes change by a
+// factor between `least` and `most` a step.
+double saturated_share(const SmallFloat& format, double least, double most, std::uint64_t seed) {
+  constexpr std::size_t kElements = 4096, kSteps = 60;
   const Random walk(seed), elements(seed + 100);
   std::vector<float> shape(kElements);
   for (std::size_t i = 0; i < kElements; ++i)
@@ -44,32 +44,33 @@ double saturated_share(const SmallFloat& format, double drift, std::uint64_t see
         values.begin(), values.end(), [&](float x) { return std::abs(x) / scale > range; }));
     scales.see(0, largest);
     scales.end_step();
-    factor *= 1 + drift * (2 * walk.uniform(step) - 1);
+    factor *= least + (most - least) * walk.uniform(step);
   }
   return static_cast<double>(beyond) / (kElements * kSteps);
 }
 
 TEST(DelayedScaling, SaturatesFewElementsWhereTheLargestDriftsSlowly) {
   for (const SmallFloat& format : {kE4M3, kE5M2})
-    for (std::uint64_t seed = 1; seed <= 5; ++seed)
-      EXPECT_LT(saturated_share(format, 0.1, seed), 1e-4) << seed;
-  // The measure sees what saturates: sizes that double within a step do.
-  EXPECT_GT(saturated_share(kE4M3, 0.9, 1), 1e-4);
+    for (std::uint64_t seed = 1; seed <= 20; ++seed)
+      EXPECT_LT(saturated_share(format, 0.9, 1.1, seed), 1e-4) << seed;
+  // The measure sees what saturates: sizes that nearly double at every step do.
+  EXPECT_GT(saturated_share(kE4M3, 1.9, 1.9, 1), 1e-3);
 }
 
 double last_loss(const char* precision) {
   Training training;
   training.rate = 0.003, training.steps = 1000;
   const Model model =
-      testing::gpt({.layers = 2, .hidden = 16, .heads = 2, .sequence = 8, .vocab = 32});
+      testing::gpt({.layers = 2, .hidden = 16, .heads = 2, .sequence = 8, .vocab = 256});
   const testing::CpuRun run = testing::train_on_cpu(
       model, 1, {precision, "optimizer=adamw", "global-batch=8", "micro-batch=8"}, training, {},
-      testing::TaughtSamples({.shuffled = 0, .padding = 0.3}));
+      *open_data("licenses", data_seeds({}), {}));
   const std::vector<double>& losses = run.run.losses;
   return std::accumulate(losses.end() - 50, losses.end(), 0.0) / 50;
 }
 
 TEST(DelayedScaling, LossOfATransformerIsThatOfBf16AfterAThousandSteps) {
+  if (!data_entry("licenses").absent().empty()) GTEST_SKIP() << "no texts";
   const double wide = last_loss("precision=bf16"), narrow = last_loss("precision=fp8");
   RecordProperty("bf16", std::to_string(wide));
   RecordProperty("fp8", std::to_string(narrow));
