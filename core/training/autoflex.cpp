@@ -14,10 +14,11 @@ float step_of(int exponent) {
   return std::ldexp(1.0F, std::clamp(exponent, kLeastFlexExponent, kMostFlexExponent));
 }
 
-// Comparing this way round takes what is no number for too large.
+// Comparing this way round takes what is no number for too large. Adding 2^23 leaves no bits behind
+// the point, so that the addition rounds to the nearest even.
 float mantissa_of(float size, float step) {
-  const float steps = std::nearbyint(size / step);
-  return steps < kMost ? steps : kMost;
+  const float steps = size / step;
+  return ((steps < kMost ? steps : kMost) + 0x1p23F) - 0x1p23F;
 }
 
 int bits_to_hold(double size) { return static_cast<int>(std::ceil(std::log2(size))); }

@@ -47,13 +47,14 @@ TEST(Flex16, WhatIsNoNumberSaturates) {
   EXPECT_EQ(mantissas[2], -kLargestMantissa);
 }
 
-// One bit stays spare: the largest mantissa is among 2^13 to 2^14, wherever 5 bits reach.
+// One bit stays spare, but for what 32 mantissa steps round: the largest mantissa is among 2^13 to
+// 2^14, wherever 5 bits reach.
 RC_GTEST_PROP(Autoflex, TheFirstExponentLeavesOneBitSpare, ()) {
   const double exponent = *rc::gen::inRange(-19000, 9999) / 1000.0;
   const auto largest = static_cast<float>(std::exp2(exponent));
   const FirstFlexStep first = first_flex_step(largest);
   RC_ASSERT(largest / first.step > (1 << 13) * 0.98);
-  RC_ASSERT(largest / first.step <= (1 << 14));
+  RC_ASSERT(largest / first.step <= (1 << 14) * 1.02);
   RC_ASSERT(first.uses <= 5);
 }
 
