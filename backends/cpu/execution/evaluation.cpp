@@ -9,6 +9,7 @@
 #include "backends/cpu/execution/cpu_execution.h"
 #include "backends/cpu/execution/evaluation.h"
 #include "backends/cpu/kernels/convert.h"
+#include "backends/cpu/kernels/flex_product.h"
 #include "backends/cpu/kernels/formats.h"
 #include "backends/cpu/kernels/kernels.h"
 #include "backends/cpu/kernels/narrow_product.h"
@@ -38,7 +39,8 @@ struct ForwardFormats {
 
 ForwardFormats formats_of(const Workload& w) {
   const Precision& precision = w.layout.precision;
-  ForwardFormats formats{precision.parameter, precision.activation, narrow_scaling(w), {}, precision.math};
+  ForwardFormats formats{
+      precision.parameter, precision.activation, narrow_scaling(w), {}, precision.math};
   if (formats.products == nullptr) return formats;
   for (const std::vector<Workload::Run>& stage : w.runs)
     for (const Workload::Run& run : stage)
@@ -249,7 +251,8 @@ class Evaluator {
     Scratch::Frame frame(scratch_);
     if (narrow) {
       NarrowOperands operands{*formats_.products};
-      run_narrow(call, Pass::Forward, operands);
+      (multiplies_integers(*formats_.products) ? run_flex : run_narrow)(call, Pass::Forward,
+                                                                        operands);
     } else if (by_reference_) {
       reference_kernel(*node.op).forward(call);
     } else {

@@ -8,6 +8,11 @@
 
 namespace trainyard {
 
+/// Returns whether products run so, and not by run_narrow().
+inline bool multiplies_integers(const NarrowScaling& scaling) {
+  return scaling.scale == NarrowScaling::Scale::OfIntegers;
+}
+
 /// As run_kernel(). `how.known` are the ranges that their exponents represent; 0 = there is none
 /// yet, and the operand's own largest element chooses one. The input's mantissas are kept in
 /// `how.codes`, in the order of its own rows, and one mantissa step in `how.scales`.

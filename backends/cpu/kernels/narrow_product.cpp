@@ -4,7 +4,6 @@
 #include <numeric>
 
 #include "backends/cpu/kernels/convert.h"
-#include "backends/cpu/kernels/flex_product.h"
 #include "backends/cpu/kernels/operands.h"
 #include "backends/cpu/kernels/ops/by_expert.h"
 #include "core/model/ops.h"
@@ -210,7 +209,6 @@ Tiles tiles_of_weight(std::span<const std::int64_t> shape, const NarrowScaling& 
 }
 
 void run_narrow(const KernelCall& call, Pass pass, NarrowOperands& how) {
-  if (how.scaling.scale == NarrowScaling::Scale::OfIntegers) return run_flex(call, pass, how);
   const Scratch::Frame frame(call.scratch);
   NarrowRun run(call, how);
   KernelCall inner = call;
@@ -250,8 +248,6 @@ void run_narrow(const KernelCall& call, Pass pass, NarrowOperands& how) {
 
 void widen_kept(const NarrowScaling& scaling, const TensorView& into, const std::uint8_t* codes,
                 std::span<const float> scales, std::span<const std::int32_t> experts) {
-  if (scaling.scale == NarrowScaling::Scale::OfIntegers)
-    return widen_flex(into, codes, scales.front());
   const std::int64_t n = width(into);
   std::vector<float> floats(static_cast<std::size_t>(into.elements())), together;
   // Gives each place among the codes its row: rows of an expert lie side by side, in their order.
