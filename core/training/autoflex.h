@@ -2,14 +2,17 @@
 // of 5 bits; Autoflex chooses the exponent before the mantissas are computed, from the largest ones
 // that the tensor had before.
 //
-//   largest mantissa   M = the largest |mantissa| of the last use; phi = M k, of k = one mantissa
-//   step prediction         chi = alpha max(f) + beta std(f) + gamma k, f = the last 16 phi next
-//   step          k = 2^(ceil(log2 chi) - 15) saturated (M = 32767)   f is forgotten, and 2 M k
-//   stands in for M k, which nobody knows
+//   phi = M k                                    M: largest |mantissa| of a use; k: a step of it
+//   chi = alpha max(f) + beta std(f) + gamma k   f: the last 16 phi
+//   k <- 2^(ceil(log2 chi) - 15)                 for the next use
 //
-// The unit of gamma is the mantissa step: 100 of 32767, so that the term adds 0.3 % of the range
-// while it is in use, and where the tensor has vanished lets the step fall by at most a factor of
-// 2^7 at a time. Read as a number of the tensor's own unit it would be the whole prediction.
+// After a use that saturated, M = 32767, f is forgotten, and 2 M k stands in for the size that
+// nobody knows.
+//
+// We read the unit of gamma as the mantissa step: 100 of 32767, so that the term adds 0.3 % of the
+// range while it is in use, and where the tensor has vanished lets the step fall by at most a
+// factor of 2^8 at a time. Read as a number of the tensor's own unit it would be the whole
+// prediction.
 //
 // The format leaves open which 32 exponents its 5 bits mean. Here they are steps from 2^-35 to
 // 2^-4: ranges from 2^-20, below which gradients lose bits, to 2047, to which activations reach.

@@ -104,7 +104,8 @@ TEST(Autoflex, ForgetsThePastAfterSaturation) {
   EXPECT_LE(flex.step(), high);
 }
 
-// A tensor that has vanished lets the step fall by at most 2^7 a use: 100 steps times 1/32768.
+// A tensor that has vanished lets the step fall by 2^8 a use: 100 steps are less than 2^7, and a
+// range is 2^15 of them.
 TEST(Autoflex, AVanishedTensorLetsTheStepFallSlowly) {
   Autoflex flex;
   for (std::size_t i = 0; i < Autoflex::kUses; ++i) flex.see(1);

@@ -42,8 +42,6 @@ class OperandScales {
   /// The largest size in the last steps, or by Autoflex the range of the next exponent; 0 if there
   /// is none. It stays the same until end_step().
   float known(std::size_t operand) const { return known_[operand]; }
-  /// The exponents by operand; none where the rule is another.
-  const std::vector<Autoflex>& exponents() const { return flex_; }
   /// Of Rule::Largest: returns what known() will in the next step, if nobody sees the operand any
   /// more in this one.
   float upcoming(std::size_t operand) const;

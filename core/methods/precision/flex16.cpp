@@ -26,7 +26,7 @@ Method flex16() {
                         "mantissa, without a loss scale or a setting to tune",
                .costs = "casts: 4 bytes read and 2 written an operand; weights of 4 + 2 bytes; no "
                         "device states a peak of 16-bit integers, so that products are priced at "
-                        "the fp32 peak, which computes them exactly; one outlier takes the bits "
+                        "the fp32 peak, whose floats hold them exactly; one outlier takes the bits "
                         "of its whole tensor",
                .legal_when = "the device has an fp32 peak; an asynchronous schedule has no end of "
                              "a step at which exponents are agreed"},

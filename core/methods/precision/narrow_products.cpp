@@ -292,9 +292,9 @@ Diagnostics check_block_scales(const Device& device, std::string_view method) {
 }
 
 void arrange_narrow(Layout& layout, DType format, const std::string& gradient) {
-  const bool floats = format == DType::Flex16;
-  const DType wide = floats ? DType::F32 : DType::BF16;
-  layout.precision = {wide, wide, gradient_format(gradient), format, !floats};
+  const bool integers = format == DType::Flex16;
+  const DType wide = integers ? DType::F32 : DType::BF16;
+  layout.precision = {wide, wide, gradient_format(gradient), format, !integers};
 }
 
 void rewrite_narrow(Body& body, const Layout& layout, const Scenario& scenario,
