@@ -514,8 +514,8 @@ void check_bit_errors(const BackendJob& job, Diagnostics& found) {
     refuse(what + "repeats whole samples, found documents that share one", "plan#/choices/packing",
            "packing=none");
   if (narrow_scaling(w) != nullptr)
-    refuse(what + "has codes of its own, found products in 8 or 4 bits", "plan#/choices",
-           "precision=bf16");
+    refuse(what + "has codes of its own, found products in 8 or 4 bits, or in flex16",
+           "plan#/choices", "precision=bf16");
   if (training.stability > 0)
     refuse(what + "repeats microbatches as they are, found copies that stability corrupts",
            "--train stability", "stability=0");

@@ -93,7 +93,8 @@ const Peak* find_peak(const Device& device, DType type) {
   for (const Peak& p : device.peaks)
     if (p.type == type) return &p;
   if (type == DType::F8Block || type == DType::F8Row) return find_peak(device, DType::F8);
-  return type == DType::TF32 ? find_peak(device, DType::F32) : nullptr;
+  // No device states a peak of 16-bit integers; floats of 4 bytes hold them and multiply them.
+  return type == DType::TF32 || type == DType::Flex16 ? find_peak(device, DType::F32) : nullptr;
 }
 
 }  // namespace

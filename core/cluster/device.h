@@ -99,8 +99,8 @@ struct Device {
   friend bool operator==(const Device&, const Device&) = default;
 };
 
-/// Returns the dense peak for products in that format. Where the datasheet has no figure for TF32,
-/// F32 is used; where it has none for 8 bit with row or block scales, F8 is used. Throws
+/// Returns the dense peak for products in that format. Where the datasheet has no figure for TF32
+/// or Flex16, F32 is used; where it has none for 8 bit with row or block scales, F8 is used. Throws
 /// Error{Unsupported} naming the device, the format and the formats that the device has.
 FlopsPerSecond peak(const Device&, DType);
 /// Returns whether peak() has an answer, that is, does not throw.

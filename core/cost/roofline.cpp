@@ -3,7 +3,7 @@
 namespace trainyard {
 namespace {
 
-bool few_bits(DType type) { return narrow(type) || type == DType::I8; }
+bool few_bits(DType type) { return bytes_of(type) == 1 && type != DType::Bool; }
 
 double share_of_format(DType type, const Efficiency& e) {
   if (few_bits(type)) return e.product.value * e.eight_bit.value;

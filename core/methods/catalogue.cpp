@@ -56,6 +56,7 @@ std::span<const Method> methods() {
       bf16_nearest(),
       bf16_sr(),
       bf16_kahan(),
+      flex16(),
       fp8(),
       mxfp8(),
       nvfp4(),

@@ -34,6 +34,7 @@ Method bf16();
 Method bf16_nearest();
 Method bf16_sr();
 Method bf16_kahan();
+Method flex16();
 Method fp8();
 Method mxfp8();
 Method nvfp4();

@@ -21,7 +21,7 @@ constexpr std::array kSpellings = {
     Spelling{"mxfp8", DType::F8Block}, Spelling{"fp8-row", DType::F8Row},
     Spelling{"nvfp4", DType::F4},      Spelling{"int64", DType::I64},
     Spelling{"int32", DType::I32},     Spelling{"int8", DType::I8},
-    Spelling{"bool", DType::Bool},
+    Spelling{"bool", DType::Bool},     Spelling{"flex16", DType::Flex16},
 };
 
 }  // namespace

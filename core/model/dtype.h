@@ -10,7 +10,8 @@ namespace trainyard {
 
 /// The 8-bit formats of products differ in which elements share a scale: a tensor (F8), a row of
 /// one (F8Row) or a block of 32 elements of a row (F8Block, "mxfp8": Open Compute's microscaling
-/// formats 2023). F4 has one scale per 16 elements ("nvfp4").
+/// formats 2023). F4 has one scale per 16 elements ("nvfp4"). Flex16 is integers of 16 bits whose
+/// tensor shares one exponent (Flexpoint 2017).
 enum class DType : std::uint8_t {
   F64,
   F32,
@@ -24,7 +25,8 @@ enum class DType : std::uint8_t {
   I64,
   I32,
   I8,
-  Bool
+  Bool,
+  Flex16
 };
 
 /// Returns the bytes of one element in memory, without scales. TF32 takes 4 bytes, because it is a
@@ -41,6 +43,7 @@ constexpr int bytes_of(DType type) {
       return 4;
     case DType::F16:
     case DType::BF16:
+    case DType::Flex16:
       return 2;
     case DType::F8:
     case DType::F8Block:
@@ -53,12 +56,14 @@ constexpr int bytes_of(DType type) {
   return 0;
 }
 
-/// Both return whether a format has at most 8 bits, so that operands are cast to it before a
-/// product reads them. eight_bit() leaves out F4.
+/// Both return whether operands are cast to a format before a product reads them. eight_bit() says
+/// so of those of 8 bits alone.
 constexpr bool eight_bit(DType type) {
   return type == DType::F8 || type == DType::F8Block || type == DType::F8Row;
 }
-constexpr bool narrow(DType type) { return eight_bit(type) || type == DType::F4; }
+constexpr bool narrow(DType type) {
+  return eight_bit(type) || type == DType::F4 || type == DType::Flex16;
+}
 
 std::string_view to_string(DType);                   // "bf16", "fp32", "tf32", "int64", "bool" ...
 std::optional<DType> parse_dtype(std::string_view);  // those spellings, and "float16", "bfloat16",

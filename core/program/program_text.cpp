@@ -47,7 +47,7 @@ const Words& words_of(Placement) {
   return words;
 }
 const Words& words_of(DType) {
-  static const Words words = listed(DType::Bool);
+  static const Words words = listed(DType::Flex16);
   return words;
 }
 const Words& words_of(TaskKind) {

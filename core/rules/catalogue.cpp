@@ -48,6 +48,7 @@ std::span<const Rule* const> rules() {
                                  &weight_update_ratio(),
                                  &all_zero(),
                                  &unchanged_tensor(),
+                                 &cancelled_updates(),
                                  &dead_relu(),
                                  &saturated_activation(),
                                  &poor_weight_initialization(),

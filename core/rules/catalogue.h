@@ -42,6 +42,7 @@ const Rule& exploding_tensor();
 const Rule& weight_update_ratio();
 const Rule& all_zero();
 const Rule& unchanged_tensor();
+const Rule& cancelled_updates();
 const Rule& dead_relu();
 const Rule& saturated_activation();
 const Rule& poor_weight_initialization();

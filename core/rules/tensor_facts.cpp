@@ -33,7 +33,7 @@ struct FactLanes {
 };
 
 struct UpdateLanes {
-  Lanes moved{}, before{}, most{};
+  Lanes moved{}, before{}, most{}, kept{};
 };
 
 // Calls f(lane, element) for all elements: whole vectors of lanes, then the first lanes alone.
@@ -73,15 +73,16 @@ TRAINYARD_VECTORISED void take_moments(const float* from, std::size_t count, flo
 TRAINYARD_VECTORISED void take_update(const float* before, const float* after, std::size_t count,
                                       UpdateLanes& into) {
   constexpr float kFloor = 1e-3f;
-  Lanes moved{}, sizes{}, most = into.most;
+  Lanes moved{}, sizes{}, kept{}, most = into.most;
   each_lane(count, [&](std::size_t l, std::size_t i) {
     const float by = std::fabs(after[i] - before[i]), size = std::fabs(before[i]);
     moved[l] += by;
     sizes[l] += size;
+    kept[l] += (by == 0) & (size > 0) ? 1.0f : 0.0f;
     const float share = by / (kFloor + size);
     most[l] = share > most[l] ? share : most[l];
   });
-  into.moved = moved, into.before = sizes, into.most = most;
+  into.moved = moved, into.before = sizes, into.most = most, into.kept = kept;
 }
 
 // A sum of sizes that is finite has only finite numbers in it; else they are counted one by one.
@@ -217,6 +218,7 @@ TensorFacts update_facts(std::span<const float> before, std::span<const float> a
     const double moved = sum_of_lanes(lanes.moved);
     facts.absolute_sum += moved;
     facts.before_sum += sum_of_lanes(lanes.before);
+    facts.zeros += static_cast<std::int64_t>(sum_of_lanes(lanes.kept));
     count_not_finite(moved, count, [&](std::size_t i) { return now[i] - old[i]; }, facts);
   }
   facts.most_moved = static_cast<double>(*std::max_element(lanes.most.begin(), lanes.most.end()));

@@ -46,6 +46,8 @@ enum class FactKinds : std::uint8_t {
 /// The facts of the numbers, each times the scale.
 TensorFacts facts_of(std::span<const float>, double scale = 1, FactKinds = FactKinds::All);
 /// The facts of what an update did to weights: Sizes of the differences, with those of an update.
+/// `zeros` counts the weights that it left as they were and are not zero, beside which no update is
+/// too small.
 TensorFacts update_facts(std::span<const float> before, std::span<const float> after);
 
 /// Limits within which the outputs of a unit are active.

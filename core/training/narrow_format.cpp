@@ -182,6 +182,8 @@ void to_narrow(const NarrowScaling& scaling, const SmallFloat& format, const Lin
                     : kNoNumber;
         break;
       }
+      case NarrowScaling::Scale::OfIntegers:
+        break;  // to_flex() makes those
     }
     scales[at] = scale;
     for (std::int64_t i = 0; i < count; ++i) {

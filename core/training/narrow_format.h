@@ -42,6 +42,8 @@ struct NarrowScaling {
     Power,        // the largest power of two that keeps all elements in range
     SharedPower,  // E8M0 as the MX specification chooses it: the exponent of the largest element
     OfTensorAndBlock,  // E4M3 for a block, times a 4-byte number for the tensor
+    OfIntegers,        // one mantissa step: elements are 16-bit integers (autoflex.h), and the
+                       // formats of floats say nothing
   };
   SmallFloat element, gradient;  // of forward's operands, and of gradients
   Scale scale = Scale::Power;
@@ -55,6 +57,7 @@ inline constexpr NarrowScaling kFp8Tensor{kE4M3, kE5M2, NarrowScaling::Scale::Po
 inline constexpr NarrowScaling kFp8Row{kE4M3, kE5M2, NarrowScaling::Scale::Power, 0};
 inline constexpr NarrowScaling kFp8Block{kE4M3, kE5M2, NarrowScaling::Scale::Power,
                                          128,   false, true};
+inline constexpr NarrowScaling kFlex16{kE4M3, kE4M3, NarrowScaling::Scale::OfIntegers, 0, true};
 
 /// The lines of a dense tensor along the dimension that a product sums over: element i of line
 /// (o, j) lies at (o * length + i) * inner + j.

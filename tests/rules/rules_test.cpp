@@ -82,6 +82,8 @@ TEST(TensorFacts, OfAnUpdateAreHowFarWeightsMoved) {
   EXPECT_NEAR(facts.absolute_sum, 0.501, 1e-6);
   EXPECT_EQ(facts.before_sum, 3);
   EXPECT_NEAR(facts.most_moved, 1.0, 1e-6);  // 0.001 beside the floor of 0.001
+  EXPECT_EQ(facts.zeros, 1);                 // -2 stayed
+  EXPECT_EQ(update_facts(before, before).zeros, 2);
 }
 
 TEST(TensorFacts, UnitsAreFeaturesOrChannels) {
@@ -133,6 +135,21 @@ TEST(Rules, ExplodingTensorsMayBeAskedForNumbersThatAreNoneOnly) {
   EXPECT_EQ(judge("exploding-tensor", infinite).size(), 1u);
   EXPECT_TRUE(judge("exploding-tensor.only-nan=on", infinite).empty());
   EXPECT_EQ(judge("exploding-tensor.only-nan=on", none).size(), 1u);
+}
+
+// Three of four weights stay, one of which has no gradient: two of three updates are cancelled.
+TEST(Rules, CancelledUpdatesAreThoseThatAGradientAskedFor) {
+  LookedTensor update = tensor(TensorRole::Update, {}),
+               gradient = tensor(TensorRole::Gradient, {1, 1, 0, 1});
+  update.facts = update_facts(std::vector<float>{1, 2, 3, 4}, std::vector<float>{1, 2, 3, 5});
+  RunShown shown = shown_of(update);
+  shown.looks.back().tensors.push_back(gradient);
+  const FiredRules fired = judge("cancelled-updates", shown);
+  ASSERT_EQ(fired.size(), 1u);
+  EXPECT_NEAR(fired[0].found, 200.0 / 3, 1e-9);
+  EXPECT_TRUE(judge("cancelled-updates.share=67", shown).empty());
+  shown.looks.back().skipped = true;
+  EXPECT_TRUE(judge("cancelled-updates", shown).empty());
 }
 
 TEST(Rules, AnUpdateIsComparedWithTheWeightsBeforeIt) {

@@ -103,6 +103,7 @@ constexpr Pointer kPointers[] = {{"mesh/tp", "tp"},
                                  {"choices/overlap", "overlap"},
                                  {"choices/expert-parallel", "ep"},
                                  {"choices/fp", "precision"},
+                                 {"choices/flex", "precision"},
                                  {"choices/tick-tock", "schedule"}};
 
 QString words_of(std::string_view text) {

@@ -1,8 +1,9 @@
-// Implements products whose operands are cast to 8 or 4 bits.
+// Implements products whose operands are cast to a narrow format.
 #include <algorithm>
 #include <numeric>
 
 #include "backends/cpu/execution/cpu_execution.h"
+#include "backends/cpu/kernels/flex_product.h"
 #include "backends/cpu/kernels/narrow_product.h"
 #include "backends/cpu/kernels/operands.h"
 #include "core/methods/catalogue.h"
@@ -22,6 +23,8 @@ const NarrowScaling* narrow_scaling(const Workload& w) {
       return chosen != nullptr && chosen->method == "mxfp8" ? &kMxfp8 : &kFp8Block;
     case DType::F4:
       return &kNvfp4;
+    case DType::Flex16:
+      return &kFlex16;
     default:
       return nullptr;
   }
@@ -72,11 +75,14 @@ void CpuExecution::find_narrow() {
       first_scale_.push_back(operands);
       if (narrow_->whole_tensor) operands += 2 * block.graph.tensors.size();
     }
-  scales_ = std::make_unique<OperandScales>(operands);
+  scales_ = std::make_unique<OperandScales>(operands, multiplies_integers(*narrow_)
+                                                          ? OperandScales::Rule::Autoflex
+                                                          : OperandScales::Rule::Largest);
 }
 
 bool CpuExecution::is_narrow(const LayerLayout& layout, const Node& node) const {
-  return narrow_ != nullptr && layout.narrow && multiplies_narrow(node);
+  return narrow_ != nullptr && layout.narrow &&
+         multiplies_narrow(node, plan_.workload.layout.precision.math);
 }
 
 std::size_t CpuExecution::operand_of(const PlacedLayer& layer, TensorId tensor) const {
@@ -115,7 +121,10 @@ void CpuExecution::run_narrow(const At& a, std::size_t l, Flight& f, const Kerne
       how.weight.tiles = stage.tiles[tiles_at(a.place, placed, placed.parameters[p])];
     }
   }
-  trainyard::run_narrow(call, run.pass, how);
+  if (multiplies_integers(*narrow_))
+    run_flex(call, run.pass, how);
+  else
+    trainyard::run_narrow(call, run.pass, how);
   // Nobody updates frozen weights, whose size stays as it is.
   if (codes && is_frozen(call.node))
     how.seen[NarrowOperands::Weight] = how.known[NarrowOperands::Weight];
@@ -141,13 +150,14 @@ void CpuExecution::widen(const At& a, std::size_t l, Flight& f, const Operand& f
   part.rank = 2;
   copy.wide.resize(static_cast<std::size_t>(std::max<std::int64_t>(1, part.bytes().value)));
   part.data = copy.wide.data();
+  const auto* const codes = reinterpret_cast<const std::uint8_t*>(f.layers[l].saved[index].data);
+  if (multiplies_integers(*narrow_)) return widen_flex(part, codes, copy.scales.front());
   std::span<const std::int32_t> experts;
   if (layout.at_experts[from.tensor.value])
     experts =
         std::span(routing.held)
             .subspan(static_cast<std::size_t>(own.first), static_cast<std::size_t>(own.count));
-  widen_kept(*narrow_, part, reinterpret_cast<const std::uint8_t*>(f.layers[l].saved[index].data),
-             copy.scales, experts);
+  widen_kept(*narrow_, part, codes, copy.scales, experts);
 }
 
 }  // namespace trainyard

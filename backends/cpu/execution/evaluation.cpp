@@ -9,6 +9,7 @@
 #include "backends/cpu/execution/cpu_execution.h"
 #include "backends/cpu/execution/evaluation.h"
 #include "backends/cpu/kernels/convert.h"
+#include "backends/cpu/kernels/flex_product.h"
 #include "backends/cpu/kernels/formats.h"
 #include "backends/cpu/kernels/kernels.h"
 #include "backends/cpu/kernels/narrow_product.h"
@@ -33,11 +34,13 @@ struct ForwardFormats {
   DType parameter = DType::F32, activation = DType::F32;
   const NarrowScaling* products = nullptr;  // of operands in 8 or 4 bits; null: none are
   std::vector<bool> narrow_layers = {};     // by layer of the model: its products take them
+  DType math = DType::F32;
 };
 
 ForwardFormats formats_of(const Workload& w) {
   const Precision& precision = w.layout.precision;
-  ForwardFormats formats{precision.parameter, precision.activation, narrow_scaling(w), {}};
+  ForwardFormats formats{
+      precision.parameter, precision.activation, narrow_scaling(w), {}, precision.math};
   if (formats.products == nullptr) return formats;
   for (const std::vector<Workload::Run>& stage : w.runs)
     for (const Workload::Run& run : stage)
@@ -165,7 +168,7 @@ class Evaluator {
         there[out.value] = true;
         outputs.push_back(tensors[out.value].view);
       }
-      const bool narrow = formats_.products != nullptr && multiplies_narrow(node) &&
+      const bool narrow = formats_.products != nullptr && multiplies_narrow(node, formats_.math) &&
                           formats_.narrow_layers[static_cast<std::size_t>(layer)];
       compute(graph, node, layer, inputs, outputs, routing, narrow);
       for (const TensorId out : node.outputs)
@@ -248,7 +251,8 @@ class Evaluator {
     Scratch::Frame frame(scratch_);
     if (narrow) {
       NarrowOperands operands{*formats_.products};
-      run_narrow(call, Pass::Forward, operands);
+      (multiplies_integers(*formats_.products) ? run_flex : run_narrow)(call, Pass::Forward,
+                                                                        operands);
     } else if (by_reference_) {
       reference_kernel(*node.op).forward(call);
     } else {

@@ -53,7 +53,8 @@ float OperandScales::next(std::size_t operand) const {
 
 void OperandScales::begin_with(std::size_t operand, float size) {
   seen_[operand] = std::bit_cast<std::uint32_t>(size);
-  if (steps_ == 0) known_[operand] = size;
+  if (steps_ == 0)
+    known_[operand] = flex_.empty() ? size : kLargestMantissa * first_flex_step(size).step;
 }
 
 void OperandScales::see_all(Processes& processes) {
@@ -68,6 +69,9 @@ void OperandScales::end_step() {
   for (std::size_t i = 0; i < seen_.size(); ++i)
     history_[i * kSteps + steps_ % kSteps] =
         std::bit_cast<float>(seen_[i].exchange(next_[i].exchange(0)));
+  // What nobody has seen, or has seen as zeros alone, keeps its exponent.
+  for (std::size_t i = 0; i < flex_.size(); ++i)
+    if (const float size = history_[i * kSteps + steps_ % kSteps]; size > 0) flex_[i].see(size);
   ++steps_;
   find_known();
 }
@@ -75,7 +79,7 @@ void OperandScales::end_step() {
 void OperandScales::find_known() {
   for (std::size_t i = 0; i < known_.size(); ++i) {
     const auto first = history_.begin() + static_cast<std::ptrdiff_t>(i * kSteps);
-    known_[i] = *std::max_element(first, first + kSteps);
+    known_[i] = flex_.empty() ? *std::max_element(first, first + kSteps) : flex_[i].range();
   }
 }
 
@@ -85,11 +89,21 @@ std::string OperandScales::state() const {
   // There is no history of scales for blocks, and then nothing to copy from.
   std::copy_n(reinterpret_cast<const char*>(history_.data()), history_.size() * sizeof(float),
               bytes.data() + sizeof steps_);
-  return bytes + bytes_of(seen_);
+  bytes += bytes_of(seen_);
+  for (const Autoflex& one : flex_) bytes += one.state();
+  return bytes;
 }
 
 // States that were written before updates said what the next step has end with the history.
 bool OperandScales::restore(std::string_view bytes) {
+  if (!flex_.empty()) {
+    const std::size_t each = flex_.front().state().size();
+    if (bytes.size() < flex_.size() * each) return false;
+    std::string_view exponents = bytes.substr(bytes.size() - flex_.size() * each);
+    bytes.remove_suffix(exponents.size());
+    for (Autoflex& one : flex_)
+      if (!one.restore(exponents)) return false;
+  }
   const std::size_t before = sizeof steps_ + history_.size() * sizeof(float);
   if (bytes.size() != before && bytes.size() != before + seen_.size() * sizeof(float)) return false;
   std::memcpy(&steps_, bytes.data(), sizeof steps_);

@@ -4,6 +4,10 @@
 // not change a scale. In the first step a tensor's own largest size stands in, which for
 // weights is that of the whole tensor, however ranks divide it.
 //
+// Integers of 16 bits have an exponent in place of a scale, which Autoflex predicts from the same
+// sizes (core/training/autoflex.h): a step of the run is one use of an operand, and the largest
+// size that its prediction represents is known.
+//
 // Where weights are kept or gathered in 8 bits, an update casts the next ones and says their
 // largest size then, a step before products read them.
 //
@@ -16,6 +20,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/training/autoflex.h"
+
 namespace trainyard {
 
 class Processes;
@@ -24,12 +30,20 @@ class OperandScales {
  public:
   static constexpr std::size_t kSteps = 16;  // that a scale looks back
 
-  explicit OperandScales(std::size_t operands)
-      : seen_(operands), next_(operands), known_(operands, 0), history_(operands * kSteps, 0) {}
+  enum class Rule : std::uint8_t { Largest, Autoflex };
 
-  /// The largest size in the last steps; 0 if there is none. It stays the same until end_step().
+  explicit OperandScales(std::size_t operands, Rule rule = Rule::Largest)
+      : seen_(operands),
+        next_(operands),
+        known_(operands, 0),
+        history_(operands * kSteps, 0),
+        flex_(rule == Rule::Autoflex ? operands : 0) {}
+
+  /// The largest size in the last steps, or by Autoflex the range of the next exponent; 0 if there
+  /// is none. It stays the same until end_step().
   float known(std::size_t operand) const { return known_[operand]; }
-  /// Returns what known() will in the next step, if nobody sees the operand any more in this one.
+  /// Of Rule::Largest: returns what known() will in the next step, if nobody sees the operand any
+  /// more in this one.
   float upcoming(std::size_t operand) const;
   /// Both may be called by any thread: of this step, and of the next one.
   void see(std::size_t operand, float size);
@@ -55,6 +69,7 @@ class OperandScales {
   std::vector<std::atomic<std::uint32_t>> seen_, next_;  // as bits, whose order is that of sizes
   std::vector<float> known_, history_;  // history_: by operand, then step modulo kSteps
   std::uint64_t steps_ = 0;
+  std::vector<Autoflex> flex_;
 };
 
 }  // namespace trainyard

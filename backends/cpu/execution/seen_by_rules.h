@@ -50,7 +50,11 @@ void CpuExecution::seen_by_rules(ParameterPart& part, double scale, std::size_t 
     note(TensorRole::Weight,
          facts_of(after, 1, has(reads, RuleReads::Moments) ? FactKinds::All : FactKinds::Sizes));
   if (!updates) return;
-  note(TensorRole::Update, update_facts(before, after));
+  TensorFacts moved = update_facts(before, after);
+  // Neither of these loses what it rounds off: one keeps it on average, and one beside the weight.
+  if (weight_update_ == WeightUpdate::Stochastic || weight_update_ == WeightUpdate::Kahan)
+    moved.zeros = 0;
+  note(TensorRole::Update, moved);
   const std::scoped_lock hold(*seen.lock);
   before.swap(seen.before);
 }

@@ -1,6 +1,7 @@
-// Runs a product whose operands are cast to 8 or 4 bits: each is rounded to codes along the
-// dimension that is summed over, and multiplied as the numbers that the codes stand for, in 4-byte
-// floats. Results, and the gradient of a bias, are those of the product without casts.
+// Runs a product whose operands are cast to 8 or 4 bits (to 16-bit integers: flex_product.h): each
+// is rounded to codes along the dimension that is summed over, and multiplied as the numbers that
+// the codes stand for, in 4-byte floats. Results, and the gradient of a bias, are those of the
+// product without casts.
 #pragma once
 
 #include <array>
@@ -44,8 +45,9 @@ Lines lines_of_weight(std::span<const std::int64_t> shape, bool along_outputs);
 /// The tiles of such a weight.
 Tiles tiles_of_weight(std::span<const std::int64_t> shape, const NarrowScaling&);
 
-/// As run_kernel(), of a matmul or a routed matmul. The weights of all experts share what a tensor
-/// shares. Weights may be given in F8: as codes, which are read as they are.
+/// As run_kernel(), of a matmul or a routed matmul, and of integers also of a convolution. The
+/// weights of all experts share what a tensor shares. Weights may be given in F8: as codes, which
+/// are read as they are.
 void run_narrow(const KernelCall&, Pass, NarrowOperands&);
 /// Writes an input that forward has kept as codes in the view's own format: what a rank of sequence
 /// parallel has kept is gathered again for the weight gradient. `experts`: of copies of routed

@@ -178,8 +178,8 @@ class Finder {
       collective(op, at, backward, made);
       return made;
     }
-    if (is_cast(op)) return made;  // the product casts its operands itself
     for (TensorId in : graph_[op.node].inputs) make_value(in, at, backward, made.runs);
+    if (is_cast(op)) return made;  // the product casts its operands itself
     made.runs.push_back(run_forward(op.node.value, at, backward));
     return made;
   }

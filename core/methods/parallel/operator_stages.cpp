@@ -221,7 +221,8 @@ Diagnostics check_operator_stages(const Scenario& s, const Params& params) {
                offload->params.text("host"),
            "offload=none");
   if (const Choice* const precision = chosen_on(plan, MethodAxis::Precision);
-      precision != nullptr && precision->params.has("bf16-layers"))  // products in 8 or 4 bits
+      precision != nullptr &&
+      (precision->params.has("bf16-layers") || precision->method == "flex16"))  // narrow products
     refuse(fmt::format("operators beside each other would share the scales of narrow products, "
                        "found precision={}",
                        precision->method),

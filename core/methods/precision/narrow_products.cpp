@@ -7,6 +7,7 @@
 #include "core/methods/catalogue.h"
 #include "core/methods/layers/saved_tensors.h"
 #include "core/methods/precision/precision_check.h"
+#include "core/model/ops.h"
 #include "core/model/trained_parts.h"
 #include "core/plan/layer_ranges.h"
 
@@ -14,13 +15,6 @@ namespace trainyard {
 namespace {
 
 constexpr std::string_view kNarrowProductsName = "narrow products";
-constexpr std::int64_t kBf16 = 2;
-// A tensor is cast once for each product that reads it.
-constexpr std::int64_t kCopies = 2;
-
-// Returns the bytes of an operand in the narrow format, given its bytes in bf16.
-Bytes narrowed(DType format, Bytes bf16) { return narrow_bytes(format, bf16.value / kBf16); }
-
 class Rewriter {
  public:
   Rewriter(Body& body, const Layout& layout, const Model& model, const NarrowProducts& how)
@@ -28,7 +22,9 @@ class Rewriter {
         layout_(layout),
         model_(model),
         graph_(model.blocks[static_cast<std::size_t>(body.block)].graph),
-        how_(how) {}
+        how_(how),
+        wide_(bytes_of(layout.precision.activation)),
+        copies_(how.format == DType::Flex16 ? 1 : 2) {}
 
   void run() {
     body_.forward = with_casts(std::exchange(body_.forward, {}));
@@ -42,10 +38,15 @@ class Rewriter {
   bool gathered() const { return layout_.weight_shards > 1; }
   bool casts_weights_where_used() const { return gathered() && !how_.gather && !how_.weights; }
   TensorId x_of(const BodyOp& op) const { return graph_[op.node].inputs[0]; }
+  // Returns the bytes of an operand in the narrow format, given those before the cast.
+  Bytes narrowed(Bytes before) const { return narrow_bytes(how_.format, before.value / wide_); }
+  std::int64_t elements_of(TensorId id) const {
+    return local_elements(graph_[id].shape, layout_.binding);
+  }
 
   // Adds elements that are cast for this product alone, and the copies written of them.
   void ask(Work& cast, std::int64_t elements, std::int64_t copies) const {
-    cast.read += Bytes{elements * kBf16};
+    cast.read += Bytes{elements * wide_};
     cast.written += narrow_bytes(how_.format, elements * copies);
   }
 
@@ -53,17 +54,24 @@ class Rewriter {
   // the weights, and a weight gradient multiplies x by the output's gradient.
   Work cast_before(const BodyOp& op) {
     const Work& p = op.work;
-    const std::int64_t first = p.m * p.k * p.count, second = p.k * p.n * p.count;
+    std::int64_t first = p.m * p.k * p.count, second = p.k * p.n * p.count;
+    // The windows of a convolution repeat elements, which are cast once.
+    if (graph_[op.node].op == &convolution()) {
+      const Node& node = graph_[op.node];
+      const std::int64_t x = elements_of(node.inputs[0]), out = elements_of(node.outputs[0]);
+      first = op.pass == Pass::BackwardInput ? out : x;
+      second = op.pass == Pass::BackwardWeight ? out : elements_of(node.inputs[1]);
+    }
     const auto read_first_here = [&] { return cast_inputs_.insert(x_of(op)).second; };
     Work cast;
     switch (op.pass) {
       case Pass::Forward:
-        if (read_first_here()) ask(cast, first, how_.kept ? kCopies : 1);
+        if (read_first_here()) ask(cast, first, how_.kept ? copies_ : 1);
         if (casts_weights_where_used()) ask(cast, second, 1);
         break;
       case Pass::BackwardInput:
         came_back_ = op.node;
-        ask(cast, first, kCopies);
+        ask(cast, first, copies_);
         if (casts_weights_where_used()) ask(cast, second, 1);
         break;
       case Pass::BackwardWeight:
@@ -78,7 +86,7 @@ class Rewriter {
     std::vector<BodyOp> all;
     for (BodyOp& op : ops) {
       if (!op.communication && op.work.kind == WorkKind::Product &&
-          multiplies_narrow(graph_[op.node])) {
+          multiplies_narrow(graph_[op.node], how_.format)) {
         if (const Work work = cast_before(op); work.read.value > 0) {
           BodyOp cast;
           cast.name = "cast " + op.name;
@@ -89,7 +97,7 @@ class Rewriter {
           all.push_back(std::move(cast));
         }
         op.work.math = how_.format;
-        op.work.read = narrowed(how_.format, op.work.read);
+        op.work.read = narrowed(op.work.read);
       }
       all.push_back(std::move(op));
     }
@@ -106,17 +114,17 @@ class Rewriter {
                {graph_, node, layout_.binding, layout_.precision, layout_.flash_attention},
                body_.wanted))
         if (saved.tensor.valid())
-          (multiplies_narrow(node) ? products : others).insert(saved.tensor);
+          (multiplies_narrow(node, how_.format) ? products : others).insert(saved.tensor);
     for (SavedTensor& saved : body_.saved) {
       if (!saved.tensor.valid() || !products.contains(saved.tensor)) continue;
-      const Bytes copy = narrowed(how_.format, saved.bytes);
+      const Bytes copy = narrowed(saved.bytes);
       saved.narrow = !others.contains(saved.tensor);
       saved.bytes = saved.narrow ? copy : saved.bytes + copy;
     }
   }
 
   void count_weights(NarrowWeights& to) const {
-    const std::vector<bool> narrow = narrow_weights(model_, body_.block),
+    const std::vector<bool> narrow = narrow_weights(model_, body_.block, how_.format),
                             frozen = frozen_parameters(graph_);
     for (std::size_t i = 0; i < graph_.tensors.size(); ++i) {
       if (!narrow[i]) continue;
@@ -135,7 +143,9 @@ class Rewriter {
   }
 
   // Returns whether the products of both directions read one code.
-  bool serves_both() const { return how_.format == DType::F8 || how_.tiles; }
+  bool serves_both() const {
+    return how_.format == DType::F8 || how_.format == DType::Flex16 || how_.tiles;
+  }
 
   void store() {
     NarrowWeights& to = body_.narrow;
@@ -147,10 +157,10 @@ class Rewriter {
     const double copy = static_cast<double>(narrow_bytes(format, 1024).value) / 1024;
     // Narrow copies that live as long as the weights are of both kinds. A shard has one, from which
     // the other follows where the weights are whole.
-    const std::int64_t copies = gathered() ? 1 : kCopies;
-    to.kept = (how_.weights ? 0 : kBf16) +
+    const std::int64_t copies = gathered() ? 1 : copies_;
+    to.kept = static_cast<double>(how_.weights ? 0 : wide_) +
               (gathered() && !how_.weights ? 0 : copy * static_cast<double>(copies));
-    to.gathered = to.apart && serves_both() ? copy : kBf16;
+    to.gathered = to.apart && serves_both() ? copy : static_cast<double>(wide_);
     if (how_.weights && serves_both()) return;  // the update writes codes
     // The weights that change are cast once per step: replicated weights after they are gathered,
     // shards before.
@@ -164,13 +174,16 @@ class Rewriter {
   const Model& model_;
   const Graph& graph_;
   const NarrowProducts& how_;
+  // Bytes of an element before the cast, and how often a tensor is cast: once for each product that
+  // reads it, but that the one scale of integers serves all, in either order.
+  const std::int64_t wide_, copies_;
   std::set<TensorId> cast_inputs_;
   NodeId came_back_;
 };
 
-void compute_in_bf16(std::vector<BodyOp>& ops) {
+void compute_wide(std::vector<BodyOp>& ops, DType wide) {
   for (BodyOp& op : ops)
-    if (!op.communication && narrow(op.work.math)) op.work.math = DType::BF16;
+    if (!op.communication && narrow(op.work.math)) op.work.math = wide;
 }
 
 }  // namespace
@@ -186,17 +199,18 @@ bool multiplies_narrow(const Body& body) {
                      [](const BodyOp& op) { return !op.communication && narrow(op.work.math); });
 }
 
-bool multiplies_narrow(const Node& node) {
-  return node.op->name == "matmul" || node.op->name == "routed_matmul";
+bool multiplies_narrow(const Node& node, DType format) {
+  return node.op == &matmul() || node.op == &routed_matmul() ||
+         (format == DType::Flex16 && node.op == &convolution());
 }
 
-std::vector<bool> narrow_weights(const Model& model, int block) {
+std::vector<bool> narrow_weights(const Model& model, int block, DType format) {
   const Block& own = model.blocks[static_cast<std::size_t>(block)];
   const Graph& graph = own.graph;
   std::vector<bool> narrow(graph.tensors.size()), wide(graph.tensors.size());
   for (const Node& node : graph.nodes)
     for (std::size_t i = 0; i < node.inputs.size(); ++i)
-      (i == 1 && multiplies_narrow(node) ? narrow : wide)[node.inputs[i].value] = true;
+      (i == 1 && multiplies_narrow(node, format) ? narrow : wide)[node.inputs[i].value] = true;
   std::set<std::string> shared;
   for (const Block& other : model.blocks)
     for (const Tensor& t : other.graph.tensors) shared.insert(t.tied_to);
@@ -233,7 +247,10 @@ void check_narrow_weights(const Scenario& scenario, std::string_view method,
 }
 
 Bytes narrow_bytes(DType format, std::int64_t elements) {
-  const std::int64_t bits_of_32 = format == DType::F4 ? 144 : format == DType::F8Block ? 264 : 256;
+  const std::int64_t bits_of_32 = format == DType::F4        ? 144
+                                  : format == DType::F8Block ? 264
+                                  : format == DType::Flex16  ? 512
+                                                             : 256;
   return Bytes{elements / 256 * bits_of_32 + (elements % 256 * bits_of_32 + 255) / 256};
 }
 
@@ -275,15 +292,18 @@ Diagnostics check_block_scales(const Device& device, std::string_view method) {
 }
 
 void arrange_narrow(Layout& layout, DType format, const std::string& gradient) {
-  layout.precision = {DType::BF16, DType::BF16, gradient_format(gradient), format, true};
+  const bool integers = format == DType::Flex16;
+  const DType wide = integers ? DType::F32 : DType::BF16;
+  layout.precision = {wide, wide, gradient_format(gradient), format, !integers};
 }
 
 void rewrite_narrow(Body& body, const Layout& layout, const Scenario& scenario,
                     const NarrowProducts& how) {
-  compute_in_bf16(body.forward);
-  compute_in_bf16(body.backward);
+  compute_wide(body.forward, layout.precision.activation);
+  compute_wide(body.backward, layout.precision.activation);
   const Block& block = scenario.model.blocks[static_cast<std::size_t>(body.block)];
-  if (block.layer && !how.wide) Rewriter(body, layout, scenario.model, how).run();
+  const bool narrow = block.layer || how.format == DType::Flex16;
+  if (narrow && !how.wide) Rewriter(body, layout, scenario.model, how).run();
 }
 
 }  // namespace trainyard

@@ -1,6 +1,7 @@
 // This file has what methods that multiply in 8 or 4 bits share: the products of layers are in a
 // narrow format, everything else (attention, norms, router, embedding, head) in bf16, as in
-// Transformer Engine and torchao. Operands are cast before a product reads them; a cast reads 2
+// Transformer Engine and torchao. In flex16 all products with a weight are, convolutions too, and
+// everything else is in fp32. Operands are cast before a product reads them; a cast reads 2
 // bytes per element and writes a narrow copy for each product that reads it, because two products
 // read the same operand along different dimensions, and a scale applies along only one.
 //
@@ -45,7 +46,7 @@ struct NarrowProducts {
 };
 
 /// Returns the bytes of n elements with their scales. A scale per tensor or row counts as nothing;
-/// F8Block adds 1 byte per 32 elements (or 4 per 128), F4 adds 1 per 16.
+/// F8Block adds 1 byte per 32 elements (or 4 per 128), F4 adds 1 per 16. Flex16 has 2 for each.
 Bytes narrow_bytes(DType format, std::int64_t elements);
 
 /// These are the parameter "gradient-dtype" and its value.
@@ -60,17 +61,18 @@ bool is_wide(const Params&);
 void check_wide_layers(const Scenario&, const Params&, std::string_view method, Diagnostics& found);
 /// Checks for products that read blocks with scales; a device has those if it has a 4-bit peak.
 Diagnostics check_block_scales(const Device&, std::string_view method);
-/// Sets bf16, with products and the device's peak in the narrow format.
+/// Sets bf16, or of Flex16 fp32, with products and the device's peak in the narrow format.
 void arrange_narrow(Layout& layout, DType format, const std::string& gradient);
 /// Returns whether an op casts the operands of the product after it.
 bool is_cast(const BodyOp&);
-/// Returns whether ops of the node's kind are multiplied narrow, within layers.
-bool multiplies_narrow(const Node&);
-/// Returns whether products of the layer are multiplied in 8 or 4 bits.
+/// Returns whether ops of the node's kind are multiplied in a narrow format, where its products
+/// are.
+bool multiplies_narrow(const Node&, DType format);
+/// Returns whether products of the layer are multiplied in a narrow format.
 bool multiplies_narrow(const Body&);
 /// Returns by tensor of the block's graph whether it is a weight that narrow products read and
 /// nobody else does, in this block or in another.
-std::vector<bool> narrow_weights(const Model&, int block);
+std::vector<bool> narrow_weights(const Model&, int block, DType format = DType::F8);
 /// Checks weights that are kept or gathered in the narrow format: a schedule must update once a
 /// step, because scales are agreed then, and the device must update what it keeps.
 void check_narrow_weights(const Scenario&, std::string_view method, std::string_view setting,

@@ -56,8 +56,8 @@ const std::vector<Values> kFree = {
     {"recompute",
      {"none", "selective", "op", "full", "blocks=1", "keep=act", "full*4,none", "full*4,none/op"}},
     {"precision",
-     {"fp32", "tf32", "fp16", "bf16", "bf16-nearest", "bf16-sr", "bf16-kahan", "fp8", "mxfp8",
-      "nvfp4"}},
+     {"fp32", "tf32", "fp16", "bf16", "bf16-nearest", "bf16-sr", "bf16-kahan", "flex16", "fp8",
+      "mxfp8", "nvfp4"}},
     {"flash-attention", {"on", "off"}},
     {"overlap", {"on", "off"}},
     {"tensor-overlap", {"framework", "off", "backward", "on"}},
@@ -232,8 +232,8 @@ TEST(Settings, RefuseWithASentence) {
             "tick-tock, found \"1f1d\"; did you mean \"1f1b\"?",
             "--set schedule"},
            {"precision=bf61",
-            "expected fp32, tf32, fp16, bf16, bf16-nearest, bf16-sr, bf16-kahan, fp8, mxfp8 or "
-            "nvfp4, found "
+            "expected fp32, tf32, fp16, bf16, bf16-nearest, bf16-sr, bf16-kahan, flex16, fp8, "
+            "mxfp8 or nvfp4, found "
             "\"bf61\"; did you mean \"bf16\"?",
             "--set precision"},
            {"zero=4",
