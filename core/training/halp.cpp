@@ -1,0 +1,139 @@
+#include "core/training/halp.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/base/random.h"
+
+namespace trainyard {
+namespace {
+
+constexpr std::int64_t kWordBits = 32;
+constexpr std::uint64_t kTerms = 1, kRoundings = 2;  // streams of random numbers
+
+double norm_of(std::span<const double> v) {
+  double sum = 0;
+  for (const double x : v) sum += x * x;
+  return std::sqrt(sum);
+}
+
+double distance(std::span<const double> a, std::span<const double> b) {
+  double sum = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) sum += (a[i] - b[i]) * (a[i] - b[i]);
+  return std::sqrt(sum);
+}
+
+}  // namespace
+
+double grid_step(double norm, double mu, int bits) {
+  return norm / (mu * static_cast<double>(largest_offset(bits)));
+}
+
+Offset round_to_grid(double number, double step, int bits, double uniform) {
+  if (!(step > 0)) return {};
+  const auto most = static_cast<double>(largest_offset(bits));
+  const double in_steps = number / step;
+  if (in_steps > most) return {largest_offset(bits), true};
+  if (in_steps < -most) return {-largest_offset(bits), true};
+  return {std::llround(std::min(most, std::floor(in_steps + uniform))), false};
+}
+
+std::int64_t offset_words(std::int64_t elements, int bits) {
+  return (elements * bits + kWordBits - 1) / kWordBits;
+}
+
+std::int64_t offset_at(std::span<const std::uint32_t> words, int bits, std::int64_t index) {
+  const std::int64_t first = index * bits, shift = first % kWordBits;
+  const auto word = static_cast<std::size_t>(first / kWordBits);
+  std::uint64_t two = words[word];
+  if (shift + bits > kWordBits) two |= static_cast<std::uint64_t>(words[word + 1]) << kWordBits;
+  const auto code = static_cast<std::int64_t>((two >> shift) & ((std::uint64_t{1} << bits) - 1));
+  return code > largest_offset(bits) ? code - (std::int64_t{1} << bits) : code;
+}
+
+void set_offset(std::span<std::uint32_t> words, int bits, std::int64_t index, std::int64_t code) {
+  const std::int64_t first = index * bits, shift = first % kWordBits;
+  const auto word = static_cast<std::size_t>(first / kWordBits);
+  const bool crosses = shift + bits > kWordBits;
+  const std::uint64_t mask = (std::uint64_t{1} << bits) - 1;
+  std::uint64_t two = words[word];
+  if (crosses) two |= static_cast<std::uint64_t>(words[word + 1]) << kWordBits;
+  two = (two & ~(mask << shift)) | ((static_cast<std::uint64_t>(code) & mask) << shift);
+  words[word] = static_cast<std::uint32_t>(two);
+  if (crosses) words[word + 1] = static_cast<std::uint32_t>(two >> kWordBits);
+}
+
+std::int64_t HalpRun::clipped() const {
+  std::int64_t sum = 0;
+  for (const HalpRound& round : rounds) sum += round.clipped;
+  return sum;
+}
+
+std::int64_t HalpRun::contractions() const {
+  std::int64_t count = 0;
+  for (std::size_t k = 0; k < rounds.size(); ++k) {
+    const double next = k + 1 < rounds.size() ? rounds[k + 1].gradient_norm : last_norm;
+    if (next < rounds[k].gradient_norm) ++count;
+  }
+  return count;
+}
+
+bool HalpRun::converges() const {
+  if (rounds.empty() || !std::isfinite(last_norm)) return false;
+  const double first = rounds.front().gradient_norm;
+  const bool within = last_norm <= first &&
+                      std::all_of(rounds.begin(), rounds.end(),
+                                  [&](const HalpRound& r) { return r.gradient_norm <= first; });
+  return within && 2 * contractions() > static_cast<std::int64_t>(rounds.size());
+}
+
+HalpRun descend(const FiniteSum& sum, Descent how, const DescentQuestion& q,
+                std::span<const double> start, std::span<const double> solution) {
+  const auto d = static_cast<std::size_t>(sum.dimensions);
+  const double from = distance(start, solution);
+  const Random terms(q.seed, kTerms), roundings(q.seed, kRoundings);
+  std::vector<double> anchor(start.begin(), start.end()), full(d), w(d), step(d);
+  HalpRun run;
+  double grid = 0;
+  const auto take_full_gradient = [&] {
+    std::fill(full.begin(), full.end(), 0.0);
+    for (std::int64_t i = 0; i < sum.terms; ++i)
+      sum.add_gradient(i, anchor, 1 / static_cast<double>(sum.terms), full);
+    return norm_of(full);
+  };
+  std::uint64_t drawn = 0, rounded = 0;
+  double norm = take_full_gradient();
+  for (std::int64_t k = 0; k < q.rounds; ++k) {
+    if (!std::isfinite(norm)) break;
+    if (how == Descent::BitCentred || (how == Descent::FixedGrid && k == 0))
+      grid = grid_step(norm, q.halp.mu, q.halp.bits);
+    HalpRound round{norm, grid, 0, 0};
+    const std::span<const double> centre = how == Descent::FixedGrid ? start : anchor;
+    w = anchor;
+    for (std::int64_t t = 0; t < q.halp.inner; ++t) {
+      const std::int64_t term = terms.between(drawn++, 0, sum.terms - 1);
+      step = full;
+      sum.add_gradient(term, w, 1, step);
+      sum.add_gradient(term, anchor, -1, step);
+      for (std::size_t i = 0; i < d; ++i) {
+        const double next = w[i] - q.rate * step[i];
+        if (how == Descent::Svrg) {
+          w[i] = next;
+          continue;
+        }
+        const Offset z =
+            round_to_grid(next - centre[i], grid, q.halp.bits, roundings.uniform(rounded++));
+        round.clipped += z.clipped ? 1 : 0;
+        w[i] = centre[i] + grid * static_cast<double>(z.code);
+      }
+    }
+    anchor = w;
+    round.distance = distance(anchor, solution) / from;
+    run.rounds.push_back(round);
+    norm = take_full_gradient();
+  }
+  run.last_norm = norm;
+  return run;
+}
+
+}  // namespace trainyard
