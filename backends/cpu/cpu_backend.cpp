@@ -11,6 +11,7 @@
 #include <optional>
 #include <string_view>
 
+#include "backends/anchored.h"
 #include "backends/cpu/execution/cpu_execution.h"
 #include "backends/cpu/execution/evaluation.h"
 #include "backends/cpu/execution/gather_run.h"
@@ -94,12 +95,12 @@ Diagnostics check_acting(const DataSource& data, const CpuOptions& options) {
   return found;
 }
 
-// Null where every sample comes once.
+// Null where samples come as the job's data have them.
 std::unique_ptr<DataSource> pairs_of(const BackendJob& job) {
   const Training& training = *job.training;
   if (training.bit_errors > 0)
     return std::make_unique<RepeatedData>(*job.data, job.workload.scenario.plan.batch.micro);
-  if (training.stability == 0) return nullptr;
+  if (training.stability == 0) return anchored_data(job);
   return std::make_unique<PairedData>(*job.data, training.stability_data,
                                       seed_of(training, RandomSource::Augmentation));
 }
