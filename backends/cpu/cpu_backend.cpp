@@ -2,6 +2,8 @@
 // between.
 #include "backends/cpu/cpu_backend.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -276,6 +278,14 @@ struct CpuBackend::Impl {
     std::vector<CheckpointSetting> all = checkpoint_settings(training, data);
     all.push_back({std::string(kBatchRamp),
                    options.batch_ramp.empty() ? std::string(kNoBatchRamp) : options.batch_ramp});
+    // Another round would begin in the middle of this one.
+    if (trains_by_halp(workload.scenario.plan)) {
+      const Halp halp = halp_of(workload.scenario.plan);
+      all.push_back({"halp.bits", fmt::format("{}", halp.bits)});
+      all.push_back({"halp.mu", fmt::format("{}", halp.mu)});
+      all.push_back({"halp.inner", fmt::format("{}", halp.inner)});
+      all.push_back({"halp.pass", fmt::format("{}", halp.pass)});
+    }
     return all;
   }
 

@@ -8,7 +8,6 @@
 namespace trainyard {
 namespace {
 
-constexpr std::int64_t kWordBits = 32;
 constexpr std::uint64_t kTerms = 1, kRoundings = 2;  // streams of random numbers
 
 double norm_of(std::span<const double> v) {
@@ -29,38 +28,8 @@ double grid_step(double norm, double mu, int bits) {
   return norm / (mu * static_cast<double>(largest_offset(bits)));
 }
 
-Offset round_to_grid(double number, double step, int bits, double uniform) {
-  if (!(step > 0)) return {};
-  const auto most = static_cast<double>(largest_offset(bits));
-  const double in_steps = number / step;
-  if (in_steps > most) return {largest_offset(bits), true};
-  if (in_steps < -most) return {-largest_offset(bits), true};
-  return {std::llround(std::min(most, std::floor(in_steps + uniform))), false};
-}
-
 std::int64_t offset_words(std::int64_t elements, int bits) {
-  return (elements * bits + kWordBits - 1) / kWordBits;
-}
-
-std::int64_t offset_at(std::span<const std::uint32_t> words, int bits, std::int64_t index) {
-  const std::int64_t first = index * bits, shift = first % kWordBits;
-  const auto word = static_cast<std::size_t>(first / kWordBits);
-  std::uint64_t two = words[word];
-  if (shift + bits > kWordBits) two |= static_cast<std::uint64_t>(words[word + 1]) << kWordBits;
-  const auto code = static_cast<std::int64_t>((two >> shift) & ((std::uint64_t{1} << bits) - 1));
-  return code > largest_offset(bits) ? code - (std::int64_t{1} << bits) : code;
-}
-
-void set_offset(std::span<std::uint32_t> words, int bits, std::int64_t index, std::int64_t code) {
-  const std::int64_t first = index * bits, shift = first % kWordBits;
-  const auto word = static_cast<std::size_t>(first / kWordBits);
-  const bool crosses = shift + bits > kWordBits;
-  const std::uint64_t mask = (std::uint64_t{1} << bits) - 1;
-  std::uint64_t two = words[word];
-  if (crosses) two |= static_cast<std::uint64_t>(words[word + 1]) << kWordBits;
-  two = (two & ~(mask << shift)) | ((static_cast<std::uint64_t>(code) & mask) << shift);
-  words[word] = static_cast<std::uint32_t>(two);
-  if (crosses) words[word + 1] = static_cast<std::uint32_t>(two >> kWordBits);
+  return (elements * bits + kOffsetWordBits - 1) / kOffsetWordBits;
 }
 
 std::int64_t HalpRun::clipped() const {
@@ -78,13 +47,26 @@ std::int64_t HalpRun::contractions() const {
   return count;
 }
 
-bool HalpRun::converges() const {
-  if (rounds.empty() || !std::isfinite(last_norm)) return false;
+Convergence HalpRun::convergence() const {
+  if (rounds.empty() || !std::isfinite(last_norm)) return Convergence::Diverges;
   const double first = rounds.front().gradient_norm;
-  const bool within = last_norm <= first &&
-                      std::all_of(rounds.begin(), rounds.end(),
+  if (last_norm > first) return Convergence::Diverges;
+  const bool within = std::all_of(rounds.begin(), rounds.end(),
                                   [&](const HalpRound& r) { return r.gradient_norm <= first; });
-  return within && 2 * contractions() > static_cast<std::int64_t>(rounds.size());
+  const bool most = 2 * contractions() > static_cast<std::int64_t>(rounds.size());
+  return within && most ? Convergence::Converges : Convergence::Stalls;
+}
+
+std::string_view to_string(Convergence how) {
+  switch (how) {
+    case Convergence::Converges:
+      return "converges";
+    case Convergence::Stalls:
+      return "stalls";
+    case Convergence::Diverges:
+      return "diverges";
+  }
+  return "";
 }
 
 HalpRun descend(const FiniteSum& sum, Descent how, const DescentQuestion& q,

@@ -4,9 +4,12 @@
 // one grid that stays where the first one was, stand beside it.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "core/plan/halp.h"
@@ -18,6 +21,8 @@ constexpr std::int64_t largest_offset(int bits) { return (std::int64_t{1} << (bi
 /// Returns the step s of the grid of a full gradient of that norm.
 double grid_step(double norm, double mu, int bits);
 
+inline constexpr std::int64_t kOffsetWordBits = 32;
+
 /// An offset in steps of the grid.
 struct Offset {
   std::int64_t code = 0;
@@ -25,12 +30,38 @@ struct Offset {
 };
 /// Rounds to one of the two neighbours in the grid, so that its mean is the number inside the grid.
 /// uniform: drawn from [0, 1). On a grid of step 0 all is 0. number: finite.
-Offset round_to_grid(double number, double step, int bits, double uniform);
+inline Offset round_to_grid(double number, double step, int bits, double uniform) {
+  if (!(step > 0)) return {};
+  const auto most = static_cast<double>(largest_offset(bits));
+  const double in_steps = number / step;
+  if (in_steps > most) return {largest_offset(bits), true};
+  if (in_steps < -most) return {-largest_offset(bits), true};
+  return {static_cast<std::int64_t>(std::min(most, std::floor(in_steps + uniform))), false};
+}
 
 /// Offsets lie in 4-byte words, of `bits` bits each without gaps.
 std::int64_t offset_words(std::int64_t elements, int bits);
-std::int64_t offset_at(std::span<const std::uint32_t> words, int bits, std::int64_t index);
-void set_offset(std::span<std::uint32_t> words, int bits, std::int64_t index, std::int64_t code);
+inline std::int64_t offset_at(std::span<const std::uint32_t> words, int bits, std::int64_t index) {
+  const std::int64_t first = index * bits, shift = first % kOffsetWordBits;
+  const auto word = static_cast<std::size_t>(first / kOffsetWordBits);
+  std::uint64_t two = words[word];
+  if (shift + bits > kOffsetWordBits)
+    two |= static_cast<std::uint64_t>(words[word + 1]) << kOffsetWordBits;
+  const auto code = static_cast<std::int64_t>((two >> shift) & ((std::uint64_t{1} << bits) - 1));
+  return code > largest_offset(bits) ? code - (std::int64_t{1} << bits) : code;
+}
+inline void set_offset(std::span<std::uint32_t> words, int bits, std::int64_t index,
+                       std::int64_t code) {
+  const std::int64_t first = index * bits, shift = first % kOffsetWordBits;
+  const auto word = static_cast<std::size_t>(first / kOffsetWordBits);
+  const bool crosses = shift + bits > kOffsetWordBits;
+  const std::uint64_t mask = (std::uint64_t{1} << bits) - 1;
+  std::uint64_t two = words[word];
+  if (crosses) two |= static_cast<std::uint64_t>(words[word + 1]) << kOffsetWordBits;
+  two = (two & ~(mask << shift)) | ((static_cast<std::uint64_t>(code) & mask) << shift);
+  words[word] = static_cast<std::uint32_t>(two);
+  if (crosses) words[word + 1] = static_cast<std::uint32_t>(two >> kOffsetWordBits);
+}
 
 /// FiniteSum is f(w) = mean over terms of f_i(w).
 struct FiniteSum {
@@ -40,6 +71,14 @@ struct FiniteSum {
                      std::span<double> gradient)>
       add_gradient;
 };
+
+/// Convergence is the validity light of a run by its full gradients.
+enum class Convergence : std::uint8_t {
+  Converges,  // no norm is above the first one, and most rounds make it smaller
+  Stalls,     // neither
+  Diverges,   // the last norm is above the first one, or numbers are not finite
+};
+std::string_view to_string(Convergence);  // "converges", "stalls", "diverges"
 
 enum class Descent : std::uint8_t {
   Svrg,        // in 8-byte floats
@@ -65,9 +104,7 @@ struct HalpRun {
   std::int64_t clipped() const;
   /// Returns how many rounds made the norm of the full gradient smaller.
   std::int64_t contractions() const;
-  /// HALP's validity light: no norm of a full gradient is above the first one, and most rounds make
-  /// it smaller. A run whose numbers are not finite diverges.
-  bool converges() const;
+  Convergence convergence() const;
 };
 
 struct DescentQuestion {

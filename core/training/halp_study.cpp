@@ -137,13 +137,14 @@ HalpStudy study_halp(const HalpQuestion& q) {
 
 std::vector<std::string> halp_sentences(const HalpStudy& study) {
   std::vector<std::string> text;
-  std::vector<int> diverge;
+  std::vector<int> diverge, stall;
   const HalpRow* best = nullptr;
   for (const HalpRow& row : study.rows) {
-    if (!row.centred.converges())
-      diverge.push_back(row.bits);
-    else if (best == nullptr || row.centred.error() < best->centred.error())
-      best = &row;
+    const Convergence how = row.centred.convergence();
+    if (how == Convergence::Diverges) diverge.push_back(row.bits);
+    if (how == Convergence::Stalls) stall.push_back(row.bits);
+    if (how != Convergence::Converges) continue;
+    if (best == nullptr || row.centred.error() < best->centred.error()) best = &row;
   }
   if (best != nullptr)
     text.push_back(fmt::format(
@@ -153,11 +154,16 @@ std::vector<std::string> halp_sentences(const HalpStudy& study) {
         best->fixed.error()));
   if (!diverge.empty())
     text.push_back(
-        fmt::format("HALP diverges with {} bits: the full gradient does not become "
-                    "smaller from round to round.",
+        fmt::format("HALP diverges with {} bits: the full gradient is larger in the end "
+                    "than at first.",
                     words_of(diverge)));
+  if (!stall.empty())
+    text.push_back(
+        fmt::format("HALP stalls with {} bits: its rounds do not make the full gradient "
+                    "smaller one after the other.",
+                    words_of(stall)));
   for (const HalpRow& row : study.rows)
-    if (row.centred.converges() && row.centred.clipped() > 0)
+    if (row.centred.convergence() == Convergence::Converges && row.centred.clipped() > 0)
       text.push_back(
           fmt::format("With {} bits {} offsets lay beyond the grid and were clipped; a "
                       "smaller mu widens it.",

@@ -45,7 +45,7 @@ struct HalpStudy {
 HalpStudy study_halp(const HalpQuestion&);
 
 /// Returns sentences that follow from the figures: how far each number of bits comes, which
-/// diverge, and where offsets are clipped.
+/// stall or diverge, and where offsets are clipped.
 std::vector<std::string> halp_sentences(const HalpStudy&);
 
 }  // namespace trainyard

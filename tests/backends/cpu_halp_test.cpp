@@ -13,6 +13,7 @@
 #include "core/model/zoo/builders.h"
 #include "tests/support/cpu_training.h"
 #include "tests/support/non_empty.h"
+#include "tests/support/refusal.h"
 #include "tests/support/tiny_models.h"
 
 namespace trainyard {
@@ -151,6 +152,25 @@ TEST(CpuHalp, ResumesToTheSameBits) {
       EXPECT_EQ(apart(second.parameters, whole.parameters), 0);
       std::filesystem::remove(path);
     }
+}
+
+// Another grid would begin in the middle of a round.
+TEST(CpuHalp, GoesOnWithNoOtherGrid) {
+  CpuOptions options;
+  options.checkpoint = ::testing::TempDir() + "cpu_halp_grid.checkpoint";
+  by_halp(halp_mlp(), 1, {"micro-batch=1"}, halp_steps(2), options);
+  options.resume = true;
+  for (const auto& [other, own] : {std::pair{"halp.mu=10", "halp.mu=20"},
+                                   {"halp.inner=4", "halp.inner=3"},
+                                   {"halp.pass=1", "halp.pass=2"}}) {
+    const std::string sentence = testing::refusal([&, set = other] {
+      by_halp(halp_mlp(), 1, {"micro-batch=1", set}, halp_steps(4), options);
+    });
+    EXPECT_NE(sentence.find(std::string("it goes on with --set ") + own), std::string::npos)
+        << sentence;
+  }
+  by_halp(halp_mlp(), 1, {"micro-batch=1"}, halp_steps(4), options);
+  std::filesystem::remove(options.checkpoint);
 }
 
 // The losses of a pass are those of all samples of the run.

@@ -82,14 +82,16 @@ TEST(HalpBars, EightBitsReachWhatFloatsDoAndPassAFixedGrid) {
   EXPECT_LE(row.centred.error(), 10 * study.floats.error());
   EXPECT_LE(row.centred.error(), 1e-4 * row.fixed.error());
   EXPECT_LT(study.floats.error(), 1e-7);
-  EXPECT_TRUE(row.centred.converges());
+  EXPECT_EQ(row.centred.convergence(), Convergence::Converges);
 }
 
 TEST(HalpBars, TwoAndThreeBitsAreFlaggedAsDiverging) {
-  EXPECT_FALSE(halp_bars().row(2).centred.converges());
-  EXPECT_FALSE(halp_bars().row(3).centred.converges());
+  EXPECT_EQ(halp_bars().row(2).centred.convergence(), Convergence::Diverges);
+  EXPECT_EQ(halp_bars().row(3).centred.convergence(), Convergence::Diverges);
   EXPECT_GT(halp_bars().row(2).centred.error(), 1);
-  EXPECT_TRUE(halp_bars().row(6).centred.converges());
+  EXPECT_EQ(halp_bars().row(6).centred.convergence(), Convergence::Converges);
+  EXPECT_NE(halp_sentences(halp_bars())[1].find("diverges with 2 and 3 bits"), std::string::npos)
+      << halp_sentences(halp_bars())[1];
 }
 
 TEST(HalpBars, TheGridShrinksInTheMedianAndErrorsFallWithBits) {

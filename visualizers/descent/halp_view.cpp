@@ -39,9 +39,9 @@ CurveModel error_curve(const HalpStudy& s) {
     centred.values.push_back(drawn_error(row->centred));
     fixed.values.push_back(drawn_error(row->fixed));
     floats.values.push_back(s.floats.error());
-    if (!row->centred.converges())
+    if (const Convergence how = row->centred.convergence(); how != Convergence::Converges)
       curve.marks.push_back(
-          {static_cast<double>(row->bits), drawn_error(row->centred), "diverges"});
+          {static_cast<double>(row->bits), drawn_error(row->centred), std::string(to_string(how))});
   }
   curve.lines = {std::move(centred), std::move(fixed), std::move(floats)};
   return curve;
@@ -58,8 +58,10 @@ CurveModel grid_curve(const HalpStudy& s) {
   }
   for (std::size_t i = 0; i < s.rows.size(); ++i) {
     const HalpRow& row = s.rows[i];
-    CurveModel::Line line{
-        fmt::format("{} bits", row.bits), kInks[i % kInks.size()], {}, !row.centred.converges()};
+    CurveModel::Line line{fmt::format("{} bits", row.bits),
+                          kInks[i % kInks.size()],
+                          {},
+                          row.centred.convergence() != Convergence::Converges};
     for (const HalpRound& round : row.centred.rounds) line.values.push_back(round.step);
     line.values.resize(curve.x.size(), std::numeric_limits<double>::quiet_NaN());
     curve.lines.push_back(std::move(line));

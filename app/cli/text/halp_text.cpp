@@ -17,8 +17,8 @@ Fields<HalpRound> halp_round_fields() {
 Fields<HalpRow> halp_row_fields() {
   return {
       {"bits", &HalpRow::bits, whole(2, 16)},
-      {"converges", [](const HalpRow& r) { return r.centred.converges(); },
-       "the full gradient becomes smaller"},
+      {"convergence", [](const HalpRow& r) { return to_string(r.centred.convergence()); },
+       "converges, stalls or diverges, by the norms of the full gradient"},
       {"contractions", [](const HalpRow& r) { return r.centred.contractions(); }, whole(),
        "rounds that made the full gradient smaller"},
       {"error", [](const HalpRow& r) { return r.centred.error(); }, number()},
@@ -55,7 +55,7 @@ std::string halp_text(const HalpStudy& s) {
        "grid stays", "last step", "clipped", "contracting", "of rounds");
   for (const HalpRow& row : s.rows)
     line(out, "  {:>6} {:>10} {:>12.2e} {:>12.2e} {:>12.2e} {:>9} {:>11} {:>9}", row.bits,
-         row.centred.converges() ? "converges" : "diverges", row.centred.error(), row.fixed.error(),
+         to_string(row.centred.convergence()), row.centred.error(), row.fixed.error(),
          row.centred.rounds.back().step, row.centred.clipped(), row.centred.contractions(),
          row.centred.rounds.size());
   line(out, "  {:>6} {:>10} {:>12.2e}", "floats", "", s.floats.error());
