@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::uint64_t kTerms = 1, kRoundings = 2;  // streams of random numbers
 
-double norm_of(std::span<const double> v) {
+double length_of(std::span<const double> v) {
   double sum = 0;
   for (const double x : v) sum += x * x;
   return std::sqrt(sum);
@@ -81,7 +81,7 @@ HalpRun descend(const FiniteSum& sum, Descent how, const DescentQuestion& q,
     std::fill(full.begin(), full.end(), 0.0);
     for (std::int64_t i = 0; i < sum.terms; ++i)
       sum.add_gradient(i, anchor, 1 / static_cast<double>(sum.terms), full);
-    return norm_of(full);
+    return length_of(full);
   };
   std::uint64_t drawn = 0, rounded = 0;
   double norm = take_full_gradient();
@@ -99,7 +99,7 @@ HalpRun descend(const FiniteSum& sum, Descent how, const DescentQuestion& q,
       sum.add_gradient(term, anchor, -1, step);
       for (std::size_t i = 0; i < d; ++i) {
         const double next = w[i] - q.rate * step[i];
-        if (how == Descent::Svrg) {
+        if (how == Descent::Svrg || !std::isfinite(next)) {
           w[i] = next;
           continue;
         }
@@ -111,8 +111,9 @@ HalpRun descend(const FiniteSum& sum, Descent how, const DescentQuestion& q,
     }
     anchor = w;
     round.distance = distance(anchor, solution) / from;
-    run.rounds.push_back(round);
     norm = take_full_gradient();
+    if (!std::isfinite(round.distance)) break;
+    run.rounds.push_back(round);
   }
   run.last_norm = norm;
   return run;

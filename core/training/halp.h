@@ -98,7 +98,7 @@ struct HalpRound {
 struct HalpRun {
   std::vector<HalpRound> rounds;  // fewer than asked for where numbers ceased to be finite
   double last_norm = 0;           // of the full gradient after the last round
-  /// Returns the distance after the last round.
+  /// Returns the distance after the last round; 1 where there is none.
   double error() const { return rounds.empty() ? 1 : rounds.back().distance; }
   /// Returns how many offsets of all rounds lay beyond the grid.
   std::int64_t clipped() const;

@@ -148,8 +148,8 @@ std::vector<std::string> halp_sentences(const HalpStudy& study) {
   }
   if (best != nullptr)
     text.push_back(fmt::format(
-        "With {} bits HALP's error after {} rounds is {:.1e} of the first one, where floats have "
-        "{:.1e} and a grid that stays has {:.1e}.",
+        "With {} bits HALP's error after the last of {} full gradients is {:.1e} of the first one, "
+        "where floats have {:.1e} and a grid that stays has {:.1e}.",
         best->bits, best->centred.rounds.size(), best->centred.error(), study.floats.error(),
         best->fixed.error()));
   if (!diverge.empty())

@@ -130,6 +130,22 @@ TEST(HalpBars, ClippedOffsetsAreCountedWhereMuIsTooLarge) {
   EXPECT_EQ(study_halp(q).row(8).centred.error(), narrow.row(8).centred.error());
 }
 
+TEST(HalpBars, RunsThatLeaveTheRangeOfNumbersDivergeInFiniteRounds) {
+  HalpQuestion q;
+  q.samples = 50, q.weights = 3, q.inner = 500, q.rounds = 200;
+  q.bits = {2, 8};
+  q.rate = 100;
+  const HalpStudy study = study_halp(q);
+  EXPECT_EQ(study.floats.convergence(), Convergence::Diverges);
+  for (const HalpRow& row : study.rows) {
+    EXPECT_EQ(row.centred.convergence(), Convergence::Diverges);
+    for (const HalpRound& round : row.centred.rounds) {
+      EXPECT_TRUE(std::isfinite(round.distance));
+      EXPECT_TRUE(std::isfinite(round.step));
+    }
+  }
+}
+
 // --- the optimizer ---
 
 // One tensor of weights w of the loss sum(c (w - target)^2) / 2, whose gradients are c (w -

@@ -13,13 +13,11 @@ namespace trainyard {
 namespace {
 
 constexpr float kHalpWidth = 900, kHalpHeight = 360;
-constexpr double kMostError = 10;  // of runs that diverge, in first errors
-constexpr std::array kInks = {Ink::Forward,   Ink::Backward, Ink::Communication, Ink::Optimizer,
-                              Ink::Recompute, Ink::Text2,    Ink::Text3};
+constexpr double kMostErrorDrawn = 10;  // of runs that diverge, in first errors
+constexpr std::array kBitInks = {Ink::Forward,   Ink::Backward, Ink::Communication, Ink::Optimizer,
+                                 Ink::Recompute, Ink::Text2,    Ink::Text3};
 
-double drawn_error(const HalpRun& run) {
-  return std::isfinite(run.error()) ? std::min(run.error(), kMostError) : kMostError;
-}
+double drawn_error(const HalpRun& run) { return std::min(run.error(), kMostErrorDrawn); }
 
 CurveModel error_curve(const HalpStudy& s) {
   CurveModel curve;
@@ -59,7 +57,7 @@ CurveModel grid_curve(const HalpStudy& s) {
   for (std::size_t i = 0; i < s.rows.size(); ++i) {
     const HalpRow& row = s.rows[i];
     CurveModel::Line line{fmt::format("{} bits", row.bits),
-                          kInks[i % kInks.size()],
+                          kBitInks[i % kBitInks.size()],
                           {},
                           row.centred.convergence() != Convergence::Converges};
     for (const HalpRound& round : row.centred.rounds) line.values.push_back(round.step);

@@ -42,6 +42,9 @@ Fields<HalpStudy> halp_fields() {
        {"rows", &HalpStudy::rows, list_of(object(halp_row_fields()))}});
 }
 
+// A run that diverges at once has no round of finite numbers.
+double last_step(const HalpRun& run) { return run.rounds.empty() ? 0 : run.rounds.back().step; }
+
 }  // namespace
 
 std::string halp_text(const HalpStudy& s) {
@@ -56,9 +59,10 @@ std::string halp_text(const HalpStudy& s) {
   for (const HalpRow& row : s.rows)
     line(out, "  {:>6} {:>10} {:>12.2e} {:>12.2e} {:>12.2e} {:>9} {:>11} {:>9}", row.bits,
          to_string(row.centred.convergence()), row.centred.error(), row.fixed.error(),
-         row.centred.rounds.back().step, row.centred.clipped(), row.centred.contractions(),
+         last_step(row.centred), row.centred.clipped(), row.centred.contractions(),
          row.centred.rounds.size());
-  line(out, "  {:>6} {:>10} {:>12.2e}", "floats", "", s.floats.error());
+  line(out, "  {:>6} {:>10} {:>12.2e}", "floats", to_string(s.floats.convergence()),
+       s.floats.error());
   line(out, "");
   for (const std::string& sentence : halp_sentences(s)) line(out, "{}", sentence);
   return out;
