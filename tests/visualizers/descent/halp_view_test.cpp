@@ -35,7 +35,8 @@ TEST(HalpView, RowsAreTheRoundsOfEveryNumberOfBits) {
   for (const HalpRow& row : study.rows) rounds += row.centred.rounds.size();
   ASSERT_EQ(table.rows, rounds);
   EXPECT_EQ(std::get<std::int64_t>(table.cell(0, 0)), 2);
-  EXPECT_EQ(std::get<double>(table.cell(table.rows - 1, 3)), study.row(8).centred.rounds.back().step);
+  EXPECT_EQ(std::get<double>(table.cell(table.rows - 1, 3)),
+            study.row(8).centred.rounds.back().step);
 }
 
 TEST(HalpView, OneNumberOfBitsAndOneRoundHaveNoCurve) {
