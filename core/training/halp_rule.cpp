@@ -40,7 +40,7 @@ class HalpRule final : public OptimizerRule {
     if (part.master == nullptr) return;
     const std::span numbers(part.master, gradient.size());
     const std::span into(static_cast<std::uint16_t*>(part.weights), gradient.size());
-    part.weight_type == DType::BF16 ? to_bf16(numbers, into.data()) : to_f16(numbers, into.data());
+    to_bf16(numbers, into.data());  // the one format of 16 bits that plans allow
   }
 
  private:
