@@ -2,6 +2,8 @@
 // between.
 #include "backends/cpu/cpu_backend.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -11,6 +13,7 @@
 #include <optional>
 #include <string_view>
 
+#include "backends/anchored.h"
 #include "backends/cpu/execution/cpu_execution.h"
 #include "backends/cpu/execution/evaluation.h"
 #include "backends/cpu/execution/gather_run.h"
@@ -94,12 +97,12 @@ Diagnostics check_acting(const DataSource& data, const CpuOptions& options) {
   return found;
 }
 
-// Null where every sample comes once.
+// Null where samples come as the job's data have them.
 std::unique_ptr<DataSource> pairs_of(const BackendJob& job) {
   const Training& training = *job.training;
   if (training.bit_errors > 0)
     return std::make_unique<RepeatedData>(*job.data, job.workload.scenario.plan.batch.micro);
-  if (training.stability == 0) return nullptr;
+  if (training.stability == 0) return anchored_data(job);
   return std::make_unique<PairedData>(*job.data, training.stability_data,
                                       seed_of(training, RandomSource::Augmentation));
 }
@@ -275,6 +278,14 @@ struct CpuBackend::Impl {
     std::vector<CheckpointSetting> all = checkpoint_settings(training, data);
     all.push_back({std::string(kBatchRamp),
                    options.batch_ramp.empty() ? std::string(kNoBatchRamp) : options.batch_ramp});
+    // Another round would begin in the middle of this one.
+    if (trains_by_halp(workload.scenario.plan)) {
+      const Halp halp = halp_of(workload.scenario.plan);
+      all.push_back({"halp.bits", fmt::format("{}", halp.bits)});
+      all.push_back({"halp.mu", fmt::format("{}", halp.mu)});
+      all.push_back({"halp.inner", fmt::format("{}", halp.inner)});
+      all.push_back({"halp.pass", fmt::format("{}", halp.pass)});
+    }
     return all;
   }
 

@@ -3,6 +3,7 @@
 #include <numeric>
 #include <set>
 
+#include "backends/anchored.h"
 #include "backends/cpu/cpu_backend.h"
 #include "backends/cpu/execution/cpu_execution.h"
 #include "backends/cpu/execution/partial_gradient.h"
@@ -565,6 +566,7 @@ Diagnostics CpuBackend::check(const BackendJob& job) {
   check_sparse(job, found);
   check_stability(job, found);
   check_bit_errors(job, found);
+  check_anchored(job, "a local run", found);
   if (w.layout.binding.documents != nullptr)
     check_documents(job, "a local run", found);
   else if (job.data != nullptr)

@@ -113,6 +113,10 @@ Diagnostics check_fused(const BackendJob& job) {
               "jobs that are trained together are neither pruned nor trained for stability or "
               "against bit errors, found that one is",
               "--train", "--train sparsity=0 --train stability=0 --train bit-errors=0");
+  if (trains_by_halp(w.scenario.plan))
+    add_error(found,
+              "jobs that are trained together read their weights alone, found optimizer=halp",
+              "plan#/optimizer", "optimizer=adamw");
   if (job.data != nullptr && job.data->acting())
     add_error(found, "every job acts by itself, found " + std::string(job.data->name()), "--data",
               "");

@@ -75,6 +75,8 @@ class ReferenceExecution {
   const LayerPlan& plan(const Step&) const;
   /// As the data count it: replicas of a step one after the other.
   std::int64_t sample(std::int32_t microbatch, int replica) const;
+  // Returns whether the anchor of HALP reads the microbatch.
+  bool reads_anchor(std::int32_t microbatch) const;
   Value data(const LayerPlan&, TensorId, std::int64_t microbatch) const;
   template <class F>
   void with_context_of(const Step&, int replica, std::span<const HostTensor* const> parameters,

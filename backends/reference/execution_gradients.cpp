@@ -132,6 +132,10 @@ void ReferenceExecution::update(const Step& step) {
   versions.update(step.weights, total.values, [&](std::vector<ParameterState>& parameters) {
     move_patterns(place, step.weights, parameters);
   });
+  // Version t is of the weights before step t.
+  if (options_.halp && options_.halp->is_pass(step.weights - 1) &&
+      !options_.halp->is_pass(step.weights))
+    versions.keep_anchor();
   if (s_.average.follows(step.weights)) versions.take_mean(state.weights);
   if (options_.updated) options_.updated(place.stage, step.weights, versions.state());
 }

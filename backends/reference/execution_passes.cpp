@@ -15,6 +15,8 @@ void ReferenceExecution::with_context_of(const Step& step, int replica,
                                          std::span<const HostTensor* const> parameters, F&& f) {
   const LayerPlan& layer = plan(step);
   const std::int64_t number = sample(step.microbatch, replica);
+  // The anchor drops what the weights have dropped of the same samples.
+  const std::int64_t drawn_for = number - (reads_anchor(step.microbatch) ? 1 : 0);
   const std::function<Value(TensorId)> from_outside = [&](TensorId id) {
     return data(layer, id, number);
   };
@@ -25,8 +27,13 @@ void ReferenceExecution::with_context_of(const Step& step, int replica,
   f(LayerContext{
       layer, s_.workload.layout.binding, s_.workload.layout.flash_attention, parameters,
       options_.seed,
-      (static_cast<std::uint64_t>(number) << 20) + static_cast<std::uint64_t>(model_layer),
+      (static_cast<std::uint64_t>(drawn_for) << 20) + static_cast<std::uint64_t>(model_layer),
       from_outside, bounded ? &bounds : nullptr});
+}
+
+bool ReferenceExecution::reads_anchor(std::int32_t microbatch) const {
+  return options_.halp && !options_.halp->is_pass(microbatch / s_.program.microbatches) &&
+         microbatch % 2 == 1;
 }
 
 // --- forward ---
@@ -46,7 +53,8 @@ ReferenceExecution::Activations ReferenceExecution::take_output(std::int32_t pla
 void ReferenceExecution::forward(const Step& step, bool again) {
   const StagePlace& place = s_.places[step.place];
   WeightVersions& versions = weights(step);
-  const StageWeights& read = versions.get(step.weights);
+  const StageWeights& read =
+      reads_anchor(step.microbatch) ? versions.anchor() : versions.get(step.weights);
   const auto at = static_cast<std::size_t>(step.layer);
   for (int r = 0; r < s_.replicas; ++r) {
     Flight& f = flight(step.place, step.microbatch, r);
@@ -110,7 +118,8 @@ ReferenceExecution::Gradients ReferenceExecution::take_gradient(std::int32_t pla
 void ReferenceExecution::backward(const Step& step) {
   const StagePlace& place = s_.places[step.place];
   WeightVersions& versions = weights(step);
-  const StageWeights& read = versions.get(step.weights);
+  const StageWeights& read =
+      reads_anchor(step.microbatch) ? versions.anchor() : versions.get(step.weights);
   const auto at = static_cast<std::size_t>(step.layer);
   if (!has_flight(step.place, step.microbatch))
     refuse("activations of microbatch " + microbatch_text(step) +
@@ -124,7 +133,8 @@ void ReferenceExecution::backward(const Step& step) {
     if (at + 1 == f.layers.size() && !layer.has_output_gradient()) {
       const bool last_stage = place.stage.value + 1 == s_.workload.runs.size();
       if (!last_stage && !f.gradient_arrived) f.arrived = take_gradient(place.after, step, r);
-      if (last_stage) f.arrived = {HostTensor{{}, {1.0}}, {}};
+      if (last_stage)
+        f.arrived = {HostTensor{{}, {reads_anchor(step.microbatch) ? -1.0 : 1.0}}, {}};
       layer.set_output_gradient(plan(step), std::move(f.arrived.main));
       layer.set_side_gradient(plan(step), std::move(f.arrived.side));
     }

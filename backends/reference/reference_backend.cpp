@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "backends/anchored.h"
 #include "backends/documents.h"
 #include "backends/initial_weights.h"
 #include "backends/reference/reference_optimizer.h"
@@ -129,6 +130,7 @@ Diagnostics ReferenceBackend::check(const BackendJob& job) {
              ""}};
   Diagnostics found = ReferenceMachine::check(job.workload, job.program);
   check_training(job.workload, *job.training, found);
+  check_anchored(job, "the reference", found);
   const Plan& plan = job.workload.scenario.plan;
   if (reduce_of(plan) != Reduce::Mean && job.program.replicas > 1)
     found.push_back({Diagnostic::Severity::Error,
@@ -187,7 +189,7 @@ Diagnostics ReferenceBackend::check(const BackendJob& job) {
 }
 
 ReferenceBackend::ReferenceBackend(const BackendJob& job)
-    : job_(job), documents_(documents_of(job)) {
+    : job_(job), documents_(documents_of(job)), anchored_(anchored_data(job)) {
   throw_if_errors(check(job));
   const bool repeated = !is_asynchronous(job.workload) && job.training->steps != job.program.steps;
   if (repeated)
@@ -208,13 +210,15 @@ ReferenceOptions ReferenceBackend::options_of(const RunOptions& options) const {
     made.optimizer = [this, optimizer](const std::vector<StageParameter>& parameters) {
       const Scenario& scenario = job_.workload.scenario;
       return reference_optimizer(scenario.model, parameters, optimizer,
-                                 for_batch(*job_.training, scenario.plan.batch.global));
+                                 for_batch(*job_.training, scenario.plan.batch.global),
+                                 halp_of(scenario.plan));
     };
+  if (trains_by_halp(job_.workload.scenario.plan)) made.halp = halp_of(job_.workload.scenario.plan);
   made.stop = options.stop;
   made.regrowth = regrowth_of(job_.workload.scenario.plan);
   made.steps = job_.training->steps;
   made.weight_seed = seed_of(*job_.training, RandomSource::Weights);
-  const DataSource& data = documents_ ? *documents_ : *job_.data;
+  const DataSource& data = documents_ ? *documents_ : anchored_ ? *anchored_ : *job_.data;
   made.data = [this, &data](const ReferenceInput& in) { return fetch(job_.workload, data, in); };
   if (auto stream = document_stream(job_.workload, seed_of(*job_.training, RandomSource::Order)))
     made.documents = [stream = *std::move(stream),

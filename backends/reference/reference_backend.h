@@ -33,6 +33,7 @@ class ReferenceBackend final : public Backend {
 
   BackendJob job_;
   std::unique_ptr<DataSource> documents_;  // null: samples are those of the job's data
+  std::unique_ptr<DataSource> anchored_;   // of HALP; null: another optimizer trains
   Program whole_;  // all steps: the machine keeps nothing from one run to the next
   std::unique_ptr<const ReferenceMachine> machine_;
   std::vector<TrainedTensor> parameters_;

@@ -12,6 +12,7 @@ namespace {
 struct Kept {
   MatrixShape shape;
   bool matrix = false;
+  std::uint64_t id = 0;  // as the CPU backend draws roundings by
   std::vector<std::vector<float>> slots;
   std::vector<std::byte> by_tensor;
 };
@@ -19,13 +20,16 @@ struct Kept {
 class FloatOptimizer final : public ReferenceOptimizer {
  public:
   FloatOptimizer(const Model& model, const std::vector<StageParameter>& parameters,
-                 std::string_view optimizer, const Training& training)
-      : rule_(optimizer_rule(optimizer, training, WeightUpdate::Direct)), rate_(training.rate) {
+                 std::string_view optimizer, const Training& training, const Halp& halp)
+      : rule_(optimizer_rule(optimizer, training, WeightUpdate::Direct, halp)),
+        rate_(training.rate),
+        offset_bits_(halp.bits) {
     for (const StageParameter& p : parameters) {
       const Graph& graph = model.blocks[static_cast<std::size_t>(p.block)].graph;
       Kept& kept = kept_.emplace_back();
       kept.shape = matrix_shape(graph, p.tensor, {});
       kept.matrix = p.shape.size() > 1;
+      kept.id = (static_cast<std::uint64_t>(p.model_layer) << 20) + p.tensor.value;
     }
   }
 
@@ -41,6 +45,7 @@ class FloatOptimizer final : public ReferenceOptimizer {
     part.elements = static_cast<std::int64_t>(weights.size());
     part.weights = weights.data(), part.gradients = gradients.data(), part.state = slots;
     part.decays = part.adapts = kept.matrix;
+    part.id = kept.id;
     part.shape = kept.shape, part.tensor_state = kept.by_tensor.data();
     const StepFacts facts{.t = state.updates, .rate = rate_};
     rule_->apply(part, facts, rule_->norms(part, facts));
@@ -53,14 +58,16 @@ class FloatOptimizer final : public ReferenceOptimizer {
   void begin(Kept& kept, std::size_t elements) const {
     kept.slots.assign(rule_->slots().size(), std::vector<float>(elements));
     kept.by_tensor.assign(
-        static_cast<std::size_t>(
-            tensor_state_bytes(rule_->name(), kept.shape, 0, static_cast<std::int64_t>(elements), 4)
-                .value),
+        static_cast<std::size_t>(tensor_state_bytes(rule_->name(), kept.shape, 0,
+                                                    static_cast<std::int64_t>(elements), 4,
+                                                    offset_bits_)
+                                     .value),
         std::byte{});
   }
 
   std::unique_ptr<OptimizerRule> rule_;
   double rate_;
+  int offset_bits_;
   std::vector<Kept> kept_;
 };
 
@@ -72,8 +79,8 @@ bool is_update_rule(std::string_view optimizer) {
 
 std::unique_ptr<ReferenceOptimizer> reference_optimizer(
     const Model& model, const std::vector<StageParameter>& parameters, std::string_view optimizer,
-    const Training& training) {
-  return std::make_unique<FloatOptimizer>(model, parameters, optimizer, training);
+    const Training& training, const Halp& halp) {
+  return std::make_unique<FloatOptimizer>(model, parameters, optimizer, training, halp);
 }
 
 }  // namespace trainyard

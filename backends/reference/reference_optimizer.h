@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "backends/reference/weights.h"
+#include "core/plan/halp.h"
 #include "core/training/training.h"
 
 namespace trainyard {
@@ -19,7 +20,7 @@ bool is_update_rule(std::string_view optimizer);
 /// and the parameters must outlive it.
 std::unique_ptr<ReferenceOptimizer> reference_optimizer(const Model&,
                                                         const std::vector<StageParameter>&,
-                                                        std::string_view optimizer,
-                                                        const Training&);
+                                                        std::string_view optimizer, const Training&,
+                                                        const Halp&);
 
 }  // namespace trainyard

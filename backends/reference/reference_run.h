@@ -13,6 +13,7 @@
 #include "core/methods/precision/update_rule.h"
 #include "core/model/document_bounds.h"
 #include "core/model/reference.h"
+#include "core/plan/halp.h"
 #include "core/program/program.h"
 #include "core/training/regrowth.h"
 
@@ -58,6 +59,9 @@ struct ReferenceOptions {
   std::optional<Regrowth> regrowth = {};
   std::int64_t steps = 0;
   std::uint64_t weight_seed = 1;
+  /// Of every second microbatch of HALP's inner steps the anchor finds the gradient, which is
+  /// subtracted. Nothing: the weights read all.
+  std::optional<Halp> halp = {};
 };
 
 struct ReferenceRun {

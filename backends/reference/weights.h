@@ -84,6 +84,13 @@ class WeightVersions {
   void update_by(std::unique_ptr<ReferenceOptimizer> optimizer) {
     optimizer_ = std::move(optimizer);
   }
+  /// The weights as they now are become the anchor.
+  void keep_anchor() {
+    anchor_ = std::make_unique<StageWeights>(held_.back()->version(), *parameters_, rule_, state_,
+                                             *tensors_);
+  }
+  /// keep_anchor() must have been called.
+  const StageWeights& anchor() const { return *anchor_; }
   /// Throws Error{InvalidInput} naming the versions that are held.
   const StageWeights& get(int version) const;
   void done_reading(int version);
@@ -111,6 +118,7 @@ class WeightVersions {
   std::deque<std::unique_ptr<StageWeights>> held_;  // oldest first
   int most_ = 0;
   std::unique_ptr<ReferenceOptimizer> optimizer_;  // null: the rule is all
+  std::unique_ptr<StageWeights> anchor_;           // of HALP
 };
 
 /// The mean of the newest versions of a parameter, by element.

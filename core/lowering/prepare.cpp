@@ -337,7 +337,7 @@ Body layer_body(const Workload& w, int block, const LayerPolicy& policy,
   Body body = write_body(s.model, block, layout);
   add_norms(body, layout, s.plan,
             std::max<std::int64_t>(1, layer_count(s.model) / std::max(1, s.plan.mesh.pp)));
-  add_matrix_updates(body, s.model, layout, s.plan.optimizer);
+  add_matrix_updates(body, s.model, layout, s.plan);
   each_choice(s.plan, [&](const Method& m, const Params& params) {
     if (!m.rewrite) return;
     Params own;

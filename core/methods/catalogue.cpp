@@ -79,6 +79,7 @@ std::span<const Method> methods() {
       gradient_accumulation(),
       zero(),         //
       compression(),  //
+      halp_method(),
       optimizer_norms(),
       overlap(),
       adasum(),

@@ -55,6 +55,7 @@ Method zero();
 Method gradient_accumulation();
 Method adasum();
 Method compression();
+Method halp_method();
 Method operator_stages();
 Method optimizer_norms();
 Method relaxed_synchrony();

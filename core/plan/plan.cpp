@@ -25,6 +25,10 @@ constexpr int touched(int state_bytes) { return 2 * (4 + state_bytes) + 2; }
 // step.
 constexpr int kGradientAgain = 2 * 2;
 
+// HALP reads the gradient, the anchor and the full gradient, and writes the weights; what it reads
+// and writes of its offsets depends on their bits (core/methods/precision/tensor_state.cpp).
+constexpr int kAnchored = 2 + 4 + 4 + 4;
+
 constexpr std::array kOptimizers = {
     Optimizer{"adam", "two moments of every parameter (Kingma and Ba, ICLR 2015)", 8, touched(8)},
     Optimizer{"adamw", "Adam with decoupled weight decay (Loshchilov and Hutter, ICLR 2019)", 8,
@@ -48,6 +52,10 @@ constexpr std::array kOptimizers = {
     Optimizer{"muon",
               "momentum made orthogonal of matrices, AdamW of the rest (Jordan et al., 2024)", 4,
               touched(4)},
+    Optimizer{"halp",
+              "SVRG on offsets of few bits from an anchor, on a grid that shrinks (De Sa et al., "
+              "2018)",
+              0, kAnchored},
 };
 
 void check_degree(std::string_view name, int degree) {

@@ -58,8 +58,8 @@ Choice& choice(Plan&, std::string_view method);  // adds an empty choice when th
 void remove_choice(Plan&, std::string_view method);
 
 /// Optimizer gives the bytes of optimizer state that every parameter has, not counting the 4-byte
-/// master copy that mixed precision adds. What adamw-8bit, adafactor and muon keep by tensor comes
-/// on top (core/methods/precision/tensor_state.h).
+/// master copy that mixed precision adds. What adamw-8bit, adafactor, muon and halp keep by tensor
+/// comes on top (core/methods/precision/tensor_state.h).
 struct Optimizer {
   std::string_view name, summary;
   int state_bytes;    // fp32 moments per parameter

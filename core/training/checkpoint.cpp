@@ -207,6 +207,9 @@ void expect_same_training(const Checkpoint& checkpoint,
                           const std::vector<CheckpointSetting>& settings, std::int64_t steps,
                           const std::string& path) {
   std::string expected, found, flags;
+  const auto is_of_plan = [](const std::string& key) {
+    return key == kBatchRamp || key.starts_with("halp.");
+  };
   for (const CheckpointSetting& now : settings)
     for (const CheckpointSetting& then : checkpoint.settings) {
       if (then.key != now.key || then.value == now.value) continue;
@@ -214,7 +217,7 @@ void expect_same_training(const Checkpoint& checkpoint,
       found += fmt::format(" {}={}", then.key, then.value);
       flags += then.key == "data"
                    ? " the same --data"
-                   : fmt::format(" --{} {}={}", then.key == kBatchRamp ? "set" : "train", then.key,
+                   : fmt::format(" --{} {}={}", is_of_plan(then.key) ? "set" : "train", then.key,
                                  then.value);
     }
   if (!expected.empty())

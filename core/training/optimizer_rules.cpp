@@ -11,7 +11,7 @@
 namespace trainyard {
 
 std::unique_ptr<OptimizerRule> optimizer_rule(std::string_view name, const Training& training,
-                                              WeightUpdate how) {
+                                              WeightUpdate how, const Halp& halp) {
   using Make = std::unique_ptr<OptimizerRule> (*)(const Training&, WeightUpdate);
   struct Entry {
     std::string_view name;
@@ -28,6 +28,7 @@ std::unique_ptr<OptimizerRule> optimizer_rule(std::string_view name, const Train
                                      {kAdamw8bit, adamw_8bit},
                                      {kAdafactor, adafactor},
                                      {kMuon, muon}};
+  if (name == kHalp) return halp_rule(training, how, halp);
   for (const Entry& entry : kRules)
     if (entry.name == name) {
       std::unique_ptr<OptimizerRule> rule = entry.make(training, how);

@@ -106,10 +106,11 @@ class OptimizerRule {
   virtual void apply(const ParameterPart&, const StepFacts&, const TensorNorms&) const = 0;
 };
 
-/// Returns the rule of one of optimizers(). It is reentrant on parts that do not overlap. adafactor
-/// and muon take whole tensors only. Throws Error{InvalidInput} with the nearest name.
+/// Returns the rule of one of optimizers(). It is reentrant on parts that do not overlap.
+/// adafactor, muon and halp take whole tensors only. Throws Error{InvalidInput} with the nearest
+/// name.
 std::unique_ptr<OptimizerRule> optimizer_rule(std::string_view optimizer, const Training&,
-                                              WeightUpdate);
+                                              WeightUpdate, const Halp& = {});
 
 /// Returns the sum of squares of a gradient part, in double and in a fixed order; not finite where
 /// any element is not.

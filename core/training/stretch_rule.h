@@ -54,5 +54,6 @@ std::unique_ptr<OptimizerRule> lamb(const Training&, WeightUpdate);
 std::unique_ptr<OptimizerRule> adamw_8bit(const Training&, WeightUpdate);
 std::unique_ptr<OptimizerRule> adafactor(const Training&, WeightUpdate);
 std::unique_ptr<OptimizerRule> muon(const Training&, WeightUpdate);
+std::unique_ptr<OptimizerRule> halp_rule(const Training&, WeightUpdate, const Halp&);
 
 }  // namespace trainyard

@@ -342,6 +342,8 @@ TEST(Program, DocumentsConformToTheirSchemas) {
                      .out,
                  "hogwild"),
       parse_json(json_schema("hogwild"), "schema"), "hogwild");
+  conforms(parse_json(trainyard("halp --bits 2,8 --rounds 3 --json", folder).out, "halp"),
+           parse_json(json_schema("halp"), "schema"), "halp");
   const std::string sharded = "knobs" + changed(kFits, "tp=8", "tp=1") + " --set zero=3 --json";
   for (const auto& [flags, name] : {std::pair{" --largest seq", "boundary"},
                                     {" --against tp=2", "flip"},

@@ -111,7 +111,7 @@ TEST(CpuAsynchrony, AgreesWithTheReference) {
 }
 
 // On one stage whose forwards are not ahead nothing is late, so the corrections change nothing: no
-// optimizer is replaced by another.
+// optimizer is replaced by another. HALP is refused under these schedules.
 TEST(CpuAsynchrony, WithoutLatenessEveryOptimizerIsItself) {
   Training training;
   training.rate = 0.05;
@@ -119,6 +119,7 @@ TEST(CpuAsynchrony, WithoutLatenessEveryOptimizerIsItself) {
   training.steps = 4;
   for (const Optimizer& optimizer : optimizers())
     for (const char* precision : {"precision=fp32", "precision=bf16"}) {
+      if (optimizer.name == "halp") continue;
       SCOPED_TRACE(std::string(optimizer.name) + " " + precision);
       const std::string rule = "optimizer=" + std::string(optimizer.name);
       const auto losses = [&](Settings settings) {

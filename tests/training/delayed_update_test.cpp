@@ -120,10 +120,12 @@ TEST(DelayedUpdate, NesterovsMomentumIsThatOfAGradientThatIsOneUpdateLate) {
   EXPECT_EQ(a.weights, b.weights);
 }
 
-// Where the weights before are still read, the new ones are written beside them.
+// Where the weights before are still read, the new ones are written beside them. HALP is refused
+// where they are.
 TEST(DelayedUpdate, WritesTheSameBitsBesideAsInPlace) {
   for (const Optimizer& optimizer : optimizers())
     for (int kind = 0; kind <= 4; ++kind) {
+      if (optimizer.name == kHalp) continue;
       SCOPED_TRACE(std::string(optimizer.name) + " " + std::to_string(kind));
       UpdateRule rule = rule_of(kind);
       if (optimizer.name != "momentum") rule.momentum = 0;

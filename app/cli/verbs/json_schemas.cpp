@@ -3,6 +3,7 @@
 #include "app/cli/text/batch_text.h"
 #include "app/cli/text/collective_study_text.h"
 #include "app/cli/text/fit_text.h"
+#include "app/cli/text/halp_text.h"
 #include "app/cli/text/hogwild_text.h"
 #include "app/cli/text/knob_answers.h"
 #include "app/cli/text/knob_questions.h"
@@ -65,6 +66,7 @@ constexpr DocumentSchema kDocuments[] = {
     {"waves", [] { return waves_fields().schema(); }},
     {"stragglers", stragglers_schema},
     {"hogwild", hogwild_schema},
+    {"halp", halp_schema},
     {"sharpness", sharpness_schema},
     {"gate", [] { return gate_fields().schema(); }},
     {"tune", tune_schema},

@@ -197,7 +197,8 @@ void Rehearsal::add_parameter(Layer& layer, std::size_t tensor, const TensorView
     part.derived = static_cast<float*>(layer.take(Bytes{4 * part.elements}));
   part.shape = shape;
   if (const Bytes kept =
-          tensor_state_bytes(workload_.scenario.plan.optimizer, shape, 0, part.elements, width);
+          tensor_state_bytes(workload_.scenario.plan.optimizer, shape, 0, part.elements, width,
+                             halp_of(workload_.scenario.plan).bits);
       kept.value > 0)
     part.tensor_state = layer.take(kept);
   std::vector<void*> older;
@@ -273,7 +274,8 @@ Rehearsal::Rehearsal(const Workload& workload, Bytes most, int jobs)
                     workload.scenario.cluster.count / std::max(1, workload.scenario.plan.mesh.pp),
                     1, 64))),
       rule_(optimizer_rule(workload.scenario.plan.optimizer, {},
-                           weight_update_of(workload.scenario.plan, workload.layout.precision))),
+                           weight_update_of(workload.scenario.plan, workload.layout.precision),
+                           halp_of(workload.scenario.plan))),
       delayed_(late_rule(workload.scenario.plan)),
       documents_(has_open_widths(workload.layout.binding) ? std::nullopt
                                                           : document_stream(workload, 1)) {

@@ -58,15 +58,16 @@ CpuExecution::CpuExecution(const RunPlan& plan, const CpuOptions& options,
       documents_(document_stream(plan.workload, seed_of(training_, RandomSource::Order))),
       weight_update_(weight_update_of(plan.workload.scenario.plan, plan.workload.layout.precision)),
       scaler_(training_) {
+  if (trains_by_halp(plan.workload.scenario.plan)) halp_ = halp_of(plan.workload.scenario.plan);
   const auto same_data = [&](const TrainedJob& a) {
     return std::find_if(jobs.begin(), jobs.end(),
                         [&](const TrainedJob& b) { return b.data == a.data; }) -
            jobs.begin();
   };
   for (const TrainedJob& job : jobs)
-    jobs_.push_back(
-        {*job.training, *job.data, static_cast<std::size_t>(same_data(job)),
-         optimizer_rule(plan.workload.scenario.plan.optimizer, *job.training, weight_update_)});
+    jobs_.push_back({*job.training, *job.data, static_cast<std::size_t>(same_data(job)),
+                     optimizer_rule(plan.workload.scenario.plan.optimizer, *job.training,
+                                    weight_update_, halp_.value_or(Halp{}))});
   if (const Choice* chosen = find_choice(plan.workload.scenario.plan, "expert-parallel"))
     if (chosen->params.has("capacity")) capacity_ = chosen->params.number("capacity");
   scales_loss_ = plan.workload.layout.precision.activation == DType::F16;

@@ -205,6 +205,12 @@ class CpuExecution final : public Execution {
   // The parameter as it lies in memory that flips bits.
   TensorView as_stored(const At&, std::size_t layer, TensorId, TensorView, Scratch&) const;
 
+  // Defined in cpu_anchor.cpp.
+  // Returns whether the microbatch is the second of a pair, which the anchor of HALP reads.
+  bool reads_anchor(const At&) const;
+  // The parameter as it was when the last full gradient was taken; itself where it is not trained.
+  TensorView at_anchor(const At&, std::size_t layer, TensorId, TensorView, Scratch&) const;
+
   // Defined in cpu_hand_on.cpp.
   void deliver_output(const At&, std::size_t layer, Flight&);
   void deliver_gradient(const At&, std::size_t layer, Flight&);
@@ -578,6 +584,7 @@ class CpuExecution final : public Execution {
   std::vector<MatrixShape> shape_of_;            // by index of the tensor's norms
   std::vector<TensorStateOfPeer> tensor_state_;  // by peer; empty where none is kept by tensor
   MatrixProduct product_;                        // muon: the backend's own
+  std::optional<Halp> halp_;                     // where it is the optimizer
 };
 
 }  // namespace trainyard

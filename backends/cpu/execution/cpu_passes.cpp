@@ -240,6 +240,7 @@ void CpuExecution::with_call(const At& a, std::size_t l, Flight& f, const Kernel
   const LayerSizes& sizes = a.device.sizes(a.place, l, f);
   LayerFlight& layer = f.layers[l];
   Scratch::Frame frame(scratch);
+  const bool anchored = reads_anchor(a);
   Views storage[4];
   const auto find = [&](Views& views, const std::vector<Operand>& operands) {
     const std::span<TensorView> list = views.of(operands.size());
@@ -251,6 +252,8 @@ void CpuExecution::with_call(const At& a, std::size_t l, Flight& f, const Kernel
       if (training_.bit_errors > 0 && operand.where == Operand::Where::Parameter &&
           run.pass != Pass::BackwardWeight)
         list[i] = as_stored(a, l, operand.tensor, list[i], scratch);
+      if (anchored && operand.where == Operand::Where::Parameter)
+        list[i] = at_anchor(a, l, operand.tensor, list[i], scratch);
       if (operand.there() && layout.seen_at_experts(node, operand.tensor))
         list[i] = a.device.at_experts(list[i], layer);
     }
@@ -297,9 +300,10 @@ void CpuExecution::with_call(const At& a, std::size_t l, Flight& f, const Kernel
   const NodePlace among = sizes.binding.cp > 1
                               ? place_as_given(*layout.graph, run.node)
                               : NodePlace{run.node.value, layout.graph->nodes.size()};
-  const auto stream = ((static_cast<std::uint64_t>(
-                            samples_before() + sample(a.microbatch, plan_.peers.replica(a.peer)))
-                        << 20) +
+  // The anchor drops what the weights have dropped of the same samples.
+  const std::int64_t drawn_for =
+      samples_before() + sample(a.microbatch, plan_.peers.replica(a.peer)) - (anchored ? 1 : 0);
+  const auto stream = ((static_cast<std::uint64_t>(drawn_for) << 20) +
                        static_cast<std::uint64_t>(place.layers[l].model_layer)) *
                           among.of +
                       among.place;
@@ -331,8 +335,11 @@ void CpuExecution::with_call(const At& a, std::size_t l, Flight& f, const Kernel
     call.documents = &bounds;
   }
   // The loss is not in the ledger: it takes four bytes, in full precision whatever the format of
-  // activations. Backward begins with its scale.
-  const float first_loss = scales_loss_ ? static_cast<float>(scaler_.scale()) : 1.0f;
+  // activations. Backward begins with its scale, or where gradients are
+  // those of an anchor, which are subtracted, with -1.
+  const float first_loss = scales_loss_ ? static_cast<float>(scaler_.scale())
+                           : anchored   ? -1.0f
+                                        : 1.0f;
   float loss = first_loss;
   const bool is_loss = plan_.last_stage(place) && l + 1 == f.layers.size() &&
                        node.outputs[0] == layout.graph->output;

@@ -41,6 +41,7 @@ constexpr std::array kSchemas = {
     Schema{"trainyard/sweep", "a sweep"},
     Schema{"trainyard/stragglers", "what waiting for stragglers costs"},
     Schema{"trainyard/hogwild", "what threads gain that share weights"},
+    Schema{"trainyard/halp", "what bits do to HALP"},
     Schema{"trainyard/sharpness", "a study of sharpness"},
     Schema{"trainyard/gate", "a gate of quality"},
     Schema{"trainyard/probe", "a probe of one op"},

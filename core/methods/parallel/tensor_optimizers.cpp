@@ -6,8 +6,10 @@
 #include <string_view>
 #include <utility>
 
+#include "core/methods/parallel/adasum.h"
 #include "core/methods/parallel/compression.h"
 #include "core/methods/parallel/relaxed_synchrony.h"
+#include "core/plan/halp.h"
 
 namespace trainyard {
 namespace {
@@ -20,7 +22,8 @@ struct TensorOptimizer {
 constexpr TensorOptimizer kTensorOptimizers[] = {
     {"adamw-8bit", ""},
     {"adafactor", "adafactor takes the means of whole rows and columns"},
-    {"muon", "muon makes the rows of whole matrices orthogonal"}};
+    {"muon", "muon makes the rows of whole matrices orthogonal"},
+    {"halp", "halp has a grid and an anchor for each whole tensor"}};
 
 const TensorOptimizer* find_optimizer(std::string_view name) {
   for (const TensorOptimizer& one : kTensorOptimizers)
@@ -75,6 +78,10 @@ Diagnostics check_tensor_optimizer(const Plan& plan) {
                        "and {} keeps its state by tensor",
                        rule->name),
            "sync=bsp");
+  if (trains_by_halp(plan) && reduce_of(plan) != Reduce::Mean)
+    refuse("halp takes the full gradient from the mean of all replicas, found reduce=" +
+               find_choice(plan, kAdasum)->params.text(kReduce),
+           "reduce=mean");
   return found;
 }
 

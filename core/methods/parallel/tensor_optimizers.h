@@ -7,8 +7,9 @@
 
 namespace trainyard {
 
-/// Returns why the complete plan's optimizer cannot update what the plan leaves a device: adafactor
-/// and muon need whole matrices there, and all three their state on the device and of one replica.
+/// Returns why the complete plan's optimizer cannot update what the plan leaves a device:
+/// adafactor, muon and halp need whole tensors there, and all four their state on the device and of
+/// one replica.
 Diagnostics check_tensor_optimizer(const Plan&);
 
 }  // namespace trainyard

@@ -11,7 +11,12 @@
 namespace trainyard {
 namespace {
 
-constexpr std::int64_t kScale = 4, kFactor = 4;  // bytes
+constexpr std::int64_t kScale = 4, kFactor = 4, kAnchor = 4, kFullGradient = 4, kGrid = 4,
+                       kWord = 4, kWordBits = 32;  // bytes, and bits of a word
+
+Bytes offset_bytes(std::int64_t elements, int bits) {
+  return Bytes{kWord * ((elements * bits + kWordBits - 1) / kWordBits)};
+}
 
 bool is_parameter(const Graph& graph, TensorId id) {
   return graph[id].kind == TensorKind::Parameter;
@@ -74,8 +79,8 @@ std::vector<Trained> trained_in(const Model& model, const Body& body, const Layo
 
 // Ranks that divide state take equal ranges of a layer's parameters of one kind, which lie one
 // behind the other.
-Bytes most_of_kind(std::string_view optimizer, const std::vector<Trained>& all, bool routed,
-                   bool narrow, std::int64_t shards, const Layout& layout) {
+Bytes most_of_kind(const Plan& plan, const std::vector<Trained>& all, bool routed, bool narrow,
+                   std::int64_t shards, const Layout& layout) {
   std::vector<const Trained*> kind;
   std::int64_t elements = 0;
   for (const Trained& one : all)
@@ -90,8 +95,8 @@ Bytes most_of_kind(std::string_view optimizer, const std::vector<Trained>& all, 
       const std::int64_t begin = std::max(from, offset),
                          end = std::min(from + share, offset + one->elements);
       if (begin < end)
-        sum += tensor_state_bytes(optimizer, one->shape, begin - offset, end - begin,
-                                  slot_bytes_of(layout));
+        sum += tensor_state_bytes(plan.optimizer, one->shape, begin - offset, end - begin,
+                                  slot_bytes_of(layout), halp_of(plan).bits);
       offset += one->elements;
     }
     most = std::max(most, sum);
@@ -135,12 +140,16 @@ MatrixShape matrix_shape(const Graph& graph, TensorId parameter, const Binding& 
 }
 
 bool keeps_tensor_state(std::string_view optimizer) {
-  return optimizer == kAdamw8bit || optimizer == kAdafactor || optimizer == kMuon;
+  return optimizer == kAdamw8bit || optimizer == kAdafactor || optimizer == kMuon ||
+         optimizer == kHalp;
 }
 
 Bytes tensor_state_bytes(std::string_view optimizer, const MatrixShape& shape, std::int64_t first,
-                         std::int64_t elements, int slot_bytes) {
+                         std::int64_t elements, int slot_bytes, int offset_bits) {
   if (elements == 0) return {};
+  if (optimizer == kHalp)
+    return Bytes{elements * (kAnchor + kFullGradient) + kGrid} +
+           offset_bytes(elements, offset_bits);
   if (optimizer == kAdamw8bit) {
     const std::int64_t blocks = (first + elements - 1) / kStateBlock - first / kStateBlock + 1;
     return Bytes{2 * elements + 2 * kScale * blocks};
@@ -158,8 +167,8 @@ Bytes tensor_state_bytes(const Plan& plan, const Model& model, const Body& body,
   const std::vector<Trained> all = trained_in(model, body, layout);
   Bytes sum{};
   for (const bool narrow : {false, true}) {
-    sum += most_of_kind(plan.optimizer, all, false, narrow, layout.optimizer_shards, layout);
-    sum += most_of_kind(plan.optimizer, all, true, narrow, layout.expert_optimizer_shards, layout);
+    sum += most_of_kind(plan, all, false, narrow, layout.optimizer_shards, layout);
+    sum += most_of_kind(plan, all, true, narrow, layout.expert_optimizer_shards, layout);
   }
   return sum;
 }
@@ -173,9 +182,15 @@ StateBytes state_bytes(const Plan& plan, const Model& model, const Body& body,
 
 // X is [r, c] with r <= c, as a taller matrix is turned. A step is A = X X', B = b A + c A A,
 // X <- a X + B X.
-void add_matrix_updates(Body& body, const Model& model, const Layout& layout,
-                        std::string_view optimizer) {
-  if (optimizer != kMuon || body.update.empty()) return;
+void add_matrix_updates(Body& body, const Model& model, const Layout& layout, const Plan& plan) {
+  if (body.update.empty()) return;
+  if (trains_by_halp(plan))
+    for (const Trained& one : trained_in(model, body, layout)) {
+      const Bytes offsets = offset_bytes(one.elements, halp_of(plan).bits);
+      body.update.front().work.read += offsets;
+      body.update.front().work.written += offsets;
+    }
+  if (plan.optimizer != kMuon) return;
   std::int64_t by_adamw = 0;
   for (const Trained& one : trained_in(model, body, layout)) {
     const MatrixShape& shape = one.shape;

@@ -4,6 +4,8 @@
 //   adamw-8bit  two codes of a byte for each element, and two 4-byte scales for each block
 //   adafactor   4 bytes for each row and column of a matrix, and for each element of a vector
 //   muon        a second moment for each element that AdamW trains: of vectors, tables and heads
+//   halp        the anchor and the full gradient, 4 bytes an element each, the step of the grid,
+//               and offsets in as many bits as the plan says, in whole words of 4 bytes
 //
 // The backend lays its state out by these figures, and memory is predicted with them.
 #pragma once
@@ -12,6 +14,7 @@
 #include <string_view>
 
 #include "core/methods/layers/body.h"
+#include "core/plan/halp.h"
 #include "core/plan/plan.h"
 
 namespace trainyard {
@@ -41,10 +44,10 @@ MatrixShape matrix_shape(const Graph&, TensorId parameter, const Binding&);
 bool keeps_tensor_state(std::string_view optimizer);
 
 /// Returns the bytes of that state for the elements [first, first + elements) of a tensor.
-/// slot_bytes: of a moment, 4 or in pure bf16 2. Rows and columns are of the whole tensor, which
-/// adafactor and muon never divide.
+/// slot_bytes: of a moment, 4 or in pure bf16 2. offset_bits: of halp. Rows and columns are of the
+/// whole tensor, which adafactor, muon and halp never divide.
 Bytes tensor_state_bytes(std::string_view optimizer, const MatrixShape&, std::int64_t first,
-                         std::int64_t elements, int slot_bytes);
+                         std::int64_t elements, int slot_bytes, int offset_bits = Halp{}.bits);
 
 /// Returns the bytes of that state of one layer on the rank that has the most of it; none where
 /// the host has the optimizer's state.
@@ -54,8 +57,9 @@ Bytes tensor_state_bytes(const Plan&, const Model&, const Body&, const Layout&);
 StateBytes state_bytes(const Plan&, const Model&, const Body&, const Layout&);
 
 /// Adds to the update of a layer what its optimizer computes of whole matrices: the products of
-/// muon's Newton-Schulz steps, and the second moment that it touches of what AdamW trains.
-void add_matrix_updates(Body&, const Model&, const Layout&, std::string_view optimizer);
+/// muon's Newton-Schulz steps, and the second moment that it touches of what AdamW trains; and what
+/// halp touches of its offsets.
+void add_matrix_updates(Body&, const Model&, const Layout&, const Plan&);
 
 /// muon: the number of Newton-Schulz steps, each of three products.
 inline constexpr int kNewtonSchulzSteps = 5;

@@ -8,6 +8,7 @@
 #include "core/model/divided_rows.h"
 #include "core/model/trained_parts.h"
 #include "core/plan/context_degrees.h"
+#include "core/plan/halp.h"
 #include "core/plan/spatial_partition.h"
 
 namespace trainyard {
@@ -33,6 +34,7 @@ Plan complete(const Scenario& scenario) {
   if (!images)
     std::erase_if(plan.choices, [](const Choice& c) { return c.method == kSpatialPartition; });
   if (plan.mesh.ep > 1 || plan.mesh.etp) choice(plan, "expert-parallel");
+  if (trains_by_halp(plan)) choice(plan, kHalp);
   for (std::string_view always :
        {"recompute", "data-parallel", "gradient-accumulation", "zero", "overlap"})
     choice(plan, always);

@@ -12,6 +12,7 @@
 #include "core/methods/settings/trained_settings.h"
 #include "core/plan/balanced.h"
 #include "core/plan/batch_ramp.h"
+#include "core/plan/halp.h"
 #include "core/plan/plan_limits.h"
 #include "core/program/order.h"
 
@@ -315,6 +316,7 @@ std::vector<Setting> execution_settings() {
        [](P& p, V v, L& l) {
          try {
            p.optimizer = optimizer(v).name;
+           if (!trains_by_halp(p)) remove_choice(p, kHalp);
          } catch (const Error& e) {
            throw Error(e.kind(), e.what(), l);
          }

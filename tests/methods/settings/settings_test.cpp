@@ -63,7 +63,7 @@ const std::vector<Values> kFree = {
     {"tensor-overlap", {"framework", "off", "backward", "on"}},
     {"optimizer",
      {"adam", "adamw", "sgd", "momentum", "adagrad", "lars", "lamb", "lion", "adamw-8bit",
-      "adafactor", "muon"}},
+      "adafactor", "muon", "halp"}},
     {"rank-order", {"tp-cp-ep-dp-pp", "tp-pp-dp-cp-ep"}},
     {"framework",
      {"typical", "megatron", "megatron-deepspeed", "megatron-core", "deepspeed", "fsdp",
