@@ -89,8 +89,7 @@ Diagnostics check_fused(const BackendJob& job) {
               "fp16 scales the loss of every job by what its own gradients allow, and one program "
               "has one scale",
               "plan#/choices", "precision=bf16");
-  if (p.math == DType::F8 || p.math == DType::F8Row || p.math == DType::F8Block ||
-      p.math == DType::F4)
+  if (narrow(p.math))
     add_error(found,
               "products in 8 and 4 bits remember the largest values of one job's tensors, found "
               "math in " +

@@ -3,10 +3,8 @@
 namespace trainyard {
 namespace {
 
-bool few_bits(DType type) { return narrow(type) || type == DType::I8; }
-
 double share_of_format(DType type, const Efficiency& e) {
-  if (few_bits(type)) return e.product.value * e.eight_bit.value;
+  if (narrow(type)) return e.product.value * e.eight_bit.value;
   if (type == DType::TF32) return e.product.value * e.tf32.value;
   return e.product.value;
 }
@@ -21,7 +19,7 @@ double arithmetic_seconds(const Work& work, const Device& device, const Efficien
   const double ceiling = peak(device, work.math).value * share * (work.fill > 0 ? work.fill : 1);
   const double k =
       product && work.k > 0 && !device.on_chip_memory ? static_cast<double>(work.k) : 0;
-  const double shortness = k > 0 ? 1 + inner * (few_bits(work.math) ? 2 : 1) / k : 1;
+  const double shortness = k > 0 ? 1 + inner * (narrow(work.math) ? 2 : 1) / k : 1;
   return work.flops.value / ceiling * shortness;
 }
 

@@ -59,6 +59,7 @@ std::span<const Method> methods() {
       fp8(),
       mxfp8(),
       nvfp4(),
+      vs_quant(),
       frozen_parts(),
       lora(),
       sparse(),               //

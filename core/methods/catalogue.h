@@ -37,6 +37,7 @@ Method bf16_kahan();
 Method fp8();
 Method mxfp8();
 Method nvfp4();
+Method vs_quant();
 // Trained parts
 Method frozen_parts();
 Method lora();

@@ -54,11 +54,13 @@ constexpr int bytes_of(DType type) {
 }
 
 /// Both return whether a format has at most 8 bits, so that operands are cast to it before a
-/// product reads them. eight_bit() leaves out F4.
+/// product reads them. eight_bit() leaves out F4, and I8, whose scales are those of vectors.
 constexpr bool eight_bit(DType type) {
   return type == DType::F8 || type == DType::F8Block || type == DType::F8Row;
 }
-constexpr bool narrow(DType type) { return eight_bit(type) || type == DType::F4; }
+constexpr bool narrow(DType type) {
+  return eight_bit(type) || type == DType::F4 || type == DType::I8;
+}
 
 std::string_view to_string(DType);                   // "bf16", "fp32", "tf32", "int64", "bool" ...
 std::optional<DType> parse_dtype(std::string_view);  // those spellings, and "float16", "bfloat16",

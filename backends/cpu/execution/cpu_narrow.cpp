@@ -7,21 +7,31 @@
 #include "backends/cpu/kernels/operands.h"
 #include "core/methods/catalogue.h"
 #include "core/methods/precision/narrow_products.h"
+#include "core/model/never_negative.h"
 #include "core/model/trained_parts.h"
 
 namespace trainyard {
 
-const NarrowScaling* narrow_scaling(const Workload& w) {
+std::unique_ptr<const NarrowScaling> narrow_scaling(const Workload& w) {
   const Choice* const chosen = chosen_on(w.scenario.plan, MethodAxis::Precision);
+  const auto found = [](const NarrowScaling& how) {
+    return std::make_unique<const NarrowScaling>(how);
+  };
+  if (const auto vectors = vector_format(w.scenario.plan)) {
+    NarrowScaling how;
+    how.block = vectors->vector;
+    how.vectors = {vectors->weights, vectors->activations, vectors->scale_bits};
+    return found(how);
+  }
   switch (w.layout.precision.math) {
     case DType::F8:
-      return &kFp8Tensor;
+      return found(kFp8Tensor);
     case DType::F8Row:
-      return &kFp8Row;
+      return found(kFp8Row);
     case DType::F8Block:
-      return chosen != nullptr && chosen->method == "mxfp8" ? &kMxfp8 : &kFp8Block;
+      return found(chosen != nullptr && chosen->method == "mxfp8" ? kMxfp8 : kFp8Block);
     case DType::F4:
-      return &kNvfp4;
+      return found(kNvfp4);
     default:
       return nullptr;
   }
@@ -87,6 +97,8 @@ void CpuExecution::run_narrow(const At& a, std::size_t l, Flight& f, const Kerne
                               const KernelCall& call) {
   const PlacedLayer& placed = plan_.places[a.place].layers[l];
   NarrowOperands how{*narrow_};
+  how.no_negative_input = never_negative(plan_.workload.scenario.model, placed.model_layer,
+                                         call.node.inputs[0]);
   const Operand& x = run.inputs[0];
   const LayerLayout& layout = plan_.layouts[static_cast<std::size_t>(placed.layout)];
   if (const std::int32_t item = kept_for(layout, run); item >= 0) {
@@ -146,7 +158,9 @@ void CpuExecution::widen(const At& a, std::size_t l, Flight& f, const Operand& f
     experts =
         std::span(routing.held)
             .subspan(static_cast<std::size_t>(own.first), static_cast<std::size_t>(own.count));
-  widen_kept(*narrow_, part, reinterpret_cast<const std::uint8_t*>(f.layers[l].saved[index].data),
+  const bool no_negative =
+      never_negative(plan_.workload.scenario.model, placed.model_layer, from.tensor);
+  widen_kept(*narrow_, no_negative, part, reinterpret_cast<const std::uint8_t*>(f.layers[l].saved[index].data),
              copy.scales, experts);
 }
 

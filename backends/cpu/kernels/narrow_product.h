@@ -36,6 +36,7 @@ struct NarrowOperands {
   // Under sequence parallel the input has been gathered, and a rank keeps these rows of it alone;
   // -1: it keeps all. Rows of routed tokens are kept in the order of their experts.
   std::int64_t first_kept_row = 0, kept_rows = -1;
+  bool no_negative_input = false;  // whole numbers of it have no sign
 };
 
 /// The lines of a weight [in, out] or [experts, in, out] along which a product sums.
@@ -50,7 +51,9 @@ void run_narrow(const KernelCall&, Pass, NarrowOperands&);
 /// Writes an input that forward has kept as codes in the view's own format: what a rank of sequence
 /// parallel has kept is gathered again for the weight gradient. `experts`: of copies of routed
 /// tokens, the expert of each row, whose rows were cast together; empty for other inputs.
-void widen_kept(const NarrowScaling&, const TensorView& into, const std::uint8_t* codes,
-                std::span<const float> scales, std::span<const std::int32_t> experts = {});
+/// `no_negative`: as NarrowOperands::no_negative_input.
+void widen_kept(const NarrowScaling&, bool no_negative, const TensorView& into,
+                const std::uint8_t* codes, std::span<const float> scales,
+                std::span<const std::int32_t> experts = {});
 
 }  // namespace trainyard

@@ -18,9 +18,6 @@ constexpr std::int64_t kBf16 = 2;
 // A tensor is cast once for each product that reads it.
 constexpr std::int64_t kCopies = 2;
 
-// Returns the bytes of an operand in the narrow format, given its bytes in bf16.
-Bytes narrowed(DType format, Bytes bf16) { return narrow_bytes(format, bf16.value / kBf16); }
-
 class Rewriter {
  public:
   Rewriter(Body& body, const Layout& layout, const Model& model, const NarrowProducts& how)
@@ -43,10 +40,25 @@ class Rewriter {
   bool casts_weights_where_used() const { return gathered() && !how_.gather && !how_.weights; }
   TensorId x_of(const BodyOp& op) const { return graph_[op.node].inputs[0]; }
 
-  // Adds elements that are cast for this product alone, and the copies written of them.
+  Bytes input_bytes(std::int64_t elements) const {
+    return how_.vectors ? how_.vectors->activation_bytes(elements)
+                        : narrow_bytes(how_.format, elements);
+  }
+  Bytes weight_bytes(std::int64_t elements) const {
+    return how_.vectors ? how_.vectors->weight_bytes(elements)
+                        : narrow_bytes(how_.format, elements);
+  }
+  // Backward reads vectors along the dimension that forward sums over.
+  std::int64_t copies() const { return how_.vectors ? 1 : kCopies; }
+
+  // These add elements that are cast for this product alone, and the copies written of them.
   void ask(Work& cast, std::int64_t elements, std::int64_t copies) const {
     cast.read += Bytes{elements * kBf16};
-    cast.written += narrow_bytes(how_.format, elements * copies);
+    cast.written += input_bytes(elements * copies);
+  }
+  void ask_weights(Work& cast, std::int64_t elements, std::int64_t copies) const {
+    cast.read += Bytes{elements * kBf16};
+    cast.written += weight_bytes(elements * copies);
   }
 
   // A forward multiplies x by the weights, an input gradient multiplies the output's gradient by
@@ -58,20 +70,35 @@ class Rewriter {
     Work cast;
     switch (op.pass) {
       case Pass::Forward:
-        if (read_first_here()) ask(cast, first, how_.kept ? kCopies : 1);
-        if (casts_weights_where_used()) ask(cast, second, 1);
+        if (read_first_here()) ask(cast, first, how_.kept ? copies() : 1);
+        if (casts_weights_where_used()) ask_weights(cast, second, 1);
         break;
       case Pass::BackwardInput:
         came_back_ = op.node;
-        ask(cast, first, kCopies);
-        if (casts_weights_where_used()) ask(cast, second, 1);
+        if (!how_.vectors) ask(cast, first, kCopies);
+        if (casts_weights_where_used()) ask_weights(cast, second, 1);
         break;
       case Pass::BackwardWeight:
-        if (came_back_ != op.node) ask(cast, second, 1);
+        if (came_back_ != op.node && !how_.vectors) ask(cast, second, 1);
         if (!how_.kept && read_first_here()) ask(cast, first, 1);
         break;
     }
     return cast;
+  }
+
+  // Has a product read what was cast in place of bf16.
+  void read_narrow(BodyOp& op) const {
+    Work& p = op.work;
+    if (how_.vectors && op.pass != Pass::Forward) {
+      const bool weight = op.pass == Pass::BackwardInput;
+      const std::int64_t codes = p.k * (weight ? p.n : p.m) * p.count;
+      p.read += (weight ? weight_bytes(codes) : input_bytes(codes)) - Bytes{codes * kBf16};
+      return;
+    }
+    p.math = how_.format;
+    p.read = how_.vectors
+                 ? input_bytes(p.m * p.k * p.count) + weight_bytes(p.k * p.n * p.count)
+                 : narrow_bytes(how_.format, p.read.value / kBf16);
   }
 
   std::vector<BodyOp> with_casts(std::vector<BodyOp> ops) {
@@ -88,8 +115,7 @@ class Rewriter {
           cast.work = work;
           all.push_back(std::move(cast));
         }
-        op.work.math = how_.format;
-        op.work.read = narrowed(how_.format, op.work.read);
+        read_narrow(op);
       }
       all.push_back(std::move(op));
     }
@@ -109,7 +135,7 @@ class Rewriter {
           (multiplies_narrow(node) ? products : others).insert(saved.tensor);
     for (SavedTensor& saved : body_.saved) {
       if (!saved.tensor.valid() || !products.contains(saved.tensor)) continue;
-      const Bytes copy = narrowed(how_.format, saved.bytes);
+      const Bytes copy = input_bytes(saved.bytes.value / kBf16);
       saved.narrow = !others.contains(saved.tensor);
       saved.bytes = saved.narrow ? copy : saved.bytes + copy;
     }
@@ -144,19 +170,21 @@ class Rewriter {
     if (gathered() && !to.apart) return;
     count_weights(to);
     const DType format = to.apart && how_.tiles ? DType::F8 : how_.format;
-    const double copy = static_cast<double>(narrow_bytes(format, 1024).value) / 1024;
+    constexpr std::int64_t kMany = 1 << 20;
+    const Bytes many = how_.vectors ? weight_bytes(kMany) : narrow_bytes(format, kMany);
+    const double copy = static_cast<double>(many.value) / kMany;
     // Narrow copies that live as long as the weights are of both kinds. A shard has one, from which
     // the other follows where the weights are whole.
-    const std::int64_t copies = gathered() ? 1 : kCopies;
+    const std::int64_t casts = gathered() ? 1 : copies();
     to.kept = (how_.weights ? 0 : kBf16) +
-              (gathered() && !how_.weights ? 0 : copy * static_cast<double>(copies));
+              (gathered() && !how_.weights ? 0 : copy * static_cast<double>(casts));
     to.gathered = to.apart && serves_both() ? copy : kBf16;
     if (how_.weights && serves_both()) return;  // the update writes codes
     // The weights that change are cast once per step: replicated weights after they are gathered,
     // shards before.
     const std::int64_t cast = share(Bytes{to.dense}, layout_.weight_shards).value +
                               share(Bytes{to.expert}, layout_.expert_weight_shards).value;
-    for (BodyOp& op : body_.update) ask(op.work, cast, copies);
+    for (BodyOp& op : body_.update) ask_weights(op.work, cast, casts);
   }
 
   Body& body_;
@@ -235,6 +263,11 @@ void check_narrow_weights(const Scenario& scenario, std::string_view method,
 Bytes narrow_bytes(DType format, std::int64_t elements) {
   const std::int64_t bits_of_32 = format == DType::F4 ? 144 : format == DType::F8Block ? 264 : 256;
   return Bytes{elements / 256 * bits_of_32 + (elements % 256 * bits_of_32 + 255) / 256};
+}
+
+Bytes kept_operand_bytes(const Plan& plan, DType format, std::int64_t elements) {
+  const std::optional<VectorFormat> vectors = vector_format(plan);
+  return vectors ? vectors->activation_bytes(elements) : narrow_bytes(format, elements);
 }
 
 ParamSpec gradient_param() {

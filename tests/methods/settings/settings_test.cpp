@@ -57,7 +57,7 @@ const std::vector<Values> kFree = {
      {"none", "selective", "op", "full", "blocks=1", "keep=act", "full*4,none", "full*4,none/op"}},
     {"precision",
      {"fp32", "tf32", "fp16", "bf16", "bf16-nearest", "bf16-sr", "bf16-kahan", "fp8", "mxfp8",
-      "nvfp4"}},
+      "nvfp4", "vs-quant"}},
     {"flash-attention", {"on", "off"}},
     {"overlap", {"on", "off"}},
     {"tensor-overlap", {"framework", "off", "backward", "on"}},
@@ -232,8 +232,8 @@ TEST(Settings, RefuseWithASentence) {
             "tick-tock, found \"1f1d\"; did you mean \"1f1b\"?",
             "--set schedule"},
            {"precision=bf61",
-            "expected fp32, tf32, fp16, bf16, bf16-nearest, bf16-sr, bf16-kahan, fp8, mxfp8 or "
-            "nvfp4, found "
+            "expected fp32, tf32, fp16, bf16, bf16-nearest, bf16-sr, bf16-kahan, fp8, mxfp8, "
+            "nvfp4 or vs-quant, found "
             "\"bf61\"; did you mean \"bf16\"?",
             "--set precision"},
            {"zero=4",
@@ -294,7 +294,8 @@ TEST(Settings, RefuseAGradientFormatThatThePrecisionLacks) {
     FAIL();
   } catch (const Error& e) {
     EXPECT_STREQ(e.what(),
-                 "expected precision bf16, fp16, fp8, mxfp8 or nvfp4 beside gradient-dtype, found "
+                 "expected precision bf16, fp16, fp8, mxfp8, nvfp4 or vs-quant beside gradient-dtype, "
+                 "found "
                  "\"precision=fp32\"");
   }
 }
