@@ -13,8 +13,8 @@ Block relu_block(std::string name, int count, bool ends_in_relu) {
   Block block;
   block.name = std::move(name), block.count = count;
   Graph& g = block.graph;
-  g.input = g.add(Tensor{"in", {Dim{0, Axis::Batch}, Dim{4}}});
-  const TensorId weight = g.add(Tensor{"weight", {Dim{4}, Dim{4}}, TensorKind::Parameter});
+  g.input = g.add(Tensor{"in", {Dim{0, Axis::Batch}, Dim{4}}, TensorKind::Activation, ""});
+  const TensorId weight = g.add(Tensor{"weight", {Dim{4}, Dim{4}}, TensorKind::Parameter, ""});
   const TensorId before = g.add("act", relu(), {g.input});
   const TensorId product = g.add("fc", matmul(), {before, weight});
   g.output = ends_in_relu ? g.add("last", relu(), {product}) : product;

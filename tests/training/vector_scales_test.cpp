@@ -248,12 +248,16 @@ TEST(VectorScales, VectorsKeepMoreThanChannelsAtFourBits) {
 }
 
 TEST(VectorScales, ScalesOfFourBitsLoseAtMostOneAndAHalfDecibels) {
-  const std::vector<float> normal = normal_numbers(kMatrix.elements(), 3);
-  for (int bits = 3; bits <= 8; ++bits) {
-    const double floats = decibels({.bits = bits, .vector = 16, .scale_bits = 0}, normal),
-                 whole = decibels({.bits = bits, .vector = 16, .scale_bits = 4}, normal);
-    EXPECT_GE(whole, floats - 1.5) << bits;
-    EXPECT_GE(whole, decibels({.bits = bits, .vector = 0, .scale_bits = 0}, normal)) << bits;
+  for (const bool outliers : {false, true}) {
+    const std::vector<float> numbers = outliers ? numbers_with_outliers(kMatrix.elements(), 3)
+                                                : normal_numbers(kMatrix.elements(), 3);
+    for (int bits = 4; bits <= 8; ++bits) {
+      const double floats = decibels({.bits = bits, .vector = 16, .scale_bits = 0}, numbers),
+                   whole = decibels({.bits = bits, .vector = 16, .scale_bits = 4}, numbers);
+      EXPECT_GE(whole, floats - 1.5) << bits;
+      EXPECT_GE(whole, decibels({.bits = bits, .vector = 0, .scale_bits = 0}, numbers) + 3)
+          << bits;
+    }
   }
 }
 

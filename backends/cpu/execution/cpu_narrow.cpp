@@ -39,19 +39,25 @@ std::unique_ptr<const NarrowScaling> narrow_scaling(const Workload& w) {
 
 namespace {
 
-// Returns the saved tensor that holds the codes of the run's input, or -1. Under sequence parallel
-// forward reads a gathered input, of which the rank keeps its own rows; they are gathered again for
-// the weight gradient, which casts what came.
-std::int32_t kept_for(const LayerLayout& layout, const KernelRun& run) {
-  const Operand& x = run.inputs[0];
+// Returns the saved tensor that holds the codes of an input which the ranks of sequence parallel
+// gather, or -1.
+std::int32_t kept_of_gathered(const LayerLayout& layout, const Operand& x) {
   const std::vector<SavedTensor>& saved = layout.body->saved;
-  if (x.where == Operand::Where::Saved)
-    return saved[static_cast<std::size_t>(x.index)].narrow ? x.index : -1;
-  if (!x.whole || run.pass != Pass::Forward) return -1;
+  if (!x.whole) return -1;
   const auto found = std::find_if(saved.begin(), saved.end(), [&](const SavedTensor& s) {
     return s.narrow && s.tensor == x.tensor;
   });
   return found == saved.end() ? -1 : static_cast<std::int32_t>(found - saved.begin());
+}
+
+// Returns the saved tensor that holds the codes of the run's input, or -1. Under sequence parallel
+// forward reads a gathered input, of which the rank keeps its own rows; they are gathered again for
+// the weight gradient, which casts what came, or reads it where its casts are those of forward.
+std::int32_t kept_for(const LayerLayout& layout, const KernelRun& run) {
+  const Operand& x = run.inputs[0];
+  if (x.where == Operand::Where::Saved)
+    return layout.body->saved[static_cast<std::size_t>(x.index)].narrow ? x.index : -1;
+  return run.pass == Pass::Forward ? kept_of_gathered(layout, x) : -1;
 }
 
 // A tensor rank's own rows among those that the ranks gather: as many as the others', or of copies
@@ -97,10 +103,12 @@ void CpuExecution::run_narrow(const At& a, std::size_t l, Flight& f, const Kerne
                               const KernelCall& call) {
   const PlacedLayer& placed = plan_.places[a.place].layers[l];
   NarrowOperands how{*narrow_};
-  how.no_negative_input = never_negative(plan_.workload.scenario.model, placed.model_layer,
-                                         call.node.inputs[0]);
   const Operand& x = run.inputs[0];
   const LayerLayout& layout = plan_.layouts[static_cast<std::size_t>(placed.layout)];
+  how.no_negative_input = never_negative(plan_.workload.scenario.model, placed.model_layer,
+                                         call.node.inputs[0]);
+  how.rounded_input = run.pass == Pass::BackwardWeight && x.where != Operand::Where::Saved &&
+                      kept_of_gathered(layout, x) >= 0;
   if (const std::int32_t item = kept_for(layout, run); item >= 0) {
     const auto index = static_cast<std::size_t>(item);
     how.codes = reinterpret_cast<std::uint8_t*>(f.layers[l].saved[index].data);

@@ -36,7 +36,9 @@ struct NarrowOperands {
   // Under sequence parallel the input has been gathered, and a rank keeps these rows of it alone;
   // -1: it keeps all. Rows of routed tokens are kept in the order of their experts.
   std::int64_t first_kept_row = 0, kept_rows = -1;
-  bool no_negative_input = false;  // whole numbers of it have no sign
+  // Of whole numbers: the input has no negative numbers, so that its codes have no sign; and the
+  // input of a weight gradient is what forward has rounded already.
+  bool no_negative_input = false, rounded_input = false;
 };
 
 /// The lines of a weight [in, out] or [experts, in, out] along which a product sums.

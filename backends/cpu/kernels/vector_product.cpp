@@ -110,7 +110,7 @@ void run_vectors(const KernelCall& call, Pass pass, NarrowOperands& how) {
       inputs[1] = run.weight();
       break;
     case Pass::BackwardWeight:
-      if (target(call, 1))
+      if (target(call, 1) && !how.rounded_input)
         inputs[0] = run.has_kept() ? run.kept(call.inputs[0])
                                    : run.rounded(input(call, 0), /*keeps=*/false);
       break;
