@@ -95,6 +95,9 @@ Diagnostics check_fused(const BackendJob& job) {
               "math in " +
                   std::string(to_string(p.math)),
               "plan#/choices", "precision=bf16");
+  else if (vector_format(w.scenario.plan))
+    add_error(found, "products in whole numbers are those of one job, found precision=vs-quant",
+              "plan#/choices", "precision=bf16");
   if (w.layout.host_optimizer || w.layout.host_activations || w.layout.nvme_optimizer)
     add_error(found, "the host keeps tensors of one job, found a plan that offloads to it",
               "plan#/choices", "offload=none");
