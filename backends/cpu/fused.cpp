@@ -15,6 +15,7 @@
 #include "core/base/median.h"
 #include "core/base/processor_time.h"
 #include "core/memory/place_buffers.h"
+#include "core/methods/precision/vector_format.h"
 #include "core/model/ops.h"
 #include "core/plan/batch_ramp.h"
 

@@ -5,6 +5,7 @@
 #include "backends/executable.h"
 #include "backends/reference/execution.h"
 #include "backends/reference/schedule.h"
+#include "core/methods/precision/vector_format.h"
 
 namespace trainyard {
 namespace {

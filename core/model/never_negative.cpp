@@ -25,9 +25,8 @@ bool never_negative(const Model& model, int layer, TensorId tensor) {
       continue;
     }
     if (layer > 0) before = &block;
-    return made_by_relu(block.graph, tensor) ||
-           (before != nullptr && tensor == block.graph.input &&
-            made_by_relu(before->graph, before->graph.output));
+    return made_by_relu(block.graph, tensor) || (before != nullptr && tensor == block.graph.input &&
+                                                 made_by_relu(before->graph, before->graph.output));
   }
   return false;
 }

@@ -1,5 +1,5 @@
-// Which tensors have no negative numbers: those that a ReLU has made. Codes of such a tensor need no
-// sign.
+// Which tensors have no negative numbers: those that a ReLU has made. Codes of such a tensor need
+// no sign.
 #pragma once
 
 #include "core/model/model.h"

@@ -96,7 +96,7 @@ struct GatedModel {
   std::vector<std::string> beyond = {};        // sentences, one for each limit that is passed
   std::optional<GatedChips> chips = {};        // whose answers are counted together
   std::optional<LosslessBytes> lossless = {};  // of weights in whole numbers
-  std::vector<double> areas = {};  // under the curve, by task; empty where the tasks have none
+  std::vector<double> areas = {};       // under the curve, by task; empty where the tasks have none
   std::optional<double> decibels = {};  // signal of weights of few bits over what they lost
   bool passes() const { return beyond.empty(); }
 };

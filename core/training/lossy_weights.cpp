@@ -323,7 +323,9 @@ double lossy_bytes(const LossyWeights& loses, const Model& model,
 
 std::optional<LosslessWeights> lossless_weights(const LossyWeights& loses, const Model& model,
                                                 const std::vector<TrainedTensor>& tensors) {
-  if (loses.bits == 0 || loses.scale_bits > 0 || loses.bit_errors || loses.rank > 0 || loses.tt_rank > 0) return {};
+  if (loses.bits == 0 || loses.scale_bits > 0 || loses.bit_errors || loses.rank > 0 ||
+      loses.tt_rank > 0)
+    return {};
   constexpr double kWhole = 4, kScale = 2;
   LosslessWeights found;
   double stored = 0, numbers = 0;

@@ -38,9 +38,9 @@ struct LossyWeights {
   friend bool operator==(const LossyWeights&, const LossyWeights&) = default;
 };
 
-/// Sets one of the fields by its name: sparsity, rank, tt-rank, bits, group, scale-bits, bit-errors,
-/// chips. Returns whether the name is one of them. Throws Error{InvalidInput} for a value out of its
-/// range.
+/// Sets one of the fields by its name: sparsity, rank, tt-rank, bits, group, scale-bits,
+/// bit-errors, chips. Returns whether the name is one of them. Throws Error{InvalidInput} for a
+/// value out of its range.
 bool apply_lossy(LossyWeights&, std::string_view key, std::string_view value, const Place&);
 /// Throws Error{InvalidInput} for fields that do not go together.
 void expect_consistent(const LossyWeights&, const Place&);
@@ -79,9 +79,9 @@ void lose(const LossyWeights&, const Model&, std::vector<TrainedTensor>& tensors
 /// Flips the bits that fail in one chip's memory, which has what lose() has left.
 void flip_bits(const LossyWeights&, std::uint64_t chip, std::vector<TrainedTensor>& tensors);
 
-/// Returns the bytes that the tensors take in this form, scales of two bytes (of groups in few bits,
-/// with four bytes a channel) and ranges of eight included; a pruned weight costs its own bits and a bit of a mask for each weight. Weights that
-/// lose nothing take four bytes.
+/// Returns the bytes that the tensors take in this form, scales of two bytes (of groups in few
+/// bits, with four bytes a channel) and ranges of eight included; a pruned weight costs its own
+/// bits and a bit of a mask for each weight. Weights that lose nothing take four bytes.
 double lossy_bytes(const LossyWeights&, const Model&, const std::vector<TrainedTensor>& tensors);
 
 /// Whole numbers of weights as Boveda stores them (core/training/boveda.h).

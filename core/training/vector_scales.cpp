@@ -12,7 +12,7 @@
 namespace trainyard {
 namespace {
 
-constexpr float kNoNumber = std::numeric_limits<float>::quiet_NaN();
+constexpr float kNoScale = std::numeric_limits<float>::quiet_NaN();
 
 std::int64_t size_of_vector(const VectorScales& scales, const Lines& lines) {
   return scales.vector > 0 ? scales.vector : std::max<std::int64_t>(1, lines.length);
@@ -32,7 +32,6 @@ float largest_behind(const float* first, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) most = larger(std::fabs(first[i]), most);
   return most;
 }
-
 
 // Codes from `least` to `most`; vectors of zeros, and those that have become NaN, have scales of 1
 // here.
@@ -55,17 +54,18 @@ void round_scales(const VectorScales& how, std::int64_t vectors, std::int64_t in
   float largest = 0;
   for (std::int64_t v = 0; v < vectors; ++v) largest = larger(scales[v * inner], largest);
   const auto most = static_cast<float>((1 << how.scale_bits) - 1);
-  line = std::isfinite(largest) ? largest / most : kNoNumber;
+  line = std::isfinite(largest) ? largest / most : kNoScale;
   for (std::int64_t v = 0; v < vectors; ++v) {
     float& scale = scales[v * inner];
     const bool counts = line > 0;
     whole[v * inner] =
         counts ? static_cast<std::uint16_t>(std::clamp(std::ceil(scale / line), 0.0F, most)) : 0;
-    scale = counts || line == 0 ? static_cast<float>(whole[v * inner]) * line : kNoNumber;
+    scale = counts || line == 0 ? static_cast<float>(whole[v * inner]) * line : kNoScale;
   }
 }
 
-// Calls f(first element, elements of the vector, first vector) for the vectors of each row of lines.
+// Calls f(first element, elements of the vector, first vector) for the vectors of each row of
+// lines.
 template <class F>
 void each_row_of_vectors(const VectorScales& how, const Lines& lines, F&& f) {
   const std::int64_t each = size_of_vector(how, lines), vectors = vectors_in_line(how, lines);
@@ -94,7 +94,8 @@ VectorCodes to_vectors(const VectorScales& how, const Lines& lines, const float*
     if (inner == 1) *own = largest_behind(values + first, at(count));
     for (std::int64_t i = 0; i < count && inner > 1; ++i)
       raise_beside(values + first + i * inner, at(inner), own);
-    for (std::int64_t j = 0; j < inner; ++j) own[j] = std::isfinite(own[j]) ? own[j] / most : kNoNumber;
+    for (std::int64_t j = 0; j < inner; ++j)
+      own[j] = std::isfinite(own[j]) ? own[j] / most : kNoScale;
   });
   if (how.scale_bits > 0) {
     made.whole.resize(made.scales.size());
@@ -138,12 +139,13 @@ double whole_product(const VectorScales& how_a, const Lines& a_lines, const Vect
                      const VectorCodes& b, std::int64_t second) {
   if (a_lines.length != b_lines.length || how_a.vector != how_b.vector || a.whole.empty() ||
       b.whole.empty())
-    throw Error(Error::Kind::InvalidInput,
-                fmt::format("a product in whole numbers takes two lines of one length in vectors of "
-                            "one size with scales of few bits, found {} numbers in vectors of {} "
-                            "and {} in vectors of {}",
-                            a_lines.length, how_a.vector, b_lines.length, how_b.vector),
-                {"whole product"});
+    throw Error(
+        Error::Kind::InvalidInput,
+        fmt::format("a product in whole numbers takes two lines of one length in vectors of "
+                    "one size with scales of few bits, found {} numbers in vectors of {} "
+                    "and {} in vectors of {}",
+                    a_lines.length, how_a.vector, b_lines.length, how_b.vector),
+        {"whole product"});
   const std::int64_t each = size_of_vector(how_a, a_lines),
                      vectors = vectors_in_line(how_a, a_lines);
   const std::int64_t a_outer = first / a_lines.inner, a_inner = first % a_lines.inner,
@@ -153,14 +155,13 @@ double whole_product(const VectorScales& how_a, const Lines& a_lines, const Vect
     std::int64_t product = 0;
     const std::int64_t end = std::min(a_lines.length, (v + 1) * each);
     for (std::int64_t i = v * each; i < end; ++i)
-      product += std::int64_t{
-                     a.codes[at((a_outer * a_lines.length + i) * a_lines.inner + a_inner)]} *
-                 b.codes[at((b_outer * b_lines.length + i) * b_lines.inner + b_inner)];
+      product +=
+          std::int64_t{a.codes[at((a_outer * a_lines.length + i) * a_lines.inner + a_inner)]} *
+          b.codes[at((b_outer * b_lines.length + i) * b_lines.inner + b_inner)];
     sum += product * a.whole[at((a_outer * vectors + v) * a_lines.inner + a_inner)] *
            b.whole[at((b_outer * vectors + v) * b_lines.inner + b_inner)];
   }
-  return static_cast<double>(sum) *
-         (double{a.line[at(first)]} * double{b.line[at(second)]});
+  return static_cast<double>(sum) * (double{a.line[at(first)]} * double{b.line[at(second)]});
 }
 
 void pack_codes(const VectorScales& how, std::span<const std::int16_t> codes, std::uint8_t* bytes) {

@@ -7,8 +7,8 @@
 //
 // Scales of vectors are rounded up: one that is rounded down clips the largest numbers of its
 // vector, which at 8 bits loses more than a scale for the whole line would. A product of two lines
-// is one of whole numbers for each pair of vectors, times the whole product of their scales, and one
-// multiplication of 4-byte numbers at the end.
+// is one of whole numbers for each pair of vectors, times the whole product of their scales, and
+// one multiplication of 4-byte numbers at the end.
 //
 // Dai, Venkatesan, Ren, Zimmer, Dally and Khailany, "VS-Quant: Per-Vector Scaled Quantization for
 // Accurate Low-Precision Neural Network Inference", MLSys 2021.

@@ -159,8 +159,7 @@ TEST(VectorProducts, TensorRanksTrainNearOneDevice) {
 TEST(VectorProducts, ExpertsTrainAsOneDeviceDoes) {
   const Model model = testing::tiny_transformer({.family = "mixtral", .experts = 4});
   const testing::CpuRun one = train_in_vectors({}, 1, model);
-  for (const testing::Settings& words :
-       {testing::Settings{"dp=2"}, {"pp=2"}, {"dp=2", "ep=2"}}) {
+  for (const testing::Settings& words : {testing::Settings{"dp=2"}, {"pp=2"}, {"dp=2", "ep=2"}}) {
     const testing::CpuRun run = train_in_vectors(words, 2, model);
     for (std::size_t i = 0; i < one.run.losses.size(); ++i)
       EXPECT_NEAR(run.run.losses[i], one.run.losses[i], 1e-5 * one.run.losses[i])
@@ -210,10 +209,9 @@ testing::CpuRun trained_on_clouds(const VectorClouds& source, std::int64_t width
 // B-NUM-05: both networks answer in 2 bits; one has been trained in them.
 TEST(VectorProducts, TrainingInFewBitsBeatsRoundingAfterwards) {
   const VectorClouds source;
-  const testing::CpuRun aware =
-                            trained_on_clouds(source, 64,
-                                              {"precision=vs-quant", "vs-quant.weight-bits=2",
-                                               "vs-quant.activation-bits=2"}),
+  const testing::CpuRun aware = trained_on_clouds(source, 64,
+                                                  {"precision=vs-quant", "vs-quant.weight-bits=2",
+                                                   "vs-quant.activation-bits=2"}),
                         whole = trained_on_clouds(source, 64, {});
   const auto accuracy = [&](const testing::CpuRun& run) {
     return answers(aware.workload, run.parameters, source, 0, {.in_precision = true}).accuracy();

@@ -190,8 +190,7 @@ TEST(LossyWeights, GroupsMayHaveScalesOfFewBits) {
   std::string product;
   for (const Node& node : model.blocks[0].graph.nodes)
     if (node.op->name == "matmul") product = model.blocks[0].graph[node.inputs[1]].name;
-  std::vector<TrainedTensor> tensors = {
-      {0, product, {4, 2}, {7, 1, -3.4f, 1, 1.5f, 1, -0.5f, 1}}};
+  std::vector<TrainedTensor> tensors = {{0, product, {4, 2}, {7, 1, -3.4f, 1, 1.5f, 1, -0.5f, 1}}};
   const LossyWeights loses{.bits = 4, .group = 2, .scale_bits = 2};
   lose(loses, model, tensors);
   const std::vector<float>& found = tensors[0].values;
@@ -231,21 +230,17 @@ TEST(LossyWeights, WordsAreRead) {
                                    {"group", "16"},
                                    {"scale-bits", "6"}})
     EXPECT_TRUE(apply_lossy(loses, key, value, {"B"}));
-  EXPECT_EQ(loses,
-            (LossyWeights{.sparsity = 0.9,
-                          .rank = 4,
-                          .tt_rank = 2,
-                          .bits = 4,
-                          .group = 16,
-                          .scale_bits = 6}));
+  EXPECT_EQ(
+      loses,
+      (LossyWeights{
+          .sparsity = 0.9, .rank = 4, .tt_rank = 2, .bits = 4, .group = 16, .scale_bits = 6}));
   EXPECT_FALSE(apply_lossy(loses, "width", "3", {"B"}));
-  for (const auto& [key, value] :
-       {std::pair{"sparsity", "1.1"},
-        {"rank", "0"},
-        {"bits", "1"},
-        {"bits", "9"},
-        {"bits", "x"},
-        {"scale-bits", "11"}})
+  for (const auto& [key, value] : {std::pair{"sparsity", "1.1"},
+                                   {"rank", "0"},
+                                   {"bits", "1"},
+                                   {"bits", "9"},
+                                   {"bits", "x"},
+                                   {"scale-bits", "11"}})
     EXPECT_NE(testing::refusal([&, k = key, v = value] { apply_lossy(loses, k, v, {"B"}); }),
               "accepted")
         << key << value;

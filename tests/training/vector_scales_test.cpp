@@ -62,8 +62,10 @@ double largest_of(const DrawnVectors& d, std::int64_t o, std::int64_t v, std::in
   const std::int64_t each = d.how.vector > 0 ? d.how.vector : d.lines.length;
   double largest = 0;
   for (std::int64_t i = v * each; i < std::min(d.lines.length, (v + 1) * each); ++i)
-    largest = std::max(largest, std::abs(double{d.values[static_cast<std::size_t>(
-                                    (o * d.lines.length + i) * d.lines.inner + j)]}));
+    largest = std::max(
+        largest,
+        std::abs(double{
+            d.values[static_cast<std::size_t>((o * d.lines.length + i) * d.lines.inner + j)]}));
   return largest;
 }
 
@@ -115,8 +117,8 @@ RC_GTEST_PROP(VectorScales, TwoLevelsRoundScalesUpAndClipNothing, ()) {
     for (std::int64_t i = 0; i < d.lines.length; ++i)
       for (std::int64_t j = 0; j < d.lines.inner; ++j) {
         const auto e = static_cast<std::size_t>((o * d.lines.length + i) * d.lines.inner + j);
-        const double scale = made.scales[static_cast<std::size_t>(
-            (o * vectors + i / each) * d.lines.inner + j)];
+        const double scale =
+            made.scales[static_cast<std::size_t>((o * vectors + i / each) * d.lines.inner + j)];
         RC_ASSERT(std::abs(double{after[e]} - double{d.values[e]}) <= scale / 2 + 1e-6);
       }
 }
@@ -130,8 +132,7 @@ RC_GTEST_PROP(VectorScales, ALastShortVectorIsOneThatZerosFillUp, ()) {
   std::vector<float> filled(static_cast<std::size_t>(padded.elements()));
   for (std::int64_t o = 0; o < d.lines.outer; ++o)
     std::copy_n(d.values.begin() + o * d.lines.length * d.lines.inner,
-                d.lines.length * d.lines.inner,
-                filled.begin() + o * padded.length * padded.inner);
+                d.lines.length * d.lines.inner, filled.begin() + o * padded.length * padded.inner);
   const VectorCodes own = to_vectors(d.how, d.lines, d.values.data()),
                     whole = to_vectors(d.how, padded, filled.data());
   RC_ASSERT(own.scales == whole.scales);
@@ -146,8 +147,7 @@ RC_GTEST_PROP(VectorScales, ALastShortVectorIsOneThatZerosFillUp, ()) {
 RC_GTEST_PROP(VectorScales, PackedCodesComeBack, ()) {
   const DrawnVectors d = drawn_vectors(4);
   const VectorCodes made = to_vectors(d.how, d.lines, d.values.data());
-  const std::size_t bytes =
-      (made.codes.size() * static_cast<std::size_t>(d.how.bits) + 7) / 8;
+  const std::size_t bytes = (made.codes.size() * static_cast<std::size_t>(d.how.bits) + 7) / 8;
   std::vector<std::uint8_t> packed(bytes + 1, 0xa5);
   pack_codes(d.how, made.codes, packed.data());
   RC_ASSERT(packed.back() == 0xa5);
@@ -205,8 +205,8 @@ TEST(VectorScales, WithoutASignThereAreTwiceAsManyStepsAndNothingBelowZero) {
 }
 
 TEST(VectorScales, ANumberThatIsNotFiniteMakesItsLineNoNumber) {
-  for (const float wrong : {std::numeric_limits<float>::quiet_NaN(),
-                            std::numeric_limits<float>::infinity()}) {
+  for (const float wrong :
+       {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
     for (const std::int64_t inner : {1, 2}) {
       const Lines lines{2, 4, inner};
       std::vector<float> values(static_cast<std::size_t>(lines.elements()), 1);
@@ -226,13 +226,11 @@ TEST(VectorScales, ProductsOfOtherLinesAreRefused) {
   const VectorCodes eight = to_vectors(how, {1, 8, 1}, values.data()),
                     four = to_vectors(how, {2, 4, 1}, values.data()),
                     one_level = to_vectors(floats, {1, 8, 1}, values.data());
-  EXPECT_NE(testing::refusal([&] {
-              whole_product(how, {1, 8, 1}, eight, 0, how, {2, 4, 1}, four, 0);
-            }),
-            "accepted");
-  EXPECT_NE(testing::refusal([&] {
-              whole_product(how, {1, 8, 1}, eight, 0, floats, {1, 8, 1}, one_level, 0);
-            }),
+  EXPECT_NE(
+      testing::refusal([&] { whole_product(how, {1, 8, 1}, eight, 0, how, {2, 4, 1}, four, 0); }),
+      "accepted");
+  EXPECT_NE(testing::refusal(
+                [&] { whole_product(how, {1, 8, 1}, eight, 0, floats, {1, 8, 1}, one_level, 0); }),
             "accepted");
 }
 
@@ -255,8 +253,7 @@ TEST(VectorScales, ScalesOfFourBitsLoseAtMostOneAndAHalfDecibels) {
       const double floats = decibels({.bits = bits, .vector = 16, .scale_bits = 0}, numbers),
                    whole = decibels({.bits = bits, .vector = 16, .scale_bits = 4}, numbers);
       EXPECT_GE(whole, floats - 1.5) << bits;
-      EXPECT_GE(whole, decibels({.bits = bits, .vector = 0, .scale_bits = 0}, numbers) + 3)
-          << bits;
+      EXPECT_GE(whole, decibels({.bits = bits, .vector = 0, .scale_bits = 0}, numbers) + 3) << bits;
     }
   }
 }

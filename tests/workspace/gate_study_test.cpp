@@ -192,16 +192,14 @@ TEST_F(TrainedModels, ScalesForVectorsKeepWhatThoseForChannelsLose) {
   for (const char* words : {"bits=4", "bits=4,group=16", "bits=4,group=16,scale-bits=4"})
     q.models.push_back(read_gate_side(words, q.reference.file, {"B"}));
   const GateReport report = gate_study(q);
-  const auto drop = [&](std::size_t model) {
-    return report.models[model].tasks[0].excess_error();
-  };
+  const auto drop = [&](std::size_t model) { return report.models[model].tasks[0].excess_error(); };
   EXPECT_GT(drop(0), 0);
   EXPECT_LE(drop(2), 0.5 * drop(0));
   const auto signal = [&](std::int64_t vector, int scale_bits) {
-    const auto at = std::find_if(report.vectors.begin(), report.vectors.end(),
-                                 [&](const VectorNoise& one) {
-                                   return one.vector == vector && one.scale_bits == scale_bits;
-                                 });
+    const auto at =
+        std::find_if(report.vectors.begin(), report.vectors.end(), [&](const VectorNoise& one) {
+          return one.vector == vector && one.scale_bits == scale_bits;
+        });
     return at == report.vectors.end() ? 0.0 : at->decibels;
   };
   EXPECT_DOUBLE_EQ(*report.models[0].decibels, signal(0, 0));
@@ -218,9 +216,9 @@ TEST_F(TrainedModels, TrainingInFewBitsBeatsRoundingAfterwards) {
   const std::string plain = train("whole.ckpt", 200, {}),
                     more = train("longer.ckpt", 100, {"rate=0.02"}, plain),
                     aware = train("aware.ckpt", 100, {"rate=0.02"}, plain, "precision=vs-quant");
-  const GateReport report =
-      gate(more, {"precision=vs-quant", plain + ",precision=vs-quant", aware + ",precision=vs-quant"},
-           {});
+  const GateReport report = gate(
+      more, {"precision=vs-quant", plain + ",precision=vs-quant", aware + ",precision=vs-quant"},
+      {});
   const auto accuracy = [&](std::size_t model) {
     return report.models[model].tasks[0].second_accuracy();
   };
@@ -302,9 +300,10 @@ TEST(GateStudy, SidesAreReadAndWrongOnesRefused) {
   EXPECT_EQ(side.precision, "bf16");
   EXPECT_EQ(read_gate_side("sparsity=0.5", "a.ckpt", {"B"}).file, "a.ckpt");
   EXPECT_TRUE(read_gate_side("backend=reference", "a.ckpt", {"B"}).reference);
-  EXPECT_EQ(testing::refusal([] { read_gate_side("bitz=4", "a.ckpt", {"B"}); }),
-            "B: expected a checkpoint, or sparsity, rank, tt-rank, bits, group, scale-bits, bit-errors, "
-            "chips, precision, backend and a value, found \"bitz=4\"; did you mean \"bits\"?");
+  EXPECT_EQ(
+      testing::refusal([] { read_gate_side("bitz=4", "a.ckpt", {"B"}); }),
+      "B: expected a checkpoint, or sparsity, rank, tt-rank, bits, group, scale-bits, bit-errors, "
+      "chips, precision, backend and a value, found \"bitz=4\"; did you mean \"bits\"?");
   for (const char* wrong : {"bits=4,", "bits=4,b.ckpt", "bits=99", "backend=cuda", ""})
     EXPECT_NE(testing::refusal([&] { read_gate_side(wrong, wrong[0] == 0 ? "" : "a", {"B"}); }),
               "accepted")

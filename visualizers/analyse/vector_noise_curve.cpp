@@ -37,10 +37,8 @@ std::optional<CurveModel> vector_noise_curve(const std::vector<VectorNoise>& fou
   }
   const auto ink = [&] { return kScaleInks[curve.lines.size() % std::size(kScaleInks)]; };
   for (const auto& [bits, by_size] : by_scale) {
-    CurveModel::Line line{bits > 0 ? fmt::format("scales of {} bits", bits) : "scales of 4 bytes",
-                          ink(),
-                          {},
-                          false};
+    CurveModel::Line line{
+        bits > 0 ? fmt::format("scales of {} bits", bits) : "scales of 4 bytes", ink(), {}, false};
     for (const std::int64_t size : sizes) {
       const auto at = by_size.find(size);
       line.values.push_back(at == by_size.end() ? std::nan("") : at->second);
@@ -48,8 +46,7 @@ std::optional<CurveModel> vector_noise_curve(const std::vector<VectorNoise>& fou
     curve.lines.push_back(std::move(line));
   }
   if (channel)
-    curve.lines.push_back({"a scale for a channel",
-                           ink(),
+    curve.lines.push_back({"a scale for a channel", ink(),
                            std::vector<double>(sizes.size(), *channel),
                            /*dashed=*/true});
   return curve;

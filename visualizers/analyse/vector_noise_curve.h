@@ -10,8 +10,8 @@
 
 namespace trainyard {
 
-/// Returns nothing where there are fewer than two sizes of vectors. A scale for a whole channel is a
-/// dashed line.
+/// Returns nothing where there are fewer than two sizes of vectors. A scale for a whole channel is
+/// a dashed line.
 std::optional<CurveModel> vector_noise_curve(const std::vector<VectorNoise>&);
 
 }  // namespace trainyard

@@ -52,8 +52,7 @@ void vector_table(Out& out, const GateReport& report) {
        report.vectors.front().bits);
   line(out, "  {:<10} {:>16} {:>8}", "a scale for", "of it in bits", "signal");
   for (const VectorNoise& one : report.vectors)
-    line(out, "  {:<10} {:>16} {:>8.1f}",
-         one.vector > 0 ? std::to_string(one.vector) : "a channel",
+    line(out, "  {:<10} {:>16} {:>8.1f}", one.vector > 0 ? std::to_string(one.vector) : "a channel",
          one.scale_bits > 0 ? std::to_string(one.scale_bits) : "a float", one.decibels);
 }
 

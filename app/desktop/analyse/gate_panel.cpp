@@ -51,22 +51,23 @@ void GatePanel::make_question() {
     Q_EMIT edit->textEdited(path);
   });
   column->addWidget(choose);
-  models_ =
-      new WordList({"Models",
-                    "bits=4, or a checkpoint",
-                    [](const std::string& typed) { read_gate_side(typed, kOfReference, {}); },
-                    [](const QString& word) {
-                      GateSide side = read_gate_side(word.toStdString(), kOfReference, {});
-                      if (side.file == kOfReference) side.file.clear();
-                      return q(side_title(side));
-                    },
-                    {"bits=4", "bits=8", "bits=4,group=16,scale-bits=4", "bits=8,bit-errors=0.01", "sparsity=0.9", "precision=bf16",
-                     "precision=mxfp8", "rank=8", "tt-rank=8", "backend=reference"},
-                    kCheckpoints});
+  models_ = new WordList({"Models",
+                          "bits=4, or a checkpoint",
+                          [](const std::string& typed) { read_gate_side(typed, kOfReference, {}); },
+                          [](const QString& word) {
+                            GateSide side = read_gate_side(word.toStdString(), kOfReference, {});
+                            if (side.file == kOfReference) side.file.clear();
+                            return q(side_title(side));
+                          },
+                          {"bits=4", "bits=8", "bits=4,group=16,scale-bits=4",
+                           "bits=8,bit-errors=0.01", "sparsity=0.9", "precision=bf16",
+                           "precision=mxfp8", "rank=8", "tt-rank=8", "backend=reference"},
+                          kCheckpoints});
   models_->set_usual({"bits=4", "sparsity=0.5"});
   models_->setToolTip(
       "Other checkpoints, or what is changed about the reference: sparsity=, bits= (with group= "
-      "and scale-bits=, or bit-errors= and chips=), rank=, tt-rank=, precision=, backend=; several of them joined by "
+      "and scale-bits=, or bit-errors= and chips=), rank=, tt-rank=, precision=, backend=; several "
+      "of them joined by "
       "commas.");
   column->addWidget(models_);
   corruptions_ =

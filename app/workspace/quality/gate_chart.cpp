@@ -83,9 +83,9 @@ std::vector<std::string> gate_sentences(const GateReport& report) {
     for (const std::string& sentence : model.beyond)
       said.push_back(model.name + " is beyond a limit on " + sentence + ".");
     if (model.decibels)
-      said.push_back(fmt::format(
-          "The weights of {} have a signal of {:.1f} dB over what they lost.",
-          model.name, *model.decibels));
+      said.push_back(
+          fmt::format("The weights of {} have a signal of {:.1f} dB over what they lost.",
+                      model.name, *model.decibels));
     if (model.chips)
       for (std::size_t t = 0; t < report.tasks.size(); ++t) {
         const ChipErrors& errors = model.chips->tasks[t];

@@ -31,8 +31,8 @@ BarsModel gate_bars(const GateReport&);
 /// which there are two rates or more. Nothing where there is none.
 std::optional<CurveModel> gate_curve(const GateReport&);
 
-/// The pictures of a gate: the bars, and below them the curve of errors, or else that of the noise of
-/// vectors (visualizers/analyse/vector_noise_curve.h), where there is one.
+/// The pictures of a gate: the bars, and below them the curve of errors, or else that of the noise
+/// of vectors (visualizers/analyse/vector_noise_curve.h), where there is one.
 struct GateCharts {
   BarsModel bars;
   std::optional<CurveModel> curve;

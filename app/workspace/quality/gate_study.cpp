@@ -28,8 +28,9 @@
 namespace trainyard {
 namespace {
 
-constexpr std::string_view kSideKeys[] = {"sparsity",   "rank",       "tt-rank", "bits",      "group",
-                                          "scale-bits", "bit-errors", "chips",   "precision", "backend"};
+constexpr std::string_view kSideKeys[] = {"sparsity",  "rank",       "tt-rank",    "bits",
+                                          "group",     "scale-bits", "bit-errors", "chips",
+                                          "precision", "backend"};
 
 void apply_side_word(GateSide& side, std::string_view word, const Place& place) {
   const std::size_t equals = word.find('=');

@@ -105,8 +105,8 @@ void CpuExecution::run_narrow(const At& a, std::size_t l, Flight& f, const Kerne
   NarrowOperands how{*narrow_};
   const Operand& x = run.inputs[0];
   const LayerLayout& layout = plan_.layouts[static_cast<std::size_t>(placed.layout)];
-  how.no_negative_input = never_negative(plan_.workload.scenario.model, placed.model_layer,
-                                         call.node.inputs[0]);
+  how.no_negative_input =
+      never_negative(plan_.workload.scenario.model, placed.model_layer, call.node.inputs[0]);
   how.rounded_input = run.pass == Pass::BackwardWeight && x.where != Operand::Where::Saved &&
                       kept_of_gathered(layout, x) >= 0;
   if (const std::int32_t item = kept_for(layout, run); item >= 0) {
@@ -168,8 +168,9 @@ void CpuExecution::widen(const At& a, std::size_t l, Flight& f, const Operand& f
             .subspan(static_cast<std::size_t>(own.first), static_cast<std::size_t>(own.count));
   const bool no_negative =
       never_negative(plan_.workload.scenario.model, placed.model_layer, from.tensor);
-  widen_kept(*narrow_, no_negative, part, reinterpret_cast<const std::uint8_t*>(f.layers[l].saved[index].data),
-             copy.scales, experts);
+  widen_kept(*narrow_, no_negative, part,
+             reinterpret_cast<const std::uint8_t*>(f.layers[l].saved[index].data), copy.scales,
+             experts);
 }
 
 }  // namespace trainyard

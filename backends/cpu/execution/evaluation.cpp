@@ -33,7 +33,7 @@ struct EvaluatedBatch {
 struct ForwardFormats {
   DType parameter = DType::F32, activation = DType::F32;
   std::unique_ptr<const NarrowScaling> products;  // of operands in few bits; null: none are
-  std::vector<bool> narrow_layers = {};     // by layer of the model: its products take them
+  std::vector<bool> narrow_layers = {};           // by layer of the model: its products take them
 };
 
 ForwardFormats formats_of(const Workload& w) {

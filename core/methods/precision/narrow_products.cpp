@@ -96,9 +96,8 @@ class Rewriter {
       return;
     }
     p.math = how_.format;
-    p.read = how_.vectors
-                 ? input_bytes(p.m * p.k * p.count) + weight_bytes(p.k * p.n * p.count)
-                 : narrow_bytes(how_.format, p.read.value / kBf16);
+    p.read = how_.vectors ? input_bytes(p.m * p.k * p.count) + weight_bytes(p.k * p.n * p.count)
+                          : narrow_bytes(how_.format, p.read.value / kBf16);
   }
 
   std::vector<BodyOp> with_casts(std::vector<BodyOp> ops) {

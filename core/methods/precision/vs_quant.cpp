@@ -34,9 +34,8 @@ DType fastest_format(const Device& device) {
 Diagnostics check_whole_products(const Device& device) {
   Diagnostics found = check_peak(device, DType::I8, kVsQuant);
   for (Diagnostic& d : found)
-    d.message =
-        "vs-quant multiplies whole numbers and needs a device with an int8 peak, which " +
-        device.name + " does not have";
+    d.message = "vs-quant multiplies whole numbers and needs a device with an int8 peak, which " +
+                device.name + " does not have";
   return found;
 }
 
@@ -64,8 +63,9 @@ Method vs_quant() {
                    "a cast an operand and rounded numbers in forward; backward stays in bf16. No "
                    "device that is sold reads scales of vectors: products of 4 bits take the time "
                    "of 8 bits, and the multiplication by scales is not priced",
-               .legal_when = "the device has an int8 peak; tensor ranks scale the part of a channel "
-                             "that they sum over by itself"},
+               .legal_when =
+                   "the device has an int8 peak; tensor ranks scale the part of a channel "
+                   "that they sum over by itself"},
       .file = "core/methods/precision/vs_quant.cpp",
       .params = {{.name = kWeightBits,
                   .fallback = std::int64_t{4},
@@ -101,9 +101,8 @@ Method vs_quant() {
           },
       .rewrite =
           [](Body& body, const Layout& layout, const Scenario& s, const Params& p) {
-            rewrite_narrow(
-                body, layout, s,
-                {.format = DType::I8, .wide = is_wide(p), .vectors = format_of(p)});
+            rewrite_narrow(body, layout, s,
+                           {.format = DType::I8, .wide = is_wide(p), .vectors = format_of(p)});
           },
   };
 }

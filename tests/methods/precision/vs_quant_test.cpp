@@ -36,8 +36,8 @@ TEST(VsQuant, AnElementTakesItsBitsAndAShareOfAScale) {
 
 // One copy of a weight beside its bf16, and one of an activation: backward reads what forward read.
 TEST(VsQuant, KeepsOneCopyInFewBits) {
-  const Workload four = in_vectors(), eight = in_vectors({"vs-quant.weight-bits=8",
-                                                          "vs-quant.activation-bits=8"});
+  const Workload four = in_vectors(),
+                 eight = in_vectors({"vs-quant.weight-bits=8", "vs-quant.activation-bits=8"});
   EXPECT_NEAR(layer(four).narrow.kept, 2 + 4.25 / 8, 1e-12);
   EXPECT_NEAR(layer(eight).narrow.kept, 2 + 8.25 / 8, 1e-12);
   const Workload bf16 = prepare(scenario(gpt(), 1, {"precision=bf16"}, "h100-sxm"));
@@ -56,7 +56,8 @@ TEST(VsQuant, KeepsOneCopyInFewBits) {
 
 // Forward alone is in whole numbers, and its casts are one an operand.
 TEST(VsQuant, ForwardIsInWholeNumbersAndBackwardInBf16) {
-  const Workload w = in_vectors(), bf16 = prepare(scenario(gpt(), 1, {"precision=bf16"}, "h100-sxm"));
+  const Workload w = in_vectors(),
+                 bf16 = prepare(scenario(gpt(), 1, {"precision=bf16"}, "h100-sxm"));
   EXPECT_EQ(w.layout.precision.math, DType::I8);
   int products = 0;
   for (const BodyOp& op : layer(w).forward) {
@@ -98,8 +99,8 @@ TEST(VsQuant, NeedsADeviceThatMultipliesWholeNumbers) {
             std::string::npos)
       << found[0].message;
   EXPECT_EQ(found[0].fix, "precision=fp16");
-  EXPECT_TRUE(
-      testing::check_of("vs-quant", scenario(gpt(), 8, {"precision=vs-quant"}, "h100-sxm")).empty());
+  EXPECT_TRUE(testing::check_of("vs-quant", scenario(gpt(), 8, {"precision=vs-quant"}, "h100-sxm"))
+                  .empty());
 }
 
 }  // namespace

@@ -293,10 +293,11 @@ TEST(Settings, RefuseAGradientFormatThatThePrecisionLacks) {
     apply_setting(plan, "gradient-dtype=bf16");
     FAIL();
   } catch (const Error& e) {
-    EXPECT_STREQ(e.what(),
-                 "expected precision bf16, fp16, fp8, mxfp8, nvfp4 or vs-quant beside gradient-dtype, "
-                 "found "
-                 "\"precision=fp32\"");
+    EXPECT_STREQ(
+        e.what(),
+        "expected precision bf16, fp16, fp8, mxfp8, nvfp4 or vs-quant beside gradient-dtype, "
+        "found "
+        "\"precision=fp32\"");
   }
 }
 

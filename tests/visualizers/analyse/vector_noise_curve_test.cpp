@@ -9,8 +9,8 @@ namespace trainyard {
 namespace {
 
 TEST(VectorNoiseCurve, HasALineForEachScaleAndADashedOneForChannels) {
-  const auto curve = vector_noise_curve({{4, 0, 0, 14}, {4, 32, 4, 18}, {4, 16, 4, 19.5},
-                                         {4, 16, 0, 20}});
+  const auto curve =
+      vector_noise_curve({{4, 0, 0, 14}, {4, 32, 4, 18}, {4, 16, 4, 19.5}, {4, 16, 0, 20}});
   ASSERT_TRUE(curve.has_value());
   EXPECT_EQ(curve->title, "Signal of weights over the noise of 4 bits");
   EXPECT_EQ(curve->unit, "dB");
