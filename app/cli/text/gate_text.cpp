@@ -50,10 +50,10 @@ void vector_table(Out& out, const GateReport& report) {
   if (report.vectors.empty()) return;
   line(out, "\nSignal of the reference's weights over the noise of {} bits, in dB:",
        report.vectors.front().bits);
-  line(out, "  {:<10} {:>16} {:>8}", "a scale for", "of it in bits", "signal");
+  line(out, "  {:<12} {:>15} {:>8}", "a scale for", "bits of a scale", "signal");
   for (const VectorNoise& one : report.vectors)
-    line(out, "  {:<10} {:>16} {:>8.1f}", one.vector > 0 ? std::to_string(one.vector) : "a channel",
-         one.scale_bits > 0 ? std::to_string(one.scale_bits) : "a float", one.decibels);
+    line(out, "  {:<12} {:>15} {:>8.1f}", one.vector > 0 ? std::to_string(one.vector) : "a channel",
+         one.scale_bits > 0 ? std::to_string(one.scale_bits) : "32", one.decibels);
 }
 
 }  // namespace
