@@ -32,7 +32,8 @@ struct NarrowOperands {
   std::vector<float>* scales = nullptr;
   WeightCodes weight = {};  // of a weight that is given in F8
   // Under sequence parallel the input has been gathered, and a rank keeps these rows of it alone;
-  // -1: it keeps all. Rows of routed tokens are kept in the order of their experts.
+  // -1: it keeps all. Rows of routed tokens are kept in the order of their experts, those of whole
+  // numbers in their own.
   std::int64_t first_kept_row = 0, kept_rows = -1;
   // Of whole numbers: the input has no negative numbers, so that its codes have no sign; and the
   // input of a weight gradient is what forward has rounded already.

@@ -1,7 +1,5 @@
 #include "backends/cpu/kernels/vector_product.h"
 
-#include <algorithm>
-
 #include "backends/cpu/kernels/convert.h"
 #include "backends/cpu/kernels/operands.h"
 #include "core/training/vector_scales.h"
