@@ -15,6 +15,7 @@
 #include "core/base/median.h"
 #include "core/base/processor_time.h"
 #include "core/memory/place_buffers.h"
+#include "core/methods/precision/vector_format.h"
 #include "core/model/ops.h"
 #include "core/plan/batch_ramp.h"
 
@@ -94,6 +95,9 @@ Diagnostics check_fused(const BackendJob& job) {
               "products of narrow operands remember the largest values of one job's tensors, found "
               "math in " +
                   std::string(to_string(p.math)),
+              "plan#/choices", "precision=bf16");
+  else if (vector_format(w.scenario.plan))
+    add_error(found, "products in whole numbers are those of one job, found precision=vs-quant",
               "plan#/choices", "precision=bf16");
   if (w.layout.host_optimizer || w.layout.host_activations || w.layout.nvme_optimizer)
     add_error(found, "the host keeps tensors of one job, found a plan that offloads to it",

@@ -5,6 +5,7 @@
 #include "backends/executable.h"
 #include "backends/reference/execution.h"
 #include "backends/reference/schedule.h"
+#include "core/methods/precision/vector_format.h"
 
 namespace trainyard {
 namespace {
@@ -56,10 +57,12 @@ Diagnostics ReferenceMachine::check(const Workload& w, const Program& p) {
               "expected a program of the workload's " + std::to_string(w.runs.size()) +
                   " stages, found one of " + std::to_string(p.stages),
               "program");
-  if (narrow(w.layout.precision.math))
+  const bool vectors = vector_format(w.scenario.plan).has_value();
+  if (narrow(w.layout.precision.math) || vectors)
     add_error(found,
               "the reference computes every product in 8-byte numbers, found casts to " +
-                  std::string(to_string(w.layout.precision.math)),
+                  (vectors ? "whole numbers of few bits"
+                           : std::string(to_string(w.layout.precision.math))),
               "plan#/choices", "precision=bf16");
   check_divided(w, found);
   check_capacity(w, found);

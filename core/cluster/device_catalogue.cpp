@@ -622,7 +622,7 @@ constexpr Row kRows[] = {
     {.id = "cpu", .name = "a core of this machine", .vendor = "local", .year = 2026,
      .memory = 1073741824, .memory_kind = "arena", .memory_bandwidth = 37e9,
      .peaks = {{DType::F64, 131e9}, {DType::F32, 262e9}, {DType::F16, 262e9},
-               {DType::BF16, 262e9}, {DType::F8, 40e9}, {DType::F4, 40e9}},
+               {DType::BF16, 262e9}, {DType::F8, 40e9}, {DType::F4, 40e9}, {DType::I8, 40e9}},
      .scale_up = 18.5e9, .scale_up_kind = "copies between arenas", .topology = Topology::Switch,
      .dimensions = 0, .domain = 256, .host_link = 18.5e9, .network_gbit = 148, .watts = 0,
      .price_source = "no price noted",

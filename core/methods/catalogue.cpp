@@ -60,6 +60,7 @@ std::span<const Method> methods() {
       fp8(),
       mxfp8(),
       nvfp4(),
+      vs_quant(),
       frozen_parts(),
       lora(),
       sparse(),               //

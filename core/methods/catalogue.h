@@ -38,6 +38,7 @@ Method flex16();
 Method fp8();
 Method mxfp8();
 Method nvfp4();
+Method vs_quant();
 // Trained parts
 Method frozen_parts();
 Method lora();

@@ -56,13 +56,13 @@ constexpr int bytes_of(DType type) {
   return 0;
 }
 
-/// Both return whether operands are cast to a format before a product reads them. eight_bit() says
-/// so of those of 8 bits alone.
+/// Both return whether operands are cast to a format before a product reads them. eight_bit() leaves
+/// out F4, Flex16, and I8, whose scales are those of vectors.
 constexpr bool eight_bit(DType type) {
   return type == DType::F8 || type == DType::F8Block || type == DType::F8Row;
 }
 constexpr bool narrow(DType type) {
-  return eight_bit(type) || type == DType::F4 || type == DType::Flex16;
+  return eight_bit(type) || type == DType::F4 || type == DType::I8 || type == DType::Flex16;
 }
 
 std::string_view to_string(DType);                   // "bf16", "fp32", "tf32", "int64", "bool" ...

@@ -76,6 +76,15 @@ struct LosslessTensor {
   double ratio = 0, worst_ratio = 0;  // as those of LosslessBytes
 };
 
+/// VectorNoise says how much of the reference's weights is left where vectors of them share a scale
+/// (core/training/vector_scales.h).
+struct VectorNoise {
+  int bits = 0;             // of a code
+  std::int64_t vector = 0;  // weights of a channel that share a scale; 0 = all of them
+  int scale_bits = 0;       // of a vector's scale; 0 = it is a number by itself
+  double decibels = 0;      // signal over the noise of rounding
+};
+
 /// A GatedModel says what one model lost against the reference.
 struct GatedModel {
   std::string name;                  // in the words in which it was asked for
@@ -87,7 +96,8 @@ struct GatedModel {
   std::vector<std::string> beyond = {};        // sentences, one for each limit that is passed
   std::optional<GatedChips> chips = {};        // whose answers are counted together
   std::optional<LosslessBytes> lossless = {};  // of weights in whole numbers
-  std::vector<double> areas = {};  // under the curve, by task; empty where the tasks have none
+  std::vector<double> areas = {};       // under the curve, by task; empty where the tasks have none
+  std::optional<double> decibels = {};  // signal of weights of few bits over what they lost
   bool passes() const { return beyond.empty(); }
 };
 
@@ -99,6 +109,7 @@ struct GateReport {
   std::vector<GateTask> tasks;  // the first is clean
   std::vector<GatedModel> models;
   std::vector<LosslessTensor> tensors = {};  // where they were asked for
+  std::vector<VectorNoise> vectors = {};     // where they were asked for
   bool passes() const;
   /// Returns the task on which a model's excess error is largest, of the corrupted ones; nothing
   /// where there is none.

@@ -12,6 +12,7 @@
 #include "core/plan/params.h"
 #include "core/training/bit_errors.h"
 #include "core/training/boveda.h"
+#include "core/training/vector_scales.h"
 
 namespace trainyard {
 namespace {
@@ -144,6 +145,8 @@ bool apply_lossy(LossyWeights& loses, std::string_view key, std::string_view val
     loses.bits = static_cast<int>(whole_of(value, 2, 8, place));
   else if (key == "group")
     loses.group = whole_of(value, 1, kMany, place);
+  else if (key == "scale-bits")
+    loses.scale_bits = static_cast<int>(whole_of(value, 1, 10, place));
   else if (key == "bit-errors")
     loses.bit_errors = std::get<double>(
         parse_param({.name = "", .fallback = 0.0, .doc = "", .low = 0, .high = 1}, value, place));
@@ -155,6 +158,12 @@ bool apply_lossy(LossyWeights& loses, std::string_view key, std::string_view val
 }
 
 void expect_consistent(const LossyWeights& loses, const Place& place) {
+  if (loses.scale_bits > 0 && (loses.bits == 0 || loses.group == 0))
+    throw Error(Error::Kind::InvalidInput,
+                fmt::format("scales of few bits are those of groups of codes, found scale-bits={0} "
+                            "without them; try bits=4,group=16,scale-bits={0}",
+                            loses.scale_bits),
+                place);
   if (!loses.bit_errors) return;
   if (loses.bits == 0)
     throw Error(Error::Kind::InvalidInput,
@@ -274,6 +283,9 @@ void lose(const LossyWeights& loses, const Model& model, std::vector<TrainedTens
       lower_each(tensor, [&](std::vector<float>& m) { lower_tt_rank(rows, loses.tt_rank, m); });
     if (loses.bit_errors)
       store_with_errors(loses.bits, {}, tensor.values);
+    else if (loses.scale_bits > 0)
+      round_to_vectors({loses.bits, loses.group, loses.scale_bits}, channels_of(model, tensor),
+                       tensor.values);
     else if (loses.bits > 0)
       round_to_bits(loses.bits, loses.group, channels_of(model, tensor), tensor.values);
   }
@@ -301,14 +313,19 @@ double lossy_bytes(const LossyWeights& loses, const Model& model,
     }
     bits += kept * (loses.bits > 0 ? loses.bits : kWhole);
     if (loses.bits == 0) continue;
-    bits += (loses.bit_errors ? kRange : kScale) * scales_of(loses, channels_of(model, tensor));
+    const Lines lines = channels_of(model, tensor);
+    const double scale = loses.scale_bits > 0 ? loses.scale_bits : kScale;
+    bits += (loses.bit_errors ? kRange : scale) * scales_of(loses, lines);
+    if (loses.scale_bits > 0) bits += kWhole * static_cast<double>(lines.outer * lines.inner);
   }
   return bits / kByte;
 }
 
 std::optional<LosslessWeights> lossless_weights(const LossyWeights& loses, const Model& model,
                                                 const std::vector<TrainedTensor>& tensors) {
-  if (loses.bits == 0 || loses.bit_errors || loses.rank > 0 || loses.tt_rank > 0) return {};
+  if (loses.bits == 0 || loses.scale_bits > 0 || loses.bit_errors || loses.rank > 0 ||
+      loses.tt_rank > 0)
+    return {};
   constexpr double kWhole = 4, kScale = 2;
   LosslessWeights found;
   double stored = 0, numbers = 0;

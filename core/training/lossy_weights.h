@@ -28,6 +28,9 @@ struct LossyWeights {
   std::int64_t tt_rank = 0;  // of the tensor train of two cores of each; 0 = as it is
   int bits = 0;              // of a weight, 2 to 8; 0 = as it is
   std::int64_t group = 0;    // weights of a channel that share a scale; 0 = all of them
+  /// Of a group's scale, which is rounded up to a multiple of one number of its channel
+  /// (core/training/vector_scales.h); 0 = it is a number by itself.
+  int scale_bits = 0;
   /// Probability that a bit of a weight is flipped where it lies. With it, be it 0, weights are
   /// codes of one range for each tensor (core/training/bit_errors.h), and `bits` must be set.
   std::optional<double> bit_errors = {};
@@ -35,9 +38,9 @@ struct LossyWeights {
   friend bool operator==(const LossyWeights&, const LossyWeights&) = default;
 };
 
-/// Sets one of the fields by its name: sparsity, rank, tt-rank, bits, group, bit-errors, chips.
-/// Returns whether the name is one of them. Throws Error{InvalidInput} for a value out of its
-/// range.
+/// Sets one of the fields by its name: sparsity, rank, tt-rank, bits, group, scale-bits,
+/// bit-errors, chips. Returns whether the name is one of them. Throws Error{InvalidInput} for a
+/// value out of its range.
 bool apply_lossy(LossyWeights&, std::string_view key, std::string_view value, const Place&);
 /// Throws Error{InvalidInput} for fields that do not go together.
 void expect_consistent(const LossyWeights&, const Place&);
@@ -76,9 +79,9 @@ void lose(const LossyWeights&, const Model&, std::vector<TrainedTensor>& tensors
 /// Flips the bits that fail in one chip's memory, which has what lose() has left.
 void flip_bits(const LossyWeights&, std::uint64_t chip, std::vector<TrainedTensor>& tensors);
 
-/// Returns the bytes that the tensors take in this form, scales of two bytes and ranges of eight
-/// included; a pruned weight costs its own bits and a bit of a mask for each weight. Weights that
-/// lose nothing take four bytes.
+/// Returns the bytes that the tensors take in this form, scales of two bytes (of groups in few
+/// bits, with four bytes a channel) and ranges of eight included; a pruned weight costs its own
+/// bits and a bit of a mask for each weight. Weights that lose nothing take four bytes.
 double lossy_bytes(const LossyWeights&, const Model&, const std::vector<TrainedTensor>& tensors);
 
 /// Whole numbers of weights as Boveda stores them (core/training/boveda.h).
@@ -86,7 +89,8 @@ struct LosslessWeights {
   double bytes = 0;                   // of all tensors, with scales and what is not of few bits
   double ratio = 0, worst_ratio = 0;  // stored bytes over one a number; of all, and of a tile
 };
-/// Returns nothing where weights are no whole numbers, or are kept as factors of low rank. tensors:
+/// Returns nothing where weights are no whole numbers, have scales of few bits, or are kept as
+/// factors of low rank. tensors:
 /// what lose() has left. Weights that are zero are stored like all others.
 std::optional<LosslessWeights> lossless_weights(const LossyWeights&, const Model&,
                                                 const std::vector<TrainedTensor>& tensors);

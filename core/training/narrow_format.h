@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 
 namespace trainyard {
@@ -36,6 +37,12 @@ float narrow_number(const SmallFloat&, std::uint8_t code);
 /// The power of two of a code of E8M0; NaN for 255.
 float power_of_code(std::uint8_t code);
 
+/// Bits of operands in whole numbers with scales for vectors (core/training/vector_scales.h).
+struct VectorBits {
+  int weights = 0, activations = 0;  // of a code
+  int scale = 0;                     // of a vector's scale
+};
+
 /// Which elements of an operand share a scale, and in which format it is.
 struct NarrowScaling {
   enum class Scale : std::uint8_t {
@@ -50,6 +57,8 @@ struct NarrowScaling {
   std::int64_t block = 0;     // elements of a line that share a scale; 0 = all of the line
   bool whole_tensor = false;  // all elements of the tensor share one
   bool tiles = false;         // of a weight, the elements of a square of blocks share one
+  /// Codes are whole numbers, and a block is a vector of them; the fields of floats do not count.
+  std::optional<VectorBits> vectors = {};
 };
 inline constexpr NarrowScaling kMxfp8{kE4M3, kE4M3, NarrowScaling::Scale::SharedPower, 32};
 inline constexpr NarrowScaling kNvfp4{kE2M1, kE2M1, NarrowScaling::Scale::OfTensorAndBlock, 16};

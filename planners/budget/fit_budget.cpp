@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "core/base/error.h"
@@ -42,9 +43,9 @@ std::optional<Plan> with_value(const Plan& plan, const std::string& key, const s
   return changed;
 }
 
-// Weights in 16 bits that are rounded to the nearest lose every update below half of a last place:
-// nobody gets them without asking.
-constexpr std::string_view kLosesUpdates = "bf16-nearest";
+// Nobody gets these without asking: weights in 16 bits that are rounded to the nearest lose every
+// update below half of a last place, and vs-quant trains networks that answer in few bits.
+constexpr std::string_view kOnlyAsked[] = {"bf16-nearest", "vs-quant"};
 
 class BudgetFit {
  public:
@@ -113,7 +114,9 @@ class BudgetFit {
     if (words.empty()) return;  // this plan has no such choice
     for (const std::vector<std::string>* others : {&values.below, &values.words})
       for (const std::string& value : *others)
-        if (value != kLosesUpdates && with_value(base_.plan, std::string(key), value))
+        if (std::find(std::begin(kOnlyAsked), std::end(kOnlyAsked), value) ==
+                std::end(kOnlyAsked) &&
+            with_value(base_.plan, std::string(key), value))
           words += "," + value;
     if (words.find(',') != std::string::npos) bounds_.push_back({std::string(key), words});
   }

@@ -56,6 +56,21 @@ TEST(GateVerb, JudgesACheckpointAndBlocksAnExport) {
       << other.err;
 }
 
+TEST(GateVerb, ListsTheNoiseOfVectorsAndDrawsIt) {
+  const TemporaryFolder folder;
+  const std::string gate = std::string("gate initial bits=4,group=16,scale-bits=4 --vectors 4") +
+                           kOfGate + " --limit excess-error=none";
+  const Ran text = trainyard(gate + " --svg vectors.svg --quiet", folder);
+  EXPECT_EQ(text.exit, kDone) << text.err;
+  EXPECT_NE(text.out.find("  a channel  "), std::string::npos) << text.out;
+  EXPECT_NE(text.out.find("bits=4,group=16,scale-bits=4 have a signal of"), std::string::npos);
+  EXPECT_NE(file_text(folder.path() / "vectors.svg").find("scales of 4 bits"), std::string::npos);
+  EXPECT_EQ(trainyard(gate + " --json --out gate.json", folder).exit, kDone);
+  const std::string json = file_text(folder.path() / "gate.json");
+  conforms(parse_json(json, "gate"), parse_json(json_schema("gate"), "schema"), "gate");
+  EXPECT_NE(json.find("\"scale_bits\""), std::string::npos);
+}
+
 TEST(GateVerb, ACheckpointOfAnotherModelIsRefused) {
   const TemporaryFolder folder;
   ASSERT_EQ(trainyard("run --model dlrm-tiny --data random --steps 1 --quiet --no-record"

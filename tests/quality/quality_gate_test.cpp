@@ -86,6 +86,8 @@ TEST(QualityGate, ADocumentIsReadAndJudgedAgain) {
   report.models[1].chips = GatedChips{"bits=8", 0.01, 50, {{0.1, 0.02, 0.05, 0.2}, {}}};
   report.models[1].lossless = LosslessBytes{90, 0.75, 0.9};
   report.tensors = {{"weight of layer 0", false, 64, 0.5, 0.75}};
+  report.models[1].decibels = 19.5;
+  report.vectors = {{4, 0, 0, 14}, {4, 16, 4, 19.5}};
   judge(report);
   const std::string written = write_json(gate_fields().write(report));
   const GateReport read = read_gate(written, "gate.json");

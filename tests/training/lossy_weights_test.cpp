@@ -159,6 +159,8 @@ TEST(LossyWeights, BytesCountBitsScalesMasksAndCores) {
   EXPECT_EQ(lossy_bytes({}, model, tensors), 4 * 136);
   EXPECT_EQ(lossy_bytes({.bits = 4}, model, tensors), 128 / 2 + 8 * 2 + 32);
   EXPECT_EQ(lossy_bytes({.bits = 4, .group = 4}, model, tensors), 128 / 2 + 4 * 8 * 2 + 32);
+  EXPECT_EQ(lossy_bytes({.bits = 4, .group = 4, .scale_bits = 6}, model, tensors),
+            128 / 2 + 4 * 8 * 6 / 8 + 8 * 4 + 32);
   EXPECT_EQ(lossy_bytes({.sparsity = 0.75}, model, tensors), 128 / 8 + 32 * 4 + 32);
   EXPECT_EQ(lossy_bytes({.rank = 2}, model, tensors), 2 * (16 + 8) * 4 + 32);
   EXPECT_EQ(lossy_bytes({.tt_rank = 1}, model, tensors), (4 * 4 + 4 * 2) * 4 + 32);
@@ -182,6 +184,28 @@ TEST(LossyWeights, CodesOfOneRangeTakeTheirBitsAndARange) {
   EXPECT_EQ(flipped[1].values, tensors[1].values);  // biases lie where no bit flips
 }
 
+// Columns of a product's weight are channels, of which two neighbours share a scale.
+TEST(LossyWeights, GroupsMayHaveScalesOfFewBits) {
+  const Model model = testing::tiny_mlp(1);
+  std::string product;
+  for (const Node& node : model.blocks[0].graph.nodes)
+    if (node.op->name == "matmul") product = model.blocks[0].graph[node.inputs[1]].name;
+  std::vector<TrainedTensor> tensors = {{0, product, {4, 2}, {7, 1, -3.4f, 1, 1.5f, 1, -0.5f, 1}}};
+  const LossyWeights loses{.bits = 4, .group = 2, .scale_bits = 2};
+  lose(loses, model, tensors);
+  const std::vector<float>& found = tensors[0].values;
+  const float gamma = 1.0F / 3;
+  EXPECT_FLOAT_EQ(found[0], 7);
+  EXPECT_FLOAT_EQ(found[2], -3);
+  EXPECT_FLOAT_EQ(found[4], 4 * gamma);
+  EXPECT_FLOAT_EQ(found[6], -2 * gamma);
+  EXPECT_FLOAT_EQ(found[1], 1);
+  EXPECT_FALSE(lossless_weights(loses, model, tensors).has_value());
+  EXPECT_EQ(testing::refusal([] { expect_consistent({.bits = 4, .scale_bits = 4}, {"B"}); }),
+            "B: scales of few bits are those of groups of codes, found scale-bits=4 without them; "
+            "try bits=4,group=16,scale-bits=4");
+}
+
 // The numbers of a matrix of 8 bits, of which half are small: groups of three bits and of eight.
 TEST(LossyWeights, WithoutLossTheyTakeWhatTheirGroupsNeed) {
   const Model model = testing::tiny_mlp(1);
@@ -203,13 +227,20 @@ TEST(LossyWeights, WordsAreRead) {
                                    {"rank", "4"},
                                    {"tt-rank", "2"},
                                    {"bits", "4"},
-                                   {"group", "16"}})
+                                   {"group", "16"},
+                                   {"scale-bits", "6"}})
     EXPECT_TRUE(apply_lossy(loses, key, value, {"B"}));
-  EXPECT_EQ(loses,
-            (LossyWeights{.sparsity = 0.9, .rank = 4, .tt_rank = 2, .bits = 4, .group = 16}));
+  EXPECT_EQ(
+      loses,
+      (LossyWeights{
+          .sparsity = 0.9, .rank = 4, .tt_rank = 2, .bits = 4, .group = 16, .scale_bits = 6}));
   EXPECT_FALSE(apply_lossy(loses, "width", "3", {"B"}));
-  for (const auto& [key, value] :
-       {std::pair{"sparsity", "1.1"}, {"rank", "0"}, {"bits", "1"}, {"bits", "9"}, {"bits", "x"}})
+  for (const auto& [key, value] : {std::pair{"sparsity", "1.1"},
+                                   {"rank", "0"},
+                                   {"bits", "1"},
+                                   {"bits", "9"},
+                                   {"bits", "x"},
+                                   {"scale-bits", "11"}})
     EXPECT_NE(testing::refusal([&, k = key, v = value] { apply_lossy(loses, k, v, {"B"}); }),
               "accepted")
         << key << value;

@@ -38,9 +38,11 @@ class TrainedModels : public ::testing::Test {
   }
   // Trains and returns the checkpoint.
   std::string train(const std::string& name, std::int64_t steps,
-                    const std::vector<std::string>& settings, const std::string& from = "") {
+                    const std::vector<std::string>& settings, const std::string& from = "",
+                    const std::string& precision = "precision=fp32") {
     TrainingRequest request;
     request.scenario = scenario();
+    apply_setting(request.scenario.plan, precision);
     request.training.rate = 0.05, request.training.steps = steps;
     request.training.schedule = RateSchedule::Cosine;
     for (const std::string& setting : settings) apply_training(request.training, setting);
@@ -181,6 +183,49 @@ TEST_F(TrainedModels, TensorsOfARunArePackedWithoutLoss) {
   EXPECT_LE(8 * report.models[0].lossless->ratio, 8 + 3.0 / 8);
 }
 
+// B-NUM-05: scales for vectors leave at most half of the accuracy drop of those for channels, and
+// a signal that is larger by what the table of vectors says.
+TEST_F(TrainedModels, ScalesForVectorsKeepWhatThoseForChannelsLose) {
+  GateQuestion q;
+  q.scenario = scenario(), q.data = "fashion-mnist", q.vector_bits = 4;
+  q.reference = read_gate_side(train("vectors.ckpt", 200, {}), "", {"A"});
+  for (const char* words : {"bits=4", "bits=4,group=16", "bits=4,group=16,scale-bits=4"})
+    q.models.push_back(read_gate_side(words, q.reference.file, {"B"}));
+  const GateReport report = gate_study(q);
+  const auto drop = [&](std::size_t model) { return report.models[model].tasks[0].excess_error(); };
+  EXPECT_GT(drop(0), 0);
+  EXPECT_LE(drop(2), 0.5 * drop(0));
+  const auto signal = [&](std::int64_t vector, int scale_bits) {
+    const auto at =
+        std::find_if(report.vectors.begin(), report.vectors.end(), [&](const VectorNoise& one) {
+          return one.vector == vector && one.scale_bits == scale_bits;
+        });
+    return at == report.vectors.end() ? 0.0 : at->decibels;
+  };
+  EXPECT_DOUBLE_EQ(*report.models[0].decibels, signal(0, 0));
+  EXPECT_DOUBLE_EQ(*report.models[1].decibels, signal(16, 0));
+  EXPECT_DOUBLE_EQ(*report.models[2].decibels, signal(16, 4));
+  EXPECT_GT(signal(16, 4), signal(0, 0) + 0.5);
+  EXPECT_GE(signal(16, 4), signal(16, 0) - 1.5);
+  EXPECT_LT(report.models[2].bytes, report.models[1].bytes);
+}
+
+// B-NUM-05: a network that is trained on in 4 bits answers better in them than one that is trained
+// on as long without them and rounded afterwards.
+TEST_F(TrainedModels, TrainingInFewBitsBeatsRoundingAfterwards) {
+  const std::string plain = train("whole.ckpt", 200, {}),
+                    more = train("longer.ckpt", 100, {"rate=0.02"}, plain),
+                    aware = train("aware.ckpt", 100, {"rate=0.02"}, plain, "precision=vs-quant");
+  const GateReport report = gate(
+      more, {"precision=vs-quant", plain + ",precision=vs-quant", aware + ",precision=vs-quant"},
+      {});
+  const auto accuracy = [&](std::size_t model) {
+    return report.models[model].tasks[0].second_accuracy();
+  };
+  EXPECT_GT(accuracy(2), accuracy(0));
+  EXPECT_GT(accuracy(2), accuracy(1));
+}
+
 TEST(GateStudy, ErrorsOverRatesAreACurve) {
   GateReport report;
   report.tasks = {{"clean", 100, 0.9, 0.3}};
@@ -200,6 +245,11 @@ TEST(GateStudy, ErrorsOverRatesAreACurve) {
   EXPECT_GT(gate_picture(report).size.height, bars_height(gate_bars(report)) + 100);
   report.models.pop_back();
   EXPECT_FALSE(gate_curve(report).has_value());
+  // The noise of vectors takes its place.
+  EXPECT_FALSE(gate_charts(report).curve.has_value());
+  report.vectors = {{4, 0, 0, 14}, {4, 16, 4, 19.5}, {4, 32, 4, 18}};
+  ASSERT_TRUE(gate_charts(report).curve.has_value());
+  EXPECT_NE(gate_words(gate_charts(report)).find("scales of 4 bits"), std::string::npos);
 }
 
 TEST(GateStudy, RatesOfErrorsAreReadAndGoWithCodes) {
@@ -250,9 +300,10 @@ TEST(GateStudy, SidesAreReadAndWrongOnesRefused) {
   EXPECT_EQ(side.precision, "bf16");
   EXPECT_EQ(read_gate_side("sparsity=0.5", "a.ckpt", {"B"}).file, "a.ckpt");
   EXPECT_TRUE(read_gate_side("backend=reference", "a.ckpt", {"B"}).reference);
-  EXPECT_EQ(testing::refusal([] { read_gate_side("bitz=4", "a.ckpt", {"B"}); }),
-            "B: expected a checkpoint, or sparsity, rank, tt-rank, bits, group, bit-errors, chips, "
-            "precision, backend and a value, found \"bitz=4\"; did you mean \"bits\"?");
+  EXPECT_EQ(
+      testing::refusal([] { read_gate_side("bitz=4", "a.ckpt", {"B"}); }),
+      "B: expected a checkpoint, or sparsity, rank, tt-rank, bits, group, scale-bits, bit-errors, "
+      "chips, precision, backend and a value, found \"bitz=4\"; did you mean \"bits\"?");
   for (const char* wrong : {"bits=4,", "bits=4,b.ckpt", "bits=99", "backend=cuda", ""})
     EXPECT_NE(testing::refusal([&] { read_gate_side(wrong, wrong[0] == 0 ? "" : "a", {"B"}); }),
               "accepted")

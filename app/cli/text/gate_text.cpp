@@ -1,6 +1,7 @@
 #include "app/cli/text/gate_text.h"
 
 #include <algorithm>
+#include <string>
 
 #include "app/cli/text/lines.h"
 #include "app/workspace/quality/gate_chart.h"
@@ -45,6 +46,16 @@ void packed_tensors(Out& out, const GateReport& report) {
          tensor.worst_ratio);
 }
 
+void vector_table(Out& out, const GateReport& report) {
+  if (report.vectors.empty()) return;
+  line(out, "\nSignal of the reference's weights over the noise of {} bits, in dB:",
+       report.vectors.front().bits);
+  line(out, "  {:<12} {:>15} {:>8}", "a scale for", "bits of a scale", "signal");
+  for (const VectorNoise& one : report.vectors)
+    line(out, "  {:<12} {:>15} {:>8.1f}", one.vector > 0 ? std::to_string(one.vector) : "a channel",
+         one.scale_bits > 0 ? std::to_string(one.scale_bits) : "32", one.decibels);
+}
+
 }  // namespace
 
 std::string gate_text(const GateReport& report) {
@@ -55,6 +66,7 @@ std::string gate_text(const GateReport& report) {
        readable(whole_bytes(report.reference_bytes)));
   for (const GatedModel& model : report.models) judged_model(out, report, model);
   packed_tensors(out, report);
+  vector_table(out, report);
   line(out, "");
   for (const std::string& sentence : gate_sentences(report)) line(out, "{}", sentence);
   line(out,

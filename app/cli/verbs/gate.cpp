@@ -32,6 +32,7 @@ int run_gate(const Words& words, Streams& streams) {
     q.models = at_error_rates(
         q.models, read_error_rates(words.text("error-rates"), {"--error-rates"}), {"B"});
   q.lossless = words.has("lossless");
+  q.vector_bits = static_cast<int>(words.integer("vectors", 2, 8, 0));
   q.data = words.text("data");
   q.samples = words.integer("samples", 0, INT64_MAX, 0);
   q.seed = static_cast<std::uint64_t>(words.integer("seed", 0, INT64_MAX, 1));
@@ -67,7 +68,8 @@ Verb gate_verb() {
           "A: a checkpoint that run has saved, or initial: the weights it begins with. B: another "
           "one, or what is changed about A: "
           "sparsity=0.9 (the smallest weights become zero), bits=4 (per channel, or per group=16 "
-          "of one), bit-errors=0.01 beside bits= (bits of codes are flipped, as in memory of a low "
+          "of one, whose scale may have scale-bits=4), bit-errors=0.01 beside bits= (bits of codes "
+          "are flipped, as in memory of a low "
           "voltage; the mean of chips=50), rank=8, tt-rank=8 (of each matrix), precision=bf16, "
           "mxfp8, ... (as a plan's "
           "forward rounds), backend=reference (8-byte maths), joined by commas; several B are held "
@@ -88,6 +90,10 @@ Verb gate_verb() {
            {"lossless", "",
             "lists what A's weights and the activations of its first samples take in 8 bits where "
             "groups of numbers have only as many bits as their widest needs"},
+           {"vectors", "BITS",
+            "lists how much signal A's weights have over the noise of so many bits (2 to 8) where "
+            "vectors of a channel share a scale (VS-Quant), by the size of vectors and the bits of "
+            "scales; --svg draws it where there is no curve of errors"},
            {"data", "NAME", "as run takes it; its samples for evaluation are asked about"},
            {"samples", "N", "asks about so many of them; else about all"},
            {"seed", "N", "of the corruptions (default 1)"},
@@ -100,6 +106,8 @@ Verb gate_verb() {
            "instability=2%",
            "gate initial bits=8 --error-rates 0.001,0.01 --lossless --model mlp-small --data "
            "random "
+           "--samples 100 --limit excess-error=none",
+           "gate initial bits=4,group=16,scale-bits=4 --vectors 4 --model mlp-small --data random "
            "--samples 100 --limit excess-error=none"},
       .run = run_gate};
 }

@@ -16,6 +16,7 @@ namespace trainyard {
 namespace {
 
 constexpr const char* kOfReference = "?";  // stands for the file of the reference
+constexpr int kBitsInVectors = 4;
 constexpr const char* kCheckpoints = "Checkpoints (*.ckpt);;All files (*)";
 
 }  // namespace
@@ -27,6 +28,7 @@ GatePanel::GatePanel(Document& document, const GateMeasurement& measurement, QWi
   make_question();
   follow(models_, {reference_, corruptions_, limits_, samples_});
   connect(data_, &QComboBox::currentIndexChanged, this, &GatePanel::note_change);
+  connect(vectors_, &QCheckBox::toggled, this, &GatePanel::note_change);
   refresh();
 }
 
@@ -49,23 +51,23 @@ void GatePanel::make_question() {
     Q_EMIT edit->textEdited(path);
   });
   column->addWidget(choose);
-  models_ =
-      new WordList({"Models",
-                    "bits=4, or a checkpoint",
-                    [](const std::string& typed) { read_gate_side(typed, kOfReference, {}); },
-                    [](const QString& word) {
-                      GateSide side = read_gate_side(word.toStdString(), kOfReference, {});
-                      if (side.file == kOfReference) side.file.clear();
-                      return q(side_title(side));
-                    },
-                    {"bits=4", "bits=8", "bits=8,bit-errors=0.01", "sparsity=0.9", "precision=bf16",
-                     "precision=mxfp8", "rank=8", "tt-rank=8", "backend=reference"},
-                    kCheckpoints});
+  models_ = new WordList({"Models",
+                          "bits=4, or a checkpoint",
+                          [](const std::string& typed) { read_gate_side(typed, kOfReference, {}); },
+                          [](const QString& word) {
+                            GateSide side = read_gate_side(word.toStdString(), kOfReference, {});
+                            if (side.file == kOfReference) side.file.clear();
+                            return q(side_title(side));
+                          },
+                          {"bits=4", "bits=8", "bits=4,group=16,scale-bits=4",
+                           "bits=8,bit-errors=0.01", "sparsity=0.9", "precision=bf16",
+                           "precision=mxfp8", "rank=8", "tt-rank=8", "backend=reference"},
+                          kCheckpoints});
   models_->set_usual({"bits=4", "sparsity=0.5"});
   models_->setToolTip(
-      "Other checkpoints, or what is changed about the reference: sparsity=, bits= (with group=, "
-      "or "
-      "bit-errors= and chips=), rank=, tt-rank=, precision=, backend=; several of them joined by "
+      "Other checkpoints, or what is changed about the reference: sparsity=, bits= (with group= "
+      "and scale-bits=, or bit-errors= and chips=), rank=, tt-rank=, precision=, backend=; several "
+      "of them joined by "
       "commas.");
   column->addWidget(models_);
   corruptions_ =
@@ -83,6 +85,11 @@ void GatePanel::make_question() {
   for (CheckedField* field : {corruptions_, limits_, samples_}) column->addWidget(field);
   data_ = make_data_field("Data of the gate");
   add_data(column, data_);
+  vectors_ = new QCheckBox("Noise of 4 bits in vectors");
+  vectors_->setToolTip(
+      "Draws how much signal the reference's weights have over the noise of 4 bits, by the number "
+      "of weights that share a scale and the bits of scales.");
+  column->addWidget(vectors_);
   blocks_ = new QCheckBox("Block export where not passed");
   blocks_->setChecked(true);
   blocks_->setToolTip(
@@ -98,6 +105,7 @@ GateWords GatePanel::words() const {
   words.corruptions = corruptions_->text(), words.limits = limits_->text();
   words.models = models_->words();
   words.samples = whole_or(*samples_, 0);
+  words.vector_bits = vectors_->isChecked() ? kBitsInVectors : 0;
   return words;
 }
 
@@ -109,7 +117,7 @@ std::optional<Request> GatePanel::request() const {
 GateQuestion GatePanel::question() const {
   const GateWords asked = words();
   GateQuestion made;
-  made.data = asked.data, made.samples = asked.samples;
+  made.data = asked.data, made.samples = asked.samples, made.vector_bits = asked.vector_bits;
   made.reference = read_gate_side(asked.reference, "", {"Reference"});
   for (const std::string& model : asked.models)
     made.models.push_back(read_gate_side(model, made.reference.file, {"Models"}));

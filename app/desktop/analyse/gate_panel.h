@@ -38,7 +38,7 @@ class GatePanel : public MeasurementPanel {
   Field* data_;
   CheckedField *reference_, *corruptions_, *limits_, *samples_;
   WordList* models_;
-  QCheckBox* blocks_;
+  QCheckBox *vectors_, *blocks_;
 };
 
 }  // namespace trainyard

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "app/workspace/scenario/setting_words.h"
+#include "visualizers/analyse/vector_noise_curve.h"
 
 namespace trainyard {
 namespace {
@@ -34,6 +35,7 @@ std::string side_title(const GateSide& side) {
   if (loses.bit_errors)
     words.push_back(fmt::format("{:g} % bit errors", kPercent * *loses.bit_errors));
   if (loses.group > 0) words.push_back(fmt::format("groups of {}", loses.group));
+  if (loses.scale_bits > 0) words.push_back(fmt::format("scales of {} bits", loses.scale_bits));
   if (!side.precision.empty()) words.push_back(side.precision);
   if (side.reference) words.emplace_back("8-byte maths");
   return fmt::format("{}", fmt::join(words, ", "));
@@ -80,6 +82,10 @@ std::vector<std::string> gate_sentences(const GateReport& report) {
                         model.name, report.tasks[t].name, model.areas[t], *report.tasks[t].area));
     for (const std::string& sentence : model.beyond)
       said.push_back(model.name + " is beyond a limit on " + sentence + ".");
+    if (model.decibels)
+      said.push_back(
+          fmt::format("The weights of {} have a signal of {:.1f} dB over what they lost.",
+                      model.name, *model.decibels));
     if (model.chips)
       for (std::size_t t = 0; t < report.tasks.size(); ++t) {
         const ChipErrors& errors = model.chips->tasks[t];
@@ -159,7 +165,11 @@ std::optional<CurveModel> gate_curve(const GateReport& report) {
   return curve;
 }
 
-GateCharts gate_charts(const GateReport& report) { return {gate_bars(report), gate_curve(report)}; }
+GateCharts gate_charts(const GateReport& report) {
+  GateCharts charts{gate_bars(report), gate_curve(report)};
+  if (!charts.curve) charts.curve = vector_noise_curve(report.vectors);
+  return charts;
+}
 
 void draw_gate(Drawing& drawing, const Rect& area, const GateCharts& charts) {
   const float below =
@@ -209,6 +219,7 @@ std::string gate_command(const Request& request, const GateWords& words) {
   if (!words.data.empty()) command += " --data " + shell_word(words.data);
   if (!words.corruptions.empty()) command += " --on " + shell_word(words.corruptions);
   if (!words.limits.empty()) command += " --limit " + shell_word(words.limits);
+  if (words.vector_bits > 0) command += fmt::format(" --vectors {}", words.vector_bits);
   if (words.samples > 0) command += fmt::format(" --samples {}", words.samples);
   return command;
 }

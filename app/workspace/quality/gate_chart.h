@@ -31,7 +31,8 @@ BarsModel gate_bars(const GateReport&);
 /// which there are two rates or more. Nothing where there is none.
 std::optional<CurveModel> gate_curve(const GateReport&);
 
-/// The pictures of a gate: the bars, and the curve below them where there is one.
+/// The pictures of a gate: the bars, and below them the curve of errors, or else that of the noise
+/// of vectors (visualizers/analyse/vector_noise_curve.h), where there is one.
 struct GateCharts {
   BarsModel bars;
   std::optional<CurveModel> curve;
@@ -52,6 +53,7 @@ struct GateWords {
   std::string reference, data, corruptions, limits;
   std::vector<std::string> models;
   std::int64_t samples = 0;
+  int vector_bits = 0;
 };
 /// The command line that asks the same of the model of a request.
 std::string gate_command(const Request&, const GateWords&);

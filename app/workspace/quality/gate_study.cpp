@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <utility>
 
@@ -22,12 +23,14 @@
 #include "core/training/boveda.h"
 #include "core/training/corrupted_data.h"
 #include "core/training/data_source.h"
+#include "core/training/vector_scales.h"
 
 namespace trainyard {
 namespace {
 
-constexpr std::string_view kSideKeys[] = {"sparsity",   "rank",  "tt-rank",   "bits",   "group",
-                                          "bit-errors", "chips", "precision", "backend"};
+constexpr std::string_view kSideKeys[] = {"sparsity",  "rank",       "tt-rank",    "bits",
+                                          "group",     "scale-bits", "bit-errors", "chips",
+                                          "precision", "backend"};
 
 void apply_side_word(GateSide& side, std::string_view word, const Place& place) {
   const std::size_t equals = word.find('=');
@@ -68,6 +71,7 @@ struct SideOfGate {
   std::vector<TrainedTensor> weights;
   double bytes = 0;
   std::optional<LosslessBytes> lossless = {};
+  std::optional<double> decibels = {};
 };
 
 // Chips that judge are others than those that a training draws.
@@ -100,6 +104,37 @@ std::int64_t chips_of(const LossyWeights& loses) {
   return loses.bit_errors.value_or(0) > 0 ? loses.chips : 1;
 }
 
+// The signal of all matrices together over what they lost; nothing where they lost nothing.
+std::optional<double> decibels_of(const std::vector<TrainedTensor>& whole,
+                                  const std::vector<TrainedTensor>& lossy) {
+  std::vector<float> exact, left;
+  for (std::size_t t = 0; t < whole.size(); ++t) {
+    if (!is_matrix(whole[t])) continue;
+    exact.insert(exact.end(), whole[t].values.begin(), whole[t].values.end());
+    left.insert(left.end(), lossy[t].values.begin(), lossy[t].values.end());
+  }
+  const double found = signal_to_noise(exact, left);
+  return std::isfinite(found) ? std::optional(found) : std::nullopt;
+}
+
+// A scale a channel, and every size of vector with every scale.
+std::vector<VectorNoise> vector_noise(int bits, const Model& model,
+                                      const std::vector<TrainedTensor>& weights) {
+  constexpr std::int64_t kVectors[] = {4, 8, 16, 32, 64, 128};
+  constexpr int kScales[] = {0, 3, 4, 6, 8};
+  std::vector<VectorNoise> found;
+  const auto add = [&](std::int64_t vector, int scale_bits) {
+    std::vector<TrainedTensor> rounded = weights;
+    lose({.bits = bits, .group = vector, .scale_bits = scale_bits}, model, rounded);
+    if (const auto decibels = decibels_of(weights, rounded))
+      found.push_back({bits, vector, scale_bits, *decibels});
+  };
+  add(0, 0);
+  for (const int scale_bits : kScales)
+    for (const std::int64_t vector : kVectors) add(vector, scale_bits);
+  return found;
+}
+
 SideOfGate open_side(const GateQuestion& q, const GateSide& side, const DataSource& data) {
   SideOfGate open{side, plan_of(q.scenario, side), {}, 0};
   const Model& model = open.plan->workload.scenario.model;
@@ -117,7 +152,9 @@ SideOfGate open_side(const GateQuestion& q, const GateSide& side, const DataSour
   if (side.file != kInitialWeights)
     open.weights = whole_start_weights(side.file, model, std::move(open.weights));
   open.bytes = lossy_bytes(side.loses, model, open.weights);
+  const std::vector<TrainedTensor> whole_weights = open.weights;
   lose(side.loses, model, open.weights);
+  if (side.loses.bits > 0) open.decibels = decibels_of(whole_weights, open.weights);
   open.lossless = lossless_bytes(side.loses, model, open.weights);
   return open;
 }
@@ -262,6 +299,7 @@ GateReport gate_study(const GateQuestion& q) {
   const SideOfGate reference = open_side(q, q.reference, *data);
   report.reference_bytes = reference.bytes;
   AnswerMaths shows;
+  if (q.vector_bits > 0) report.vectors = vector_noise(q.vector_bits, model, reference.weights);
   if (q.lossless) {
     for (const TrainedTensor& tensor : reference.weights)
       if (is_matrix(tensor))
@@ -288,6 +326,7 @@ GateReport gate_study(const GateQuestion& q) {
     const SideOfGate open = open_side(q, side, *data);
     GatedModel& gated = report.models.emplace_back();
     gated.name = side.words, gated.bytes = open.bytes, gated.lossless = open.lossless;
+    gated.decibels = open.decibels;
     gated.losses.resize(sources.size());
     const std::int64_t chips = chips_of(side.loses);
     std::vector<std::vector<double>> errors(sources.size());

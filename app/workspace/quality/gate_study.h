@@ -46,6 +46,7 @@ struct GateQuestion {
   std::stop_token stop = {};
   std::function<void(double)> progress = {};  // from 0 to 1
   bool lossless = false;                      // packs the reference's weights and activations too
+  int vector_bits = 0;  // rounds its weights to so many, with scales for vectors; 0 = it does not
 };
 
 /// Reads rates of bit errors, as "0.001,0.01,2.5%", of which there is at least one. Throws

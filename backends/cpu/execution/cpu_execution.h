@@ -37,8 +37,8 @@
 
 namespace trainyard {
 
-/// Returns how the plan's products cast their operands to 8 or 4 bits; null where none does.
-const NarrowScaling* narrow_scaling(const Workload&);
+/// Returns how the plan's products cast their operands to few bits; null where none does.
+std::unique_ptr<const NarrowScaling> narrow_scaling(const Workload&);
 
 class CpuExecution final : public Execution {
  public:
@@ -514,7 +514,7 @@ class CpuExecution final : public Execution {
   WaveAverage average_;                   // of waves with weights of their own
   std::vector<UpdateRule> rules_;         // by place; empty for synchronous programs
   LossScaler scaler_;
-  const NarrowScaling* narrow_ = nullptr;  // of products in 8 or 4 bits
+  std::unique_ptr<const NarrowScaling> narrow_;  // of products in 8 or 4 bits
   std::unique_ptr<OperandScales> scales_;
   std::vector<std::size_t> first_scale_;  // by layer of the model
   bool scales_loss_ = false, together_ = false, has_partial_ = false;

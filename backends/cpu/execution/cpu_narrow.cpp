@@ -8,23 +8,33 @@
 #include "backends/cpu/kernels/operands.h"
 #include "core/methods/catalogue.h"
 #include "core/methods/precision/narrow_products.h"
+#include "core/model/never_negative.h"
 #include "core/model/trained_parts.h"
 
 namespace trainyard {
 
-const NarrowScaling* narrow_scaling(const Workload& w) {
+std::unique_ptr<const NarrowScaling> narrow_scaling(const Workload& w) {
   const Choice* const chosen = chosen_on(w.scenario.plan, MethodAxis::Precision);
+  const auto found = [](const NarrowScaling& how) {
+    return std::make_unique<const NarrowScaling>(how);
+  };
+  if (const auto vectors = vector_format(w.scenario.plan)) {
+    NarrowScaling how;
+    how.block = vectors->vector;
+    how.vectors = {vectors->weights, vectors->activations, vectors->scale_bits};
+    return found(how);
+  }
   switch (w.layout.precision.math) {
     case DType::F8:
-      return &kFp8Tensor;
+      return found(kFp8Tensor);
     case DType::F8Row:
-      return &kFp8Row;
+      return found(kFp8Row);
     case DType::F8Block:
-      return chosen != nullptr && chosen->method == "mxfp8" ? &kMxfp8 : &kFp8Block;
+      return found(chosen != nullptr && chosen->method == "mxfp8" ? kMxfp8 : kFp8Block);
     case DType::F4:
-      return &kNvfp4;
+      return found(kNvfp4);
     case DType::Flex16:
-      return &kFlex16;
+      return found(kFlex16);
     default:
       return nullptr;
   }
@@ -32,19 +42,25 @@ const NarrowScaling* narrow_scaling(const Workload& w) {
 
 namespace {
 
-// Returns the saved tensor that holds the codes of the run's input, or -1. Under sequence parallel
-// forward reads a gathered input, of which the rank keeps its own rows; they are gathered again for
-// the weight gradient, which casts what came.
-std::int32_t kept_for(const LayerLayout& layout, const KernelRun& run) {
-  const Operand& x = run.inputs[0];
+// Returns the saved tensor that holds the codes of an input which the ranks of sequence parallel
+// gather, or -1.
+std::int32_t kept_of_gathered(const LayerLayout& layout, const Operand& x) {
   const std::vector<SavedTensor>& saved = layout.body->saved;
-  if (x.where == Operand::Where::Saved)
-    return saved[static_cast<std::size_t>(x.index)].narrow ? x.index : -1;
-  if (!x.whole || run.pass != Pass::Forward) return -1;
+  if (!x.whole) return -1;
   const auto found = std::find_if(saved.begin(), saved.end(), [&](const SavedTensor& s) {
     return s.narrow && s.tensor == x.tensor;
   });
   return found == saved.end() ? -1 : static_cast<std::int32_t>(found - saved.begin());
+}
+
+// Returns the saved tensor that holds the codes of the run's input, or -1. Under sequence parallel
+// forward reads a gathered input, of which the rank keeps its own rows; they are gathered again for
+// the weight gradient, which casts what came, or reads it where its casts are those of forward.
+std::int32_t kept_for(const LayerLayout& layout, const KernelRun& run) {
+  const Operand& x = run.inputs[0];
+  if (x.where == Operand::Where::Saved)
+    return layout.body->saved[static_cast<std::size_t>(x.index)].narrow ? x.index : -1;
+  return run.pass == Pass::Forward ? kept_of_gathered(layout, x) : -1;
 }
 
 // A tensor rank's own rows among those that the ranks gather: as many as the others', or of copies
@@ -95,6 +111,10 @@ void CpuExecution::run_narrow(const At& a, std::size_t l, Flight& f, const Kerne
   NarrowOperands how{*narrow_};
   const Operand& x = run.inputs[0];
   const LayerLayout& layout = plan_.layouts[static_cast<std::size_t>(placed.layout)];
+  how.no_negative_input =
+      never_negative(plan_.workload.scenario.model, placed.model_layer, call.node.inputs[0]);
+  how.rounded_input = run.pass == Pass::BackwardWeight && x.where != Operand::Where::Saved &&
+                      kept_of_gathered(layout, x) >= 0;
   if (const std::int32_t item = kept_for(layout, run); item >= 0) {
     const auto index = static_cast<std::size_t>(item);
     how.codes = reinterpret_cast<std::uint8_t*>(f.layers[l].saved[index].data);
@@ -157,7 +177,9 @@ void CpuExecution::widen(const At& a, std::size_t l, Flight& f, const Operand& f
     experts =
         std::span(routing.held)
             .subspan(static_cast<std::size_t>(own.first), static_cast<std::size_t>(own.count));
-  widen_kept(*narrow_, part, codes, copy.scales, experts);
+  const bool no_negative =
+      never_negative(plan_.workload.scenario.model, placed.model_layer, from.tensor);
+  widen_kept(*narrow_, no_negative, part, codes, copy.scales, experts);
 }
 
 }  // namespace trainyard

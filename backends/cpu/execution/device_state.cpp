@@ -255,7 +255,8 @@ Bytes DeviceState::needed(std::size_t place, std::int32_t microbatch, const Task
 }
 
 Bytes DeviceState::kept_narrow(const TensorView& view) const {
-  return narrow_bytes(plan_.workload.layout.precision.math, view.elements());
+  const Workload& w = plan_.workload;
+  return kept_operand_bytes(w.scenario.plan, w.layout.precision.math, view.elements());
 }
 
 void DeviceState::receive(const Operand& to, LayerFlight& layer, const LayerLayout& layout) {

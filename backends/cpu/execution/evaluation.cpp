@@ -17,6 +17,7 @@
 #include "backends/processes.h"
 #include "core/base/processor_time.h"
 #include "core/methods/precision/narrow_products.h"
+#include "core/model/never_negative.h"
 #include "core/model/ops.h"
 #include "core/model/reference.h"
 #include "core/training/document_data.h"
@@ -32,8 +33,8 @@ struct EvaluatedBatch {
 // The formats in which a plan's forward computes.
 struct ForwardFormats {
   DType parameter = DType::F32, activation = DType::F32;
-  const NarrowScaling* products = nullptr;  // of operands in 8 or 4 bits; null: none are
-  std::vector<bool> narrow_layers = {};     // by layer of the model: its products take them
+  std::unique_ptr<const NarrowScaling> products;  // of operands in few bits; null: none are
+  std::vector<bool> narrow_layers = {};           // by layer of the model: its products take them
   DType math = DType::F32;
 };
 
@@ -251,6 +252,7 @@ class Evaluator {
     Scratch::Frame frame(scratch_);
     if (narrow) {
       NarrowOperands operands{*formats_.products};
+      operands.no_negative_input = never_negative(model_, layer, node.inputs[0]);
       (multiplies_integers(*formats_.products) ? run_flex : run_narrow)(call, Pass::Forward,
                                                                         operands);
     } else if (by_reference_) {

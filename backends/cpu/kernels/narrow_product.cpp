@@ -6,6 +6,7 @@
 #include "backends/cpu/kernels/convert.h"
 #include "backends/cpu/kernels/operands.h"
 #include "backends/cpu/kernels/ops/by_expert.h"
+#include "backends/cpu/kernels/vector_product.h"
 #include "core/model/ops.h"
 
 namespace trainyard {
@@ -198,17 +199,8 @@ class NarrowRun {
 
 }  // namespace
 
-Lines lines_of_weight(std::span<const std::int64_t> shape, bool along_outputs) {
-  const std::int64_t outer = shape.size() == 3 ? shape[0] : 1, first = shape[shape.size() - 2],
-                     second = shape.back();
-  return along_outputs ? Lines{outer * first, second, 1} : Lines{outer, first, second};
-}
-
-Tiles tiles_of_weight(std::span<const std::int64_t> shape, const NarrowScaling& scaling) {
-  return {shape.size() == 3 ? shape[0] : 1, shape[shape.size() - 2], shape.back(), scaling.block};
-}
-
 void run_narrow(const KernelCall& call, Pass pass, NarrowOperands& how) {
+  if (how.scaling.vectors) return run_vectors(call, pass, how);
   const Scratch::Frame frame(call.scratch);
   NarrowRun run(call, how);
   KernelCall inner = call;
@@ -246,8 +238,10 @@ void run_narrow(const KernelCall& call, Pass pass, NarrowOperands& how) {
   run_kernel(inner, pass);
 }
 
-void widen_kept(const NarrowScaling& scaling, const TensorView& into, const std::uint8_t* codes,
-                std::span<const float> scales, std::span<const std::int32_t> experts) {
+void widen_kept(const NarrowScaling& scaling, bool no_negative, const TensorView& into,
+                const std::uint8_t* codes, std::span<const float> scales,
+                std::span<const std::int32_t> experts) {
+  if (scaling.vectors) return widen_vectors(scaling, no_negative, into, codes, scales);
   const std::int64_t n = width(into);
   std::vector<float> floats(static_cast<std::size_t>(into.elements())), together;
   // Gives each place among the codes its row: rows of an expert lie side by side, in their order.

@@ -4,46 +4,12 @@
 // product without casts.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <span>
-#include <vector>
 
-#include "backends/cpu/kernels/kernel.h"
-#include "core/training/narrow_format.h"
+#include "backends/cpu/kernels/narrow_operands.h"
 
 namespace trainyard {
-
-/// A weight that comes in codes, along the dimension that forward sums over and along that which
-/// the input gradient sums over, and the scales of both in E8M0; null where one scale is of the
-/// tensor, or of a tile of it, whose codes are the same along both.
-struct WeightCodes {
-  std::array<std::uint8_t*, 2> codes{}, scales{};
-  std::span<const float> tiles = {};  // by tile, where these have scales: the largest size in it
-};
-
-struct NarrowOperands {
-  enum Which : std::uint8_t { Input, Weight, Gradient };
-  const NarrowScaling& scaling;
-  // By operand: `known` is the largest absolute value of an element in earlier steps (0 = there
-  // were none, and the call takes the operand's own); `seen` is the largest that this call has read
-  // (0 = it has not read the operand).
-  std::array<float, 3> known{}, seen{};
-  /// Where the input's codes for the weight gradient are kept, and their scales: forward writes
-  /// them. Null: the weight gradient casts the input itself.
-  std::uint8_t* codes = nullptr;
-  std::vector<float>* scales = nullptr;
-  WeightCodes weight = {};  // of a weight that is given in F8
-  // Under sequence parallel the input has been gathered, and a rank keeps these rows of it alone;
-  // -1: it keeps all. Rows of routed tokens are kept in the order of their experts.
-  std::int64_t first_kept_row = 0, kept_rows = -1;
-};
-
-/// The lines of a weight [in, out] or [experts, in, out] along which a product sums.
-Lines lines_of_weight(std::span<const std::int64_t> shape, bool along_outputs);
-
-/// The tiles of such a weight.
-Tiles tiles_of_weight(std::span<const std::int64_t> shape, const NarrowScaling&);
 
 /// As run_kernel(), of a matmul or a routed matmul, and of integers also of a convolution. The
 /// weights of all experts share what a tensor shares. Weights may be given in F8: as codes, which
@@ -52,7 +18,9 @@ void run_narrow(const KernelCall&, Pass, NarrowOperands&);
 /// Writes an input that forward has kept as codes in the view's own format: what a rank of sequence
 /// parallel has kept is gathered again for the weight gradient. `experts`: of copies of routed
 /// tokens, the expert of each row, whose rows were cast together; empty for other inputs.
-void widen_kept(const NarrowScaling&, const TensorView& into, const std::uint8_t* codes,
-                std::span<const float> scales, std::span<const std::int32_t> experts = {});
+/// `no_negative`: as NarrowOperands::no_negative_input.
+void widen_kept(const NarrowScaling&, bool no_negative, const TensorView& into,
+                const std::uint8_t* codes, std::span<const float> scales,
+                std::span<const std::int32_t> experts = {});
 
 }  // namespace trainyard

@@ -70,6 +70,13 @@ Fields<LosslessTensor> lossless_tensor_fields() {
           {"worst_ratio", &LosslessTensor::worst_ratio, "of a tile"}};
 }
 
+Fields<VectorNoise> vector_noise_fields() {
+  return {{"bits", &VectorNoise::bits, "of a code"},
+          {"vector", &VectorNoise::vector, "weights that share a scale; 0 = a channel"},
+          {"scale_bits", &VectorNoise::scale_bits, "0 = each scale is a number by itself"},
+          {"decibels", &VectorNoise::decibels, "signal over the noise of rounding, in dB"}};
+}
+
 Fields<GatedModel> gated_model_fields() {
   return {
       {"name", &GatedModel::name},
@@ -88,7 +95,9 @@ Fields<GatedModel> gated_model_fields() {
       {"chips", &GatedModel::chips, object(gated_chips_fields()),
        "in whose memories bits are flipped"},
       {"lossless", &GatedModel::lossless, object(lossless_bytes_fields()),
-       "its weights in groups of a common width"}};
+       "its weights in groups of a common width"},
+      {"decibels", &GatedModel::decibels, kWhereSet,
+       "signal of weights of few bits over what they lost, in dB"}};
 }
 
 }  // namespace
@@ -110,7 +119,10 @@ const Fields<GateReport>& gate_fields() {
         "held against the reference"},
        {"tensors", &GateReport::tensors,
         list_of(object(lossless_tensor_fields()), kMostTensors, "tensors"), kDefaulted,
-        "of the reference, stored without loss"}});
+        "of the reference, stored without loss"},
+       {"vectors", &GateReport::vectors,
+        list_of(object(vector_noise_fields()), kMostTensors, "vectors"), kDefaulted,
+        "the reference's weights where vectors of them share a scale"}});
   return fields;
 }
 

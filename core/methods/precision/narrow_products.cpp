@@ -24,7 +24,7 @@ class Rewriter {
         graph_(model.blocks[static_cast<std::size_t>(body.block)].graph),
         how_(how),
         wide_(bytes_of(layout.precision.activation)),
-        copies_(how.format == DType::Flex16 ? 1 : 2) {}
+        copies_(how.vectors || how.format == DType::Flex16 ? 1 : 2) {}
 
   void run() {
     body_.forward = with_casts(std::exchange(body_.forward, {}));
@@ -38,16 +38,26 @@ class Rewriter {
   bool gathered() const { return layout_.weight_shards > 1; }
   bool casts_weights_where_used() const { return gathered() && !how_.gather && !how_.weights; }
   TensorId x_of(const BodyOp& op) const { return graph_[op.node].inputs[0]; }
-  // Returns the bytes of an operand in the narrow format, given those before the cast.
-  Bytes narrowed(Bytes before) const { return narrow_bytes(how_.format, before.value / wide_); }
   std::int64_t elements_of(TensorId id) const {
     return local_elements(graph_[id].shape, layout_.binding);
   }
 
-  // Adds elements that are cast for this product alone, and the copies written of them.
+  Bytes input_bytes(std::int64_t elements) const {
+    return how_.vectors ? how_.vectors->activation_bytes(elements)
+                        : narrow_bytes(how_.format, elements);
+  }
+  Bytes weight_bytes(std::int64_t elements) const {
+    return how_.vectors ? how_.vectors->weight_bytes(elements)
+                        : narrow_bytes(how_.format, elements);
+  }
+  // These add elements that are cast for this product alone, and the copies written of them.
   void ask(Work& cast, std::int64_t elements, std::int64_t copies) const {
     cast.read += Bytes{elements * wide_};
-    cast.written += narrow_bytes(how_.format, elements * copies);
+    cast.written += input_bytes(elements * copies);
+  }
+  void ask_weights(Work& cast, std::int64_t elements, std::int64_t copies) const {
+    cast.read += Bytes{elements * wide_};
+    cast.written += weight_bytes(elements * copies);
   }
 
   // A forward multiplies x by the weights, an input gradient multiplies the output's gradient by
@@ -67,19 +77,33 @@ class Rewriter {
     switch (op.pass) {
       case Pass::Forward:
         if (read_first_here()) ask(cast, first, how_.kept ? copies_ : 1);
-        if (casts_weights_where_used()) ask(cast, second, 1);
+        if (casts_weights_where_used()) ask_weights(cast, second, 1);
         break;
       case Pass::BackwardInput:
         came_back_ = op.node;
-        ask(cast, first, copies_);
-        if (casts_weights_where_used()) ask(cast, second, 1);
+        if (!how_.vectors) ask(cast, first, copies_);
+        if (casts_weights_where_used()) ask_weights(cast, second, 1);
         break;
       case Pass::BackwardWeight:
-        if (came_back_ != op.node) ask(cast, second, 1);
+        if (came_back_ != op.node && !how_.vectors) ask(cast, second, 1);
         if (!how_.kept && read_first_here()) ask(cast, first, 1);
         break;
     }
     return cast;
+  }
+
+  // Has a product read what was cast in place of bf16.
+  void read_narrow(BodyOp& op) const {
+    Work& p = op.work;
+    if (how_.vectors && op.pass != Pass::Forward) {
+      const bool weight = op.pass == Pass::BackwardInput;
+      const std::int64_t codes = p.k * (weight ? p.n : p.m) * p.count;
+      p.read += (weight ? weight_bytes(codes) : input_bytes(codes)) - Bytes{codes * wide_};
+      return;
+    }
+    p.math = how_.format;
+    p.read = how_.vectors ? input_bytes(p.m * p.k * p.count) + weight_bytes(p.k * p.n * p.count)
+                          : narrow_bytes(how_.format, p.read.value / wide_);
   }
 
   std::vector<BodyOp> with_casts(std::vector<BodyOp> ops) {
@@ -96,8 +120,7 @@ class Rewriter {
           cast.work = work;
           all.push_back(std::move(cast));
         }
-        op.work.math = how_.format;
-        op.work.read = narrowed(op.work.read);
+        read_narrow(op);
       }
       all.push_back(std::move(op));
     }
@@ -117,7 +140,7 @@ class Rewriter {
           (multiplies_narrow(node, how_.format) ? products : others).insert(saved.tensor);
     for (SavedTensor& saved : body_.saved) {
       if (!saved.tensor.valid() || !products.contains(saved.tensor)) continue;
-      const Bytes copy = narrowed(saved.bytes);
+      const Bytes copy = input_bytes(saved.bytes.value / wide_);
       saved.narrow = !others.contains(saved.tensor);
       saved.bytes = saved.narrow ? copy : saved.bytes + copy;
     }
@@ -154,7 +177,9 @@ class Rewriter {
     if (gathered() && !to.apart) return;
     count_weights(to);
     const DType format = to.apart && how_.tiles ? DType::F8 : how_.format;
-    const double copy = static_cast<double>(narrow_bytes(format, 1024).value) / 1024;
+    constexpr std::int64_t kMany = 1 << 20;
+    const Bytes many = how_.vectors ? weight_bytes(kMany) : narrow_bytes(format, kMany);
+    const double copy = static_cast<double>(many.value) / kMany;
     // Narrow copies that live as long as the weights are of both kinds. A shard has one, from which
     // the other follows where the weights are whole.
     const std::int64_t copies = gathered() ? 1 : copies_;
@@ -166,7 +191,7 @@ class Rewriter {
     // shards before.
     const std::int64_t cast = share(Bytes{to.dense}, layout_.weight_shards).value +
                               share(Bytes{to.expert}, layout_.expert_weight_shards).value;
-    for (BodyOp& op : body_.update) ask(op.work, cast, copies);
+    for (BodyOp& op : body_.update) ask_weights(op.work, cast, casts);
   }
 
   Body& body_;
@@ -252,6 +277,11 @@ Bytes narrow_bytes(DType format, std::int64_t elements) {
                                   : format == DType::Flex16  ? 512
                                                              : 256;
   return Bytes{elements / 256 * bits_of_32 + (elements % 256 * bits_of_32 + 255) / 256};
+}
+
+Bytes kept_operand_bytes(const Plan& plan, DType format, std::int64_t elements) {
+  const std::optional<VectorFormat> vectors = vector_format(plan);
+  return vectors ? vectors->activation_bytes(elements) : narrow_bytes(format, elements);
 }
 
 ParamSpec gradient_param() {

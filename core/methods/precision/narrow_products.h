@@ -26,12 +26,14 @@
 // Formats for Deep Learning", 2023; NVIDIA, "Pretraining Large Language Models with NVFP4", 2025.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/methods/layers/body.h"
 #include "core/methods/method.h"
+#include "core/methods/precision/vector_format.h"
 
 namespace trainyard {
 
@@ -43,11 +45,16 @@ struct NarrowProducts {
   bool tiles = false;    // a weight has a scale for each square of its elements, of a block's width
   bool kept = true;      // backward reads the cast copy that forward kept, not the bf16 tensor
   bool wide = false;     // this layer's products stay in bf16
+  /// Forward alone multiplies whole numbers in vectors; backward, which passes gradients straight
+  /// through the rounding, reads the same codes, and gradients in bf16.
+  std::optional<VectorFormat> vectors = {};
 };
 
 /// Returns the bytes of n elements with their scales. A scale per tensor or row counts as nothing;
 /// F8Block adds 1 byte per 32 elements (or 4 per 128), F4 adds 1 per 16. Flex16 has 2 for each.
 Bytes narrow_bytes(DType format, std::int64_t elements);
+/// Returns those of an activation that backward reads as forward's products have read it.
+Bytes kept_operand_bytes(const Plan&, DType format, std::int64_t elements);
 
 /// These are the parameter "gradient-dtype" and its value.
 ParamSpec gradient_param();

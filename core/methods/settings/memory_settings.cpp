@@ -119,7 +119,7 @@ void set_gradient_dtype(Plan& plan, std::string_view value, const Place& place) 
   const Choice* precision = chosen_on(plan, MethodAxis::Precision);
   const std::string name = precision == nullptr ? "bf16" : precision->method;
   if (!has_gradient_dtype(name))
-    refuse_value(place, "precision bf16, fp16, fp8, mxfp8 or nvfp4 beside gradient-dtype",
+    refuse_value(place, "precision bf16, fp16, fp8, mxfp8, nvfp4 or vs-quant beside gradient-dtype",
                  "precision=" + name);
   set_param(plan, name, "gradient-dtype", value, place);
 }

@@ -57,7 +57,7 @@ const std::vector<Values> kFree = {
      {"none", "selective", "op", "full", "blocks=1", "keep=act", "full*4,none", "full*4,none/op"}},
     {"precision",
      {"fp32", "tf32", "fp16", "bf16", "bf16-nearest", "bf16-sr", "bf16-kahan", "flex16", "fp8",
-      "mxfp8", "nvfp4"}},
+      "mxfp8", "nvfp4", "vs-quant"}},
     {"flash-attention", {"on", "off"}},
     {"overlap", {"on", "off"}},
     {"tensor-overlap", {"framework", "off", "backward", "on"}},
@@ -233,7 +233,7 @@ TEST(Settings, RefuseWithASentence) {
             "--set schedule"},
            {"precision=bf61",
             "expected fp32, tf32, fp16, bf16, bf16-nearest, bf16-sr, bf16-kahan, flex16, fp8, "
-            "mxfp8 or nvfp4, found "
+            "mxfp8, nvfp4 or vs-quant, found "
             "\"bf61\"; did you mean \"bf16\"?",
             "--set precision"},
            {"zero=4",
@@ -293,9 +293,11 @@ TEST(Settings, RefuseAGradientFormatThatThePrecisionLacks) {
     apply_setting(plan, "gradient-dtype=bf16");
     FAIL();
   } catch (const Error& e) {
-    EXPECT_STREQ(e.what(),
-                 "expected precision bf16, fp16, fp8, mxfp8 or nvfp4 beside gradient-dtype, found "
-                 "\"precision=fp32\"");
+    EXPECT_STREQ(
+        e.what(),
+        "expected precision bf16, fp16, fp8, mxfp8, nvfp4 or vs-quant beside gradient-dtype, "
+        "found "
+        "\"precision=fp32\"");
   }
 }
 
