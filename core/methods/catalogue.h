@@ -60,6 +60,7 @@ Method relaxed_synchrony();
 // Memory
 Method recompute();
 Method offload();
+Method tensor_formats_method();
 // Data
 Method packing();
 Method batch_ramp();

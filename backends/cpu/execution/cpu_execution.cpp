@@ -11,6 +11,7 @@
 #include "backends/cpu/kernels/convert.h"
 #include "backends/initial_weights.h"
 #include "core/base/error.h"
+#include "core/training/formatted_rule.h"
 #include "core/methods/parallel/optimizer_norms.h"
 #include "core/model/divided_rows.h"
 #include "core/model/open_sizes.h"
@@ -66,7 +67,8 @@ CpuExecution::CpuExecution(const RunPlan& plan, const CpuOptions& options,
   for (const TrainedJob& job : jobs)
     jobs_.push_back(
         {*job.training, *job.data, static_cast<std::size_t>(same_data(job)),
-         optimizer_rule(plan.workload.scenario.plan.optimizer, *job.training, weight_update_)});
+         formatted_rule(formats(), optimizer_rule(plan.workload.scenario.plan.optimizer,
+                                                  *job.training, weight_update_))});
   if (const Choice* chosen = find_choice(plan.workload.scenario.plan, "expert-parallel"))
     if (chosen->params.has("capacity")) capacity_ = chosen->params.number("capacity");
   scales_loss_ = plan.workload.layout.precision.activation == DType::F16;

@@ -1,9 +1,11 @@
 #include "core/methods/settings/memory_settings.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "core/methods/memory/layer_policy.h"
 #include "core/methods/memory/offload.h"
+#include "core/methods/precision/tensor_formats.h"
 #include "core/methods/settings/setting_values.h"
 
 namespace trainyard {
@@ -124,6 +126,16 @@ void set_gradient_dtype(Plan& plan, std::string_view value, const Place& place) 
   set_param(plan, name, "gradient-dtype", value, place);
 }
 
+// Frameworks spell formats as float32 and bfloat16 too. A plan whose formats are all those that its
+// precision decides does not mention them.
+void set_format(Plan& plan, std::string_view param, std::string_view value, const Place& place) {
+  const std::optional<DType> format = parse_dtype(value);
+  set_param(plan, kTensorFormats, param, format ? to_string(*format) : value, place);
+  const std::vector<ParamSpec>& specs = method(kTensorFormats).params;
+  const Params params = with_defaults(find_choice(plan, kTensorFormats)->params, specs);
+  if (params == with_defaults({}, specs)) remove_choice(plan, kTensorFormats);
+}
+
 void set_loss_scale(Plan& plan, std::string_view value, const Place& place) {
   const Choice* precision = chosen_on(plan, MethodAxis::Precision);
   if (precision == nullptr || precision->method != "fp16")
@@ -204,7 +216,7 @@ std::vector<Setting> memory_settings() {
          return c == nullptr ? std::string() : c->method;
        }},
       {"gradient-dtype",
-       {"grad-dtype", "grad-reduce-dtype"},
+       {"grad-dtype", "grad-reduce-dtype", "main-grads-dtype"},
        "format of gradients while they add up and are reduced",
        {"fp32", "bf16", "fp16"},
        set_gradient_dtype,
@@ -214,6 +226,38 @@ std::vector<Setting> memory_settings() {
                     ? std::string()
                     : read_param(p, c->method, "gradient-dtype");
        }},
+      {"reduce-dtype",
+       {"communication-data-type", "mixed-precision-reduce"},
+       "format in which gradients travel to be summed: their own, or another",
+       {kAsGradients, "fp32", "bf16"},
+       [](P& p, V v, L& l) { set_format(p, kReduceFormat, v, l); },
+       [](const P& p) { return read_optional(p, kTensorFormats, kReduceFormat, kAsGradients); }},
+      {"boundary-dtype",
+       {"pipeline-dtype"},
+       "format of messages between stages: that of activations, or bf16 of fp32 ones",
+       {kAsActivations, "bf16"},
+       [](P& p, V v, L& l) { set_format(p, kBoundaryFormat, v, l); },
+       [](const P& p) {
+         return read_optional(p, kTensorFormats, kBoundaryFormat, kAsActivations);
+       }},
+      {"first-moment-dtype",
+       {"exp-avg-dtype"},
+       "format of an optimizer's first moment, or its momentum",
+       {"fp32", "bf16"},
+       [](P& p, V v, L& l) { set_format(p, kFirstMoment, v, l); },
+       [](const P& p) { return read_optional(p, kTensorFormats, kFirstMoment, "fp32"); }},
+      {"second-moment-dtype",
+       {"exp-avg-sq-dtype"},
+       "format of an optimizer's second moment",
+       {"fp32", "bf16"},
+       [](P& p, V v, L& l) { set_format(p, kSecondMoment, v, l); },
+       [](const P& p) { return read_optional(p, kTensorFormats, kSecondMoment, "fp32"); }},
+      {"main-weights-dtype",
+       {"main-params-dtype"},
+       "main weights beside bf16 ones: whole in fp32, or the 16 bits that bf16 lacks of them",
+       {"fp32", kRemainder},
+       [](P& p, V v, L& l) { set_format(p, kMainWeights, v, l); },
+       [](const P& p) { return read_optional(p, kTensorFormats, kMainWeights, "fp32"); }},
       {"loss-scale",
        {"initial-loss-scale", "fp16.loss-scale"},
        "fp16: dynamic, or a power of two",
