@@ -8,6 +8,7 @@
 #include "core/io/json/json.h"
 #include "core/methods/catalogue.h"
 #include "core/methods/memory/layer_policy.h"
+#include "core/methods/precision/precision_check.h"
 #include "core/methods/precision/tensor_formats.h"
 #include "core/methods/settings/resharding.h"
 #include "core/plan/context_degrees.h"

@@ -3,6 +3,7 @@
 // written.
 #pragma once
 
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <vector>

@@ -184,6 +184,8 @@ constexpr std::string_view kBesideMissing[] = {"--q-lora-rank",
                                                "--num-layers-at-end-in-bf16",
                                                "--loss-scale-window",
                                                "--main-grads-dtype",
+                                               "--main-params-dtype",
+                                               "--exp-avg-sq-dtype",
                                                "--outer-dp-sharding-strategy",
                                                "--optimizer-offload-fraction",
                                                "--use-precision-aware-optimizer"};

@@ -26,7 +26,7 @@ class FormattedRule final : public OptimizerRule {
 
   TensorNorms norms(const ParameterPart& part, const StepFacts& facts) const override {
     TensorNorms sum;
-    each_stretch(part, [&](const ParameterPart& stretch) {
+    each_stretch(part, false, [&](const ParameterPart& stretch) {
       const TensorNorms found = rule_->norms(stretch, facts);
       sum.weights += found.weights, sum.direction += found.direction;
     });
@@ -35,14 +35,14 @@ class FormattedRule final : public OptimizerRule {
 
   void apply(const ParameterPart& part, const StepFacts& facts,
              const TensorNorms& norms) const override {
-    each_stretch(part,
+    each_stretch(part, true,
                  [&](const ParameterPart& stretch) { rule_->apply(stretch, facts, norms); });
   }
 
  private:
-  // Calls f with the part's stretches in 4-byte floats, and stores what it leaves in them.
+  // Calls f with the part's stretches in 4-byte floats, and may store what it leaves in them.
   template <class F>
-  void each_stretch(const ParameterPart& part, F&& f) const {
+  void each_stretch(const ParameterPart& part, bool stores, F&& f) const {
     std::vector<Floats> moments(slot_formats_.size());
     std::vector<void*> slots(slot_formats_.size());
     Floats main;
@@ -67,6 +67,7 @@ class FormattedRule final : public OptimizerRule {
         stretch.master = main.data();
       }
       f(stretch);
+      if (!stores) continue;
       for (std::size_t s = 0; s < slots.size(); ++s)
         if (slot_formats_[s] != DType::F32)
           to_bf16(std::span<const float>(moments[s].data(), n), halves_of(part, s) + first);

@@ -12,7 +12,8 @@
 
 namespace trainyard {
 
-/// The rule must update one element after another and keep no state by tensor. A part's slots are
+/// The rule must update one element after another, keep no state by tensor and update none in
+/// norms(). A part's slots are
 /// in the formats that slot_format() gives. With remainders, part.master points at `elements`
 /// numbers of 16 bits, and weights are bf16. Returns the rule itself where all state is in F32.
 std::unique_ptr<OptimizerRule> formatted_rule(const TensorFormats&,

@@ -226,6 +226,22 @@ TEST(MegatronLm, RefusesWhatItHasNoWordFor) {
        "offload=none"},
       {"llama-3-8b",
        "h100-sxm:8",
+       {"zero=1", "first-moment-dtype=bf16"},
+       "plan#/choices/tensor-formats/main-weights: Megatron-LM cannot say it: beside bf16 weights "
+       "its precision-aware optimizer stores of main weights the 16 bits that they lack; try "
+       "main-weights-dtype=remainder"},
+      {"llama-3-8b",
+       "h100-sxm:8",
+       {"main-weights-dtype=remainder"},
+       "plan#/choices/tensor-formats: Megatron-LM cannot say it: its precision-aware optimizer is "
+       "the distributed one; try zero=1"},
+      {"llama-3-8b",
+       "h100-sxm:8",
+       {"reduce-dtype=bf16"},
+       "plan#/choices/tensor-formats/reduce: Megatron-LM cannot say it: its gradients travel in "
+       "the format in which they add up; try reduce-dtype=gradients"},
+      {"llama-3-8b",
+       "h100-sxm:8",
        {"precision=bf16-sr"},
        "plan#/choices/bf16-sr: Megatron-LM cannot say it: it trains in fp32, fp16, bf16, fp8, "
        "mxfp8 and nvfp4, found bf16-sr; try precision=bf16"},
@@ -418,6 +434,15 @@ TEST(MegatronLm, FormatsHaveTheirRecipes) {
   const auto narrow =
       flags_of("llama-3-8b", "h100-sxm:8", {"precision=bf16", "gradient-dtype=bf16"});
   EXPECT_EQ(narrow.count("--grad-reduce-in-bf16"), 1u);
+  const auto state = flags_of("llama-3-8b", "h100-sxm:8",
+                              {"zero=1", "precision=bf16", "gradient-dtype=bf16",
+                               "first-moment-dtype=bf16", "main-weights-dtype=remainder"});
+  EXPECT_EQ(state.count("--use-precision-aware-optimizer"), 1u);
+  EXPECT_EQ(state.at("--main-grads-dtype"), "bf16");
+  EXPECT_EQ(state.at("--main-params-dtype"), "fp32");
+  EXPECT_EQ(state.at("--exp-avg-dtype"), "bf16");
+  EXPECT_EQ(state.at("--exp-avg-sq-dtype"), "fp32");
+  EXPECT_EQ(narrow.count("--use-precision-aware-optimizer"), 0u);
   const auto four = flags_of("llama-3-8b", "b200-hgx:8", {"precision=nvfp4"});
   EXPECT_EQ(four.at("--fp4-format"), "e2m1");
 }
