@@ -68,9 +68,11 @@ TEST(MegatronLm, WritesTheWholeScript) {
 #   input=none seq=8192 packing=none split=even schedule=1f1b zero=1 hybrid=0
 #   reshard-after-forward=framework zero-reduce=framework reduce=mean compression=none
 #   optimizer-norms=replicated batch-norm=replica sync=bsp sequence-parallel=on recompute=none
-#   offload=none precision=bf16 gradient-dtype=fp32 flash-attention=on overlap=on
-#   tensor-overlap=framework operator-stages=off optimizer=adam rank-order=tp-cp-ep-dp-pp lora=off
-#   frozen=none sparsity=off tt-rank=off
+#   offload=none precision=bf16 gradient-dtype=fp32 reduce-dtype=gradients
+#   boundary-dtype=activations first-moment-dtype=fp32 second-moment-dtype=fp32
+#   main-weights-dtype=fp32 flash-attention=on overlap=on tensor-overlap=framework
+#   operator-stages=off optimizer=adam rank-order=tp-cp-ep-dp-pp lora=off frozen=none sparsity=off
+#   tt-rank=off
 # Start it on each of the 8 nodes, in Megatron-LM's folder, with MASTER_ADDR and NODE_RANK set.
 set -euo pipefail
 
