@@ -358,6 +358,8 @@ class DeepSpeedWriter {
     if (name == "fp32" || name == "tf32") {
       if (name == "tf32")
         limits_.warn(place, "the program sets torch.backends.cuda.matmul.allow_tf32 = True");
+      const DType message = gradient_message_format(plan_, {});
+      if (message != DType::F32) config_.set("communication_data_type", to_string(message));
       return;
     }
     if (name != "fp16" && name != "bf16" && !narrow) {

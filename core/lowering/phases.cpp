@@ -148,8 +148,8 @@ PhaseBytes make_phase_bytes(const Workload& w, const Runs& runs) {
   add_communication(sum, w, runs);
   if (!runs.empty()) {
     const auto sent = [&](Bytes whole) {
-      const Bytes message = boundary_bytes(at_mean_width(whole, w.layout.binding),
-                                           w.scenario.plan, w.layout.precision);
+      const Bytes message = boundary_bytes(at_mean_width(whole, w.layout.binding), w.scenario.plan,
+                                           w.layout.precision);
       return share(message, w.layout.send_parts);
     };
     sum.send_forward = sent(body(w, runs.back()).output);

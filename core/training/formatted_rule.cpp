@@ -9,9 +9,9 @@
 namespace trainyard {
 namespace {
 
-constexpr std::int64_t kStretch = 1024;
+constexpr std::int64_t kFormattedStretch = 1024;
 constexpr std::uint32_t kLowerHalf = 0xffff, kHighestOfLower = 0x8000;
-using Floats = std::array<float, kStretch>;
+using FormattedFloats = std::array<float, kFormattedStretch>;
 
 class FormattedRule final : public OptimizerRule {
  public:
@@ -43,11 +43,11 @@ class FormattedRule final : public OptimizerRule {
   // Calls f with the part's stretches in 4-byte floats, and may store what it leaves in them.
   template <class F>
   void each_stretch(const ParameterPart& part, bool stores, F&& f) const {
-    std::vector<Floats> moments(slot_formats_.size());
+    std::vector<FormattedFloats> moments(slot_formats_.size());
     std::vector<void*> slots(slot_formats_.size());
-    Floats main;
-    for (std::int64_t first = 0; first < part.elements; first += kStretch) {
-      const std::int64_t count = std::min(kStretch, part.elements - first);
+    FormattedFloats main;
+    for (std::int64_t first = 0; first < part.elements; first += kFormattedStretch) {
+      const std::int64_t count = std::min(kFormattedStretch, part.elements - first);
       const auto n = static_cast<std::size_t>(count);
       ParameterPart stretch = piece_of(part, first, count);
       for (std::size_t s = 0; s < slots.size(); ++s) {
@@ -71,8 +71,7 @@ class FormattedRule final : public OptimizerRule {
       for (std::size_t s = 0; s < slots.size(); ++s)
         if (slot_formats_[s] != DType::F32)
           to_bf16(std::span<const float>(moments[s].data(), n), halves_of(part, s) + first);
-      if (remainders != nullptr)
-        divide_main_weights({main.data(), n}, weights, {remainders, n});
+      if (remainders != nullptr) divide_main_weights({main.data(), n}, weights, {remainders, n});
     }
   }
 

@@ -16,8 +16,7 @@ namespace trainyard {
 /// norms(). A part's slots are
 /// in the formats that slot_format() gives. With remainders, part.master points at `elements`
 /// numbers of 16 bits, and weights are bf16. Returns the rule itself where all state is in F32.
-std::unique_ptr<OptimizerRule> formatted_rule(const TensorFormats&,
-                                              std::unique_ptr<OptimizerRule>);
+std::unique_ptr<OptimizerRule> formatted_rule(const TensorFormats&, std::unique_ptr<OptimizerRule>);
 
 /// These divide main weights into bf16 weights, rounded to nearest with halves away from zero, and
 /// the lower 16 bits of each, and join them again, bit for bit. `remainders` may be empty where

@@ -71,15 +71,19 @@ TEST(CpuTensorFormats, ArenasHoldTheBytesOfTheLedger) {
   EXPECT_TRUE(rc::check([] {
     const auto width = *rc::gen::inRange<std::int64_t>(1, 12);
     const auto layers = *rc::gen::inRange(1, 4);
-    const Model model = build_mlp({"random mlp", *rc::gen::inRange<std::int64_t>(1, 9), width,
-                                   layers, 3});
+    const Model model =
+        build_mlp({"random mlp", *rc::gen::inRange<std::int64_t>(1, 9), width, layers, 3});
     const bool brain = *rc::gen::arbitrary<bool>(), first = *rc::gen::arbitrary<bool>(),
                second = *rc::gen::arbitrary<bool>(),
                remainder = brain && *rc::gen::arbitrary<bool>();
     const std::string zero = "zero=" + std::to_string(*rc::gen::inRange(0, 4));
     const std::string sums = *rc::gen::element(std::string("fp32"), std::string("bf16"));
     const std::string gradient = "gradient-dtype=" + sums;
-    Settings settings = {"dp=2", "global-batch=4", "micro-batch=1", "optimizer=adamw", zero,
+    Settings settings = {"dp=2",
+                         "global-batch=4",
+                         "micro-batch=1",
+                         "optimizer=adamw",
+                         zero,
                          brain ? "precision=bf16" : "precision=fp32"};
     if (brain) settings.push_back(gradient);
     if (first) settings.push_back("first-moment-dtype=bf16");
@@ -111,10 +115,9 @@ TEST(CpuTensorFormats, RemaindersTrainAsWholeMainWeights) {
     const std::int64_t devices = plan.size() == 2 && plan[1] == "micro-batch=4" ? 1 : 2;
     const Settings all = testing::with({"precision=bf16", "optimizer=adamw"}, plan);
     const CpuRun whole = train_on_cpu(formats_mlp(), devices, all, formats_training(6)),
-                 apart_stored =
-                     train_on_cpu(formats_mlp(), devices,
-                                  testing::with(all, {"main-weights-dtype=remainder"}),
-                                  formats_training(6));
+                 apart_stored = train_on_cpu(formats_mlp(), devices,
+                                             testing::with(all, {"main-weights-dtype=remainder"}),
+                                             formats_training(6));
     EXPECT_EQ(whole.run.losses, apart_stored.run.losses);
     EXPECT_EQ(apart(whole.initial, apart_stored.initial), 0);
     EXPECT_EQ(apart(whole.parameters, apart_stored.parameters), 0);
@@ -143,16 +146,16 @@ TEST(CpuTensorFormats, EveryMeshTrainsAsOneDeviceDoes) {
       std::int64_t devices;
       Settings settings;
     };
-    const Mesh mesh = *rc::gen::elementOf(std::vector<Mesh>{
-        {2, {"dp=2"}},
-        {2, {"dp=2", "zero=1"}},
-        {2, {"dp=2", "zero=2"}},
-        {2, {"dp=2", "zero=3"}},
-        {2, {"pp=2"}},
-        {2, {"pp=2", "schedule=zb-h1"}},
-        {2, {"pp=2", "schedule=interleaved", "virtual-stages=2"}},
-        {4, {"pp=2", "dp=2", "zero=1", "recompute=full"}},
-        {4, {"pp=2", "dp=2", "zero=2"}}});
+    const Mesh mesh = *rc::gen::elementOf(
+        std::vector<Mesh>{{2, {"dp=2"}},
+                          {2, {"dp=2", "zero=1"}},
+                          {2, {"dp=2", "zero=2"}},
+                          {2, {"dp=2", "zero=3"}},
+                          {2, {"pp=2"}},
+                          {2, {"pp=2", "schedule=zb-h1"}},
+                          {2, {"pp=2", "schedule=interleaved", "virtual-stages=2"}},
+                          {4, {"pp=2", "dp=2", "zero=1", "recompute=full"}},
+                          {4, {"pp=2", "dp=2", "zero=2"}}});
     Settings formats = {*rc::gen::element<std::string_view>("optimizer=adamw", "optimizer=adam")};
     if (*rc::gen::arbitrary<bool>()) formats.push_back("first-moment-dtype=bf16");
     if (*rc::gen::arbitrary<bool>()) formats.push_back("second-moment-dtype=bf16");
@@ -190,11 +193,11 @@ TEST(CpuTensorFormats, TransformersTrainAsOneDeviceDoes) {
   const CpuRun alone = train_on_cpu(
       model, 1, testing::with(kAllOfState, {"global-batch=4", "micro-batch=2"}), training);
   for (const Mesh& mesh : testing::non_empty(meshes)) {
-    const CpuRun divided = train_on_cpu(
-        model, mesh.devices,
-        testing::with(testing::with(kAllOfState, {"global-batch=4", "micro-batch=2"}),
-                      mesh.settings),
-        training);
+    const CpuRun divided =
+        train_on_cpu(model, mesh.devices,
+                     testing::with(testing::with(kAllOfState, {"global-batch=4", "micro-batch=2"}),
+                                   mesh.settings),
+                     training);
     EXPECT_LT(largest_loss_gap(divided, alone), 0.01) << mesh.settings.front();
   }
 }
@@ -246,10 +249,9 @@ std::vector<std::vector<float>> sums_of(const FormatSumCase& c, DType message,
       from[m] = reinterpret_cast<const std::byte*>(c.from[m].data());
       into[m] = reinterpret_cast<std::byte*>(to[m].data());
     }
-    finish_here(c.scatter ? reduce_scatter_as(message, company, from, into, c.ranges, DType::F32,
-                                              c.adds)
-                          : all_reduce_as(message, company, from, into, DType::F32, c.elements,
-                                          c.adds));
+    finish_here(c.scatter
+                    ? reduce_scatter_as(message, company, from, into, c.ranges, DType::F32, c.adds)
+                    : all_reduce_as(message, company, from, into, DType::F32, c.elements, c.adds));
   });
   return to;
 }
@@ -355,9 +357,9 @@ TEST(CpuTensorFormats, MomentsInBf16LoseAHundredthAtMost) {
   const auto run = [&](const Settings& more) {
     Training training;
     training.rate = 0.003, training.steps = 100;
-    return train_on_cpu(
-        model, 1, testing::with({"optimizer=adamw", "global-batch=8", "micro-batch=8"}, more),
-        training);
+    return train_on_cpu(model, 1,
+                        testing::with({"optimizer=adamw", "global-batch=8", "micro-batch=8"}, more),
+                        training);
   };
   const CpuRun wide = run({}),
                narrow = run({"first-moment-dtype=bf16", "second-moment-dtype=bf16"});

@@ -54,6 +54,10 @@ TEST(DeepSpeed, MessagesOfGradientsHaveAFormatOfTheirOwn) {
       config_of("llama-3-8b", "h100-sxm:16", {"zero=2", "global-batch=64", "reduce-dtype=bf16"});
   EXPECT_EQ(config.at("communication_data_type"), "bf16");
   EXPECT_EQ(config.at("data_types").at("grad_accum_dtype"), "fp32");
+  const json wide = config_of(
+      "llama-3-8b", "h100-sxm:16",
+      {"zero=2", "global-batch=64", "precision=fp32", "flash-attention=off", "reduce-dtype=bf16"});
+  EXPECT_EQ(wide.at("communication_data_type"), "bf16");
 }
 
 // DeepSpeed swaps optimizer state under ZeRO 3 only, and reads how to from "aio".

@@ -190,12 +190,13 @@ void Rehearsal::add_parameter(Layer& layer, std::size_t tensor, const TensorView
   part.id = tensor;
   const TensorFormats formats = tensor_formats(workload_.scenario.plan);
   if (precision.master_weights)
-    part.master = static_cast<float*>(layer.take(Bytes{(formats.remainder ? 2 : 4) * part.elements}));
+    part.master =
+        static_cast<float*>(layer.take(Bytes{(formats.remainder ? 2 : 4) * part.elements}));
   const int width = is_pure_bf16(weight_update_of(workload_.scenario.plan, precision)) ? 2 : 4;
   std::vector<void*> slots;
   for (const std::string_view slot : rule_->slots())
-    slots.push_back(layer.take(
-        Bytes{std::min(width, bytes_of(slot_format(formats, slot))) * part.elements}));
+    slots.push_back(
+        layer.take(Bytes{std::min(width, bytes_of(slot_format(formats, slot))) * part.elements}));
   if (derives_weights(delayed_))
     part.derived = static_cast<float*>(layer.take(Bytes{4 * part.elements}));
   part.shape = shape;

@@ -11,11 +11,11 @@
 #include "backends/cpu/kernels/convert.h"
 #include "backends/initial_weights.h"
 #include "core/base/error.h"
-#include "core/training/formatted_rule.h"
 #include "core/methods/parallel/optimizer_norms.h"
 #include "core/model/divided_rows.h"
 #include "core/model/open_sizes.h"
 #include "core/plan/shared_statistics.h"
+#include "core/training/formatted_rule.h"
 
 namespace trainyard {
 namespace {
@@ -65,10 +65,9 @@ CpuExecution::CpuExecution(const RunPlan& plan, const CpuOptions& options,
            jobs.begin();
   };
   for (const TrainedJob& job : jobs)
-    jobs_.push_back(
-        {*job.training, *job.data, static_cast<std::size_t>(same_data(job)),
-         formatted_rule(formats(), optimizer_rule(plan.workload.scenario.plan.optimizer,
-                                                  *job.training, weight_update_))});
+    jobs_.push_back({*job.training, *job.data, static_cast<std::size_t>(same_data(job)),
+                     formatted_rule(formats(), optimizer_rule(plan.workload.scenario.plan.optimizer,
+                                                              *job.training, weight_update_))});
   if (const Choice* chosen = find_choice(plan.workload.scenario.plan, "expert-parallel"))
     if (chosen->params.has("capacity")) capacity_ = chosen->params.number("capacity");
   scales_loss_ = plan.workload.layout.precision.activation == DType::F16;

@@ -14,7 +14,7 @@ namespace {
 
 using Messages = std::vector<std::vector<std::byte>>;  // by member; empty where it is elsewhere
 
-std::size_t bytes_in(std::int64_t elements, DType type) {
+std::size_t message_bytes(std::int64_t elements, DType type) {
   return static_cast<std::size_t>(elements) * static_cast<std::size_t>(bytes_of(type));
 }
 
@@ -25,7 +25,7 @@ std::shared_ptr<Messages> rounded_to(DType message, const Company& company,
   auto sent = std::make_shared<Messages>(company.members);
   for (std::size_t m = 0; m < company.members; ++m) {
     if (!company.here(m)) continue;
-    (*sent)[m].resize(bytes_in(elements, message));
+    (*sent)[m].resize(message_bytes(elements, message));
     convert(from[m], type, (*sent)[m].data(), message, elements);
   }
   return sent;
@@ -40,7 +40,7 @@ std::vector<const std::byte*> pointers(const Messages& messages) {
 void take(const std::byte* sum, DType message, std::byte* to, DType type, std::int64_t elements,
           bool adds) {
   if (!adds) return convert(sum, message, to, type, elements);
-  std::vector<std::byte> converted(bytes_in(elements, type));
+  std::vector<std::byte> converted(message_bytes(elements, type));
   convert(sum, message, converted.data(), type, elements);
   const void* const part = converted.data();
   add_sum_to(to, {&part, 1}, type, elements);
@@ -54,8 +54,8 @@ void convert(const std::byte* from, DType from_type, std::byte* to, DType to_typ
   std::array<float, kTile> numbers;
   for (std::int64_t first = 0; first < elements; first += kTile) {
     const std::int64_t n = std::min(kTile, elements - first);
-    to_floats(from + bytes_in(first, from_type), from_type, numbers.data(), n);
-    from_floats(numbers.data(), to + bytes_in(first, to_type), to_type, n);
+    to_floats(from + message_bytes(first, from_type), from_type, numbers.data(), n);
+    from_floats(numbers.data(), to + message_bytes(first, to_type), to_type, n);
   }
 }
 
@@ -70,7 +70,8 @@ TravelPtr all_reduce_as(DType message, const Company& company,
   return after(all_reduce(company, pointers(*sent), sums, message, elements, false),
                [=]() -> TravelPtr {
                  for (std::size_t m = 0; m < company.members; ++m)
-                   if (company.here(m)) take((*sent)[m].data(), message, to[m], type, elements, adds);
+                   if (company.here(m))
+                     take((*sent)[m].data(), message, to[m], type, elements, adds);
                  return nullptr;
                });
 }
@@ -87,7 +88,7 @@ TravelPtr reduce_scatter_as(DType message, const Company& company,
   std::vector<std::byte*> sums(company.members, nullptr);
   for (std::size_t m = 0; m < company.members; ++m) {
     if (!company.here(m)) continue;
-    (*held)[m].resize(bytes_in(std::max<std::int64_t>(0, ranges[m].count), message));
+    (*held)[m].resize(message_bytes(std::max<std::int64_t>(0, ranges[m].count), message));
     sums[m] = (*held)[m].data();
   }
   return after(reduce_scatter(company, pointers(*sent), sums, ranges, message, false),

@@ -100,7 +100,8 @@ void CpuExecution::each_part_of(DeviceState& device, std::size_t at, std::size_t
         slot_of[k] = element_at(slot, in_kept, static_cast<std::size_t>(each));
         slot += static_cast<std::size_t>(kept) * static_cast<std::size_t>(each);
       }
-    if (remainder) part.master = reinterpret_cast<float*>(element_at(slot, in_kept, kRemainderBytes));
+    if (remainder)
+      part.master = reinterpret_cast<float*>(element_at(slot, in_kept, kRemainderBytes));
     part.state = slot_of;
     part.decays = part.adapts = p.matrix;
     part.id = (static_cast<std::uint64_t>(layer.model_layer) << 20) + p.tensor.value;

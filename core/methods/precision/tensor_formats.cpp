@@ -9,10 +9,10 @@
 namespace trainyard {
 namespace {
 
-constexpr std::string_view kFp32 = "fp32", kBf16 = "bf16";
+constexpr std::string_view kFp32Word = "fp32", kBf16Word = "bf16";
 constexpr int kSaved = 2;  // bytes of an element in bf16, or of a remainder, in place of fp32
 
-DType format_of(std::string_view word) { return word == kBf16 ? DType::BF16 : DType::F32; }
+DType format_of(std::string_view word) { return word == kBf16Word ? DType::BF16 : DType::F32; }
 
 // Optimizers that update one element after another and keep a first moment of each, or two.
 constexpr std::array<std::string_view, 5> kFirstMoments = {"adam", "adamw", "momentum", "lars",
@@ -37,7 +37,7 @@ std::string word_of(const Plan& plan, std::string_view param) {
 
 std::string precision_of(const Plan& plan) {
   const Choice* const chosen = chosen_on(plan, MethodAxis::Precision);
-  return chosen == nullptr ? std::string(kFp32) : chosen->method;
+  return chosen == nullptr ? std::string(kFp32Word) : chosen->method;
 }
 
 class Check {
@@ -55,16 +55,15 @@ class Check {
 
  private:
   void refuse(std::string_view param, std::string message, std::string fix) {
-    found_.push_back(
-        {Diagnostic::Severity::Error,
-         std::move(message),
-         {"plan#/choices/" + std::string(kTensorFormats) + "/" + std::string(param)},
-         std::move(fix)});
+    found_.push_back({Diagnostic::Severity::Error,
+                      std::move(message),
+                      {"plan#/choices/" + std::string(kTensorFormats) + "/" + std::string(param)},
+                      std::move(fix)});
   }
 
   void moments() {
     for (const std::string_view param : {kFirstMoment, kSecondMoment}) {
-      if (params_.text(param) == kFp32) continue;
+      if (params_.text(param) == kFp32Word) continue;
       const std::string key = std::string(param) + "-dtype";
       const bool has = param == kFirstMoment ? is_among(kFirstMoments, plan_.optimizer)
                                              : is_among(kSecondMoments, plan_.optimizer);
@@ -77,7 +76,8 @@ class Check {
                    ", found optimizer=" + plan_.optimizer,
                key + "=fp32");
       if (precision_.starts_with("bf16-"))
-        refuse(param, "precision=" + precision_ + " has its moments in bf16 already", key + "=fp32");
+        refuse(param, "precision=" + precision_ + " has its moments in bf16 already",
+               key + "=fp32");
       beside_state(param, key + "=fp32");
     }
   }
@@ -95,13 +95,14 @@ class Check {
 
   void remainder() {
     const std::string fix = "main-weights-dtype=fp32";
-    if (precision_ != kBf16)
+    if (precision_ != kBf16Word)
       refuse(kMainWeights,
              "a remainder is what a bf16 weight lacks of its fp32 main weight: expected "
              "precision=bf16, found precision=" +
                  precision_,
-             precision_ == "fp16" || precision_ == kFp32 || precision_ == "tf32" ? "precision=bf16"
-                                                                               : fix);
+             precision_ == "fp16" || precision_ == kFp32Word || precision_ == "tf32"
+                 ? "precision=bf16"
+                 : fix);
     if (!is_among(kByElement, plan_.optimizer))
       refuse(kMainWeights,
              "weights of remainders are updated one element after another, and optimizer=" +
@@ -119,7 +120,8 @@ class Check {
                  std::string(schedule.name) + " has two",
              "schedule=1f1b");
     if (const Choice* const offload = find_choice(plan_, "offload")) {
-      const std::string host = with_defaults(offload->params, method("offload").params).text("host");
+      const std::string host =
+          with_defaults(offload->params, method("offload").params).text("host");
       if (host == "optimizer" || host == "both")
         refuse(kMainWeights,
                "the host that updates weights has whole fp32 ones, found offload=" + host, fix);
@@ -131,10 +133,11 @@ class Check {
     const std::string fix = "reduce-dtype=gradients";
     for (const std::string_view other : {"compression", "adasum", "sync"})
       if (find_choice(plan_, other) != nullptr)
-        refuse(kReduceFormat,
-               "reduce-dtype is the format of whole gradients that are summed in every step, found " +
-                   std::string(other) + " beside it",
-               fix);
+        refuse(
+            kReduceFormat,
+            "reduce-dtype is the format of whole gradients that are summed in every step, found " +
+                std::string(other) + " beside it",
+            fix);
     if (const Method& schedule = schedule_of(plan_); copies(schedule.placement) > 1)
       refuse(kReduceFormat,
              "the two copies of a stage that " + std::string(schedule.name) +
@@ -143,7 +146,7 @@ class Check {
   }
 
   void boundaries() {
-    if (precision_ != kFp32 && precision_ != "tf32")
+    if (precision_ != kFp32Word && precision_ != "tf32")
       refuse(kBoundaryFormat,
              "messages between stages are in the 16 bits of their activations already under "
              "precision=" +
@@ -224,15 +227,15 @@ Method tensor_formats_method() {
                              "lars, lion); remainders beside bf16 weights"},
       .file = "core/methods/precision/tensor_formats.cpp",
       .params = {{.name = kFirstMoment,
-                  .fallback = std::string(kFp32),
+                  .fallback = std::string(kFp32Word),
                   .doc = "format of the first moment, or of a momentum",
                   .values = {"fp32", "bf16"}},
                  {.name = kSecondMoment,
-                  .fallback = std::string(kFp32),
+                  .fallback = std::string(kFp32Word),
                   .doc = "format of the second moment",
                   .values = {"fp32", "bf16"}},
                  {.name = kMainWeights,
-                  .fallback = std::string(kFp32),
+                  .fallback = std::string(kFp32Word),
                   .doc = "main weights: whole in fp32, or the 16 bits that bf16 weights lack of "
                          "them",
                   .values = {"fp32", "remainder"}},

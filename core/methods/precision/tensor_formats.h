@@ -1,7 +1,8 @@
 // Each class of tensors may have a format of its own, beside those that the precision decides:
 //
-//   first moment, second moment   bf16 in place of fp32, rounded to nearest as an update stores them
-//   main weights                  fp32, of which a bf16 weight is the upper half: only the lower 16
+//   first moment, second moment   bf16 in place of fp32, rounded to nearest as an update stores
+//   them main weights                  fp32, of which a bf16 weight is the upper half: only the
+//   lower 16
 //                                 bits are stored beside it ("remainder")
 //   messages of gradients         another format than the sums: cast before they are reduced, and
 //                                 back into the sums after it
@@ -9,14 +10,14 @@
 //
 // A weight with a remainder is rounded to nearest with halves away from zero, as Transformer
 // Engine's FusedAdam rounds it, because the remainder alone must say which way it was rounded. The
-// two make up the fp32 weight bit for bit, so that training is that of fp32 main weights but for the
-// one weight in 65,536 that lies half way.
+// two make up the fp32 weight bit for bit, so that training is that of fp32 main weights but for
+// the one weight in 65,536 that lies half way.
 //
 // Moments of 16 or 8 bits with a scale for each tensor are another matter: a rank has a part of a
 // tensor, whose scale would depend on the mesh. adamw-8bit has a scale for each block instead.
 //
-// Kalamkar et al., "A Study of BFLOAT16 for Deep Learning Training", 2019; DeepSeek-AI, "DeepSeek-V3
-// Technical Report", 2024, section 3.3.3 (moments in bf16).
+// Kalamkar et al., "A Study of BFLOAT16 for Deep Learning Training", 2019; DeepSeek-AI,
+// "DeepSeek-V3 Technical Report", 2024, section 3.3.3 (moments in bf16).
 #pragma once
 
 #include <string_view>

@@ -5,7 +5,6 @@
 
 #include "core/methods/memory/layer_policy.h"
 #include "core/methods/memory/offload.h"
-#include "core/methods/precision/tensor_formats.h"
 #include "core/methods/settings/setting_values.h"
 
 namespace trainyard {
@@ -126,14 +125,22 @@ void set_gradient_dtype(Plan& plan, std::string_view value, const Place& place) 
   set_param(plan, name, "gradient-dtype", value, place);
 }
 
+constexpr std::string_view kFormatsName = "tensor-formats";
+
 // Frameworks spell formats as float32 and bfloat16 too. A plan whose formats are all those that its
 // precision decides does not mention them.
 void set_format(Plan& plan, std::string_view param, std::string_view value, const Place& place) {
   const std::optional<DType> format = parse_dtype(value);
-  set_param(plan, kTensorFormats, param, format ? to_string(*format) : value, place);
-  const std::vector<ParamSpec>& specs = method(kTensorFormats).params;
-  const Params params = with_defaults(find_choice(plan, kTensorFormats)->params, specs);
-  if (params == with_defaults({}, specs)) remove_choice(plan, kTensorFormats);
+  if (value == "fp8" || format == DType::F16)
+    throw Error(Error::Kind::InvalidInput,
+                "expected a format without scales, found \"" + std::string(value) +
+                    "\", in which each tensor needs a scale that depends on how ranks divide it; "
+                    "optimizer=adamw-8bit has a scale for each block of its moments",
+                place);
+  set_param(plan, kFormatsName, param, format ? to_string(*format) : value, place);
+  const std::vector<ParamSpec>& specs = method(kFormatsName).params;
+  const Params params = with_defaults(find_choice(plan, kFormatsName)->params, specs);
+  if (params == with_defaults({}, specs)) remove_choice(plan, kFormatsName);
 }
 
 void set_loss_scale(Plan& plan, std::string_view value, const Place& place) {
@@ -229,35 +236,33 @@ std::vector<Setting> memory_settings() {
       {"reduce-dtype",
        {"communication-data-type", "mixed-precision-reduce"},
        "format in which gradients travel to be summed: their own, or another",
-       {kAsGradients, "fp32", "bf16"},
-       [](P& p, V v, L& l) { set_format(p, kReduceFormat, v, l); },
-       [](const P& p) { return read_optional(p, kTensorFormats, kReduceFormat, kAsGradients); }},
+       {"gradients", "fp32", "bf16"},
+       [](P& p, V v, L& l) { set_format(p, "reduce", v, l); },
+       [](const P& p) { return read_optional(p, kFormatsName, "reduce", "gradients"); }},
       {"boundary-dtype",
        {"pipeline-dtype"},
        "format of messages between stages: that of activations, or bf16 of fp32 ones",
-       {kAsActivations, "bf16"},
-       [](P& p, V v, L& l) { set_format(p, kBoundaryFormat, v, l); },
-       [](const P& p) {
-         return read_optional(p, kTensorFormats, kBoundaryFormat, kAsActivations);
-       }},
+       {"activations", "bf16"},
+       [](P& p, V v, L& l) { set_format(p, "boundary", v, l); },
+       [](const P& p) { return read_optional(p, kFormatsName, "boundary", "activations"); }},
       {"first-moment-dtype",
        {"exp-avg-dtype"},
        "format of an optimizer's first moment, or its momentum",
        {"fp32", "bf16"},
-       [](P& p, V v, L& l) { set_format(p, kFirstMoment, v, l); },
-       [](const P& p) { return read_optional(p, kTensorFormats, kFirstMoment, "fp32"); }},
+       [](P& p, V v, L& l) { set_format(p, "first-moment", v, l); },
+       [](const P& p) { return read_optional(p, kFormatsName, "first-moment", "fp32"); }},
       {"second-moment-dtype",
        {"exp-avg-sq-dtype"},
        "format of an optimizer's second moment",
        {"fp32", "bf16"},
-       [](P& p, V v, L& l) { set_format(p, kSecondMoment, v, l); },
-       [](const P& p) { return read_optional(p, kTensorFormats, kSecondMoment, "fp32"); }},
+       [](P& p, V v, L& l) { set_format(p, "second-moment", v, l); },
+       [](const P& p) { return read_optional(p, kFormatsName, "second-moment", "fp32"); }},
       {"main-weights-dtype",
        {"main-params-dtype"},
        "main weights beside bf16 ones: whole in fp32, or the 16 bits that bf16 lacks of them",
-       {"fp32", kRemainder},
-       [](P& p, V v, L& l) { set_format(p, kMainWeights, v, l); },
-       [](const P& p) { return read_optional(p, kTensorFormats, kMainWeights, "fp32"); }},
+       {"fp32", "remainder"},
+       [](P& p, V v, L& l) { set_format(p, "main-weights", v, l); },
+       [](const P& p) { return read_optional(p, kFormatsName, "main-weights", "fp32"); }},
       {"loss-scale",
        {"initial-loss-scale", "fp16.loss-scale"},
        "fp16: dynamic, or a power of two",
