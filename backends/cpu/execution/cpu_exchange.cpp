@@ -89,7 +89,7 @@ TravelPtr CpuExecution::send(InstructionId id, int peer) {
           static_cast<std::size_t>(numbers * bytes_of(format)));
       return std::make_unique<Travel>(
           processes()->receive(process_of(from_device, peer), number, *come), [=] {
-            convert(come->data(), format, arrived.data(), own, numbers);
+            convert_numbers(come->data(), format, arrived.data(), own, numbers);
             return nullptr;
           });
     }
@@ -125,8 +125,8 @@ TravelPtr CpuExecution::send(InstructionId id, int peer) {
     if (rounds) {
       const auto numbers = static_cast<std::int64_t>(bytes) / bytes_of(own);
       std::vector<std::byte> sent(static_cast<std::size_t>(numbers * bytes_of(format)));
-      convert(arrived.data(), own, sent.data(), format, numbers);
-      convert(sent.data(), format, arrived.data(), own, numbers);
+      convert_numbers(arrived.data(), own, sent.data(), format, numbers);
+      convert_numbers(sent.data(), format, arrived.data(), own, numbers);
     }
     return nullptr;
   }
@@ -136,7 +136,7 @@ TravelPtr CpuExecution::send(InstructionId id, int peer) {
     write(whole.data());
     const auto sent = std::make_shared<std::vector<std::byte>>(
         static_cast<std::size_t>(numbers * bytes_of(format)));
-    convert(whole.data(), own, sent->data(), format, numbers);
+    convert_numbers(whole.data(), own, sent->data(), format, numbers);
     return std::make_unique<Travel>(processes()->send(process_of(to_device, peer), number, *sent),
                                     [sent] { return nullptr; });
   }

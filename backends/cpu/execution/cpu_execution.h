@@ -466,8 +466,8 @@ class CpuExecution final : public Execution {
   PartRange held_range(const StatePart&, const DividedState&, int peer) const;
   // Returns how the gradients that updates take are divided, and where they lie.
   const DividedState& gradients_to_update(const StatePart&) const;
-  // The bytes of an element of a state slot, of all of them together, of those that are kept by
-  // tensor, and of a main weight.
+  // The bytes of an element of a state slot, of all slots together, and of a moment that is kept by
+  // tensor.
   int bytes_of_slot(std::string_view slot) const {
     return is_pure_bf16(weight_update_) ? 2 : bytes_of(slot_format(formats(), slot));
   }

@@ -26,7 +26,7 @@ std::shared_ptr<Messages> rounded_to(DType message, const Company& company,
   for (std::size_t m = 0; m < company.members; ++m) {
     if (!company.here(m)) continue;
     (*sent)[m].resize(message_bytes(elements, message));
-    convert(from[m], type, (*sent)[m].data(), message, elements);
+    convert_numbers(from[m], type, (*sent)[m].data(), message, elements);
   }
   return sent;
 }
@@ -39,17 +39,17 @@ std::vector<const std::byte*> pointers(const Messages& messages) {
 
 void take(const std::byte* sum, DType message, std::byte* to, DType type, std::int64_t elements,
           bool adds) {
-  if (!adds) return convert(sum, message, to, type, elements);
+  if (!adds) return convert_numbers(sum, message, to, type, elements);
   std::vector<std::byte> converted(message_bytes(elements, type));
-  convert(sum, message, converted.data(), type, elements);
+  convert_numbers(sum, message, converted.data(), type, elements);
   const void* const part = converted.data();
   add_sum_to(to, {&part, 1}, type, elements);
 }
 
 }  // namespace
 
-void convert(const std::byte* from, DType from_type, std::byte* to, DType to_type,
-             std::int64_t elements) {
+void convert_numbers(const std::byte* from, DType from_type, std::byte* to, DType to_type,
+                     std::int64_t elements) {
   constexpr std::int64_t kTile = 2048;
   std::array<float, kTile> numbers;
   for (std::int64_t first = 0; first < elements; first += kTile) {

@@ -19,7 +19,7 @@ TravelPtr reduce_scatter_as(DType message, const Company&,
                             DType, bool adds);
 
 /// Converts numbers between F32, BF16 and F16.
-void convert(const std::byte* from, DType from_type, std::byte* to, DType to_type,
-             std::int64_t elements);
+void convert_numbers(const std::byte* from, DType from_type, std::byte* to, DType to_type,
+                     std::int64_t elements);
 
 }  // namespace trainyard

@@ -5,7 +5,8 @@
 //   lower 16
 //                                 bits are stored beside it ("remainder")
 //   messages of gradients         another format than the sums: cast before they are reduced, and
-//                                 back into the sums after it
+//                                 back into the sums after it. Ranks that hold parts of one
+//                                 tensor, and stages that share a table, add up what they keep
 //   messages between stages       bf16 in place of fp32 activations and their gradients
 //
 // A weight with a remainder is rounded to nearest with halves away from zero, as Transformer

@@ -176,8 +176,13 @@ TEST(Settings, SpellingsOfOtherFrameworks) {
            {"recompute-granularity", "recompute"},
            {"overlap-grad-reduce", "overlap"},
            {"initial-loss-scale", "loss-scale"},
+           {"main-grads-dtype", "gradient-dtype"},
+           {"main-params-dtype", "main-weights-dtype"},
+           {"--exp-avg-dtype", "first-moment-dtype"},
+           {"exp_avg_sq_dtype", "second-moment-dtype"},
            {"use-flash-attn", "flash-attention"},
            {"train_micro_batch_size_per_gpu", "micro-batch"},  // DeepSpeed
+           {"communication_data_type", "reduce-dtype"},
            {"train_batch_size", "global-batch"},
            {"zero_optimization.stage", "zero"},
            {"mics_shard_size", "hybrid"},
