@@ -8,6 +8,8 @@
 #include "core/io/json/json.h"
 #include "core/methods/catalogue.h"
 #include "core/methods/memory/layer_policy.h"
+#include "core/methods/precision/precision_check.h"
+#include "core/methods/precision/tensor_formats.h"
 #include "core/methods/settings/resharding.h"
 #include "core/plan/context_degrees.h"
 #include "core/plan/mesh.h"
@@ -83,6 +85,7 @@ class DeepSpeedWriter {
     refuse_input(plan_, limits_);
     refuse_reduce(plan_, limits_);
     refuse_sparse(plan_, limits_);
+    refuse_formats(plan_, {kFirstMoment, kSecondMoment, kMainWeights, kBoundaryFormat}, limits_);
     refuse_operator_stages(plan_, limits_);
     refuse_divided_images(plan_, limits_);
     warn_of_documents(plan_, limits_);
@@ -355,6 +358,8 @@ class DeepSpeedWriter {
     if (name == "fp32" || name == "tf32") {
       if (name == "tf32")
         limits_.warn(place, "the program sets torch.backends.cuda.matmul.allow_tf32 = True");
+      const DType message = gradient_message_format(plan_, {});
+      if (message != DType::F32) config_.set("communication_data_type", to_string(message));
       return;
     }
     if (name != "fp16" && name != "bf16" && !narrow) {
@@ -372,7 +377,8 @@ class DeepSpeedWriter {
     } else {
       config_.set("bf16", Json::object().set("enabled", true));
     }
-    config_.set("communication_data_type", gradient);
+    const Precision sums{.gradient = gradient_format(gradient)};
+    config_.set("communication_data_type", to_string(gradient_message_format(plan_, sums)));
     config_.set("data_types", Json::object().set("grad_accum_dtype", gradient));
     if (stage_ > 0 || gradient != "fp32") return;
     if (name == "fp16")

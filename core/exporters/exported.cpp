@@ -13,6 +13,7 @@
 #include "core/methods/parallel/optimizer_norms.h"
 #include "core/methods/parallel/relaxed_synchrony.h"
 #include "core/methods/parallel/ulysses_layers.h"
+#include "core/methods/precision/tensor_formats.h"
 #include "core/methods/settings/settings.h"
 #include "core/plan/batch_ramp.h"
 #include "core/plan/shared_statistics.h"
@@ -173,6 +174,30 @@ void refuse_sparse(const Plan& plan, Limits& limits) {
   if (find_choice(plan, "sparse") != nullptr)
     limits.refuse("plan#/choices/sparse", "it stores all weights of a model as matrices",
                   "sparsity=off");
+}
+
+void refuse_formats(const Plan& plan, std::initializer_list<std::string_view> params,
+                    Limits& limits) {
+  if (find_choice(plan, kTensorFormats) == nullptr) return;
+  struct Words {
+    std::string_view param, sentence, fix;
+  };
+  constexpr Words kWords[] = {
+      {kFirstMoment, "its optimizer keeps moments in fp32", "first-moment-dtype=fp32"},
+      {kSecondMoment, "its optimizer keeps moments in fp32", "second-moment-dtype=fp32"},
+      {kMainWeights, "it keeps main weights whole", "main-weights-dtype=fp32"},
+      {kReduceFormat, "its gradients travel in the format in which they add up",
+       "reduce-dtype=gradients"},
+      {kBoundaryFormat, "its stages send activations in the format that they have",
+       "boundary-dtype=activations"}};
+  const Params chosen = params_of(plan, kTensorFormats);
+  const Params own = with_defaults({}, method(kTensorFormats).params);
+  for (const Words& words : kWords) {
+    const bool asked = std::find(params.begin(), params.end(), words.param) != params.end();
+    if (asked && chosen.text(words.param) != own.text(words.param))
+      limits.refuse(fmt::format("plan#/choices/{}/{}", kTensorFormats, words.param),
+                    std::string(words.sentence), std::string(words.fix));
+  }
 }
 
 void refuse_operator_stages(const Plan& plan, Limits& limits) {

@@ -3,6 +3,7 @@
 // written.
 #pragma once
 
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -83,6 +84,10 @@ void refuse_reduce(const Plan&, Limits&);
 
 /// Refuses a plan that stores sparse weights.
 void refuse_sparse(const Plan&, Limits&);
+
+/// Refuses formats of classes of tensors, by the parameters of the method tensor-formats, that are
+/// not those which the precision decides.
+void refuse_formats(const Plan&, std::initializer_list<std::string_view> params, Limits&);
 
 /// Refuses a plan whose devices run operators beside each other.
 void refuse_operator_stages(const Plan&, Limits&);

@@ -144,6 +144,9 @@ constexpr Missing kMissing[] = {
      "the groups of its optimizer are not an override of a recipe", "hybrid=0"},
     {"--grad-reduce-in-bf16", "plan#/choices/bf16",
      "its mixed precision of bf16 sums gradients in fp32", "gradient-dtype=fp32"},
+    {"--exp-avg-dtype", "plan#/choices/tensor-formats",
+     "formats of its optimizer's state are types of a recipe, not overrides",
+     "first-moment-dtype=fp32"},
     {"--fp8-format", "plan#/choices",
      "8-bit products are mixed precisions of its own, which keep "
      "layers and scales that a plan does not know",
@@ -181,6 +184,8 @@ constexpr std::string_view kBesideMissing[] = {"--q-lora-rank",
                                                "--num-layers-at-end-in-bf16",
                                                "--loss-scale-window",
                                                "--main-grads-dtype",
+                                               "--main-params-dtype",
+                                               "--exp-avg-sq-dtype",
                                                "--outer-dp-sharding-strategy",
                                                "--optimizer-offload-fraction",
                                                "--use-precision-aware-optimizer"};

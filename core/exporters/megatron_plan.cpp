@@ -9,6 +9,7 @@
 #include "core/io/plans/megatron_layout.h"
 #include "core/methods/catalogue.h"
 #include "core/methods/memory/layer_policy.h"
+#include "core/methods/precision/tensor_formats.h"
 #include "core/methods/settings/resharding.h"
 #include "core/plan/batch_ramp.h"
 #include "core/plan/stages.h"
@@ -358,6 +359,7 @@ MegatronWords megatron_parallelism(const Scenario& s, Limits& limits) {
   refuse_input(s.plan, limits);
   refuse_reduce(s.plan, limits);
   refuse_sparse(s.plan, limits);
+  refuse_formats(s.plan, {kReduceFormat, kBoundaryFormat}, limits);
   refuse_operator_stages(s.plan, limits);
   refuse_divided_images(s.plan, limits);
   MegatronWords to = {fmt::format("--tensor-model-parallel-size {}", mesh.tp),

@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "core/exporters/megatron_plan.h"
 #include "core/methods/catalogue.h"
 #include "core/methods/precision/narrow_products.h"
+#include "core/methods/precision/tensor_formats.h"
 #include "core/plan/layer_ranges.h"
 
 namespace trainyard {
@@ -132,11 +134,43 @@ class Words {
   Params params_;
 };
 
+// State in other formats is that of its precision-aware optimizer, Transformer Engine's FusedAdam:
+// of the main weights beside bf16 ones it stores what these lack.
+MegatronWords state_formats(const Plan& plan, const Choice& precision, Limits& limits) {
+  const TensorFormats formats = tensor_formats(plan);
+  if (!formats.of_state()) return {};
+  const std::string place = fmt::format("plan#/choices/{}", kTensorFormats);
+  const bool brain = precision.method == "bf16";
+  if (!brain && precision.method != "fp16")
+    limits.refuse(place, "its precision-aware optimizer has main weights beside bf16 or fp16 ones",
+                  "precision=bf16");
+  else if (brain && !formats.remainder)
+    limits.refuse(fmt::format("{}/{}", place, kMainWeights),
+                  "beside bf16 weights its precision-aware optimizer stores of main weights the 16 "
+                  "bits that they lack",
+                  "main-weights-dtype=remainder");
+  if (plan.optimizer != "adam" && plan.optimizer != "adamw")
+    limits.refuse("plan#/optimizer", "its precision-aware optimizer is Adam", "optimizer=adamw");
+  if (params_of(plan, "zero").integer("stage") != 1)
+    limits.refuse(place, "its precision-aware optimizer is the distributed one", "zero=1");
+  if (params_of(plan, "offload").text("host") != "none")
+    limits.refuse(place, "state that the host keeps is in fp32", "offload=none");
+  const bool narrow = brain && params_of(plan, "bf16").text("gradient-dtype") == "bf16";
+  return {"--use-precision-aware-optimizer",
+          fmt::format("--main-grads-dtype {}", narrow ? "bf16" : "fp32"),
+          "--main-params-dtype fp32",
+          fmt::format("--exp-avg-dtype {}", to_string(formats.first_moment)),
+          fmt::format("--exp-avg-sq-dtype {}", to_string(formats.second_moment))};
+}
+
 }  // namespace
 
 MegatronWords megatron_precision(const Scenario& s, Limits& limits) {
   const Choice* precision = chosen_on(s.plan, MethodAxis::Precision);
-  return precision == nullptr ? MegatronWords{} : Words(s, limits, *precision).of();
+  if (precision == nullptr) return {};
+  MegatronWords to = Words(s, limits, *precision).of();
+  for (std::string& word : state_formats(s.plan, *precision, limits)) to.push_back(std::move(word));
+  return to;
 }
 
 }  // namespace trainyard

@@ -8,6 +8,7 @@
 #include "core/exporters/decoder_spec.h"
 #include "core/methods/catalogue.h"
 #include "core/methods/precision/narrow_products.h"
+#include "core/methods/precision/tensor_formats.h"
 #include "core/methods/settings/resharding.h"
 #include "core/plan/layer_ranges.h"
 #include "core/plan/stages.h"
@@ -144,6 +145,9 @@ class TorchtitanWriter {
     refuse_input(plan_, limits_);
     refuse_reduce(plan_, limits_);
     refuse_sparse(plan_, limits_);
+    refuse_formats(plan_,
+                   {kFirstMoment, kSecondMoment, kMainWeights, kReduceFormat, kBoundaryFormat},
+                   limits_);
     refuse_operator_stages(plan_, limits_);
     refuse_divided_images(plan_, limits_);
     warn_of_documents(plan_, limits_);

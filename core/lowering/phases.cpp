@@ -7,6 +7,7 @@
 #include "core/methods/layers/transients.h"
 #include "core/methods/parallel/optimizer_norms.h"
 #include "core/methods/parallel/whole_replicas.h"
+#include "core/methods/precision/tensor_formats.h"
 #include "core/methods/precision/tensor_state.h"
 #include "core/methods/schedules/wave_average.h"
 #include "core/model/open_sizes.h"
@@ -147,7 +148,9 @@ PhaseBytes make_phase_bytes(const Workload& w, const Runs& runs) {
   add_communication(sum, w, runs);
   if (!runs.empty()) {
     const auto sent = [&](Bytes whole) {
-      return share(at_mean_width(whole, w.layout.binding), w.layout.send_parts);
+      const Bytes message = boundary_bytes(at_mean_width(whole, w.layout.binding), w.scenario.plan,
+                                           w.layout.precision);
+      return share(message, w.layout.send_parts);
     };
     sum.send_forward = sent(body(w, runs.back()).output);
     sum.send_backward = sent(body(w, runs.front()).input);

@@ -28,9 +28,9 @@ std::string_view to_string(MethodAxis axis) {
 }
 
 // The order matters: the collectives of a layer must be in place before recompute repeats them, the
-// all-reduce of gradients before ZeRO or compression replaces it, and overlap marks what all others
-// wrote but Adasum and relaxed synchrony, whose messages follow the update and which nothing hides.
-// Stages of operators are of the ops that all others left.
+// all-reduce of gradients before ZeRO or compression replaces it or its format is set, and overlap
+// marks what all others wrote but Adasum and relaxed synchrony, whose messages follow the update
+// and which nothing hides. Stages of operators are of the ops that all others left.
 std::span<const Method> methods() {
   static const std::array list = {
       gpipe(),
@@ -78,7 +78,8 @@ std::span<const Method> methods() {
       offload(),    //
       data_parallel_method(),
       gradient_accumulation(),
-      zero(),         //
+      zero(),  //
+      tensor_formats_method(),
       compression(),  //
       halp_method(),
       optimizer_norms(),

@@ -63,6 +63,7 @@ Method relaxed_synchrony();
 // Memory
 Method recompute();
 Method offload();
+Method tensor_formats_method();
 // Data
 Method packing();
 Method batch_ramp();

@@ -56,6 +56,9 @@ bool unsaid(std::string_view key, const Plan& plan) {
          (key.starts_with("lora") && find_choice(plan, "lora") == nullptr) ||
          (key.starts_with("spars") && find_choice(plan, "sparse") == nullptr) ||
          (key.starts_with("tt-") && find_choice(plan, "tensor-train") == nullptr) ||
+         ((key == "first-moment-dtype" || key == "second-moment-dtype" ||
+           key == "main-weights-dtype" || key == "reduce-dtype" || key == "boundary-dtype") &&
+          find_choice(plan, "tensor-formats") == nullptr) ||
          (key == "reshard-after-forward" && reshards_after_forward(plan)) ||
          (key == "zero-reduce" && setting(plan, key) == "framework");
 }

@@ -5,6 +5,7 @@
 #include "core/lowering/phases.h"
 #include "core/memory/process_bytes.h"
 #include "core/methods/catalogue.h"
+#include "core/methods/precision/tensor_formats.h"
 #include "core/methods/precision/tensor_state.h"
 #include "core/methods/settings/settings.h"
 #include "core/model/open_sizes.h"
@@ -91,8 +92,12 @@ void WorkPrices::read(Workload& w, const CostModel& cost) {
     layer.time = times[b];
     layer.held = layer_held(body);
     layer.output = body.output;
-    layer.sent_forward = at_mean_width(body.output, body.binding);
-    layer.sent_backward = at_mean_width(body.input, body.binding);
+    const auto sent = [&](Bytes tensors) {
+      return boundary_bytes(at_mean_width(tensors, body.binding), w.scenario.plan,
+                            w.layout.precision);
+    };
+    layer.sent_forward = sent(body.output);
+    layer.sent_backward = sent(body.input);
     layer.further = further_bytes(w, body, process);
   }
 }

@@ -15,6 +15,7 @@
 #include "core/methods/parallel/adasum.h"
 #include "core/methods/parallel/compression.h"
 #include "core/methods/parallel/relaxed_synchrony.h"
+#include "core/methods/precision/tensor_formats.h"
 #include "core/methods/settings/settings.h"
 #include "core/plan/shared_statistics.h"
 
@@ -257,12 +258,14 @@ std::string maths_between(const Model& model, const Plan& plan, const Plan& othe
       "gradients of older weights");
   const Choice *precision = chosen_on(plan, MethodAxis::Precision),
                *others = chosen_on(other, MethodAxis::Precision);
-  say(precision != nullptr && others != nullptr && !(*precision == *others), "other rounding");
-  say(plan.optimizer != other.optimizer, "another update rule");
   const auto differ = [&](std::string_view method) {
     const Choice *of = find_choice(plan, method), *of_other = find_choice(other, method);
     return (of == nullptr) != (of_other == nullptr) || (of != nullptr && !(*of == *of_other));
   };
+  say((precision != nullptr && others != nullptr && !(*precision == *others)) ||
+          differ(kTensorFormats),
+      "other rounding");
+  say(plan.optimizer != other.optimizer, "another update rule");
   say(differ("sparse"), "other weights that stay zero");
   say(differ("tensor-train"), "tables as products of other cores");
   say(differ("lora") || differ("frozen"), "other weights that are trained");

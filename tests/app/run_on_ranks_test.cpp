@@ -39,6 +39,13 @@ TEST_F(RunOnRanks, TrainsAsOneProcessBitForBit) {
        "--set precision=bf16 --train clip=1"},
       {4, "--model gpt-tiny --devices 4 --set zero=1 --set optimizer=lamb --set global-batch=8"},
       {4, "--model gpt-tiny --devices 4 --set precision=fp8 --set global-batch=8"},
+      {4,
+       "--model gpt-tiny --devices 4 --set zero=1 --set precision=bf16 --set global-batch=8 --set "
+       "first-moment-dtype=bf16 --set second-moment-dtype=bf16 --set main-weights-dtype=remainder "
+       "--set reduce-dtype=bf16 --set optimizer=adamw"},
+      {3,
+       "--model gpt-tiny --devices 4 --set pp=2 --set zero=2 --set precision=fp32 --set "
+       "boundary-dtype=bf16 --set reduce-dtype=bf16 --set global-batch=8"},
       {3,
        "--model gpt-tiny --devices 4 --set zero=3 --set precision=fp8 --set fp8.gather-fp8=on "
        "--set global-batch=8"},
@@ -190,7 +197,9 @@ TEST_F(RunOnRanks, ARankThatIsAskedForAnotherRunIsNamed) {
 
 TEST_F(RunOnRanks, AnyNumberOfProcessesGoesOnFromACheckpoint) {
   for (const std::string offload :
-       {"none", "optimizer", "optimizer --set offload-tier=nvme --set precision=bf16"}) {
+       {"none", "optimizer", "optimizer --set offload-tier=nvme --set precision=bf16",
+        "none --set precision=bf16 --set main-weights-dtype=remainder --set "
+        "first-moment-dtype=bf16"}) {
     const std::string job =
         "run --model gpt-tiny --cluster cpu:4,nvme-read=2GB/s,nvme-write=1GB/s --set pp=2 --set "
         "zero=1 --set global-batch=8 --set offload=" +

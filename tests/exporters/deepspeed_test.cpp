@@ -49,6 +49,17 @@ TEST(DeepSpeed, WritesTheWholeConfiguration) {
                           "offload_optimizer": {"device": "cpu", "pin_memory": true}}})"));
 }
 
+TEST(DeepSpeed, MessagesOfGradientsHaveAFormatOfTheirOwn) {
+  const json config =
+      config_of("llama-3-8b", "h100-sxm:16", {"zero=2", "global-batch=64", "reduce-dtype=bf16"});
+  EXPECT_EQ(config.at("communication_data_type"), "bf16");
+  EXPECT_EQ(config.at("data_types").at("grad_accum_dtype"), "fp32");
+  const json wide = config_of(
+      "llama-3-8b", "h100-sxm:16",
+      {"zero=2", "global-batch=64", "precision=fp32", "flash-attention=off", "reduce-dtype=bf16"});
+  EXPECT_EQ(wide.at("communication_data_type"), "bf16");
+}
+
 // DeepSpeed swaps optimizer state under ZeRO 3 only, and reads how to from "aio".
 TEST(DeepSpeed, PutsOptimizerStateOnNvme) {
   const json config = config_of(
@@ -166,6 +177,10 @@ TEST(DeepSpeed, RefusesWhatItHasNoWordFor) {
        {"precision=fp16", "gradient-dtype=fp32"},
        "plan#/choices/fp16: DeepSpeed cannot say it: without ZeRO gradients add up in the format "
        "of the weights; try gradient-dtype=fp16"},
+      {"llama-3-8b",
+       {"zero=1", "first-moment-dtype=bf16"},
+       "plan#/choices/tensor-formats/first-moment: DeepSpeed cannot say it: its optimizer keeps "
+       "moments in fp32; try first-moment-dtype=fp32"},
       {"llama-3-8b",
        {"optimizer=lars"},
        "plan#/optimizer: DeepSpeed cannot say it: it has no update by lars; try optimizer=adamw"}};

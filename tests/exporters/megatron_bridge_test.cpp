@@ -120,6 +120,7 @@ TEST(MegatronBridge, EveryArgumentHasAKeyOrASentence) {
                                            {"precision=fp16"},
                                            {"precision=fp32", "flash-attention=off"},
                                            {"precision=bf16", "gradient-dtype=bf16"},
+                                           {"precision=bf16", "main-weights-dtype=remainder"},
                                            {"offload=optimizer"},
                                            {"zero=0"},
                                            {"zero=2"},

@@ -68,9 +68,11 @@ TEST(MegatronLm, WritesTheWholeScript) {
 #   input=none seq=8192 packing=none split=even schedule=1f1b zero=1 hybrid=0
 #   reshard-after-forward=framework zero-reduce=framework reduce=mean compression=none
 #   optimizer-norms=replicated batch-norm=replica sync=bsp sequence-parallel=on recompute=none
-#   offload=none precision=bf16 gradient-dtype=fp32 flash-attention=on overlap=on
-#   tensor-overlap=framework operator-stages=off optimizer=adam rank-order=tp-cp-ep-dp-pp lora=off
-#   frozen=none sparsity=off tt-rank=off
+#   offload=none precision=bf16 gradient-dtype=fp32 reduce-dtype=gradients
+#   boundary-dtype=activations first-moment-dtype=fp32 second-moment-dtype=fp32
+#   main-weights-dtype=fp32 flash-attention=on overlap=on tensor-overlap=framework
+#   operator-stages=off optimizer=adam rank-order=tp-cp-ep-dp-pp lora=off frozen=none sparsity=off
+#   tt-rank=off
 # Start it on each of the 8 nodes, in Megatron-LM's folder, with MASTER_ADDR and NODE_RANK set.
 set -euo pipefail
 
@@ -224,6 +226,22 @@ TEST(MegatronLm, RefusesWhatItHasNoWordFor) {
        "plan#/choices/offload: Megatron-LM cannot say it: it moves activations of named modules or "
        "of whole layers without a pipeline, not those that wait for their backward; try "
        "offload=none"},
+      {"llama-3-8b",
+       "h100-sxm:8",
+       {"zero=1", "first-moment-dtype=bf16"},
+       "plan#/choices/tensor-formats/main-weights: Megatron-LM cannot say it: beside bf16 weights "
+       "its precision-aware optimizer stores of main weights the 16 bits that they lack; try "
+       "main-weights-dtype=remainder"},
+      {"llama-3-8b",
+       "h100-sxm:8",
+       {"main-weights-dtype=remainder"},
+       "plan#/choices/tensor-formats: Megatron-LM cannot say it: its precision-aware optimizer is "
+       "the distributed one; try zero=1"},
+      {"llama-3-8b",
+       "h100-sxm:8",
+       {"reduce-dtype=bf16"},
+       "plan#/choices/tensor-formats/reduce: Megatron-LM cannot say it: its gradients travel in "
+       "the format in which they add up; try reduce-dtype=gradients"},
       {"llama-3-8b",
        "h100-sxm:8",
        {"precision=bf16-sr"},
@@ -418,6 +436,15 @@ TEST(MegatronLm, FormatsHaveTheirRecipes) {
   const auto narrow =
       flags_of("llama-3-8b", "h100-sxm:8", {"precision=bf16", "gradient-dtype=bf16"});
   EXPECT_EQ(narrow.count("--grad-reduce-in-bf16"), 1u);
+  const auto state = flags_of("llama-3-8b", "h100-sxm:8",
+                              {"zero=1", "precision=bf16", "gradient-dtype=bf16",
+                               "first-moment-dtype=bf16", "main-weights-dtype=remainder"});
+  EXPECT_EQ(state.count("--use-precision-aware-optimizer"), 1u);
+  EXPECT_EQ(state.at("--main-grads-dtype"), "bf16");
+  EXPECT_EQ(state.at("--main-params-dtype"), "fp32");
+  EXPECT_EQ(state.at("--exp-avg-dtype"), "bf16");
+  EXPECT_EQ(state.at("--exp-avg-sq-dtype"), "fp32");
+  EXPECT_EQ(narrow.count("--use-precision-aware-optimizer"), 0u);
   const auto four = flags_of("llama-3-8b", "b200-hgx:8", {"precision=nvfp4"});
   EXPECT_EQ(four.at("--fp4-format"), "e2m1");
 }

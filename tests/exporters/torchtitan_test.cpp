@@ -188,6 +188,10 @@ TEST(Torchtitan, RefusesWhatItHasNoWordFor) {
        {"zero=3", "gradient-dtype=bf16"},
        "plan#/choices/bf16: torchtitan cannot say it: it reduces gradients in fp32, found bf16; "
        "try gradient-dtype=fp32"},
+      {"llama-3-8b",
+       {"zero=3", "reduce-dtype=bf16"},
+       "plan#/choices/tensor-formats/reduce: torchtitan cannot say it: its gradients travel in the "
+       "format in which they add up; try reduce-dtype=gradients"},
       {"gpt2",
        {},
        "model: torchtitan cannot say it: it has the models it ships (llama3 8B, 70B and 405B, "

@@ -27,6 +27,7 @@
 #include "core/model/ops.h"
 #include "core/model/trained_parts.h"
 #include "core/training/delayed_update.h"
+#include "core/training/formatted_rule.h"
 
 namespace trainyard {
 
@@ -187,12 +188,15 @@ void Rehearsal::add_parameter(Layer& layer, std::size_t tensor, const TensorView
   part.gradients = gradient.data, part.gradient_type = gradient.type;
   part.decays = part.adapts = view.rank > 1;
   part.id = tensor;
+  const TensorFormats formats = tensor_formats(workload_.scenario.plan);
   if (precision.master_weights)
-    part.master = static_cast<float*>(layer.take(Bytes{4 * part.elements}));
+    part.master =
+        static_cast<float*>(layer.take(Bytes{(formats.remainder ? 2 : 4) * part.elements}));
   const int width = is_pure_bf16(weight_update_of(workload_.scenario.plan, precision)) ? 2 : 4;
   std::vector<void*> slots;
-  for (std::size_t s = 0; s < rule_->slots().size(); ++s)
-    slots.push_back(layer.take(Bytes{width * part.elements}));
+  for (const std::string_view slot : rule_->slots())
+    slots.push_back(
+        layer.take(Bytes{std::min(width, bytes_of(slot_format(formats, slot))) * part.elements}));
   if (derives_weights(delayed_))
     part.derived = static_cast<float*>(layer.take(Bytes{4 * part.elements}));
   part.shape = shape;
@@ -273,9 +277,11 @@ Rehearsal::Rehearsal(const Workload& workload, Bytes most, int jobs)
                 static_cast<int>(std::clamp<std::int64_t>(
                     workload.scenario.cluster.count / std::max(1, workload.scenario.plan.mesh.pp),
                     1, 64))),
-      rule_(optimizer_rule(workload.scenario.plan.optimizer, {},
-                           weight_update_of(workload.scenario.plan, workload.layout.precision),
-                           halp_of(workload.scenario.plan))),
+      rule_(formatted_rule(
+          tensor_formats(workload.scenario.plan),
+          optimizer_rule(workload.scenario.plan.optimizer, {},
+                         weight_update_of(workload.scenario.plan, workload.layout.precision),
+                           halp_of(workload.scenario.plan)))),
       delayed_(late_rule(workload.scenario.plan)),
       documents_(has_open_widths(workload.layout.binding) ? std::nullopt
                                                           : document_stream(workload, 1)) {

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "backends/cpu/execution/cpu_execution.h"
+#include "backends/cpu/execution/message_format.h"
 #include "core/base/error.h"
 
 namespace trainyard {
@@ -77,6 +78,8 @@ TravelPtr CpuExecution::reduce_stretch(const At& a, const Stretch& stretch,
                                        std::span<const int> members) {
   const StatePart& part = stretch.part;
   const DType type = plan_.workload.layout.precision.gradient;
+  const DType message =
+      gradient_message_format(plan_.workload.scenario.plan, plan_.workload.layout.precision);
   const bool sharded = part.gradients.shards > 1;
   const std::size_t ranks = members.size();
   const Company company = company_of(a, members);
@@ -106,7 +109,8 @@ TravelPtr CpuExecution::reduce_stretch(const At& a, const Stretch& stretch,
     full[r] = number(held.data, stretch.gradients_full_at, type);
   }
   if (a.task.collective == CollectiveKind::AllReduce) {
-    if (!replicas) return all_reduce(company, const_of(full), full, type, stretch.elements, false);
+    if (!replicas)
+      return all_reduce_as(message, company, const_of(full), full, type, stretch.elements, false);
     // Each replica has already reduced its share within its own shard group.
     const PartRange range =
         shares[static_cast<std::size_t>(plan_.peers.data_rank(members[0])) % shards];
@@ -114,7 +118,8 @@ TravelPtr CpuExecution::reduce_stretch(const At& a, const Stretch& stretch,
     std::vector<std::byte*> parts(ranks, nullptr);
     for (std::size_t r = 0; r < ranks; ++r)
       if (company.here(r)) parts[r] = number(full[r], range.first, type);
-    return all_reduce(company, const_of(parts), sharded ? own : parts, type, range.count, sharded);
+    return all_reduce_as(message, company, const_of(parts), sharded ? own : parts, type,
+                         range.count, sharded);
   }
   // Where there are other replicas, they follow.
   const bool waits = !part.routed && static_cast<std::size_t>(plan_.peers.dp) > ranks;
@@ -122,7 +127,7 @@ TravelPtr CpuExecution::reduce_stretch(const At& a, const Stretch& stretch,
   std::vector<std::byte*> to = own;
   for (std::size_t r = 0; r < ranks && !adds; ++r)
     if (company.here(r)) to[r] = number(full[r], shares[r].first, type);
-  return reduce_scatter(company, const_of(full), to, shares, type, adds);
+  return reduce_scatter_as(message, company, const_of(full), to, shares, type, adds);
 }
 
 TravelPtr CpuExecution::gather_weights(const At& a, std::span<const int> members) {

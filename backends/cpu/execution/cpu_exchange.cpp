@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "backends/cpu/execution/cpu_execution.h"
+#include "backends/cpu/execution/message_format.h"
 #include "backends/cpu/execution/reduction.h"
 #include "backends/cpu/execution/task_spans.h"
 #include "core/base/error.h"
@@ -70,6 +71,10 @@ TravelPtr CpuExecution::send(InstructionId id, int peer) {
     refuse(std::string(forward ? "activations" : "gradients") + " of microbatch " +
            std::to_string(sends.microbatch) + " are sent, and they are not there");
   };
+  const Precision& precision = plan_.workload.layout.precision;
+  const DType own = precision.activation,
+              format = boundary_format(plan_.workload.scenario.plan, precision);
+  const bool rounds = format != own;
   std::span<std::byte> arrived;
   if (here(to_device, peer)) {
     const At to = at(other, peer);
@@ -78,6 +83,16 @@ TravelPtr CpuExecution::send(InstructionId id, int peer) {
         forward ? into.layers.front().input.held : into.layers.back().output_gradient.held;
     if (!held) refuse_missing();
     arrived = {held.data, static_cast<std::size_t>(held.bytes.value)};
+    if (rounds && !here(from_device, peer)) {
+      const auto numbers = static_cast<std::int64_t>(arrived.size()) / bytes_of(own);
+      const auto come = std::make_shared<std::vector<std::byte>>(
+          static_cast<std::size_t>(numbers * bytes_of(format)));
+      return std::make_unique<Travel>(
+          processes()->receive(process_of(from_device, peer), number, *come), [=] {
+            convert_numbers(come->data(), format, arrived.data(), own, numbers);
+            return nullptr;
+          });
+    }
     if (!here(from_device, peer))
       return std::make_unique<Travel>(
           processes()->receive(process_of(from_device, peer), number, arrived),
@@ -107,7 +122,23 @@ TravelPtr CpuExecution::send(InstructionId id, int peer) {
   if (here(to_device, peer)) {
     if (arrived.size() != bytes) refuse_missing();
     write(arrived.data());
+    if (rounds) {
+      const auto numbers = static_cast<std::int64_t>(bytes) / bytes_of(own);
+      std::vector<std::byte> sent(static_cast<std::size_t>(numbers * bytes_of(format)));
+      convert_numbers(arrived.data(), own, sent.data(), format, numbers);
+      convert_numbers(sent.data(), format, arrived.data(), own, numbers);
+    }
     return nullptr;
+  }
+  if (rounds) {
+    const auto numbers = static_cast<std::int64_t>(bytes) / bytes_of(own);
+    std::vector<std::byte> whole(bytes);
+    write(whole.data());
+    const auto sent = std::make_shared<std::vector<std::byte>>(
+        static_cast<std::size_t>(numbers * bytes_of(format)));
+    convert_numbers(whole.data(), own, sent->data(), format, numbers);
+    return std::make_unique<Travel>(processes()->send(process_of(to_device, peer), number, *sent),
+                                    [sent] { return nullptr; });
   }
   const auto packed = std::make_shared<std::vector<std::byte>>(behind > 0 ? bytes : 0);
   if (behind > 0) write(packed->data());

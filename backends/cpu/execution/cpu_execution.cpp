@@ -15,6 +15,7 @@
 #include "core/model/divided_rows.h"
 #include "core/model/open_sizes.h"
 #include "core/plan/shared_statistics.h"
+#include "core/training/formatted_rule.h"
 
 namespace trainyard {
 namespace {
@@ -66,8 +67,9 @@ CpuExecution::CpuExecution(const RunPlan& plan, const CpuOptions& options,
   };
   for (const TrainedJob& job : jobs)
     jobs_.push_back({*job.training, *job.data, static_cast<std::size_t>(same_data(job)),
-                     optimizer_rule(plan.workload.scenario.plan.optimizer, *job.training,
-                                    weight_update_, halp_.value_or(Halp{}))});
+                     formatted_rule(formats(), optimizer_rule(plan.workload.scenario.plan.optimizer,
+                                                              *job.training, weight_update_,
+                                                              halp_.value_or(Halp{})))});
   if (const Choice* chosen = find_choice(plan.workload.scenario.plan, "expert-parallel"))
     if (chosen->params.has("capacity")) capacity_ = chosen->params.number("capacity");
   scales_loss_ = plan.workload.layout.precision.activation == DType::F16;

@@ -24,6 +24,7 @@
 #include "core/methods/parallel/adasum.h"
 #include "core/methods/parallel/compression.h"
 #include "core/methods/parallel/relaxed_synchrony.h"
+#include "core/methods/precision/tensor_formats.h"
 #include "core/methods/precision/update_rule.h"
 #include "core/methods/schedules/wave_average.h"
 #include "core/training/data_source.h"
@@ -471,7 +472,21 @@ class CpuExecution final : public Execution {
   PartRange held_range(const StatePart&, const DividedState&, int peer) const;
   // Returns how the gradients that updates take are divided, and where they lie.
   const DividedState& gradients_to_update(const StatePart&) const;
-  int bytes_of_slot() const { return is_pure_bf16(weight_update_) ? 2 : 4; }
+  // The bytes of an element of a state slot, of all slots together, and of a moment that is kept by
+  // tensor.
+  int bytes_of_slot(std::string_view slot) const {
+    return is_pure_bf16(weight_update_) ? 2 : bytes_of(slot_format(formats(), slot));
+  }
+  int bytes_of_slots() const {
+    int sum = 0;
+    for (const std::string_view slot : rule().slots()) sum += bytes_of_slot(slot);
+    return sum;
+  }
+  int bytes_of_tensor_slot() const { return is_pure_bf16(weight_update_) ? 2 : 4; }
+  // The lower 16 bits of a part's main weights, where they are all that is stored of them; they lie
+  // behind the moments.
+  std::uint16_t* remainders(const Allocation& state, std::size_t place, const StatePart&) const;
+  TensorFormats formats() const { return tensor_formats(plan_.workload.scenario.plan); }
 
   // Defined in cpu_host.cpp.
   bool updates_on_host() const { return plan_.workload.layout.host_optimizer; }

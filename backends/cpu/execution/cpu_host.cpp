@@ -15,7 +15,6 @@ void CpuExecution::hold_on_host(DeviceState& device, std::size_t at) {
   const Precision& precision = plan_.workload.layout.precision;
   StageState& stage = device.stage(at);
   const bool master = weight_update_ == WeightUpdate::Master;
-  const auto slots = static_cast<int>(rule().slots().size());
   const auto hold = [&](int each) {
     Allocation held{nullptr, Bytes{place.optimizer * each}, {}, -1};
     if (held.bytes.value == 0) return held;
@@ -24,7 +23,7 @@ void CpuExecution::hold_on_host(DeviceState& device, std::size_t at) {
     return held;
   };
   if (on_nvme()) {
-    const int each = static_cast<int>(bytes_of_nvme_weight()) + slots * bytes_of_slot();
+    const int each = static_cast<int>(bytes_of_nvme_weight()) + bytes_of_slots();
     if (const int told = nvme_bytes_a_parameter(plan_.workload.layout); each != told)
       refuse("a parameter's state takes " + std::to_string(each) +
              " bytes on NVMe, and the plan "
@@ -32,7 +31,7 @@ void CpuExecution::hold_on_host(DeviceState& device, std::size_t at) {
              std::to_string(told));
     device.hold_on_nvme();
   }
-  stage.optimizer = {on_nvme() ? Allocation{} : hold((master ? 4 : 0) + slots * bytes_of_slot())};
+  stage.optimizer = {on_nvme() ? Allocation{} : hold((master ? 4 : 0) + bytes_of_slots())};
   stage.host_gradients = {hold(bytes_of(precision.gradient))};
   if (!master && on_nvme()) {
     stage.host_weights = {Allocation{}};  // they pass through the buffers with the moments

@@ -8,6 +8,7 @@
 #include "backends/cpu/memory/tensor_part.h"
 #include "core/base/error.h"
 #include "core/methods/layers/transients.h"
+#include "core/training/formatted_rule.h"
 
 namespace trainyard {
 namespace {
@@ -21,6 +22,12 @@ float number_at(const std::byte* base, DType type, std::int64_t index) {
     default:
       return reinterpret_cast<const float*>(base)[index];
   }
+}
+
+// State of another job, so many bytes behind that of the first.
+template <class T>
+T* after_jobs(T* state, std::ptrdiff_t behind) {
+  return reinterpret_cast<T*>(reinterpret_cast<std::byte*>(state) + behind);
 }
 
 }  // namespace
@@ -154,6 +161,7 @@ void CpuExecution::set_parameter(DeviceState& device, std::size_t at, std::size_
       f(begin - range.first, std::span(own).subspan(static_cast<std::size_t>(begin - p.offset),
                                                     static_cast<std::size_t>(end - begin)));
   };
+  const bool remainder = formats().remainder;
   held(part.weights, [&](std::int64_t index, std::span<const float> numbers) {
     for (Allocation& set : stage.weights) {
       std::byte* const to = part.held.of(set.data, index) + behind;
@@ -161,6 +169,8 @@ void CpuExecution::set_parameter(DeviceState& device, std::size_t at, std::size_
         write_codes(stage, at, layer, p, set.data, to,
                     held_range(part, part.weights, device.peer()).first + index - p.offset,
                     rounded(numbers, type), false);
+      else if (remainder)
+        divide_main_weights(numbers, reinterpret_cast<std::uint16_t*>(to), {});
       else
         from_floats(numbers.data(), to, type, static_cast<std::int64_t>(numbers.size()));
     }
@@ -180,10 +190,26 @@ void CpuExecution::set_parameter(DeviceState& device, std::size_t at, std::size_
   begin_centre(stage, at, part, p, own);
   begin_server(device, at, layer, p, own);
   for (std::size_t set = 0; set < stage.optimizer.size(); ++set) {
+    if (remainder) {
+      held(part.optimizer, [&](std::int64_t index, std::span<const float> numbers) {
+        std::vector<std::uint16_t> weights(numbers.size());
+        divide_main_weights(numbers, weights.data(),
+                            {after_jobs(remainders(stage.optimizer[set], at, part), behind) + index,
+                             numbers.size()});
+      });
+      continue;
+    }
     if (weight_update_ == WeightUpdate::Master)
       copy_to(reinterpret_cast<float*>(stage.optimizer[set].data + behind));
     if (float* const weights = derived(stage, at, set)) copy_to(weights);
   }
+}
+
+std::uint16_t* CpuExecution::remainders(const Allocation& state, std::size_t at,
+                                        const StatePart& part) const {
+  return reinterpret_cast<std::uint16_t*>(state.data +
+                                          plan_.places[at].optimizer * bytes_of_slots()) +
+         part.optimizer.at;
 }
 
 std::vector<float> CpuExecution::whole_parameter(std::size_t at, const PlacedLayer& layer,
@@ -194,6 +220,7 @@ std::vector<float> CpuExecution::whole_parameter(std::size_t at, const PlacedLay
   // Frozen weights have no master copy: each rank gives the part that it holds.
   const StatePart& state_part = layer.part_of(p);
   const bool master = weight_update_ == WeightUpdate::Master && !p.frozen;
+  const bool remainder = master && formats().remainder;
   const DividedState& newest = p.frozen ? state_part.weights : state_part.optimizer;
   const std::int64_t shards = newest.shards, share = newest.share;
   std::int64_t elements = 1;
@@ -226,6 +253,16 @@ std::vector<float> CpuExecution::whole_parameter(std::size_t at, const PlacedLay
         whole[static_cast<std::size_t>(in_whole)] =
             static_cast<float>(number_at(from_nvme[static_cast<std::size_t>(rank)].data(),
                                          DType::F32, index - layer.optimizer_at));
+        continue;
+      }
+      if (remainder) {
+        const std::int64_t in_weights =
+            in_part - (state_part.weights.shards > 1 ? rank * share : 0);
+        const auto* const weight = reinterpret_cast<const std::uint16_t*>(
+            state_part.held.of(stage.weights[0].data, in_weights) + behind);
+        const std::uint16_t lower =
+            after_jobs(remainders(stage.optimizer[0], at, state_part), behind)[in_read];
+        join_main_weights(weight, {&lower, 1}, &whole[static_cast<std::size_t>(in_whole)]);
         continue;
       }
       // Waves with weights of their own train one model, which is their mean.

@@ -35,7 +35,7 @@ void CpuExecution::find_tensor_state() {
                              end = std::min(updated.first + updated.count, p.offset + p.elements);
           if (begin < end)
             bytes += tensor_state_bytes(optimizer, shape_of_[norm], begin - p.offset, end - begin,
-                                        bytes_of_slot(), halp_.value_or(Halp{}).bits)
+                                        bytes_of_tensor_slot(), halp_.value_or(Halp{}).bits)
                          .value;
         }
       of.bytes.push_back(bytes);

@@ -12,6 +12,8 @@ inline std::byte* element_at(std::byte* base, std::int64_t index, std::size_t ea
   return base + static_cast<std::size_t>(index) * each;
 }
 
+inline constexpr std::size_t kRemainderBytes = sizeof(std::uint16_t);
+
 // Calls f(part, index of its norms) for every parameter of the job, or part of one, that the device
 // updates.
 template <class F>
@@ -30,8 +32,10 @@ void CpuExecution::each_part_of(DeviceState& device, std::size_t at, std::size_t
   StageState& stage = device.stage(at);
   const std::size_t weight_each = static_cast<std::size_t>(bytes_of(layout.precision.parameter)),
                     gradient_each = static_cast<std::size_t>(bytes_of(layout.precision.gradient));
-  const auto state_each = static_cast<std::size_t>(bytes_of_slot());
-  const std::size_t slots = rule().slots().size();
+  const std::vector<std::string_view> slots = rule().slots();
+  std::vector<int> widths;
+  for (const std::string_view name : slots) widths.push_back(bytes_of_slot(name));
+  const bool remainder = formats().remainder;
   const PlacedLayer& layer = place.layers[l];
   const std::ptrdiff_t behind = static_cast<std::ptrdiff_t>(job) * device.arena().stride();
   const bool master = weight_update_ == WeightUpdate::Master;
@@ -55,7 +59,7 @@ void CpuExecution::each_part_of(DeviceState& device, std::size_t at, std::size_t
                    : stage.weights[std::min(set, stage.weights.size() - 1)].data + behind;
   std::byte* const gradients = gradient_sets[std::min(set, gradient_sets.size() - 1)].data + behind;
   float* const derived_weights = derived(stage, at, set);
-  std::vector<void*> slot_of(slots);
+  std::vector<void*> slot_of(slots.size());
   for (std::size_t i = 0; i < layer.parameters.size(); ++i) {
     const PlacedParameter& p = layer.parameters[i];
     if (p.owner >= 0 || (!p.tied_to.empty() && !layout.tied_copies)) continue;
@@ -81,7 +85,7 @@ void CpuExecution::each_part_of(DeviceState& device, std::size_t at, std::size_t
                        : of.held.of(weights, begin - (of.weights.shards > 1 ? from : of.first));
     part.gradients = element_at(gradients, index(of.gradients), gradient_each);
     std::byte* slot = state;
-    if (master) {
+    if (master && !remainder) {
       part.master = reinterpret_cast<float*>(slot) + in_kept;
       slot += static_cast<std::size_t>(kept) * 4;
     }
@@ -89,10 +93,15 @@ void CpuExecution::each_part_of(DeviceState& device, std::size_t at, std::size_t
       part.derived = derived_weights + in_state;
       slot += static_cast<std::size_t>(place.optimizer) * sizeof(float);
     }
-    for (std::size_t k = 0; k < slots; ++k) {
-      slot_of[k] = element_at(slot, in_kept, state_each);
-      slot += static_cast<std::size_t>(kept) * state_each;
-    }
+    // State of 4 bytes comes first, so that its numbers lie at multiples of 4.
+    for (const int each : {4, 2})
+      for (std::size_t k = 0; k < slots.size(); ++k) {
+        if (widths[k] != each) continue;
+        slot_of[k] = element_at(slot, in_kept, static_cast<std::size_t>(each));
+        slot += static_cast<std::size_t>(kept) * static_cast<std::size_t>(each);
+      }
+    if (remainder)
+      part.master = reinterpret_cast<float*>(element_at(slot, in_kept, kRemainderBytes));
     part.state = slot_of;
     part.decays = part.adapts = p.matrix;
     part.id = (static_cast<std::uint64_t>(layer.model_layer) << 20) + p.tensor.value;

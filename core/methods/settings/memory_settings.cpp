@@ -1,6 +1,7 @@
 #include "core/methods/settings/memory_settings.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "core/methods/memory/layer_policy.h"
 #include "core/methods/memory/offload.h"
@@ -124,6 +125,24 @@ void set_gradient_dtype(Plan& plan, std::string_view value, const Place& place) 
   set_param(plan, name, "gradient-dtype", value, place);
 }
 
+constexpr std::string_view kFormatsName = "tensor-formats";
+
+// Frameworks spell formats as float32 and bfloat16 too. A plan whose formats are all those that its
+// precision decides does not mention them.
+void set_format(Plan& plan, std::string_view param, std::string_view value, const Place& place) {
+  const std::optional<DType> format = parse_dtype(value);
+  if (value == "fp8" || format == DType::F16)
+    throw Error(Error::Kind::InvalidInput,
+                "expected a format without scales, found \"" + std::string(value) +
+                    "\", in which each tensor needs a scale that depends on how ranks divide it; "
+                    "optimizer=adamw-8bit has a scale for each block of its moments",
+                place);
+  set_param(plan, kFormatsName, param, format ? to_string(*format) : value, place);
+  const std::vector<ParamSpec>& specs = method(kFormatsName).params;
+  const Params params = with_defaults(find_choice(plan, kFormatsName)->params, specs);
+  if (params == with_defaults({}, specs)) remove_choice(plan, kFormatsName);
+}
+
 void set_loss_scale(Plan& plan, std::string_view value, const Place& place) {
   const Choice* precision = chosen_on(plan, MethodAxis::Precision);
   if (precision == nullptr || precision->method != "fp16")
@@ -204,7 +223,7 @@ std::vector<Setting> memory_settings() {
          return c == nullptr ? std::string() : c->method;
        }},
       {"gradient-dtype",
-       {"grad-dtype", "grad-reduce-dtype"},
+       {"grad-dtype", "grad-reduce-dtype", "main-grads-dtype"},
        "format of gradients while they add up and are reduced",
        {"fp32", "bf16", "fp16"},
        set_gradient_dtype,
@@ -214,6 +233,36 @@ std::vector<Setting> memory_settings() {
                     ? std::string()
                     : read_param(p, c->method, "gradient-dtype");
        }},
+      {"reduce-dtype",
+       {"communication-data-type", "mixed-precision-reduce"},
+       "format in which gradients travel to be summed: their own, or another",
+       {"gradients", "fp32", "bf16"},
+       [](P& p, V v, L& l) { set_format(p, "reduce", v, l); },
+       [](const P& p) { return read_optional(p, kFormatsName, "reduce", "gradients"); }},
+      {"boundary-dtype",
+       {"pipeline-dtype"},
+       "format of messages between stages: that of activations, or bf16 of fp32 ones",
+       {"activations", "bf16"},
+       [](P& p, V v, L& l) { set_format(p, "boundary", v, l); },
+       [](const P& p) { return read_optional(p, kFormatsName, "boundary", "activations"); }},
+      {"first-moment-dtype",
+       {"exp-avg-dtype"},
+       "format of an optimizer's first moment, or its momentum",
+       {"fp32", "bf16"},
+       [](P& p, V v, L& l) { set_format(p, "first-moment", v, l); },
+       [](const P& p) { return read_optional(p, kFormatsName, "first-moment", "fp32"); }},
+      {"second-moment-dtype",
+       {"exp-avg-sq-dtype"},
+       "format of an optimizer's second moment",
+       {"fp32", "bf16"},
+       [](P& p, V v, L& l) { set_format(p, "second-moment", v, l); },
+       [](const P& p) { return read_optional(p, kFormatsName, "second-moment", "fp32"); }},
+      {"main-weights-dtype",
+       {"main-params-dtype"},
+       "main weights beside bf16 ones: whole in fp32, or the 16 bits that bf16 lacks of them",
+       {"fp32", "remainder"},
+       [](P& p, V v, L& l) { set_format(p, "main-weights", v, l); },
+       [](const P& p) { return read_optional(p, kFormatsName, "main-weights", "fp32"); }},
       {"loss-scale",
        {"initial-loss-scale", "fp16.loss-scale"},
        "fp16: dynamic, or a power of two",
