@@ -5,11 +5,12 @@ namespace trainyard {
 double waiting_share(std::int64_t spares, double replaced_per_second, double repair) {
   const double load = replaced_per_second * repair;
   if (!(load > 0)) return 0;
-  // 1/B(n) = 1 + n / (load B(n - 1)), which grows without bound: from there on B is 0.
+  // 1/B(n) = 1 + n / (load B(n - 1)). Below 1e-300 it is 0, for any load alike.
+  constexpr double kMost = 1e300;
   double inverse = 1;
-  for (std::int64_t n = 1; n <= spares + 1 && inverse < 1e300; ++n)
+  for (std::int64_t n = 1; n <= spares + 1 && inverse < kMost; ++n)
     inverse = 1 + static_cast<double>(n) / load * inverse;
-  return 1 / inverse;
+  return inverse < kMost ? 1 / inverse : 0;
 }
 
 std::int64_t spares_for(double share, double replaced_per_second, double repair) {
