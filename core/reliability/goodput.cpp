@@ -15,7 +15,7 @@ namespace trainyard {
 namespace {
 
 constexpr double kDay = 86400, kWeek = 7 * kDay, kHour = 3600;
-constexpr double kNever = std::numeric_limits<double>::infinity();
+constexpr double kForever = std::numeric_limits<double>::infinity();
 constexpr double kLeastGoodput = 1e-6;
 constexpr int kCurvePoints = 97;
 constexpr double kCurveReach = 16;  // times the middle of the curve, to each side
@@ -66,7 +66,7 @@ void check_question(const GoodputQuestion& q) {
 
 double mtbf_of(const GoodputQuestion& q, std::int64_t devices) {
   if (q.mtbf) return *q.mtbf;
-  if (q.record == kNoFailures) return kNever;
+  if (q.record == kNoFailures) return kForever;
   return mean_time_between_failures(failure_record(q.record).rate(), devices);
 }
 
@@ -315,7 +315,7 @@ GoodputAnswer goodput(const GoodputSubject& subject, const GoodputQuestion& q) {
   a.times = b.times, a.training = b.training;
   a.step = to_seconds(result.step.value);
   a.young = young_interval(b.training), a.daly = daly_interval(b.training);
-  a.best = b.training.keeps_work ? kNever : best_interval(b.training);
+  a.best = b.training.keeps_work ? kForever : best_interval(b.training);
   a.least = b.least, a.interval = b.interval;
   a.lost = b.lost, a.waiting = b.waiting;
   a.goodput.value = b.goodput();

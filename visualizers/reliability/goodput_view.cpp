@@ -118,7 +118,7 @@ void draw_curve_of(Drawing& drawing, const Rect& area, const GoodputAnswer& a, I
   const CurvePlot plot = curve_plot(a, area);
   const Style whole{.ink = Ink::Text, .stroke = 2}, saving{.ink = Ink::Optimizer, .stroke = 1.2f},
       repeating{.ink = Ink::Error, .stroke = 1.2f, .dash_on = 5, .dash_off = 3},
-      restarting{.ink = Ink::Swap, .stroke = 1.2f, .dash_on = 2, .dash_off = 2};
+      restarting{.ink = Ink::Text3, .stroke = 1.2f, .dash_on = 2, .dash_off = 2};
   draw_legend_after(drawing, {plot.rect.x, area.y + 28}, area.right(),
                     {{"all", line_sign(whole)},
                      {"saving", line_sign(saving)},
@@ -165,11 +165,11 @@ Ink ink_of(SpanKind kind) {
     case SpanKind::Lost:
       return Ink::Error;
     case SpanKind::Restarting:
-      return Ink::Swap;
+      return Ink::Text3;
     case SpanKind::Waiting:
       break;
   }
-  return Ink::Idle;
+  return Ink::BorderStrong;
 }
 
 // Shares of kinds in each of equally wide columns of a week.
@@ -209,11 +209,8 @@ void draw_week(Drawing& drawing, const Rect& row, const GoodputAnswer& a, std::i
       bottom -= height;
       const auto as = static_cast<SpanKind>(kind);
       const Rect part{left, bottom, across, height};
-      if (as == SpanKind::Waiting)
-        fill(drawing, part, {.ink = Ink::Raised, .item = item});
-      else
-        fill(drawing, part,
-             {.ink = ink_of(as), .alpha = as == SpanKind::Running ? 0.55f : 1.f, .item = item});
+      fill(drawing, part,
+           {.ink = ink_of(as), .alpha = as == SpanKind::Running ? 0.55f : 1.f, .item = item});
     }
     i = end;
   }
@@ -252,8 +249,8 @@ void draw_weeks_of(Drawing& drawing, const Rect& area, const GoodputAnswer& a, I
       drawing, {area.right() - kPad, title},
       {{"running", box_sign(Ink::Forward)},
        {"work lost", box_sign(Ink::Error)},
-       {"restarting", box_sign(Ink::Swap)},
-       {"waiting for a node", box_sign(Ink::Raised)},
+       {"restarting", box_sign(Ink::Text3)},
+       {"waiting for a node", box_sign(Ink::BorderStrong)},
        {"save", line_sign({.ink = Ink::Optimizer})}},
       area.x + 200);
   const float top = area.y + 24, room = area.bottom() - top - 20;
@@ -337,7 +334,7 @@ void draw_words(Drawing& drawing, const Rect& area, const GoodputAnswer& a, Item
   }
 }
 
-DataCell time_cell(double time) {
+DataCell interval_cell(double time) {
   return std::isfinite(time) ? DataCell{seconds(time).count()} : DataCell{};
 }
 DataCell share_cell(double share) { return std::isfinite(share) ? DataCell{share} : DataCell{}; }
@@ -409,7 +406,7 @@ DataTable goodput_table(const GoodputAnswer& a) {
   std::vector<Item> items;
   const auto add = [&](std::string name, double interval, Item item) {
     const LostTime lost = lost_time(a.training, interval);
-    rows.push_back({std::move(name), time_cell(interval), share_cell(lost.saving),
+    rows.push_back({std::move(name), interval_cell(interval), share_cell(lost.saving),
                     share_cell(lost.repeating), share_cell(lost.restarting),
                     share_cell(goodput_at(a, interval))});
     items.push_back(item);

@@ -36,10 +36,10 @@ double work_word(const Words& words, double usual) {
 }
 
 std::string record_word(const Words& words, const std::string& usual) {
-  if (!words.has("failures") || words.text("failures") == kNoFailures)
-    return words.text("failures", usual);
+  if (!words.has("failures")) return usual;
   if (words.has("mtbf"))
-    refuse_flag("failures", "expected none beside --mtbf, which says how often the job fails");
+    refuse_flag("failures", "expected no record beside --mtbf, which says how often the job fails");
+  if (words.text("failures") == kNoFailures) return std::string(kNoFailures);
   return with_place("--failures",
                     [&] { return std::string(failure_record(words.text("failures")).name); });
 }
@@ -134,7 +134,7 @@ Verb goodput_verb() {
       .examples = {"goodput --model llama-3-405b --cluster h100-sxm:16128 --set tp=8 --set pp=14 "
                    "--set zero=1 --set seq=8192 --set global-batch=2016 --tokens 15.6T",
                    "goodput --model llama-3-8b --cluster h100-sxm:64 --set zero=1 --set "
-                   "global-batch=128 --recovery asynchronous --mtbf 6h --spares 1"},
+                   "global-batch=128 --recovery asynchronous --mtbf 6h --spares 8"},
       .run = run_goodput};
 }
 
