@@ -47,7 +47,8 @@ double seconds_at(double bytes, double rate) { return rate > 0 ? bytes / rate : 
 }  // namespace
 
 const std::string_view kStorageSource =
-    "The Llama 3 Herd of Models (2024), section 3.3.1: storage of 2 TB/s sustained, here 1 GB/s for "
+    "The Llama 3 Herd of Models (2024), section 3.3.1: storage of 2 TB/s sustained, here 1 GB/s "
+    "for "
     "each of 2048 nodes";
 
 std::string_view to_string(Recovery recovery) {
@@ -79,13 +80,12 @@ CheckpointBytes checkpoint_bytes(const Workload& w, const Result& result) {
       optimizer[rank] += count * static_cast<double>(one.optimizer.value);
       held[rank] += count * static_cast<double>((own.weights + own.optimizer).value);
       const LocalParameters& p = layer.parameters;
-      parameters += count * static_cast<double>(p.dense + p.expert + p.frozen_dense +
-                                                p.frozen_expert);
+      parameters +=
+          count * static_cast<double>(p.dense + p.expert + p.frozen_dense + p.frozen_expert);
     }
   }
   // A device has its tensor rank's part, and some parameters are on all of these.
-  const double times =
-      parameters > 0 ? static_cast<double>(result.parameters) / parameters : 0;
+  const double times = parameters > 0 ? static_cast<double>(result.parameters) / parameters : 0;
   CheckpointBytes bytes;
   double all_weights = 0, all_optimizer = 0, most = 0, most_held = 0;
   for (std::size_t rank = 0; rank < ranks; ++rank) {
@@ -94,8 +94,8 @@ CheckpointBytes checkpoint_bytes(const Workload& w, const Result& result) {
     most_held = std::max(most_held, held[rank]);
   }
   bytes.weights = rounded(all_weights * times), bytes.optimizer = rounded(all_optimizer * times);
-  const double of_a_rank = std::max(
-      1.0, static_cast<double>(w.scenario.cluster.count) / static_cast<double>(ranks));
+  const double of_a_rank =
+      std::max(1.0, static_cast<double>(w.scenario.cluster.count) / static_cast<double>(ranks));
   bytes.written = rounded(most * times / of_a_rank);
   bytes.read = rounded(most_held);
   return bytes;
@@ -108,8 +108,8 @@ CheckpointTimes checkpoint_times(const CheckpointBytes& bytes, const Scenario& s
   const auto written = static_cast<double>(bytes.written.value),
              read = static_cast<double>(bytes.read.value),
              all = static_cast<double>(bytes.total().value);
-  const double save = std::max(seconds_at(each * written, storage.node.value),
-                               seconds_at(all, storage.all.value));
+  const double save =
+      std::max(seconds_at(each * written, storage.node.value), seconds_at(all, storage.all.value));
   const double load =
       std::max(seconds_at(each * read, storage.node.value),
                seconds_at(read * static_cast<double>(cluster.count), storage.all.value));

@@ -15,10 +15,13 @@ constexpr double kHoursOfDay = 24, kSecondsOfHour = 3600;
 // 17 of the system processor, 6 silent data corruptions, 6 of thermal interface and sensors. Host:
 // 3 SSDs, 3 power supplies, 2 each of chassis, expansion boards, processors and memories. Software:
 // 54 bugs, 2 dependencies and 7 timeouts of the NCCL watchdog.
-constexpr FailureCount kLlama3[] = {
-    {Component::Gpu, 148 + 19 + 17 + 6 + 6},   {Component::Hbm, 72},    {Component::Host, 14},
-    {Component::Nic, 7},                       {Component::Network, 35}, {Component::Software, 63},
-    {Component::Maintenance, 32}};
+constexpr FailureCount kLlama3[] = {{Component::Gpu, 148 + 19 + 17 + 6 + 6},
+                                    {Component::Hbm, 72},
+                                    {Component::Host, 14},
+                                    {Component::Nic, 7},
+                                    {Component::Network, 35},
+                                    {Component::Software, 63},
+                                    {Component::Maintenance, 32}};
 constexpr FailureCount kRsc1[] = {{Component::Node, 6.50}};
 constexpr FailureCount kRsc2[] = {{Component::Node, 2.34}};
 constexpr FailureCount kOpt[] = {{Component::Node, 35}};
@@ -91,9 +94,9 @@ const FailureRecord& failure_record(std::string_view name) {
     if (one.name == name) return one;
     names.push_back(one.name);
   }
-  throw Error(Error::Kind::InvalidInput,
-              "no record of failures is called \"" + std::string(name.substr(0, 80)) + "\"" +
-                  did_you_mean(name, names));
+  throw Error(Error::Kind::InvalidInput, "no record of failures is called \"" +
+                                             std::string(name.substr(0, 80)) + "\"" +
+                                             did_you_mean(name, names));
 }
 
 double mean_time_between_failures(double stops_per_device_hour, std::int64_t devices) {

@@ -57,8 +57,7 @@ void check_question(const GoodputQuestion& q) {
   check_not_negative("scheduling", q.scheduling, "a time");
   check_not_negative("repair", q.repair, "a time");
   if (!(q.portion > 0 && q.portion < 1))
-    refuse("lost-samples",
-           "expected a portion between 0 and 1, found " + to_text(q.portion));
+    refuse("lost-samples", "expected a portion between 0 and 1, found " + to_text(q.portion));
   if (q.spares) check_whole("spares", *q.spares, 0, kMostSpares);
   check_whole("copies", q.copies, 2, kMostCopies);
   check_whole("weeks", q.weeks, 1, kMostWeeks);
@@ -81,7 +80,8 @@ Balance balance(const GoodputSubject& subject, const GoodputQuestion& q, const S
   Balance b;
   b.times = checkpoint_times(
       subject.bytes, subject.scenario,
-      {{q.storage.node.value * scaled.storage}, {q.storage.all.value * scaled.storage}}, q.recovery);
+      {{q.storage.node.value * scaled.storage}, {q.storage.all.value * scaled.storage}},
+      q.recovery);
   b.training.mtbf = mtbf_of(q, cluster.count) / scaled.failures;
   b.training.save = b.times.blocking;
   b.training.flush = b.times.flush;
@@ -100,12 +100,13 @@ Balance balance(const GoodputSubject& subject, const GoodputQuestion& q, const S
     b.interval = std::max(*q.interval, b.least);
   } else if (b.training.keeps_work) {
     b.interval = std::max(b.least, interval_of_lost_samples(q.portion, b.training.mtbf,
-                                                           static_cast<double>(nodes(cluster))));
+                                                            static_cast<double>(nodes(cluster))));
   } else {
     b.interval = std::max(b.least, best_interval(b.training));
   }
   b.lost = lost_time(b.training, b.interval);
-  b.replaced_share = q.mtbf || q.record == kNoFailures ? 1 : failure_record(q.record).replaced_share();
+  b.replaced_share =
+      q.mtbf || q.record == kNoFailures ? 1 : failure_record(q.record).replaced_share();
   if (q.spares) b.waiting = waiting_share(*q.spares, b.replaced_share / b.training.mtbf, q.repair);
   return b;
 }
@@ -156,13 +157,9 @@ std::vector<GoodputPhase> phases_with_failures(const GoodputAnswer& a, const Res
 }
 
 TrainingWeeks weeks_of(const GoodputAnswer& a, double seconds, std::uint64_t seed) {
-  return {a.training,
-          a.interval,
-          a.replaced_share,
-          a.question.spares.value_or(-1),
-          a.question.repair,
-          seconds,
-          seed};
+  return {
+      a.training, a.interval, a.replaced_share, a.question.spares.value_or(-1), a.question.repair,
+      seconds,    seed};
 }
 
 // The 5th and the 95th of a hundred trainings as long as this one. With very many failures they are
@@ -180,9 +177,9 @@ void draw_band(GoodputAnswer& a) {
   }
   std::vector<double> all;
   for (int i = 0; i < kDrawnTrainings; ++i)
-    all.push_back(draw_weeks(weeks_of(a, seconds, a.question.seed + static_cast<std::uint64_t>(i)),
-                             false)
-                      .goodput());
+    all.push_back(
+        draw_weeks(weeks_of(a, seconds, a.question.seed + static_cast<std::uint64_t>(i)), false)
+            .goodput());
   std::sort(all.begin(), all.end());
   a.goodput.low = std::min(a.goodput.value, all[4]);
   a.goodput.high = std::max(a.goodput.value, all[94]);
@@ -196,11 +193,11 @@ std::vector<IntervalPoint> curve_of(const GoodputAnswer& a) {
   if (a.training.keeps_work && std::isfinite(a.interval)) middle = a.interval;
   middle = std::max(middle, a.least);
   const double low = std::max({a.least, middle / kCurveReach, 1e-9}),
-               high = std::max(middle, std::isfinite(a.interval) ? a.interval : middle) * kCurveReach;
+               high =
+                   std::max(middle, std::isfinite(a.interval) ? a.interval : middle) * kCurveReach;
   std::vector<IntervalPoint> points;
   for (int i = 0; i < kCurvePoints; ++i) {
-    const double interval =
-        low * std::pow(high / low, static_cast<double>(i) / (kCurvePoints - 1));
+    const double interval = low * std::pow(high / low, static_cast<double>(i) / (kCurvePoints - 1));
     points.push_back({interval, lost_time(a.training, interval)});
   }
   return points;
@@ -301,11 +298,12 @@ GoodputAnswer goodput(const GoodputSubject& subject, const GoodputQuestion& q) {
   const Cluster& cluster = subject.scenario.cluster;
   const Balance b = balance(subject, q, {.forgiving = false});
   if (!(b.goodput() > kLeastGoodput))
-    throw Error(Error::Kind::Unsupported,
-                fmt::format("expected rarer failures or shorter restarts: a job that stops every {} "
-                            "and takes {} to go on does not get ahead",
-                            long_time(b.training.mtbf), long_time(b.training.restart)),
-                {"mtbf"});
+    throw Error(
+        Error::Kind::Unsupported,
+        fmt::format("expected rarer failures or shorter restarts: a job that stops every {} "
+                    "and takes {} to go on does not get ahead",
+                    long_time(b.training.mtbf), long_time(b.training.restart)),
+        {"mtbf"});
   GoodputAnswer a;
   a.question = q;
   a.model = result.model_name, a.cluster = result.cluster_name;
@@ -320,16 +318,15 @@ GoodputAnswer goodput(const GoodputSubject& subject, const GoodputQuestion& q) {
   a.lost = b.lost, a.waiting = b.waiting;
   a.goodput.value = b.goodput();
   a.replaced_share = b.replaced_share;
-  a.spares_for_a_thousandth =
-      spares_for(kFewWaits, b.replaced_share / b.training.mtbf, q.repair);
+  a.spares_for_a_thousandth = spares_for(kFewWaits, b.replaced_share / b.training.mtbf, q.repair);
   a.undisturbed = training_cost(phases_of(result), q.work);
   a.cost = disturbed(a.undisturbed, a, result);
   a.phases = phases_with_failures(a, result);
   a.stops = a.cost.seconds.value * (1 - a.waiting) / a.training.mtbf;
   a.by_component = components_of(a);
   if (q.recovery == Recovery::Partial && std::isfinite(a.interval))
-    a.lost_samples = portion_of_lost_samples(a.interval, a.training.mtbf,
-                                             static_cast<double>(a.nodes));
+    a.lost_samples =
+        portion_of_lost_samples(a.interval, a.training.mtbf, static_cast<double>(a.nodes));
   if (q.recovery == Recovery::Peers) {
     const double node = a.training.restart / a.training.mtbf / static_cast<double>(a.nodes);
     a.copies_lost = std::pow(-std::expm1(-node), static_cast<double>(q.copies - 1));
@@ -352,15 +349,15 @@ std::string long_time(double seconds) {
 std::vector<std::string> goodput_sentences(const GoodputAnswer& a) {
   std::vector<std::string> found;
   if (std::isinf(a.training.mtbf)) {
-    found.push_back(fmt::format(
-        "Nothing fails: {} of the time is useful, and {} days are what the steps take.",
-        percent(a.goodput.value), fmt::format("{:.3g}", a.cost.seconds.value / kDay)));
+    found.push_back(
+        fmt::format("Nothing fails: {} of the time is useful, and {} days are what the steps take.",
+                    percent(a.goodput.value), fmt::format("{:.3g}", a.cost.seconds.value / kDay)));
     return found;
   }
-  found.push_back(fmt::format(
-      "A job on {} devices stops every {}, {} times in {}; {} of that time is useful.", a.devices,
-      long_time(a.training.mtbf), std::llround(a.stops), long_time(a.cost.seconds.value),
-      percent(a.goodput.value)));
+  found.push_back(
+      fmt::format("A job on {} devices stops every {}, {} times in {}; {} of that time is useful.",
+                  a.devices, long_time(a.training.mtbf), std::llround(a.stops),
+                  long_time(a.cost.seconds.value), percent(a.goodput.value)));
   const double wall = a.goodput.value;
   found.push_back(fmt::format(
       "Of the time, {} goes into saving, {} into work that is done again, {} into restarts and {} "
@@ -368,8 +365,9 @@ std::vector<std::string> goodput_sentences(const GoodputAnswer& a) {
       percent(a.lost.saving * wall), percent(a.lost.repeating * wall),
       percent(a.lost.restarting * wall), percent(a.waiting)));
   if (a.training.keeps_work)
-    found.push_back(fmt::format("A failure takes back one of {} shards, and {} of samples are lost.",
-                                a.nodes, percent(a.lost_samples.value_or(0))));
+    found.push_back(
+        fmt::format("A failure takes back one of {} shards, and {} of samples are lost.", a.nodes,
+                    percent(a.lost_samples.value_or(0))));
   else if (a.question.interval && std::isfinite(a.best))
     found.push_back(fmt::format("It saves every {}; the best interval is {}.",
                                 long_time(a.interval), long_time(std::max(a.best, a.least))));
@@ -390,9 +388,10 @@ std::vector<std::string> goodput_sentences(const GoodputAnswer& a) {
         a.spares_for_a_thousandth));
   if (!a.levers.empty()) {
     const GoodputLever& best = a.levers.front();
-    found.push_back(fmt::format("Most is gained by {}: {} of the time would be useful, and {} of "
-                                "what is lost would be left.",
-                                best.name, percent(best.goodput), percent(best.left)));
+    found.push_back(
+        fmt::format("Most is gained by {}: {} of the time would be useful, and {} of "
+                    "what is lost would be left.",
+                    best.name, percent(best.goodput), percent(best.left)));
   }
   for (const GoodputLever& lever : a.levers)
     if (lever.halves_at && lever.name.starts_with("storage"))
@@ -405,14 +404,14 @@ std::vector<std::string> goodput_sentences(const GoodputAnswer& a) {
 
 std::vector<std::string> goodput_leaves_out(const GoodputAnswer& a) {
   std::vector<std::string> found = {
-      "planned maintenance, failures that come in clusters or early in a machine's life, and silent "
+      "planned maintenance, failures that come in clusters or early in a machine's life, and "
+      "silent "
       "errors that are found late",
       "what steps are slower by while a save leaves, and steps after a restart that are slower",
       "nodes that work on slowly instead of failing"};
   if (a.question.recovery == Recovery::Peers)
     found.emplace_back("storage that is read where all copies are lost");
-  if (a.training.keeps_work)
-    found.emplace_back("what lost samples cost in accuracy");
+  if (a.training.keeps_work) found.emplace_back("what lost samples cost in accuracy");
   return found;
 }
 

@@ -78,9 +78,7 @@ class Weeks {
       return;
     }
     const double kept =
-        saves && length > q_.training.flush
-            ? std::floor((length - q_.training.flush) / period)
-            : 0;
+        saves && length > q_.training.flush ? std::floor((length - q_.training.flush) / period) : 0;
     add(SpanKind::Running, now_ + kept * (saves ? period : 0));
     move_to_saving(kept * q_.training.save, static_cast<std::int64_t>(kept));
     add(SpanKind::Lost, until);

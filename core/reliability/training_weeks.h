@@ -30,8 +30,8 @@ struct WeekSpan {
 
 struct DrawnWeeks {
   double useful = 0, saving = 0, lost = 0, restarting = 0, waiting = 0;  // seconds; add up to all
-  std::int64_t failures = 0, saves = 0;  // saves: those that stayed
-  std::vector<WeekSpan> spans;           // in order without gaps; empty where nobody asked
+  std::int64_t failures = 0, saves = 0;                                  // saves: those that stayed
+  std::vector<WeekSpan> spans;  // in order without gaps; empty where nobody asked
 
   /// Useful time over all time.
   double goodput() const {

@@ -1,4 +1,5 @@
-// goodput: what failures, saves and waits for spare nodes leave of a training, and how often to save.
+// goodput: what failures, saves and waits for spare nodes leave of a training, and how often to
+// save.
 #include <fmt/format.h>
 
 #include <memory>

@@ -26,7 +26,8 @@ constexpr Recovery kRecoveries[] = {Recovery::Full, Recovery::Asynchronous, Reco
 
 double work_of(const std::string& text) {
   const std::optional<double> work = parse_budget(text, 1, 1e18);
-  if (!work) refuse("expected a count as 15 T, 300 B or 1e12, found \"" + text.substr(0, 40) + "\"");
+  if (!work)
+    refuse("expected a count as 15 T, 300 B or 1e12, found \"" + text.substr(0, 40) + "\"");
   return *work;
 }
 
