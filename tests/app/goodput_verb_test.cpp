@@ -48,12 +48,12 @@ TEST(GoodputVerb, WithoutFailuresItsStepsAreThoseOfEstimate) {
 TEST(GoodputVerb, ItsRowsAreThoseOfItsDocument) {
   const TemporaryFolder folder;
   const Json json = goodput_of(" --csv rows.csv --svg both.svg", folder);
-  const std::vector<CsvRecord> rows =
-      parse_csv(file_text(folder.path() / "rows.csv"), "rows.csv");
+  const std::vector<CsvRecord> rows = parse_csv(file_text(folder.path() / "rows.csv"), "rows.csv");
   const std::size_t marks = 4;
   EXPECT_EQ(rows.size(), 1 + marks + json.find("curve")->as_list()->size() +
                              json.find("levers")->as_list()->size());
-  EXPECT_NE(file_text(folder.path() / "both.svg").find("Weeks with drawn failures"), std::string::npos);
+  EXPECT_NE(file_text(folder.path() / "both.svg").find("Weeks with drawn failures"),
+            std::string::npos);
 }
 
 TEST(GoodputVerb, ASeedGivesTheSameWeeksAndAnotherGivesOthers) {

@@ -139,8 +139,7 @@ TEST(SpareNodes, DrawnJobsWaitAsErlangSays) {
   const double repair = 4 * 3600;
   for (const std::int64_t spares : {0, 1, 3, 6}) {
     const DrawnWeeks weeks = draw_weeks({t, 300, 0.7, spares, repair, 4e5 * 3600, 3}, false);
-    const double all =
-        weeks.useful + weeks.saving + weeks.lost + weeks.restarting + weeks.waiting;
+    const double all = weeks.useful + weeks.saving + weeks.lost + weeks.restarting + weeks.waiting;
     EXPECT_NEAR(all, 4e5 * 3600, 1);
     const double expected = waiting_share(spares, 0.7 / 3600, repair);
     EXPECT_NEAR(weeks.waiting / all, expected, 0.03 * expected + 1e-3) << spares;
@@ -152,7 +151,7 @@ RC_GTEST_PROP(TrainingWeek, SpansCoverEachMomentOnceAndAddUp, ()) {
   const SavedTraining t = drawn_training();
   const double all = t.mtbf * 200;
   const auto spares = *rc::gen::inRange<std::int64_t>(-1, 4);
-  const TrainingWeeks question{t, t.mtbf * drawn_between(1e-2, 1), 0.5, spares, t.mtbf,
+  const TrainingWeeks question{t,   t.mtbf * drawn_between(1e-2, 1),     0.5, spares, t.mtbf,
                                all, *rc::gen::arbitrary<std::uint64_t>()};
   const DrawnWeeks weeks = draw_weeks(question, true);
   double at = 0, sums[4] = {};

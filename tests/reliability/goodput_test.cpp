@@ -45,8 +45,7 @@ const GoodputSubject& small_subject() {
 }
 
 const GoodputSubject& tables_subject() {
-  static const GoodputSubject subject =
-      subject_of("dlrm-tiny", "h100-sxm:16", {"global-batch=64"});
+  static const GoodputSubject subject = subject_of("dlrm-tiny", "h100-sxm:16", {"global-batch=64"});
   return subject;
 }
 
@@ -174,9 +173,9 @@ TEST(Goodput, PhasesOfARampAddUpToTheTraining) {
   const GoodputAnswer a = goodput(subject, q);
   ASSERT_EQ(a.phases.size(), 2u);
   EXPECT_EQ(a.phases[0].batch, 64);
-  EXPECT_NEAR((a.phases[0].cost.seconds.value + a.phases[1].cost.seconds.value) /
-                  a.cost.seconds.value,
-              1, 1e-12);
+  EXPECT_NEAR(
+      (a.phases[0].cost.seconds.value + a.phases[1].cost.seconds.value) / a.cost.seconds.value, 1,
+      1e-12);
   EXPECT_NEAR((a.phases[0].cost.energy->value.value + a.phases[1].cost.energy->value.value) /
                   a.cost.energy->value.value,
               1, 1e-12);
@@ -232,9 +231,9 @@ TEST(Goodput, ALeverThatHalvesWhatIsLostHalvesIt) {
   GoodputQuestion q;
   q.storage = {{2e7}, {1e12}};
   const GoodputAnswer a = goodput(small_subject(), q);
-  const auto storage =
-      std::find_if(a.levers.begin(), a.levers.end(),
-                   [](const GoodputLever& one) { return one.name == "storage twice as fast"; });
+  const auto storage = std::find_if(a.levers.begin(), a.levers.end(), [](const GoodputLever& one) {
+    return one.name == "storage twice as fast";
+  });
   ASSERT_NE(storage, a.levers.end());
   const double halves_at = storage->halves_at.value_or(0);
   ASSERT_GT(halves_at, 1);

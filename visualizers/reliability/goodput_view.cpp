@@ -85,9 +85,9 @@ CurvePlot curve_plot(const GoodputAnswer& a, const Rect& area) {
 }
 
 void draw_interval_ticks(Drawing& drawing, const CurvePlot& plot) {
-  constexpr double kTimes[] = {0.01, 0.03, 0.1,  0.3,   1,     3,      10,     30,     60,     120,
-                               300,  600,  1800, 3600,  7200,  21600,  43200,  86400,  172800, 604800,
-                               2.592e6, 7.776e6, 3.1536e7, 3.1536e8};
+  constexpr double kTimes[] = {0.01,  0.03,  0.1,    0.3,    1,       3,       10,       30,
+                               60,    120,   300,    600,    1800,    3600,    7200,     21600,
+                               43200, 86400, 172800, 604800, 2.592e6, 7.776e6, 3.1536e7, 3.1536e8};
   float taken = -1e9f;
   for (const double time : kTimes) {
     if (time < plot.low || time > plot.high) continue;
@@ -129,8 +129,8 @@ void draw_curve_of(Drawing& drawing, const Rect& area, const GoodputAnswer& a, I
   draw_interval_ticks(drawing, plot);
   write(drawing, "useful time between saves", {plot.rect.right(), plot.rect.bottom() + 28}, 10,
         Weight::Medium, Ink::Text3, Align::Right);
-  const ClipScope inner(drawing, {plot.rect.x - 8, plot.rect.y - 2, plot.rect.width + 16,
-                                  plot.rect.height + 10});
+  const ClipScope inner(
+      drawing, {plot.rect.x - 8, plot.rect.y - 2, plot.rect.width + 16, plot.rect.height + 10});
   draw_part(drawing, plot, a, &LostTime::saving, saving);
   draw_part(drawing, plot, a, &LostTime::repeating, repeating);
   draw_part(drawing, plot, a, &LostTime::restarting, restarting);
@@ -245,17 +245,16 @@ void draw_weeks_of(Drawing& drawing, const Rect& area, const GoodputAnswer& a, I
   const float title = area.y + 10;
   write(drawing, "Weeks with drawn failures", {area.x + kPad, title}, 11, Weight::SemiBold,
         Ink::Text);
-  draw_legend_before(
-      drawing, {area.right() - kPad, title},
-      {{"running", box_sign(Ink::Forward)},
-       {"work lost", box_sign(Ink::Error)},
-       {"restarting", box_sign(Ink::Text3)},
-       {"waiting for a node", box_sign(Ink::BorderStrong)},
-       {"save", line_sign({.ink = Ink::Optimizer})}},
-      area.x + 200);
+  draw_legend_before(drawing, {area.right() - kPad, title},
+                     {{"running", box_sign(Ink::Forward)},
+                      {"work lost", box_sign(Ink::Error)},
+                      {"restarting", box_sign(Ink::Text3)},
+                      {"waiting for a node", box_sign(Ink::BorderStrong)},
+                      {"save", line_sign({.ink = Ink::Optimizer})}},
+                     area.x + 200);
   const float top = area.y + 24, room = area.bottom() - top - 20;
-  const auto rows = std::min<std::int64_t>(a.question.weeks,
-                                           static_cast<std::int64_t>(room / kLowestWeek));
+  const auto rows =
+      std::min<std::int64_t>(a.question.weeks, static_cast<std::int64_t>(room / kLowestWeek));
   if (rows < 1) return;
   const float pitch = std::min(kHighestWeek, room / static_cast<float>(rows));
   for (std::int64_t week = 0; week < rows; ++week) {
@@ -312,10 +311,10 @@ void draw_words(Drawing& drawing, const Rect& area, const GoodputAnswer& a, Item
   float y = area.y;
   for (const MarkedInterval& one : marked(a)) {
     if (y + 14 > area.bottom()) return;
-    draw_legend_after(drawing, {area.x, y + 7}, area.right(),
-                      {{(*one.letter != '\0' ? std::string(one.letter) + ": " : "") +
-                            marked_words(a, one),
-                        box_sign(one.ink)}});
+    draw_legend_after(
+        drawing, {area.x, y + 7}, area.right(),
+        {{(*one.letter != '\0' ? std::string(one.letter) + ": " : "") + marked_words(a, one),
+          box_sign(one.ink)}});
     y += 16;
   }
   y += 6;
@@ -351,8 +350,9 @@ void draw_goodput(Drawing& drawing, const Rect& area, const GoodputAnswer& a, It
           (a.counts_tokens ? " tokens" : " samples"));
   const bool beside = area.width >= 800;
   const float top = header.bottom() + 8, height = std::max(0.f, area.bottom() - top);
-  const float weeks = std::min(height * 0.42f, 44 + kHighestWeek * static_cast<float>(std::min<
-                                                        std::int64_t>(a.question.weeks, 100)));
+  const float weeks = std::min(
+      height * 0.42f,
+      44 + kHighestWeek * static_cast<float>(std::min<std::int64_t>(a.question.weeks, 100)));
   const float above = height - weeks;
   const float words = beside ? kWords : 0;
   draw_curve_of(drawing, {area.x, top, area.width - words - (beside ? 3 * kPad : 0), above}, a,
@@ -380,7 +380,9 @@ Hover describe_goodput(const GoodputAnswer& a, Item item) {
   }
   if (item.kind == ItemKind::Cell && item.tag < a.levers.size()) {
     const GoodputLever& lever = a.levers[item.tag];
-    Hover hover{lever.name, "alone", format_percent(lever.goodput) + " useful",
+    Hover hover{lever.name,
+                "alone",
+                format_percent(lever.goodput) + " useful",
                 {format_percent(lever.left) + " of what is lost would be left"}};
     if (lever.halves_at)
       hover.lines.push_back(digits_text(std::round(*lever.halves_at * 100) / 100) +
@@ -390,11 +392,14 @@ Hover describe_goodput(const GoodputAnswer& a, Item item) {
   if (item.kind != ItemKind::Dot) return {};
   for (const MarkedInterval& one : marked(a))
     if (item.tag == static_cast<std::uint64_t>(one.mark))
-      return {std::string(one.name), "interval between saves", long_time(one.interval),
+      return {std::string(one.name),
+              "interval between saves",
+              long_time(one.interval),
               {format_percent(goodput_at(a, one.interval)) + " of the time would be useful"}};
   if (item.tag < kGoodputPoints || item.tag - kGoodputPoints >= a.curve.size()) return {};
   const IntervalPoint& point = a.curve[item.tag - kGoodputPoints];
-  return {"A save every " + long_time(point.interval), "",
+  return {"A save every " + long_time(point.interval),
+          "",
           format_percent(goodput_at(a, point.interval)) + " useful",
           {"for each useful hour " + long_time(3600 * point.lost.saving) + " of saving, " +
            long_time(3600 * point.lost.repeating) + " of work lost and " +

@@ -1,5 +1,6 @@
 // Goodput: what failures and saves take from a training over the interval between saves, with where
-// Young, Daly and the exact expression put it, and drawn weeks with the work that failures took back.
+// Young, Daly and the exact expression put it, and drawn weeks with the work that failures took
+// back.
 #pragma once
 
 #include <optional>

@@ -37,7 +37,8 @@ double red_share(const Drawing& drawing) {
   double red = 0, all = 0;
   for (const Mark& mark : drawing.marks) {
     if (mark.style.item.kind != ItemKind::Lane) continue;
-    const double area = static_cast<double>(mark.rect.width) * static_cast<double>(mark.rect.height);
+    const double area =
+        static_cast<double>(mark.rect.width) * static_cast<double>(mark.rect.height);
     all += area;
     if (mark.style.ink == Ink::Error) red += area;
   }
