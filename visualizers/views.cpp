@@ -14,6 +14,7 @@
 #include "visualizers/mesh/mesh_view.h"
 #include "visualizers/model/graph_view.h"
 #include "visualizers/model/layer_view.h"
+#include "visualizers/reliability/goodput_view.h"
 #include "visualizers/roofline/roofline_view.h"
 #include "visualizers/scaling/scaling_view.h"
 #include "visualizers/schedule/order_view.h"
@@ -29,7 +30,8 @@ std::span<const View> views() {
   static const std::array all{kAnalyseView, kTimelineView, kMemoryView,        kRooflineView,
                               kOrderView,   kLanesView,    kWavesView,         kStalenessView,
                               kLayersView,  kClusterView,  kCommunicationView, kUtilisationView,
-                              kMeshView,    kGraphView,    kEnergyView,        kScalingView};
+                              kMeshView,    kGraphView,    kEnergyView,        kScalingView,
+                              kGoodputView};
   return all;
 }
 

@@ -96,6 +96,7 @@ Verb knobs_verb();
 Verb fit_verb();
 Verb scaling_verb();
 Verb sweep_verb();
+Verb goodput_verb();
 Verb waves_verb();
 Verb stragglers_verb();
 Verb hogwild_verb();

@@ -199,7 +199,7 @@ void state_common(Result& result, const Workload& workload, const CostModel& cos
   state_cost(result, workload.scenario.cluster.device);
   result.leaves_out = cost.leaves_out();
   for (const char* sentence :
-       {"failures, stragglers, checkpoints and evaluation",
+       {"failures and checkpoints, of which `trainyard goodput` tells, stragglers and evaluation",
         result.input ? "host work between steps" : "input pipeline and host work between steps",
         "allocator fragmentation beyond the framework's share"})
     result.leaves_out.emplace_back(sentence);

@@ -244,10 +244,10 @@ std::string hear_program(std::vector<Said>& said, const std::string& verb,
   return plain(ran.out.substr(0, ran.out.find('\n')));
 }
 
-// These views are about other plans (scaling: on other numbers of devices), published rows or
-// lessons.
+// These views are about other plans (scaling: on other numbers of devices), trainings that fail,
+// published rows or lessons.
 const std::set<std::string> kOfOtherPlans = {"schedules", "scaling",   "published", "learn",
-                                             "links",     "calibrate", "runs"};
+                                             "links",     "calibrate", "runs",      "goodput"};
 
 class OneFigure : public ::testing::TestWithParam<OpenProject> {};
 

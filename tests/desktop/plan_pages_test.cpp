@@ -8,6 +8,7 @@
 #include "app/desktop/analyse/analyse_page.h"
 #include "app/desktop/analyse/communication_page.h"
 #include "app/desktop/analyse/energy_page.h"
+#include "app/desktop/analyse/goodput_page.h"
 #include "app/desktop/controls/widgets.h"
 #include "tests/desktop/support.h"
 
@@ -137,6 +138,33 @@ TEST(PlanPages, EnergyShowsCarbonOfTheRegionThatIsChosen) {
   region->setCurrentIndex(0);
   Q_EMIT region->activated(0);
   EXPECT_EQ(page->state().region, "");
+}
+
+TEST(PlanPages, GoodputFollowsEachKeyAndSaysAtItsFieldWhatIsWrong) {
+  ShownPlan shown;
+  auto* page = shown.page<GoodputPage>("goodput");
+  const auto type = [&](const char* name, const char* words) {
+    for (auto* edit : page->findChildren<QLineEdit*>())
+      if (edit->accessibleName() == name) {
+        edit->setText(words);
+        Q_EMIT edit->textEdited(words);
+      }
+  };
+  ASSERT_NE(page->asked(), nullptr);
+  ASSERT_TRUE(page->asked()->answer);
+  const double before = page->asked()->answer->goodput.value;
+  type("Time between failures", "2 h");
+  ASSERT_TRUE(page->asked()->answer);
+  EXPECT_LT(page->asked()->answer->goodput.value, before);
+  EXPECT_EQ(page->state().question.mtbf, 7200);
+  type("Time between failures", "often");  // changes nothing
+  EXPECT_EQ(page->state().question.mtbf, 7200);
+  type("Time between failures", "1 s");
+  EXPECT_FALSE(page->asked()->answer);
+  type("Time between failures", "");
+  ASSERT_TRUE(page->asked()->answer);
+  EXPECT_EQ(page->asked()->answer->goodput.value, before);
+  EXPECT_GT(page->table()->rows, 4u);
 }
 
 }  // namespace

@@ -78,7 +78,7 @@ TEST(ViewTable, CtrlTShowsTheRowsOfEachTabAndWhatIsChosenIsSelected) {
   EXPECT_TRUE(table.isVisible());
   EXPECT_TRUE(window->actions_of()["view.table"]->isChecked());
   for (const char* tab : {"timeline", "roofline", "order", "waves", "staleness", "communication",
-                          "utilisation", "mesh", "graph", "energy"}) {
+                          "utilisation", "mesh", "graph", "energy", "goodput"}) {
     page->show_tab(tab);
     EXPECT_GT(table.table().rows, 0u) << tab;
   }

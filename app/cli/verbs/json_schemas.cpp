@@ -3,6 +3,7 @@
 #include "app/cli/text/batch_text.h"
 #include "app/cli/text/collective_study_text.h"
 #include "app/cli/text/fit_text.h"
+#include "app/cli/text/goodput_text.h"
 #include "app/cli/text/halp_text.h"
 #include "app/cli/text/hogwild_text.h"
 #include "app/cli/text/knob_answers.h"
@@ -63,6 +64,7 @@ constexpr DocumentSchema kDocuments[] = {
     {"questions", questions_schema},
     {"scaling", scaling_schema},
     {"sweep", sweep_schema},
+    {"goodput", goodput_schema},
     {"waves", [] { return waves_fields().schema(); }},
     {"stragglers", stragglers_schema},
     {"hogwild", hogwild_schema},

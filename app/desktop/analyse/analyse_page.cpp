@@ -10,6 +10,7 @@
 
 #include "app/desktop/analyse/communication_page.h"
 #include "app/desktop/analyse/energy_page.h"
+#include "app/desktop/analyse/goodput_page.h"
 #include "app/desktop/analyse/graph_page.h"
 #include "app/desktop/analyse/mesh_page.h"
 #include "app/desktop/analyse/order_page.h"
@@ -104,6 +105,7 @@ ViewPage* AnalysePage::page_of(const View& view) {
   if (view.name == "mesh") return new MeshPage(session_);
   if (view.name == "graph") return new GraphPage(session_);
   if (view.name == "energy") return new EnergyPage(session_);
+  if (view.name == "goodput") return new GoodputPage(session_);
   return new ViewPage(session_, q(view.title), std::make_unique<ViewScene>(session_, view.name));
 }
 

@@ -39,6 +39,7 @@ constexpr std::array kSchemas = {
     Schema{"trainyard/knobs", "strips of a plan's knobs"},
     Schema{"trainyard/scaling", "a study of scaling"},
     Schema{"trainyard/sweep", "a sweep"},
+    Schema{"trainyard/goodput", "what failures leave of a training"},
     Schema{"trainyard/stragglers", "what waiting for stragglers costs"},
     Schema{"trainyard/hogwild", "what threads gain that share weights"},
     Schema{"trainyard/halp", "what bits do to HALP"},
