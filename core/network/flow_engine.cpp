@@ -93,6 +93,7 @@ std::vector<FlowEngine::Id> FlowEngine::finish(double now) {
     const Forecast f = forecasts_.top();
     forecasts_.pop();
     if (flows_[f.flow].version != f.version) continue;
+    settle(f.flow, now_);
     ++flows_[f.flow].version;
     flows_[f.flow].ended = true;
     change(f.flow);
