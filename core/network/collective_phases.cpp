@@ -9,7 +9,6 @@ namespace trainyard {
 namespace {
 
 using Algorithm = CollectiveAlgorithm;
-using Kind = CollectiveKind;
 using Phases = std::vector<MessagePhase>;
 
 constexpr std::int64_t kMostShifts = 64;
@@ -19,11 +18,13 @@ int whole(std::int64_t rounds) { return static_cast<int>(rounds); }
 
 // Reduce-scatter and all-gather pass (p - 1) / p of the bytes over each link of a ring, an
 // all-reduce twice that.
-double passes(Kind kind) { return kind == Kind::AllReduce || kind == Kind::Broadcast ? 2 : 1; }
+double passes(CollectiveKind kind) {
+  return kind == CollectiveKind::AllReduce || kind == CollectiveKind::Broadcast ? 2 : 1;
+}
 
 // Rings through all members, one for each member of a node: it visits a node's members so that it
 // leaves at another one than the other rings.
-Phases rings(Kind kind, const Members& m) {
+Phases rings(CollectiveKind kind, const Members& m) {
   const std::int64_t p = m.ranks, width = p > m.per_node ? m.per_node : 1;
   MessagePhase phase;
   phase.rounds = whole(static_cast<std::int64_t>(passes(kind)) * (p - 1));
@@ -51,9 +52,9 @@ std::int64_t parent(std::int64_t place, std::int64_t n) {
 }
 
 // Two trees between nodes and chains inside them, for each member of a node that leaves it.
-Phases double_tree(Kind kind, const Members& m) {
+Phases double_tree(CollectiveKind kind, const Members& m) {
   const std::int64_t width = m.ranks > m.per_node ? m.per_node : 1, nodes = m.ranks / width;
-  const bool up = kind != Kind::Broadcast, down = kind != Kind::Reduce;
+  const bool up = kind != CollectiveKind::Broadcast, down = kind != CollectiveKind::Reduce;
   MessagePhase phase;
   const int depth = whole(std::bit_width(static_cast<std::uint64_t>(nodes - 1)));
   phase.rounds = (depth + whole(width - 1)) * (up && down ? 2 : 1);
@@ -126,7 +127,7 @@ void side_by_side(Phases& made, const Phases& one, std::int64_t groups, double s
   }
 }
 
-Phases flat(Kind kind, Algorithm algorithm, std::int64_t p) {
+Phases flat(CollectiveKind kind, Algorithm algorithm, std::int64_t p) {
   return collective_phases(kind, algorithm, {p, p});
 }
 
@@ -141,22 +142,23 @@ MessagePhase over_switches(std::int64_t p, double up, double down) {
 }
 
 // A part inside nodes, one between the members of equal places, and one inside nodes.
-Phases two_levels(Kind kind, Algorithm algorithm, const Members& m) {
+Phases two_levels(CollectiveKind kind, Algorithm algorithm, const Members& m) {
   const std::int64_t inner = m.per_node, outer = m.ranks / m.per_node;
   const double part = 1.0 / static_cast<double>(inner);
   const auto inside = [&](std::int64_t g, std::int64_t i) { return g * inner + i; };
   const auto between = [&](std::int64_t g, std::int64_t i) { return i * inner + g; };
-  const bool before = kind != Kind::AllGather && kind != Kind::Gather,
-             after = kind != Kind::ReduceScatter && kind != Kind::Scatter;
+  const bool before = kind != CollectiveKind::AllGather && kind != CollectiveKind::Gather,
+             after = kind != CollectiveKind::ReduceScatter && kind != CollectiveKind::Scatter;
   Phases made;
   if (before && inner > 1)
-    side_by_side(made, flat(Kind::ReduceScatter, Algorithm::Ring, inner), outer, 1, inside);
+    side_by_side(made, flat(CollectiveKind::ReduceScatter, Algorithm::Ring, inner), outer, 1,
+                 inside);
   if (algorithm == Algorithm::InNetwork)
     side_by_side(made, {over_switches(outer, 1, 1)}, inner, part, between);
   else
     side_by_side(made, flat(kind, Algorithm::Ring, outer), inner, part, between);
   if (after && inner > 1)
-    side_by_side(made, flat(Kind::AllGather, Algorithm::Ring, inner), outer, 1, inside);
+    side_by_side(made, flat(CollectiveKind::AllGather, Algorithm::Ring, inner), outer, 1, inside);
   return made;
 }
 
@@ -166,7 +168,8 @@ std::vector<MessagePhase> hop_phases(const CollectiveHops& collective, std::int6
   Phases made;
   const auto& hops = collective.hops;
   for (auto at = hops.begin(); at != hops.end();) {
-    const auto end = std::find_if(at, hops.end(), [&](const Hop& h) { return h.round != at->round; });
+    const auto end =
+        std::find_if(at, hops.end(), [&](const Hop& h) { return h.round != at->round; });
     MessagePhase phase;
     for (; at != end; ++at)
       phase.messages.push_back({static_cast<std::int64_t>(at->from),
@@ -196,11 +199,12 @@ std::vector<MessagePhase> hop_phases(const CollectiveHops& collective, std::int6
   return made;
 }
 
-std::vector<MessagePhase> collective_phases(Kind kind, Algorithm algorithm, const Members& m) {
+std::vector<MessagePhase> collective_phases(CollectiveKind kind, Algorithm algorithm,
+                                            const Members& m) {
   const std::int64_t p = m.ranks;
   if (p < 2) return {};
-  if (kind == Kind::HaloExchange) return halo(p);
-  if (kind == Kind::AllToAll) {
+  if (kind == CollectiveKind::HaloExchange) return halo(p);
+  if (kind == CollectiveKind::AllToAll) {
     if (algorithm == Algorithm::Bruck) return bruck(p);
     return shifts(m, static_cast<double>(p - 1) / static_cast<double>(p));
   }
@@ -213,16 +217,17 @@ std::vector<MessagePhase> collective_phases(Kind kind, Algorithm algorithm, cons
     return {over_switches(p, each, each)};
   }
   const bool tree = algorithm == Algorithm::Tree &&
-                    (kind == Kind::AllReduce || kind == Kind::Broadcast || kind == Kind::Reduce);
+                    (kind == CollectiveKind::AllReduce || kind == CollectiveKind::Broadcast ||
+                     kind == CollectiveKind::Reduce);
   if (tree) return double_tree(kind, m);
   const bool ring = algorithm == Algorithm::Ring &&
-                    (kind == Kind::AllReduce || kind == Kind::ReduceScatter ||
-                     kind == Kind::AllGather);
+                    (kind == CollectiveKind::AllReduce || kind == CollectiveKind::ReduceScatter ||
+                     kind == CollectiveKind::AllGather);
   if (!ring && p <= kMostInHops && !no_hops(kind, algorithm, p)) {
     const std::int64_t elements = p * 256;
     return hop_phases(collective_hops(kind, algorithm, p, elements), elements);
   }
-  if (kind == Kind::Gather || kind == Kind::Scatter) {
+  if (kind == CollectiveKind::Gather || kind == CollectiveKind::Scatter) {
     const std::int64_t elements = p;
     return hop_phases(collective_hops(kind, Algorithm::Tree, p, elements), elements);
   }

@@ -32,10 +32,10 @@ struct Members {
   std::int64_t ranks = 2, per_node = 2;
 };
 /// Returns the phases of a collective by an algorithm, as the cost models price it: rings through
-/// several nodes are as many as members in a node, and each leaves the node at another member; trees
-/// are the two pipelined ones of Sanders, Speck and Traeff 2009, with chains inside nodes. Algorithms
-/// that do not fit the ranks are carried out in a ring. Members of an all-to-all of more than 64
-/// exchange in 64 of their p - 1 shifts, evenly chosen, what they would in all.
+/// several nodes are as many as members in a node, and each leaves the node at another member;
+/// trees are the two pipelined ones of Sanders, Speck and Traeff 2009, with chains inside nodes.
+/// Algorithms that do not fit the ranks are carried out in a ring. Members of an all-to-all of more
+/// than 64 exchange in 64 of their p - 1 shifts, evenly chosen, what they would in all.
 std::vector<MessagePhase> collective_phases(CollectiveKind, CollectiveAlgorithm, const Members&);
 
 }  // namespace trainyard

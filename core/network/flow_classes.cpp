@@ -11,7 +11,7 @@ namespace {
 
 using Colour = std::uint64_t;
 
-Colour mixed(Colour a, Colour b) { return Random(a).bits(b); }
+Colour recoloured(Colour a, Colour b) { return Random(a).bits(b); }
 
 Colour bits(double value) { return std::bit_cast<Colour>(value); }
 
@@ -24,16 +24,16 @@ std::size_t distinct(std::vector<Colour> colours) {
 std::vector<std::uint32_t> numbered(const std::vector<Colour>& colours) {
   std::vector<std::uint32_t> order(colours.size());
   std::iota(order.begin(), order.end(), 0U);
-  std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
-    return colours[a] < colours[b];
-  });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::uint32_t a, std::uint32_t b) { return colours[a] < colours[b]; });
   std::vector<std::uint32_t> first(colours.size());
   for (std::size_t i = 0; i < order.size(); ++i)
     first[order[i]] =
         i > 0 && colours[order[i]] == colours[order[i - 1]] ? first[order[i - 1]] : order[i];
   std::vector<std::uint32_t> number(colours.size());
   std::uint32_t next = 0;
-  for (std::uint32_t i = 0; i < colours.size(); ++i) number[i] = first[i] == i ? next++ : number[first[i]];
+  for (std::uint32_t i = 0; i < colours.size(); ++i)
+    number[i] = first[i] == i ? next++ : number[first[i]];
   return number;
 }
 
@@ -45,11 +45,11 @@ struct Refined {
 // apart in any order.
 Refined refined(const PlacedFlows& placed, const std::vector<double>& capacities) {
   Refined r;
-  for (const PlacedFlow& f : placed.flows) r.flows.push_back(mixed(f.pattern, bits(f.bytes)));
+  for (const PlacedFlow& f : placed.flows) r.flows.push_back(recoloured(f.pattern, bits(f.bytes)));
   std::vector<bool> used(capacities.size(), false);
   for (const FlowLink& over : placed.paths) used[over.link] = true;
   for (std::size_t l = 0; l < capacities.size(); ++l)
-    r.links.push_back(used[l] ? mixed(1, bits(capacities[l])) : 0);
+    r.links.push_back(used[l] ? recoloured(1, bits(capacities[l])) : 0);
   std::size_t kinds = 0;
   for (;;) {
     const std::size_t now = distinct(r.flows) + distinct(r.links);
@@ -59,16 +59,16 @@ Refined refined(const PlacedFlows& placed, const std::vector<double>& capacities
     for (std::size_t f = 0; f < placed.flows.size(); ++f) {
       const PlacedFlow& flow = placed.flows[f];
       for (std::uint32_t i = flow.first; i < flow.first + flow.count; ++i)
-        seen[placed.paths[i].link] += mixed(r.flows[f], bits(placed.paths[i].flows));
+        seen[placed.paths[i].link] += recoloured(r.flows[f], bits(placed.paths[i].flows));
     }
     for (std::size_t l = 0; l < r.links.size(); ++l)
-      if (used[l]) r.links[l] = mixed(r.links[l], seen[l]);
+      if (used[l]) r.links[l] = recoloured(r.links[l], seen[l]);
     for (std::size_t f = 0; f < placed.flows.size(); ++f) {
       const PlacedFlow& flow = placed.flows[f];
       Colour sum = 0;
       for (std::uint32_t i = flow.first; i < flow.first + flow.count; ++i)
-        sum += mixed(r.links[placed.paths[i].link], bits(placed.paths[i].flows));
-      r.flows[f] = mixed(r.flows[f], sum);
+        sum += recoloured(r.links[placed.paths[i].link], bits(placed.paths[i].flows));
+      r.flows[f] = recoloured(r.flows[f], sum);
     }
   }
 }
@@ -112,8 +112,7 @@ FlowClasses flow_classes(const PlacedFlows& placed, const std::vector<double>& c
     made.flows.push_back({flow.pattern, flow.bytes, 0, {}});
     ++made.first_of[flow.pattern + 1];
   }
-  for (std::size_t p = 1; p < made.first_of.size(); ++p)
-    made.first_of[p] += made.first_of[p - 1];
+  for (std::size_t p = 1; p < made.first_of.size(); ++p) made.first_of[p] += made.first_of[p - 1];
   // What passes the first link of each class says how many flows of each class pass all of them.
   for (std::uint32_t f = 0; f < placed.flows.size(); ++f) {
     const PlacedFlow& flow = placed.flows[f];

@@ -32,7 +32,7 @@ FlowEngine::FlowEngine(std::vector<double> capacities) : links_(capacities.size(
 
 // Everything that changes at one instant is resolved at once, when somebody asks what comes next.
 // Whatever happens at a later instant finds the rates of the earlier one in force.
-FlowEngine::Id FlowEngine::start(const Flow& flow, double now) {
+FlowEngine::Id FlowEngine::start(const LinkFlow& flow, double now) {
   if (now > now_) resolve();
   now_ = std::max(now_, now);
   if (free_.empty()) {

@@ -4,8 +4,8 @@
 // they are found by progressive filling with a heap: a change costs the links that those flows pass
 // times the logarithm of their number.
 //
-// Flows that take the same links, or links that are alike, can be one flow: a FlowLink says how many
-// of them pass the link.
+// Flows that take the same links, or links that are alike, can be one flow: a FlowLink says how
+// many of them pass the link.
 #pragma once
 
 #include <cstdint>
@@ -24,12 +24,12 @@ struct FlowLink {
   friend bool operator==(const FlowLink&, const FlowLink&) = default;
 };
 
-struct Flow {
+struct LinkFlow {
   std::span<const FlowLink> path;  // each link once; must outlive the flow
   double bytes = 0;                // of each of the flows; >= 0, infinity = until it is stopped
   double weight = 1;               // a flow of weight 2 gets twice the rate where both wait; > 0
-  double most = std::numeric_limits<double>::infinity();  // the rate of its source; finite where the
-                                                          // path is empty
+  double most = std::numeric_limits<double>::infinity();  // the rate of its source; finite where
+                                                          // the path is empty
 };
 
 /// Times are nanoseconds and rates bytes per nanosecond (GB/s). Equal calls give equal answers.
@@ -42,7 +42,7 @@ class FlowEngine {
   explicit FlowEngine(std::vector<double> capacities);
 
   /// Ids of finished flows are used again.
-  Id start(const Flow&, double now);
+  Id start(const LinkFlow&, double now);
   /// From now on its bytes move at that share of the rate that it takes of its links, > 0.
   void pace(Id, double share, double now);
   void stop(Id, double now);

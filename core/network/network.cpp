@@ -14,17 +14,15 @@ constexpr std::size_t kNoSection = SIZE_MAX;
 
 double in_nanoseconds(BytesPerSecond rate) { return rate.value * 1e-9; }
 
-std::uint64_t mixed(std::uint64_t a, std::uint64_t b) {
-  return Random(a).bits(b);
-}
+std::uint64_t path_hash(std::uint64_t a, std::uint64_t b) { return Random(a).bits(b); }
 
 }  // namespace
 
-std::string_view to_string(Routing routing) {
-  return routing == Routing::Spread ? "spread" : "hashed";
+std::string_view to_string(NetworkRouting routing) {
+  return routing == NetworkRouting::Spread ? "spread" : "hashed";
 }
 
-Network::Network(const Cluster& cluster, Routing routing)
+Network::Network(const Cluster& cluster, NetworkRouting routing)
     : cluster_(cluster), routing_(routing), node_(cluster.levels.front().size) {
   const Level& node = cluster.levels.front();
   const double own = in_nanoseconds(node.bandwidth.value);
@@ -59,16 +57,16 @@ Network::Network(const Cluster& cluster, Routing routing)
     const Level& level = cluster.levels[l];
     const std::int64_t below = cluster.levels[l - 1].size;
     const bool narrow = level.topology == Topology::FatTree &&
-                        (level.oversubscription > 1 || routing == Routing::Hashed);
+                        (level.oversubscription > 1 || routing == NetworkRouting::Hashed);
     if (l == 1 && !narrow) continue;  // the leaves let through what the ports take
     const double width = in_nanoseconds(level.bandwidth.value) * static_cast<double>(below) /
                          std::max(1.0, level.oversubscription);
     const std::int64_t each =
-        routing == Routing::Hashed
+        routing == NetworkRouting::Hashed
             ? std::max<std::int64_t>(
                   1, std::llround(static_cast<double>(below) / level.oversubscription))
             : 1;
-    const std::string_view group = l == 1 ? "node" : cluster.levels[l - 1].name;
+    const std::string group = l == 1 ? "node" : cluster.levels[l - 1].name;
     const std::string number = each > 1 ? " by path {}" : "";
     up_[l] = add(fmt::format("link up of {} {{}}{}", group, number), l, below, each,
                  width / static_cast<double>(each));
@@ -157,15 +155,14 @@ void Network::climb(std::size_t section, std::int64_t device, std::uint64_t hash
 
 void Network::route(std::int64_t from, std::int64_t to, std::uint64_t job,
                     std::vector<FlowLink>& path) const {
-  if (from / node_ == to / node_ || cluster_.levels.size() < 2)
-    return route_inside(from, to, path);
+  if (from / node_ == to / node_ || cluster_.levels.size() < 2) return route_inside(from, to, path);
   std::size_t top = 1;
   while (top + 1 < cluster_.levels.size() &&
          from / cluster_.levels[top].size != to / cluster_.levels[top].size)
     ++top;
   // The path up is chosen, and the one down leads from the switch that it has reached.
-  const std::uint64_t hash = mixed(mixed(job, static_cast<std::uint64_t>(from)),
-                                   static_cast<std::uint64_t>(to));
+  const std::uint64_t hash =
+      path_hash(path_hash(job, static_cast<std::uint64_t>(from)), static_cast<std::uint64_t>(to));
   if (cluster_.levels[1].topology == Topology::Rail) {
     const std::int64_t across = from / node_ * node_ + to % node_;
     route_inside(from, across, path);
@@ -179,8 +176,7 @@ void Network::route(std::int64_t from, std::int64_t to, std::uint64_t job,
   path.push_back({link(ports_ + 1, to), 1});
 }
 
-void Network::to_switch(std::int64_t device, std::size_t level,
-                        std::vector<FlowLink>& path) const {
+void Network::to_switch(std::int64_t device, std::size_t level, std::vector<FlowLink>& path) const {
   if (level == 0 || cluster_.levels.size() < 2) {
     if (cluster_.levels.front().topology == Topology::Switch)
       path.push_back({link(inside_, device), 1});

@@ -22,15 +22,15 @@
 
 namespace trainyard {
 
-/// Routing says which of several equally short paths a flow takes. Spread: all of them, in equal
-/// parts (adaptive routing, packet spraying). Hashed: one of them by a hash of its job and its ends
-/// (ECMP).
-enum class Routing : std::uint8_t { Spread, Hashed };
-std::string_view to_string(Routing);  // "spread", "hashed"
+/// NetworkRouting says which of several equally short paths a flow takes. Spread: all of them, in
+/// equal parts (adaptive routing, packet spraying). Hashed: one of them by a hash of its job and
+/// its ends (ECMP).
+enum class NetworkRouting : std::uint8_t { Spread, Hashed };
+std::string_view to_string(NetworkRouting);  // "spread", "hashed"
 
 class Network {
  public:
-  explicit Network(const Cluster&, Routing = Routing::Spread);
+  explicit Network(const Cluster&, NetworkRouting = NetworkRouting::Spread);
 
   std::size_t links() const { return capacities_.size(); }
   /// In bytes per nanosecond, by link.
@@ -68,12 +68,13 @@ class Network {
              std::vector<FlowLink>& path) const;
 
   Cluster cluster_;
-  Routing routing_;
+  NetworkRouting routing_;
   std::int64_t node_ = 1;
   std::vector<Section> sections_;
   std::vector<double> capacities_;
-  std::size_t inside_ = 0;             // the first section inside the nodes
-  std::vector<std::size_t> up_, down_;  // by level: out of the groups of the level below; kNoSection
+  std::size_t inside_ = 0;              // the first section inside the nodes
+  std::vector<std::size_t> up_, down_;  // by level: out of the groups of the level below;
+                                        // kNoSection
   std::size_t torus_ = 0, ports_ = 0;
 };
 

@@ -28,13 +28,13 @@ struct TransferWait {
 };
 
 struct NetworkUse {
-  Routing routing = Routing::Spread;
-  double tenants = 0;                    // what others send, as a share of a port's rate
-  std::int64_t links = 0, flows = 0;     // links that are used; flows of a transfer of each kind
-  std::int64_t kinds = 0;                // of flows, by what they share with which others
-  Duration step{}, alone{};              // with transfers that share links; each priced by itself
-  std::vector<LinkUse> busiest;          // by falling load
-  std::vector<TransferWait> waits;       // by falling time
+  NetworkRouting routing = NetworkRouting::Spread;
+  double tenants = 0;                 // what others send, as a share of a port's rate
+  std::int64_t links = 0, flows = 0;  // links that are used; flows of a transfer of each kind
+  std::int64_t kinds = 0;             // of flows, by what they share with which others
+  Duration step{}, alone{};           // with transfers that share links; each priced by itself
+  std::vector<LinkUse> busiest;       // by falling load
+  std::vector<TransferWait> waits;    // by falling time
 };
 
 }  // namespace trainyard

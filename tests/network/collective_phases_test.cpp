@@ -46,8 +46,8 @@ double carried_seconds(const std::vector<MessagePhase>& phases, double bytes, do
         network.to_switch(m.from, level, placed.paths);
       else
         network.route(m.from, m.to, 0, placed.paths);
-      placed.flows.push_back({0, m.share * bytes, first,
-                              static_cast<std::uint32_t>(placed.paths.size()) - first});
+      placed.flows.push_back(
+          {0, m.share * bytes, first, static_cast<std::uint32_t>(placed.paths.size()) - first});
     }
     const FlowClasses classes = flow_classes(placed, network.capacities());
     std::vector<double> capacities;
@@ -86,9 +86,9 @@ TEST(CollectivePhases, HopsAsFlowsTakeTheTimeOfTheClosedForm) {
         const auto algorithm = static_cast<Algorithm>(a);
         if (no_hops(kind, algorithm, d.ranks)) continue;
         const std::int64_t elements = d.ranks * 1024;
-        const double carried =
-            carried_seconds(hop_phases(collective_hops(kind, algorithm, d.ranks, elements), elements),
-                            d.bytes, d.link.alpha, d.cluster);
+        const double carried = carried_seconds(
+            hop_phases(collective_hops(kind, algorithm, d.ranks, elements), elements), d.bytes,
+            d.link.alpha, d.cluster);
         const double form = collective_seconds(kind, algorithm, d.bytes, d.ranks, d.link);
         RC_ASSERT(std::abs(carried - form) <= 0.01 * form);
       }
@@ -100,9 +100,8 @@ TEST(CollectivePhases, PhasesTakeTheTimeOfTheFormByWhichTheyArePriced) {
     const DrawnCollective d = drawn_collective();
     const auto holds = [&](Kind kind, Algorithm algorithm, double form, bool latency = true) {
       const double alpha = latency ? d.link.alpha : 0;
-      const double carried =
-          carried_seconds(collective_phases(kind, algorithm, {d.ranks, d.ranks}), d.bytes, alpha,
-                          d.cluster);
+      const double carried = carried_seconds(collective_phases(kind, algorithm, {d.ranks, d.ranks}),
+                                             d.bytes, alpha, d.cluster);
       return std::abs(carried - form) <= 0.01 * form;
     };
     const double n = d.bytes;
@@ -118,8 +117,7 @@ TEST(CollectivePhases, PhasesTakeTheTimeOfTheFormByWhichTheyArePriced) {
     RC_ASSERT(holds(Kind::HaloExchange, Algorithm::Pairwise, halo_exchange(n, d.link)));
     // From 4 ranks on every member of one tree's inside is a leaf of the other.
     if (p >= 4) {
-      RC_ASSERT(
-          holds(Kind::AllReduce, Algorithm::Tree, double_tree_all_reduce(n, p, d.link)));
+      RC_ASSERT(holds(Kind::AllReduce, Algorithm::Tree, double_tree_all_reduce(n, p, d.link)));
       RC_ASSERT(holds(Kind::Broadcast, Algorithm::Tree, pipelined_tree_broadcast(n, p, d.link)));
       RC_ASSERT(holds(Kind::Reduce, Algorithm::Tree, pipelined_tree_reduce(n, p, d.link)));
     }

@@ -16,7 +16,7 @@ namespace {
 // Rings of some devices, and exchanges at a distance, on a cluster whose wiring is drawn too.
 struct PlacedPatterns {
   Cluster cluster;
-  Routing routing = Routing::Spread;
+  NetworkRouting routing = NetworkRouting::Spread;
   PlacedFlows flows;
 };
 PlacedPatterns placed_patterns() {
@@ -24,7 +24,7 @@ PlacedPatterns placed_patterns() {
   made.cluster = parse_cluster(*rc::gen::element<std::string>(
       "h100-sxm:64", "h100-sxm:64,rail", "h100-sxm:64,oversubscription=2", "h100-sxm:32,torus=2x2",
       "mi300x:32,oversubscription=4", "tpu-v4:64"));
-  made.routing = *rc::gen::element(Routing::Spread, Routing::Hashed);
+  made.routing = *rc::gen::element(NetworkRouting::Spread, NetworkRouting::Hashed);
   const Network network(made.cluster, made.routing);
   const std::int64_t devices = made.cluster.count;
   made.flows.patterns = static_cast<std::uint32_t>(*rc::gen::inRange(1, 5));
@@ -84,8 +84,7 @@ std::map<std::uint32_t, std::vector<double>> ends_by_class(const FlowClasses& cl
 TEST(FlowClasses, OneFlowOfAClassEndsAsEachOfItsFlowsDoes) {
   EXPECT_TRUE(rc::check([] {
     const PlacedPatterns p = placed_patterns();
-    const FlowClasses classes =
-        flow_classes(p.flows, Network(p.cluster, p.routing).capacities());
+    const FlowClasses classes = flow_classes(p.flows, Network(p.cluster, p.routing).capacities());
     auto all = ends_one_by_one(p), few = ends_by_class(classes);
     RC_ASSERT(all.size() == few.size());
     for (auto& [pattern, ends] : all) {
@@ -107,7 +106,8 @@ TEST(FlowClasses, RingsOfAllNodesAreOneKindOverOne) {
   for (std::int64_t d = 0; d < 1024; ++d) {
     const auto first = static_cast<std::uint32_t>(placed.paths.size());
     network.route(d, d / 8 * 8 + (d + 1) % 8, 0, placed.paths);
-    placed.flows.push_back({0, 1.0, first, static_cast<std::uint32_t>(placed.paths.size()) - first});
+    placed.flows.push_back(
+        {0, 1.0, first, static_cast<std::uint32_t>(placed.paths.size()) - first});
   }
   const FlowClasses classes = flow_classes(placed, network.capacities());
   ASSERT_EQ(classes.flows.size(), 1U);

@@ -46,8 +46,9 @@ std::vector<double> textbook_rates(const PlannedTraffic& t, const std::vector<bo
       const auto& path = t.flows[f].path;
       const bool here = source < t.flows.size()
                             ? f == source
-                            : std::any_of(path.begin(), path.end(),
-                                          [&](const FlowLink& over) { return over.link == full; });
+                            : std::any_of(
+                                  path.begin(), path.end(),
+                                  [&](const FlowLink& over) { return over.link == full; });
       if (!settled[f] && here) rates[f] = least * t.flows[f].weight, settled[f] = true;
     }
   }
@@ -62,8 +63,7 @@ std::vector<double> brute_force_ends(const PlannedTraffic& t) {
   for (std::size_t f = 0; f < n; ++f) left[f] = t.flows[f].bytes;
   double now = 0;
   for (;;) {
-    for (std::size_t f = 0; f < n; ++f)
-      active[f] = ends[f] < 0 && t.flows[f].begins <= now;
+    for (std::size_t f = 0; f < n; ++f) active[f] = ends[f] < 0 && t.flows[f].begins <= now;
     const std::vector<double> rates = textbook_rates(t, active);
     double next = kForever;
     for (std::size_t f = 0; f < n; ++f) {

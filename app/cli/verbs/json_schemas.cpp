@@ -8,6 +8,7 @@
 #include "app/cli/text/knob_questions.h"
 #include "app/cli/text/knobs_text.h"
 #include "app/cli/text/lesson_pages.h"
+#include "app/cli/text/network_text.h"
 #include "app/cli/text/plan_text.h"
 #include "app/cli/text/probe_text.h"
 #include "app/cli/text/profile_text.h"
@@ -63,6 +64,7 @@ constexpr DocumentSchema kDocuments[] = {
     {"scaling", scaling_schema},
     {"sweep", sweep_schema},
     {"waves", [] { return waves_fields().schema(); }},
+    {"network", network_schema},
     {"stragglers", stragglers_schema},
     {"hogwild", hogwild_schema},
     {"sharpness", sharpness_schema},

@@ -39,6 +39,7 @@ constexpr std::array kSchemas = {
     Schema{"trainyard/knobs", "strips of a plan's knobs"},
     Schema{"trainyard/scaling", "a study of scaling"},
     Schema{"trainyard/sweep", "a sweep"},
+    Schema{"trainyard/network", "links that the transfers of a step share"},
     Schema{"trainyard/stragglers", "what waiting for stragglers costs"},
     Schema{"trainyard/hogwild", "what threads gain that share weights"},
     Schema{"trainyard/sharpness", "a study of sharpness"},
