@@ -98,6 +98,7 @@ Verb scaling_verb();
 Verb sweep_verb();
 Verb waves_verb();
 Verb stragglers_verb();
+Verb network_verb();
 Verb hogwild_verb();
 Verb sharpness_verb();
 Verb gate_verb();

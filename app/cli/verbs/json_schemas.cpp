@@ -14,6 +14,7 @@
 #include "app/cli/text/profile_text.h"
 #include "app/cli/text/repeats_text.h"
 #include "app/cli/text/scaling_text.h"
+#include "app/cli/text/shared_cluster_text.h"
 #include "app/cli/text/straggling_text.h"
 #include "app/cli/text/waves_text.h"
 #include "app/workspace/comparison/snapshot_document.h"
@@ -65,6 +66,7 @@ constexpr DocumentSchema kDocuments[] = {
     {"sweep", sweep_schema},
     {"waves", [] { return waves_fields().schema(); }},
     {"network", network_schema},
+    {"shared-cluster", shared_cluster_schema},
     {"stragglers", stragglers_schema},
     {"hogwild", hogwild_schema},
     {"sharpness", sharpness_schema},
