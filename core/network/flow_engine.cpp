@@ -69,14 +69,6 @@ void FlowEngine::pace(Id id, double share, double now) {
   forecast(id);
 }
 
-void FlowEngine::stop(Id id, double now) {
-  if (now > now_) resolve();
-  now_ = std::max(now_, now);
-  flows_[id].ended = true;
-  ended_.push_back(id);
-  change(id);
-}
-
 std::optional<double> FlowEngine::next() {
   resolve();
   while (!forecasts_.empty() && flows_[forecasts_.top().flow].version != forecasts_.top().version)

@@ -26,7 +26,7 @@ struct FlowLink {
 
 struct LinkFlow {
   std::span<const FlowLink> path;  // each link once; must outlive the flow
-  double bytes = 0;                // of each of the flows; >= 0, infinity = until it is stopped
+  double bytes = 0;                // of each of the flows; >= 0, infinity = it never ends
   double weight = 1;               // a flow of weight 2 gets twice the rate where both wait; > 0
   double most = std::numeric_limits<double>::infinity();  // the rate of its source; finite where
                                                           // the path is empty
@@ -45,7 +45,6 @@ class FlowEngine {
   Id start(const LinkFlow&, double now);
   /// From now on its bytes move at that share of the rate that it takes of its links, > 0.
   void pace(Id, double share, double now);
-  void stop(Id, double now);
   /// Returns when the next flow finishes, if nothing else happens; nothing where none does.
   std::optional<double> next();
   /// Takes off all that have finished by then, `now` being at least next() of the flows before, and
@@ -67,8 +66,6 @@ class FlowEngine {
 
   /// Brings what has been moved up to date.
   void settle_all(double now);
-  std::size_t links() const { return links_.size(); }
-  double capacity(std::uint32_t link) const { return links_[link].capacity; }
   /// Returns the bytes that the link has carried, as of the last change around it or settle_all().
   double carried(std::uint32_t link) const { return links_[link].carried; }
   /// Returns how often the rates of a flow were found anew: what all of it has cost.
