@@ -99,6 +99,7 @@ Verb sweep_verb();
 Verb goodput_verb();
 Verb waves_verb();
 Verb stragglers_verb();
+Verb network_verb();
 Verb hogwild_verb();
 Verb halp_verb();
 Verb sharpness_verb();

@@ -1,10 +1,12 @@
 #include "backends/simulator/simulator.h"
 
 #include <algorithm>
+#include <optional>
 #include <queue>
 
 #include "backends/deadlock.h"
 #include "backends/shared_resource.h"
+#include "backends/simulator/running_transfers.h"
 #include "core/program/successors.h"
 #include "core/timeline/metrics.h"
 
@@ -16,10 +18,12 @@ namespace {
 // void once its resource's mix has changed, which its version tells.
 class EventLoop {
  public:
-  EventLoop(const Program& program, const TaskPrices& prices, const RunOptions& options)
+  EventLoop(const Program& program, const TaskPrices& prices, const RunOptions& options,
+            RunningTransfers* transfers = nullptr)
       : program_(program),
         prices_(prices),
         options_(options),
+        transfers_(transfers),
         successors_(program),
         work_(program.instructions.size()),
         next_(program.streams.size(), 0) {
@@ -47,7 +51,15 @@ class EventLoop {
     }
     std::size_t ended = 0;
     const std::size_t report_every = std::max<std::size_t>(1, program_.instructions.size() / 64);
-    while (!events_.empty()) {
+    for (;;) {
+      if (const std::optional<Instant> arrival = next_arrival()) {
+        for (const std::uint32_t id : transfers_->arrive(*arrival)) {
+          end(InstructionId{id}, *arrival);
+          if (++ended % report_every == 0) report(ended);
+        }
+        continue;
+      }
+      if (events_.empty()) break;
       const Event event = events_.top();
       events_.pop();
       if (event.id >= kDelay) {
@@ -108,6 +120,13 @@ class EventLoop {
     }
   }
 
+  // When flows end before anything else happens.
+  std::optional<Instant> next_arrival() {
+    if (transfers_ == nullptr) return std::nullopt;
+    const std::optional<Instant> at = transfers_->next();
+    return at && (events_.empty() || *at < events_.top().at) ? at : std::nullopt;
+  }
+
   void reach_head(std::uint32_t s, Instant now) {
     const Stream& stream = program_.streams[s];
     if (next_[s] < stream.count) release(stream.first + next_[s], now);
@@ -130,9 +149,15 @@ class EventLoop {
       timeline_.spans[peer.value].start = now;
     const std::uint32_t task = program_.instructions[id].task.value;
     if (prices_.contention > 0) count(id, 1, now);
+    if (flows(id)) return transfers_->start(id, pace_of(id), now);
     SharedResource& shared = resources_[work_[id].resource];
     shared.start(InstructionId{id}, prices_.time[task], prices_.fill[task], now);
     forecast(shared);
+  }
+
+  bool flows(std::uint32_t id) const { return transfers_ != nullptr && transfers_->sends(id); }
+  double pace_of(std::uint32_t id) const {
+    return busy_[work_[id].resource / per_device_].both ? 1 / (1 + prices_.contention) : 1;
   }
 
   // Computation and collectives of a device slow each other down while both run: of two that begin
@@ -150,6 +175,8 @@ class EventLoop {
       resources_[r].pace(both ? 1 / (1 + prices_.contention) : 1, now);
       if (!resources_[r].idle()) forecast(resources_[r]);
     }
+    if (transfers_ != nullptr)
+      transfers_->pace(device, both ? 1 / (1 + prices_.contention) : 1, now);
   }
 
   void forecast(const SharedResource& shared) {
@@ -158,9 +185,11 @@ class EventLoop {
   }
 
   void end(InstructionId id, Instant now) {
-    SharedResource& shared = resources_[work_[id.value].resource];
-    shared.finish(id, now);
-    if (!shared.finishes().empty()) forecast(shared);
+    if (!flows(id.value)) {
+      SharedResource& shared = resources_[work_[id.value].resource];
+      shared.finish(id, now);
+      if (!shared.finishes().empty()) forecast(shared);
+    }
     if (prices_.contention > 0) count(id.value, -1, now);
     const InstructionId peer = program_.instructions[id.value].peer;
     complete(id.value, now);
@@ -187,6 +216,7 @@ class EventLoop {
   const Program& program_;
   const TaskPrices& prices_;
   const RunOptions& options_;
+  RunningTransfers* transfers_;  // null: every transfer has the links of its device to itself
   const Successors successors_;
   std::vector<Work> work_;
   std::vector<std::uint32_t> next_;
@@ -206,6 +236,15 @@ class EventLoop {
 
 Timeline simulate(const Program& program, const TaskPrices& prices, const RunOptions& options) {
   return EventLoop(program, prices, options).run();
+}
+
+NetworkRun simulate(const Program& program, const TaskPrices& prices, const NetworkTraffic& traffic,
+                    const RunOptions& options) {
+  RunningTransfers transfers(program, traffic);
+  NetworkRun run;
+  run.timeline = EventLoop(program, prices, options, &transfers).run();
+  run.use = transfers.use(makespan(run.timeline));
+  return run;
 }
 
 Diagnostics Simulator::check(const BackendJob& job) { return verify(job.program); }

@@ -4,7 +4,9 @@
 #pragma once
 
 #include "backends/backend.h"
+#include "backends/simulator/network_traffic.h"
 #include "core/cost/cost_model.h"
+#include "core/network/network_use.h"
 #include "core/result/experiment.h"
 
 namespace trainyard {
@@ -15,6 +17,16 @@ TaskPrices price(const Program&, const Mesh&, const Cluster&, const CostModel&);
 /// The event loop over priced tasks. Events at one instant are taken by stream, then position, so
 /// that two runs are the same run. Throws as Backend::run.
 Timeline simulate(const Program&, const TaskPrices&, const RunOptions& = {});
+
+struct NetworkRun {
+  Timeline timeline;
+  NetworkUse use;
+};
+/// The same loop, but transfers between devices are flows that share the links of a network. What
+/// is hidden beside its own product is not sent here, as its price has only the rest. The use says
+/// nothing of NetworkUse::alone and routing.
+NetworkRun simulate(const Program&, const TaskPrices&, const NetworkTraffic&,
+                    const RunOptions& = {});
 
 class Simulator final : public Backend {
  public:

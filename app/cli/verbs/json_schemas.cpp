@@ -10,11 +10,13 @@
 #include "app/cli/text/knob_questions.h"
 #include "app/cli/text/knobs_text.h"
 #include "app/cli/text/lesson_pages.h"
+#include "app/cli/text/network_text.h"
 #include "app/cli/text/plan_text.h"
 #include "app/cli/text/probe_text.h"
 #include "app/cli/text/profile_text.h"
 #include "app/cli/text/repeats_text.h"
 #include "app/cli/text/scaling_text.h"
+#include "app/cli/text/shared_cluster_text.h"
 #include "app/cli/text/straggling_text.h"
 #include "app/cli/text/waves_text.h"
 #include "app/workspace/comparison/snapshot_document.h"
@@ -66,6 +68,8 @@ constexpr DocumentSchema kDocuments[] = {
     {"sweep", sweep_schema},
     {"goodput", goodput_schema},
     {"waves", [] { return waves_fields().schema(); }},
+    {"network", network_schema},
+    {"shared-cluster", shared_cluster_schema},
     {"stragglers", stragglers_schema},
     {"hogwild", hogwild_schema},
     {"halp", halp_schema},

@@ -2,9 +2,11 @@
 #include <optional>
 #include <ostream>
 
+#include "app/cli/text/network_text.h"
 #include "app/cli/text/operation_energy_text.h"
 #include "app/cli/text/result_text.h"
 #include "app/cli/text/scenario_words.h"
+#include "app/workspace/scenario/network_step.h"
 #include "app/workspace/scenario/workspace.h"
 #include "core/base/error.h"
 #include "core/exporters/trace_event.h"
@@ -27,15 +29,18 @@ std::vector<Flag> answer_flags(std::vector<Flag> own) {
   own.push_back({"energy", "",
                  "the energy of arithmetic and of each memory level too, by operation, at 45 nm"});
   own.push_back({"json", "", "one trainyard/result@1 document and nothing else"});
-  own.push_back({"seed", "N", "taken for scripts; nothing random is drawn here"});
+  own.push_back(
+      {"seed", "N",
+       "taken for scripts; draws where the --tenants of simulate send, and nothing else"});
   own.push_back({"strict", "", "exit 4 when the answer lies outside the range of measured runs"});
   return with_scenario_flags(std::move(own));
 }
 
-int answer(const Result& result, const Words& words, Streams& streams) {
+int answer(const Result& result, const Words& words, Streams& streams,
+           const std::string& more = "") {
   words.integer("seed", 0, INT64_MAX, 1);
   deliver(words.has("json") ? result_document(result)
-                            : result_text(result) + operation_energy_text(result),
+                            : result_text(result) + more + operation_energy_text(result),
           words, streams);
   if (words.has("strict") && (!result.evidence || result.evidence->outside)) {
     streams.err << (result.evidence ? result.evidence->sentence : "nothing was held against rows")
@@ -57,8 +62,26 @@ int run_estimate(const Words& words, Streams& streams) {
   return answer(result, words, streams);
 }
 
+// Empty where every transfer has its links to itself.
+std::optional<NetworkOptions> network_words(const Words& words) {
+  constexpr double kMostTenants = 0.99;
+  NetworkOptions options;
+  const bool flows = words.choice("network", {"alone", "flows"}, "alone") == "flows";
+  const bool hashed = words.choice("routing", {"spread", "hashed"}, "spread") == "hashed";
+  options.routing = hashed ? NetworkRouting::Hashed : NetworkRouting::Spread;
+  options.tenants = words.number("tenants", 0, kMostTenants, 0);
+  options.seed = static_cast<std::uint64_t>(words.integer("seed", 0, INT64_MAX, 1));
+  for (const char* flag : {"routing", "tenants", "network-out"})
+    if (!flows && words.has(flag))
+      throw Error(Error::Kind::InvalidInput,
+                  "expected --network flows beside it, in which transfers share links",
+                  {"--" + std::string(flag)});
+  return flows ? std::optional(options) : std::nullopt;
+}
+
 int run_simulate(const Words& words, Streams& streams) {
   words.choice("grain", {"order", "op"}, "order");  // refused before anything is read
+  const std::optional<NetworkOptions> network = network_words(words);
   for (const char* flag : {"grain", "order"})
     if (words.has("program") && words.has(flag))
       throw Error(Error::Kind::InvalidInput,
@@ -69,11 +92,18 @@ int run_simulate(const Words& words, Streams& streams) {
   std::optional<Program> edited;
   if (words.has("program"))
     edited = parse_valid_program(read_file(words.text("program")), {words.text("program")});
-  const ExperimentPtr experiment =
+  ExperimentPtr experiment =
       simulate(scenario, {.grain = edited ? Grain::Order : grain_word(words, scenario),
                           .program = edited ? &*edited : nullptr,
                           .cost = costs.get(),
                           .micro_batch_given = micro_batch_given(words)});
+  std::string shared_links;
+  if (network) {
+    const NetworkStep step = over_network(*experiment, *network, costs.get());
+    experiment = step.experiment;
+    shared_links = network_text(step.use);
+    if (words.has("network-out")) write_file(words.text("network-out"), network_document(step.use));
+  }
   if (words.has("program-out")) write_file(words.text("program-out"), to_text(experiment->program));
   if (words.has("trace")) write_file(words.text("trace"), trace_event(*experiment));
   if (words.has("svg")) {
@@ -83,7 +113,7 @@ int run_simulate(const Words& words, Streams& streams) {
   }
   Result result = experiment->result;
   if (words.has("energy")) result.operations = operation_energies(experiment->workload);
-  return answer(result, words, streams);
+  return answer(result, words, streams, shared_links);
 }
 
 }  // namespace
@@ -106,17 +136,32 @@ Verb simulate_verb() {
           "Lowers and simulates one step: verdict with fixes, step time, utilisation, memory.",
       .flags = answer_flags(
           {grain_flag(),
+           {"network", "flows|alone",
+            "flows: transfers share the links of the cluster's network max-min fairly; alone: each "
+            "is priced by itself (default alone)"},
+           {"routing", "spread|hashed",
+            "of flows over equally short paths: in equal parts, or each on one that a hash chooses "
+            "(ECMP; default spread)"},
+           {"tenants", "SHARE",
+            "what other jobs send from every device to another node, as a share of its port, 0 to "
+            "0.99 (default 0)"},
+           {"network-out", "FILE",
+            "writes the load of links and who waits for whom as a trainyard/network@1 document "
+            "too"},
            {"program", "FILE",
             "simulates this program instead of the plan's own, at the plan's prices: what "
             "--program-out wrote, edited"},
            {"program-out", "FILE", "writes the program that was simulated as text too"},
            {"trace", "FILE", "writes the timeline for ui.perfetto.dev and chrome://tracing too"},
            {"svg", "FILE", "writes the timeline as a picture too"}}),
-      .examples = {"simulate --model llama-3-70b --cluster h100-sxm:1024 --set tp=8 --set pp=4 "
-                   "--set global-batch=1024 --set seq=8192",
-                   "simulate --model llama-3-8b --cluster h100-sxm:8 --set tp=8 --grain op --json",
-                   "simulate --model gpt-tiny --cluster cpu:2 --set pp=2 --set global-batch=8 "
-                   "--program-out program.txt"},
+      .examples =
+          {"simulate --model llama-3-70b --cluster h100-sxm:1024 --set tp=8 --set pp=4 "
+           "--set global-batch=1024 --set seq=8192",
+           "simulate --model llama-3-8b --cluster h100-sxm:8 --set tp=8 --grain op --json",
+           "simulate --model llama-3-8b --cluster h100-sxm:64,oversubscription=4 --set tp=8 "
+           "--set pp=2 --set global-batch=64 --network flows",
+           "simulate --model gpt-tiny --cluster cpu:2 --set pp=2 --set global-batch=8 "
+           "--program-out program.txt"},
       .run = run_simulate};
 }
 

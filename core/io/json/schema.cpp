@@ -40,6 +40,8 @@ constexpr std::array kSchemas = {
     Schema{"trainyard/scaling", "a study of scaling"},
     Schema{"trainyard/sweep", "a sweep"},
     Schema{"trainyard/goodput", "what failures leave of a training"},
+    Schema{"trainyard/network", "links that the transfers of a step share"},
+    Schema{"trainyard/shared-cluster", "jobs and short flows on one network"},
     Schema{"trainyard/stragglers", "what waiting for stragglers costs"},
     Schema{"trainyard/hogwild", "what threads gain that share weights"},
     Schema{"trainyard/halp", "what bits do to HALP"},

@@ -1,0 +1,16 @@
+// Prints `trainyard network`: what jobs that reduce in rings or in switches leave to the short
+// flows beside them.
+#pragma once
+
+#include <string>
+
+#include "core/io/json/json.h"
+#include "core/network/shared_cluster.h"
+
+namespace trainyard {
+
+std::string shared_cluster_text(const SharedClusterAnswer&);
+std::string shared_cluster_document(const SharedClusterAnswer&);
+Json shared_cluster_schema();
+
+}  // namespace trainyard

@@ -1,0 +1,46 @@
+#include "app/workspace/scenario/network_step.h"
+
+#include <memory>
+#include <utility>
+
+#include "app/workspace/scenario/prices.h"
+#include "backends/simulator/simulator.h"
+#include "core/result/verdict.h"
+#include "core/timeline/metrics.h"
+#include "core/validation/bands.h"
+
+namespace trainyard {
+
+NetworkStep over_network(const Experiment& alone, const NetworkOptions& options,
+                         const CostModel* given, std::stop_token stop) {
+  const Workload& workload = alone.workload;
+  const std::unique_ptr<CostModel> own = given == nullptr ? cost_model(workload.scenario) : nullptr;
+  const CostModel& cost = own ? *own : *given;
+  auto experiment = std::make_shared<Experiment>(alone);
+  const NetworkTraffic traffic(alone.program, alone.prices, workload.scenario.plan.mesh,
+                               workload.scenario.cluster, cost, options);
+  NetworkRun run = simulate(alone.program, alone.prices, traffic, {.stop = stop, .progress = {}});
+  experiment->timeline = std::move(run.timeline);
+  experiment->waves.clear();
+  for (std::uint32_t d = 0; d < static_cast<std::uint32_t>(alone.program.devices); ++d)
+    experiment->waves.push_back(memory_wave(experiment->timeline, alone.program, DeviceId{d}));
+  Result& result = experiment->result;
+  result = summarize(workload, alone.grain, alone.program, alone.prices, experiment->timeline,
+                     experiment->waves, cost);
+  state_bands(result, workload, cost);
+  result.fidelity += ", flows";
+  result.leaves_out.push_back(
+      "what a collective hides beside its own product, which loads no link here");
+  result.verdict.fixes = alone.result.verdict.fixes;
+  result.verdict.gain = alone.result.verdict.gain;
+  result.assumptions = alone.result.assumptions;
+  result.evaluation = alone.result.evaluation;
+  result.ramp = alone.result.ramp;
+  run.use.routing = options.routing;
+  run.use.tenants = options.tenants;
+  run.use.alone = alone.result.step.value;
+  run.use.step = result.step.value;
+  return {std::move(experiment), std::move(run.use)};
+}
+
+}  // namespace trainyard

@@ -1,0 +1,327 @@
+#include "backends/simulator/network_traffic.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <tuple>
+
+#include "core/base/random.h"
+#include "core/network/collective_phases.h"
+#include "core/network/flow_engine.h"
+#include "core/plan/mesh.h"
+#include "core/plan/mesh_axes.h"
+
+namespace trainyard {
+namespace {
+
+constexpr std::uint32_t kNoTransfer = UINT32_MAX;
+
+/// Messages between devices that are under way at once; < 0: the switch of a level.
+struct DevicePhase {
+  int rounds = 1;
+  std::size_t level = 0;
+  std::vector<Message> messages;
+};
+using DevicePhases = std::vector<DevicePhase>;
+
+double share(CollectiveKind kind, std::int64_t p) {
+  const bool twice = kind == CollectiveKind::AllReduce || kind == CollectiveKind::Broadcast;
+  return (twice ? 2.0 : 1.0) * static_cast<double>(p - 1) / static_cast<double>(p);
+}
+
+// In a torus the members along each dimension form rings, both ways round, and all dimensions carry
+// their parts at once.
+DevicePhase torus_phase(CollectiveKind kind, const std::vector<std::int64_t>& members,
+                        const std::vector<int>& extents, std::int64_t size) {
+  DevicePhase phase;
+  std::map<std::int64_t, std::int64_t> at;  // member by vertex
+  for (const std::int64_t device : members) at.emplace(device / size, device);
+  std::int64_t stride = 1, spanned = 0;
+  for (const int extent : extents) {
+    bool used = false;
+    for (const auto& [vertex, device] : at) {
+      const std::int64_t here = vertex / stride % extent, base = vertex - here * stride;
+      for (const int way : {1, -1})
+        for (std::int64_t hop = 1; hop < extent; ++hop) {
+          const std::int64_t place = (here + way * hop + extent) % extent;
+          const auto next = at.find(base + place * stride);
+          if (next == at.end()) continue;
+          phase.messages.push_back({device, next->second, 0.5});
+          used = true;
+          break;
+        }
+    }
+    spanned += used ? 1 : 0;
+    stride *= extent;
+  }
+  const double each = share(kind, static_cast<std::int64_t>(members.size())) /
+                      static_cast<double>(std::max<std::int64_t>(1, spanned));
+  for (Message& m : phase.messages) m.share *= each;
+  return phase;
+}
+
+/// A Pattern is a set of transfers that begin together: of one pipeline rank or between two.
+struct PatternKey {
+  std::int64_t from = 0, to = -1;  // pipeline ranks; to < 0: a collective of the first
+  Group group = Group::Data;
+  CollectiveKind kind = CollectiveKind::AllReduce;
+  CollectiveAlgorithm algorithm = CollectiveAlgorithm::Ring;
+  bool send = false;
+  friend auto operator<=>(const PatternKey&, const PatternKey&) = default;
+};
+
+class Placer {
+ public:
+  Placer(const Program& program, const Mesh& mesh, const Cluster& cluster)
+      : mesh_(mesh), cluster_(cluster), shard_(program.shard) {
+    const MeshAxes stages = group_axes(mesh, Group::Pipeline);
+    if (!stages.empty()) stride_ = stages.front().stride;
+    ranks_ = std::max<std::int64_t>(1, mesh.pp);
+    for (std::int64_t device = 0; device < cluster.count; ++device)
+      if (device / stride_ % ranks_ == 0) first_rank_.push_back(device);
+  }
+
+  DevicePhases phases(const PatternKey& key) const {
+    if (key.send) {
+      DevicePhase phase;
+      for (const std::int64_t device : first_rank_)
+        phase.messages.push_back({device + key.from * stride_, device + key.to * stride_, 1});
+      return {phase};
+    }
+    return key.to >= 0 ? between_copies(key) : within_rank(key);
+  }
+
+ private:
+  DevicePhases between_copies(const PatternKey& key) const {
+    DevicePhases made;
+    for (const std::int64_t device : first_rank_)
+      add(made, key, {device + key.from * stride_, device + key.to * stride_}, 1);
+    return made;
+  }
+
+  DevicePhases within_rank(const PatternKey& key) const {
+    const MeshAxes axes = group_axes(mesh_, key.group, shard_);
+    const std::int64_t size = ranks(mesh_, key.group, shard_);
+    const GroupShape shape = group_shape(mesh_, key.group, cluster_, shard_);
+    DevicePhases made;
+    for (const std::int64_t first : first_rank_) {
+      const std::int64_t device = first + key.from * stride_;
+      if (place_in(axes, device) != 0) continue;
+      std::vector<std::int64_t> members;
+      for (std::int64_t place = 0; place < size; ++place)
+        members.push_back(member(axes, device, place));
+      add(made, key, members, std::clamp<std::int64_t>(shape.per_node, 1, size));
+    }
+    return made;
+  }
+
+  // The phases of one group beside those of the others.
+  void add(DevicePhases& made, const PatternKey& key, const std::vector<std::int64_t>& members,
+           std::int64_t per_node) const {
+    const std::size_t top = level_of(cluster_, members.back() - members.front() + 1);
+    if (key.algorithm == CollectiveAlgorithm::Torus) {
+      const bool inside = cluster_.levels.front().topology == Topology::Torus;
+      const Level& level = cluster_.levels[inside ? 0 : 1];
+      join(made, 0,
+           torus_phase(key.kind, members, level.dimensions,
+                       inside ? 1 : cluster_.levels.front().size));
+      return;
+    }
+    const auto size = static_cast<std::int64_t>(members.size());
+    const bool mesh = per_node == size && cluster_.levels.front().topology == Topology::Mesh;
+    const std::vector<MessagePhase> phases =
+        mesh ? exchange(key.kind, size)
+             : collective_phases(key.kind, key.algorithm, {size, per_node});
+    for (std::size_t i = 0; i < phases.size(); ++i) {
+      DevicePhase phase{phases[i].rounds, top, phases[i].messages};
+      for (Message& m : phase.messages) {
+        if (m.from >= 0) m.from = members[static_cast<std::size_t>(m.from)];
+        if (m.to >= 0) m.to = members[static_cast<std::size_t>(m.to)];
+      }
+      join(made, i, std::move(phase));
+    }
+  }
+
+  // Where every two members have a link of their own, rings are built so that all links carry as
+  // much: every member sends an equal part to each other.
+  static std::vector<MessagePhase> exchange(CollectiveKind kind, std::int64_t p) {
+    std::vector<MessagePhase> made =
+        collective_phases(CollectiveKind::AllToAll, CollectiveAlgorithm::Pairwise, {p, p});
+    const double whole = static_cast<double>(p - 1) / static_cast<double>(p);
+    for (MessagePhase& phase : made)
+      for (Message& m : phase.messages) m.share *= share(kind, p) / whole;
+    return made;
+  }
+
+  static void join(DevicePhases& made, std::size_t at, DevicePhase phase) {
+    if (made.size() <= at) {
+      made.push_back(std::move(phase));
+      return;
+    }
+    std::vector<Message>& all = made[at].messages;
+    all.insert(all.end(), phase.messages.begin(), phase.messages.end());
+  }
+
+  const Mesh& mesh_;
+  const Cluster& cluster_;
+  std::int64_t shard_ = 1, stride_ = 1, ranks_ = 1;
+  std::vector<std::int64_t> first_rank_;  // devices of pipeline rank 0
+};
+
+void place(const DevicePhase& phase, std::uint32_t pattern, std::uint64_t job,
+           const Network& network, PlacedFlows& placed) {
+  for (const Message& m : phase.messages) {
+    const auto first = static_cast<std::uint32_t>(placed.paths.size());
+    if (m.from < 0)
+      network.from_switch(m.to, phase.level, placed.paths);
+    else if (m.to < 0)
+      network.to_switch(m.from, phase.level, placed.paths);
+    else
+      network.route(m.from, m.to, job, placed.paths);
+    const auto count = static_cast<std::uint32_t>(placed.paths.size()) - first;
+    if (count > 0) placed.flows.push_back({pattern, m.share, first, count});
+  }
+}
+
+std::vector<double> capacities_of(const FlowClasses& classes) {
+  std::vector<double> capacities;
+  for (const LinkClass& link : classes.links) capacities.push_back(link.capacity);
+  return capacities;
+}
+
+// Nanoseconds of a pattern's flows on an idle network; their first rates go to `rates`.
+double alone(const FlowClasses& classes, std::uint32_t pattern, std::vector<double>* rates) {
+  FlowEngine engine(capacities_of(classes));
+  const std::uint32_t first = classes.first_of[pattern], end = classes.first_of[pattern + 1];
+  for (std::uint32_t f = first; f < end; ++f)
+    engine.start({classes.flows[f].path, classes.flows[f].bytes}, 0);
+  double last = 0;
+  std::optional<double> next = engine.next();
+  for (std::uint32_t f = first; rates != nullptr && f < end; ++f)
+    (*rates)[f] = engine.rate(f - first);
+  for (; next; next = engine.next()) engine.finish(last = *next);
+  return last;
+}
+
+// The part of a time that grows with the bytes, as a share of it.
+double wire_share(Duration once, Duration twice) {
+  if (once.count() <= 0) return 0;
+  return std::clamp(static_cast<double>((twice - once).count()) / static_cast<double>(once.count()),
+                    0.0, 1.0);
+}
+
+constexpr std::uint64_t kTenantJob = 0x7e4a47;
+
+// Each device of other jobs sends to the one of equal place in another node; the nodes are paired
+// by a shift that the seed draws.
+DevicePhase tenant_phase(const Cluster& cluster, std::uint64_t seed) {
+  DevicePhase phase;
+  const std::int64_t node = cluster.levels.front().size, count = nodes(cluster);
+  const std::int64_t shift = Random(seed).between(0, 1, count - 1);
+  for (std::int64_t device = 0; device < cluster.count; ++device)
+    phase.messages.push_back({device, (device / node + shift) % count * node + device % node, 1});
+  return phase;
+}
+
+}  // namespace
+
+std::vector<double> NetworkTraffic::capacities() const { return capacities_of(classes_); }
+
+const std::vector<TransferPhase>* NetworkTraffic::phases(std::uint32_t instruction) const {
+  const std::uint32_t t = transfer_of_[instruction];
+  return t == kNoTransfer ? nullptr : &transfers_[t];
+}
+
+NetworkTraffic::NetworkTraffic(const Program& program, const TaskPrices& prices, const Mesh& mesh,
+                               const Cluster& cluster, const CostModel& cost,
+                               const NetworkOptions& options)
+    : network_(cluster, options.routing) {
+  const Placer placer(program, mesh, cluster);
+  const Network spread(cluster);
+  const bool hashed = options.routing == NetworkRouting::Hashed;
+  PlacedFlows placed, ideal;
+  struct Numbered {
+    std::uint32_t first;
+    std::vector<int> rounds;
+  };
+  std::map<PatternKey, Numbered> patterns;
+  using TransferKey = std::tuple<std::uint32_t, std::int64_t, std::int64_t>;  // task, ranks
+  std::map<TransferKey, std::uint32_t> transfers;
+  struct Wanted {
+    Numbered pattern;
+    Duration time;
+    double wire;
+  };
+  std::vector<Wanted> wanted;
+  const std::size_t pipeline = program.devices > 1 ? pipeline_level(mesh, cluster) : 0;
+  transfer_of_.assign(program.instructions.size(), kNoTransfer);
+  std::vector<std::int64_t> rank_of(program.instructions.size(), 0);
+  for (const Stream& stream : program.streams)
+    for (std::uint32_t i = stream.first; i < stream.first + stream.count; ++i)
+      rank_of[i] = stream.device.value;
+  for (std::uint32_t i = 0; i < program.instructions.size(); ++i) {
+    const Instruction& instruction = program.instructions[i];
+    const Task& task = program.task(instruction);
+    if (task.kind != TaskKind::Collective && task.kind != TaskKind::Send) continue;
+    const bool send = task.kind == TaskKind::Send;
+    const std::int64_t from = rank_of[i],
+                       to = instruction.peer.valid() ? rank_of[instruction.peer.value] : -1;
+    const auto [known, fresh] = transfers.try_emplace(TransferKey{instruction.task.value, from, to},
+                                                      static_cast<std::uint32_t>(wanted.size()));
+    transfer_of_[i] = known->second;
+    if (!fresh) continue;
+    PatternKey key{.from = from, .to = to, .send = send};
+    double wire = 0;
+    if (send) {
+      wire = wire_share(cost.transfer(task.bytes, cluster, pipeline),
+                        cost.transfer(task.bytes * 2, cluster, pipeline));
+    } else {
+      const GroupShape shape = group_shape(mesh, task.group, cluster, program.shard);
+      const CollectiveTime once = cost.collective(task.collective, task.bytes, shape, cluster);
+      key.group = task.group, key.kind = task.collective, key.algorithm = once.algorithm;
+      wire = wire_share(once.time,
+                        cost.collective(task.collective, task.bytes * 2, shape, cluster).time);
+    }
+    const auto [pattern, made] = patterns.try_emplace(key, Numbered{placed.patterns, {}});
+    if (made)
+      for (const DevicePhase& phase : placer.phases(key)) {
+        pattern->second.rounds.push_back(phase.rounds);
+        place(phase, placed.patterns, placed.patterns, network_, placed);
+        if (hashed) place(phase, placed.patterns, 0, spread, ideal);
+        ++placed.patterns;
+      }
+    wanted.push_back({pattern->second, prices.time[instruction.task.value], wire});
+  }
+  ideal.patterns = placed.patterns;
+  if (options.tenants > 0 && nodes(cluster) > 1) {
+    tenants_ = placed.patterns++;
+    place(tenant_phase(cluster, options.seed), tenants_, kTenantJob, network_, placed);
+    tenant_rate_ = options.tenants * cluster.levels[1].bandwidth.value.value * 1e-9;
+  }
+  classes_ = flow_classes(placed, network_.capacities());
+  rates_.assign(classes_.flows.size(), 0.0);
+  const FlowClasses of_ideal = hashed ? flow_classes(ideal, spread.capacities()) : FlowClasses{};
+  std::vector<double> lengths;  // by pattern
+  for (std::uint32_t p = 0; p < ideal.patterns; ++p) {
+    const double here = alone(classes_, p, &rates_);
+    lengths.push_back(hashed ? alone(of_ideal, p, nullptr) : here);
+  }
+  for (const Wanted& w : wanted) {
+    double length = 0, rounds = 0;
+    for (std::size_t k = 0; k < w.pattern.rounds.size(); ++k)
+      length += lengths[w.pattern.first + k], rounds += w.pattern.rounds[k];
+    const auto time = static_cast<double>(w.time.count());
+    const double flowing = length > 0 ? time * w.wire : 0;
+    std::vector<TransferPhase> phases;
+    for (std::size_t k = 0; k < w.pattern.rounds.size(); ++k) {
+      const auto pattern = w.pattern.first + static_cast<std::uint32_t>(k);
+      const double scale = length > 0 ? flowing / length : 0;
+      phases.push_back({(time - flowing) * w.pattern.rounds[k] / rounds, pattern,
+                        lengths[pattern] * scale, scale});
+    }
+    if (phases.empty()) phases.push_back({time, 0, 0, 0});
+    transfers_.push_back(std::move(phases));
+  }
+}
+
+}  // namespace trainyard

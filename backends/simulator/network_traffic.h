@@ -1,0 +1,66 @@
+// NetworkTraffic is the transfers of a program as flows over a cluster's network. A collective of a
+// pipeline rank stands for those of all its replicas, and all their messages are in it.
+//
+// A cost model says how long one transfer takes alone, what of it is latency, and what grows with
+// its bytes. The latter is the time for which the transfer fills the links of its messages, so that
+// alone it takes exactly that long; beside others it takes what max-min fair shares make of it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "core/cost/cost_model.h"
+#include "core/network/flow_classes.h"
+#include "core/network/network.h"
+#include "core/program/program.h"
+#include "core/result/experiment.h"
+
+namespace trainyard {
+
+struct NetworkOptions {
+  NetworkRouting routing = NetworkRouting::Spread;
+  /// What other jobs send from each device to one of another node, chosen by the seed, as a share
+  /// of its port's rate, in [0, 1).
+  double tenants = 0;
+  std::uint64_t seed = 1;
+};
+
+/// A part of a transfer: a wait, then the flows of a pattern.
+struct TransferPhase {
+  double wait = 0;  // nanoseconds without the network
+  std::uint32_t pattern = 0;
+  double alone = 0;  // nanoseconds of its flows when nothing else is sent
+  double scale = 0;  // of the bytes of the pattern's flows
+};
+
+class NetworkTraffic {
+ public:
+  /// Throws as group_axes(). The prices are of the program's tasks.
+  NetworkTraffic(const Program&, const TaskPrices&, const Mesh&, const Cluster&, const CostModel&,
+                 const NetworkOptions& = {});
+
+  /// Returns how an instruction is carried out; nullptr where it is no transfer between devices.
+  const std::vector<TransferPhase>* phases(std::uint32_t instruction) const;
+
+  const Network& network() const { return network_; }
+  const FlowClasses& classes() const { return classes_; }
+  std::vector<double> capacities() const;
+  /// Returns the rate of a flow of the class, in bytes per nanosecond, when its pattern is alone.
+  double rate_alone(std::uint32_t flow_class) const { return rates_[flow_class]; }
+  /// The pattern of other jobs' flows; UINT32_MAX where there are none. tenant_rate() is the most
+  /// that each sends, in bytes per nanosecond.
+  std::uint32_t tenants() const { return tenants_; }
+  double tenant_rate() const { return tenant_rate_; }
+
+ private:
+  Network network_;
+  FlowClasses classes_;
+  std::vector<double> rates_;
+  std::vector<std::vector<TransferPhase>> transfers_;
+  std::vector<std::uint32_t> transfer_of_;  // by instruction
+  std::uint32_t tenants_ = UINT32_MAX;
+  double tenant_rate_ = 0;
+};
+
+}  // namespace trainyard

@@ -1,0 +1,198 @@
+#include "core/network/network.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/base/random.h"
+
+namespace trainyard {
+namespace {
+
+constexpr std::size_t kNoSection = SIZE_MAX;
+
+double in_nanoseconds(BytesPerSecond rate) { return rate.value * 1e-9; }
+
+std::uint64_t path_hash(std::uint64_t a, std::uint64_t b) { return Random(a).bits(b); }
+
+}  // namespace
+
+std::string_view to_string(NetworkRouting routing) {
+  return routing == NetworkRouting::Spread ? "spread" : "hashed";
+}
+
+Network::Network(const Cluster& cluster, NetworkRouting routing)
+    : cluster_(cluster), routing_(routing), node_(cluster.levels.front().size) {
+  const Level& node = cluster.levels.front();
+  const double own = in_nanoseconds(node.bandwidth.value);
+  switch (node.topology) {
+    case Topology::Mesh:
+      inside_ = add("link of device {}, to place {} of its node", 0, 1, node_,
+                    own / static_cast<double>(std::max<std::int64_t>(1, node_ - 1)));
+      break;
+    case Topology::Torus: {
+      const auto ways = 2 * static_cast<std::int64_t>(node.dimensions.size());
+      inside_ = add("link of device {} along way {}", 0, 1, ways, own / static_cast<double>(ways));
+      break;
+    }
+    default:
+      inside_ = add("node link of device {}, out", 0, 1, 1, own);
+      add("node link of device {}, in", 0, 1, 1, own);
+  }
+  up_.assign(cluster.levels.size(), kNoSection);
+  down_ = up_;
+  torus_ = kNoSection;
+  if (cluster.levels.size() < 2) return;
+  const Level& network = cluster.levels[1];
+  const double port = in_nanoseconds(network.bandwidth.value);
+  ports_ = add("port of device {}, out", 1, 1, 1, port);
+  add("port of device {}, in", 1, 1, 1, port);
+  if (network.topology == Topology::Torus) {
+    const auto ways = 2 * static_cast<std::int64_t>(network.dimensions.size());
+    torus_ = add("link of node {} along way {}", 1, node_, ways,
+                 port * static_cast<double>(node_) / static_cast<double>(ways));
+  }
+  for (std::size_t l = 1; l < cluster.levels.size(); ++l) {
+    const Level& level = cluster.levels[l];
+    const std::int64_t below = cluster.levels[l - 1].size;
+    const bool narrow = level.topology == Topology::FatTree &&
+                        (level.oversubscription > 1 || routing == NetworkRouting::Hashed);
+    if (l == 1 && !narrow) continue;  // the leaves let through what the ports take
+    const double width = in_nanoseconds(level.bandwidth.value) * static_cast<double>(below) /
+                         std::max(1.0, level.oversubscription);
+    const std::int64_t each =
+        routing == NetworkRouting::Hashed
+            ? std::max<std::int64_t>(
+                  1, std::llround(static_cast<double>(below) / level.oversubscription))
+            : 1;
+    const std::string group = l == 1 ? "node" : cluster.levels[l - 1].name;
+    const std::string number = each > 1 ? " by path {}" : "";
+    up_[l] = add(fmt::format("link up of {} {{}}{}", group, number), l, below, each,
+                 width / static_cast<double>(each));
+    down_[l] = add(fmt::format("link down to {} {{}}{}", group, number), l, below, each,
+                   width / static_cast<double>(each));
+  }
+}
+
+std::size_t Network::add(std::string what, std::size_t level, std::int64_t size, std::int64_t each,
+                         double capacity) {
+  const std::int64_t owners = (cluster_.count + size - 1) / size;
+  sections_.push_back(
+      {std::move(what), level, static_cast<std::uint32_t>(capacities_.size()), owners, each, size});
+  capacities_.insert(capacities_.end(), static_cast<std::size_t>(owners * each), capacity);
+  return sections_.size() - 1;
+}
+
+const Network::Section& Network::section_of(std::uint32_t link) const {
+  std::size_t s = sections_.size() - 1;
+  while (sections_[s].first > link) --s;
+  return sections_[s];
+}
+
+std::size_t Network::level(std::uint32_t link) const { return section_of(link).level; }
+
+std::string Network::name(std::uint32_t link) const {
+  const Section& s = section_of(link);
+  const std::int64_t place = std::int64_t{link} - s.first;
+  return fmt::format(fmt::runtime(s.what), place / s.each, place % s.each);
+}
+
+std::uint32_t Network::link(std::size_t section, std::int64_t device, std::int64_t place) const {
+  const Section& s = sections_[section];
+  return static_cast<std::uint32_t>(s.first + device / s.size * s.each + place);
+}
+
+// Along one dimension after the other, each the shorter way round; both where they are equal.
+void Network::route_torus(std::size_t section, const std::vector<int>& extents, std::int64_t size,
+                          std::int64_t from, std::int64_t to, std::vector<FlowLink>& path) const {
+  const std::int64_t base = from / size;  // of the first vertex, counted in vertices
+  std::int64_t whole = 1;
+  for (const int e : extents) whole *= e;
+  const std::int64_t first = base / whole * whole, target = to / size - first;
+  std::int64_t at = base - first, stride = 1;
+  for (std::size_t d = 0; d < extents.size(); ++d) {
+    const std::int64_t extent = extents[d], here = at / stride % extent,
+                       there = target / stride % extent;
+    const std::int64_t ahead = (there - here + extent) % extent;
+    const bool both = 2 * ahead == extent;
+    const auto walk = [&](std::int64_t hops, std::int64_t way, double part) {
+      std::int64_t place = here;
+      for (; hops > 0; --hops) {
+        const std::int64_t vertex = at + (place - here) * stride;
+        path.push_back({link(section, (first + vertex) * size,
+                             2 * static_cast<std::int64_t>(d) + (way > 0 ? 0 : 1)),
+                        part});
+        place = (place + way + extent) % extent;
+      }
+    };
+    if (both || 2 * ahead < extent) walk(ahead, 1, both ? 0.5 : 1);
+    if (both || 2 * ahead > extent) walk(extent - ahead, -1, both ? 0.5 : 1);
+    at += (there - here) * stride;
+    stride *= extent;
+  }
+}
+
+void Network::route_inside(std::int64_t from, std::int64_t to, std::vector<FlowLink>& path) const {
+  if (from == to) return;
+  const Level& node = cluster_.levels.front();
+  if (node.topology == Topology::Mesh)
+    path.push_back({link(inside_, from, to % node_), 1});
+  else if (node.topology == Topology::Torus)
+    route_torus(inside_, node.dimensions, 1, from, to, path);
+  else {
+    path.push_back({link(inside_, from), 1});
+    path.push_back({link(inside_ + 1, to), 1});
+  }
+}
+
+void Network::climb(std::size_t section, std::int64_t device, std::uint64_t hash,
+                    std::vector<FlowLink>& path) const {
+  if (section == kNoSection) return;
+  const auto each = static_cast<std::uint64_t>(sections_[section].each);
+  path.push_back({link(section, device, static_cast<std::int64_t>(hash % each)), 1});
+}
+
+void Network::route(std::int64_t from, std::int64_t to, std::uint64_t job,
+                    std::vector<FlowLink>& path) const {
+  if (from / node_ == to / node_ || cluster_.levels.size() < 2) return route_inside(from, to, path);
+  std::size_t top = 1;
+  while (top + 1 < cluster_.levels.size() &&
+         from / cluster_.levels[top].size != to / cluster_.levels[top].size)
+    ++top;
+  // The path up is chosen, and the one down leads from the switch that it has reached.
+  const std::uint64_t hash =
+      path_hash(path_hash(job, static_cast<std::uint64_t>(from)), static_cast<std::uint64_t>(to));
+  if (cluster_.levels[1].topology == Topology::Rail) {
+    const std::int64_t across = from / node_ * node_ + to % node_;
+    route_inside(from, across, path);
+    from = across;
+  }
+  path.push_back({link(ports_, from), 1});
+  for (std::size_t l = 1; l <= top; ++l) climb(up_[l], from, hash, path);
+  if (torus_ != kNoSection && top == 1)
+    route_torus(torus_, cluster_.levels[1].dimensions, node_, from, to, path);
+  for (std::size_t l = top; l >= 1; --l) climb(down_[l], to, hash, path);
+  path.push_back({link(ports_ + 1, to), 1});
+}
+
+void Network::to_switch(std::int64_t device, std::size_t level, std::vector<FlowLink>& path) const {
+  if (level == 0 || cluster_.levels.size() < 2) {
+    if (cluster_.levels.front().topology == Topology::Switch)
+      path.push_back({link(inside_, device), 1});
+    return;
+  }
+  path.push_back({link(ports_, device), 1});
+}
+
+void Network::from_switch(std::int64_t device, std::size_t level,
+                          std::vector<FlowLink>& path) const {
+  if (level == 0 || cluster_.levels.size() < 2) {
+    if (cluster_.levels.front().topology == Topology::Switch)
+      path.push_back({link(inside_ + 1, device), 1});
+    return;
+  }
+  path.push_back({link(ports_ + 1, device), 1});
+}
+
+}  // namespace trainyard

@@ -1,0 +1,46 @@
+// `trainyard network` and `trainyard simulate --network flows`: their documents and what they
+// print.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "app/cli/text/network_text.h"
+#include "app/cli/text/shared_cluster_text.h"
+#include "core/io/json/json.h"
+#include "tests/support/conforms.h"
+
+namespace trainyard {
+namespace {
+
+NetworkUse used_network() {
+  NetworkUse use;
+  use.step = Duration{2'000'000}, use.alone = Duration{1'000'000};
+  use.busiest = {{"port of device 3, out", 8, 1, {50e9}, 0.75}};
+  use.waits = {{"data all-reduce", "other jobs", "port of device 3, out", Duration{500'000}}};
+  return use;
+}
+
+TEST(NetworkText, NamesTheBusiestLinkAndWhoWaitsForWhom) {
+  const std::string text = network_text(used_network());
+  for (const char* words :
+       {"+100.0 %", "75.0 %  port of device 3, out", "7 like it", "data all-reduce for other jobs"})
+    EXPECT_NE(text.find(words), std::string::npos) << words << "\n" << text;
+}
+
+TEST(NetworkText, ItsDocumentConformsToItsSchema) {
+  conforms(parse_json(network_document(used_network()), "network"), network_schema(), "network");
+}
+
+TEST(SharedClusterText, StatesHowMuchFasterAndConformsToItsSchema) {
+  SharedClusterAnswer answer;
+  answer.rows = {{"ring", 2, 4, 0.5, 3, 8e6}, {"4 trees", 1, 1.5, 0.25, 1, 2e6}};
+  const std::string text = shared_cluster_text(answer);
+  EXPECT_NE(text.find("in 4 trees a lone job takes 0.50 of its ring's time"), std::string::npos)
+      << text;
+  EXPECT_NE(text.find("3 times as fast, 2 times in the mean"), std::string::npos) << text;
+  conforms(parse_json(shared_cluster_document(answer), "answer"), shared_cluster_schema(),
+           "answer");
+}
+
+}  // namespace
+}  // namespace trainyard

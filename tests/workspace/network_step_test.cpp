@@ -1,0 +1,118 @@
+// A step whose transfers share the links of a network, against the same step with each priced by
+// itself.
+#include "app/workspace/scenario/network_step.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "app/workspace/scenario/workspace.h"
+
+namespace trainyard {
+namespace {
+
+ExperimentPtr step_alone(const std::string& cluster, std::vector<std::string> set,
+                         const CostModel* cost = nullptr) {
+  set.push_back("seq=1024");
+  return simulate(open({"gpt2", cluster, "", std::move(set)}), {.fixes = false, .cost = cost});
+}
+
+double apart(const Experiment& a, const Experiment& b) {
+  return std::abs(to_seconds(a.result.step.value) / to_seconds(b.result.step.value) - 1);
+}
+
+// One stage, and collectives one after the other: nothing to share links with.
+TEST(NetworkStep, WithoutContentionEveryTransferTakesItsClosedForm) {
+  EXPECT_TRUE(rc::check([] {
+    const int tp = 1 << *rc::gen::inRange(0, 3), dp = 2 << *rc::gen::inRange(0, 4);
+    const auto wiring =
+        *rc::gen::element<std::string>("h100-sxm", "a100-sxm-80", "mi300x", "tpu-v4");
+    const auto network = *rc::gen::element<std::string>("", ",rail", ",oversubscription=2");
+    const bool torus = wiring == "tpu-v4";
+    const std::string cluster =
+        wiring + ":" + std::to_string(tp * dp) +
+        (torus ? "" : ",per-node=" + std::to_string(std::min(4, tp * dp)) + network);
+    const ExperimentPtr alone =
+        step_alone(cluster, {"tp=" + std::to_string(tp), "overlap=off",
+                             "global-batch=" + std::to_string(dp * 2), "micro-batch=1"});
+    const NetworkStep flows = over_network(*alone, {});
+    RC_ASSERT(apart(*flows.experiment, *alone) <= 1e-6);
+    RC_ASSERT(flows.use.waits.empty());
+  }));
+}
+
+// At datasheet rates the graph has to find the same rates as the closed form: the bytes of flows
+// are then those of the messages, within 1 %.
+TEST(NetworkStep, LinksOfTheGraphGiveTheRatesOfTheClosedForm) {
+  EXPECT_TRUE(rc::check([] {
+    const int tp = 2 << *rc::gen::inRange(0, 2);
+    const auto name = *rc::gen::element<std::string>("h100-sxm:8", "a100-sxm-80:8", "h200-sxm:8");
+    Scenario scenario = open(
+        {"gpt2", name + ",intra-latency=1ns", "", {"tp=" + std::to_string(tp), "global-batch=8"}});
+    const std::unique_ptr<CostModel> datasheet = datasheet_cost_model();
+    const ExperimentPtr alone = simulate(scenario, {.fixes = false, .cost = datasheet.get()});
+    const NetworkTraffic traffic(alone->program, alone->prices, alone->workload.scenario.plan.mesh,
+                                 alone->workload.scenario.cluster, *datasheet);
+    constexpr std::int64_t kMeasurable = 1'000'000;  // less takes too few whole nanoseconds
+    int seen = 0;
+    for (std::uint32_t i = 0; i < alone->program.instructions.size(); ++i) {
+      const Task& task = alone->program.task(InstructionId{i});
+      const std::vector<TransferPhase>* phases = traffic.phases(i);
+      if (phases == nullptr || task.collective != CollectiveKind::AllReduce || task.works > 0 ||
+          task.every > 1 || phases->size() != 1 || task.bytes.value < kMeasurable)
+        continue;
+      const double bytes = static_cast<double>(task.bytes.value) * task.repeats;
+      RC_ASSERT(std::abs(phases->front().scale / bytes - 1) <= 0.01);
+      ++seen;
+    }
+    RC_ASSERT(seen > 0);
+  }));
+}
+
+TEST(NetworkStep, OtherJobsOnTheLinksMakeTheStepLongerAndAreNamed) {
+  const ExperimentPtr alone =
+      step_alone("h100-sxm:32", {"global-batch=32", "micro-batch=1", "overlap=off"});
+  Duration before = alone->result.step.value;
+  for (const double tenants : {0.05, 0.1, 0.2}) {
+    const NetworkStep flows = over_network(*alone, {.tenants = tenants});
+    EXPECT_GT(flows.use.step, before) << tenants;
+    ASSERT_FALSE(flows.use.waits.empty());
+    EXPECT_EQ(flows.use.waits.front().holding, "other jobs");
+    EXPECT_EQ(flows.experiment->result.step.value, flows.use.step);
+    before = flows.use.step;
+  }
+}
+
+TEST(NetworkStep, TransfersThatMeetOnALinkAreNamedWithIt) {
+  const ExperimentPtr alone = step_alone("h100-sxm:32,per-node=2,oversubscription=2",
+                                         {"tp=4", "pp=2", "global-batch=32", "micro-batch=1"});
+  const NetworkStep flows = over_network(*alone, {});
+  ASSERT_FALSE(flows.use.busiest.empty());
+  EXPECT_TRUE(std::is_sorted(flows.use.busiest.begin(), flows.use.busiest.end(),
+                             [](const LinkUse& a, const LinkUse& b) { return a.load > b.load; }));
+  for (const LinkUse& link : flows.use.busiest) {
+    EXPECT_GE(link.load, 0);
+    EXPECT_LE(link.load, 1);
+  }
+  ASSERT_FALSE(flows.use.waits.empty());
+  EXPECT_GT(flows.use.waits.front().time.count(), 0);
+}
+
+TEST(NetworkStep, ChosenPathsThatCollideTakeLongerThanAllPathsInEqualParts) {
+  const ExperimentPtr alone =
+      step_alone("h100-sxm:64", {"global-batch=64", "micro-batch=1", "overlap=off"});
+  const NetworkStep spread = over_network(*alone, {}),
+                    hashed = over_network(*alone, {.routing = NetworkRouting::Hashed});
+  EXPECT_GT(hashed.use.step, spread.use.step);
+  EXPECT_GT(hashed.use.kinds, spread.use.kinds);  // collisions tell flows apart
+  const NetworkStep again = over_network(*alone, {.routing = NetworkRouting::Hashed});
+  EXPECT_EQ(again.experiment->timeline.spans, hashed.experiment->timeline.spans);
+}
+
+}  // namespace
+}  // namespace trainyard
