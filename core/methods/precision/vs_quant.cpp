@@ -17,7 +17,7 @@ constexpr std::string_view kVsQuant = "vs-quant", kWeightBits = "weight-bits",
                            kScaleBits = "scale-bits";
 constexpr double kFewest = 2, kMost = 8, kLongest = 1024, kMostOfScale = 10;
 
-VectorFormat format_of(const Params& params) {
+VectorFormat vector_format_of(const Params& params) {
   return {.weights = static_cast<int>(params.integer(kWeightBits)),
           .activations = static_cast<int>(params.integer(kActivationBits)),
           .vector = params.integer(kVector),
@@ -44,7 +44,7 @@ Diagnostics check_whole_products(const Device& device) {
 std::optional<VectorFormat> vector_format(const Plan& plan) {
   const Choice* const chosen = find_choice(plan, kVsQuant);
   if (chosen == nullptr) return std::nullopt;
-  return format_of(chosen->params);
+  return vector_format_of(chosen->params);
 }
 
 Method vs_quant() {
@@ -102,7 +102,7 @@ Method vs_quant() {
       .rewrite =
           [](Body& body, const Layout& layout, const Scenario& s, const Params& p) {
             rewrite_narrow(body, layout, s,
-                           {.format = DType::I8, .wide = is_wide(p), .vectors = format_of(p)});
+                           {.format = DType::I8, .wide = is_wide(p), .vectors = vector_format_of(p)});
           },
   };
 }
