@@ -59,7 +59,7 @@ struct ReferenceOptions {
   std::optional<Regrowth> regrowth = {};
   std::int64_t steps = 0;
   std::uint64_t weight_seed = 1;
-  /// Of every second microbatch of HALP's inner steps the anchor finds the gradient, which is
+  /// In HALP's inner steps the anchor finds the gradient of every second microbatch, which is
   /// subtracted. Nothing: the weights read all.
   std::optional<Halp> halp = {};
 };

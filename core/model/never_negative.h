@@ -1,5 +1,4 @@
-// Which tensors have no negative numbers: those that a ReLU has made. Codes of such a tensor need
-// no sign.
+// Tensors that a ReLU has made have no negative numbers, so that their codes need no sign.
 #pragma once
 
 #include "core/model/model.h"

@@ -1,5 +1,5 @@
-// What a plan says of HALP (core/methods/precision/halp.cpp), for those that lay out its state,
-// execute it or count it.
+// This file has the settings of HALP (core/methods/precision/halp.cpp) in a plan, for those that
+// lay out its state, execute it or count it.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What a checkpoint of a plan holds, and how long it takes to save and to load: weights and the
+// A checkpoint of a plan takes bytes, and time to save and to load. It holds weights and the
 // optimizer's state as devices hold them, each byte written once and shared by all that hold it, as
 // PyTorch's distributed checkpoints and Megatron-LM's fully parallel saves do.
 #pragma once

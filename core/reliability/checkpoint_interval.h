@@ -1,5 +1,6 @@
-// How often to save a training whose devices fail, when failures are exponential: nothing ages, so
-// that the time to the next failure does not depend on what was before. Times are seconds.
+// The best interval between saves of a training whose devices fail. Failures are exponential:
+// nothing ages, so that the time to the next failure does not depend on what was before. Times are
+// seconds.
 //
 //   Young, "A First Order Approximation to the Optimum Checkpoint Interval", CACM 1974:
 //     sqrt(2 C M)
@@ -33,7 +34,7 @@ double best_interval(const SavedTraining&);
 /// with failures never ends (infinite).
 double overhead(const SavedTraining&, double interval);
 
-/// What a useful second takes beside itself, in the mean; the three add up to overhead().
+/// The seconds that a useful one takes beside itself, in the mean; the three add up to overhead().
 struct LostTime {
   double saving = 0;      // standing still for saves that are kept
   double repeating = 0;   // work and saves that a failure takes back

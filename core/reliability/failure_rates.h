@@ -1,6 +1,6 @@
-// How often devices stop a training, by component, as operators of large clusters have published
-// it. A synchronous training stops when any of its devices does, so rates add up over devices and
-// components, and the mean time between failures of a job is the inverse of their sum.
+// Rates at which devices stop a training, by component, as operators of large clusters have
+// published them. A synchronous training stops when any of its devices does, so rates add up over
+// devices and components, and the mean time between failures of a job is the inverse of their sum.
 #pragma once
 
 #include <cstdint>

@@ -40,7 +40,7 @@ struct GoodputQuestion {
 /// From where the usual times of a restart are, as one sentence.
 extern const std::string_view kRestartSource;
 
-/// What the question is asked of, which stays the same while it changes.
+/// The plan that a question is about, which stays the same while the question changes.
 struct GoodputSubject {
   Scenario scenario;
   Result result;
@@ -105,7 +105,7 @@ struct GoodputAnswer {
 /// checkpoint_times() throws, and Error{Unsupported} at "mtbf" where the training would never end.
 GoodputAnswer goodput(const GoodputSubject&, const GoodputQuestion&);
 
-/// What follows, a sentence each; and what is left out, likewise.
+/// Return a sentence for each thing that follows, and for each that is left out.
 std::vector<std::string> goodput_sentences(const GoodputAnswer&);
 std::vector<std::string> goodput_leaves_out(const GoodputAnswer&);
 /// Where the figures are from, a sentence each.

@@ -28,7 +28,7 @@ struct LossyWeights {
   std::int64_t tt_rank = 0;  // of the tensor train of two cores of each; 0 = as it is
   int bits = 0;              // of a weight, 2 to 8; 0 = as it is
   std::int64_t group = 0;    // weights of a channel that share a scale; 0 = all of them
-  /// Of a group's scale, which is rounded up to a multiple of one number of its channel
+  /// A group's scale has so many bits: it is rounded up to a multiple of one number of its channel
   /// (core/training/vector_scales.h); 0 = it is a number by itself.
   int scale_bits = 0;
   /// Probability that a bit of a weight is flipped where it lies. With it, be it 0, weights are

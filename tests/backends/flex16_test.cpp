@@ -144,7 +144,7 @@ TEST(OperandScales, PredictExponentsByAutoflex) {
     alone.see(size);
     EXPECT_EQ(scales.known(0), alone.range());
   }
-  // What a step has not seen keeps its exponent.
+  // An operand that a step has not seen keeps its exponent.
   scales.end_step();
   EXPECT_EQ(scales.known(0), alone.range());
   OperandScales other(2, OperandScales::Rule::Autoflex);

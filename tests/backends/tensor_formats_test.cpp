@@ -219,7 +219,7 @@ TEST(CpuTensorFormats, RoundedGradientsHaveOneSumHoweverTheyAreDivided) {
   EXPECT_LT(apart(whole.parameters, plain.parameters), 1e-3);
 }
 
-// What stages send is rounded on its way, and moves weights by little.
+// Activations that stages send are rounded on their way, which moves weights by little.
 TEST(CpuTensorFormats, StagesSendRoundedActivations) {
   Settings plan = {"pp=2", "global-batch=4", "micro-batch=2", "optimizer=momentum"};
   const CpuRun plain = train_on_cpu(formats_mlp(), 2, plan, formats_training(3));

@@ -96,7 +96,7 @@ TEST(CheckpointBytesOf, AModelAreFourteenForEachParameter) {
   }
 }
 
-// The same bytes, however replicas divide them.
+// However replicas divide the state, its bytes are the same.
 TEST(CheckpointBytesOf, AModelAreTheSameForEachShardingOfState) {
   Bytes total{};
   for (const char* zero : {"zero=0", "zero=1", "zero=2"}) {
@@ -121,7 +121,7 @@ TEST(Goodput, OfLlama3IsWithinThreePointsOfThePublishedNinety) {
   EXPECT_LE(a.goodput.low, a.goodput.value);
   EXPECT_GE(a.goodput.high, a.goodput.value);
   EXPECT_LT(a.goodput.high - a.goodput.low, 0.03);
-  // As many stops a day as were counted.
+  // There are as many stops a day as were counted.
   EXPECT_NEAR(a.stops / (a.cost.seconds.value / 86400), 419 / 54.0, 1e-9);
 }
 

@@ -165,7 +165,7 @@ struct HalpTensor {
     }
   }
   AnchoredState anchored() { return {state.data(), kCount, halp.bits}; }
-  // As a backend does: means over the weights' and the anchor's microbatches together.
+  // A backend, too, takes means over the weights' and the anchor's microbatches together.
   void step(std::int64_t t) {
     std::vector<float> gradients(kCount);
     for (std::size_t i = 0; i < kCount; ++i) {

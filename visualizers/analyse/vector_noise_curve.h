@@ -1,5 +1,6 @@
-// How much of a model's weights is left where vectors of them share a scale, over the size of the
-// vectors: a line for each number of bits that a scale has (Dai et al., "VS-Quant", MLSys 2021).
+// The signal to noise of a model's weights where vectors of them share a scale, over the size of
+// the vectors: a line for each number of bits that a scale has (Dai et al., "VS-Quant", MLSys
+// 2021).
 #pragma once
 
 #include <optional>

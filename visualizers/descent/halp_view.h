@@ -1,5 +1,5 @@
-// What bits do to HALP: the error after the last round by bits, beside floats and a grid that
-// stays, and how the grid shrinks from round to round.
+// A picture of HALP at several numbers of bits: the error after the last round by bits, beside
+// floats and a grid that stays, and how the grid shrinks from round to round.
 #pragma once
 
 #include "core/training/halp_study.h"

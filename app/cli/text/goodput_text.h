@@ -1,5 +1,5 @@
-// What `trainyard goodput` prints: the answer as tables with what follows from it in sentences, or
-// as one trainyard/goodput document.
+// Prints the answer of `trainyard goodput`: as tables and sentences that follow from it, or as one
+// trainyard/goodput document.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// What links had to do in a step and which transfers waited for which, as text and as the document
-// trainyard/network@1.
+// Prints how busy links were in a step and which transfers waited for which, as text and as the
+// document trainyard/network@1.
 #pragma once
 
 #include <string>

@@ -212,7 +212,7 @@ void GoodputPage::add_fields(QVBoxLayout* column) {
 
 const AskedGoodput* GoodputPage::asked() const { return goodput_->asked(); }
 
-// What cannot be read stays as it was, and its field says so.
+// A field that cannot be read says so, and leaves its part of the question as it was.
 void GoodputPage::take() {
   if (goodput_ == nullptr) return;  // while the fields are made
   GoodputQuestion question;

@@ -15,7 +15,7 @@ namespace trainyard {
 class CheckedField;
 class Field;
 
-/// What the fields ask. The version grows with every change.
+/// The question that the fields ask. Its version grows with every change.
 struct GoodputState {
   GoodputQuestion question;
   int version = 0;

@@ -18,7 +18,7 @@ std::size_t message_bytes(std::int64_t elements, DType type) {
   return static_cast<std::size_t>(elements) * static_cast<std::size_t>(bytes_of(type));
 }
 
-// What members of this process send.
+// Returns the messages of the members that this process has, rounded.
 std::shared_ptr<Messages> rounded_to(DType message, const Company& company,
                                      const std::vector<const std::byte*>& from, DType type,
                                      std::int64_t elements) {

@@ -69,7 +69,7 @@ void OperandScales::end_step() {
   for (std::size_t i = 0; i < seen_.size(); ++i)
     history_[i * kSteps + steps_ % kSteps] =
         std::bit_cast<float>(seen_[i].exchange(next_[i].exchange(0)));
-  // What nobody has seen, or has seen as zeros alone, keeps its exponent.
+  // An operand that nobody has seen, or that was all zeros, keeps its exponent.
   for (std::size_t i = 0; i < flex_.size(); ++i)
     if (const float size = history_[i * kSteps + steps_ % kSteps]; size > 0) flex_[i].see(size);
   ++steps_;

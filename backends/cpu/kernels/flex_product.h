@@ -13,9 +13,9 @@ inline bool multiplies_integers(const NarrowScaling& scaling) {
   return scaling.scale == NarrowScaling::Scale::OfIntegers;
 }
 
-/// As run_kernel(). `how.known` are the ranges that their exponents represent; 0 = there is none
-/// yet, and the operand's own largest element chooses one. The input's mantissas are kept in
-/// `how.codes`, in the order of its own rows, and one mantissa step in `how.scales`.
+/// Runs one pass as run_kernel() does. `how.known` are the ranges that their exponents represent; 0
+/// = there is none yet, and the operand's own largest element chooses one. The input's mantissas
+/// are kept in `how.codes`, in the order of its own rows, and one mantissa step in `how.scales`.
 void run_flex(const KernelCall&, Pass, NarrowOperands& how);
 /// Writes an input that forward has kept as mantissas in the view's own format.
 void widen_flex(const TensorView& into, const std::uint8_t* mantissas, float step);

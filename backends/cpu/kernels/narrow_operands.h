@@ -22,9 +22,9 @@ struct WeightCodes {
 struct NarrowOperands {
   enum Which : std::uint8_t { Input, Weight, Gradient };
   const NarrowScaling& scaling;
-  // By operand: `known` is the largest absolute value of an element in earlier steps (0 = there
-  // were none, and the call takes the operand's own); `seen` is the largest that this call has read
-  // (0 = it has not read the operand).
+  // There is one of each for an operand: `known` is the largest absolute value of an element in
+  // earlier steps (0 = there were none, and the call takes the operand's own); `seen` is the
+  // largest that this call has read (0 = it has not read the operand).
   std::array<float, 3> known{}, seen{};
   /// Where the input's codes for the weight gradient are kept, and their scales: forward writes
   /// them. Null: the weight gradient casts the input itself.
@@ -35,8 +35,8 @@ struct NarrowOperands {
   // -1: it keeps all. Rows of routed tokens are kept in the order of their experts, those of whole
   // numbers in their own.
   std::int64_t first_kept_row = 0, kept_rows = -1;
-  // Of whole numbers: the input has no negative numbers, so that its codes have no sign; and the
-  // input of a weight gradient is what forward has rounded already.
+  // These two are for whole numbers: the input has no negative numbers, so that its codes have no
+  // sign; and the input of a weight gradient has been rounded by forward already.
   bool no_negative_input = false, rounded_input = false;
 };
 

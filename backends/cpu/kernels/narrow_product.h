@@ -11,7 +11,8 @@
 
 namespace trainyard {
 
-/// As run_kernel(), of a matmul or a routed matmul, and of integers also of a convolution. The
+/// Runs one pass as run_kernel() does, of a matmul or a routed matmul, and of integers also of a
+/// convolution. The
 /// weights of all experts share what a tensor shares. Weights may be given in F8: as codes, which
 /// are read as they are.
 void run_narrow(const KernelCall&, Pass, NarrowOperands&);

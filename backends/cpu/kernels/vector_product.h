@@ -8,9 +8,9 @@
 
 namespace trainyard {
 
-/// As run_narrow() and widen_kept(), where NarrowScaling::vectors says how many bits there are.
-/// Rows have scales of their own, so that what is kept of them is alike whichever rows lie beside
-/// them.
+/// These do as run_narrow() and widen_kept() do, where NarrowScaling::vectors says how many bits
+/// there are. Rows have scales of their own, so that what is kept of them is alike whichever rows
+/// lie beside them.
 void run_vectors(const KernelCall&, Pass, NarrowOperands&);
 void widen_vectors(const NarrowScaling&, bool no_negative, const TensorView& into,
                    const std::uint8_t* codes, std::span<const float> scales);

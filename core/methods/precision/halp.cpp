@@ -7,9 +7,9 @@
 //                                                         neighbours among s {-n ... n},
 //                                                         n = 2^(b-1) - 1
 //
-// As the solution is within |g| / mu of the anchor, the grid covers it, and as g fades the grid
-// becomes finer: the error falls by a factor a round whatever the bits, if they are enough (SVRG
-// with bit centring). Too large a mu clips offsets, too small a one leaves the grid coarse.
+// The solution is within |g| / mu of the anchor, so that the grid covers it, and as g fades the
+// grid becomes finer: the error falls by a factor a round whatever the bits, if they are enough
+// (SVRG with bit centring). Too large a mu clips offsets, too small a one leaves the grid coarse.
 //
 // Every microbatch of an inner step comes twice, one after the other: first the weights read it,
 // then the anchor, whose gradient is subtracted. So a batch of B samples is B gradients of B / 2

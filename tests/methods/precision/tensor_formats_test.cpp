@@ -63,7 +63,7 @@ TEST(TensorFormats, AnUpdateTouchesWhatIsStored) {
   EXPECT_EQ(touched({"main-weights-dtype=remainder"}), all - 4 + 2);
 }
 
-// Whatever the mesh, messages of gradients shrink as their format says, and no others.
+// On any mesh, messages of gradients shrink as their format says, and no others do.
 TEST(TensorFormats, MessagesOfGradientsHaveTheirOwnBytes) {
   EXPECT_TRUE(rc::check([] {
     const std::string zero = "zero=" + std::to_string(*rc::gen::inRange(0, 4)),
