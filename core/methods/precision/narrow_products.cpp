@@ -191,7 +191,7 @@ class Rewriter {
     // shards before.
     const std::int64_t cast = share(Bytes{to.dense}, layout_.weight_shards).value +
                               share(Bytes{to.expert}, layout_.expert_weight_shards).value;
-    for (BodyOp& op : body_.update) ask_weights(op.work, cast, casts);
+    for (BodyOp& op : body_.update) ask_weights(op.work, cast, copies);
   }
 
   Body& body_;
@@ -200,7 +200,8 @@ class Rewriter {
   const Graph& graph_;
   const NarrowProducts& how_;
   // Bytes of an element before the cast, and how often a tensor is cast: once for each product that
-  // reads it, but that the one scale of integers serves all, in either order.
+  // reads it. The one scale of integers serves all, in either order, and backward reads vectors
+  // along the dimension that forward sums over.
   const std::int64_t wide_, copies_;
   std::set<TensorId> cast_inputs_;
   NodeId came_back_;
