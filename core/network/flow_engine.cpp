@@ -11,11 +11,11 @@ namespace {
 double together(double at) { return at + at * 1e-13 + 1e-9; }
 
 // The level, rate by weight, at which a link is full or a source has no more.
-struct Level {
+struct FillLevel {
   double at;
   std::uint32_t id;
   bool source;
-  friend bool operator>(const Level& a, const Level& b) {
+  friend bool operator>(const FillLevel& a, const FillLevel& b) {
     if (a.at != b.at) return a.at > b.at;
     return a.source != b.source ? a.source > b.source : a.id > b.id;
   }
@@ -177,7 +177,7 @@ void FlowEngine::resolve() {
 // All rates rise together, each by its weight, until a link is full or a source has no more; what
 // waits for that is settled, and the rest rises on.
 void FlowEngine::fill() {
-  std::priority_queue<Level, std::vector<Level>, std::greater<>> levels;
+  std::priority_queue<FillLevel, std::vector<FillLevel>, std::greater<>> levels;
   const auto level_of_link = [&](const Link& link) {
     return std::max(0.0, link.left) / std::max(link.weight, 1e-300);
   };
@@ -210,7 +210,7 @@ void FlowEngine::fill() {
     forecast(id);
   };
   while (!levels.empty()) {
-    const Level level = levels.top();
+    const FillLevel level = levels.top();
     levels.pop();
     if (level.source) {
       if (!flows_[level.id].filled) settle_rate(level.id, level.at, kNone);
