@@ -47,14 +47,14 @@ std::int64_t whole_of(const std::string& text, std::int64_t low, std::int64_t hi
 double seconds_of(const std::string& text) { return to_seconds(parse_duration(text)); }
 
 // One field of the question: how it is read into it.
-struct Knob {
+struct GoodputKnob {
   const char* place;
   const char* title;
   const char* usual;
   void (*read)(GoodputQuestion&, const std::string&);
 };
 
-constexpr Knob kKnobs[] = {
+constexpr GoodputKnob kKnobs[] = {
     {"tokens", "Tokens or samples", "1 T",
      [](GoodputQuestion& q, const std::string& t) { q.work = work_of(t); }},
     {"mtbf", "Time between failures", "by the record",
@@ -196,7 +196,7 @@ void GoodputPage::add_fields(QVBoxLayout* column) {
   for (const FailureRecord& one : failure_records()) record_->addItem(q(one.title), q(one.name));
   record_->addItem("Nothing fails", q(kNoFailures));
   for (const Recovery one : kRecoveries) recovery_->addItem(recovery_title(one));
-  for (const Knob& knob : kKnobs) {
+  for (const GoodputKnob& knob : kKnobs) {
     auto* field = new CheckedField({knob.title, knob.usual,
                                     [read = knob.read](const std::string& typed) {
                                       GoodputQuestion unused;
@@ -218,7 +218,7 @@ void GoodputPage::take() {
   GoodputQuestion question;
   question.record = record_->currentData().toString().toStdString();
   question.recovery = kRecoveries[static_cast<std::size_t>(recovery_->currentIndex())];
-  for (const Knob& knob : kKnobs) {
+  for (const GoodputKnob& knob : kKnobs) {
     CheckedField& field = *fields_.at(knob.place);
     if (!field.check()) return;
     if (!field.text().empty()) knob.read(question, field.text());
