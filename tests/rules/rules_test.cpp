@@ -429,7 +429,7 @@ TEST(RuleWords, EveryRuleSaysWhenItFiresAndWhatToTry) {
     EXPECT_TRUE(one->of_run != nullptr || one->of_timeline != nullptr) << one->name;
     for (const ParamSpec& spec : one->params) EXPECT_FALSE(spec.doc.empty()) << one->name;
   }
-  EXPECT_EQ(names.size(), 30u);
+  EXPECT_EQ(names.size(), 31u);
 }
 
 }  // namespace
