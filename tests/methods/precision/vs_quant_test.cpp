@@ -62,7 +62,7 @@ TEST(VsQuant, ForwardIsInWholeNumbersAndBackwardInBf16) {
   int products = 0;
   for (const BodyOp& op : layer(w).forward) {
     if (op.communication || op.work.kind != WorkKind::Product || is_cast(op)) continue;
-    const bool narrow = multiplies_narrow(w.scenario.model.blocks[1].graph[op.node]);
+    const bool narrow = multiplies_narrow(w.scenario.model.blocks[1].graph[op.node], DType::I8);
     EXPECT_EQ(op.work.math, narrow ? DType::I8 : DType::BF16) << op.name;
     products += narrow ? 1 : 0;
   }
@@ -73,7 +73,7 @@ TEST(VsQuant, ForwardIsInWholeNumbersAndBackwardInBf16) {
     if (op.communication || op.work.kind != WorkKind::Product) continue;
     EXPECT_EQ(op.work.math, DType::BF16) << op.name;
     EXPECT_LE(op.work.read, wide.work.read) << op.name;
-    if (multiplies_narrow(w.scenario.model.blocks[1].graph[op.node])) {
+    if (multiplies_narrow(w.scenario.model.blocks[1].graph[op.node], DType::I8)) {
       EXPECT_LT(op.work.read, wide.work.read) << op.name;
       EXPECT_GE(op.work.read.value, wide.work.read.value / 4) << op.name;
     }
