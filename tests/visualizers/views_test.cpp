@@ -34,6 +34,9 @@ ExperimentPtr real(const std::string& cluster, const std::vector<std::string>& s
   Instant at{};
   for (std::size_t i = 0; i < e->program.instructions.size(); ++i, at += Duration{1000})
     e->timeline.spans.push_back({at, at + Duration{1000}});
+  const Duration step = at - Instant{};
+  e->result.step = {step, step, step, ""};
+  e->result.tokens_per_step = 32 * 8192;
   e->result.capacity = 60_GiB;
   for (std::uint32_t d = 0; d < static_cast<std::uint32_t>(e->program.devices); ++d) {
     e->waves.push_back(memory_wave(e->timeline, e->program, DeviceId{d}));
@@ -93,9 +96,10 @@ TEST(Views, AModelIsMadeWhenItsViewIsAskedFor) {
     const ViewData data(pipeline(), roofline_cost_model());
     EXPECT_EQ(data.made(), 0);
     each.draw(data, each.size, {});
-    // These draw lanes over memory, waves their lanes, and utilisation the spans of the timeline.
+    // These draw lanes over memory, waves their lanes, utilisation the spans of the timeline, and
+    // goodput the answer of a question about a plan.
     const bool two = each.name == "analyse" || each.name == "lanes" || each.name == "waves" ||
-                     each.name == "utilisation";
+                     each.name == "utilisation" || each.name == "goodput";
     EXPECT_EQ(data.made(), two ? 2 : 1) << each.name;
     each.draw(data, each.size, {});
     EXPECT_EQ(data.made(), two ? 2 : 1) << each.name;
