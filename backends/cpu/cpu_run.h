@@ -46,12 +46,12 @@ struct CpuOptions {
   std::shared_ptr<const VariantChooser> variants = {};
   // Watches the run (core/rules/rule_run.h); the phases of one run share it. Null: nothing does.
   std::shared_ptr<RuleRun> rules = {};
-  // Told how the run's numbers lie in their formats (core/training/number_record.h), where steps
-  // update all weights together; phases share it. Null: nobody is.
-  std::shared_ptr<NumberRecord> numbers = {};
   // Notes what threads do (core/timeline/span_recorder.h). It must outlive the run and finish
   // before the backend ends, whose names it refers to. Null: nobody does.
   SpanRecorder* spans = nullptr;
+  // Told how the run's numbers lie in their formats (core/training/number_record.h), where steps
+  // update all weights together; phases share it. Null: nobody is.
+  std::shared_ptr<NumberRecord> numbers = {};
 };
 
 /// The mean loss and the fraction of correct answers, or the mean return of a model that acts.
