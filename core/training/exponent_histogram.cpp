@@ -8,11 +8,11 @@
 namespace trainyard {
 namespace {
 
-constexpr std::size_t kBlock = 4096;                    // numbers whose exponents are taken at once
+constexpr std::size_t kExponentBlock = 4096;                    // numbers whose exponents are taken at once
 constexpr std::size_t kTables = 4;                      // neighbours count in tables of their own
 constexpr std::uint32_t kInfinityTwice = 0xff00'0000u;  // bits of infinity without their sign
-constexpr int kMantissaBits = 23, kNoNumber = 255;
-constexpr std::size_t kLeastNormal = 23;  // index of 2^-126, the first count of normal numbers
+constexpr int kMantissaBits = 23, kExponentOfNone = 255;
+constexpr std::size_t kFirstNormalCount = 23;  // index of 2^-126, the first count of normal numbers
 
 using ExponentTables = std::array<std::array<std::uint32_t, 256>, kTables>;
 
@@ -67,7 +67,7 @@ TRAINYARD_VECTORISED CancelledCount count_kept(const std::uint32_t* before,
   return {asked, kept};
 }
 
-const std::uint32_t* bits_into(std::array<std::uint32_t, kBlock>& bits, std::span<const float> from,
+const std::uint32_t* bits_into(std::array<std::uint32_t, kExponentBlock>& bits, std::span<const float> from,
                                float scale) {
   if (scale == 1)
     std::transform(from.begin(), from.end(), bits.begin(),
@@ -105,10 +105,10 @@ ExponentHistogram& ExponentHistogram::operator+=(const ExponentHistogram& other)
 
 ExponentHistogram histogram_of(std::span<const float> values, double scale) {
   ExponentHistogram found;
-  std::array<std::uint32_t, kBlock> bits;
-  std::array<std::uint8_t, kBlock> exponents;
-  for (std::size_t from = 0; from < values.size(); from += kBlock) {
-    const std::size_t count = std::min(kBlock, values.size() - from);
+  std::array<std::uint32_t, kExponentBlock> bits;
+  std::array<std::uint8_t, kExponentBlock> exponents;
+  for (std::size_t from = 0; from < values.size(); from += kExponentBlock) {
+    const std::size_t count = std::min(kExponentBlock, values.size() - from);
     bits_into(bits, values.subspan(from, count), static_cast<float>(scale));
     const BlockCounts block = take_exponents(bits.data(), count, exponents.data());
     ExponentTables tables{};
@@ -120,10 +120,9 @@ ExponentHistogram histogram_of(std::span<const float> values, double scale) {
     };
     found.zeros += block.zeros;
     found.infinities += block.infinities;
-    found.nans += of(kNoNumber) - block.infinities;
+    found.nans += of(kExponentOfNone) - block.infinities;
     if (of(0) > block.zeros) count_subnormal(bits.data(), count, found);
-    for (std::size_t e = 1; e < kNoNumber; ++e)
-      found.counts[kLeastNormal + e - 1] += of(e);
+    for (std::size_t e = 1; e < kExponentOfNone; ++e) found.counts[kFirstNormalCount + e - 1] += of(e);
   }
   return found;
 }
@@ -131,9 +130,9 @@ ExponentHistogram histogram_of(std::span<const float> values, double scale) {
 CancelledCount count_cancelled(std::span<const float> before, std::span<const float> after,
                                std::span<const float> gradients) {
   CancelledCount found;
-  std::array<std::uint32_t, kBlock> old, now, asked;
-  for (std::size_t from = 0; from < before.size(); from += kBlock) {
-    const std::size_t count = std::min(kBlock, before.size() - from);
+  std::array<std::uint32_t, kExponentBlock> old, now, asked;
+  for (std::size_t from = 0; from < before.size(); from += kExponentBlock) {
+    const std::size_t count = std::min(kExponentBlock, before.size() - from);
     found += count_kept(bits_into(old, before.subspan(from, count), 1),
                         bits_into(now, after.subspan(from, count), 1),
                         bits_into(asked, gradients.subspan(from, count), 1), count);

@@ -19,7 +19,7 @@ NumberWindow window_of_halves(std::string format, int mantissa_bits, std::uint16
           std::ilogb(number(largest))};
 }
 
-NumberWindow moved(NumberWindow window, int binades) {
+NumberWindow moved_window(NumberWindow window, int binades) {
   window.least += binades, window.least_normal += binades, window.most += binades;
   return window;
 }
@@ -49,23 +49,23 @@ NumberWindow window_of_integers(int bits) {
 }
 
 NumberWindow divided_by(NumberWindow window, double factor) {
-  return moved(std::move(window), -static_cast<int>(std::lround(std::log2(factor))));
+  return moved_window(std::move(window), -static_cast<int>(std::lround(std::log2(factor))));
 }
 
 NumberWindow placed_over(NumberWindow window, const ExponentHistogram& histogram) {
   const std::optional<int> most = histogram.most();
   if (!window.scaled || !most) return window;
   const int binades = *most - window.most;
-  return moved(std::move(window), binades);
+  return moved_window(std::move(window), binades);
 }
 
 WindowCounts counts_in(const NumberWindow& window, const ExponentHistogram& histogram) {
   WindowCounts found{.zeros = histogram.zeros, .not_finite = histogram.infinities + histogram.nans};
   for (int e = ExponentHistogram::kLeast; e <= ExponentHistogram::kMost; ++e)
-    (e < window.least - 1        ? found.under
-     : e < window.least_normal   ? found.subnormal
-     : e <= window.most          ? found.normal
-                                 : found.over) += histogram.count(e);
+    (e < window.least - 1      ? found.under
+     : e < window.least_normal ? found.subnormal
+     : e <= window.most        ? found.normal
+                               : found.over) += histogram.count(e);
   return found;
 }
 

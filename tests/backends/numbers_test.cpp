@@ -75,9 +75,9 @@ TEST(Numbers, OfEveryPlanAreThoseOfOneDevice) {
   const Recorded one = recorded_run(model, 1, with({}), steps_at(1), 1);
   ASSERT_NE(one.record.shown(), nullptr);
   const std::vector<std::pair<std::int64_t, Settings>> plans = {
-      {2, {"dp=2"}},       {2, {"dp=2", "zero=1"}}, {2, {"dp=2", "zero=3"}}, {2, {"pp=2"}},
-      {2, {"tp=2"}},       {2, {"cp=2"}},           {4, {"tp=2", "pp=2"}},   {4, {"dp=2", "tp=2"}},
-      {1, {"recompute=full"}}};
+      {2, {"dp=2"}},         {2, {"dp=2", "zero=1"}}, {2, {"dp=2", "zero=3"}},
+      {2, {"pp=2"}},         {2, {"tp=2"}},           {2, {"cp=2"}},
+      {4, {"tp=2", "pp=2"}}, {4, {"dp=2", "tp=2"}},   {1, {"recompute=full"}}};
   for (const auto& [devices, settings] : plans) {
     SCOPED_TRACE(std::string(settings.front()) + " " + std::string(settings.back()));
     expect_numbers_of_one_device(model, one, devices, with(settings));
@@ -99,8 +99,8 @@ TEST(Numbers, BesideRulesChangeNeitherThemNorTheRun) {
   for (const char* rules : {"overfit", "all"}) {
     const Recorded recorded =
         recorded_run(numbers_mlp(), 2, {"dp=2", "optimizer=sgd"}, training, 7, rules);
-    const BackendRun plain = testing::watched_run(
-        numbers_mlp(), 2, {"dp=2", "optimizer=sgd"}, training, {rules, 7});
+    const BackendRun plain =
+        testing::watched_run(numbers_mlp(), 2, {"dp=2", "optimizer=sgd"}, training, {rules, 7});
     EXPECT_EQ(recorded.run.losses, plain.losses);
     EXPECT_EQ(testing::fired_text(recorded.run.rules), testing::fired_text(plain.rules));
     std::vector<std::int64_t> steps;
@@ -126,8 +126,8 @@ TEST(Numbers, ShowTheUpdatesThatNearestRoundingCancelsAndOthersKeep) {
 TEST(Numbers, FollowTheLossScaleAndSayWhichStepsItSkipped) {
   Training training = steps_at(12);
   training.loss_scale = 0x1p32, training.scale_window = 1000;
-  const Recorded found = recorded_run(numbers_mlp(), 1, {"precision=fp16", "optimizer=sgd"},
-                                      training, 1);
+  const Recorded found =
+      recorded_run(numbers_mlp(), 1, {"precision=fp16", "optimizer=sgd"}, training, 1);
   ASSERT_EQ(found.record.looks().size(), 12u);
   EXPECT_EQ(found.record.loss_scales().front().scale, 0x1p32);
   std::int64_t skipped = 0;

@@ -41,11 +41,20 @@ std::vector<float> random_bits(std::uint64_t seed, std::size_t count) {
     const auto bits = static_cast<std::uint32_t>(random.between(2 * i, 0, 0xffff'ffffll));
     const std::uint32_t sign = bits & 0x8000'0000u, mantissa = bits & 0x007f'ffffu;
     switch (random.between(2 * i + 1, 0, 15)) {
-      case 0: values.push_back(of_bits(sign)); break;
-      case 1: values.push_back(of_bits(sign | mantissa)); break;
-      case 2: values.push_back(of_bits(sign | mantissa >> (bits % 23))); break;
-      case 3: values.push_back(of_bits(sign | 0x7f80'0000u | (bits % 2 != 0 ? mantissa : 0))); break;
-      default: values.push_back(of_bits(bits));
+      case 0:
+        values.push_back(of_bits(sign));
+        break;
+      case 1:
+        values.push_back(of_bits(sign | mantissa));
+        break;
+      case 2:
+        values.push_back(of_bits(sign | mantissa >> (bits % 23)));
+        break;
+      case 3:
+        values.push_back(of_bits(sign | 0x7f80'0000u | (bits % 2 != 0 ? mantissa : 0)));
+        break;
+      default:
+        values.push_back(of_bits(bits));
     }
   }
   return values;
@@ -84,7 +93,8 @@ TEST(ExponentHistograms, EndsAreThoseOfSinglePrecision) {
 }
 
 RC_GTEST_PROP(CancelledCounts, AreThoseOfOneWeightAfterTheOther, ()) {
-  const auto few = rc::gen::container<std::vector<float>>(6000, rc::gen::element(0.f, -0.f, 1.f, 2.f));
+  const auto few =
+      rc::gen::container<std::vector<float>>(6000, rc::gen::element(0.f, -0.f, 1.f, 2.f));
   const std::vector<float> before = *few, after = *few, gradients = *few;
   CancelledCount expected;
   for (std::size_t i = 0; i < before.size(); ++i) {
@@ -113,9 +123,9 @@ TEST(NumberWindows, AreThoseOfTheFormats) {
 }
 
 TEST(NumberWindows, CountWhatLiesUnderWithinAndOver) {
-  const std::vector<float> values = {0,       -0.0f,   0x1p-26f, -0x1.8p-26f, 0x1.8p-25f,
+  const std::vector<float> values = {0,        -0.0f,    0x1p-26f, -0x1.8p-26f, 0x1.8p-25f,
                                      0x1p-24f, 0x1p-15f, 0x1p-14f, -1,          65504,
-                                     0x1p16f,  -1e30f,  INFINITY, NAN};
+                                     0x1p16f,  -1e30f,   INFINITY, NAN};
   const WindowCounts found = counts_in(window_of(DType::F16), histogram_of(values));
   EXPECT_EQ(found, (WindowCounts{2, 2, 3, 3, 2, 2}));
   EXPECT_EQ(found.share(found.over), 2.0 / 14);

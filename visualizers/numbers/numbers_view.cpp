@@ -61,8 +61,8 @@ void draw_window(Drawing& drawing, const ExponentPlot& plot, const NumberWindow&
     const float left = plot.x(from), right = plot.x(until);
     if (right <= left) return;
     fill(drawing, {left, plot.rect.y, right - left, plot.rect.height}, {.ink = ink});
-    write_within(drawing, words, {left + 4, plot.rect.y + 8}, right - left - 6, 10,
-                 Weight::Regular, Ink::Text2);
+    write_within(drawing, words, {left + 4, plot.rect.y + 8}, right - left - 6, 10, Weight::Regular,
+                 Ink::Text2);
   };
   part(w.least, w.least_normal, Ink::WarnBackground, "subnormal");
   part(w.least_normal, w.most + 1, Ink::OkBackground, "normal");
@@ -91,10 +91,10 @@ std::string window_words(const NumberLook& look, NumberClass of) {
   const auto c = static_cast<std::size_t>(of);
   const NumberWindow& w = look.windows[c];
   const WindowCounts& n = look.counts[c];
-  std::string words = fmt::format(
-      "{}: {} zero, {} under it, {} subnormal, {} over it", w.format, readable_share(n.share(n.zeros)),
-      readable_share(n.share(n.under)), readable_share(n.share(n.subnormal)),
-      readable_share(n.share(n.over)));
+  std::string words =
+      fmt::format("{}: {} zero, {} under it, {} subnormal, {} over it", w.format,
+                  readable_share(n.share(n.zeros)), readable_share(n.share(n.under)),
+                  readable_share(n.share(n.subnormal)), readable_share(n.share(n.over)));
   if (n.not_finite > 0)
     words += fmt::format(", {} not finite", readable_share(n.share(n.not_finite)));
   if (w.scaled) words += "; with a scale that sets its end on the largest";
@@ -177,7 +177,8 @@ Drawing numbers_picture(const NumberRecord& record) {
   for (std::size_t c = 0; c < kNumberClasses; ++c)
     if (record.histograms()[c].elements() > 0) classes.push_back(static_cast<NumberClass>(c));
   std::vector<CurveModel> curves;
-  for (CurveModel& curve : std::vector<CurveModel>{cancelled_curve(record), loss_scale_curve(record)})
+  for (CurveModel& curve :
+       std::vector<CurveModel>{cancelled_curve(record), loss_scale_curve(record)})
     if (curve.x.size() > 1) curves.push_back(std::move(curve));
   Drawing drawing({kNumbersWidth, kExponentsHeight * static_cast<float>(classes.size()) +
                                       kSeriesHeight * static_cast<float>(curves.size())});

@@ -41,8 +41,9 @@ void write_windows(Out& out, const NumberRecord& record, const NumberLook& look)
     line(out, "  gradients are those without the loss scale of {}, which moves their window down",
          look.loss_scale);
   if (scaled)
-    line(out, "  elements of these formats share a scale, so that their window lies under the "
-              "largest number");
+    line(out,
+         "  elements of these formats share a scale, so that their window lies under the "
+         "largest number");
 }
 
 void write_cancelled(Out& out, const NumberRecord& record) {

@@ -128,10 +128,10 @@ void read_backends(const Words& words, const Launch& started, TrainingRequest& r
     refuse_beside(fmt::format("expected --backend cpu beside it, found \"{}\", which does not know "
                               "it",
                               backend.name),
-                  over_processes ? std::vector<std::string>{"mode", "threads", "check"}
-                                 : std::vector<std::string>{"mode", "threads", "checkpoint",
-                                                            "checkpoint-every", "resume", "rules",
-                                                            "numbers"});
+                  over_processes
+                      ? std::vector<std::string>{"mode", "threads", "check"}
+                      : std::vector<std::string>{"mode", "threads", "checkpoint",
+                                                 "checkpoint-every", "resume", "rules", "numbers"});
   if (!backend.measures)
     refuse_beside(fmt::format("expected a backend that measures time, found \"{}\"; \"cpu\" does",
                               backend.name),

@@ -62,20 +62,21 @@ Fields<ClassHistogram> histogram_fields() {
 Fields<ClassInLook> class_fields() {
   const auto window = [](auto member) { return in(&ClassInLook::window, member); };
   const auto counts = [](auto member) { return in(&ClassInLook::counts, member); };
-  return {class_field<ClassInLook>(),
-          {"format", window(&NumberWindow::format), "fp16, E4M3, int16 ..."},
-          {"scaled", window(&NumberWindow::scaled), kWhereSet,
-           "its elements share a scale, so that the window lies under the largest number"},
-          {"least_exponent", window(&NumberWindow::least), "of the format, in units of the numbers"},
-          {"least_normal_exponent", window(&NumberWindow::least_normal)},
-          {"most_exponent", window(&NumberWindow::most)},
-          {"elements", [](const ClassInLook& c) { return c.counts.elements(); }},
-          {"zeros", counts(&WindowCounts::zeros)},
-          {"under", counts(&WindowCounts::under), "not zero, but the format would round them to it"},
-          {"subnormal", counts(&WindowCounts::subnormal), "it would keep fewer of their bits"},
-          {"normal", counts(&WindowCounts::normal)},
-          {"over", counts(&WindowCounts::over), "too large for it"},
-          {"not_finite", counts(&WindowCounts::not_finite)}};
+  return {
+      class_field<ClassInLook>(),
+      {"format", window(&NumberWindow::format), "fp16, E4M3, int16 ..."},
+      {"scaled", window(&NumberWindow::scaled), kWhereSet,
+       "its elements share a scale, so that the window lies under the largest number"},
+      {"least_exponent", window(&NumberWindow::least), "of the format, in units of the numbers"},
+      {"least_normal_exponent", window(&NumberWindow::least_normal)},
+      {"most_exponent", window(&NumberWindow::most)},
+      {"elements", [](const ClassInLook& c) { return c.counts.elements(); }},
+      {"zeros", counts(&WindowCounts::zeros)},
+      {"under", counts(&WindowCounts::under), "not zero, but the format would round them to it"},
+      {"subnormal", counts(&WindowCounts::subnormal), "it would keep fewer of their bits"},
+      {"normal", counts(&WindowCounts::normal)},
+      {"over", counts(&WindowCounts::over), "too large for it"},
+      {"not_finite", counts(&WindowCounts::not_finite)}};
 }
 
 Fields<NumberLook> look_fields() {
@@ -104,15 +105,15 @@ Fields<NumberRecord> number_fields() {
   const auto shown = [](const NumberRecord& r) {
     return r.shown() != nullptr ? std::optional(r.shown()->step) : std::nullopt;
   };
-  return {{"interval", [](const NumberRecord& r) { return r.interval(); }, whole(1),
-           "steps between two looks"},
-          {"looks", [](const NumberRecord& r) { return r.looks(); },
-           list_of(object(look_fields()))},
-          {"loss_scale", [](const NumberRecord& r) { return r.loss_scales(); },
-           list_of(object(loss_scale_fields())), kWhereSet, "where it changed, and its first"},
-          {"histogram_step", shown, whole(1), "the last look whose update was not skipped"},
-          {"histograms", histograms_of, list_of(object(histogram_fields())),
-           "of that step; exponents that no number has are left out"}};
+  return {
+      {"interval", [](const NumberRecord& r) { return r.interval(); }, whole(1),
+       "steps between two looks"},
+      {"looks", [](const NumberRecord& r) { return r.looks(); }, list_of(object(look_fields()))},
+      {"loss_scale", [](const NumberRecord& r) { return r.loss_scales(); },
+       list_of(object(loss_scale_fields())), kWhereSet, "where it changed, and its first"},
+      {"histogram_step", shown, whole(1), "the last look whose update was not skipped"},
+      {"histograms", histograms_of, list_of(object(histogram_fields())),
+       "of that step; exponents that no number has are left out"}};
 }
 
 }  // namespace trainyard

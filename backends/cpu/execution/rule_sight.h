@@ -39,7 +39,7 @@ struct SeenByRules {
 
 struct RuleSight {
   RuleReads reads = RuleReads::None;
-  std::vector<SeenByRules> devices;  // by pipeline rank, then peer
+  std::vector<SeenByRules> devices;           // by pipeline rank, then peer
   std::unique_ptr<NumberSight> numbers = {};  // null where nobody records them
   bool for_rules = false;                     // else for a record of numbers alone
 };

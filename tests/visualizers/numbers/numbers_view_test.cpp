@@ -27,10 +27,9 @@ NumberRecord drawn_numbers(double loss_scale) {
 
 TEST(NumbersView, SaysWhatTheFormatLosesAndHoldsTheTwoSeries) {
   const Drawing drawing = numbers_picture(drawn_numbers(0x1p11));
-  for (const char* words :
-       {"Exponents of gradients at step 8", "fp16: 20.0 % zero", "0.0 % under it",
-        "moved by the loss scale of 1024", "subnormal", "normal", "Updates that rounding cancels",
-        "Loss scale"})
+  for (const char* words : {"Exponents of gradients at step 8", "fp16: 20.0 % zero",
+                            "0.0 % under it", "moved by the loss scale of 1024", "subnormal",
+                            "normal", "Updates that rounding cancels", "Loss scale"})
     EXPECT_TRUE(says(drawing, words)) << words;
   EXPECT_FALSE(says(drawing, "Exponents of weights"));
 }
