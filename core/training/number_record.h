@@ -25,7 +25,7 @@ template <class T>
 using ByNumberClass = std::array<T, kNumberClasses>;
 
 /// What one step showed. Counts are those of all devices, each number once, however a plan lays
-/// them out.
+/// them out. Rows that pad a vocabulary are zeros, which a plan with more of them has more of.
 struct SeenNumbers {
   ByNumberClass<ExponentHistogram> histograms = {};
   CancelledCount updates = {};

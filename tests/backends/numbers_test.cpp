@@ -41,10 +41,12 @@ Training steps_at(std::int64_t steps, double rate = 0.01) {
 Model numbers_mlp() { return build_mlp({"mlp", 16, 32, 4, 4}); }
 
 // Sums in another order round differently, which moves a number from a binade into the next one
-// only where it lies at the edge between them.
+// only where it lies at the edge between them. What lies 2^20 below the largest is left out: the
+// gradient of a key's bias is zero but for rounding.
 std::int64_t moved_between(const ExponentHistogram& a, const ExponentHistogram& b) {
-  std::int64_t apart = std::abs(a.zeros - b.zeros);
-  for (std::size_t i = 0; i < a.counts.size(); ++i) apart += std::abs(a.counts[i] - b.counts[i]);
+  std::int64_t apart = 0;
+  const int most = a.most().value_or(0);
+  for (int e = most - 20; e <= most; ++e) apart += std::abs(a.count(e) - b.count(e));
   return apart;
 }
 
@@ -53,11 +55,15 @@ void expect_numbers_of_one_device(const Model& model, const Recorded& one, std::
   const Recorded other = recorded_run(model, devices, settings, steps_at(1), 1);
   ASSERT_NE(other.record.shown(), nullptr);
   const auto &expected = one.record.histograms(), &found = other.record.histograms();
-  EXPECT_EQ(found[kWeights], expected[kWeights]);
+  // Tensor ranks pad seven tokens to eight, whose weights of four are zeros in table and head.
+  const std::int64_t padding = settings.front() == "tp=2" || settings[1] == "tp=2" ? 8 : 0;
+  ExponentHistogram weights = expected[kWeights];
+  weights.zeros += padding;
+  EXPECT_TRUE(found[kWeights] == weights);
   EXPECT_EQ(found[kGradients].elements(), found[kWeights].elements());
   for (const std::size_t c : {kGradients, kActivations}) {
     EXPECT_GT(expected[c].elements(), 0);
-    EXPECT_EQ(found[c].elements(), expected[c].elements()) << c;
+    EXPECT_EQ(found[c].elements(), expected[c].elements() + (c == kGradients ? padding : 0)) << c;
     EXPECT_LE(moved_between(found[c], expected[c]), expected[c].elements() / 200) << c;
   }
   const CancelledCount a = one.record.shown()->updates, b = other.record.shown()->updates;
@@ -95,17 +101,17 @@ TEST(Numbers, AreCountedOnceEach) {
 }
 
 TEST(Numbers, BesideRulesChangeNeitherThemNorTheRun) {
-  const Training training = steps_at(20, 0.1);
+  const Training training = steps_at(8, 0.1);
   for (const char* rules : {"overfit", "all"}) {
     const Recorded recorded =
-        recorded_run(numbers_mlp(), 2, {"dp=2", "optimizer=sgd"}, training, 7, rules);
+        recorded_run(numbers_mlp(), 2, {"dp=2", "optimizer=sgd"}, training, 3, rules);
     const BackendRun plain =
-        testing::watched_run(numbers_mlp(), 2, {"dp=2", "optimizer=sgd"}, training, {rules, 7});
+        testing::watched_run(numbers_mlp(), 2, {"dp=2", "optimizer=sgd"}, training, {rules, 3});
     EXPECT_EQ(recorded.run.losses, plain.losses);
     EXPECT_EQ(testing::fired_text(recorded.run.rules), testing::fired_text(plain.rules));
     std::vector<std::int64_t> steps;
     for (const NumberLook& look : recorded.record.looks()) steps.push_back(look.step);
-    EXPECT_EQ(steps, (std::vector<std::int64_t>{1, 7, 14, 20}));
+    EXPECT_EQ(steps, (std::vector<std::int64_t>{1, 3, 6, 8}));
   }
 }
 
