@@ -17,6 +17,7 @@
 #include "backends/cpu/execution/cpu_execution.h"
 #include "backends/cpu/execution/evaluation.h"
 #include "backends/cpu/execution/gather_run.h"
+#include "backends/cpu/execution/number_windows.h"
 #include "backends/cpu/execution/task_spans.h"
 #include "backends/cpu/time/virtual_time.h"
 #include "backends/documents.h"
@@ -459,6 +460,9 @@ BackendRun CpuBackend::run(const RunOptions& options) {
   const RecordingThread recorded(m.options.spans);
   RuleRun* const rules = m.options.rules.get();
   if (rules != nullptr) rules->begin(m.first_step);
+  NumberRecord* const numbers = m.plan.asynchronous ? nullptr : m.options.numbers.get();
+  if (numbers != nullptr)
+    numbers->begin(m.first_step, m.training.steps, number_windows(m.workload));
   struct Kept {
     Timeline timeline;
     std::vector<MemoryWave> waves;
@@ -483,6 +487,9 @@ BackendRun CpuBackend::run(const RunOptions& options) {
     const std::int64_t next = m.execution.updates() + 1;
     const bool looks = rules != nullptr && !m.plan.asynchronous && rules->looks_at(next);
     if (looks) m.execution.look(rules->reads_at(next));
+    const bool watches = numbers != nullptr && numbers->looks_at(next);
+    if (watches) m.execution.watch_numbers();
+    const double loss_scale = m.execution.scales_loss() ? m.execution.scaler().scale() : 0;
     std::optional<RecordedSpan> updates(std::in_place, SpanLevel::Annotation, kUpdateSpan);
     {
       const RecordedSpan reads(SpanLevel::Annotation, "data");
@@ -510,6 +517,10 @@ BackendRun CpuBackend::run(const RunOptions& options) {
       result.orthogonality.push_back(m.execution.orthogonality());
     if (!m.execution.energy_sent().empty()) result.energy_sent.push_back(m.execution.energy_sent());
     result.staleness = m.execution.staleness();
+    if (numbers != nullptr) {
+      const SeenNumbers seen = watches ? m.execution.take_numbers() : SeenNumbers{};
+      numbers->add(next, loss_scale, m.execution.skipped(), watches ? &seen : nullptr);
+    }
     if (evaluates && m.execution.updates() % evaluates->every == 0)
       result.evaluations.push_back(m.evaluate(*evaluates));
     const bool ends = rules != nullptr && m.show(*rules, looks, result.evaluations);

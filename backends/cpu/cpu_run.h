@@ -14,6 +14,7 @@
 namespace trainyard {
 
 struct Checkpoint;
+class NumberRecord;
 class Processes;
 class RuleRun;
 class SpanRecorder;
@@ -48,6 +49,9 @@ struct CpuOptions {
   // Notes what threads do (core/timeline/span_recorder.h). It must outlive the run and finish
   // before the backend ends, whose names it refers to. Null: nobody does.
   SpanRecorder* spans = nullptr;
+  // Told how the run's numbers lie in their formats (core/training/number_record.h), where steps
+  // update all weights together; phases share it. Null: nobody is.
+  std::shared_ptr<NumberRecord> numbers = {};
 };
 
 /// The mean loss and the fraction of correct answers, or the mean return of a model that acts.

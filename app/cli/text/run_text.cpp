@@ -7,6 +7,7 @@
 #include <iterator>
 #include <utility>
 
+#include "app/cli/text/number_text.h"
 #include "app/cli/text/rule_text.h"
 #include "app/workspace/runs/run_document.h"
 #include "core/base/units_text.h"
@@ -257,6 +258,7 @@ std::string run_text(const TrainingReport& r) {
   write_loss(out, r);
   write_check(out, r);
   if (r.rules) write_rules(out, *r.rules);
+  if (r.numbers) write_numbers(out, *r.numbers);
   write_phases(out, r);
   if (!r.measured) return out;
   write_speed(out, r);

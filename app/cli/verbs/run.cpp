@@ -30,6 +30,7 @@
 #include "core/io/bytes/file_writer.h"
 #include "core/training/layer_ratios.h"
 #include "visualizers/drawing/svg.h"
+#include "visualizers/numbers/numbers_view.h"
 #include "visualizers/view.h"
 #include "visualizers/view_data.h"
 
@@ -115,7 +116,7 @@ void read_backends(const Words& words, const Launch& started, TrainingRequest& r
   if (words.has("replay"))
     refuse_beside("expected no --replay beside it, with which nothing is trained",
                   {"backend", "check", "timeline", "checkpoint", "checkpoint-every", "resume",
-                   "start-from", "evaluate"});
+                   "start-from", "evaluate", "numbers"});
   const BackendEntry& backend = training_backend(request.backend, {"--backend"});
   const bool over_processes = backend.name == "mpi";
   if (several && !over_processes)
@@ -127,9 +128,10 @@ void read_backends(const Words& words, const Launch& started, TrainingRequest& r
     refuse_beside(fmt::format("expected --backend cpu beside it, found \"{}\", which does not know "
                               "it",
                               backend.name),
-                  over_processes ? std::vector<std::string>{"mode", "threads", "check"}
-                                 : std::vector<std::string>{"mode", "threads", "checkpoint",
-                                                            "checkpoint-every", "resume", "rules"});
+                  over_processes
+                      ? std::vector<std::string>{"mode", "threads", "check"}
+                      : std::vector<std::string>{"mode", "threads", "checkpoint",
+                                                 "checkpoint-every", "resume", "rules", "numbers"});
   if (!backend.measures)
     refuse_beside(fmt::format("expected a backend that measures time, found \"{}\"; \"cpu\" does",
                               backend.name),
@@ -187,8 +189,19 @@ CpuOptions options_of(const Words& words, bool over_processes, bool first) {
   return options;
 }
 
+// Steps between two looks at the run's numbers; 0 for none.
+std::int64_t number_interval(const Words& words) {
+  if (words.has("numbers-svg") && !words.has("numbers"))
+    refuse_run_flag("numbers-svg", "expected --numbers beside it, found none");
+  if (!words.has("numbers")) return 0;
+  if (words.text("numbers").empty()) return kNumberInterval;
+  return words.integer("numbers", 1, 1'000'000'000, kNumberInterval);
+}
+
 void write_pictures(const TrainingReport& report, const Words& words, Streams& streams,
                     std::shared_ptr<const CostModel> cost) {
+  if (words.has("numbers-svg") && report.numbers)
+    write_file(words.text("numbers-svg"), to_svg(numbers_picture(*report.numbers), Theme::Light));
   if (!report.measured) {
     for (const char* flag : {"timeline", "trace", "svg"})
       if (words.has(flag))
@@ -246,6 +259,7 @@ RunQuestion read_question(const Words& words, const Launch& started, Processes* 
   request.data = words.text("data");
   request.start_from = words.text("start-from");
   request.rules = rule_watch(words);
+  request.numbers = number_interval(words);
   Words scenario_words = words;
   const std::string cluster = cluster_words(words, started.count);
   if (!words.has("cluster")) scenario_words.add("cluster", cluster);
@@ -285,7 +299,7 @@ std::string question_text(const Asked& asked, const Words& words) {
   for (const TrainingKey& key : training_keys())
     text += fmt::format(" {}={}", key.key, key.read(asked.words.training));
   for (const char* flag : {"checkpoint", "checkpoint-every", "resume", "start-from", "evaluate",
-                           "rules", "rule-interval", "on-rule"})
+                           "rules", "rule-interval", "on-rule", "numbers"})
     text += fmt::format(" {}", words.has(flag) ? words.text(flag) : "none");
   return text;
 }
@@ -349,7 +363,7 @@ void tag_repeat(std::int64_t id, std::int64_t first, Streams& streams) {
 // Trains the same plan many times; between runs only seeds differ.
 int run_repeats(const Words& words, Streams& streams) {
   for (const char* flag : {"replay", "check", "checkpoint", "checkpoint-every", "resume",
-                           "timeline", "trace", "svg", "rules"})
+                           "timeline", "trace", "svg", "rules", "numbers"})
     if (words.has(flag))
       refuse_run_flag(flag, "expected no --repeat beside it, because it is about one run");
   if (launch().count > 1)
@@ -463,6 +477,10 @@ Verb run_verb() {
             "\"trainyard help rules\" lists them"},
            {"rule-interval", "N", "rules look at the first step and at every Nth; else 50"},
            {"on-rule", "DO", "report (default), or stop: the run ends with the step that fires"},
+           {"numbers", "[EVERY]",
+            "counts weights, gradients and activations by exponent at the first step, every so "
+            "many (else 50) and the last, and the updates that rounding cancels"},
+           {"numbers-svg", "FILE", "draws these, with the range of the plan's format"},
            calibration_flag(),
            cost_flag(),
            order_flag(),

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <string_view>
 
+#include "app/workspace/runs/number_fields.h"
 #include "core/base/digest.h"
 #include "core/io/documents/result_json.h"
 #include "core/methods/parallel/adasum.h"
@@ -252,6 +253,8 @@ Fields<TrainingReport> run_members() {
       {"evaluations", run(&BackendRun::evaluations), list_of(object(run_evaluation_fields())),
        kWhereSet, "those that the plan stops for, of this session"},
       {"rules", &Report::rules, object(rule_report_fields()), "where rules watched it"},
+      {"numbers", [](const Report& r) { return r.numbers.get(); }, object(number_fields()),
+       "how they lay in the formats of the plan, where --numbers asked for it"},
       {"check", &Report::checked, object(check_fields()),
        "the same training on a second backend; absent where it was stopped before it was done"},
       measured("memory"),

@@ -175,6 +175,12 @@ TrainingJob::TrainingJob(TrainingRequest request) : request_(std::move(request))
     for (ExperimentPtr& phase : earlier_) phase = by_wall_clock(phase);
   }
   if (request_.rules) expect_watchable(*request_.rules, predicted_->workload, updates_together());
+  if (request_.numbers > 0 && !updates_together())
+    throw Error(Error::Kind::InvalidInput,
+                fmt::format("expected a schedule that updates all weights together, whose steps "
+                            "have a gradient of each, found {}; try --set schedule=1f1b",
+                            schedule_of(predicted_->workload.scenario.plan).name),
+                {"--numbers"});
   if (!request_.replay.empty()) {
     backend_ = std::make_unique<Replay>(Replay::of_file(request_.replay, predicted_->program));
     return;
@@ -345,6 +351,8 @@ TrainingReport TrainingJob::run(bool evaluate, LiveSink* live) {
   report.aligned_peak = aligned_peak_;
   if (request_.replay.empty()) {
     if (request_.rules) options.rules = std::make_shared<RuleRun>(*request_.rules);
+    if (request_.numbers > 0)
+      report.numbers = options.numbers = std::make_shared<NumberRecord>(request_.numbers);
     backend_ = open(options);
     report.started_from = start();
     report.data = std::string(data_->name()) + ": " + data_->provenance();
@@ -358,7 +366,8 @@ TrainingReport TrainingJob::run(bool evaluate, LiveSink* live) {
   std::optional<Check> check;
   if (!request_.check.empty()) {
     // These are the first backend's.
-    options.live = nullptr, options.rules = nullptr, options.checkpoint.clear();
+    options.live = nullptr, options.rules = nullptr, options.numbers = nullptr;
+    options.checkpoint.clear();
     expected = training_backend(request_.check, {"--check"}).open(job(*predicted_), options);
     runs = &check.emplace(*runs, *expected, tolerances_of(predicted_->workload));
   }

@@ -16,6 +16,7 @@
 #include "core/plan/batch_ramp.h"
 #include "core/result/experiment.h"
 #include "core/timeline/compare.h"
+#include "core/training/number_record.h"
 #include "core/training/sample_cache.h"
 
 namespace trainyard {
@@ -35,6 +36,7 @@ struct TrainingRequest {
   std::string data = {};        // of data_sources(); empty = what the model's family is trained on
   std::shared_ptr<const CostModel> cost = {};  // of the prediction; null = cost_model(scenario)
   std::optional<RuleWatch> rules = {};         // that watch the run; nothing = none do
+  std::int64_t numbers = 0;  // their exponents are counted every so many steps; 0 = never
 };
 
 /// A phase of a batch ramp as it was trained: what was measured beside what was predicted.
@@ -66,6 +68,7 @@ struct TrainingReport {
   std::optional<CacheCounts> input = {};  // of a plan that states its input, where the same samples
                                           // come again; a check reads them too
   std::optional<RuleReport> rules = {};   // nothing where none were asked for
+  std::shared_ptr<const NumberRecord> numbers = {};  // null where nobody asked for it
 };
 
 /// Predicts a run of the scenario, whose plan may be incomplete, at op grain: one step of a

@@ -127,6 +127,10 @@ class CpuExecution final : public Execution {
   /// after its end: of all devices, so that all processes call both. Only for synchronous programs.
   void look(RuleReads);
   Look take_look();
+  /// The next repetition notes its numbers, beside what rules read where look() was called before;
+  /// take_numbers() returns those of all devices after its end, before take_look().
+  void watch_numbers();
+  SeenNumbers take_numbers();
   /// The parameter, gathered from its shards and tensor ranks, and from the master copy if there is
   /// one.
   std::vector<float> whole_parameter(std::size_t place, const PlacedLayer&, const PlacedParameter&,
@@ -345,6 +349,7 @@ class CpuExecution final : public Execution {
   LookedTensor looked(const SeenTensor&, TensorFacts) const;
   void show_outputs(const At&, std::size_t layer, NodeId, const KernelCall&);
   void show_units(const At&, std::size_t layer, TensorId, const TensorView&, TensorRole, NodeId);
+  void show_numbers(const At&, std::size_t layer, TensorId made, const TensorView&);
   void show_answers(const At&, const KernelCall&);
   void show_images(const At&, std::size_t layer, const KernelCall&);
   void show_tokens(const At&, const KernelCall&);

@@ -1,6 +1,7 @@
 // Implements what rules are shown of a step (core/rules/look.h): the devices note facts of the
 // tensors that they hold while these are there, and the facts of all are added up afterwards.
 #include <algorithm>
+#include <cmath>
 
 #include "backends/cpu/execution/seen_by_rules.h"
 #include "core/model/document_bounds.h"
@@ -37,7 +38,33 @@ bool is_image(const TensorView& view) { return view.rank == 4 && view.type == DT
 void CpuExecution::look(RuleReads reads) {
   sight_ = std::make_unique<RuleSight>();
   sight_->reads = reads;
+  sight_->for_rules = true;
   sight_->devices.resize(devices_.size());
+}
+
+void CpuExecution::watch_numbers() {
+  if (sight_ == nullptr) {
+    sight_ = std::make_unique<RuleSight>();
+    sight_->devices.resize(devices_.size());
+  }
+  sight_->numbers = std::make_unique<NumberSight>();
+}
+
+SeenNumbers CpuExecution::take_numbers() {
+  SeenNumbers seen = std::move(sight_->numbers->seen());
+  sight_->numbers.reset();
+  if (!sight_->for_rules) sight_.reset();
+  if (processes() == nullptr) return seen;
+  std::vector<std::int64_t*> counts = {&seen.updates.asked, &seen.updates.cancelled};
+  for (ExponentHistogram& one : seen.histograms) {
+    for (std::int64_t& count : one.counts) counts.push_back(&count);
+    counts.insert(counts.end(), {&one.zeros, &one.infinities, &one.nans});
+  }
+  std::vector<double> sums;  // exact below 2^53
+  for (const std::int64_t* one : counts) sums.push_back(static_cast<double>(*one));
+  processes()->sum(sums);
+  for (std::size_t i = 0; i < counts.size(); ++i) *counts[i] = std::llround(sums[i]);
+  return seen;
 }
 
 // A parameter that several devices update alike is seen on one of them.
@@ -53,6 +80,7 @@ void CpuExecution::show_outputs(const At& a, std::size_t l, NodeId id, const Ker
   const bool outputs = has(reads, RuleReads::Outputs), function = is_activation_function(node.op);
   const bool gate = node.op == &sigmoid_gate();
   const TensorId made = node.outputs[0];
+  if (function && sight_->numbers != nullptr) show_numbers(a, l, made, call.outputs[0]);
   const bool ends = made == call.graph.output && !plan_.last_stage(plan_.places[a.place]);
   if (outputs && gate)
     show_units(a, l, node.inputs[0], call.inputs[0], TensorRole::Output, id);
@@ -63,6 +91,19 @@ void CpuExecution::show_outputs(const At& a, std::size_t l, NodeId id, const Ker
   if (has(reads, RuleReads::Images)) show_images(a, l, call);
   if (has(reads, RuleReads::Tokens) && reads_tokens(call.graph, node)) show_tokens(a, call);
   if (has(reads, RuleReads::Answers) && node.op == &softmax_loss()) show_answers(a, call);
+}
+
+// Tensor ranks have parts of a tensor, or the whole of it each, which then counts once.
+void CpuExecution::show_numbers(const At& a, std::size_t l, TensorId made, const TensorView& view) {
+  const StagePlacement& place = plan_.places[a.place];
+  const LayerLayout& layout = plan_.layouts[static_cast<std::size_t>(place.layers[l].layout)];
+  std::int64_t divided = 1;
+  for (const Dim& dim : (*layout.graph)[made].shape) divided *= parts(dim, layout.body->binding);
+  const bool whole = divided < std::int64_t{plan_.peers.tp} * plan_.peers.cp;
+  if (!view.there() || (whole && plan_.peers.tensor_rank(a.peer) != 0)) return;
+  std::vector<float> copy;
+  sight_->numbers->see(NumberClass::Activations,
+                       as_floats(view.data, view.type, view.elements(), copy));
 }
 
 // Units are the channels of images, else the last dimension. Where tensor ranks divide it, each has

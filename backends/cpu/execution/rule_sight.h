@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/cpu/execution/number_sight.h"
 #include "core/model/dtype.h"
 #include "core/rules/rule.h"
 
@@ -38,7 +39,9 @@ struct SeenByRules {
 
 struct RuleSight {
   RuleReads reads = RuleReads::None;
-  std::vector<SeenByRules> devices;  // by pipeline rank, then peer
+  std::vector<SeenByRules> devices;           // by pipeline rank, then peer
+  std::unique_ptr<NumberSight> numbers = {};  // null where nobody records them
+  bool for_rules = false;                     // else for a record of numbers alone
 };
 
 /// Returns what devices saw as bytes for another process of this machine's kind, and adds what such

@@ -9,8 +9,9 @@
 
 namespace trainyard {
 
-// Applies the update, and where rules look at it notes its gradient, times the scale, the weights
-// and how they move. Master weights are the weights where there are any.
+// Applies the update, and where it is looked at notes for rules and for a record of numbers its
+// gradient, times the scale, the weights and how they move. Master weights are the weights where
+// there are any.
 template <class F>
 void CpuExecution::seen_by_rules(ParameterPart& part, double scale, std::size_t norm,
                                  std::size_t at, int peer, F&& apply) {
@@ -39,13 +40,20 @@ void CpuExecution::seen_by_rules(ParameterPart& part, double scale, std::size_t 
     seen.tensors[{role, static_cast<std::uint32_t>(at), static_cast<std::uint32_t>(layer),
                   index}] += facts;
   };
-  std::vector<float> copy, before;
+  NumberSight* const numbers = sight_->numbers.get();
+  std::vector<float> copy, before, asked;
+  if (numbers != nullptr) {
+    const std::span<const float> gradients =
+        as_floats(part.gradients, part.gradient_type, part.elements, asked);
+    if (gradients.data() != asked.data()) asked.assign(gradients.begin(), gradients.end());
+    numbers->see(NumberClass::Gradients, asked, scale);
+  }
   if (has(reads, RuleReads::Gradients))
     note(TensorRole::Gradient,
          facts_of(as_floats(part.gradients, part.gradient_type, part.elements, copy), scale,
                   FactKinds::Sizes));
   const bool updates = has(reads, RuleReads::Updates);
-  if (updates) {
+  if (updates || numbers != nullptr) {
     {
       const std::scoped_lock hold(*seen.lock);
       before.swap(seen.before);
@@ -53,17 +61,26 @@ void CpuExecution::seen_by_rules(ParameterPart& part, double scale, std::size_t 
     const std::span<const float> held = weights(before);
     if (held.data() != before.data()) before.assign(held.begin(), held.end());
   }
+  if (numbers != nullptr) numbers->see(NumberClass::Weights, before);
   apply();
   const std::span<const float> after = weights(copy);
   if (has(reads, RuleReads::Weights))
     note(TensorRole::Weight,
          facts_of(after, 1, has(reads, RuleReads::Moments) ? FactKinds::All : FactKinds::Sizes));
-  if (!updates) return;
-  TensorFacts moved = update_facts(before, after);
+  if (!updates && numbers == nullptr) return;
   // Neither of these loses what it rounds off: one keeps it on average, and one beside the weight.
-  if (weight_update_ == WeightUpdate::Stochastic || weight_update_ == WeightUpdate::Kahan)
-    moved.zeros = 0;
-  note(TensorRole::Update, moved);
+  const bool keeps =
+      weight_update_ == WeightUpdate::Stochastic || weight_update_ == WeightUpdate::Kahan;
+  if (numbers != nullptr && asked.size() == before.size()) {
+    CancelledCount found = count_cancelled(before, after, asked);
+    if (keeps) found.cancelled = 0;
+    numbers->see_update(found);
+  }
+  if (updates) {
+    TensorFacts moved = update_facts(before, after);
+    if (keeps) moved.zeros = 0;
+    note(TensorRole::Update, moved);
+  }
   const std::scoped_lock hold(*seen.lock);
   before.swap(seen.before);
 }
