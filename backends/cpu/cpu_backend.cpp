@@ -641,7 +641,8 @@ BackendRun CpuBackend::run(const RunOptions& options) {
     result.staleness = m.execution.staleness();
     if (evaluates && m.execution.updates() % evaluates->every == 0)
       result.evaluations.push_back(m.evaluate(*evaluates));
-    const bool ends = rules != nullptr && m.show(*rules, shows ? look : std::nullopt, result.evaluations);
+    const bool ends =
+        rules != nullptr && m.show(*rules, shows ? look : std::nullopt, result.evaluations);
     const std::vector<Duration> steps =
         m.plan.asynchronous ? step_times(done.timeline, m.program) : std::vector<Duration>{time};
     result.step_times.insert(result.step_times.end(), steps.begin(), steps.end());

@@ -540,16 +540,19 @@ void check_bit_flips(const BackendJob& job, Diagnostics& found) {
   if (has_updates(order(w, schedule_shape(w))))
     refuse("are counted by the steps that all stages end together, found an asynchronous schedule",
            "plan#/choices", "schedule=1f1b");
-  if (combines_updates(plan) || synchrony_of(plan).relaxed() || compression_of(plan).how != Compress::None)
-    refuse("are of one model that all replicas hold alike, found replicas that update apart or "
-           "send a part of their gradients",
-           "plan#/choices", "dp=1");
+  if (combines_updates(plan) || synchrony_of(plan).relaxed() ||
+      compression_of(plan).how != Compress::None)
+    refuse(
+        "are of one model that all replicas hold alike, found replicas that update apart or "
+        "send a part of their gradients",
+        "plan#/choices", "dp=1");
   if (w.layout.host_optimizer || w.layout.host_activations)
     refuse("are of what devices hold, found a plan that offloads to the host", "plan#/choices",
            "offload=none");
   if (narrow_scaling(w) != nullptr || tensor_formats(plan).remainder)
-    refuse("are of numbers in fp32, bf16 or fp16, found a plan that keeps codes or parts of numbers",
-           "plan#/choices", "precision=bf16");
+    refuse(
+        "are of numbers in fp32, bf16 or fp16, found a plan that keeps codes or parts of numbers",
+        "plan#/choices", "precision=bf16");
   if (trains_by_halp(plan))
     refuse("would be of two copies of each weight, found optimizer=halp", "plan#/optimizer",
            "optimizer=sgd");
@@ -561,11 +564,12 @@ void check_bit_flips(const BackendJob& job, Diagnostics& found) {
            "--data", "flip-bits=off");
   const bool moves = flips.rate(FlipClass::Activations) > 0 || flips.rate(FlipClass::Messages) > 0;
   if ((moves || flips.ranges) && (b.tp > 1 || b.cp > 1 || b.ep > 1))
-    refuse("of activations and messages, and their ranges, are of tensors that no ranks divide, "
-           "found tp=" +
-               std::to_string(b.tp) + ", cp=" + std::to_string(b.cp) +
-               " and ep=" + std::to_string(b.ep),
-           "plan#/mesh/tp", "tp=1");
+    refuse(
+        "of activations and messages, and their ranges, are of tensors that no ranks divide, "
+        "found tp=" +
+            std::to_string(b.tp) + ", cp=" + std::to_string(b.cp) +
+            " and ep=" + std::to_string(b.ep),
+        "plan#/mesh/tp", "tp=1");
   const auto tied = [](const Block& block) {
     return std::any_of(block.graph.tensors.begin(), block.graph.tensors.end(),
                        [](const Tensor& t) { return !t.tied_to.empty(); });

@@ -13,8 +13,8 @@ namespace trainyard {
 namespace {
 
 constexpr std::string_view kOff = "off";
-constexpr std::array<std::string_view, 6> kParts = {"any",            "sign",     "exponent",
-                                                    "first-exponent", "mantissa", "last-mantissa"};
+constexpr std::array<std::string_view, 6> kParts = {
+    "any", "sign", "exponent", "first-exponent", "mantissa", "last-mantissa"};
 constexpr std::array<std::string_view, 3> kChecks = {"checksums", "ranges", "rules"};
 constexpr std::uint64_t kStream = 0xf11b;  // of all flips
 
@@ -65,9 +65,9 @@ std::array<double, kFlipClasses> read_flip_rates(std::string_view text, const Pl
                   fmt::format("expected a rate behind a colon, as in {0}:1e-9, found \"{0}\"",
                               word.substr(0, 80)),
                   place);
-    rates[of] = std::get<double>(
-        parse_param({.name = "", .fallback = 0.0, .doc = "", .low = 0, .high = 1},
-                    word.substr(colon + 1), place));
+    rates[of] =
+        std::get<double>(parse_param({.name = "", .fallback = 0.0, .doc = "", .low = 0, .high = 1},
+                                     word.substr(colon + 1), place));
   });
   return rates;
 }
@@ -82,8 +82,7 @@ std::string flip_rates_text(const BitFlips& flips) {
 
 std::array<bool, kFlipClasses> read_flip_ecc(std::string_view text, const Place& place) {
   std::array<bool, kFlipClasses> ecc = {};
-  each_word(text,
-            [&](std::string_view word) { ecc[one_of(kFlipClassNames, word, place)] = true; });
+  each_word(text, [&](std::string_view word) { ecc[one_of(kFlipClassNames, word, place)] = true; });
   return ecc;
 }
 
@@ -102,7 +101,9 @@ std::string flip_checks_text(const BitFlips& flips) {
 std::span<const std::string_view> flip_part_names() { return kParts; }
 
 BitRange bits_of(FlipPart part, DType type) {
-  const int mantissa = type == DType::F32 ? 23 : type == DType::BF16 ? 7 : 10,
+  const int mantissa = type == DType::F32    ? 23
+                       : type == DType::BF16 ? 7
+                                             : 10,
             exponent = type == DType::F16 ? 5 : 8;
   switch (part) {
     case FlipPart::Any:

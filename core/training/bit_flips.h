@@ -41,8 +41,8 @@ enum class FlipPart : std::uint8_t { Any, Sign, Exponent, FirstExponent, Mantiss
 struct BitFlips {
   std::array<double, kFlipClasses> rates = {};  // probability that a bit flips in a step, in [0, 1]
   FlipPart part = FlipPart::Any;
-  std::int64_t at = 0;                        // the only step in which bits flip; 0 = in every one
-  std::array<bool, kFlipClasses> ecc = {};    // the memory corrects one flip in 64 bits
+  std::int64_t at = 0;                      // the only step in which bits flip; 0 = in every one
+  std::array<bool, kFlipClasses> ecc = {};  // the memory corrects one flip in 64 bits
   bool checksums = false, ranges = false, rules = false;  // what looks for flipped bits
   double range = 64;         // ranges: a tensor may grow so many times over its largest number
   std::int64_t recover = 0;  // updates between two states that the run can go back to; 0 = never
@@ -143,12 +143,12 @@ struct FlipCounts {
 struct FlipReport {
   std::array<FlipCounts, kFlipClasses> classes = {};
   std::array<std::int64_t, kFlipDetectors> alarms = {};  // by detector: tensors that it named
-  std::int64_t steps = 0;           // begun, repeated ones included
-  std::int64_t alarmed_steps = 0;   // with an alarm
-  std::int64_t false_alarms = 0;    // steps with an alarm in whose state no bit was flipped
-  std::int64_t restores = 0;        // times that the run went back
-  std::int64_t steps_repeated = 0;  // updates that were done and then done again
-  std::int64_t not_restored = 0;    // alarms after which there was nothing to go back to
+  std::int64_t steps = 0;                                // begun, repeated ones included
+  std::int64_t alarmed_steps = 0;                        // with an alarm
+  std::int64_t false_alarms = 0;            // steps with an alarm in whose state no bit was flipped
+  std::int64_t restores = 0;                // times that the run went back
+  std::int64_t steps_repeated = 0;          // updates that were done and then done again
+  std::int64_t not_restored = 0;            // alarms after which there was nothing to go back to
   std::vector<std::string> sentences = {};  // of the first alarms, at most kMostFlipSentences
   FlipCounts all() const;
 };

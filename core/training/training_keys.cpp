@@ -404,17 +404,19 @@ Diagnostics check(const Training& training) {
   const BitFlips& flips = training.flips;
   const bool corrects = std::find(flips.ecc.begin(), flips.ecc.end(), true) != flips.ecc.end();
   if (flips.recover > 0 && !flips.checks() && !corrects)
-    found.push_back(wrong("expected something that finds flipped bits beside it, after which the "
-                          "run goes back, found neither flip-check nor flip-ecc",
-                          "recover", "flip-check=checksums"));
+    found.push_back(
+        wrong("expected something that finds flipped bits beside it, after which the "
+              "run goes back, found neither flip-check nor flip-ecc",
+              "recover", "flip-check=checksums"));
   if (flips.at > training.steps)
-    found.push_back(wrong(fmt::format("bits flip in update {} only, and the run has {}", flips.at,
-                                      training.steps),
-                          "flip-at", "flip-at=0"));
+    found.push_back(wrong(
+        fmt::format("bits flip in update {} only, and the run has {}", flips.at, training.steps),
+        "flip-at", "flip-at=0"));
   if ((flips.at > 0 || flips.part != FlipPart::Any || corrects) && !flips.flips())
-    found.push_back(wrong("expected rates at which bits flip beside the settings that say which, "
-                          "found flip-bits=off",
-                          "flip-bits", "flip-bits=weights:1e-9"));
+    found.push_back(
+        wrong("expected rates at which bits flip beside the settings that say which, "
+              "found flip-bits=off",
+              "flip-bits", "flip-bits=weights:1e-9"));
   return found;
 }
 

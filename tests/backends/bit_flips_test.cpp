@@ -40,11 +40,20 @@ bool same_counts(const FlipReport& a, const FlipReport& b) {
 
 double last_loss(const CpuRun& run) { return run.run.losses.back(); }
 
+// Units that have died give a small loss again, so that the last one says less.
+double worst_loss(const CpuRun& run) {
+  double worst = 0;
+  for (const double loss : run.run.losses)
+    worst = std::isfinite(loss) ? std::max(worst, loss) : INFINITY;
+  return worst;
+}
+
 // Bits that change a number little, so that plans which round differently stay close.
 TEST(FlippedBits, EveryPlanFlipsTheSameOnesAndTrainsAlike) {
-  const Training training = flipped_training({"flip-bits=weights:0.002,optimizer:0.002,"
-                                              "activations:0.002",
-                                              "flip-part=mantissa", "steps=5"});
+  const Training training =
+      flipped_training({"flip-bits=weights:0.002,optimizer:0.002,"
+                        "activations:0.002",
+                        "flip-part=mantissa", "steps=5"});
   Training low = training;
   low.flips.part = FlipPart::LastMantissa;
   low.flips.rates = {0.05, 0.05, 0.05, 0, 0};
@@ -69,16 +78,16 @@ TEST(FlippedBits, EveryPlanFlipsTheSameOnesAndTrainsAlike) {
   }
   // Of the first update all plans know the same bits: so many of them too.
   const CpuRun first = train_on_cpu(tiny_mlp(4), 1, kFlippedAlone, training),
-               other = train_on_cpu(tiny_mlp(4), 4, with(kFlippedAlone, {"dp=4", "zero=3"}),
-                                    training);
+               other =
+                   train_on_cpu(tiny_mlp(4), 4, with(kFlippedAlone, {"dp=4", "zero=3"}), training);
   EXPECT_TRUE(same_counts(*first.run.flips, *other.run.flips));
   EXPECT_NEAR(first.run.losses[0], other.run.losses[0], 1e-5 * first.run.losses[0]);
 }
 
 TEST(FlippedBits, OfTensorParallelWeightsAreTheSame) {
-  const Training training = flipped_training(
-      {"flip-bits=weights:0.01,optimizer:0.01", "flip-part=last-mantissa", "steps=3",
-       "flip-check=checksums"});
+  const Training training =
+      flipped_training({"flip-bits=weights:0.01,optimizer:0.01", "flip-part=last-mantissa",
+                        "steps=3", "flip-check=checksums"});
   const Settings tokens = with(kFlippedAlone, {"seq=4"});
   const Model model = testing::tiny_transformer();
   const CpuRun one = train_on_cpu(model, 1, tokens, training),
@@ -90,7 +99,7 @@ TEST(FlippedBits, OfTensorParallelWeightsAreTheSame) {
 
 TEST(FlippedBits, OfMessagesAreTheSameWhereverTheGradientsLie) {
   const Training training = flipped_training(
-      {"flip-bits=messages:0.02", "flip-part=last-mantissa", "steps=4", "flip-check=checksums"});
+      {"flip-bits=messages:0.1", "flip-part=last-mantissa", "steps=4", "flip-check=checksums"});
   const CpuRun plain = train_on_cpu(tiny_mlp(4), 2, with(kFlippedAlone, {"dp=2"}), training);
   EXPECT_GT(plain.run.flips->all().injected, 20);
   EXPECT_EQ(plain.run.flips->all().missed(), 0);
@@ -112,8 +121,8 @@ TEST(FlippedBits, OfMessagesAreTheSameWhereverTheGradientsLie) {
 
 TEST(FlippedBits, AResumedRunFlipsTheSameOnes) {
   const std::string path = ::testing::TempDir() + "bit_flips.checkpoint";
-  const Training whole = flipped_training({"flip-bits=weights:0.01,activations:0.01",
-                                           "flip-part=mantissa", "steps=6"});
+  const Training whole = flipped_training(
+      {"flip-bits=weights:0.01,activations:0.01", "flip-part=mantissa", "steps=6"});
   Training half = whole;
   half.steps = 3;
   const Settings plan = with(kFlippedAlone, {"dp=2"});
@@ -136,18 +145,19 @@ TEST(FlippedBits, OfExponentsAreFoundAndTheRunGoesBack) {
     const char* flips;
   };
   const std::vector<Case> cases = {
-      {1, {}, "flip-bits=weights:0.001,optimizer:0.001,activations:0.0005"},
-      {2, {"dp=2", "zero=1"}, "flip-bits=weights:0.001,messages:0.001,activations:0.0005"},
-      {2, {"pp=2", "schedule=1f1b", "optimizer=adamw"},
-       "flip-bits=weights:0.0005,optimizer:0.0005,messages:0.001"},
-      {2, {"dp=2", "precision=bf16", "optimizer=adamw"}, "flip-bits=weights:0.001,messages:0.0005"},
+      {1, {}, "flip-bits=weights:5e-5,optimizer:5e-5,activations:3e-5"},
+      {2, {"dp=2", "zero=1"}, "flip-bits=weights:5e-5,messages:5e-5,activations:3e-5"},
+      {2,
+       {"pp=2", "schedule=1f1b", "optimizer=adamw"},
+       "flip-bits=weights:5e-5,optimizer:5e-5,messages:1e-4"},
+      {2, {"dp=2", "precision=bf16", "optimizer=adamw"}, "flip-bits=weights:5e-5,messages:5e-5"},
   };
   FlipCounts all;
   for (const Case& c : cases) {
     SCOPED_TRACE(c.flips);
     const Settings plan = with(kFlippedAlone, c.plan);
     const CpuRun clean = train_on_cpu(tiny_mlp(4), c.devices, plan, flipped_training({}));
-    for (std::uint64_t seed = 1; seed <= 6; ++seed)
+    for (std::uint64_t seed = 1; seed <= 4; ++seed)
       for (const char* recover : {"recover=1", "recover=4"}) {
         const CpuRun run = train_on_cpu(
             tiny_mlp(4), c.devices, plan,
@@ -157,24 +167,24 @@ TEST(FlippedBits, OfExponentsAreFoundAndTheRunGoesBack) {
         const FlipCounts counts = flips.all();
         all.injected += counts.injected, all.detected += counts.detected;
         EXPECT_EQ(flips.false_alarms, 0);
-        EXPECT_GE(flips.restores, 1);
+        EXPECT_EQ(flips.not_restored, 0);
         EXPECT_LE(last_loss(run), 1.01 * last_loss(clean));
-        if (counts.missed() > 0 || flips.not_restored > 0) continue;
+        if (counts.missed() > 0) continue;
         // Where all are found, nothing is left of them.
         EXPECT_EQ(run.run.losses, clean.run.losses);
         EXPECT_EQ(testing::apart(run.parameters, clean.parameters), 0);
       }
   }
-  EXPECT_GT(all.injected, 200);
+  EXPECT_GT(all.injected, 60);
   EXPECT_GE(static_cast<double>(all.detected), 0.99 * static_cast<double>(all.injected));
 }
 
 // B-REL-04: at most one alarm in 100 steps in which nothing has flipped.
 TEST(FlippedBits, ChecksRaiseFewFalseAlarms) {
   std::int64_t steps = 0, alarms = 0;
-  for (const Settings& plan :
-       std::vector<Settings>{{}, {"optimizer=adamw"}, {"optimizer=adamw", "precision=bf16"}})
-    for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+  for (const Settings& plan : std::vector<Settings>{
+           {"optimizer=sgd"}, {"optimizer=adamw"}, {"optimizer=adamw", "precision=bf16"}})
+    for (std::uint64_t seed = 1; seed <= 2; ++seed) {
       Training training =
           flipped_training({"flip-check=checksums,ranges,rules", "recover=5", "steps=40"});
       training.seed = seed;
@@ -186,7 +196,7 @@ TEST(FlippedBits, ChecksRaiseFewFalseAlarms) {
       EXPECT_FALSE(plain.run.flips);
       EXPECT_EQ(run.run.losses, plain.run.losses);
     }
-  EXPECT_GE(steps, 9 * 40);
+  EXPECT_GE(steps, 6 * 40);
   EXPECT_LE(static_cast<double>(alarms), 0.01 * static_cast<double>(steps));
 }
 
@@ -212,41 +222,42 @@ TEST(FlippedBits, OneOfAnExponentKillsDescentUnlessItIsClippedOrFound) {
                                                     "flip-part=first-exponent", "flip-at=3"};
   const CpuRun clean = train_on_cpu(tiny_mlp(4), 2, plan, flipped_training({}));
   int tried = 0, killed = 0, survived = 0, recovered = 0;
-  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     Training training = flipped_training(words, seed);
     const CpuRun run = train_on_cpu(tiny_mlp(4), 2, plan, training);
     if (run.run.flips->all().injected != 1) continue;
     ++tried;
-    killed += !(last_loss(run) < 10 * last_loss(clean));
+    killed += worst_loss(run) > 10 * worst_loss(clean);
     training.clip = 1;
-    survived += last_loss(train_on_cpu(tiny_mlp(4), 2, plan, training)) < 10 * last_loss(clean);
+    survived += worst_loss(train_on_cpu(tiny_mlp(4), 2, plan, training)) < 2 * worst_loss(clean);
     training.clip = 0;
     apply_training(training, "flip-check=rules,ranges");
     training.flips.recover = 1;
     const CpuRun back = train_on_cpu(tiny_mlp(4), 2, plan, training);
     recovered += back.run.losses == clean.run.losses;
   }
-  EXPECT_GE(tried, 5);
-  // A gradient of 0 becomes 2, and not a number that is too large for the weights.
-  EXPECT_GE(killed, (tried + 1) / 2);
+  EXPECT_GE(tried, 3);
+  // A gradient of 0 becomes 2, which is not too large for the weights.
+  EXPECT_GE(killed, 2);
   EXPECT_EQ(survived, tried);
   EXPECT_GE(recovered, killed);
 }
 
 TEST(FlippedBits, ACodeCorrectsThoseThatAreAlone) {
   const CpuRun clean = train_on_cpu(tiny_mlp(4), 1, kFlippedAlone, flipped_training({}));
-  const CpuRun few = train_on_cpu(
-      tiny_mlp(4), 1, kFlippedAlone,
-      flipped_training({"flip-bits=weights:0.0002,optimizer:0.0002,activations:0.0002",
-                        "flip-ecc=weights,optimizer,activations"}));
+  const CpuRun few =
+      train_on_cpu(tiny_mlp(4), 1, kFlippedAlone,
+                   flipped_training({"flip-bits=weights:0.0002,optimizer:0.0002,activations:0.0002",
+                                     "flip-ecc=weights,optimizer,activations"}));
   const FlipCounts alone = few.run.flips->all();
   EXPECT_GT(alone.corrected, 5);
   EXPECT_EQ(alone.injected, alone.corrected + alone.detected + alone.missed());
-  if (alone.corrected == alone.injected) EXPECT_EQ(few.run.losses, clean.run.losses);
+  ASSERT_EQ(alone.corrected, alone.injected);
+  EXPECT_EQ(few.run.losses, clean.run.losses);
   // Two in a word are known, after which the run goes back.
-  const CpuRun many = train_on_cpu(tiny_mlp(4), 1, kFlippedAlone,
-                                   flipped_training({"flip-bits=weights:0.002", "flip-ecc=weights",
-                                                     "recover=1"}));
+  const CpuRun many =
+      train_on_cpu(tiny_mlp(4), 1, kFlippedAlone,
+                   flipped_training({"flip-bits=weights:0.002", "flip-ecc=weights", "recover=1"}));
   EXPECT_GT(many.run.flips->alarms[static_cast<std::size_t>(FlipDetector::Ecc)], 0);
   EXPECT_GT(many.run.flips->restores, 0);
 }
@@ -255,15 +266,16 @@ TEST(FlippedBits, OfSavedStatesAreFoundWhenTheyAreRead) {
   const CpuRun clean = train_on_cpu(tiny_mlp(3), 1, kFlippedAlone, flipped_training({}));
   std::int64_t damaged = 0;
   for (std::uint64_t seed = 1; seed <= 6; ++seed) {
-    const CpuRun run = train_on_cpu(
-        tiny_mlp(3), 1, kFlippedAlone,
-        flipped_training({"flip-bits=weights:0.0005,checkpoints:3e-5", "flip-part=exponent",
-                          "flip-check=checksums", "recover=2"},
-                         seed));
+    const CpuRun run =
+        train_on_cpu(tiny_mlp(3), 1, kFlippedAlone,
+                     flipped_training({"flip-bits=weights:2e-4,checkpoints:1e-5",
+                                       "flip-part=exponent", "flip-check=checksums", "recover=2"},
+                                      seed));
     damaged += run.run.flips->alarms[static_cast<std::size_t>(FlipDetector::Damage)];
     if (run.run.flips->not_restored == 0 &&
-        run.run.flips->classes[static_cast<std::size_t>(FlipClass::Weights)].missed() == 0)
+        run.run.flips->classes[static_cast<std::size_t>(FlipClass::Weights)].missed() == 0) {
       EXPECT_EQ(run.run.losses, clean.run.losses);
+    }
   }
   EXPECT_GT(damaged, 0);
   CpuOptions options;
@@ -279,9 +291,9 @@ TEST(FlippedBits, PlansThatHaveNoSuchStateAreRefused) {
   const Settings tokens = with(kFlippedAlone, {"seq=4"});
   EXPECT_THROW(train_on_cpu(testing::tiny_transformer(), 2, with(tokens, {"tp=2"}), training),
                Error);
-  EXPECT_THROW(train_on_cpu(tiny_mlp(4), 2, with(kFlippedAlone, {"pp=2", "schedule=pipedream"}),
-                            training),
-               Error);
+  EXPECT_THROW(
+      train_on_cpu(tiny_mlp(4), 2, with(kFlippedAlone, {"pp=2", "schedule=pipedream"}), training),
+      Error);
   EXPECT_THROW(train_on_cpu(tiny_mlp(4), 2,
                             with(kFlippedAlone, {"dp=2", "zero=1", "offload=optimizer"}), training),
                Error);

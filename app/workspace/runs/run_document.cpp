@@ -234,8 +234,7 @@ Fields<FlipReport> flip_fields() {
           {"steps_repeated", &FlipReport::steps_repeated},
           {"not_restored", &FlipReport::not_restored,
            "steps found wrong after which it could not go back"},
-          {"sentences", &FlipReport::sentences, list_of(text()), kWhereSet,
-           "of the first alarms"}};
+          {"sentences", &FlipReport::sentences, list_of(text()), kWhereSet, "of the first alarms"}};
 }
 
 Fields<TrainingReport> run_members() {

@@ -122,8 +122,7 @@ void CpuExecution::begin_flips() {
   std::map<std::uint64_t, std::string> names;
   each_updated([&](const PlacedLayer& layer, const PlacedParameter& p, const ParameterPart&,
                    const TensorPart&) {
-    names.try_emplace(number_of(layer.model_layer, p.tensor.value),
-                      flip_name("", layer, p.name));
+    names.try_emplace(number_of(layer.model_layer, p.tensor.value), flip_name("", layer, p.name));
   });
   for (const auto& [key, seen] : now)
     flips_->look(key, sights_.at(key), seen,
@@ -166,8 +165,8 @@ void CpuExecution::flip_optimizer() {
                    const TensorPart& held) {
     for (std::size_t k = 0; k < part.state.size(); ++k) {
       const DType type = type_of_slot(slots[k]);
-      const FlipKey key{FlipClass::Optimizer,
-                        number_of(layer.model_layer, p.tensor.value) + k + 1, 0};
+      const FlipKey key{FlipClass::Optimizer, number_of(layer.model_layer, p.tensor.value) + k + 1,
+                        0};
       flip_part(flips_->flipped(key, elements_of(p), type,
                                 flip_name("optimizer state of the weight", layer, p.name)),
                 held, part.first, part.elements, static_cast<std::byte*>(part.state[k]),
@@ -179,21 +178,23 @@ void CpuExecution::flip_optimizer() {
 // Gradients have come from other replicas where there are some.
 void CpuExecution::flip_gradients(std::size_t at, int peer) {
   if (plan_.peers.dp == 1 || !(flips_->flips(FlipClass::Messages) || flips_->looks())) return;
-  each_updated_by(at, peer, [&](const PlacedLayer& layer, const PlacedParameter& p,
-                                const ParameterPart& part, const TensorPart& held) {
-    const FlipKey key{FlipClass::Messages,
-                      number_of(layer.model_layer, p.tensor.value) + kGradients, 0};
-    auto* const numbers = static_cast<std::byte*>(const_cast<void*>(part.gradients));
-    const std::string name = flip_name("gradient of the weight", layer, p.name);
-    const auto see = [&] {
-      return flip_sight(numbers, part.gradient_type, part.elements,
-                        [&](std::int64_t e) { return held.index(part.first + e); });
-    };
-    const FlipSight before = flips_->looks() ? see() : FlipSight{};
-    flip_part(flips_->flipped(key, elements_of(p), part.gradient_type, name), held, part.first,
-              part.elements, numbers, bytes_of(part.gradient_type));
-    if (flips_->looks()) flips_->look(key, before, see(), name);
-  });
+  each_updated_by(at, peer,
+                  [&](const PlacedLayer& layer, const PlacedParameter& p, const ParameterPart& part,
+                      const TensorPart& held) {
+                    const FlipKey key{FlipClass::Messages,
+                                      number_of(layer.model_layer, p.tensor.value) + kGradients, 0};
+                    auto* const numbers =
+                        static_cast<std::byte*>(const_cast<void*>(part.gradients));
+                    const std::string name = flip_name("gradient of the weight", layer, p.name);
+                    const auto see = [&] {
+                      return flip_sight(numbers, part.gradient_type, part.elements,
+                                        [&](std::int64_t e) { return held.index(part.first + e); });
+                    };
+                    const FlipSight before = flips_->looks() ? see() : FlipSight{};
+                    flip_part(flips_->flipped(key, elements_of(p), part.gradient_type, name), held,
+                              part.first, part.elements, numbers, bytes_of(part.gradient_type));
+                    if (flips_->looks()) flips_->look(key, before, see(), name);
+                  });
 }
 
 void CpuExecution::flip_all_gradients() {
@@ -207,10 +208,9 @@ void CpuExecution::flip_message(const At& to, bool forward, std::span<std::byte>
                                 DType type) {
   const StagePlacement& place = plan_.places[to.place];
   const PlacedLayer& layer = forward ? place.layers.front() : place.layers.back();
-  const FlipKey key{
-      FlipClass::Messages,
-      number_of(layer.model_layer, forward ? kForwardMessage : kBackwardMessage),
-      samples_before() + sample(to.microbatch, plan_.peers.replica(to.peer))};
+  const FlipKey key{FlipClass::Messages,
+                    number_of(layer.model_layer, forward ? kForwardMessage : kBackwardMessage),
+                    samples_before() + sample(to.microbatch, plan_.peers.replica(to.peer))};
   flips_->store(key, arrived.data(), type,
                 static_cast<std::int64_t>(arrived.size()) / bytes_of(type),
                 flip_name("message", layer,

@@ -42,8 +42,8 @@ const std::vector<BitFlip>& FlipGuard::flipped(const FlipKey& key, std::int64_t 
                       begun(step_) - 1,
                       key.tensor,
                       key.microbatch};
-  std::vector<BitFlip> drawn = drawn_flips(draw, settings().rate(key.of), elements,
-                                           bits_of(settings().part, type));
+  std::vector<BitFlip> drawn =
+      drawn_flips(draw, settings().rate(key.of), elements, bits_of(settings().part, type));
   const auto injected = static_cast<std::int64_t>(drawn.size());
   counts(key.of).injected += injected;
   if (injected == 0) return at->second;
@@ -105,8 +105,7 @@ void FlipGuard::look(const FlipKey& key, const FlipSight& before, const FlipSigh
   double& most = largest_now_[{key.of, key.tensor}];
   most = std::max(most, now.largest);
   const auto earlier = largest_.find({key.of, key.tensor});
-  const double limit =
-      earlier == largest_.end() ? INFINITY : settings().range * earlier->second;
+  const double limit = earlier == largest_.end() ? INFINITY : settings().range * earlier->second;
   if (now.finite && (limit == 0 || now.largest <= limit)) return;
   raise(FlipDetector::Range, &key,
         now.finite ? fmt::format("the {} has a number of the size {:.3g}, and its largest was "
@@ -155,15 +154,10 @@ bool FlipGuard::end_step() {
 void FlipGuard::store_checkpoint(std::int64_t step, std::string& bytes, std::int64_t number) {
   const BitFlips& s = settings();
   if (s.rate(FlipClass::Checkpoints) <= 0 || (s.at > 0 && s.at != step)) return;
-  const FlipDraw draw{seed_of(training_, RandomSource::Rounding),
-                      FlipClass::Checkpoints,
-                      step,
-                      number,
-                      0,
-                      0};
-  std::vector<BitFlip> drawn =
-      drawn_flips(draw, s.rate(FlipClass::Checkpoints), static_cast<std::int64_t>(bytes.size()),
-                  {0, kByte});
+  const FlipDraw draw{
+      seed_of(training_, RandomSource::Rounding), FlipClass::Checkpoints, step, number, 0, 0};
+  std::vector<BitFlip> drawn = drawn_flips(draw, s.rate(FlipClass::Checkpoints),
+                                           static_cast<std::int64_t>(bytes.size()), {0, kByte});
   FlipCounts& count = counts(FlipClass::Checkpoints);
   count.injected += static_cast<std::int64_t>(drawn.size());
   if (s.corrects(FlipClass::Checkpoints)) {

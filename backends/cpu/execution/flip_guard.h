@@ -78,11 +78,11 @@ class FlipGuard {
   std::int64_t step_ = 0;
   std::map<std::int64_t, std::int64_t> begun_;  // by step
   std::mutex mutex_;
-  std::map<FlipKey, std::vector<BitFlip>> flipped_;  // in this step
-  std::map<FlipKey, std::int64_t> unseen_;           // of them, how many nobody has found yet
+  std::map<FlipKey, std::vector<BitFlip>> flipped_;   // in this step
+  std::map<FlipKey, std::int64_t> unseen_;            // of them, how many nobody has found yet
   std::set<std::pair<FlipKey, FlipDetector>> named_;  // tensors, once a step by each detector
-  bool any_left_ = false;                            // bits flipped in this step that stay flipped
-  bool alarmed_ = false, ended_ = false;             // in this step
+  bool any_left_ = false;                             // bits flipped in this step that stay flipped
+  bool alarmed_ = false, ended_ = false;              // in this step
   bool hidden_ = false;
   // The largest sizes of the steps before, and of this one; a class's tensors by number, whatever
   // the microbatch.
