@@ -18,6 +18,7 @@
 #include "core/result/experiment.h"
 #include "core/rules/fired_rule.h"
 #include "core/timeline/timeline.h"
+#include "core/training/bit_flips.h"
 #include "core/training/data_source.h"
 #include "core/training/trained_tensor.h"
 #include "core/training/training.h"
@@ -112,7 +113,8 @@ struct BackendRun {
   std::vector<std::int64_t> staleness = {};
   std::vector<RunEvaluation> evaluations = {};  // of this session, where the plan evaluates
   std::vector<FiredRule> rules = {};            // that fired while it ran, in this order
-  std::int64_t stopped_by_rule = 0;  // the step after which a rule ended it; 0 = none did
+  std::int64_t stopped_by_rule = 0;      // the step after which a rule ended it; 0 = none did
+  std::optional<FlipReport> flips = {};  // where bits flip or something looks for flipped ones
 };
 
 class Backend {

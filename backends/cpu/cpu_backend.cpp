@@ -12,6 +12,7 @@
 #include <numeric>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include "backends/anchored.h"
 #include "backends/cpu/execution/cpu_execution.h"
@@ -28,6 +29,7 @@
 #include "core/base/units_text.h"
 #include "core/cluster/host.h"
 #include "core/cluster/nvme.h"
+#include "core/io/bytes/file_writer.h"
 #include "core/methods/data/evaluation.h"
 #include "core/plan/batch_ramp.h"
 #include "core/rules/rule_run.h"
@@ -96,6 +98,16 @@ Diagnostics check_acting(const DataSource& data, const CpuOptions& options) {
                name + " acts with all parameters, which no process of several has",
            "--backend", "--backend cpu without mpirun");
   return found;
+}
+
+// A process holds a part of the devices, and the state that a run goes back to is of all.
+Diagnostics check_flips(const BitFlips& flips, const CpuOptions& options) {
+  if (!flips.on() || options.processes == nullptr) return {};
+  return {{Diagnostic::Severity::Error,
+           "expected one process, found " + std::to_string(options.processes->count()) +
+               ": flipped bits are of tensors of which one process has all",
+           {"--backend"},
+           "--backend cpu without mpirun"}};
 }
 
 // Null where samples come as the job's data have them.
@@ -180,6 +192,18 @@ struct CpuBackend::Impl {
   std::vector<double> losses;  // by step
   std::int64_t first_step = 0;
 
+  // A state in memory that the run can go back to, as a checkpoint's file has it.
+  struct KeptState {
+    std::string bytes;
+    std::int64_t step = 0, number = 0;
+    int uses = 0;
+    bool hides_flips = false;
+  };
+  std::vector<KeptState> kept_states;  // the oldest first
+  std::int64_t saved_states = 0;       // in memory and in files
+  std::int64_t flip_step = 0;          // that has begun last
+  const RuleSet exploding = parse_rules("exploding-tensor");
+
   bool first_process() const { return processes == nullptr || processes->rank() == 0; }
 
   // Calls f(name, allocation) for everything that is needed to resume a run and is held here. What
@@ -235,7 +259,65 @@ struct CpuBackend::Impl {
     Checkpoint whole = state();
     for (CheckpointPart& part : weight_parts(workload.scenario.model, whole_parameters()))
       whole.parts.push_back(std::move(part));
-    save(whole, options.checkpoint);
+    FlipGuard* const flips = execution.flips();
+    if (flips == nullptr || flips->settings().rate(FlipClass::Checkpoints) == 0)
+      return save(whole, options.checkpoint);
+    std::string bytes = to_bytes(whole);
+    flips->store_checkpoint(whole.step, bytes, saved_states++);
+    write_file_atomically(options.checkpoint, bytes);
+  }
+
+  // Keeps the state of now in memory, and that before it, to which the run goes back where this one
+  // turns out to be damaged or to have flipped bits itself.
+  void keep_state() {
+    constexpr std::size_t kMostKept = 2;
+    FlipGuard& flips = *execution.flips();
+    KeptState kept{to_bytes(state()), execution.updates(), saved_states++, 0, flips.hides_flips()};
+    flips.store_checkpoint(kept.step, kept.bytes, kept.number);
+    if (!kept_states.empty() && kept_states.back().step == kept.step) kept_states.pop_back();
+    kept_states.push_back(std::move(kept));
+    if (kept_states.size() > kMostKept) kept_states.erase(kept_states.begin());
+  }
+
+  // Goes back to the last state that is sound, after `done` updates. Returns whether there was one:
+  // a step that is found wrong time after time goes on as it is.
+  bool go_back(std::int64_t done) {
+    constexpr std::int64_t kMostAttempts = 16;  // of a step
+    constexpr int kMostUses = 3;                // of a state while there is an older one
+    FlipGuard& flips = *execution.flips();
+    while (!kept_states.empty() && flips.begun(flip_step) < kMostAttempts) {
+      KeptState& kept = kept_states.back();
+      if (kept.uses++ >= kMostUses && kept_states.size() > 1) {
+        kept_states.pop_back();
+        continue;
+      }
+      std::optional<Checkpoint> sound;
+      try {
+        sound = parse_checkpoint(kept.bytes, "the state in memory");
+      } catch (const Error&) {
+        flips.damaged(kept.step, kept.number);
+        kept_states.pop_back();
+        continue;
+      }
+      const std::int64_t first = first_step;
+      resume(*sound);
+      first_step = first;
+      flips.went_back(kept.step, done, kept.hides_flips);
+      return true;
+    }
+    flips.found_no_way_back();
+    return false;
+  }
+
+  // Shows the step that has ended to the rule that finds numbers that are not finite.
+  void look_for_exploding(const Look& look) {
+    const Rule& rule = exploding_tensor();
+    RunShown shown;
+    shown.looks.push_back(look);
+    shown.losses = losses;
+    FiredRules fired;
+    rule.of_run(exploding.front().params, shown, fired);
+    for (const FiredRule& one : fired) execution.flips()->alarm(FlipDetector::Rule, one.sentence);
   }
 
   // Evaluates as the plan says. All processes call it, and each takes part that has an evaluator.
@@ -402,7 +484,9 @@ struct CpuBackend::Impl {
 
   // Shows the rules the steps that have ended, and says whether the run is to end with them. The
   // stages of an asynchronous program end no step together, so that only its losses are shown.
-  bool show(RuleRun& rules, bool looked, const std::vector<RunEvaluation>& evaluations) {
+  // `look`: of the step, where it was looked at.
+  bool show(RuleRun& rules, const std::optional<Look>& seen,
+            const std::vector<RunEvaluation>& evaluations) {
     const std::int64_t steps = plan.asynchronous ? program.steps : 1;
     const auto done = static_cast<std::int64_t>(losses.size());
     bool fires = false;
@@ -410,8 +494,8 @@ struct CpuBackend::Impl {
       rules.add_loss(losses[static_cast<std::size_t>(step - 1)]);
       if (!evaluations.empty() && evaluations.back().step == step)
         rules.add_evaluation({step, evaluations.back().loss});
-      if (!looked && !(plan.asynchronous && rules.looks_at(step))) continue;
-      Look look = looked ? execution.take_look() : Look{};
+      if (!seen && !(plan.asynchronous && rules.looks_at(step))) continue;
+      Look look = seen.value_or(Look{});
       look.step = step;
       look.rate = rate_at(settled, step - 1);
       fires = rules.see(std::move(look)) || fires;
@@ -436,6 +520,7 @@ CpuBackend::CpuBackend(const BackendJob& job, const CpuOptions& options, std::st
     : name_(name) {
   throw_if_errors(check(job));
   if (const auto acting = job.data->acting()) throw_if_errors(check_acting(*acting, options));
+  throw_if_errors(check_flips(job.training->flips, options));
   impl_ = std::make_unique<Impl>(job, options);
 }
 CpuBackend::~CpuBackend() = default;
@@ -473,6 +558,16 @@ BackendRun CpuBackend::run(const RunOptions& options) {
   std::int64_t last_checkpoint = m.first_step;
   const std::optional<EvaluationPlan> evaluates = evaluation_of(m.workload.scenario.plan);
   int repetition = 0;
+  bool unplaced = true;
+  // After the run has gone back: what is known of later steps is forgotten.
+  const auto begin_again = [&] {
+    if (rules != nullptr) rules->go_back(m.execution.updates());
+    while (!result.evaluations.empty() && result.evaluations.back().step > m.execution.updates())
+      result.evaluations.pop_back();
+    for (std::uint32_t d = 0; d < static_cast<std::uint32_t>(m.program.devices); ++d)
+      m.execution.arena(DeviceId{d}, 0).take_wave();
+    repetition = 0;
+  };
   const std::int64_t end =
       m.options.until > 0 ? std::min(m.options.until, m.training.steps) : m.training.steps;
   while (m.execution.updates() < end) {
@@ -485,8 +580,30 @@ BackendRun CpuBackend::run(const RunOptions& options) {
       m.acting->act(m.workload.scenario.model, parameters());
     }
     const std::int64_t next = m.execution.updates() + 1;
-    const bool looks = rules != nullptr && !m.plan.asynchronous && rules->looks_at(next);
-    if (looks) m.execution.look(rules->reads_at(next));
+    FlipGuard* const flips = m.execution.flips();
+    bool stuck = false;  // found wrong, and with nothing to go back to
+    if (flips != nullptr) {
+      const std::int64_t every = flips->settings().recover;
+      if (every > 0 && (m.kept_states.empty() || m.execution.updates() % every == 0) &&
+          (m.kept_states.empty() || m.kept_states.back().step < m.execution.updates()))
+        m.keep_state();
+      m.flip_step = m.execution.updates();
+      m.execution.begin_flips();
+      // What is wrong between two updates is found before it is computed with.
+      if (every > 0 && flips->alarmed()) {
+        flips->end_step();
+        if (m.go_back(m.execution.updates())) {
+          begin_again();
+          continue;
+        }
+        stuck = true;
+      }
+    }
+    const bool shows = rules != nullptr && !m.plan.asynchronous && rules->looks_at(next);
+    const bool explodes = flips != nullptr && flips->settings().rules;
+    if (shows || explodes)
+      m.execution.look((shows ? rules->reads_at(next) : RuleReads::None) |
+                       (explodes ? exploding_tensor().reads : RuleReads::None));
     const bool watches = numbers != nullptr && numbers->looks_at(next);
     if (watches) m.execution.watch_numbers();
     const double loss_scale = m.execution.scales_loss() ? m.execution.scaler().scale() : 0;
@@ -499,7 +616,7 @@ BackendRun CpuBackend::run(const RunOptions& options) {
                                       m.options.record_timeline ? m.options.live : nullptr, {});
     m.execution.end_repetition(repetition);
     updates.reset();
-    if (repetition == 0 && m.options.place_buffers)
+    if (std::exchange(unplaced, false) && m.options.place_buffers)
       for (std::uint32_t d = 0; d < static_cast<std::uint32_t>(m.program.devices); ++d) {
         const BufferPlaces places = place_buffers(m.program, done.timeline, DeviceId{d});
         for (int peer = 0; peer < m.execution.peers(); ++peer)
@@ -512,6 +629,18 @@ BackendRun CpuBackend::run(const RunOptions& options) {
       gather_spans(done.timeline, m.program, m.execution);
     now += time;
     m.note_losses(now);
+    std::optional<Look> look;
+    if (shows || explodes) look = m.execution.take_look();
+    if (flips != nullptr) {
+      if (explodes) m.look_for_exploding(*look);
+      const bool wrong = flips->end_step();
+      if (wrong && !stuck && flips->settings().recover > 0 && m.go_back(m.execution.updates())) {
+        result.step_times.push_back(time);
+        begin_again();
+        continue;
+      }
+      m.execution.see_state();
+    }
     result.skipped += m.execution.skipped() ? 1 : 0;
     if (!m.execution.orthogonality().empty())
       result.orthogonality.push_back(m.execution.orthogonality());
@@ -523,7 +652,8 @@ BackendRun CpuBackend::run(const RunOptions& options) {
     }
     if (evaluates && m.execution.updates() % evaluates->every == 0)
       result.evaluations.push_back(m.evaluate(*evaluates));
-    const bool ends = rules != nullptr && m.show(*rules, looks, result.evaluations);
+    const bool ends =
+        rules != nullptr && m.show(*rules, shows ? look : std::nullopt, result.evaluations);
     const std::vector<Duration> steps =
         m.plan.asynchronous ? step_times(done.timeline, m.program) : std::vector<Duration>{time};
     result.step_times.insert(result.step_times.end(), steps.begin(), steps.end());
@@ -552,6 +682,7 @@ BackendRun CpuBackend::run(const RunOptions& options) {
   }
   if (rules != nullptr) result.rules = rules->fired();
   if (m.execution.updates() != last_checkpoint || repetition > 0) m.write_checkpoint();
+  if (m.execution.flips() != nullptr) result.flips = m.execution.flips()->report();
   result.losses = m.losses;
   result.microbatch_losses = m.execution.losses();
   result.gradient_norm = m.execution.gradient_norm();

@@ -526,6 +526,60 @@ void check_bit_errors(const BackendJob& job, Diagnostics& found) {
            "--data", "bit-errors=0");
 }
 
+// Bits flip in numbers that a step has ended with on every device, and the run goes back to them.
+void check_bit_flips(const BackendJob& job, Diagnostics& found) {
+  const BitFlips& flips = job.training->flips;
+  if (!flips.on()) return;
+  const Workload& w = job.workload;
+  const Plan& plan = w.scenario.plan;
+  const Binding& b = w.layout.binding;
+  const std::string what = "flipped bits ";
+  const auto refuse = [&](const std::string& sentence, std::string place, std::string fix) {
+    add_error(found, what + sentence, std::move(place), std::move(fix));
+  };
+  if (has_updates(order(w, schedule_shape(w))))
+    refuse("are counted by the steps that all stages end together, found an asynchronous schedule",
+           "plan#/choices", "schedule=1f1b");
+  if (combines_updates(plan) || synchrony_of(plan).relaxed() ||
+      compression_of(plan).how != Compress::None)
+    refuse(
+        "are of one model that all replicas hold alike, found replicas that update apart or "
+        "send a part of their gradients",
+        "plan#/choices", "dp=1");
+  if (w.layout.host_optimizer || w.layout.host_activations)
+    refuse("are of what devices hold, found a plan that offloads to the host", "plan#/choices",
+           "offload=none");
+  if (narrow_scaling(w) != nullptr || tensor_formats(plan).remainder)
+    refuse(
+        "are of numbers in fp32, bf16 or fp16, found a plan that keeps codes or parts of numbers",
+        "plan#/choices", "precision=bf16");
+  if (trains_by_halp(plan))
+    refuse("would be of two copies of each weight, found optimizer=halp", "plan#/optimizer",
+           "optimizer=sgd");
+  if (batch_ramp_of(plan))
+    refuse("are counted over one run, found a batch that grows in phases", "plan#/choices",
+           "batch-ramp=off");
+  if (job.data != nullptr && job.data->acting())
+    refuse("leave the data as they are, found " + std::string(job.data->name()) + ", which acts",
+           "--data", "flip-bits=off");
+  const bool moves = flips.rate(FlipClass::Activations) > 0 || flips.rate(FlipClass::Messages) > 0;
+  if ((moves || flips.ranges) && (b.tp > 1 || b.cp > 1 || b.ep > 1))
+    refuse(
+        "of activations and messages, and their ranges, are of tensors that no ranks divide, "
+        "found tp=" +
+            std::to_string(b.tp) + ", cp=" + std::to_string(b.cp) +
+            " and ep=" + std::to_string(b.ep),
+        "plan#/mesh/tp", "tp=1");
+  const auto tied = [](const Block& block) {
+    return std::any_of(block.graph.tensors.begin(), block.graph.tensors.end(),
+                       [](const Tensor& t) { return !t.tied_to.empty(); });
+  };
+  const std::vector<Block>& blocks = w.scenario.model.blocks;
+  if (flips.flips() && w.layout.tied_copies && std::any_of(blocks.begin(), blocks.end(), tied))
+    refuse("would part the two copies of a table that the first and the last stage share",
+           "plan#/mesh/pp", "pp=1");
+}
+
 // A weight that is grown begins at zero, and pruned ones stay there.
 void check_sparse(const BackendJob& job, Diagnostics& found) {
   if (job.training->sparsity > 0 && has_sparse_weights(job.workload.scenario.model))
@@ -566,6 +620,7 @@ Diagnostics CpuBackend::check(const BackendJob& job) {
   check_sparse(job, found);
   check_stability(job, found);
   check_bit_errors(job, found);
+  check_bit_flips(job, found);
   check_anchored(job, "a local run", found);
   if (w.layout.binding.documents != nullptr)
     check_documents(job, "a local run", found);

@@ -117,6 +117,11 @@ Diagnostics check_fused(const BackendJob& job) {
               "jobs that are trained together are neither pruned nor trained for stability or "
               "against bit errors, found that one is",
               "--train", "--train sparsity=0 --train stability=0 --train bit-errors=0");
+  if (job.training != nullptr && job.training->flips.on())
+    add_error(found,
+              "jobs that are trained together have neither flipped bits nor checks for them, found "
+              "that one has",
+              "--train flip-bits", "--train flip-bits=off --train flip-check=off");
   if (trains_by_halp(w.scenario.plan))
     add_error(found,
               "jobs that are trained together read their weights alone, found optimizer=halp",

@@ -60,6 +60,8 @@ void check_training(const Workload& w, const Training& t, Diagnostics& found) {
   refuse_key(t.stability != 0, "stability", "0");
   refuse_key(t.weight_clip != 0, "weight-clip", "0");
   refuse_key(t.bit_errors != 0, "bit-errors", "0");
+  refuse_key(t.flips.flips(), "flip-bits", "off");
+  refuse_key(t.flips.checks(), "flip-check", "off");
 }
 
 /// One rule for all stages, or where the schedule corrects for delays the rule of each stage.

@@ -56,8 +56,8 @@ constexpr int bytes_of(DType type) {
   return 0;
 }
 
-/// Both return whether operands are cast to a format before a product reads them. eight_bit() leaves
-/// out F4, Flex16, and I8, whose scales are those of vectors.
+/// Both return whether operands are cast to a format before a product reads them. eight_bit()
+/// leaves out F4, Flex16, and I8, whose scales are those of vectors.
 constexpr bool eight_bit(DType type) {
   return type == DType::F8 || type == DType::F8Block || type == DType::F8Row;
 }

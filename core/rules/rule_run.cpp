@@ -28,6 +28,14 @@ void RuleRun::begin(std::int64_t first_step) {
   if (shown_.losses.empty()) shown_.first_step = first_step;
 }
 
+void RuleRun::go_back(std::int64_t step) {
+  shown_.losses.resize(static_cast<std::size_t>(std::clamp<std::int64_t>(
+      step - shown_.first_step, 0, static_cast<std::int64_t>(shown_.losses.size()))));
+  while (!shown_.evaluations.empty() && shown_.evaluations.back().step > step)
+    shown_.evaluations.pop_back();
+  while (!shown_.looks.empty() && shown_.looks.back().step > step) shown_.looks.pop_back();
+}
+
 bool RuleRun::see(Look look) {
   shown_.looks.push_back(std::move(look));
   if (shown_.looks.size() > kMostLooks) shown_.looks.pop_front();

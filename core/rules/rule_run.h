@@ -34,6 +34,9 @@ class RuleRun {
 
   /// Says that so many steps have been done before, by which losses are counted.
   void begin(std::int64_t first_step);
+  /// Forgets the losses, evaluations and looks of steps after that one, which are done again. What
+  /// has fired stays.
+  void go_back(std::int64_t step);
   void add_loss(double loss) { shown_.losses.push_back(loss); }
   void add_evaluation(const LookedEvaluation& e) { shown_.evaluations.push_back(e); }
   /// Evaluates the rules on a look. Returns whether one has fired that had not, for the tensor or

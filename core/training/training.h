@@ -10,6 +10,7 @@
 
 #include "core/base/error.h"
 #include "core/base/units.h"
+#include "core/training/bit_flips.h"
 #include "core/training/corruption.h"
 #include "core/training/random_sources.h"
 
@@ -74,6 +75,7 @@ struct Training {
   int bit_error_bits = 8;
   double bit_errors_below = 1.75;  // loss of a microbatch from which on no bit of its repetition is
                                    // flipped
+  BitFlips flips = {};             // of the system that trains, and not to train against
   friend bool operator==(const Training&, const Training&) = default;
 };
 

@@ -70,6 +70,17 @@ std::string read_batch_rule(const Training& training) {
   return std::string(kBatchRules[static_cast<std::size_t>(training.batch_rule)]);
 }
 
+void set_flip_part(Training& training, Value value, const Place& place) {
+  const std::span<const std::string_view> parts = flip_part_names();
+  const auto found = std::find(parts.begin(), parts.end(), value);
+  if (found == parts.end())
+    throw Error(Error::Kind::InvalidInput,
+                fmt::format("expected {}, found \"{}\"{}", fmt::join(parts, ", "),
+                            value.substr(0, 80), did_you_mean(value.substr(0, 80), parts)),
+                place);
+  training.flips.part = static_cast<FlipPart>(found - parts.begin());
+}
+
 void set_nesterov(Training& training, Value value, const Place& place) {
   if (value != "on" && value != "off" && value != "true" && value != "false")
     throw Error(Error::Kind::InvalidInput,
@@ -276,6 +287,47 @@ std::vector<TrainingKey> make_keys() {
        {},
        [](T& t, V v, L& l) { t.bit_errors_below = number(v, 0, 1e30, l); },
        [](const T& t) { return text(t.bit_errors_below); }},
+      {"flip-bits",
+       "bits of the system that flip by themselves: weights, optimizer, activations, messages or "
+       "checkpoints with the probability of a bit in a step, as in weights:1e-9,messages:1e-8; off",
+       {},
+       [](T& t, V v, L& l) { t.flips.rates = read_flip_rates(v, l); },
+       [](const T& t) { return flip_rates_text(t.flips); }},
+      {"flip-part",
+       "flip-bits: which bits of a number",
+       {flip_part_names().begin(), flip_part_names().end()},
+       set_flip_part,
+       [](const T& t) {
+         return std::string(flip_part_names()[static_cast<std::size_t>(t.flips.part)]);
+       }},
+      {"flip-at",
+       "flip-bits: the only update in which bits flip; 0 = in every one",
+       {},
+       [](T& t, V v, L& l) { t.flips.at = whole(v, 0, kMany, l); },
+       [](const T& t) { return text(t.flips.at); }},
+      {"flip-ecc",
+       "flip-bits: whose memory corrects one flipped bit in 64 and detects two, as in "
+       "weights,optimizer; off",
+       {},
+       [](T& t, V v, L& l) { t.flips.ecc = read_flip_ecc(v, l); },
+       [](const T& t) { return flip_ecc_text(t.flips); }},
+      {"flip-check",
+       "what looks for flipped bits: checksums of what should not have changed, ranges of tensors, "
+       "rules: exploding-tensor after every update; with commas between them, or off",
+       {},
+       [](T& t, V v, L& l) { read_flip_checks(v, t.flips, l); },
+       [](const T& t) { return flip_checks_text(t.flips); }},
+      {"flip-range",
+       "flip-check=ranges: how many times over its largest number a tensor may grow",
+       {},
+       [](T& t, V v, L& l) { t.flips.range = number(v, 1, 1e30, l); },
+       [](const T& t) { return text(t.flips.range); }},
+      {"recover",
+       "keeps the state in memory every so many updates, and goes back to it where flip-check or "
+       "flip-ecc finds flipped bits; 0 = never",
+       {},
+       [](T& t, V v, L& l) { t.flips.recover = whole(v, 0, kMany, l); },
+       [](const T& t) { return text(t.flips.recover); }},
   };
 }
 
@@ -349,6 +401,22 @@ Diagnostics check(const Training& training) {
     found.push_back(wrong(fmt::format("loss-scale {} is below least-scale {}", training.loss_scale,
                                       training.least_scale),
                           "loss-scale"));
+  const BitFlips& flips = training.flips;
+  const bool corrects = std::find(flips.ecc.begin(), flips.ecc.end(), true) != flips.ecc.end();
+  if (flips.recover > 0 && !flips.checks() && !corrects)
+    found.push_back(
+        wrong("expected something that finds flipped bits beside it, after which the "
+              "run goes back, found neither flip-check nor flip-ecc",
+              "recover", "flip-check=checksums"));
+  if (flips.at > training.steps)
+    found.push_back(wrong(
+        fmt::format("bits flip in update {} only, and the run has {}", flips.at, training.steps),
+        "flip-at", "flip-at=0"));
+  if ((flips.at > 0 || flips.part != FlipPart::Any || corrects) && !flips.flips())
+    found.push_back(
+        wrong("expected rates at which bits flip beside the settings that say which, "
+              "found flip-bits=off",
+              "flip-bits", "flip-bits=weights:1e-9"));
   return found;
 }
 

@@ -47,6 +47,29 @@ void write_layers(Out& out, const TrainingReport& r, const std::vector<std::vect
   if (more > 0) line(out, "  and {} layers more; --json has them all", more);
 }
 
+// A line a kind of state whose bits flipped, and what came of it.
+void write_flips(Out& out, const FlipReport& flips) {
+  const auto counts = [](const FlipCounts& c) {
+    return fmt::format("{} flipped, {} corrected, {} detected, {} missed", c.injected, c.corrected,
+                       c.detected, c.missed());
+  };
+  line(out, "bits          {}", counts(flips.all()));
+  for (std::size_t i = 0; i < kFlipClasses; ++i)
+    if (flips.classes[i].injected > 0)
+      line(out, "  {:<12}{}", kFlipClassNames[i], counts(flips.classes[i]));
+  line(out, "alarms        in {} of {} steps, {} of them false", flips.alarmed_steps, flips.steps,
+       flips.false_alarms);
+  for (std::size_t i = 0; i < kFlipDetectors; ++i)
+    if (flips.alarms[i] > 0)
+      line(out, "  {:<20}named {} tensors, counted step by step", kFlipDetectorNames[i],
+           flips.alarms[i]);
+  line(out, "went back     {} times, {} steps repeated{}", flips.restores, flips.steps_repeated,
+       flips.not_restored > 0
+           ? fmt::format("; {} steps had nothing to go back to", flips.not_restored)
+           : std::string());
+  for (const std::string& sentence : flips.sentences) line(out, "  {}", sentence);
+}
+
 void write_loss(Out& out, const TrainingReport& r) {
   const std::vector<double>& losses = r.run.losses;
   if (losses.empty()) return;
@@ -83,6 +106,7 @@ void write_loss(Out& out, const TrainingReport& r) {
          readable(r.input->bytes));
   if (r.run.skipped > 0)
     line(out, "skipped       {} updates whose gradients had overflowed", r.run.skipped);
+  if (r.run.flips) write_flips(out, *r.run.flips);
   for (const RunEvaluation& e : r.run.evaluations)
     line(out, "evaluation    after step {}: loss {:.4g}{} over {} samples, {}", e.step, e.loss,
          e.accuracy >= 0 ? ", " + readable_share(e.accuracy) + " right" : "", e.samples,

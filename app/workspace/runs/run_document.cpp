@@ -202,6 +202,42 @@ Fields<RuleReport> rule_report_fields() {
       {"saved_seconds", &RuleReport::saved, measured_time(), kWhereSet, "by the median step"}};
 }
 
+Fields<FlipReport> flip_fields() {
+  using Named = std::pair<std::string, FlipCounts>;
+  using Alarms = std::pair<std::string, std::int64_t>;
+  const auto classes = [](const FlipReport& r) {
+    std::vector<Named> all;
+    for (std::size_t i = 0; i < kFlipClasses; ++i)
+      if (r.classes[i].injected > 0) all.emplace_back(kFlipClassNames[i], r.classes[i]);
+    return all;
+  };
+  const auto alarms = [](const FlipReport& r) {
+    std::vector<Alarms> all;
+    for (std::size_t i = 0; i < kFlipDetectors; ++i)
+      if (r.alarms[i] > 0) all.emplace_back(kFlipDetectorNames[i], r.alarms[i]);
+    return all;
+  };
+  const Fields<Named> counts = {
+      {"of", &Named::first, "the kind of state"},
+      {"injected", [](const Named& n) { return n.second.injected; }, "bits"},
+      {"corrected", [](const Named& n) { return n.second.corrected; }, "by the memory's code"},
+      {"detected", [](const Named& n) { return n.second.detected; }},
+      {"missed", [](const Named& n) { return n.second.missed(); }}};
+  const Fields<Alarms> alarm = {{"by", &Alarms::first},
+                                {"tensors", &Alarms::second, "that it named, step by step"}};
+  return {{"classes", classes, list_of(object(counts))},
+          {"alarms", alarms, list_of(object(alarm))},
+          {"steps", &FlipReport::steps, "begun, repeated ones included"},
+          {"alarmed_steps", &FlipReport::alarmed_steps},
+          {"false_alarms", &FlipReport::false_alarms,
+           "steps with an alarm in whose state no bit was flipped"},
+          {"restores", &FlipReport::restores, "times that the run went back to a state before"},
+          {"steps_repeated", &FlipReport::steps_repeated},
+          {"not_restored", &FlipReport::not_restored,
+           "steps found wrong after which it could not go back"},
+          {"sentences", &FlipReport::sentences, list_of(text()), kWhereSet, "of the first alarms"}};
+}
+
 Fields<TrainingReport> run_members() {
   using Report = TrainingReport;
   const auto run = [](auto member) { return in(&Report::run, member); };
@@ -246,6 +282,8 @@ Fields<TrainingReport> run_members() {
       {"staleness", run(&BackendRun::staleness), list_of(whole()), kWhereSet,
        "number of changes that the server of downpour took, by how many others it had taken since "
        "the replica's fetch, from 0"},
+      {"flips", run(&BackendRun::flips), object(flip_fields()),
+       "where bits of the system flip by themselves, or something looks for flipped ones"},
       {"devices", run(&BackendRun::memory), list_of(object(device_memory_fields()))},
       {"input", &Report::input, object(cache_fields()),
        "of a plan that says where its samples come from, where they come again"},

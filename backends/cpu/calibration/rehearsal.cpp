@@ -281,7 +281,7 @@ Rehearsal::Rehearsal(const Workload& workload, Bytes most, int jobs)
           tensor_formats(workload.scenario.plan),
           optimizer_rule(workload.scenario.plan.optimizer, {},
                          weight_update_of(workload.scenario.plan, workload.layout.precision),
-                           halp_of(workload.scenario.plan)))),
+                         halp_of(workload.scenario.plan)))),
       delayed_(late_rule(workload.scenario.plan)),
       documents_(has_open_widths(workload.layout.binding) ? std::nullopt
                                                           : document_stream(workload, 1)) {

@@ -128,6 +128,7 @@ TravelPtr CpuExecution::send(InstructionId id, int peer) {
       convert_numbers(arrived.data(), own, sent.data(), format, numbers);
       convert_numbers(sent.data(), format, arrived.data(), own, numbers);
     }
+    if (flips_ != nullptr) flip_message(at(other, peer), forward, arrived, own);
     return nullptr;
   }
   if (rounds) {

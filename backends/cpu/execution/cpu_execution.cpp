@@ -59,6 +59,7 @@ CpuExecution::CpuExecution(const RunPlan& plan, const CpuOptions& options,
       documents_(document_stream(plan.workload, seed_of(training_, RandomSource::Order))),
       weight_update_(weight_update_of(plan.workload.scenario.plan, plan.workload.layout.precision)),
       scaler_(training_) {
+  if (training_.flips.on()) flips_ = std::make_unique<FlipGuard>(training_);
   if (trains_by_halp(plan.workload.scenario.plan)) halp_ = halp_of(plan.workload.scenario.plan);
   const auto same_data = [&](const TrainedJob& a) {
     return std::find_if(jobs.begin(), jobs.end(),

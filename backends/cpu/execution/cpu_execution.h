@@ -16,6 +16,7 @@
 #include "backends/cpu/execution/collectives.h"
 #include "backends/cpu/execution/device_state.h"
 #include "backends/cpu/execution/execution.h"
+#include "backends/cpu/execution/flip_guard.h"
 #include "backends/cpu/execution/job_state.h"
 #include "backends/cpu/execution/operand_scales.h"
 #include "backends/cpu/execution/rule_sight.h"
@@ -93,7 +94,15 @@ class CpuExecution final : public Execution {
   void go_on(std::int64_t updates, std::int64_t consumed) {
     updates_ = first_update_ = updates;
     first_sample_ = consumed;
+    sights_.clear();
   }
+  /// Null where no bits flip and nothing looks for flipped ones.
+  FlipGuard* flips() { return flips_.get(); }
+  /// Begins a step of it: flips bits of what devices hold between two updates, and looks at that.
+  /// Only before begin_repetition().
+  void begin_flips();
+  /// Sees what devices hold after an update, with which begin_flips() compares it.
+  void see_state();
   LossScaler& scaler() { return scaler_; }
   /// Null unless products are in 8 or 4 bits.
   OperandScales* scales() { return scales_.get(); }
@@ -209,6 +218,21 @@ class CpuExecution final : public Execution {
   double bit_error_rate(const At&) const;
   // The parameter as it lies in memory that flips bits.
   TensorView as_stored(const At&, std::size_t layer, TensorId, TensorView, Scratch&) const;
+
+  // Defined in cpu_flips.cpp.
+  DType type_of_slot(std::string_view) const;
+  std::string flip_name(std::string_view what, const PlacedLayer&, std::string_view name) const;
+  template <class F>
+  void each_updated(F&&);
+  template <class F>
+  void each_updated_by(std::size_t place, int peer, F&&);
+  std::map<FlipKey, FlipSight> sights_of_state();
+  void flip_weights();
+  void flip_optimizer();
+  void flip_gradients(std::size_t place, int peer);
+  void flip_all_gradients();
+  void flip_message(const At& to, bool forward, std::span<std::byte> arrived, DType);
+  void flip_output(const At&, std::size_t layer, NodeId, const TensorView&);
 
   // Defined in cpu_anchor.cpp.
   // Returns whether the microbatch is the second of a pair, which the anchor of HALP reads.
@@ -605,6 +629,8 @@ class CpuExecution final : public Execution {
   std::vector<TensorStateOfPeer> tensor_state_;  // by peer; empty where none is kept by tensor
   MatrixProduct product_;                        // muon: the backend's own
   std::optional<Halp> halp_;                     // where it is the optimizer
+  std::unique_ptr<FlipGuard> flips_;             // null where it has nothing to do
+  std::map<FlipKey, FlipSight> sights_;          // of weights and state after the last update
 };
 
 }  // namespace trainyard

@@ -465,6 +465,8 @@ void CpuExecution::run(const At& a, std::size_t l, Flight& f, const KernelRun& r
       run_kernel(call, run.pass);
     if (training_.stability > 0 && training_.stability_data.kind == CorruptionKind::Bits)
       run_rounded_copies(call, run.pass, static_cast<int>(training_.stability_data.amount));
+    if (flips_ != nullptr && run.pass == Pass::Forward)
+      flip_output(a, l, run.node, call.outputs[0]);
     if (call.node.op == &router() && run.pass == Pass::Forward)
       count_dropped(a, f.layers[l].routing);
     if (sight_ != nullptr && run.pass == Pass::Forward && a.task.list == BodyList::Forward)

@@ -130,6 +130,7 @@ void CpuExecution::prepare_updates() {
   prepared_ = true;
   if (has_partial_) sum_partial_gradients();
   sum_tied_gradients();
+  if (flips_ != nullptr) flip_all_gradients();
   for (std::size_t job = 0; job < jobs_.size(); ++job) {
     // One job that clips makes the updates of all wait, and not their norms needed.
     const bool asks = jobs_.size() == 1 || jobs_[job].training.clip > 0 || rule().needs_norms();
@@ -251,6 +252,7 @@ void CpuExecution::update(const At& a) {
   const FlushSubnormals flush;  // the velocity of a weight without gradients fades to such numbers
   prepare_together();
   const StagePlacement& place = plan_.places[a.place];
+  if (flips_ != nullptr && !together_ && place.gradients > 0) flip_gradients(a.place, a.peer);
   StageState& stage = a.device.stage(a.place);
   const std::size_t sets = stage.gradients.size();
   std::size_t set = 0;

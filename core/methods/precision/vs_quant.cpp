@@ -101,8 +101,9 @@ Method vs_quant() {
           },
       .rewrite =
           [](Body& body, const Layout& layout, const Scenario& s, const Params& p) {
-            rewrite_narrow(body, layout, s,
-                           {.format = DType::I8, .wide = is_wide(p), .vectors = vector_format_of(p)});
+            rewrite_narrow(
+                body, layout, s,
+                {.format = DType::I8, .wide = is_wide(p), .vectors = vector_format_of(p)});
           },
   };
 }
