@@ -1,6 +1,7 @@
 #include "planners/placement/hindsight.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -35,12 +36,12 @@ Hindsight best_of(const JobTrace& trace, const PlacementRules& rules,
 
 class Branches {
  public:
-  Branches(const JobTrace& trace, const PlacementRules& rules, std::int64_t most,
+  Branches(const ClusterState& from, int job, Hindsight start, std::int64_t most,
            const std::stop_token& stop)
-      : trace_(trace), best_(best_of(trace, rules, online_schedules(trace, rules))), most_(most),
-        stop_(stop), schedule_(trace.jobs.size()) {
+      : trace_(from.trace()), best_(std::move(start)), most_(most), stop_(stop),
+        schedule_(trace_.jobs.size()) {
     best_.exact = true;
-    visit(ClusterState(trace, rules), 0, {});
+    visit(from, job, {0, from.peak(), 0});
   }
   Hindsight take() { return std::move(best_); }
 
@@ -109,7 +110,7 @@ std::int64_t peak_bound(const JobTrace& trace, const PlacementRules& rules) {
     if (!rules.pairs) continue;
     // Two waves hold at least the sum of their means at some instant, and a mean does not depend on
     // the partner.
-    const MemoryWave& wave = trace.kinds[k].wave;
+    const PhaseWave& wave = trace.kinds[k].wave;
     share[k] = 2 * std::accumulate(wave.begin(), wave.end(), std::int64_t{0}) /
                static_cast<std::int64_t>(kWavePhases);
   }
@@ -131,7 +132,16 @@ std::int64_t peak_bound(const JobTrace& trace, const PlacementRules& rules) {
 
 Hindsight exact_hindsight(const JobTrace& trace, const PlacementRules& rules,
                           std::int64_t most_states, const std::stop_token& stop) {
-  return Branches(trace, rules, most_states, stop).take();
+  return Branches(ClusterState(trace, rules), 0,
+                  best_of(trace, rules, online_schedules(trace, rules)), most_states, stop)
+      .take();
+}
+
+PlacementCost least_cost_from(const ClusterState& state, int job, const std::stop_token& stop) {
+  constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
+  Hindsight none;
+  none.cost = {kMost, kMost, kMost};
+  return Branches(state, job, std::move(none), kMost, stop).take().cost;
 }
 
 Hindsight searched_hindsight(const JobTrace& trace, const PlacementRules& rules,

@@ -30,6 +30,10 @@ std::int64_t peak_bound(const JobTrace&, const PlacementRules&);
 Hindsight exact_hindsight(const JobTrace&, const PlacementRules&,
                           std::int64_t most_states = 2'000'000, const std::stop_token& = {});
 
+/// The least that the jobs from that one on cost, when those before it are placed as the state has
+/// them: the peak counts from the beginning. Time grows exponentially with the jobs left.
+PlacementCost least_cost_from(const ClusterState&, int job, const std::stop_token& = {});
+
 /// Local search for traces of any length: starts from each online policy and from jobs placed by
 /// falling size with all lifetimes known, and moves or exchanges jobs that run where the peak is, as
 /// long as the peak falls. Starts of jobs stay. Never worse than any of `others`, schedules of the

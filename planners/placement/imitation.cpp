@@ -13,9 +13,10 @@
 namespace trainyard {
 namespace {
 
-// Arrivals that follow a decision and are looked at in hindsight. Twice or half as many change the
-// learned policy by less than its distance from another seed.
-constexpr int kLookedAt = 24;
+// Arrivals that follow a decision and are looked at in hindsight. On 64 traces of the stated kinds at
+// a load of 0.3, 12 lowered the peak of least loaded by 4.0 % in the mean, 48 by 3.3 %; with pairs by
+// 4.0 % and 2.4 %.
+constexpr int kLookedAt = 12;
 
 /// What training traces say of durations: of each kind, all of them, rising.
 using SeenDurations = std::vector<std::vector<Duration>>;

@@ -36,10 +36,10 @@ void expect_kinds(const TraceQuestion& q) {
 
 }  // namespace
 
-std::int64_t peak_of(const MemoryWave& wave) { return *std::max_element(wave.begin(), wave.end()); }
+std::int64_t peak_of(const PhaseWave& wave) { return *std::max_element(wave.begin(), wave.end()); }
 
-MemoryWave triangular_wave(std::int64_t held, std::int64_t activations) {
-  MemoryWave wave{};
+PhaseWave triangular_wave(std::int64_t held, std::int64_t activations) {
+  PhaseWave wave{};
   constexpr auto kHalf = static_cast<std::int64_t>(kWavePhases / 2);
   for (std::int64_t i = 0; i < 2 * kHalf; ++i)
     wave[static_cast<std::size_t>(i)] =
@@ -47,7 +47,7 @@ MemoryWave triangular_wave(std::int64_t held, std::int64_t activations) {
   return wave;
 }
 
-PairedPeak paired_peak(const MemoryWave& a, const MemoryWave& b) {
+PairedPeak paired_peak(const PhaseWave& a, const PhaseWave& b) {
   PairedPeak best;
   for (std::size_t offset = 0; offset < kWavePhases; ++offset) {
     std::int64_t peak = 0;

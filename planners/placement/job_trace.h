@@ -14,12 +14,12 @@ namespace trainyard {
 /// What a job holds on all its devices together over one step, in bytes: the most in each of equal
 /// phases.
 inline constexpr std::size_t kWavePhases = 16;
-using MemoryWave = std::array<std::int64_t, kWavePhases>;
+using PhaseWave = std::array<std::int64_t, kWavePhases>;
 
-std::int64_t peak_of(const MemoryWave&);
+std::int64_t peak_of(const PhaseWave&);
 /// `held` bytes at all times, and activations that grow evenly over the first half of the step and
 /// go evenly over the second: the wave of a forward pass and its backward pass.
-MemoryWave triangular_wave(std::int64_t held, std::int64_t activations);
+PhaseWave triangular_wave(std::int64_t held, std::int64_t activations);
 
 /// The least peak that two jobs have together when their steps are kept in time with each other,
 /// and the phases by which the second one then starts behind the first: the offset of Tick-Tock
@@ -28,13 +28,13 @@ struct PairedPeak {
   std::int64_t bytes = 0;
   int offset = 0;  // in [0, kWavePhases)
 };
-PairedPeak paired_peak(const MemoryWave&, const MemoryWave&);
+PairedPeak paired_peak(const PhaseWave&, const PhaseWave&);
 
 /// Jobs of one sort. Durations are log-normal: median * exp(spread * standard normal).
 struct JobKind {
   std::string name;
   std::int64_t devices = 1;
-  MemoryWave wave{};
+  PhaseWave wave{};
   Duration median{};
   double spread = 0;  // >= 0
   double weight = 1;  // how often it arrives, relative to the others, > 0
