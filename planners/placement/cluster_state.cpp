@@ -65,7 +65,7 @@ std::optional<Instant> ClusterState::next_end() const {
   return next;
 }
 
-Placement dispatch(ClusterState& state, int job, const ChoosePlacement& choose) {
+PlacedJob dispatch(ClusterState& state, int job, const ChoosePlacement& choose) {
   const Instant arrival = state.trace().jobs[at(job)].arrival;
   const Instant deadline = arrival + state.rules().patience;
   state.pass_until(arrival);

@@ -69,12 +69,12 @@ class ClusterState {
 };
 
 /// Where and when a job runs.
-struct Placement {
+struct PlacedJob {
   int node = -1;     // -1 = rejected
   int partner = -1;  // a job that runs when this one starts
   Instant start{};   // of a rejected job when it left
 };
-using PlacementSchedule = std::vector<Placement>;  // one a job
+using PlacementSchedule = std::vector<PlacedJob>;  // one a job
 
 /// Chooses one of the options, of which there is at least one; nothing = it waits for a job to end.
 using ChoosePlacement = std::function<std::optional<std::size_t>(
@@ -82,7 +82,7 @@ using ChoosePlacement = std::function<std::optional<std::size_t>(
 
 /// Jobs start in order of arrival: one that fits nowhere waits, and all behind it wait too, until
 /// jobs end or its patience does. This brings the state to where the job starts or is rejected.
-Placement dispatch(ClusterState&, int job, const ChoosePlacement&);
+PlacedJob dispatch(ClusterState&, int job, const ChoosePlacement&);
 PlacementSchedule place_all(const JobTrace&, const PlacementRules&, const ChoosePlacement&);
 
 }  // namespace trainyard

@@ -52,7 +52,7 @@ class Lifetimes {
 
   const JobTrace* trace_;
   const PlacementRules* rules_;
-  std::vector<Placement> starts_;
+  std::vector<PlacedJob> starts_;
   std::vector<Life> lives_;
   std::vector<std::vector<std::int64_t>> bytes_, devices_;  // of a node in a segment
   std::vector<std::vector<int>> on_;                        // jobs of a node

@@ -34,7 +34,7 @@ NodeProfile node_profile(const JobTrace& trace, const PlacementRules& rules,
   profile.bytes.assign(at(rules.nodes.count), std::vector<std::int64_t>(segments));
   profile.devices = profile.bytes;
   for (int j = 0; j < jobs; ++j) {
-    const Placement& placed = schedule[at(j)];
+    const PlacedJob& placed = schedule[at(j)];
     if (placed.node < 0) continue;
     const auto add = [&](Instant until, std::int64_t bytes, std::int64_t devices) {
       const std::size_t last = segment_of(profile.edges, until);
