@@ -1,7 +1,7 @@
 // Nodes and the jobs that run on them at one instant, and where the next job may start.
 //
-// The jobs of a node share all of its devices in time, spread evenly, so that devices and bytes of a
-// node are sums over its jobs. Steps of different jobs drift against each other: in some step all
+// The jobs of a node share all of its devices in time, spread evenly, so that devices and bytes of
+// a node are sums over its jobs. Steps of different jobs drift against each other: in some step all
 // peaks meet, and the sum is one of peaks. Two jobs that are paired keep their steps in time with
 // each other (Tick-Tock) and hold at most paired_peak() together until one of them ends.
 #pragma once

@@ -52,8 +52,7 @@ DecisionRegret decision_regret(TraceQuestion question, bool pairs, int decisions
       for (std::size_t i = 0; i < options.size(); ++i) {
         ClusterState next = state;
         next.start(kRegretPast, options[i]);
-        const auto peak =
-            static_cast<double>(least_cost_from(next, kRegretPast + 1, stop).peak);
+        const auto peak = static_cast<double>(least_cost_from(next, kRegretPast + 1, stop).peak);
         sums[i] += peak;
         least = std::min(least, peak);
       }

@@ -8,9 +8,9 @@
 
 namespace trainyard {
 
-/// At a decision every place is tried against many futures that are drawn independently of the past,
-/// each played to its end by an exact hindsight. A policy must choose one place for all futures;
-/// hindsight chooses one for each. The difference,
+/// At a decision every place is tried against many futures that are drawn independently of the
+/// past, each played to its end by an exact hindsight. A policy must choose one place for all
+/// futures; hindsight chooses one for each. The difference,
 ///
 ///   min over places of the mean over futures - mean over futures of the min over places,
 ///

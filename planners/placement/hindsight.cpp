@@ -28,7 +28,8 @@ Hindsight best_of(const JobTrace& trace, const PlacementRules& rules,
   Hindsight best;
   for (PlacementSchedule& schedule : schedules) {
     const PlacementCost cost = placement_cost(trace, rules, schedule);
-    if (best.schedule.empty() || cost < best.cost) best.schedule = std::move(schedule), best.cost = cost;
+    if (best.schedule.empty() || cost < best.cost)
+      best.schedule = std::move(schedule), best.cost = cost;
   }
   best.peak_bound = peak_bound(trace, rules);
   return best;
@@ -38,7 +39,10 @@ class Branches {
  public:
   Branches(const ClusterState& from, int job, Hindsight start, std::int64_t most,
            const std::stop_token& stop)
-      : trace_(from.trace()), best_(std::move(start)), most_(most), stop_(stop),
+      : trace_(from.trace()),
+        best_(std::move(start)),
+        most_(most),
+        stop_(stop),
         schedule_(trace_.jobs.size()) {
     best_.exact = true;
     visit(from, job, {0, from.peak(), 0});
@@ -66,8 +70,7 @@ class Branches {
       bool tried_empty = false;
       for (const PlacementOption& option : state.options(job, false)) {
         // Empty nodes are alike.
-        if (state.nodes()[at(option.node)].residents.empty() &&
-            std::exchange(tried_empty, true))
+        if (state.nodes()[at(option.node)].residents.empty() && std::exchange(tried_empty, true))
           continue;
         ClusterState next = state;
         next.start(job, option);
@@ -165,7 +168,8 @@ Hindsight searched_hindsight(const JobTrace& trace, const PlacementRules& rules,
     }
   }
   best.states = states;
-  best.exact = best.cost.rejected == 0 && best.cost.waited == 0 && best.cost.peak == best.peak_bound;
+  best.exact =
+      best.cost.rejected == 0 && best.cost.waited == 0 && best.cost.peak == best.peak_bound;
   return best;
 }
 

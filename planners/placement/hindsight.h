@@ -1,6 +1,6 @@
-// Placement by somebody who knows all jobs that will come and how long each runs: what no policy can
-// beat, and what an imitation is measured against (FirePlace: hindsight imitation for short-lived virtual
-// machines).
+// Placement by somebody who knows all jobs that will come and how long each runs: what no policy
+// can beat, and what an imitation is measured against (FirePlace: hindsight imitation for
+// short-lived virtual machines).
 #pragma once
 
 #include <cstdint>
@@ -13,15 +13,16 @@ namespace trainyard {
 struct Hindsight {
   PlacementSchedule schedule;
   PlacementCost cost;
-  bool exact = false;          // nothing that the rules allow costs less
-  std::int64_t states = 0;     // that the search looked at
+  bool exact = false;           // nothing that the rules allow costs less
+  std::int64_t states = 0;      // that the search looked at
   std::int64_t peak_bound = 0;  // bytes; see peak_bound()
 };
 
 /// No schedule that starts every job when it arrives has a lower peak, in bytes: at every instant
 /// some node holds at least the mean over nodes of what the running jobs hold, and some node holds
-/// the largest job. A job counts with its peak; where jobs may be paired, with the mean of its wave,
-/// since two waves together hold the sum of their means at some instant, whatever their offset.
+/// the largest job. A job counts with its peak; where jobs may be paired, with the mean of its
+/// wave, since two waves together hold the sum of their means at some instant, whatever their
+/// offset.
 std::int64_t peak_bound(const JobTrace&, const PlacementRules&);
 
 /// Branch and bound over every place, partner and wait of every job, in the order of arrival. It
@@ -35,10 +36,10 @@ Hindsight exact_hindsight(const JobTrace&, const PlacementRules&,
 PlacementCost least_cost_from(const ClusterState&, int job, const std::stop_token& = {});
 
 /// Local search for traces of any length: starts from each online policy and from jobs placed by
-/// falling size with all lifetimes known, and moves or exchanges jobs that run where the peak is, as
-/// long as the peak falls. Starts of jobs stay. Never worse than any of `others`, schedules of the
-/// same trace, or of the online policies; optimal where the cost's peak is `peak_bound` and no job
-/// waits, and then `exact` is true.
+/// falling size with all lifetimes known, and moves or exchanges jobs that run where the peak is,
+/// as long as the peak falls. Starts of jobs stay. Never worse than any of `others`, schedules of
+/// the same trace, or of the online policies; optimal where the cost's peak is `peak_bound` and no
+/// job waits, and then `exact` is true.
 Hindsight searched_hindsight(const JobTrace&, const PlacementRules&,
                              const std::vector<PlacementSchedule>& others = {},
                              const std::stop_token& = {});

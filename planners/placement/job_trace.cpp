@@ -78,9 +78,12 @@ JobTrace make_trace(std::vector<JobKind> kinds, std::vector<TracedJob> jobs) {
 std::vector<JobKind> stated_kinds() {
   const auto of = [](const char* name, std::int64_t devices, std::int64_t held,
                      std::int64_t activations, double minutes, double spread, double weight) {
-    return JobKind{
-        name,   devices, triangular_wave(held * kGigabyte, activations * kGigabyte),
-        seconds(60 * minutes), spread, weight};
+    return JobKind{name,
+                   devices,
+                   triangular_wave(held * kGigabyte, activations * kGigabyte),
+                   seconds(60 * minutes),
+                   spread,
+                   weight};
   };
   return {of("probe", 1, 8, 16, 30, 1, 0.45), of("fine-tuning", 2, 40, 60, 120, 0.8, 0.3),
           of("pre-training", 4, 120, 120, 360, 0.6, 0.08),
@@ -94,8 +97,8 @@ JobTrace draw_trace(const TraceQuestion& q, std::uint64_t number) {
     weights += kind.weight;
     asked += kind.weight * static_cast<double>(kind.devices) * mean_seconds(kind);
   }
-  const double gap = asked / weights /
-                     (q.load * static_cast<double>(q.nodes.devices) * q.nodes.count);  // s
+  const double gap =
+      asked / weights / (q.load * static_cast<double>(q.nodes.devices) * q.nodes.count);  // s
   const Random random(q.seed, number);
   double at = 0;
   std::vector<TracedJob> jobs;
@@ -104,13 +107,13 @@ JobTrace draw_trace(const TraceQuestion& q, std::uint64_t number) {
     at += -gap * std::log(1 - random.uniform(draw));
     double left = weights * random.uniform(draw + 1);
     std::size_t kind = 0;
-    while (kind + 1 < q.kinds.size() && left >= q.kinds[kind].weight) left -= q.kinds[kind++].weight;
+    while (kind + 1 < q.kinds.size() && left >= q.kinds[kind].weight)
+      left -= q.kinds[kind++].weight;
     // The middle of a step of the generator, because neither end has a quantile.
     const double normal = normal_quantile(random.uniform(draw + 2) + 0x1p-54);
-    const double taken =
-        to_seconds(q.kinds[kind].median) * std::exp(q.kinds[kind].spread * normal);
-    jobs.push_back({static_cast<int>(kind), Instant{seconds(at)},
-                    std::max(Duration{1}, seconds(taken))});
+    const double taken = to_seconds(q.kinds[kind].median) * std::exp(q.kinds[kind].spread * normal);
+    jobs.push_back(
+        {static_cast<int>(kind), Instant{seconds(at)}, std::max(Duration{1}, seconds(taken))});
   }
   return make_trace(q.kinds, std::move(jobs));
 }

@@ -1,5 +1,5 @@
-// Jobs that arrive at a cluster over time, each with what it asks for: devices, bytes as a wave over
-// one of its steps, and how long it runs.
+// Jobs that arrive at a cluster over time, each with what it asks for: devices, bytes as a wave
+// over one of its steps, and how long it runs.
 #pragma once
 
 #include <array>
@@ -61,9 +61,7 @@ struct JobTrace {
   const JobKind& kind_of(int job) const {
     return kinds[static_cast<std::size_t>(jobs[static_cast<std::size_t>(job)].kind)];
   }
-  std::int64_t peak(int job) const {
-    return peak_of(kind_of(job).wave);
-  }
+  std::int64_t peak(int job) const { return peak_of(kind_of(job).wave); }
   /// What pairing two jobs saves of the sum of their peaks, in bytes, >= 0.
   std::int64_t saving(int one, int other) const;
   const PairedPeak& pair(int one, int other) const;

@@ -12,13 +12,15 @@ namespace trainyard {
 
 Lifetimes::Lifetimes(const JobTrace& trace, const PlacementRules& rules,
                      const PlacementSchedule& schedule)
-    : trace_(&trace), rules_(&rules), starts_(schedule), lives_(schedule.size()),
+    : trace_(&trace),
+      rules_(&rules),
+      starts_(schedule),
+      lives_(schedule.size()),
       on_(at(rules.nodes.count)) {
   NodeProfile profile = node_profile(trace, rules, schedule);
   const auto segment = [&](Instant when) {
     return static_cast<std::size_t>(
-        std::lower_bound(profile.edges.begin(), profile.edges.end(), when) -
-        profile.edges.begin());
+        std::lower_bound(profile.edges.begin(), profile.edges.end(), when) - profile.edges.begin());
   };
   for (std::size_t j = 0; j < schedule.size(); ++j) {
     if (schedule[j].node < 0) continue;
@@ -44,9 +46,8 @@ void Lifetimes::change(int node, std::size_t first, std::size_t last, std::int64
 }
 
 bool Lifetimes::overlaps_pair(const Life& life, std::size_t first, std::size_t last) const {
-  return std::any_of(life.pairs.begin(), life.pairs.end(), [&](const Pair& pair) {
-    return pair.first < last && first < pair.last;
-  });
+  return std::any_of(life.pairs.begin(), life.pairs.end(),
+                     [&](const Pair& pair) { return pair.first < last && first < pair.last; });
 }
 
 // Of the pairs that the job may form with jobs of the node: those that save most bytes, over the
@@ -188,8 +189,7 @@ bool Lifetimes::improve(const std::stop_token& stop, std::int64_t& looked_at) {
         const Life &a = lives_[at(job)], &b = lives_[at(other)];
         if (b.first >= a.last || a.first >= b.last || trace_->peak(other) >= trace_->peak(job))
           continue;
-        if (stop.stop_requested())
-          throw Error(Error::Kind::Cancelled, "stopped", {"placement"});
+        if (stop.stop_requested()) throw Error(Error::Kind::Cancelled, "stopped", {"placement"});
         ++looked_at;
         const auto places = at_peak(full, a) + at_peak(full, b) + at_peak(n, a) + at_peak(n, b);
         const std::vector<Pair> mine = take(job), theirs = take(other);

@@ -28,8 +28,7 @@ NodeProfile node_profile(const JobTrace& trace, const PlacementRules& rules,
       profile.edges.push_back(end_of(trace, schedule, j));
     }
   std::sort(profile.edges.begin(), profile.edges.end());
-  profile.edges.erase(std::unique(profile.edges.begin(), profile.edges.end()),
-                      profile.edges.end());
+  profile.edges.erase(std::unique(profile.edges.begin(), profile.edges.end()), profile.edges.end());
   const std::size_t segments = profile.edges.empty() ? 0 : profile.edges.size() - 1;
   profile.bytes.assign(at(rules.nodes.count), std::vector<std::int64_t>(segments));
   profile.devices = profile.bytes;
@@ -95,8 +94,7 @@ PlacementFigures placement_figures(const JobTrace& trace, const PlacementRules& 
   }
   const double whole = to_seconds(profile.edges.back() - profile.edges.front());
   found.peak_to_mean = static_cast<double>(found.peak) * rules.nodes.count * whole / asked;
-  found.utilisation =
-      used / (whole * rules.nodes.count * static_cast<double>(rules.nodes.devices));
+  found.utilisation = used / (whole * rules.nodes.count * static_cast<double>(rules.nodes.devices));
   found.mean_wait = seconds(waited / static_cast<double>(started));
   found.fragmentation = scattered / whole;
   return found;

@@ -1,4 +1,5 @@
-// What a schedule of jobs on nodes comes to, computed from where and when jobs run and nothing else.
+// What a schedule of jobs on nodes comes to, computed from where and when jobs run and nothing
+// else.
 #pragma once
 
 #include <compare>
@@ -21,12 +22,12 @@ NodeProfile node_profile(const JobTrace&, const PlacementRules&, const Placement
 bool keeps_capacity(const NodeProfile&, const PlacementRules&);
 
 struct PlacementFigures {
-  std::int64_t peak = 0;      // bytes, of the most loaded node at its worst instant
-  double peak_to_mean = 0;    // that peak against the mean over nodes and time of what unpaired jobs
-                              // ask for at their peaks: the same denominator for every policy that
-                              // rejects the same jobs
-  double utilisation = 0;     // share of device-time in use until the last job ends
-  Duration mean_wait{};       // of jobs that started
+  std::int64_t peak = 0;    // bytes, of the most loaded node at its worst instant
+  double peak_to_mean = 0;  // that peak against the mean over nodes and time of what unpaired jobs
+                            // ask for at their peaks: the same denominator for every policy that
+                            // rejects the same jobs
+  double utilisation = 0;   // share of device-time in use until the last job ends
+  Duration mean_wait{};     // of jobs that started
   Duration longest_wait{};
   std::int64_t rejected = 0;  // jobs
   double fragmentation = 0;   // mean over time of the share of free bytes that lie on nodes other

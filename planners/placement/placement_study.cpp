@@ -28,17 +28,16 @@ enum Policy : std::size_t {
   HindsightPaired,
   Policies,
 };
-constexpr std::array<std::string_view, Policies> kNames = {
-    "least loaded",
-    "first fit",
-    "best fit",
-    "imitation",
-    "imitation, durations known",
-    "hindsight",
-    "complementary waves",
-    "imitation with pairs",
-    "imitation with pairs, durations known",
-    "hindsight with pairs"};
+constexpr std::array<std::string_view, Policies> kNames = {"least loaded",
+                                                           "first fit",
+                                                           "best fit",
+                                                           "imitation",
+                                                           "imitation, durations known",
+                                                           "hindsight",
+                                                           "complementary waves",
+                                                           "imitation with pairs",
+                                                           "imitation with pairs, durations known",
+                                                           "hindsight with pairs"};
 
 struct Compared {
   Policy a, b;
@@ -101,8 +100,8 @@ PlacementStudy placement_study(const PlacementQuestion& q, const std::stop_token
     schedules[Complementary] = place_all(trace, paired, complementary_waves);
     schedules[PairedImitation] = place_all(trace, paired, policy_of(plain_pairs));
     schedules[InformedPairedImitation] = place_all(trace, paired, policy_of(informed_pairs));
-    const Hindsight lone =
-        searched_hindsight(trace, alone, {schedules[Imitation], schedules[InformedImitation]}, stop);
+    const Hindsight lone = searched_hindsight(
+        trace, alone, {schedules[Imitation], schedules[InformedImitation]}, stop);
     schedules[HindsightAlone] = lone.schedule;
     const Hindsight both = searched_hindsight(
         trace, paired,

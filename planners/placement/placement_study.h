@@ -1,5 +1,5 @@
-// Policies of placement on the same traces, and the verdict of a paired test about each pair of them
-// that answers a question.
+// Policies of placement on the same traces, and the verdict of a paired test about each pair of
+// them that answers a question.
 #pragma once
 
 #include <stop_token>
@@ -22,9 +22,9 @@ struct PlacementQuestion {
 /// Means over the held-out traces.
 struct PolicyOutcome {
   std::string name;
-  bool pairs = false;         // it may pair jobs
-  double peak = 0;            // bytes, of the most loaded node
-  double against_base = 0;    // that peak against that of least loaded, as -0.03 for 3 % lower
+  bool pairs = false;       // it may pair jobs
+  double peak = 0;          // bytes, of the most loaded node
+  double against_base = 0;  // that peak against that of least loaded, as -0.03 for 3 % lower
   double peak_to_mean = 0, utilisation = 0, fragmentation = 0;
   double mean_wait = 0;       // s
   double rejected = 0;        // jobs of a trace
@@ -41,7 +41,7 @@ struct PlacementStudy {
   PlacementQuestion question;
   std::vector<PolicyOutcome> policies;  // least loaded first
   std::vector<PolicyVerdict> verdicts;
-  std::int64_t learned_from = 0;        // decisions of training traces
+  std::int64_t learned_from = 0;            // decisions of training traces
   double peak_bound = 0, paired_bound = 0;  // mean of peak_bound() without and with pairs, bytes
   std::int64_t beaten = 0;  // traces on which any policy's cost is below that of its hindsight: 0
   DecisionRegret regret, paired_regret;  // without and with pairs

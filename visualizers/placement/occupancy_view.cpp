@@ -39,10 +39,12 @@ void draw_panel(Drawing& drawing, const Rect& area, const OccupancyModel& model,
   const auto x = [&](Instant when) {
     return plot.x + plot.width * static_cast<float>(static_cast<double>(when.count()) / longest);
   };
-  const auto bottom_of = [&](int node) { return plot.y + kNodeLane * static_cast<float>(node + 1); };
+  const auto bottom_of = [&](int node) {
+    return plot.y + kNodeLane * static_cast<float>(node + 1);
+  };
   const auto height_of = [&](std::int64_t bytes) {
-    return (kNodeLane - 4) * static_cast<float>(static_cast<double>(bytes) /
-                                                static_cast<double>(model.capacity));
+    return (kNodeLane - 4) *
+           static_cast<float>(static_cast<double>(bytes) / static_cast<double>(model.capacity));
   };
   for (int n = 0; n < model.nodes; ++n) {
     write(drawing, fmt::format("node {}", n), {plot.x - 8, bottom_of(n) - kNodeLane / 2}, 10,

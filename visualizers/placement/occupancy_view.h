@@ -1,5 +1,5 @@
-// Nodes over time with the jobs that run on them, each as high as the bytes that it adds, one panel a
-// policy beneath the other; and the peaks of all policies as bars.
+// Nodes over time with the jobs that run on them, each as high as the bytes that it adds, one panel
+// a policy beneath the other; and the peaks of all policies as bars.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace trainyard {
 
 struct OccupancyBlock {
   int job = 0, node = 0;
-  int kind = 0;                    // index into OccupancyModel::kinds
+  int kind = 0;  // index into OccupancyModel::kinds
   Instant from{}, to{};
   std::int64_t low = 0, high = 0;  // bytes of the node between which it lies
   bool paired = false;

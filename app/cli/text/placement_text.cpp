@@ -33,17 +33,17 @@ Fields<PolicyOutcome> policy_fields() {
 }
 
 Fields<PolicyVerdict> policy_verdict_fields() {
-  return {{"a", &PolicyVerdict::a, text()},
-          {"b", &PolicyVerdict::b, text()},
-          {"change", &PolicyVerdict::change, number(), "of B's mean peak against A's"},
-          {"verdict",
-           [](const PolicyVerdict& v) { return std::string(to_string(v.verdict.outcome)); },
-           text(), "too-few, not-significant, not-meaningful or better"},
-          {"b_wins", [](const PolicyVerdict& v) { return v.verdict.probability; }, number(),
-           "share of traces on which B's peak is lower, ties half"},
-          {"p_value", [](const PolicyVerdict& v) { return v.verdict.p_value; }, number()},
-          {"needed", [](const PolicyVerdict& v) { return v.verdict.needed; }, whole(),
-           "further traces"}};
+  return {
+      {"a", &PolicyVerdict::a, text()},
+      {"b", &PolicyVerdict::b, text()},
+      {"change", &PolicyVerdict::change, number(), "of B's mean peak against A's"},
+      {"verdict", [](const PolicyVerdict& v) { return std::string(to_string(v.verdict.outcome)); },
+       text(), "too-few, not-significant, not-meaningful or better"},
+      {"b_wins", [](const PolicyVerdict& v) { return v.verdict.probability; }, number(),
+       "share of traces on which B's peak is lower, ties half"},
+      {"p_value", [](const PolicyVerdict& v) { return v.verdict.p_value; }, number()},
+      {"needed", [](const PolicyVerdict& v) { return v.verdict.needed; }, whole(),
+       "further traces"}};
 }
 
 Fields<DecisionRegret> regret_fields() {

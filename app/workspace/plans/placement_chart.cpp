@@ -81,7 +81,8 @@ DataTable placement_table(const PlacementStudy& study) {
   for (const PolicyOutcome& policy : study.policies) {
     items.push_back({ItemKind::Dot, rows.size()});
     rows.push_back({policy.name, static_cast<std::int64_t>(policy.peak), policy.peak_to_mean,
-                    policy.utilisation, seconds(policy.mean_wait).count(), policy.rejected, policy.fragmentation});
+                    policy.utilisation, seconds(policy.mean_wait).count(), policy.rejected,
+                    policy.fragmentation});
   }
   return listed_table("Policies of placement",
                       {{"policy", DataUnit::Words},

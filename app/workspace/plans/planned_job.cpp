@@ -42,8 +42,8 @@ JobKind planned_job(const Scenario& scenario, Duration median) {
   kind.median = median, kind.spread = kSpread;
   // One wave stands for all devices that do the same.
   const auto alike = std::max<std::int64_t>(
-      1, result.devices / std::max<std::int64_t>(
-                              1, static_cast<std::int64_t>(experiment->waves.size())));
+      1, result.devices /
+             std::max<std::int64_t>(1, static_cast<std::int64_t>(experiment->waves.size())));
   for (const MemoryWave& wave : experiment->waves) {
     const PhaseWave phases = phases_of(wave, result.step.value);
     for (std::size_t p = 0; p < kWavePhases; ++p) kind.wave[p] += alike * phases[p];

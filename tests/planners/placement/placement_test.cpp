@@ -43,7 +43,7 @@ TinyCase tiny_case(std::uint64_t seed, int jobs, bool pairs) {
 class EveryPlacement {
  public:
   explicit EveryPlacement(const TinyCase& tiny) : tiny_(tiny), placed_(tiny.trace.jobs.size()) {
-    go(0, 0, 0);
+    go(0, 0);
   }
   PlacementCost best{1000, 0, 0};
 
@@ -94,7 +94,7 @@ class EveryPlacement {
     }
     return total;
   }
-  void go(std::size_t job, std::int64_t now, int /*depth*/) {
+  void go(std::size_t job, std::int64_t now) {
     if (job == placed_.size()) {
       best = std::min(best, cost());
       return;
@@ -111,7 +111,7 @@ class EveryPlacement {
               continue;
           }
           placed_[job] = {n, partner, now, now + tiny_.trace.jobs[job].duration.count()};
-          if (fits(static_cast<int>(job), now)) go(job + 1, now, 0);
+          if (fits(static_cast<int>(job), now)) go(job + 1, now);
           placed_[job] = {};
         }
       std::optional<std::int64_t> next;
@@ -123,7 +123,7 @@ class EveryPlacement {
     }
     now = std::max(now, deadline);
     placed_[job] = {-1, -1, now, now};
-    go(job + 1, now, 0);
+    go(job + 1, now);
     placed_[job] = {};
   }
 
@@ -244,7 +244,9 @@ TEST(JobPlacement, ATraceIsAFunctionOfSeedAndNumber) {
     EXPECT_EQ(a.jobs[j].duration, b.jobs[j].duration);
     EXPECT_EQ(a.jobs[j].kind, b.jobs[j].kind);
     differs = differs || a.jobs[j].arrival != other.jobs[j].arrival;
-    if (j > 0) EXPECT_GE(a.jobs[j].arrival, a.jobs[j - 1].arrival);
+    if (j > 0) {
+      EXPECT_GE(a.jobs[j].arrival, a.jobs[j - 1].arrival);
+    }
   }
   EXPECT_TRUE(differs);
   q.kinds[0].devices = 9;
