@@ -168,8 +168,9 @@ Hindsight searched_hindsight(const JobTrace& trace, const PlacementRules& rules,
     }
   }
   best.states = states;
+  // Whoever may wait may lower the peak below the bound.
   best.exact =
-      best.cost.rejected == 0 && best.cost.waited == 0 && best.cost.peak == best.peak_bound;
+      rules.patience == Duration{} && best.cost.rejected == 0 && best.cost.peak == best.peak_bound;
   return best;
 }
 

@@ -38,8 +38,8 @@ PlacementCost least_cost_from(const ClusterState&, int job, const std::stop_toke
 /// Local search for traces of any length: starts from each online policy and from jobs placed by
 /// falling size with all lifetimes known, and moves or exchanges jobs that run where the peak is,
 /// as long as the peak falls. Starts of jobs stay. Never worse than any of `others`, schedules of
-/// the same trace, or of the online policies; optimal where the cost's peak is `peak_bound` and no
-/// job waits, and then `exact` is true.
+/// the same trace, or of the online policies. `exact` where no job may wait, none is rejected and
+/// the peak is `peak_bound`: jobs that wait may lower the peak below that bound.
 Hindsight searched_hindsight(const JobTrace&, const PlacementRules&,
                              const std::vector<PlacementSchedule>& others = {},
                              const std::stop_token& = {});
