@@ -100,6 +100,7 @@ Verb goodput_verb();
 Verb waves_verb();
 Verb stragglers_verb();
 Verb network_verb();
+Verb place_verb();
 Verb hogwild_verb();
 Verb halp_verb();
 Verb sharpness_verb();

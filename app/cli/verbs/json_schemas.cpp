@@ -11,6 +11,7 @@
 #include "app/cli/text/knobs_text.h"
 #include "app/cli/text/lesson_pages.h"
 #include "app/cli/text/network_text.h"
+#include "app/cli/text/placement_text.h"
 #include "app/cli/text/plan_text.h"
 #include "app/cli/text/probe_text.h"
 #include "app/cli/text/profile_text.h"
@@ -70,6 +71,7 @@ constexpr DocumentSchema kDocuments[] = {
     {"waves", [] { return waves_fields().schema(); }},
     {"network", network_schema},
     {"shared-cluster", shared_cluster_schema},
+    {"placement", placement_schema},
     {"stragglers", stragglers_schema},
     {"hogwild", hogwild_schema},
     {"halp", halp_schema},
