@@ -235,7 +235,7 @@ const std::vector<TransferPhase>* NetworkTraffic::phases(std::uint32_t instructi
 NetworkTraffic::NetworkTraffic(const Program& program, const TaskPrices& prices, const Mesh& mesh,
                                const Cluster& cluster, const CostModel& cost,
                                const NetworkOptions& options)
-    : network_(cluster, options.routing) {
+    : network_(cluster, options.routing), bins_(options.bins) {
   const Placer placer(program, mesh, cluster);
   const Network spread(cluster);
   const bool hashed = options.routing == NetworkRouting::Hashed;
