@@ -18,7 +18,7 @@ namespace {
 
 constexpr float kNetworkWidth = 1000, kNetworkHeight = 560;
 constexpr float kNetworkPad = 12, kLinkRow = 18, kTimeTicks = 26, kWaitRow = 18;
-constexpr float kBarsWidth = 180, kFigureWidth = 96;
+constexpr float kBarsWidth = 170, kBarsGap = 44, kBarsMargin = 24, kFigureWidth = 96;
 constexpr std::size_t kMostLinkRows = 16, kMostWaitRows = 8;
 
 std::string all_like(const LinkUse& link) {
@@ -60,13 +60,14 @@ NetworkPlot plot_of(const Rect& area, const NetworkUse& use) {
   const float bars = std::min(kBarsWidth, area.width * 0.2f);
   const float top = area.y + kSectionBar + 4, height = kLinkRow * static_cast<float>(plot.links);
   const float left = area.x + names;
-  plot.loads = {left, top, std::max(1.f, area.right() - kPlotMargin - bars - 16 - left), height};
-  plot.bars = {plot.loads.right() + 16, top, bars, height};
+  plot.loads = {left, top, std::max(1.f, area.right() - kBarsMargin - bars - kBarsGap - left), height};
+  plot.bars = {plot.loads.right() + kBarsGap, top, bars, height};
   plot.waits_top = plot.loads.bottom() + kTimeTicks;
   return plot;
 }
 
-void draw_heat_legend(Drawing& drawing, const Rect& bar, float least) {
+// Returns where it begins.
+float draw_heat_legend(Drawing& drawing, const Rect& bar, float least) {
   constexpr float kStep = 7, kOne = 10;
   const float y = bar.y + bar.height / 2;
   float right = bar.right() - kPlotMargin;
@@ -80,12 +81,13 @@ void draw_heat_legend(Drawing& drawing, const Rect& bar, float least) {
         }}},
       least, {.size = kOne});
   const float width = kStep * kHeatSteps + text_width("idle", kOne) + text_width("full", kOne) + 12;
-  if (right - width < least) return;
+  if (right - width < least) return right;
   write(drawing, "full", {right, y}, kOne, Weight::Medium, Ink::Text2, Align::Right);
   right -= text_width("full", kOne) + 6 + kStep * kHeatSteps;
   for (int i = 0; i < kHeatSteps; ++i)
     fill(drawing, {right + kStep * static_cast<float>(i), y - 5, kStep, 10}, {.ink = heat(i)});
   write(drawing, "idle", {right - 6, y}, kOne, Weight::Medium, Ink::Text2, Align::Right);
+  return right - 6 - text_width("idle", kOne) - 16;
 }
 
 void draw_link_row(Drawing& drawing, const NetworkPlot& plot, const NetworkUse& use,
@@ -132,7 +134,7 @@ void draw_link_axes(Drawing& drawing, const NetworkPlot& plot, const NetworkUse&
   }
   for (const double share : {0.0, 0.5, 1.0})
     draw_x_tick(drawing, plot.bars, plot.bars.x + plot.bars.width * static_cast<float>(share),
-                format_percent(share));
+                fmt::format("{:.0f} %", 100 * share));
 }
 
 void draw_wait_row(Drawing& drawing, const NetworkPlot& plot, const NetworkUse& use,
@@ -161,7 +163,12 @@ void draw_network(Drawing& drawing, const Rect& area, const NetworkUse& use,
   const ClipScope clip(drawing, area);
   const NetworkPlot plot = plot_of(area, use);
   const Rect head{area.x, area.y, area.width, kSectionBar};
-  draw_heat_legend(drawing, head, draw_section_bar(drawing, head, "Links by load over the step"));
+  const float title = draw_section_bar(drawing, head, "Links by load over the step");
+  const float legend = draw_heat_legend(drawing, head, title);
+  if (!use.busiest.empty())
+    write_in_section_bar(drawing, head, title, legend,
+                         fmt::format("busiest: {}, {}", all_like(use.busiest.front()),
+                                     format_percent(use.busiest.front().load)));
   draw_link_axes(drawing, plot, use);
   for (std::size_t i = 0; i < plot.links; ++i) draw_link_row(drawing, plot, use, i);
   const Rect lower{area.x, plot.waits_top, area.width, kSectionBar};
