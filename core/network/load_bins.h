@@ -1,6 +1,6 @@
-// LoadBins keep what links carry by time, in equal bins of whole nanoseconds. How long a run will be
-// need not be known: when it goes beyond the last bin, neighbours become one and the width doubles,
-// so that the bins are those that a first pass would have chosen, and nothing is lost.
+// LoadBins keep what links carry by time, in equal bins of whole nanoseconds. How long a run will
+// be need not be known: when it goes beyond the last bin, neighbours become one and the width
+// doubles, so that the bins are those that a first pass would have chosen, and nothing is lost.
 #pragma once
 
 #include <cstdint>

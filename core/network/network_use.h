@@ -15,10 +15,10 @@ namespace trainyard {
 struct LinkUse {
   std::string example;  // "port of device 12, out"
   std::int64_t links = 1;
-  std::size_t level = 0;  // of the cluster
-  BytesPerSecond rate{};  // of the datasheet, of one link
-  double load = 0;        // share of the step in which it is busy, in [0, 1]
-  double of_others = 0;   // the part of the load that other jobs are
+  std::size_t level = 0;               // of the cluster
+  BytesPerSecond rate{};               // of the datasheet, of one link
+  double load = 0;                     // share of the step in which it is busy, in [0, 1]
+  double of_others = 0;                // the part of the load that other jobs are
   std::vector<double> over_time = {};  // loads by NetworkUse::bin, the last one cut by the end of
                                        // the step; empty: not kept
 };

@@ -30,7 +30,7 @@ namespace trainyard {
 namespace {
 
 constexpr const char* kPagesOfSeveralResults[] = {"Schedules", "Run",   "Network",
-                                                   "Plans",     "Sweep", "Tune"};
+                                                  "Plans",     "Sweep", "Tune"};
 
 }  // namespace
 

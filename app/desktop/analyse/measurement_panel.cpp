@@ -51,8 +51,7 @@ void MeasurementPanel::add_data(QVBoxLayout* column, Field* data) {
 
 void MeasurementPanel::follow(WordList* words, std::vector<CheckedField*> fields) {
   words_ = words, fields_ = std::move(fields);
-  if (words_ != nullptr)
-    connect(words_, &WordList::changed, this, &MeasurementPanel::note_change);
+  if (words_ != nullptr) connect(words_, &WordList::changed, this, &MeasurementPanel::note_change);
   for (const CheckedField* field : fields_)
     connect(field, &CheckedField::changed, this, &MeasurementPanel::note_change);
 }

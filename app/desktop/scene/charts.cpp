@@ -50,10 +50,10 @@ std::unique_ptr<ChartScene> stages_scene(std::function<const StagesModel*()> mod
 std::unique_ptr<ChartScene> network_scene(std::function<const NetworkUse*()> model,
                                           std::function<QString()> words,
                                           std::function<void(Item)> chosen) {
-  return std::make_unique<ChartScene>(ChartOf<NetworkUse>{
-      std::move(model), draw_network, describe_network,
-      [](const NetworkUse& use) { return spoken(network_sentences(use)); }, std::move(words),
-      std::move(chosen)});
+  return std::make_unique<ChartScene>(
+      ChartOf<NetworkUse>{std::move(model), draw_network, describe_network,
+                          [](const NetworkUse& use) { return spoken(network_sentences(use)); },
+                          std::move(words), std::move(chosen)});
 }
 
 std::unique_ptr<ChartScene> curve_scene(std::function<const CurveModel*()> model,
