@@ -26,7 +26,7 @@ std::string all_like(const LinkUse& link) {
                          : fmt::format("{} and {} like it", link.example, link.links - 1);
 }
 
-double peak_of(const LinkUse& link) {
+double peak_load(const LinkUse& link) {
   return link.over_time.empty() ? link.load
                                 : *std::max_element(link.over_time.begin(), link.over_time.end());
 }
@@ -44,7 +44,7 @@ struct NetworkPlot {
   float waits_top = 0;
 };
 
-NetworkPlot plot_of(const Rect& area, const NetworkUse& use) {
+NetworkPlot network_plot(const Rect& area, const NetworkUse& use) {
   NetworkPlot plot{area, 0, 0, {}, {}, 0};
   plot.waits = std::min(kMostWaitRows, use.waits.size());
   const float below =
@@ -121,7 +121,7 @@ void draw_link_row(Drawing& drawing, const NetworkPlot& plot, const NetworkUse& 
         {.ink = Ink::Communication, .item = item});
   if (all > own)
     box(drawing, {own, y + 3, all - own, kLinkRow - 6}, {.ink = Ink::Swap, .item = item});
-  const float peak = across(peak_of(link));
+  const float peak = across(peak_load(link));
   line(drawing, {peak, y + 2}, {peak, y + kLinkRow - 2}, {.ink = Ink::Text, .stroke = 2});
 }
 
@@ -161,7 +161,7 @@ void draw_wait_row(Drawing& drawing, const NetworkPlot& plot, const NetworkUse& 
 void draw_network(Drawing& drawing, const Rect& area, const NetworkUse& use,
                   const ViewState& state) {
   const ClipScope clip(drawing, area);
-  const NetworkPlot plot = plot_of(area, use);
+  const NetworkPlot plot = network_plot(area, use);
   const Rect head{area.x, area.y, area.width, kSectionBar};
   const float title = draw_section_bar(drawing, head, "Links by load over the step");
   const float legend = draw_heat_legend(drawing, head, title);
@@ -208,7 +208,7 @@ Hover describe_network(const NetworkUse& use, Item item) {
     return hover;
   }
   hover.value = format_percent(link.load);
-  hover.lines.push_back("Peak " + format_percent(peak_of(link)) + ".");
+  hover.lines.push_back("Peak " + format_percent(peak_load(link)) + ".");
   if (use.tenants > 0)
     hover.lines.push_back("Other jobs are " + format_percent(link.of_others) + ".");
   return hover;
@@ -227,7 +227,7 @@ DataTable network_table(const NetworkUse& use) {
     items.push_back({ItemKind::Lane, rows.size()});
     rows.push_back({std::string("link"), link.example, {}, link.links, link.rate.value, link.load,
                     link.of_others,
-                    link.over_time.empty() ? DataCell{} : DataCell{peak_of(link)}, {}});
+                    link.over_time.empty() ? DataCell{} : DataCell{peak_load(link)}, {}});
   }
   for (std::size_t i = 0; i < use.waits.size(); ++i) {
     const TransferWait& wait = use.waits[i];
@@ -262,7 +262,7 @@ std::vector<std::string> network_sentences(const NetworkUse& use) {
   const LinkUse& worst = use.busiest.front();
   said.push_back(fmt::format("The busiest link is the {}: {} of the step, {} in its busiest {}.",
                              all_like(worst), format_percent(worst.load),
-                             format_percent(peak_of(worst)), format_duration(use.bin)));
+                             format_percent(peak_load(worst)), format_duration(use.bin)));
   if (use.tenants > 0)
     said.push_back(fmt::format("Other jobs are {} of that.", format_percent(worst.of_others)));
   if (use.waits.empty()) {
