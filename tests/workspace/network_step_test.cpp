@@ -103,6 +103,34 @@ TEST(NetworkStep, TransfersThatMeetOnALinkAreNamedWithIt) {
   EXPECT_GT(flows.use.waits.front().time.count(), 0);
 }
 
+// The price of 8 devices of a DGX-1 is that of their rings. A group of fewer devices is priced as if
+// a switch joined them, and has fewer links than that.
+TEST(NetworkStep, ACubeMeshGivesItsRingsThePriceAndSmallerGroupsLess) {
+  const auto slower = [](const std::string& tp, const std::string& cluster) {
+    const ExperimentPtr alone =
+        step_alone(cluster, {"tp=" + tp, "overlap=off", "global-batch=8", "micro-batch=1"});
+    const NetworkStep flows = over_network(*alone, {});
+    return to_seconds(flows.use.step) / to_seconds(flows.use.alone);
+  };
+  EXPECT_NEAR(slower("1", "v100-sxm2-32:8,cube-mesh=6"), 1, 1e-6);
+  EXPECT_NEAR(slower("1", "v100-sxm2-32:8,cube-mesh=4"), 1, 1e-6);
+  EXPECT_GT(slower("4", "v100-sxm2-32:8,cube-mesh=6"), 1.01);
+  EXPECT_NEAR(slower("4", "v100-sxm2-32:8"), 1, 1e-6);
+}
+
+// Nodes of 8 ports at one router reach the next router over one link, unless groups are wide.
+TEST(NetworkStep, TheNarrowLinksOfADragonflyMakeTheStepLonger) {
+  const auto slower = [](const std::string& network) {
+    const ExperimentPtr alone =
+        step_alone("h100-sxm:64" + network, {"global-batch=64", "micro-batch=1", "overlap=off"});
+    const NetworkStep flows = over_network(*alone, {});
+    return to_seconds(flows.use.step) / to_seconds(flows.use.alone);
+  };
+  EXPECT_NEAR(slower(""), 1, 1e-6);
+  EXPECT_GT(slower(",dragonfly=2x4x1"), 1.05);
+  EXPECT_LT(slower(",dragonfly=2x4x1"), 8);
+}
+
 // The loads over time of a link are its load when they are put together again, and no bin is fuller
 // than full.
 TEST(NetworkStep, LoadsOverTimeAddUpToTheLoadOfTheStep) {
