@@ -127,9 +127,10 @@ void apply_dragonfly(Cluster& cluster, const std::vector<int>& parts) {
   const std::int64_t links = std::int64_t{parts[1]} * parts[2];
   if (groups < 2) refuse(fmt::format("dragonfly={} has no second group", times(parts)));
   if (links % (groups - 1) != 0)
-    refuse(fmt::format("dragonfly={} has {} links of a group for {} other groups, which is no whole "
-                       "number for each",
-                       times(parts), links, groups - 1));
+    refuse(
+        fmt::format("dragonfly={} has {} links of a group for {} other groups, which is no whole "
+                    "number for each",
+                    times(parts), links, groups - 1));
   if (cluster.count % routers != 0)
     refuse(fmt::format("dragonfly={} has {} routers, to which {} devices do not divide evenly",
                        times(parts), routers, cluster.count));
@@ -231,10 +232,11 @@ void check_dragonfly(const Level& level, Diagnostics& found) {
                      std::int64_t{parts[1]} * parts[2] % (parts[0] - 1) == 0 &&
                      level.size % (std::int64_t{parts[0]} * parts[1]) == 0;
   if (!whole)
-    add(found, "level \"" + level.name +
-                   "\" is a dragonfly and needs groups, routers of a group and links of a router to "
-                   "other groups that divide evenly between them, and as many devices at each "
-                   "router");
+    add(found,
+        "level \"" + level.name +
+            "\" is a dragonfly and needs groups, routers of a group and links of a router to "
+            "other groups that divide evenly between them, and as many devices at each "
+            "router");
 }
 
 void check_level(const Level& level, std::int64_t below, Diagnostics& found) {
@@ -256,8 +258,7 @@ void check_level(const Level& level, std::int64_t below, Diagnostics& found) {
   if (level.reduces && (level.topology == Topology::Torus || level.topology == Topology::Mesh ||
                         level.topology == Topology::CubeMesh))
     wrong("has no switches that could add up what passes them");
-  const bool parted =
-      level.topology == Topology::Dragonfly || level.topology == Topology::CubeMesh;
+  const bool parted = level.topology == Topology::Dragonfly || level.topology == Topology::CubeMesh;
   if (level.topology != Topology::Torus && !parted && !level.dimensions.empty())
     wrong("has torus extents but is no torus");
   if (level.topology == Topology::Dragonfly) check_dragonfly(level, found);

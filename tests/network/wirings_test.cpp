@@ -166,7 +166,7 @@ TEST(DragonflyWiring, MessagesTakeShortestPaths) {
     double ports = 0, within = 0, across = 0;
     for (const FlowLink& over : path) {
       const std::string name = network.name(over.link);
-      (name.starts_with("port") ? ports
+      (name.starts_with("port")                          ? ports
        : name.find("another group") != std::string::npos ? across
                                                          : within) += over.flows;
     }
@@ -193,8 +193,7 @@ TEST(DragonflyWiring, FlowsBetweenHalvesOfTheGroupsFillTheirCut) {
         sent.push_back({from, to, 1});
     const double port = cluster.levels[1].bandwidth.value.value * 1e-9;
     const auto cut = static_cast<double>(d.groups * d.groups / 4 * d.between_groups()) * port;
-    EXPECT_NEAR(carried(Network(cluster), sent).rate / cut, 1, 1e-9)
-        << dragonfly_name(d, each);
+    EXPECT_NEAR(carried(Network(cluster), sent).rate / cut, 1, 1e-9) << dragonfly_name(d, each);
   }
 }
 

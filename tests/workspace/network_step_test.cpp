@@ -103,8 +103,8 @@ TEST(NetworkStep, TransfersThatMeetOnALinkAreNamedWithIt) {
   EXPECT_GT(flows.use.waits.front().time.count(), 0);
 }
 
-// The price of 8 devices of a DGX-1 is that of their rings. A group of fewer devices is priced as if
-// a switch joined them, and has fewer links than that.
+// The price of 8 devices of a DGX-1 is that of their rings. A group of fewer devices is priced as
+// if a switch joined them, and has fewer links than that.
 TEST(NetworkStep, ACubeMeshGivesItsRingsThePriceAndSmallerGroupsLess) {
   const auto slower = [](const std::string& tp, const std::string& cluster) {
     const ExperimentPtr alone =
@@ -135,8 +135,8 @@ TEST(NetworkStep, TheNarrowLinksOfADragonflyMakeTheStepLonger) {
 // than full.
 TEST(NetworkStep, LoadsOverTimeAddUpToTheLoadOfTheStep) {
   EXPECT_TRUE(rc::check([] {
-    const auto cluster = *rc::gen::element<std::string>(
-        "h100-sxm:16,per-node=2,oversubscription=2", "h100-sxm:16,per-node=4,rail", "tpu-v4:16");
+    const auto cluster = *rc::gen::element<std::string>("h100-sxm:16,per-node=2,oversubscription=2",
+                                                        "h100-sxm:16,per-node=4,rail", "tpu-v4:16");
     const auto tenants = *rc::gen::element(0.0, 0.1, 0.3);
     const auto bins = static_cast<std::size_t>(*rc::gen::element(2, 16, 128));
     const ExperimentPtr alone =

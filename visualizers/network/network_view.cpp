@@ -47,12 +47,11 @@ struct NetworkPlot {
 NetworkPlot network_plot(const Rect& area, const NetworkUse& use) {
   NetworkPlot plot{area, 0, 0, {}, {}, 0};
   plot.waits = std::min(kMostWaitRows, use.waits.size());
-  const float below =
-      kTimeTicks + kSectionBar + kWaitRow * static_cast<float>(std::max<std::size_t>(1, plot.waits));
+  const float below = kTimeTicks + kSectionBar +
+                      kWaitRow * static_cast<float>(std::max<std::size_t>(1, plot.waits));
   const float room = std::max(0.f, area.height - kSectionBar - below - kNetworkPad);
-  plot.links = std::min(
-      {kMostLinkRows, use.busiest.size(),
-       std::max<std::size_t>(1, static_cast<std::size_t>(room / kLinkRow))});
+  plot.links = std::min({kMostLinkRows, use.busiest.size(),
+                         std::max<std::size_t>(1, static_cast<std::size_t>(room / kLinkRow))});
   float names = 60;
   for (std::size_t i = 0; i < plot.links; ++i)
     names = std::max(names, text_width(all_like(use.busiest[i]), 10.5f));
@@ -60,7 +59,8 @@ NetworkPlot network_plot(const Rect& area, const NetworkUse& use) {
   const float bars = std::min(kBarsWidth, area.width * 0.2f);
   const float top = area.y + kSectionBar + 4, height = kLinkRow * static_cast<float>(plot.links);
   const float left = area.x + names;
-  plot.loads = {left, top, std::max(1.f, area.right() - kBarsMargin - bars - kBarsGap - left), height};
+  plot.loads = {left, top, std::max(1.f, area.right() - kBarsMargin - bars - kBarsGap - left),
+                height};
   plot.bars = {plot.loads.right() + kBarsGap, top, bars, height};
   plot.waits_top = plot.loads.bottom() + kTimeTicks;
   return plot;
@@ -115,7 +115,8 @@ void draw_link_row(Drawing& drawing, const NetworkPlot& plot, const NetworkUse& 
   };
   const Item item{ItemKind::Lane, row};
   const float own = across(link.load - link.of_others), all = across(link.load);
-  fill(drawing, {plot.bars.x, y + 3, plot.bars.width, kLinkRow - 6}, {.ink = Ink::Grid, .item = item});
+  fill(drawing, {plot.bars.x, y + 3, plot.bars.width, kLinkRow - 6},
+       {.ink = Ink::Grid, .item = item});
   if (own > plot.bars.x)
     box(drawing, {plot.bars.x, y + 3, own - plot.bars.x, kLinkRow - 6},
         {.ink = Ink::Communication, .item = item});
@@ -145,7 +146,8 @@ void draw_wait_row(Drawing& drawing, const NetworkPlot& plot, const NetworkUse& 
   write_within(drawing, fmt::format("{} for {}", wait.waiting, wait.holding),
                {plot.area.x + kNetworkPad, middle}, half - plot.area.x - 2 * kNetworkPad, 10.5f,
                Weight::Medium, Ink::Text);
-  const double most = static_cast<double>(std::max<std::int64_t>(1, use.waits.front().time.count()));
+  const double most =
+      static_cast<double>(std::max<std::int64_t>(1, use.waits.front().time.count()));
   const float right = plot.area.right() - kPlotMargin - kFigureWidth;
   const float width = std::max(0.f, right - half) *
                       static_cast<float>(static_cast<double>(wait.time.count()) / most);
@@ -179,8 +181,8 @@ void draw_network(Drawing& drawing, const Rect& area, const NetworkUse& use,
   for (std::size_t i = 0; i < plot.waits; ++i) draw_wait_row(drawing, plot, use, i);
   const auto row = static_cast<float>(state.selected.tag);
   if (state.selected.kind == ItemKind::Lane && state.selected.tag < plot.links)
-    frame_selected(drawing,
-                   {plot.bars.x, plot.bars.y + kLinkRow * row, plot.bars.width, kLinkRow}, 0);
+    frame_selected(drawing, {plot.bars.x, plot.bars.y + kLinkRow * row, plot.bars.width, kLinkRow},
+                   0);
 }
 
 Hover describe_network(const NetworkUse& use, Item item) {
@@ -225,14 +227,27 @@ DataTable network_table(const NetworkUse& use) {
   std::vector<Item> items;
   for (const LinkUse& link : use.busiest) {
     items.push_back({ItemKind::Lane, rows.size()});
-    rows.push_back({std::string("link"), link.example, {}, link.links, link.rate.value, link.load,
+    rows.push_back({std::string("link"),
+                    link.example,
+                    {},
+                    link.links,
+                    link.rate.value,
+                    link.load,
                     link.of_others,
-                    link.over_time.empty() ? DataCell{} : DataCell{peak_load(link)}, {}});
+                    link.over_time.empty() ? DataCell{} : DataCell{peak_load(link)},
+                    {}});
   }
   for (std::size_t i = 0; i < use.waits.size(); ++i) {
     const TransferWait& wait = use.waits[i];
     items.push_back({ItemKind::Dot, i});
-    rows.push_back({std::string("wait"), wait.waiting, wait.holding, {}, {}, {}, {}, {},
+    rows.push_back({std::string("wait"),
+                    wait.waiting,
+                    wait.holding,
+                    {},
+                    {},
+                    {},
+                    {},
+                    {},
                     std::int64_t{wait.time.count()}});
   }
   return listed_table("Network",

@@ -46,7 +46,8 @@ Verb network_verb() {
                 {"spines", "S", "spine switches, 1 to 64 (default 4)"},
                 {"trees", "K", "aggregation trees of a job, at most as many as spines (default 4)"},
                 {"connections", "C",
-                 "between neighbours of a ring, each on a path that a hash chooses, 1 to 64; each takes a "
+                 "between neighbours of a ring, each on a path that a hash chooses, 1 to 64; each "
+                 "takes a "
                  "share of its links from short flows (default 4)"},
                 {"load", "SHARE",
                  "of the links between switches that short flows take, 0 to 0.99 (default 0.3)"},
