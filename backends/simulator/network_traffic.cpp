@@ -7,6 +7,7 @@
 
 #include "core/base/random.h"
 #include "core/network/collective_phases.h"
+#include "core/network/cube_mesh.h"
 #include "core/network/flow_engine.h"
 #include "core/plan/mesh.h"
 #include "core/plan/mesh_axes.h"
@@ -129,9 +130,14 @@ class Placer {
     }
     const auto size = static_cast<std::int64_t>(members.size());
     const bool mesh = per_node == size && cluster_.levels.front().topology == Topology::Mesh;
+    const bool rings = per_node == size && size == kCubeMeshDevices &&
+                       key.algorithm == CollectiveAlgorithm::Ring &&
+                       key.kind != CollectiveKind::AllToAll &&
+                       cluster_.levels.front().topology == Topology::CubeMesh;
     const std::vector<MessagePhase> phases =
-        mesh ? exchange(key.kind, size)
-             : collective_phases(key.kind, key.algorithm, {size, per_node});
+        mesh    ? exchange(key.kind, size)
+        : rings ? cube_rings(key.kind)
+                : collective_phases(key.kind, key.algorithm, {size, per_node});
     for (std::size_t i = 0; i < phases.size(); ++i) {
       DevicePhase phase{phases[i].rounds, top, phases[i].messages};
       for (Message& m : phase.messages) {
@@ -151,6 +157,20 @@ class Placer {
     for (MessagePhase& phase : made)
       for (Message& m : phase.messages) m.share *= share(kind, p) / whole;
     return made;
+  }
+
+  // The rings of a cube mesh carry equal parts, both ways round.
+  std::vector<MessagePhase> cube_rings(CollectiveKind kind) const {
+    const auto rings = cube_mesh_rings(cluster_.levels.front().dimensions.front());
+    const double each = share(kind, kCubeMeshDevices) / (2 * static_cast<double>(rings.size()));
+    MessagePhase phase;
+    for (const CubeMeshRing& ring : rings)
+      for (std::size_t i = 0; i < ring.size(); ++i) {
+        const std::int64_t a = ring[i], b = ring[(i + 1) % ring.size()];
+        phase.messages.push_back({a, b, each});
+        phase.messages.push_back({b, a, each});
+      }
+    return {std::move(phase)};
   }
 
   static void join(DevicePhases& made, std::size_t at, DevicePhase phase) {
@@ -187,6 +207,17 @@ std::vector<double> capacities_of(const FlowClasses& classes) {
   std::vector<double> capacities;
   for (const LinkClass& link : classes.links) capacities.push_back(link.capacity);
   return capacities;
+}
+
+// The network as which transfers are priced: what is narrower than that makes them longer.
+Cluster as_priced(Cluster cluster) {
+  for (Level& level : cluster.levels) {
+    const bool node = level.topology == Topology::CubeMesh;
+    if (!node && level.topology != Topology::Dragonfly) continue;
+    level.topology = node ? Topology::Switch : Topology::FatTree;
+    level.dimensions.clear();
+  }
+  return cluster;
 }
 
 // Nanoseconds of a pattern's flows on an idle network; their first rates go to `rates`.
@@ -235,10 +266,12 @@ const std::vector<TransferPhase>* NetworkTraffic::phases(std::uint32_t instructi
 NetworkTraffic::NetworkTraffic(const Program& program, const TaskPrices& prices, const Mesh& mesh,
                                const Cluster& cluster, const CostModel& cost,
                                const NetworkOptions& options)
-    : network_(cluster, options.routing) {
+    : network_(cluster, options.routing), bins_(options.bins) {
   const Placer placer(program, mesh, cluster);
-  const Network spread(cluster);
-  const bool hashed = options.routing == NetworkRouting::Hashed;
+  const Cluster priced = as_priced(cluster);
+  const Network spread(priced);
+  // Where the links are not those of the price, the price is of flows over its own.
+  const bool apart = options.routing == NetworkRouting::Hashed || !(priced == cluster);
   PlacedFlows placed, ideal;
   struct Numbered {
     std::uint32_t first;
@@ -287,7 +320,7 @@ NetworkTraffic::NetworkTraffic(const Program& program, const TaskPrices& prices,
       for (const DevicePhase& phase : placer.phases(key)) {
         pattern->second.rounds.push_back(phase.rounds);
         place(phase, placed.patterns, placed.patterns, network_, placed);
-        if (hashed) place(phase, placed.patterns, 0, spread, ideal);
+        if (apart) place(phase, placed.patterns, 0, spread, ideal);
         ++placed.patterns;
       }
     wanted.push_back({pattern->second, prices.time[instruction.task.value], wire});
@@ -300,11 +333,11 @@ NetworkTraffic::NetworkTraffic(const Program& program, const TaskPrices& prices,
   }
   classes_ = flow_classes(placed, network_.capacities());
   rates_.assign(classes_.flows.size(), 0.0);
-  const FlowClasses of_ideal = hashed ? flow_classes(ideal, spread.capacities()) : FlowClasses{};
+  const FlowClasses of_ideal = apart ? flow_classes(ideal, spread.capacities()) : FlowClasses{};
   std::vector<double> lengths;  // by pattern
   for (std::uint32_t p = 0; p < ideal.patterns; ++p) {
     const double here = alone(classes_, p, &rates_);
-    lengths.push_back(hashed ? alone(of_ideal, p, nullptr) : here);
+    lengths.push_back(apart ? alone(of_ideal, p, nullptr) : here);
   }
   for (const Wanted& w : wanted) {
     double length = 0, rounds = 0;

@@ -24,6 +24,8 @@ struct NetworkOptions {
   /// of its port's rate, in [0, 1).
   double tenants = 0;
   std::uint64_t seed = 1;
+  /// Into how many bins of time, at most, loads of links fall; even; 0: they are not kept.
+  std::size_t bins = 0;
 };
 
 /// A part of a transfer: a wait, then the flows of a pattern.
@@ -52,6 +54,7 @@ class NetworkTraffic {
   /// that each sends, in bytes per nanosecond.
   std::uint32_t tenants() const { return tenants_; }
   double tenant_rate() const { return tenant_rate_; }
+  std::size_t bins() const { return bins_; }
 
  private:
   Network network_;
@@ -61,6 +64,7 @@ class NetworkTraffic {
   std::vector<std::uint32_t> transfer_of_;  // by instruction
   std::uint32_t tenants_ = UINT32_MAX;
   double tenant_rate_ = 0;
+  std::size_t bins_ = 0;
 };
 
 }  // namespace trainyard

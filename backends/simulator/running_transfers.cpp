@@ -21,8 +21,12 @@ RunningTransfers::RunningTransfers(const Program& program, const NetworkTraffic&
     : program_(program),
       traffic_(traffic),
       engine_(traffic.capacities()),
+      bins_(traffic.classes().links.size(), traffic.bins()),
+      of_others_(traffic.classes().links.size(), 0.0),
       by_rank_(static_cast<std::size_t>(program.devices)) {
-  engine_.watch([this](FlowEngine::Id id, double since, double until) { note(id, since, until); });
+  engine_.watch([this](FlowEngine::Id id, double since, double until, double moved) {
+    note(id, since, until, moved);
+  });
   const FlowClasses& classes = traffic.classes();
   if (traffic.tenants() == UINT32_MAX) return;
   for (std::uint32_t f = classes.first_of[traffic.tenants()];
@@ -145,11 +149,23 @@ std::vector<std::uint32_t> RunningTransfers::arrive(Instant now) {
   return arrived;
 }
 
+void RunningTransfers::keep(std::uint32_t flow_class, bool others, double since, double until,
+                            double moved) {
+  if (!others && traffic_.bins() == 0) return;
+  for (const FlowLink& over : traffic_.classes().flows[flow_class].path) {
+    const double bytes = over.flows * moved;
+    bins_.add(over.link, since, until, bytes);
+    if (others) of_others_[over.link] += bytes;
+  }
+}
+
 // A flow that has less of its link than when its transfer is alone loses that part of the time to
 // the others on the link, each by what it takes.
-void RunningTransfers::note(FlowEngine::Id id, double since, double until) {
+void RunningTransfers::note(FlowEngine::Id id, double since, double until, double moved) {
   Moving& own = moving_[id];
-  if (own.instruction == kOthers || own.flow_class == kWait) return;
+  if (own.flow_class == kWait) return;
+  keep(own.flow_class, own.instruction == kOthers, since, until, moved);
+  if (own.instruction == kOthers) return;
   const std::uint32_t link = engine_.waits_for(id);
   const double alone = traffic_.rate_alone(own.flow_class), rate = engine_.rate(id);
   if (link == FlowEngine::kNone || rate >= alone * (1 - 1e-9)) return;
@@ -179,6 +195,17 @@ void RunningTransfers::blame(const Transfer& transfer, double lasted) {
     waits_[{name, held.first, held.second}] += lost * time / all;
 }
 
+std::vector<double> RunningTransfers::loads_of(std::uint32_t link, Duration step) const {
+  std::vector<double> loads = bins_.bytes(link, step);
+  const double capacity = traffic_.classes().links[link].capacity;
+  for (std::size_t i = 0; i < loads.size(); ++i) {
+    const Duration begins = bins_.width() * static_cast<std::int64_t>(i);
+    loads[i] /= capacity * exact(std::min(bins_.width(), step - begins));
+    loads[i] = std::min(1.0, loads[i]);
+  }
+  return loads;
+}
+
 NetworkUse RunningTransfers::use(Duration step) {
   engine_.settle_all(std::max(now_, exact(step)));
   const FlowClasses& classes = traffic_.classes();
@@ -186,16 +213,26 @@ NetworkUse RunningTransfers::use(Duration step) {
   made.step = step;
   made.kinds = static_cast<std::int64_t>(classes.flows.size());
   for (const FlowClass& flow : classes.flows) made.flows += flow.flows;
+  std::vector<std::uint32_t> by_load;
   for (std::uint32_t l = 0; l < classes.links.size(); ++l) {
     const LinkClass& link = classes.links[l];
     made.links += link.links;
     const double most = link.capacity * std::max(1.0, exact(step));
+    const double load = std::min(1.0, engine_.carried(l) / most);
     made.busiest.push_back({traffic_.network().name(link.example),
                             link.links,
                             traffic_.network().level(link.example),
                             {link.capacity * 1e9},
-                            std::min(1.0, engine_.carried(l) / most)});
+                            load,
+                            std::min(load, of_others_[l] / most)});
+    by_load.push_back(l);
   }
+  std::stable_sort(by_load.begin(), by_load.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return made.busiest[a].load > made.busiest[b].load;
+  });
+  if (traffic_.bins() > 0) made.bin = bins_.width();
+  for (std::size_t i = 0; made.bin.count() > 0 && i < std::min(kTimedLinks, by_load.size()); ++i)
+    made.busiest[by_load[i]].over_time = loads_of(by_load[i], step);
   std::stable_sort(made.busiest.begin(), made.busiest.end(),
                    [](const LinkUse& a, const LinkUse& b) { return a.load > b.load; });
   const double ranks = std::max(1, program_.devices * program_.steps);

@@ -10,6 +10,7 @@
 
 #include "backends/simulator/network_traffic.h"
 #include "core/network/flow_engine.h"
+#include "core/network/load_bins.h"
 #include "core/network/network_use.h"
 
 namespace trainyard {
@@ -52,15 +53,19 @@ class RunningTransfers {
   void begin_phase(Transfer&, double now);
   void begin_flows(Transfer&, double now);
   bool go_on(Transfer&, double now);
-  void note(FlowEngine::Id, double since, double until);
+  void note(FlowEngine::Id, double since, double until, double moved);
+  void keep(std::uint32_t flow_class, bool others, double since, double until, double moved);
   void blame(const Transfer&, double lasted);
   std::uint32_t name_of(std::uint32_t instruction) const;
+  std::vector<double> loads_of(std::uint32_t link, Duration step) const;
   void own(FlowEngine::Id, const Transfer&, std::uint32_t flow_class);
   Moving& moving(FlowEngine::Id);
 
   const Program& program_;
   const NetworkTraffic& traffic_;
   FlowEngine engine_;
+  LoadBins bins_;
+  std::vector<double> of_others_;  // bytes of other jobs by class of links
   std::vector<Transfer> transfers_;
   std::vector<std::uint32_t> free_;
   std::vector<std::vector<std::uint32_t>> by_rank_;  // transfers under way

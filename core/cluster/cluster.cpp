@@ -119,11 +119,50 @@ void apply_torus(Cluster& cluster, const std::vector<int>& extents) {
   level.dimensions = extents;
 }
 
+// A dragonfly's routers have equally many ports of devices, and its groups equally many links
+// between each two.
+void apply_dragonfly(Cluster& cluster, const std::vector<int>& parts) {
+  if (parts.empty()) return;
+  const std::int64_t groups = parts[0], routers = groups * parts[1];
+  const std::int64_t links = std::int64_t{parts[1]} * parts[2];
+  if (groups < 2) refuse(fmt::format("dragonfly={} has no second group", times(parts)));
+  if (links % (groups - 1) != 0)
+    refuse(
+        fmt::format("dragonfly={} has {} links of a group for {} other groups, which is no whole "
+                    "number for each",
+                    times(parts), links, groups - 1));
+  if (cluster.count % routers != 0)
+    refuse(fmt::format("dragonfly={} has {} routers, to which {} devices do not divide evenly",
+                       times(parts), routers, cluster.count));
+  cluster.levels[1].topology = Topology::Dragonfly;
+  cluster.levels[1].dimensions = parts;
+}
+
+void apply_cube_mesh(Cluster& cluster, std::optional<int> links) {
+  if (!links) return;
+  constexpr std::int64_t kCorners = 8;
+  Level& node = cluster.levels[0];
+  if (node.topology != Topology::Switch)
+    refuse("cube-mesh wires devices that a " + std::string(to_string(node.topology)) +
+           " joins already");
+  if (node.size != kCorners || cluster.count < kCorners)
+    refuse(fmt::format("cube-mesh wires the 8 devices of a node, and there are {}",
+                       std::min(node.size, cluster.count)));
+  node.topology = Topology::CubeMesh;
+  node.dimensions = {*links};
+}
+
 void refuse_mixed_networks(const Device& device, const ClusterOptions& options) {
   const bool torus_network = !options.torus.empty() && device.scale_up_topology != Topology::Torus;
   if (torus_network && options.network)
     refuse(fmt::format("the network is either a torus or a {}, not both",
                        to_string(*options.network)));
+  const bool dragonfly = !options.dragonfly.empty();
+  if (dragonfly && (torus_network || options.network))
+    refuse(fmt::format("the network is either a dragonfly or a {}, not both",
+                       torus_network ? "torus" : to_string(*options.network)));
+  if (dragonfly && options.oversubscription)
+    refuse("oversubscription belongs to a fat-tree, and this network is a dragonfly");
   if (options.oversubscription && (torus_network || options.network == Topology::Rail))
     refuse("oversubscription belongs to a fat-tree, and this network is a " +
            std::string(torus_network ? "torus" : "rail"));
@@ -187,6 +226,19 @@ void check_device(const Device& device, Diagnostics& found) {
                     device.memory_bandwidth.value.value / kTera));
 }
 
+void check_dragonfly(const Level& level, Diagnostics& found) {
+  const std::vector<int>& parts = level.dimensions;
+  const bool whole = parts.size() == 3 && parts[0] >= 2 && parts[1] >= 1 && parts[2] >= 1 &&
+                     std::int64_t{parts[1]} * parts[2] % (parts[0] - 1) == 0 &&
+                     level.size % (std::int64_t{parts[0]} * parts[1]) == 0;
+  if (!whole)
+    add(found,
+        "level \"" + level.name +
+            "\" is a dragonfly and needs groups, routers of a group and links of a router to "
+            "other groups that divide evenly between them, and as many devices at each "
+            "router");
+}
+
 void check_level(const Level& level, std::int64_t below, Diagnostics& found) {
   const auto wrong = [&](const std::string& message) {
     add(found, "level \"" + level.name + "\" " + message);
@@ -203,10 +255,17 @@ void check_level(const Level& level, std::int64_t below, Diagnostics& found) {
   if (level.latency.value < Duration{0}) wrong("needs a latency of at least 0");
   if (!(level.oversubscription >= 1) || !std::isfinite(level.oversubscription))
     wrong("needs an oversubscription of at least 1");
-  if (level.reduces && (level.topology == Topology::Torus || level.topology == Topology::Mesh))
+  if (level.reduces && (level.topology == Topology::Torus || level.topology == Topology::Mesh ||
+                        level.topology == Topology::CubeMesh))
     wrong("has no switches that could add up what passes them");
-  if (level.topology != Topology::Torus && !level.dimensions.empty())
+  const bool parted = level.topology == Topology::Dragonfly || level.topology == Topology::CubeMesh;
+  if (level.topology != Topology::Torus && !parted && !level.dimensions.empty())
     wrong("has torus extents but is no torus");
+  if (level.topology == Topology::Dragonfly) check_dragonfly(level, found);
+  if (level.topology == Topology::CubeMesh &&
+      (below != 1 || level.size != 8 ||
+       (level.dimensions != std::vector<int>{4} && level.dimensions != std::vector<int>{6})))
+    wrong("is a cube mesh, which joins the 8 devices of a node by 4 or 6 links of each");
   if (level.topology == Topology::Torus && level.dimensions.size() > 3)
     wrong("has more than 3 torus dimensions");
   if (level.topology == Topology::Torus && product(level.dimensions) != level.size / below)
@@ -277,6 +336,8 @@ Cluster make_cluster(const Device& device, std::int64_t count, ClusterOptions op
   cluster.levels = {node_level(device, per_node, options),
                     network_level(device, per_node, count, options)};
   apply_torus(cluster, options.torus);
+  apply_dragonfly(cluster, options.dragonfly);
+  apply_cube_mesh(cluster, options.cube_mesh);
   throw_if_errors(check(cluster));
   return cluster;
 }

@@ -27,7 +27,8 @@ struct Level {
   Topology topology = Topology::Switch;
   double oversubscription = 1.0;  // FatTree: >= 1
   std::vector<int> dimensions{};  // Torus: extents, fastest first; product == size / size of the
-                                  // level below
+                                  // level below. Dragonfly: groups, routers of a group, links of a
+                                  // router to other groups. CubeMesh: links of a device, 4 or 6
   bool reduces = false;  // its switches add up the data that passes them (NVLink SHARP, InfiniBand
                          // SHARP)
   friend bool operator==(const Level&, const Level&) = default;

@@ -160,13 +160,13 @@ void visit_counts(FieldVisitor& visitor, Cluster& cluster) {
   if (nodes_now == nodes_before && each_now == each_before) return;
   if (nodes_now > kMostDevices / each_now)
     refuse_field("nodes", "expected at most " + std::to_string(kMostDevices) + " devices in all");
-  const bool torus = std::any_of(cluster.levels.begin(), cluster.levels.end(),
-                                 [](const Level& l) { return l.topology == Topology::Torus; });
-  if (torus)
+  const bool extents = std::any_of(cluster.levels.begin(), cluster.levels.end(),
+                                   [](const Level& l) { return !l.dimensions.empty(); });
+  if (extents)
     refuse_field(
         visitor.wants("nodes") ? "nodes" : "per-node",
-        "expected links that are no torus, whose extents would have to be given anew; choose "
-        "the cluster by its name, as tpu-v5p:64");
+        "expected links that are no torus, cube mesh or dragonfly, whose extents would have to be "
+        "given anew; choose the cluster by its name, as tpu-v5p:64");
   cluster.count = nodes_now * each_now;
   cluster.levels.front().size = each_now;
   for (std::size_t l = 1; l < cluster.levels.size(); ++l)

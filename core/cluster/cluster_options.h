@@ -19,6 +19,8 @@ struct ClusterOptions {
   std::optional<Topology> network;  // Rail or FatTree
   std::optional<double> oversubscription;
   std::vector<int> torus;                          // extents; empty = default
+  std::vector<int> dragonfly;                      // groups, routers of each, links of each router
+  std::optional<int> cube_mesh;                    // links of each device: 4 or 6
   std::optional<bool> intra_reduce, inter_reduce;  // switches add up the data that passes them
   std::optional<Bytes> memory;
   std::optional<double> price;                   // US dollars per device hour

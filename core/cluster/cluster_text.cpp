@@ -48,6 +48,13 @@ double overhead(View name, View text) {
   refuse(fmt::format("{} must be 1 to {:g}, not {}", name, kMostOverhead, quoted(text)));
 }
 
+// The links of a device in a DGX-1: 4 of NVLink 1, 6 of NVLink 2.
+int cube_links(View text) {
+  const std::int64_t links = parse_integer(text);
+  if (links == 4 || links == 6) return static_cast<int>(links);
+  refuse("expected 4 links of each device (NVLink 1) or 6 (NVLink 2), found " + quoted(text));
+}
+
 std::vector<int> extents(View text) {
   std::vector<int> result;
   for (std::size_t start = 0; start <= text.size();) {
@@ -60,6 +67,14 @@ std::vector<int> extents(View text) {
     start = end + 1;
   }
   return result;
+}
+
+std::vector<int> dragonfly(View text) {
+  std::vector<int> parts = extents(text);
+  if (parts.size() != 3)
+    refuse("expected groups, routers of each and links of each router such as \"9x4x2\", found " +
+           quoted(text));
+  return parts;
 }
 
 bool on_or_off(View text) {
@@ -93,6 +108,8 @@ constexpr Option kOptions[] = {
     {"oversubscription", true,
      [](ClusterOptions& o, View name, View v) { o.oversubscription = factor(name, v); }},
     {"torus", true, [](ClusterOptions& o, View, View v) { o.torus = extents(v); }},
+    {"dragonfly", true, [](ClusterOptions& o, View, View v) { o.dragonfly = dragonfly(v); }},
+    {"cube-mesh", true, [](ClusterOptions& o, View, View v) { o.cube_mesh = cube_links(v); }},
     {"intra-reduce", true, [](ClusterOptions& o, View, View v) { o.intra_reduce = on_or_off(v); }},
     {"inter-reduce", true, [](ClusterOptions& o, View, View v) { o.inter_reduce = on_or_off(v); }},
     {"memory", true, [](ClusterOptions& o, View name, View v) { o.memory = memory(name, v); }},
@@ -185,6 +202,11 @@ const std::string_view kClusterOptions =
     "rail                  device i of a node meets device i of every other node in switch i\n"
     "torus=AxB[xC]         extents of the devices of a node where its links are a torus (TPU), "
     "else of the nodes\n"
+    "dragonfly=GxRxL       G groups of R routers, each with L links to other groups, at a port's "
+    "rate; priced as if nothing were narrow, which simulate --network flows shows\n"
+    "cube-mesh=4|6         the 8 devices of a node are wired as a DGX-1, with 4 links of each "
+    "(P100) "
+    "or 6 (V100); priced as a switch\n"
     "intra-reduce=on|off   switches inside a node add up what passes them (NVLink SHARP; on where "
     "the device has them)\n"
     "inter-reduce=on|off   so do those of the network (InfiniBand SHARP; off)\n"
@@ -214,6 +236,9 @@ std::string canonical_name(const Device& device, std::int64_t count,
   if (options.network) text += "," + std::string(to_string(*options.network));
   if (options.oversubscription) add("oversubscription", to_text(*options.oversubscription));
   if (!options.torus.empty()) add("torus", fmt::format("{}", fmt::join(options.torus, "x")));
+  if (!options.dragonfly.empty())
+    add("dragonfly", fmt::format("{}", fmt::join(options.dragonfly, "x")));
+  if (options.cube_mesh) add("cube-mesh", std::to_string(*options.cube_mesh));
   const auto on_off = [](bool on) { return on ? std::string("on") : std::string("off"); };
   if (options.intra_reduce) add("intra-reduce", on_off(*options.intra_reduce));
   if (options.inter_reduce) add("inter-reduce", on_off(*options.inter_reduce));

@@ -111,6 +111,10 @@ std::string_view to_string(Topology topology) {
       return "fat-tree";
     case Topology::Torus:
       return "torus";
+    case Topology::CubeMesh:
+      return "cube-mesh";
+    case Topology::Dragonfly:
+      return "dragonfly";
   }
   return "";
 }

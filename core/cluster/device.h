@@ -31,8 +31,11 @@ enum class Topology : std::uint8_t {
   FatTree,  // leaf and spine switches; traffic that leaves a node is slowed by the oversubscription
             // factor
   Torus,    // rings along each dimension; their links share the rate evenly
+  CubeMesh,   // the 8 devices of a DGX-1 (core/network/cube_mesh.h); priced as a switch
+  Dragonfly,  // groups of routers (core/network/dragonfly.h); priced as if nothing were narrow
 };
-std::string_view to_string(Topology);  // "switch", "mesh", "rail", "fat-tree", "torus"
+std::string_view to_string(Topology);  // "switch", "mesh", "rail", "fat-tree", "torus",
+                                       // "cube-mesh", "dragonfly"
 
 /// Efficiency holds the shares of datasheet figures that real kernels reach, in (0, 1]. There is
 /// one set per device family, and each share has a physical meaning.

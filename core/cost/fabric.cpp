@@ -108,6 +108,8 @@ double pair_share(const Level& level) {
       return 1 / level.oversubscription;
     case Topology::Switch:
     case Topology::Rail:
+    case Topology::CubeMesh:
+    case Topology::Dragonfly:
       break;
   }
   return 1;

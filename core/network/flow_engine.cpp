@@ -115,8 +115,8 @@ void FlowEngine::change(Id id) {
 void FlowEngine::settle(Id id, double now) {
   Moving& m = flows_[id];
   if (now <= m.since) return;
-  if (watcher_) watcher_(id, m.since, now);
   const double moved = std::min(m.left, m.rate * m.pace * (now - m.since));
+  if (watcher_) watcher_(id, m.since, now, moved);
   if (std::isfinite(m.left)) m.left -= moved;
   for (const FlowLink& over : m.path) links_[over.link].carried += over.flows * moved;
   m.since = now;

@@ -54,9 +54,11 @@ class FlowEngine {
   double rate(Id id) const { return flows_[id].rate; }
   /// Returns the link for which the flow waits, or kNone where its source has no more to give.
   std::uint32_t waits_for(Id id) const { return flows_[id].bottleneck; }
-  /// Calls back with (flow, since, until) whenever rates around a flow are about to change: rate()
-  /// and waits_for() of it and of all that share links with it have held all the while.
-  void watch(std::function<void(Id, double, double)> watcher) { watcher_ = std::move(watcher); }
+  /// (flow, since, until, bytes that each of its flows has moved)
+  using Watcher = std::function<void(Id, double, double, double)>;
+  /// Calls back whenever rates around a flow are about to change: rate() and waits_for() of it and
+  /// of all that share links with it have held all the while.
+  void watch(Watcher watcher) { watcher_ = std::move(watcher); }
   /// Calls back with every other flow that passes the link.
   template <class Visit>
   void each_on(std::uint32_t link, const Visit& visit) const {
@@ -114,7 +116,7 @@ class FlowEngine {
   std::vector<Id> component_;
   std::vector<std::uint32_t> component_links_;
   std::priority_queue<Forecast, std::vector<Forecast>, std::greater<>> forecasts_;
-  std::function<void(Id, double, double)> watcher_;
+  Watcher watcher_;
   double now_ = 0;
   std::uint32_t round_ = 0;
   std::uint64_t rates_found_ = 0;

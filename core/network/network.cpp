@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "core/base/random.h"
+#include "core/network/cube_mesh.h"
 
 namespace trainyard {
 namespace {
@@ -36,13 +37,16 @@ Network::Network(const Cluster& cluster, NetworkRouting routing)
       inside_ = add("link of device {} along way {}", 0, 1, ways, own / static_cast<double>(ways));
       break;
     }
+    case Topology::CubeMesh:
+      add_cube_mesh(node);
+      break;
     default:
       inside_ = add("node link of device {}, out", 0, 1, 1, own);
       add("node link of device {}, in", 0, 1, 1, own);
   }
   up_.assign(cluster.levels.size(), kNoSection);
   down_ = up_;
-  torus_ = kNoSection;
+  torus_ = routers_ = kNoSection;
   if (cluster.levels.size() < 2) return;
   const Level& network = cluster.levels[1];
   const double port = in_nanoseconds(network.bandwidth.value);
@@ -53,6 +57,7 @@ Network::Network(const Cluster& cluster, NetworkRouting routing)
     torus_ = add("link of node {} along way {}", 1, node_, ways,
                  port * static_cast<double>(node_) / static_cast<double>(ways));
   }
+  if (network.topology == Topology::Dragonfly) add_dragonfly(port);
   for (std::size_t l = 1; l < cluster.levels.size(); ++l) {
     const Level& level = cluster.levels[l];
     const std::int64_t below = cluster.levels[l - 1].size;
@@ -73,6 +78,25 @@ Network::Network(const Cluster& cluster, NetworkRouting routing)
     down_[l] = add(fmt::format("link down to {} {{}}{}", group, number), l, below, each,
                    width / static_cast<double>(each));
   }
+}
+
+// Places of a node that no link joins keep a number that no route has.
+void Network::add_cube_mesh(const Level& node) {
+  const int links = node.dimensions.front();
+  const double one = in_nanoseconds(node.bandwidth.value) / links;
+  inside_ = add("link of device {}, to place {} of its node", 0, 1, node_, one);
+  for (std::int64_t device = 0; device < cluster_.count; ++device)
+    for (std::int64_t to = 0; to < node_; ++to)
+      if (const int pair = cube_mesh_links(device % node_, to, links); pair > 0)
+        capacities_[link(inside_, device, to)] = one * pair;
+}
+
+void Network::add_dragonfly(double port) {
+  const std::vector<int>& parts = cluster_.levels[1].dimensions;
+  dragonfly_ = {parts[0], parts[1], parts[2]};
+  const std::int64_t each = cluster_.count / dragonfly_.all_routers();
+  routers_ = add("link of router {}, to place {} of its group", 1, each, dragonfly_.routers, port);
+  add("link of router {} to another group by place {}", 1, each, dragonfly_.links, port);
 }
 
 std::size_t Network::add(std::string what, std::size_t level, std::int64_t size, std::int64_t each,
@@ -133,6 +157,44 @@ void Network::route_torus(std::size_t section, const std::vector<int>& extents, 
   }
 }
 
+void Network::route_cube_mesh(std::int64_t from, std::int64_t to,
+                              std::vector<FlowLink>& path) const {
+  const int links = cluster_.levels.front().dimensions.front();
+  const std::int64_t a = from % node_, b = to % node_;
+  if (cube_mesh_links(a, b, links) > 0) {
+    path.push_back({link(inside_, from, b), 1});
+    return;
+  }
+  const std::vector<std::int64_t> between = cube_mesh_between(a, b, links);
+  for (const std::int64_t place : between) {
+    const double part = 1.0 / static_cast<double>(between.size());
+    path.push_back({link(inside_, from, place), part});
+    path.push_back({link(inside_, from - a + place, b), part});
+  }
+}
+
+// To the router that has the link, over it, and from where it ends to the router of the device.
+void Network::route_dragonfly(std::int64_t from, std::int64_t to, std::uint64_t hash,
+                              std::vector<FlowLink>& path) const {
+  const std::int64_t each = sections_[routers_].size, here = from / each, there = to / each;
+  const auto within = [&](std::int64_t a, std::int64_t b, double part) {
+    if (a != b) path.push_back({link(routers_, a * each, b % dragonfly_.routers), part});
+  };
+  const std::int64_t from_group = here / dragonfly_.routers, to_group = there / dragonfly_.routers;
+  if (from_group == to_group) return within(here, there, 1);
+  const std::int64_t ways = dragonfly_.between_groups();
+  const auto cross = [&](std::int64_t which, double part) {
+    const DragonflyPort out = dragonfly_port(dragonfly_, from_group, to_group, which),
+                        in = dragonfly_port(dragonfly_, to_group, from_group, which);
+    within(here, out.router, part);
+    path.push_back({link(routers_ + 1, out.router * each, out.link), part});
+    within(in.router, there, part);
+  };
+  if (routing_ == NetworkRouting::Hashed)
+    return cross(static_cast<std::int64_t>(hash % static_cast<std::uint64_t>(ways)), 1);
+  for (std::int64_t which = 0; which < ways; ++which) cross(which, 1 / static_cast<double>(ways));
+}
+
 void Network::route_inside(std::int64_t from, std::int64_t to, std::vector<FlowLink>& path) const {
   if (from == to) return;
   const Level& node = cluster_.levels.front();
@@ -140,6 +202,8 @@ void Network::route_inside(std::int64_t from, std::int64_t to, std::vector<FlowL
     path.push_back({link(inside_, from, to % node_), 1});
   else if (node.topology == Topology::Torus)
     route_torus(inside_, node.dimensions, 1, from, to, path);
+  else if (node.topology == Topology::CubeMesh)
+    route_cube_mesh(from, to, path);
   else {
     path.push_back({link(inside_, from), 1});
     path.push_back({link(inside_ + 1, to), 1});
@@ -172,6 +236,7 @@ void Network::route(std::int64_t from, std::int64_t to, std::uint64_t job,
   for (std::size_t l = 1; l <= top; ++l) climb(up_[l], from, hash, path);
   if (torus_ != kNoSection && top == 1)
     route_torus(torus_, cluster_.levels[1].dimensions, node_, from, to, path);
+  if (routers_ != kNoSection && top == 1) route_dragonfly(from, to, hash, path);
   for (std::size_t l = top; l >= 1; --l) climb(down_[l], to, hash, path);
   path.push_back({link(ports_ + 1, to), 1});
 }

@@ -2,11 +2,15 @@
 // devices passes. It is made of the cluster's levels:
 //
 //   node     switch: a link of each device to the switch and one back; mesh: a direct link between
-//            any two; torus: a link to each neighbour along each dimension
+//            any two; torus: a link to each neighbour along each dimension; cube mesh: the links of
+//            a DGX-1, and where two devices have none, those that have links to both forward in
+//            equal parts
 //   network  a port of each device, out and in. Rail: ports of one index meet in one switch, and a
 //            message to another index first crosses its node to the device of that index (NCCL's
 //            PXN). Fat tree: nodes are leaves, whose links up are narrower by the oversubscription.
-//            Torus: nodes are joined to their neighbours.
+//            Torus: nodes are joined to their neighbours. Dragonfly: equally many ports in turn
+//            meet in a router, and messages take a shortest way over at most one link between
+//            groups; all links of routers have the rate of a port.
 //   above    the links up of each group of the level below
 //
 // Rates are those of datasheets.
@@ -18,6 +22,7 @@
 #include <vector>
 
 #include "core/cluster/cluster.h"
+#include "core/network/dragonfly.h"
 #include "core/network/flow_engine.h"
 
 namespace trainyard {
@@ -61,6 +66,11 @@ class Network {
                   double capacity);
   const Section& section_of(std::uint32_t link) const;
   std::uint32_t link(std::size_t section, std::int64_t device, std::int64_t place = 0) const;
+  void add_cube_mesh(const Level&);
+  void add_dragonfly(double port);
+  void route_cube_mesh(std::int64_t from, std::int64_t to, std::vector<FlowLink>& path) const;
+  void route_dragonfly(std::int64_t from, std::int64_t to, std::uint64_t hash,
+                       std::vector<FlowLink>& path) const;
   void route_inside(std::int64_t from, std::int64_t to, std::vector<FlowLink>& path) const;
   void route_torus(std::size_t section, const std::vector<int>& extents, std::int64_t size,
                    std::int64_t from, std::int64_t to, std::vector<FlowLink>& path) const;
@@ -76,6 +86,8 @@ class Network {
   std::vector<std::size_t> up_, down_;  // by level: out of the groups of the level below;
                                         // kNoSection
   std::size_t torus_ = 0, ports_ = 0;
+  std::size_t routers_ = 0;  // links inside groups of a dragonfly, then those between; kNoSection
+  Dragonfly dragonfly_;
 };
 
 }  // namespace trainyard

@@ -43,6 +43,17 @@ TEST(SharedCluster, FourTreesLoadTheWorstLinkLessThanOne) {
   EXPECT_GE(a.rows[1].worst_link / a.rows[2].worst_link, 1.3);
 }
 
+// Several connections between neighbours spread a ring's bytes over paths, and take as many shares
+// of a link from short flows, which then complete later.
+TEST(SharedCluster, MoreConnectionsOfRingsSpreadBytesAndHoldShortFlowsBack) {
+  SharedClusterQuestion one, four;
+  one.connections = 1, four.connections = 4;
+  const SharedClusterAnswer alone = shared_cluster(one), spread = shared_cluster(four);
+  EXPECT_GT(alone.rows[0].worst_link, spread.rows[0].worst_link);
+  EXPECT_LT(alone.rows[0].p99_completion, spread.rows[0].p99_completion);
+  EXPECT_EQ(alone.rows[2].lone_seconds, spread.rows[2].lone_seconds);
+}
+
 TEST(SharedCluster, FewSlotsHoldTreesBack) {
   SharedClusterQuestion question = few_messages();
   question.messages = 0;

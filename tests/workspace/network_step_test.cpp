@@ -103,6 +103,67 @@ TEST(NetworkStep, TransfersThatMeetOnALinkAreNamedWithIt) {
   EXPECT_GT(flows.use.waits.front().time.count(), 0);
 }
 
+// The price of 8 devices of a DGX-1 is that of their rings. A group of fewer devices is priced as
+// if a switch joined them, and has fewer links than that.
+TEST(NetworkStep, ACubeMeshGivesItsRingsThePriceAndSmallerGroupsLess) {
+  const auto slower = [](const std::string& tp, const std::string& cluster) {
+    const ExperimentPtr alone =
+        step_alone(cluster, {"tp=" + tp, "overlap=off", "global-batch=8", "micro-batch=1"});
+    const NetworkStep flows = over_network(*alone, {});
+    return to_seconds(flows.use.step) / to_seconds(flows.use.alone);
+  };
+  EXPECT_NEAR(slower("1", "v100-sxm2-32:8,cube-mesh=6"), 1, 1e-6);
+  EXPECT_NEAR(slower("1", "v100-sxm2-32:8,cube-mesh=4"), 1, 1e-6);
+  EXPECT_GT(slower("4", "v100-sxm2-32:8,cube-mesh=6"), 1.01);
+  EXPECT_NEAR(slower("4", "v100-sxm2-32:8"), 1, 1e-6);
+}
+
+// Nodes of 8 ports at one router reach the next router over one link, unless groups are wide.
+TEST(NetworkStep, TheNarrowLinksOfADragonflyMakeTheStepLonger) {
+  const auto slower = [](const std::string& network) {
+    const ExperimentPtr alone =
+        step_alone("h100-sxm:64" + network, {"global-batch=64", "micro-batch=1", "overlap=off"});
+    const NetworkStep flows = over_network(*alone, {});
+    return to_seconds(flows.use.step) / to_seconds(flows.use.alone);
+  };
+  EXPECT_NEAR(slower(""), 1, 1e-6);
+  EXPECT_GT(slower(",dragonfly=2x4x1"), 1.05);
+  EXPECT_LT(slower(",dragonfly=2x4x1"), 8);
+}
+
+// The loads over time of a link are its load when they are put together again, and no bin is fuller
+// than full.
+TEST(NetworkStep, LoadsOverTimeAddUpToTheLoadOfTheStep) {
+  EXPECT_TRUE(rc::check([] {
+    const auto cluster = *rc::gen::element<std::string>("h100-sxm:16,per-node=2,oversubscription=2",
+                                                        "h100-sxm:16,per-node=4,rail", "tpu-v4:16");
+    const auto tenants = *rc::gen::element(0.0, 0.1, 0.3);
+    const auto bins = static_cast<std::size_t>(*rc::gen::element(2, 16, 128));
+    const ExperimentPtr alone =
+        step_alone(cluster, {"tp=2", "pp=2", "global-batch=16", "micro-batch=1"});
+    const NetworkStep flows = over_network(*alone, {.tenants = tenants, .bins = bins});
+    const NetworkUse& use = flows.use;
+    RC_ASSERT(use.bin.count() > 0 && !use.busiest.empty());
+    for (std::size_t i = 0; i < std::min(kTimedLinks, use.busiest.size()); ++i) {
+      const LinkUse& link = use.busiest[i];
+      RC_ASSERT(!link.over_time.empty() && link.over_time.size() <= bins);
+      double busy = 0;
+      for (std::size_t b = 0; b < link.over_time.size(); ++b) {
+        RC_ASSERT(link.over_time[b] >= 0 && link.over_time[b] <= 1);
+        const Duration from = use.bin * static_cast<std::int64_t>(b);
+        busy += link.over_time[b] * to_seconds(std::min(use.bin, use.step - from));
+      }
+      RC_ASSERT(std::abs(busy / to_seconds(use.step) - link.load) <= 1e-6);
+      RC_ASSERT(link.of_others <= link.load);
+      RC_ASSERT((tenants > 0) || link.of_others == 0);
+    }
+    // What is kept changes nothing of the step.
+    const NetworkStep plain = over_network(*alone, {.tenants = tenants});
+    RC_ASSERT(plain.use.step == use.step);
+    RC_ASSERT(plain.use.busiest.front().over_time.empty());
+  }));
+}
+
 TEST(NetworkStep, ChosenPathsThatCollideTakeLongerThanAllPathsInEqualParts) {
   const ExperimentPtr alone =
       step_alone("h100-sxm:64", {"global-batch=64", "micro-batch=1", "overlap=off"});

@@ -29,7 +29,10 @@ Fields<LinkUse> link_fields() {
            "of the cluster, 0 = inside a node"},
           {"rate", [](const LinkUse& l) { return l.rate.value; }, number(),
            "bytes per second of one link"},
-          {"load", &LinkUse::load, number(), "share of the step in which it is busy"}};
+          {"load", &LinkUse::load, number(), "share of the step in which it is busy"},
+          {"load_of_others", &LinkUse::of_others, number(), "the part of it that other jobs are"},
+          {"load_over_time", &LinkUse::over_time, list_of(number()),
+           "by bins of time; empty beyond the 64 busiest kinds of links"}};
 }
 
 Fields<TransferWait> wait_fields() {
@@ -54,6 +57,8 @@ Fields<NetworkUse> network_fields() {
        {"flows", &NetworkUse::flows, whole(), "of one transfer of each kind and place"},
        {"kinds_of_flows", &NetworkUse::kinds, whole(),
         "of which one flow says what all of them do"},
+       {"bin_seconds", [](const NetworkUse& u) { return in_seconds(u.bin); }, number(),
+        "width of the bins of time, the last one cut by the end of the step"},
        {"links", &NetworkUse::busiest, list_of(object(link_fields())), "busiest first"},
        {"waits", &NetworkUse::waits, list_of(object(wait_fields())), "longest first"}});
 }

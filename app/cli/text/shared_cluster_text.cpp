@@ -32,6 +32,7 @@ Fields<SharedClusterAnswer> shared_cluster_fields() {
        {"jobs", of(&Q::jobs), whole(1), "each with a worker below every leaf"},
        {"load", of(&Q::load), number(), "of short flows on the links between switches"},
        {"trees", of(&Q::trees), whole(1), "of a job"},
+       {"connections", of(&Q::connections), whole(1), "between neighbours of a ring"},
        {"slots", of(&Q::slots), whole(1), "of an aggregating switch"},
        {"messages", of(&Q::messages), whole(), "short flows that were drawn"},
        {"rows", &SharedClusterAnswer::rows, list_of(object(shared_cluster_row_fields())),
@@ -62,8 +63,12 @@ std::string shared_cluster_text(const SharedClusterAnswer& a) {
   line(out, "\nin {} a lone job takes {:.2f} of its ring's time", trees.reduction,
        trees.lone_seconds / ring.lone_seconds);
   if (trees.p99_completion > 0)
-    line(out, "and 99 of 100 short flows complete {:.2g} times as fast, {:.2g} times in the mean",
-         ring.p99_completion / trees.p99_completion, ring.mean_completion / trees.mean_completion);
+    line(out,
+         "and 99 of 100 short flows complete {:.2g} times as fast, {:.2g} times in the mean, as "
+         "beside rings with {} between neighbours",
+         ring.p99_completion / trees.p99_completion, ring.mean_completion / trees.mean_completion,
+         q.connections == 1 ? std::string("1 connection")
+                            : fmt::format("{} connections", q.connections));
   return out;
 }
 

@@ -11,7 +11,7 @@ namespace trainyard {
 namespace {
 
 int run_network(const Words& words, Streams& streams) {
-  constexpr std::int64_t kMostJobs = 64, kMostLeaves = 64, kMostSpines = 64,
+  constexpr std::int64_t kMostJobs = 64, kMostLeaves = 64, kMostSpines = 64, kMostConnections = 64,
                          kMostMessages = 100'000, kMostSlots = 1'000'000'000;
   constexpr double kLeast = 0.01, kMost = 0.99;
   SharedClusterQuestion q;
@@ -19,6 +19,7 @@ int run_network(const Words& words, Streams& streams) {
   q.leaves = words.integer("leaves", 2, kMostLeaves, q.leaves);
   q.spines = words.integer("spines", 1, kMostSpines, q.spines);
   q.trees = words.integer("trees", 1, q.spines, std::min(q.trees, q.spines));
+  q.connections = words.integer("connections", 1, kMostConnections, q.connections);
   q.load = words.number("load", 0, kMost, q.load);
   q.communication = words.number("communication", kLeast, kMost, q.communication);
   q.slots = words.integer("slots", 1, kMostSlots, q.slots);
@@ -44,6 +45,10 @@ Verb network_verb() {
                 {"leaves", "L", "leaf switches, 2 to 64 (default 16)"},
                 {"spines", "S", "spine switches, 1 to 64 (default 4)"},
                 {"trees", "K", "aggregation trees of a job, at most as many as spines (default 4)"},
+                {"connections", "C",
+                 "between neighbours of a ring, each on a path that a hash chooses, 1 to 64; each "
+                 "takes a "
+                 "share of its links from short flows (default 4)"},
                 {"load", "SHARE",
                  "of the links between switches that short flows take, 0 to 0.99 (default 0.3)"},
                 {"communication", "SHARE",
@@ -54,7 +59,8 @@ Verb network_verb() {
                 {"json", "", "one trainyard/shared-cluster@1 document and nothing else"},
                 {"out", "FILE", "writes there instead of standard output"},
                 {"quiet", "", "no diagnostics"}},
-      .examples = {"network --messages 500", "network --jobs 4 --trees 2 --messages 500 --json"},
+      .examples = {"network --messages 500", "network --jobs 4 --trees 2 --messages 500 --json",
+                   "network --connections 1 --messages 500"},
       .run = run_network};
 }
 

@@ -16,6 +16,7 @@
 #include "core/lowering/lower.h"
 #include "core/program/program_text.h"
 #include "visualizers/drawing/svg.h"
+#include "visualizers/network/network_view.h"
 #include "visualizers/view.h"
 #include "visualizers/view_data.h"
 
@@ -71,7 +72,8 @@ std::optional<NetworkOptions> network_words(const Words& words) {
   options.routing = hashed ? NetworkRouting::Hashed : NetworkRouting::Spread;
   options.tenants = words.number("tenants", 0, kMostTenants, 0);
   options.seed = static_cast<std::uint64_t>(words.integer("seed", 0, INT64_MAX, 1));
-  for (const char* flag : {"routing", "tenants", "network-out"})
+  if (words.has("network-out") || words.has("network-svg")) options.bins = kNetworkBins;
+  for (const char* flag : {"routing", "tenants", "network-out", "network-svg"})
     if (!flows && words.has(flag))
       throw Error(Error::Kind::InvalidInput,
                   "expected --network flows beside it, in which transfers share links",
@@ -103,6 +105,8 @@ int run_simulate(const Words& words, Streams& streams) {
     experiment = step.experiment;
     shared_links = network_text(step.use);
     if (words.has("network-out")) write_file(words.text("network-out"), network_document(step.use));
+    if (words.has("network-svg"))
+      write_file(words.text("network-svg"), to_svg(network_picture(step.use), Theme::Light));
   }
   if (words.has("program-out")) write_file(words.text("program-out"), to_text(experiment->program));
   if (words.has("trace")) write_file(words.text("trace"), trace_event(*experiment));
@@ -148,6 +152,8 @@ Verb simulate_verb() {
            {"network-out", "FILE",
             "writes the load of links and who waits for whom as a trainyard/network@1 document "
             "too"},
+           {"network-svg", "FILE",
+            "writes the load of links over the step and who waits for whom as a picture too"},
            {"program", "FILE",
             "simulates this program instead of the plan's own, at the plan's prices: what "
             "--program-out wrote, edited"},

@@ -13,6 +13,7 @@
 #include "app/desktop/analyse/goodput_page.h"
 #include "app/desktop/analyse/graph_page.h"
 #include "app/desktop/analyse/mesh_page.h"
+#include "app/desktop/analyse/network_page.h"
 #include "app/desktop/analyse/order_page.h"
 #include "app/desktop/analyse/run_page.h"
 #include "app/desktop/controls/search_bar.h"
@@ -28,7 +29,8 @@
 namespace trainyard {
 namespace {
 
-constexpr const char* kPagesOfSeveralResults[] = {"Schedules", "Run", "Plans", "Sweep", "Tune"};
+constexpr const char* kPagesOfSeveralResults[] = {"Schedules", "Run",   "Network",
+                                                  "Plans",     "Sweep", "Tune"};
 
 }  // namespace
 
@@ -59,12 +61,13 @@ AnalysePage::AnalysePage(Document& document, Session& session, TrainingSession& 
       rows_(new ViewTable),
       schedules_(new SchedulesPage(document, session)),
       run_(new RunPage(document, training)),
+      network_(new NetworkPage(document)),
       planner_(new PlannerPage(document)),
       sweep_(new SweepPage(document, planner_->space())),
       tune_(new TunePage(document)) {
   for (const View& view : views())
     if (!view.tab.empty()) add(q(view.tab), page_of(view));
-  Page* const several[] = {schedules_, run_, planner_, sweep_, tune_};
+  Page* const several[] = {schedules_, run_, network_, planner_, sweep_, tune_};
   for (std::size_t i = 0; i < std::size(several); ++i) add(kPagesOfSeveralResults[i], several[i]);
   auto* splitter = new QSplitter(Qt::Vertical);
   splitter->addWidget(pages());
@@ -81,6 +84,8 @@ AnalysePage::AnalysePage(Document& document, Session& session, TrainingSession& 
   connect(&session_, &Session::range_changed, this, &AnalysePage::refresh_rows);
   connect(&schedules_->comparison(), &Comparison::changed, this, &AnalysePage::refresh_rows);
   connect(&sweep_->sweeping(), &Sweeping::changed, this, &AnalysePage::refresh_rows);
+  connect(&network_->measurement(), &BackgroundMeasurement::changed, this,
+          &AnalysePage::refresh_rows);
   connect(&tune_->tuning(), &TuningSession::changed, this, &AnalysePage::refresh_rows);
   connect(&session_, &Session::selection_changed, this, [this] {
     if (rows_->isVisible() && tab() == "timeline") rows_->choose(session_.state().selected);

@@ -16,6 +16,7 @@
 
 namespace trainyard {
 
+class NetworkPage;
 class OrderPage;
 class PlannerPage;
 class RunPage;
@@ -37,6 +38,7 @@ class AnalysePage : public TabPage {
   void show_rows(bool);
   ViewTable& rows() const { return *rows_; }
   OrderPage& order() const { return *order_; }
+  NetworkPage& network() const { return *network_; }
   PlannerPage& planner() const { return *planner_; }
   SweepPage& sweep() const { return *sweep_; }
   TunePage& tune() const { return *tune_; }
@@ -59,6 +61,7 @@ class AnalysePage : public TabPage {
   OrderPage* order_ = nullptr;
   SchedulesPage* schedules_;
   RunPage* run_;
+  NetworkPage* network_;
   PlannerPage* planner_;
   SweepPage* sweep_;
   TunePage* tune_;

@@ -51,7 +51,7 @@ void MeasurementPanel::add_data(QVBoxLayout* column, Field* data) {
 
 void MeasurementPanel::follow(WordList* words, std::vector<CheckedField*> fields) {
   words_ = words, fields_ = std::move(fields);
-  connect(words_, &WordList::changed, this, &MeasurementPanel::note_change);
+  if (words_ != nullptr) connect(words_, &WordList::changed, this, &MeasurementPanel::note_change);
   for (const CheckedField* field : fields_)
     connect(field, &CheckedField::changed, this, &MeasurementPanel::note_change);
 }
@@ -81,8 +81,8 @@ QString MeasurementPanel::missing() const {
 }
 
 bool MeasurementPanel::commit() {
-  words_->refuse({});
-  const bool whole = words_->commit();
+  if (words_ != nullptr) words_->refuse({});
+  const bool whole = words_ == nullptr || words_->commit();
   for (CheckedField* field : fields_) field->check();
   return whole && missing().isEmpty();
 }

@@ -44,7 +44,7 @@ class MeasurementPanel : public QuestionPanel {
   /// Adds a row with the data that the question is about.
   static void add_data(QVBoxLayout*, Field*);
   /// Follows the fields of the question, which fields_hold() and commit() ask. Once, when they are
-  /// there.
+  /// there. The words may be null.
   void follow(WordList*, std::vector<CheckedField*>);
   /// Shows what changed in the question, and says so.
   void note_change();

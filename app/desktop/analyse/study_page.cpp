@@ -86,6 +86,10 @@ void StudyPage::add_command(const QString& of) {
           [this] { QApplication::clipboard()->setText(command()); });
 }
 
+void StudyPage::connect_save(const Actions& actions) {
+  connect(save_, &QPushButton::clicked, actions["export.view"], &QAction::trigger);
+}
+
 void StudyPage::connect_runs(const Actions& actions, const QString& name,
                              std::function<void()> start) {
   const QString id = "calibrate." + name;
@@ -95,8 +99,7 @@ void StudyPage::connect_runs(const Actions& actions, const QString& name,
   });
   QAction* const stop = actions[id + "-stop"];
   connect(stop, &QAction::triggered, this, [this] { work_->stop(); });
-  if (save_ != nullptr)
-    connect(save_, &QPushButton::clicked, actions["export.view"], &QAction::trigger);
+  if (save_ != nullptr) connect_save(actions);
   const auto follow = [this, stop] { stop->setEnabled(work_->running()); };
   connect(work_.get(), &BackgroundMeasurement::changed, stop, follow);
   follow();

@@ -45,6 +45,8 @@ class StudyPage : public Page {
   /// Adds to the bar whether the answer is fresh, a button that copies command(), and one that
   /// saves the answer; `of`: "branches". Once, after lay_out().
   void add_command(const QString& of);
+  /// Lets the button that saves do what the window's own command does. Once, after add_command().
+  void connect_save(const Actions&);
   /// Connects the commands "calibrate.NAME" and "calibrate.NAME-stop".
   void connect_runs(const Actions&, const QString& name, std::function<void()> start);
 

@@ -4,6 +4,7 @@
 
 #include "app/desktop/controls/text.h"
 #include "app/workspace/runs/tune_words.h"
+#include "visualizers/network/network_view.h"
 #include "visualizers/probe/staircase_view.h"
 #include "visualizers/tuning/gains_view.h"
 
@@ -44,6 +45,15 @@ std::unique_ptr<ChartScene> stages_scene(std::function<const StagesModel*()> mod
       std::move(model), draw_stages, describe_stages,
       [](const StagesModel& m) { return q(m.title + ". " + stages_words(m) + "."); },
       std::move(words), std::move(chosen)});
+}
+
+std::unique_ptr<ChartScene> network_scene(std::function<const NetworkUse*()> model,
+                                          std::function<QString()> words,
+                                          std::function<void(Item)> chosen) {
+  return std::make_unique<ChartScene>(
+      ChartOf<NetworkUse>{std::move(model), draw_network, describe_network,
+                          [](const NetworkUse& use) { return spoken(network_sentences(use)); },
+                          std::move(words), std::move(chosen)});
 }
 
 std::unique_ptr<ChartScene> curve_scene(std::function<const CurveModel*()> model,

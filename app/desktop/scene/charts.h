@@ -7,6 +7,7 @@
 #include "app/desktop/scene/chart_scene.h"
 #include "app/desktop/session/tuning_session.h"
 #include "core/cost/width_probe.h"
+#include "core/network/network_use.h"
 #include "visualizers/branches/stages_view.h"
 #include "visualizers/chart/bars_view.h"
 #include "visualizers/chart/curve_view.h"
@@ -24,6 +25,9 @@ std::unique_ptr<ChartScene> staircase_scene(std::function<const WidthProbe*()> m
 std::unique_ptr<ChartScene> stages_scene(std::function<const StagesModel*()> model,
                                          std::function<QString()> words,
                                          std::function<void(Item)> chosen);
+std::unique_ptr<ChartScene> network_scene(std::function<const NetworkUse*()> model,
+                                          std::function<QString()> words,
+                                          std::function<void(Item)> chosen);
 std::unique_ptr<ChartScene> curve_scene(std::function<const CurveModel*()> model,
                                         std::function<QString()> words);
 std::unique_ptr<ChartScene> bars_scene(std::function<const BarsModel*()> model,

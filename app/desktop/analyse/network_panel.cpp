@@ -1,0 +1,92 @@
+#include "app/desktop/analyse/network_panel.h"
+
+#include <QLabel>
+#include <QVBoxLayout>
+
+#include "app/desktop/controls/checked_field.h"
+#include "app/desktop/controls/text.h"
+#include "app/desktop/controls/widgets.h"
+#include "app/workspace/scenario/setting_words.h"
+#include "core/base/error.h"
+#include "core/base/number_text.h"
+#include "core/base/units_text.h"
+#include "visualizers/network/network_view.h"
+
+namespace trainyard {
+namespace {
+
+constexpr double kMostTenants = 99;
+constexpr std::int64_t kMostSeed = 1'000'000'000;
+
+double tenants_of(const std::string& typed) {
+  const auto percent = number_of<double>(typed);
+  if (!percent || !(*percent >= 0 && *percent <= kMostTenants))
+    refuse("expected percent from 0 to 99, found \"" + typed.substr(0, 40) + "\"");
+  return *percent / 100;
+}
+
+}  // namespace
+
+NetworkPanel::NetworkPanel(Document& document, const NetworkMeasurement& measurement,
+                           QWidget* parent)
+    : MeasurementPanel({"Network", "What is simulated", "Share of the simulation done",
+                        "Why nothing is simulated", "Question about the network"},
+                       document, measurement, parent) {
+  make_question();
+  follow(nullptr, {tenants_, seed_});
+  connect(routing_, &Segment::chosen, this, &NetworkPanel::note_change);
+  refresh();
+}
+
+void NetworkPanel::make_question() {
+  auto* column = begin_fields(
+      "The step of the open plan is simulated once more, and its transfers share the links of the "
+      "cluster's network: each gets a fair share of the links that it takes.");
+  routing_ = new Segment("Flows over equal paths", {"Spread", "Hashed"});
+  routing_->set_current(0);
+  routing_->setToolTip(
+      "Spread: a flow takes all paths of equal length in equal parts. Hashed: a flow takes one of "
+      "them, which a hash of its ends chooses (ECMP).");
+  column->addWidget(make_label("Flows over equal paths", 11, QFont::Normal, "second"));
+  column->addWidget(routing_);
+  tenants_ = new CheckedField({"Other jobs, % of every port", "0",
+                               [](const std::string& typed) { tenants_of(typed); }, 88});
+  tenants_->setToolTip("Other jobs send that much from every device to one of another node.");
+  seed_ = new CheckedField({"Seed of other jobs", "1", whole_check(0, kMostSeed), 88});
+  seed_->setToolTip("Draws to which nodes other jobs send.");
+  for (CheckedField* field : {tenants_, seed_}) column->addWidget(field);
+  column->addStretch(1);
+}
+
+NetworkQuestion NetworkPanel::question() const {
+  NetworkQuestion asked;
+  NetworkOptions& options = asked.options;
+  options.routing = routing_->current() == 1 ? NetworkRouting::Hashed : NetworkRouting::Spread;
+  if (const std::string typed = tenants_->text(); !typed.empty())
+    options.tenants = tenants_of(typed);
+  options.seed = static_cast<std::uint64_t>(whole_or(*seed_, 1));
+  options.bins = kNetworkBins;
+  return asked;
+}
+
+QString NetworkPanel::fingerprint() const {
+  const auto asked = request();
+  if (!asked) return {};
+  const NetworkOptions options = question().options;
+  std::string command = "trainyard simulate --model " + shell_word(asked->model) + " --cluster " +
+                        shell_word(asked->cluster);
+  if (!asked->plan.empty()) command += " --plan " + shell_word(asked->plan);
+  for (const std::string& word : asked->settings) command += " --set " + shell_word(word);
+  command += " --network flows";
+  if (options.routing == NetworkRouting::Hashed) command += " --routing hashed";
+  if (options.tenants > 0) command += " --tenants " + to_text(options.tenants);
+  if (options.seed != NetworkOptions{}.seed) command += " --seed " + std::to_string(options.seed);
+  return q(command);
+}
+
+MeasurementPanel::Verbs NetworkPanel::verbs() const {
+  return {"Simulate", "Simulate again", "Start simulating the network",
+          "Stop simulating the network", "Network of"};
+}
+
+}  // namespace trainyard

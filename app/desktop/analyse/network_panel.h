@@ -1,0 +1,45 @@
+// A NetworkPanel asks how the transfers of the open plan share the links of its cluster: which of
+// equal paths they take, and what other jobs send beside them.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <stop_token>
+
+#include "app/desktop/analyse/measurement_panel.h"
+#include "app/workspace/scenario/network_step.h"
+#include "app/workspace/scenario/request.h"
+
+namespace trainyard {
+
+class Segment;
+
+/// The options of a step over the network, and how it is watched while it runs.
+struct NetworkQuestion {
+  NetworkOptions options;
+  std::stop_token stop;
+  std::function<void(double)> progress;
+};
+
+using NetworkMeasurement = MeasurementOf<NetworkStep>;
+
+class NetworkPanel : public MeasurementPanel {
+  Q_OBJECT
+
+ public:
+  NetworkPanel(Document&, const NetworkMeasurement&, QWidget* parent = nullptr);
+
+  /// The open plan; empty without one, and where a field is wrong.
+  std::optional<Request> request() const { return open_plan(); }
+  NetworkQuestion question() const;
+  QString fingerprint() const override;
+
+ private:
+  void make_question();
+  Verbs verbs() const override;
+
+  Segment* routing_ = nullptr;
+  CheckedField *tenants_ = nullptr, *seed_ = nullptr;
+};
+
+}  // namespace trainyard

@@ -1,0 +1,79 @@
+// Tests the tab Network as a user would use it: simulating, other jobs, refusing, staleness.
+#include "app/desktop/analyse/network_page.h"
+
+#include <gtest/gtest.h>
+
+#include <QApplication>
+#include <QClipboard>
+#include <QLabel>
+#include <QLineEdit>
+#include <QPushButton>
+
+#include "app/desktop/controls/canvas_widget.h"
+#include "tests/desktop/support.h"
+#include "visualizers/network/network_view.h"
+
+namespace trainyard {
+namespace {
+
+struct NetworkTab {
+  std::unique_ptr<Window> window = std::make_unique<Window>();
+  NetworkPage* page;
+
+  NetworkTab() {
+    window->resize(1400, 900);
+    window->show();
+    window->start_with({.model = "gpt2",
+                        .cluster = "h100-sxm:16,per-node=4,oversubscription=2",
+                        .plan = "",
+                        .settings = {"tp=2", "global-batch=16", "seq=1024"}});
+    window->document().show_perspective("analyse", "network");
+    page = window->findChild<NetworkPage*>();
+    happens([&] { return window->settled(); });
+  }
+  void type(const char* name, const QString& text) const {
+    auto* field = named<QLineEdit>(*page, name);
+    field->selectAll();
+    field->insert(text);
+    Q_EMIT field->textEdited(field->text());
+  }
+  QString said(const QString& label) const { return named<QLabel>(*page, label)->text(); }
+  void simulate() const {
+    page->start();
+    ASSERT_TRUE(happens([&] { return window->settled(); }));
+    ASSERT_NE(page->measurement().found(), nullptr) << page->measurement().error();
+  }
+};
+
+TEST(NetworkPage, SimulatesTheOpenPlanAloneAndBesideOtherJobs) {
+  const NetworkTab tab;
+  EXPECT_EQ(tab.page->table(), std::nullopt) << "there is nothing to save before";
+  EXPECT_EQ(tab.said("What is simulated"), "Network of gpt2");
+  tab.simulate();
+  const auto alone = tab.page->measurement().found();
+  EXPECT_EQ(tab.page->table()->rows, alone->use.busiest.size() + alone->use.waits.size());
+  EXPECT_EQ(tab.said("Freshness of the measurement"), "fresh");
+  for (const std::string& sentence : network_sentences(alone->use))
+    EXPECT_NE(tab.page->sentences().toStdString().find(sentence), std::string::npos) << sentence;
+  EXPECT_FALSE(alone->use.busiest.front().over_time.empty());
+  tab.type("Other jobs, % of every port", "20");
+  EXPECT_EQ(tab.said("Freshness of the measurement"), "stale: the question changed");
+  tab.simulate();
+  const auto beside = tab.page->measurement().found();
+  EXPECT_GT(beside->use.step, alone->use.step);
+  EXPECT_EQ(beside->use.tenants, 0.2);
+  named<QPushButton>(*tab.page, "Copy the command line of the measurement")->click();
+  EXPECT_TRUE(QApplication::clipboard()->text().endsWith("--network flows --tenants 0.2"))
+      << QApplication::clipboard()->text().toStdString();
+}
+
+TEST(NetworkPage, RefusesWhatIsNoShareAndSimulatesNothing) {
+  const NetworkTab tab;
+  tab.type("Other jobs, % of every port", "100");
+  tab.page->start();
+  EXPECT_FALSE(tab.page->measurement().running());
+  EXPECT_EQ(tab.page->measurement().found(), nullptr);
+}
+
+}  // namespace
+}  // namespace trainyard
