@@ -39,7 +39,7 @@ TEST(ReportVerb, HasTheVerdictAndTheWholeResultThatSimulatePrints) {
   EXPECT_NE(page.find("<p class=\"lead\">" + markup_text(verdict) + "</p>"), std::string::npos);
   const Ran json = trainyard("simulate --json" + std::string(kScenario), folder);
   const std::string document = json.out.substr(0, json.out.find_last_not_of('\n') + 1);
-  EXPECT_NE(page.find(markup_text("{") + "\n"), std::string::npos);
+  ASSERT_GT(document.size(), 1000u);
   // Line by line, as markup leaves control characters out.
   for (std::size_t at = 0; at < document.size();) {
     const std::size_t end = std::min(document.find('\n', at), document.size());

@@ -170,6 +170,7 @@ GoodputPage::GoodputPage(Session& session, QWidget* parent) : ViewPage(session, 
   scroll->setFrameShape(QFrame::NoFrame);
   scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   scroll->setWidget(inside);
+  scroll->setAccessibleName("Knobs of goodput");
   column->addWidget(scroll);
   auto scene = std::make_unique<GoodputScene>(session, state_);
   goodput_ = scene.get();
