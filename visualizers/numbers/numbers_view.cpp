@@ -18,7 +18,7 @@ namespace trainyard {
 namespace {
 
 constexpr float kNumbersWidth = 900, kExponentsHeight = 230, kSeriesHeight = 260;
-constexpr float kGutter = 64, kTop = 58, kFoot = 40, kSide = 16;
+constexpr float kGutter = 64, kTop = 58, kFoot = 40, kNumbersSide = 16;
 constexpr int kEdge = 2;            // binades beside the numbers
 constexpr int kMostTicks = 16;      // of exponents
 constexpr double kLeastShare = -7;  // the axis begins at most at 10^-7 of the elements
@@ -42,7 +42,7 @@ struct ExponentPlot {
 // The window is shown as far as it lies near the numbers.
 ExponentPlot exponent_plot(const Rect& area, const ExponentHistogram& h, const NumberWindow& w) {
   ExponentPlot plot;
-  plot.rect = {area.x + kGutter, area.y + kTop, area.width - kGutter - kSide,
+  plot.rect = {area.x + kGutter, area.y + kTop, area.width - kGutter - kNumbersSide,
                std::max(20.f, area.height - kTop - kFoot)};
   constexpr int kNear = 12;
   const int low = h.least().value_or(w.least), high = h.most().value_or(w.most);
@@ -150,10 +150,10 @@ void draw_exponents(Drawing& drawing, const Rect& area, const NumberRecord& reco
   if (record.shown() == nullptr || h.elements() == 0) return;
   const NumberLook& look = *record.shown();
   write_within(drawing, fmt::format("Exponents of {} at step {}", to_string(of), look.step),
-               {area.x + kSide, area.y + 18}, area.width - 2 * kSide, 13, Weight::SemiBold,
-               Ink::Text);
-  write_within(drawing, window_words(look, of), {area.x + kSide, area.y + 38},
-               area.width - 2 * kSide, 11, Weight::Regular, Ink::Text2);
+               {area.x + kNumbersSide, area.y + 18}, area.width - 2 * kNumbersSide, 13,
+               Weight::SemiBold, Ink::Text);
+  write_within(drawing, window_words(look, of), {area.x + kNumbersSide, area.y + 38},
+               area.width - 2 * kNumbersSide, 11, Weight::Regular, Ink::Text2);
   const ExponentPlot plot = exponent_plot(area, h, look.windows[c]);
   fill(drawing, plot.rect, {.ink = Ink::Panel});
   draw_window(drawing, plot, look.windows[c]);
