@@ -54,7 +54,7 @@ Method vs_quant() {
       .summary = "Multiplies forward in whole numbers of few bits with a scale for each vector.",
       .paper = {"VS-Quant: Per-Vector Scaled Quantization for Accurate Low-Precision Neural "
                 "Network Inference",
-                "Dai et al.", "MLSys 2021", 2021},
+                "Dai et al.", "MLSys", 2021},
       .card = {.gains =
                    "forward at the device's int8 peak; products keep bits + M/V bits an element, "
                    "4.25 where 16 elements share a scale of 4 bits; a network that answers in few "
