@@ -629,6 +629,7 @@ BackendRun CpuBackend::run(const RunOptions& options) {
       gather_spans(done.timeline, m.program, m.execution);
     now += time;
     m.note_losses(now);
+    const SeenNumbers numbers_seen = watches ? m.execution.take_numbers() : SeenNumbers{};
     std::optional<Look> look;
     if (shows || explodes) look = m.execution.take_look();
     if (flips != nullptr) {
@@ -646,10 +647,8 @@ BackendRun CpuBackend::run(const RunOptions& options) {
       result.orthogonality.push_back(m.execution.orthogonality());
     if (!m.execution.energy_sent().empty()) result.energy_sent.push_back(m.execution.energy_sent());
     result.staleness = m.execution.staleness();
-    if (numbers != nullptr) {
-      const SeenNumbers seen = watches ? m.execution.take_numbers() : SeenNumbers{};
-      numbers->add(next, loss_scale, m.execution.skipped(), watches ? &seen : nullptr);
-    }
+    if (numbers != nullptr)
+      numbers->add(next, loss_scale, m.execution.skipped(), watches ? &numbers_seen : nullptr);
     if (evaluates && m.execution.updates() % evaluates->every == 0)
       result.evaluations.push_back(m.evaluate(*evaluates));
     const bool ends =
