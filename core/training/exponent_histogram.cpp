@@ -8,7 +8,7 @@
 namespace trainyard {
 namespace {
 
-constexpr std::size_t kExponentBlock = 4096;                    // numbers whose exponents are taken at once
+constexpr std::size_t kExponentBlock = 4096;            // numbers whose exponents are taken at once
 constexpr std::size_t kTables = 4;                      // neighbours count in tables of their own
 constexpr std::uint32_t kInfinityTwice = 0xff00'0000u;  // bits of infinity without their sign
 constexpr int kMantissaBits = 23, kExponentOfNone = 255;
@@ -67,8 +67,8 @@ TRAINYARD_VECTORISED CancelledCount count_kept(const std::uint32_t* before,
   return {asked, kept};
 }
 
-const std::uint32_t* bits_into(std::array<std::uint32_t, kExponentBlock>& bits, std::span<const float> from,
-                               float scale) {
+const std::uint32_t* bits_into(std::array<std::uint32_t, kExponentBlock>& bits,
+                               std::span<const float> from, float scale) {
   if (scale == 1)
     std::transform(from.begin(), from.end(), bits.begin(),
                    [](float x) { return std::bit_cast<std::uint32_t>(x); });
@@ -122,7 +122,8 @@ ExponentHistogram histogram_of(std::span<const float> values, double scale) {
     found.infinities += block.infinities;
     found.nans += of(kExponentOfNone) - block.infinities;
     if (of(0) > block.zeros) count_subnormal(bits.data(), count, found);
-    for (std::size_t e = 1; e < kExponentOfNone; ++e) found.counts[kFirstNormalCount + e - 1] += of(e);
+    for (std::size_t e = 1; e < kExponentOfNone; ++e)
+      found.counts[kFirstNormalCount + e - 1] += of(e);
   }
   return found;
 }

@@ -225,7 +225,8 @@ TEST(Fused, SaysWhyJobsCannotBeTrainedTogether) {
             std::string::npos);
   EXPECT_NE(why(tiny_mlp(2), Settings{"global-batch=4", "precision=fp16"}).find("fp16 scales"),
             std::string::npos);
-  EXPECT_NE(why(tiny_mlp(2), Settings{"global-batch=4", "precision=fp8"}).find("products of narrow operands"),
+  EXPECT_NE(why(tiny_mlp(2), Settings{"global-batch=4", "precision=fp8"})
+                .find("products of narrow operands"),
             std::string::npos);
   EXPECT_NE(why(tiny_transformer({.family = "llama", .experts = 4}), Settings{"global-batch=4"})
                 .find("choose other experts"),

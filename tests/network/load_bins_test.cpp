@@ -20,7 +20,8 @@ std::vector<CarriedPart> drawn_parts(std::int64_t most_time) {
   for (CarriedPart& part : parts) {
     part.link = *rc::gen::inRange<std::uint32_t>(0, 3);
     part.since = static_cast<double>(*rc::gen::inRange<std::int64_t>(0, most_time)) / 8;
-    part.until = part.since + static_cast<double>(*rc::gen::inRange<std::int64_t>(1, most_time)) / 8;
+    part.until =
+        part.since + static_cast<double>(*rc::gen::inRange<std::int64_t>(1, most_time)) / 8;
     part.bytes = static_cast<double>(*rc::gen::inRange(0, 1000));
   }
   return parts;
@@ -51,8 +52,9 @@ TEST(LoadBins, AreTheIntegralOfTheRatesOverEqualBins) {
         double expected = 0;
         for (const CarriedPart& part : parts)
           if (part.link == link)
-            expected += part.bytes / (part.until - part.since) *
-                        std::max(0.0, std::min(part.until, from + width) - std::max(part.since, from));
+            expected +=
+                part.bytes / (part.until - part.since) *
+                std::max(0.0, std::min(part.until, from + width) - std::max(part.since, from));
         RC_ASSERT(std::abs(found[i] - expected) <= 1e-9 * (1 + expected));
         all += found[i];
       }

@@ -71,15 +71,15 @@ float draw_heat_legend(Drawing& drawing, const Rect& bar, float least) {
   constexpr float kStep = 7, kOne = 10;
   const float y = bar.y + bar.height / 2;
   float right = bar.right() - kPlotMargin;
-  right = draw_legend_before(
-      drawing, {right, y},
-      {{"of this job", box_sign(Ink::Communication)},
-       {"of other jobs", box_sign(Ink::Swap)},
-       {"peak",
-        [](Drawing& d, Point at) {
-          line(d, {at.x, at.y - 5}, {at.x, at.y + 5}, {.ink = Ink::Text, .stroke = 2});
-        }}},
-      least, {.size = kOne});
+  right = draw_legend_before(drawing, {right, y},
+                             {{"of this job", box_sign(Ink::Communication)},
+                              {"of other jobs", box_sign(Ink::Swap)},
+                              {"peak",
+                               [](Drawing& d, Point at) {
+                                 line(d, {at.x, at.y - 5}, {at.x, at.y + 5},
+                                      {.ink = Ink::Text, .stroke = 2});
+                               }}},
+                             least, {.size = kOne});
   const float width = kStep * kHeatSteps + text_width("idle", kOne) + text_width("full", kOne) + 12;
   if (right - width < least) return right;
   write(drawing, "full", {right, y}, kOne, Weight::Medium, Ink::Text2, Align::Right);

@@ -71,8 +71,9 @@ const Device* base_of(const Device& device) {
 }
 
 Topology read_topology(const JsonCursor& at) {
-  constexpr Topology kAll[] = {Topology::Switch, Topology::Mesh, Topology::Rail, Topology::FatTree,
-                               Topology::Torus,  Topology::CubeMesh, Topology::Dragonfly};
+  constexpr Topology kAll[] = {Topology::Switch,   Topology::Mesh,  Topology::Rail,
+                               Topology::FatTree,  Topology::Torus, Topology::CubeMesh,
+                               Topology::Dragonfly};
   std::vector<std::string> names;
   for (const Topology topology : kAll) names.emplace_back(to_string(topology));
   const std::string name = at.one_of(names);
