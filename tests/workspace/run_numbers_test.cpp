@@ -16,21 +16,21 @@ TrainingRequest numbered_request(std::string_view precision, std::int64_t number
   request.scenario = testing::scenario(zoo_model("mlp-small"), 1,
                                        {precision, "global-batch=64", "optimizer=sgd"}, "cpu");
   request.scenario.cluster = local_cluster(1, {});
-  request.training.steps = 5;
+  request.training.steps = 16;  // the loss scale is too large in the first ones, which are skipped
   request.data = "random";
   request.numbers = numbers;
   return request;
 }
 
 TEST(RunNumbers, AreInTheDocumentWhereTheyWereAskedFor) {
-  TrainingJob job(numbered_request("precision=fp16", 2));
+  TrainingJob job(numbered_request("precision=fp16", 8));
   const TrainingReport report = job.run(false, nullptr);
   ASSERT_NE(report.numbers, nullptr);
-  ASSERT_EQ(report.numbers->looks().size(), 4u);  // after steps 1, 2, 4 and 5
+  ASSERT_EQ(report.numbers->looks().size(), 3u);  // after steps 1, 8 and 16
   const Json document = parse_json(run_document(report), "document");
   const Json* const numbers = document.find("numbers");
   ASSERT_NE(numbers, nullptr);
-  EXPECT_EQ(numbers->find("looks")->as_list()->size(), 4u);
+  EXPECT_EQ(numbers->find("looks")->as_list()->size(), 3u);
   for (const char* key : {"interval", "loss_scale", "histogram_step", "histograms"})
     EXPECT_NE(numbers->find(key), nullptr) << key;
 }
