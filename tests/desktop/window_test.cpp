@@ -138,7 +138,7 @@ TEST(Window, TokensOfDocumentsAreShownWithTheirUsefulShare) {
   Result result = window->session().experiment()->result;
   EXPECT_FALSE(reading_texts(result).back().contains("useful"));
   result.documents = {1, 0.25, 512, 512};
-  EXPECT_TRUE(reading_texts(result).back().endsWith("tokens/s per device, 25.0 % useful"))
+  EXPECT_TRUE(reading_texts(result).back().endsWith("tokens/s/GPU, 25.0 % useful"))
       << reading_texts(result).back().toStdString();
   QStringList facts;
   for (const auto& [name, text] : banded_figures(result)) facts << name + ": " + text;

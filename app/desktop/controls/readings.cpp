@@ -26,7 +26,7 @@ QString ranged(const BandText& text) {
 }
 
 const char* rate_unit(const Result& result) {
-  return result.counts_tokens ? "tokens/s per device" : "samples/s per device";
+  return result.counts_tokens ? "tokens/s/GPU" : "samples/s/GPU";
 }
 
 // Padding counts among the tokens of a second.
@@ -181,7 +181,7 @@ void Readings::show_readings() {
   if (!said_.isEmpty()) return show_said();
   if (!session_.experiment()) {
     const QStringList empty = {"step –",         "MFU –",          "bubble –",
-                               "exposed comm –", "worst device –", "tokens/s per device –"};
+                               "exposed comm –", "worst device –", "tokens/s/GPU –"};
     for (int i = 0; i < values_.size(); ++i) values_[i]->setText(empty[i]);
     return source_->setText("not simulated");
   }
