@@ -18,6 +18,7 @@
 #include "backends/cpu/execution/cpu_execution.h"
 #include "backends/cpu/execution/evaluation.h"
 #include "backends/cpu/execution/gather_run.h"
+#include "backends/cpu/execution/kept_states.h"
 #include "backends/cpu/execution/number_windows.h"
 #include "backends/cpu/execution/task_spans.h"
 #include "backends/cpu/time/virtual_time.h"
@@ -192,17 +193,7 @@ struct CpuBackend::Impl {
   std::vector<double> losses;  // by step
   std::int64_t first_step = 0;
 
-  // A state in memory that the run can go back to, as a checkpoint's file has it.
-  struct KeptState {
-    std::string bytes;
-    std::int64_t step = 0, number = 0;
-    int uses = 0;
-    bool hides_flips = false;
-  };
-  std::vector<KeptState> kept_states;  // the oldest first
-  std::int64_t saved_states = 0;       // in memory and in files
-  std::int64_t flip_step = 0;          // that has begun last
-  const RuleSet exploding = parse_rules("exploding-tensor");
+  KeptStates kept_states;  // where bits flip
 
   bool first_process() const { return processes == nullptr || processes->rank() == 0; }
 
@@ -260,64 +251,18 @@ struct CpuBackend::Impl {
     for (CheckpointPart& part : weight_parts(workload.scenario.model, whole_parameters()))
       whole.parts.push_back(std::move(part));
     FlipGuard* const flips = execution.flips();
-    if (flips == nullptr || flips->settings().rate(FlipClass::Checkpoints) == 0)
-      return save(whole, options.checkpoint);
-    std::string bytes = to_bytes(whole);
-    flips->store_checkpoint(whole.step, bytes, saved_states++);
-    write_file_atomically(options.checkpoint, bytes);
+    if (flips == nullptr) return save(whole, options.checkpoint);
+    write_file_atomically(options.checkpoint, kept_states.written(*flips, whole));
   }
 
-  // Keeps the state of now in memory, and that before it, to which the run goes back where this one
-  // turns out to be damaged or to have flipped bits itself.
-  void keep_state() {
-    constexpr std::size_t kMostKept = 2;
-    FlipGuard& flips = *execution.flips();
-    KeptState kept{to_bytes(state()), execution.updates(), saved_states++, 0, flips.hides_flips()};
-    flips.store_checkpoint(kept.step, kept.bytes, kept.number);
-    if (!kept_states.empty() && kept_states.back().step == kept.step) kept_states.pop_back();
-    kept_states.push_back(std::move(kept));
-    if (kept_states.size() > kMostKept) kept_states.erase(kept_states.begin());
-  }
-
-  // Goes back to the last state that is sound, after `done` updates. Returns whether there was one:
-  // a step that is found wrong time after time goes on as it is.
+  // Goes back to a sound state, after `done` updates. Returns whether there was one.
   bool go_back(std::int64_t done) {
-    constexpr std::int64_t kMostAttempts = 16;  // of a step
-    constexpr int kMostUses = 3;                // of a state while there is an older one
-    FlipGuard& flips = *execution.flips();
-    while (!kept_states.empty() && flips.begun(flip_step) < kMostAttempts) {
-      KeptState& kept = kept_states.back();
-      if (kept.uses++ >= kMostUses && kept_states.size() > 1) {
-        kept_states.pop_back();
-        continue;
-      }
-      std::optional<Checkpoint> sound;
-      try {
-        sound = parse_checkpoint(kept.bytes, "the state in memory");
-      } catch (const Error&) {
-        flips.damaged(kept.step, kept.number);
-        kept_states.pop_back();
-        continue;
-      }
-      const std::int64_t first = first_step;
-      resume(*sound);
-      first_step = first;
-      flips.went_back(kept.step, done, kept.hides_flips);
-      return true;
-    }
-    flips.found_no_way_back();
-    return false;
-  }
-
-  // Shows the step that has ended to the rule that finds numbers that are not finite.
-  void look_for_exploding(const Look& look) {
-    const Rule& rule = exploding_tensor();
-    RunShown shown;
-    shown.looks.push_back(look);
-    shown.losses = losses;
-    FiredRules fired;
-    rule.of_run(exploding.front().params, shown, fired);
-    for (const FiredRule& one : fired) execution.flips()->alarm(FlipDetector::Rule, one.sentence);
+    const std::optional<Checkpoint> sound = kept_states.sound(*execution.flips(), done);
+    if (!sound) return false;
+    const std::int64_t first = first_step;
+    resume(*sound);
+    first_step = first;
+    return true;
   }
 
   // Evaluates as the plan says. All processes call it, and each takes part that has an evaluator.
@@ -581,16 +526,13 @@ BackendRun CpuBackend::run(const RunOptions& options) {
     }
     const std::int64_t next = m.execution.updates() + 1;
     FlipGuard* const flips = m.execution.flips();
+    const bool recovers = flips != nullptr && flips->settings().recover > 0;
     bool stuck = false;  // found wrong, and with nothing to go back to
     if (flips != nullptr) {
-      const std::int64_t every = flips->settings().recover;
-      if (every > 0 && (m.kept_states.empty() || m.execution.updates() % every == 0) &&
-          (m.kept_states.empty() || m.kept_states.back().step < m.execution.updates()))
-        m.keep_state();
-      m.flip_step = m.execution.updates();
+      if (m.kept_states.due(*flips, m.execution.updates())) m.kept_states.keep(*flips, m.state());
       m.execution.begin_flips();
-      // What is wrong between two updates is found before it is computed with.
-      if (every > 0 && flips->alarmed()) {
+      // A tensor that has changed between two updates is found before it is computed with.
+      if (recovers && flips->alarmed()) {
         flips->end_step();
         if (m.go_back(m.execution.updates())) {
           begin_again();
@@ -633,9 +575,9 @@ BackendRun CpuBackend::run(const RunOptions& options) {
     std::optional<Look> look;
     if (shows || explodes) look = m.execution.take_look();
     if (flips != nullptr) {
-      if (explodes) m.look_for_exploding(*look);
+      if (explodes) flips->see(*look, m.losses);
       const bool wrong = flips->end_step();
-      if (wrong && !stuck && flips->settings().recover > 0 && m.go_back(m.execution.updates())) {
+      if (recovers && wrong && !stuck && m.go_back(m.execution.updates())) {
         result.step_times.push_back(time);
         begin_again();
         continue;

@@ -20,8 +20,8 @@ namespace trainyard {
 
 struct NetworkOptions {
   NetworkRouting routing = NetworkRouting::Spread;
-  /// What other jobs send from each device to one of another node, chosen by the seed, as a share
-  /// of its port's rate, in [0, 1).
+  /// Other jobs send at this share of a port's rate from each device to one of another node, which
+  /// the seed chooses; in [0, 1).
   double tenants = 0;
   std::uint64_t seed = 1;
   /// Into how many bins of time, at most, loads of links fall; even; 0: they are not kept.

@@ -32,7 +32,8 @@ class RunningTransfers {
   /// Moves everything on until then and returns the instructions that have arrived, by rising id.
   std::vector<std::uint32_t> arrive(Instant now);
 
-  /// What happened, the step having taken so long; without what NetworkTraffic does not know.
+  /// Returns the use of the network in a step that took so long. NetworkUse::alone and routing
+  /// stay empty, as NetworkTraffic does not know them.
   NetworkUse use(Duration step);
 
  private:

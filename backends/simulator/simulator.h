@@ -22,9 +22,9 @@ struct NetworkRun {
   Timeline timeline;
   NetworkUse use;
 };
-/// The same loop, but transfers between devices are flows that share the links of a network. What
-/// is hidden beside its own product is not sent here, as its price has only the rest. The use says
-/// nothing of NetworkUse::alone and routing.
+/// Simulates in the same loop, but transfers between devices are flows that share the links of a
+/// network. A message that is hidden beside its own product is not sent here, as its price has only
+/// the rest. NetworkUse::alone and routing stay empty.
 NetworkRun simulate(const Program&, const TaskPrices&, const NetworkTraffic&,
                     const RunOptions& = {});
 

@@ -113,7 +113,7 @@ FlowClasses flow_classes(const PlacedFlows& placed, const std::vector<double>& c
     ++made.first_of[flow.pattern + 1];
   }
   for (std::size_t p = 1; p < made.first_of.size(); ++p) made.first_of[p] += made.first_of[p - 1];
-  // What passes the first link of each class says how many flows of each class pass all of them.
+  // All links of a class are passed by as many flows of each class as its first link is.
   for (std::uint32_t f = 0; f < placed.flows.size(); ++f) {
     const PlacedFlow& flow = placed.flows[f];
     FlowClass& of = made.flows[flow_class[number[f]]];

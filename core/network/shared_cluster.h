@@ -5,8 +5,8 @@
 // spine, or several through different ones that carry equal parts. A tree moves as fast as the
 // slowest of its links, and no faster than the packets that its slots hold allow in a round trip.
 //
-// What is left out: loss and its recovery, the shape of queues, control by marks on the way to the
-// fair rate.
+// The study leaves out loss and its recovery, the shape of queues, and control by marks on the way
+// to the fair rate.
 #pragma once
 
 #include <cstdint>

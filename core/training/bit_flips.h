@@ -94,8 +94,8 @@ struct FlipDraw {
 /// grows with their number and not with that of the elements.
 std::vector<BitFlip> drawn_flips(const FlipDraw&, double rate, std::int64_t elements, BitRange);
 
-/// What a code that corrects one flipped bit and detects two (SEC-DED) leaves of the flips in words
-/// of 64 bits. Three and more flips of odd number look like one to it.
+/// A code for words of 64 bits corrects one flipped bit in a word and detects two (SEC-DED). This
+/// is left of the flips after it. Three and more flips of odd number look like one to it.
 struct AfterEcc {
   std::vector<BitFlip> left;
   std::int64_t corrected = 0;  // flips, each alone in its word

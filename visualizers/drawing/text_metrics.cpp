@@ -1,7 +1,9 @@
 #include "visualizers/drawing/text_metrics.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
+#include <utility>
 
 namespace trainyard {
 namespace {
@@ -94,6 +96,25 @@ std::string fit_text(std::string_view text, float width, float size, Weight weig
     kept += c.bytes;
   }
   return kept == 0 ? "" : std::string(text.substr(0, kept)) + ellipsis;
+}
+
+std::vector<std::string> wrapped_lines(std::string_view words, float width, float size,
+                                       Weight weight) {
+  std::vector<std::string> lines;
+  std::string line;
+  for (std::size_t at = 0; at < words.size();) {
+    const std::size_t end = std::min(words.find(' ', at), words.size());
+    const std::string word(words.substr(at, end - at));
+    std::string longer = line.empty() ? word : line + " " + word;
+    if (!line.empty() && text_width(longer, size, weight) > width) {
+      lines.push_back(std::exchange(line, word));
+    } else {
+      line = std::move(longer);
+    }
+    at = end + 1;
+  }
+  if (!line.empty()) lines.push_back(line);
+  return lines;
 }
 
 }  // namespace trainyard

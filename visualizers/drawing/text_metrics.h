@@ -5,6 +5,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "visualizers/drawing/drawing.h"
 
@@ -20,5 +21,10 @@ inline float text_width(const Label& label) {
 /// The text if it fits, else its longest beginning that fits followed by an ellipsis, else "".
 std::string fit_text(std::string_view, float width, float size, Weight = Weight::Medium,
                      Face = Face::Sans);
+
+/// The lines of a text that is broken between words, none of them wider than `width` but for a line
+/// of one word. An empty text has none.
+std::vector<std::string> wrapped_lines(std::string_view, float width, float size,
+                                       Weight = Weight::Regular);
 
 }  // namespace trainyard

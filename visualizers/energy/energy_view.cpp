@@ -13,26 +13,6 @@ namespace {
 
 constexpr float kHighestRow = 44, kLowestRow = 3, kCostRow = 58, kCosts = 380, kRankName = 92;
 
-// Breaks words into lines that fit a width.
-std::vector<std::string> lines_of(const std::string& words, float width, float size) {
-  std::vector<std::string> lines;
-  std::string line;
-  for (std::size_t at = 0; at < words.size();) {
-    const std::size_t end = std::min(words.find(' ', at), words.size());
-    const std::string word = words.substr(at, end - at);
-    const std::string longer = line.empty() ? word : line + " " + word;
-    if (!line.empty() && text_width(longer, size, Weight::Regular) > width) {
-      lines.push_back(line);
-      line = word;
-    } else {
-      line = longer;
-    }
-    at = end + 1;
-  }
-  if (!line.empty()) lines.push_back(line);
-  return lines;
-}
-
 std::string energy_text(const EnergyModel& model, const EnergyPart& part) {
   if (!model.draw) return format_step_time(part.time) + " per device";
   return band_text(Banded<Joules>{part.energy, part.energy, part.energy, {}}).value;
@@ -195,7 +175,7 @@ void draw_costs(Drawing& drawing, const Rect& area, const EnergyModel& model,
   y += 6;
   for (const std::string& source : energy_sources(model, state)) {
     const bool missing = source.substr(0, 7) == "missing";
-    for (const std::string& line : lines_of(source, area.width - 10, 10)) {
+    for (const std::string& line : wrapped_lines(source, area.width - 10, 10)) {
       if (y + 12 > area.bottom()) return;
       write(drawing, line, {area.x, y + 6}, 10, Weight::Regular, missing ? Ink::Warn : Ink::Text3);
       y += 14;

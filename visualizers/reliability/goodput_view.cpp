@@ -277,28 +277,9 @@ void draw_weeks_of(Drawing& drawing, const Rect& area, const GoodputAnswer& a, I
         {area.x + kRowName, below}, 10, Weight::Regular, Ink::Text3);
 }
 
-std::vector<std::string> wrapped_words(const std::string& words, float width, float size) {
-  std::vector<std::string> lines;
-  std::string line;
-  for (std::size_t at = 0; at < words.size();) {
-    const std::size_t end = std::min(words.find(' ', at), words.size());
-    const std::string word = words.substr(at, end - at);
-    const std::string longer = line.empty() ? word : line + " " + word;
-    if (!line.empty() && text_width(longer, size, Weight::Regular) > width) {
-      lines.push_back(line);
-      line = word;
-    } else {
-      line = longer;
-    }
-    at = end + 1;
-  }
-  if (!line.empty()) lines.push_back(line);
-  return lines;
-}
-
 float draw_sentence(Drawing& drawing, const Rect& area, float y, const std::string& words,
                     Ink ink) {
-  for (const std::string& one : wrapped_words(words, area.width, 10.5f)) {
+  for (const std::string& one : wrapped_lines(words, area.width, 10.5f)) {
     if (y + 12 > area.bottom()) return area.bottom();
     write(drawing, one, {area.x, y + 6}, 10.5f, Weight::Regular, ink);
     y += 14;

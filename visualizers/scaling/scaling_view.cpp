@@ -59,25 +59,6 @@ std::array<ScalingChart, 4> scaling_charts(const ScalingStudy& study) {
             nullptr}}};
 }
 
-std::vector<std::string> wrapped(const std::string& words, float width) {
-  std::vector<std::string> lines;
-  std::string line;
-  for (std::size_t at = 0; at < words.size();) {
-    const std::size_t end = std::min(words.find(' ', at), words.size());
-    const std::string longer =
-        line.empty() ? words.substr(at, end - at) : line + " " + words.substr(at, end - at);
-    if (!line.empty() && text_width(longer, kSentenceSize, Weight::Regular) > width) {
-      lines.push_back(line);
-      line = words.substr(at, end - at);
-    } else {
-      line = longer;
-    }
-    at = end + 1;
-  }
-  if (!line.empty()) lines.push_back(line);
-  return lines;
-}
-
 // What follows from the curves, each sentence with its law's sign before it. Returns where it ends.
 float draw_sentences(Drawing& drawing, const Rect& area, const ScalingStudy& study) {
   float y = area.y;
@@ -86,7 +67,7 @@ float draw_sentences(Drawing& drawing, const Rect& area, const ScalingStudy& stu
     if (const std::string more = cheapest_sentence(study, *curve); !more.empty())
       words += " " + more;
     draw_fitting(drawing, {area.x + 5, y + kSentencePitch / 2}, curve->law, {});
-    for (const std::string& line : wrapped(words, area.width - 16)) {
+    for (const std::string& line : wrapped_lines(words, area.width - 16, kSentenceSize)) {
       write(drawing, line, {area.x + 16, y + kSentencePitch / 2}, kSentenceSize, Weight::Regular,
             Ink::Text2);
       y += kSentencePitch;

@@ -10,6 +10,7 @@
 #include "app/workspace/scenario/wave_study.h"
 #include "app/workspace/scenario/workspace.h"
 #include "core/base/error.h"
+#include "core/base/split_list.h"
 #include "core/io/bytes/file_writer.h"
 #include "visualizers/view.h"
 
@@ -18,11 +19,7 @@ namespace {
 
 std::vector<std::string> view_words(const std::string& list) {
   std::vector<std::string> names;
-  for (std::size_t start = 0; start <= list.size();) {
-    const std::size_t end = std::min(list.find(',', start), list.size());
-    names.emplace_back(view(list.substr(start, end - start)).name);
-    start = end + 1;
-  }
+  for (const std::string_view name : split_list(list)) names.emplace_back(view(name).name);
   return names;
 }
 

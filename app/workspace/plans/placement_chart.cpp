@@ -15,7 +15,7 @@ Instant end_of_job(const PlacementStudy& study, const PlacementSchedule& schedul
   return schedule[at(job)].start + study.example.jobs[at(job)].duration;
 }
 
-// What each job adds to its node: its peak, or half of what its pair holds.
+// A job adds this to its node: its peak, or half of the bytes that its pair holds.
 OccupancyPanel occupancy_panel(const PlacementStudy& study, std::string title,
                                const PlacementSchedule& schedule) {
   const PlacementRules rules{study.question.traces.nodes, study.question.patience, true};

@@ -217,7 +217,7 @@ void CpuExecution::flip_message(const At& to, bool forward, std::span<std::byte>
                           forward ? "input of the layer" : "gradient of the layer's output"));
 }
 
-// What forward makes again for backward has the same flipped bits.
+// Activations that forward makes again for backward have the same flipped bits.
 void CpuExecution::flip_output(const At& a, std::size_t l, NodeId node, const TensorView& made) {
   if (!made.there() || made.rank < 2 || !is_float(made.type)) return;
   const PlacedLayer& layer = plan_.places[a.place].layers[l];

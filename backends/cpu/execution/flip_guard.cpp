@@ -6,6 +6,8 @@
 #include <cmath>
 #include <utility>
 
+#include "core/rules/catalogue.h"
+
 namespace trainyard {
 namespace {
 
@@ -26,11 +28,6 @@ void FlipGuard::begin_step(std::int64_t step) {
   any_left_ = alarmed_ = ended_ = false;
 }
 
-std::int64_t FlipGuard::begun(std::int64_t step) const {
-  const auto found = begun_.find(step);
-  return found == begun_.end() ? 0 : found->second;
-}
-
 const std::vector<BitFlip>& FlipGuard::flipped(const FlipKey& key, std::int64_t elements,
                                                DType type, const std::string& name) {
   const std::scoped_lock hold(mutex_);
@@ -39,7 +36,7 @@ const std::vector<BitFlip>& FlipGuard::flipped(const FlipKey& key, std::int64_t 
   const FlipDraw draw{seed_of(training_, RandomSource::Rounding),
                       key.of,
                       step_,
-                      begun(step_) - 1,
+                      attempts() - 1,
                       key.tensor,
                       key.microbatch};
   std::vector<BitFlip> drawn =
@@ -130,10 +127,16 @@ void FlipGuard::store(const FlipKey& key, std::byte* numbers, DType type, std::i
   look(key, sums ? before : now, now, name);
 }
 
-void FlipGuard::alarm(FlipDetector detector, const std::string& sentence) {
+void FlipGuard::see(const Look& look, const std::vector<double>& losses) {
+  static const RuleSet exploding = parse_rules("exploding-tensor");
+  RunShown shown;
+  shown.looks.push_back(look);
+  shown.losses = losses;
+  FiredRules fired;
+  exploding_tensor().of_run(exploding.front().params, shown, fired);
   const std::scoped_lock hold(mutex_);
-  raise(detector, nullptr, sentence);
-  find_all();
+  for (const FiredRule& one : fired) raise(FlipDetector::Rule, nullptr, one.sentence);
+  if (!fired.empty()) find_all();
 }
 
 bool FlipGuard::end_step() {

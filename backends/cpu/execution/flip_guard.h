@@ -11,11 +11,12 @@
 #include <vector>
 
 #include "backends/cpu/execution/flip_sight.h"
+#include "core/rules/look.h"
 #include "core/training/training.h"
 
 namespace trainyard {
 
-/// What is flipped and looked at together: a tensor, of a microbatch where it has some.
+/// A tensor, of one microbatch where it has some: its bits are flipped and looked at together.
 struct FlipKey {
   FlipClass of = FlipClass::Weights;
   std::uint64_t tensor = 0;
@@ -46,8 +47,9 @@ class FlipGuard {
   /// then.
   void store(const FlipKey&, std::byte* numbers, DType, std::int64_t elements,
              const std::string& name);
-  /// Says that something else has found this step wrong: all flips of it are detected.
-  void alarm(FlipDetector, const std::string& sentence);
+  /// Shows the step that has ended to the rule that finds numbers that are not finite. Where it
+  /// fires, all flips of the step are detected.
+  void see(const Look&, const std::vector<double>& losses);
   /// Returns whether anything has found flipped bits in this step.
   bool alarmed() const { return alarmed_; }
   /// Ends the step, once. Returns alarmed().
@@ -63,8 +65,8 @@ class FlipGuard {
   /// Says that the run went back to a state after `from` updates when it had done `done`.
   void went_back(std::int64_t from, std::int64_t done, bool hides_flips);
   void found_no_way_back() { ++report_.not_restored; }
-  /// Returns how often a step has been begun.
-  std::int64_t begun(std::int64_t step) const;
+  /// Returns how often this step has been begun.
+  std::int64_t attempts() const { return begun_.at(step_); }
   const FlipReport& report() const { return report_; }
 
  private:

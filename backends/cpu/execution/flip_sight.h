@@ -12,7 +12,7 @@
 
 namespace trainyard {
 
-/// What a check sees of a tensor, or of a part of it.
+/// The sum and the range of a tensor, or of a part of it, which a check compares.
 struct FlipSight {
   TensorSum sum;
   double largest = 0;  // size of a finite number

@@ -42,8 +42,8 @@ class OperandScales {
   /// The largest size in the last steps, or by Autoflex the range of the next exponent; 0 if there
   /// is none. It stays the same until end_step().
   float known(std::size_t operand) const { return known_[operand]; }
-  /// Of Rule::Largest: returns what known() will in the next step, if nobody sees the operand any
-  /// more in this one.
+  /// Returns the size that known() has in the next step if nobody sees the operand any more in this
+  /// one. Only by Rule::Largest.
   float upcoming(std::size_t operand) const;
   /// Both may be called by any thread: of this step, and of the next one.
   void see(std::size_t operand, float size);
