@@ -98,7 +98,8 @@ class Listener {
     return nullptr;
   }
 
-  // A label that is only a figure belongs to the label before it.
+  // A label that is only a figure belongs to the label before it, and to its own name where it has
+  // one.
   void hear_labels() {
     std::string before;
     for (const QWidget* widget : window_.findChildren<QWidget*>()) {
@@ -111,7 +112,8 @@ class Listener {
       if (const auto* button = qobject_cast<const QAbstractButton*>(widget)) text = button->text();
       if (text.isEmpty()) continue;
       const std::string words = text.toStdString();
-      add(is_bare(words) ? before + " " + words : words, "", place + " label");
+      const std::string whose = place.empty() ? before : place + " " + before;
+      add(is_bare(words) ? whose + " " + words : words, "", place + " label");
       before = words;
     }
   }

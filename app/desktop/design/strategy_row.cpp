@@ -61,6 +61,9 @@ StrategyRow::StrategyRow(const Setting& setting, Session& session, QWidget* pare
   next_ = new ElidedLabel(11, "second");
   step_ = make_label("", 12, QFont::Normal);
   peak_ = make_label("", 12, QFont::Normal);
+  // Two settings may offer the same word, so that its figures say whose they are.
+  step_->setAccessibleName(title + ": change of the step");
+  peak_->setAccessibleName(title + ": change of the peak");
   detail_ = make_label("", 11, QFont::Normal, "second");
   detail_->setTextFormat(Qt::RichText);
   doc_->setTextFormat(Qt::RichText);
