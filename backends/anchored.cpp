@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "core/training/anchored_data.h"
+#include "core/training/halp/anchored_data.h"
 
 namespace trainyard {
 

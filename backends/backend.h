@@ -18,8 +18,8 @@
 #include "core/result/experiment.h"
 #include "core/rules/fired_rule.h"
 #include "core/timeline/timeline.h"
-#include "core/training/bit_flips.h"
 #include "core/training/data_source.h"
+#include "core/training/numbers/bit_flips.h"
 #include "core/training/trained_tensor.h"
 #include "core/training/training.h"
 

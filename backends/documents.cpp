@@ -4,7 +4,7 @@
 
 #include "backends/executable.h"
 #include "core/model/ops.h"
-#include "core/training/document_data.h"
+#include "core/training/data/document_data.h"
 #include "core/training/model_inputs.h"
 
 namespace trainyard {

@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "backends/backend.h"
-#include "core/training/document_stream.h"
+#include "core/training/data/document_stream.h"
 
 namespace trainyard {
 

@@ -17,9 +17,9 @@
 #include "backends/anchored.h"
 #include "backends/cpu/execution/cpu_execution.h"
 #include "backends/cpu/execution/evaluation.h"
-#include "backends/cpu/execution/gather_run.h"
-#include "backends/cpu/execution/kept_states.h"
-#include "backends/cpu/execution/number_windows.h"
+#include "backends/cpu/execution/exchange/gather_run.h"
+#include "backends/cpu/execution/numbers/number_windows.h"
+#include "backends/cpu/execution/state/kept_states.h"
 #include "backends/cpu/execution/task_spans.h"
 #include "backends/cpu/time/virtual_time.h"
 #include "backends/documents.h"
@@ -36,9 +36,9 @@
 #include "core/rules/rule_run.h"
 #include "core/timeline/metrics.h"
 #include "core/training/checkpoint.h"
-#include "core/training/corrupted_data.h"
+#include "core/training/data/corrupted_data.h"
+#include "core/training/data/repeated_data.h"
 #include "core/training/lossy_weights.h"
-#include "core/training/repeated_data.h"
 
 namespace trainyard {
 namespace {

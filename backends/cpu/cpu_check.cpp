@@ -6,7 +6,7 @@
 #include "backends/anchored.h"
 #include "backends/cpu/cpu_backend.h"
 #include "backends/cpu/execution/cpu_execution.h"
-#include "backends/cpu/execution/partial_gradient.h"
+#include "backends/cpu/execution/exchange/partial_gradient.h"
 #include "backends/cpu/execution/run_plan.h"
 #include "backends/cpu/kernels/rounded_copies.h"
 #include "backends/documents.h"
@@ -23,8 +23,8 @@
 #include "core/model/trained_parts.h"
 #include "core/plan/batch_ramp.h"
 #include "core/program/facts.h"
-#include "core/training/corrupted_data.h"
-#include "core/training/delayed_update.h"
+#include "core/training/data/corrupted_data.h"
+#include "core/training/optimizers/delayed_update.h"
 
 namespace trainyard {
 namespace {

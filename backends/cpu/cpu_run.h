@@ -8,7 +8,7 @@
 #include <string>
 
 #include "backends/cpu/live.h"
-#include "core/cost/kernel_variants.h"
+#include "core/cost/kernels/kernel_variants.h"
 #include "core/timeline/timeline.h"
 
 namespace trainyard {
@@ -49,8 +49,8 @@ struct CpuOptions {
   // Notes what threads do (core/timeline/span_recorder.h). It must outlive the run and finish
   // before the backend ends, whose names it refers to. Null: nobody does.
   SpanRecorder* spans = nullptr;
-  // Told how the run's numbers lie in their formats (core/training/number_record.h), where steps
-  // update all weights together; phases share it. Null: nobody is.
+  // Told how the run's numbers lie in their formats (core/training/numbers/number_record.h), where
+  // steps update all weights together; phases share it. Null: nobody is.
   std::shared_ptr<NumberRecord> numbers = {};
 };
 

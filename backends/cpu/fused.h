@@ -28,7 +28,7 @@
 
 #include "backends/backend.h"
 #include "backends/cpu/cpu_run.h"
-#include "backends/cpu/execution/job_state.h"
+#include "backends/cpu/execution/state/job_state.h"
 
 namespace trainyard {
 

@@ -29,7 +29,8 @@ struct LiveMemory {
   Instant at{};
   CategoryBytes bytes{};
 };
-/// A ratio of each layer of the model (core/training/layer_ratios.h); null where the plan has none.
+/// A ratio of each layer of the model (core/training/optimizers/layer_ratios.h); null where the
+/// plan has none.
 using LiveRatios = std::shared_ptr<const std::vector<double>>;
 /// Reported after every update of the whole model.
 struct LiveStep {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "core/training/optimizer_step.h"
+#include "core/training/optimizers/optimizer_step.h"
 
 namespace trainyard {
 namespace {

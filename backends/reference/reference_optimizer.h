@@ -1,5 +1,6 @@
 // The reference updates weights by optimizers that an UpdateRule does not know: it follows the rule
-// that trains elsewhere (core/training/optimizer_step.h), on whole tensors in 4-byte floats.
+// that trains elsewhere (core/training/optimizers/optimizer_step.h), on whole tensors in 4-byte
+// floats.
 #pragma once
 
 #include <memory>

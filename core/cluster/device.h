@@ -91,8 +91,8 @@ struct Device {
   Efficiency efficiency;
   int units = 0;  // streaming multiprocessors or their equivalent; 0 = not stated
   /// Bytes that its memory moves over those of the tensors, where it stores numbers without loss in
-  /// fewer bits (core/training/boveda.h); 1 = it stores them as they are. Capacities do not count
-  /// on it, because the ratio of the worst tile decides what fits.
+  /// fewer bits (core/training/numbers/boveda.h); 1 = it stores them as they are. Capacities do not
+  /// count on it, because the ratio of the worst tile decides what fits.
   Sourced<double> compression{1, "stored as they are"};
   // Its memory lies beside its arithmetic, as the SRAM of a mesh of small cores: weights stay
   // there, each core multiplies those that it holds, and a product has no tiles to fill and drain,

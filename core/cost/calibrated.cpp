@@ -11,8 +11,8 @@
 #include <utility>
 
 #include "core/base/error.h"
-#include "core/cost/alpha_beta.h"
-#include "core/cost/learned_kernels.h"
+#include "core/cost/collectives/alpha_beta.h"
+#include "core/cost/kernels/learned_kernels.h"
 #include "core/cost/local_core.h"
 #include "core/cost/priced_by.h"
 

@@ -2,7 +2,7 @@
 // `calibrate` writes them of this machine, or of the device of a recorded run. A measured shape
 // costs its measured time. Another shape is interpolated by its arithmetic and traffic between its
 // neighbours of the same kernel, and the error band widens with the distance of the neighbours; or
-// it is priced by trees that learned from all kernels (core/cost/learned_kernels.h).
+// it is priced by trees that learned from all kernels (core/cost/kernels/learned_kernels.h).
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "core/cost/cost_model.h"
-#include "core/cost/kernel_timing.h"
-#include "core/cost/kernel_variants.h"
+#include "core/cost/kernels/kernel_timing.h"
+#include "core/cost/kernels/kernel_variants.h"
 
 namespace trainyard {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "core/base/saturating.h"
-#include "core/cost/collective_time.h"
-#include "core/cost/fabric.h"
+#include "core/cost/collectives/collective_time.h"
+#include "core/cost/collectives/fabric.h"
 #include "core/cost/roofline.h"
 
 namespace trainyard {

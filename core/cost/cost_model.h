@@ -12,7 +12,7 @@
 #include "core/base/units.h"
 #include "core/cluster/cluster.h"
 #include "core/cluster/collective.h"
-#include "core/cost/collective_algorithm.h"
+#include "core/cost/collectives/collective_algorithm.h"
 #include "core/cost/process_memory.h"
 #include "core/model/op.h"
 
@@ -82,7 +82,7 @@ class CostModel {  // pure: equal arguments give equal results, on any thread
 
 /// Compute is the larger of FLOP time and byte time at the device's efficiencies, plus launch
 /// (roofline, Williams et al. 2009). Communication is alpha-beta by algorithm
-/// (core/cost/alpha_beta.h).
+/// (core/cost/collectives/alpha_beta.h).
 std::unique_ptr<CostModel> roofline_cost_model();
 /// The same model at 100 % of every datasheet figure and without launch times: the physical limit.
 std::unique_ptr<CostModel> datasheet_cost_model();

@@ -4,8 +4,8 @@
 #include <array>
 #include <cmath>
 
-#include "core/cost/collective_time.h"
-#include "core/cost/fabric.h"
+#include "core/cost/collectives/collective_time.h"
+#include "core/cost/collectives/fabric.h"
 #include "core/cost/generation.h"
 
 namespace trainyard {

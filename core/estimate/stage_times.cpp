@@ -5,7 +5,7 @@
 #include "core/base/saturating.h"
 #include "core/cluster/host.h"
 #include "core/cluster/nvme.h"
-#include "core/cost/concurrent_kernels.h"
+#include "core/cost/kernels/concurrent_kernels.h"
 #include "core/cost/overlap.h"
 #include "core/estimate/estimate.h"
 #include "core/lowering/phases.h"

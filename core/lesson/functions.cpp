@@ -3,8 +3,8 @@
 #include <cmath>
 #include <vector>
 
-#include "core/cost/alpha_beta.h"
-#include "core/cost/bus_bandwidth.h"
+#include "core/cost/collectives/alpha_beta.h"
+#include "core/cost/collectives/bus_bandwidth.h"
 #include "core/lesson/expression.h"
 #include "core/lesson/replica_descent.h"
 #include "core/result/stable_rate.h"

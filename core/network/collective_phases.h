@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "core/cluster/collective.h"
-#include "core/cost/collective_algorithm.h"
-#include "core/cost/collective_hops.h"
+#include "core/cost/collectives/collective_algorithm.h"
+#include "core/cost/collectives/collective_hops.h"
 
 namespace trainyard {
 

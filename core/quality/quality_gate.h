@@ -77,7 +77,7 @@ struct LosslessTensor {
 };
 
 /// VectorNoise says how much of the reference's weights is left where vectors of them share a scale
-/// (core/training/vector_scales.h).
+/// (core/training/numbers/vector_scales.h).
 struct VectorNoise {
   int bits = 0;             // of a code
   std::int64_t vector = 0;  // weights of a channel that share a scale; 0 = all of them

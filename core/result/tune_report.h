@@ -1,5 +1,5 @@
 // A TuneReport is what a tuning has found: every trial with its settings, its figure and its cost,
-// in the order in which they were tried (app/workspace/runs/tuning.h).
+// in the order in which they were tried (app/workspace/runs/tuning/tuning.h).
 #pragma once
 
 #include <cstddef>

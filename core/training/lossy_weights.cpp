@@ -10,9 +10,9 @@
 #include "core/model/ops.h"
 #include "core/model/tensor_train.h"
 #include "core/plan/params.h"
-#include "core/training/bit_errors.h"
-#include "core/training/boveda.h"
-#include "core/training/vector_scales.h"
+#include "core/training/numbers/bit_errors.h"
+#include "core/training/numbers/boveda.h"
+#include "core/training/numbers/vector_scales.h"
 
 namespace trainyard {
 namespace {

@@ -15,7 +15,7 @@
 
 #include "core/base/error.h"
 #include "core/model/model.h"
-#include "core/training/narrow_format.h"
+#include "core/training/numbers/narrow_format.h"
 #include "core/training/trained_tensor.h"
 
 namespace trainyard {
@@ -29,10 +29,11 @@ struct LossyWeights {
   int bits = 0;              // of a weight, 2 to 8; 0 = as it is
   std::int64_t group = 0;    // weights of a channel that share a scale; 0 = all of them
   /// A group's scale has so many bits: it is rounded up to a multiple of one number of its channel
-  /// (core/training/vector_scales.h); 0 = it is a number by itself.
+  /// (core/training/numbers/vector_scales.h); 0 = it is a number by itself.
   int scale_bits = 0;
   /// Probability that a bit of a weight is flipped where it lies. With it, be it 0, weights are
-  /// codes of one range for each tensor (core/training/bit_errors.h), and `bits` must be set.
+  /// codes of one range for each tensor (core/training/numbers/bit_errors.h), and `bits` must be
+  /// set.
   std::optional<double> bit_errors = {};
   std::int64_t chips = 50;  // whose own bits fail, over which answers are averaged
   friend bool operator==(const LossyWeights&, const LossyWeights&) = default;
@@ -84,7 +85,7 @@ void flip_bits(const LossyWeights&, std::uint64_t chip, std::vector<TrainedTenso
 /// bits and a bit of a mask for each weight. Weights that lose nothing take four bytes.
 double lossy_bytes(const LossyWeights&, const Model&, const std::vector<TrainedTensor>& tensors);
 
-/// Whole numbers of weights as Boveda stores them (core/training/boveda.h).
+/// Whole numbers of weights as Boveda stores them (core/training/numbers/boveda.h).
 struct LosslessWeights {
   double bytes = 0;                   // of all tensors, with scales and what is not of few bits
   double ratio = 0, worst_ratio = 0;  // stored bytes over one a number; of all, and of a tile

@@ -10,8 +10,8 @@
 
 #include "core/base/error.h"
 #include "core/base/units.h"
-#include "core/training/bit_flips.h"
 #include "core/training/corruption.h"
+#include "core/training/numbers/bit_flips.h"
 #include "core/training/random_sources.h"
 
 namespace trainyard {
@@ -67,10 +67,10 @@ struct Training {
   Corruption stability_data = {CorruptionKind::Noise, 0.3};  // between a sample and its copy
 
   double weight_clip = 0;  // largest size of a weight of a matrix or kernel after an update
-                           // (core/training/clipped_rule.h); 0 = any
+                           // (core/training/optimizers/clipped_rule.h); 0 = any
   /// Probability that a bit of a weight is flipped in every second microbatch, which has the
   /// samples of the one before it; 0 = off, and no microbatch is repeated. All read weights as
-  /// codes of bit_error_bits (core/training/bit_errors.h).
+  /// codes of bit_error_bits (core/training/numbers/bit_errors.h).
   double bit_errors = 0;
   int bit_error_bits = 8;
   double bit_errors_below = 1.75;  // loss of a microbatch from which on no bit of its repetition is

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "core/base/error.h"
-#include "core/cost/learned_kernels.h"
+#include "core/cost/kernels/learned_kernels.h"
 
 namespace trainyard {
 namespace {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "core/base/error.h"
-#include "core/cost/boosted_trees.h"
+#include "core/cost/kernels/boosted_trees.h"
 #include "planners/index.h"
 #include "planners/placement/placement_policies.h"
 

@@ -1,6 +1,6 @@
 // The seventeen questions are typed as the help says, and each answer contains the figure that was
 // asked for, computed here from the model or by another path.
-#include "app/cli/text/knob_questions.h"
+#include "app/cli/text/plans/knob_questions.h"
 
 #include <gtest/gtest.h>
 

@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "app/cli/text/network_text.h"
-#include "app/cli/text/shared_cluster_text.h"
+#include "app/cli/text/clusters/network_text.h"
+#include "app/cli/text/clusters/shared_cluster_text.h"
 #include "core/io/json/json.h"
 #include "tests/support/conforms.h"
 

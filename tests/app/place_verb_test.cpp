@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "app/cli/text/placement_text.h"
+#include "app/cli/text/plans/placement_text.h"
 #include "core/io/json/json.h"
 #include "tests/support/conforms.h"
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <sstream>
 
-#include "app/cli/text/scenario_words.h"
+#include "app/cli/text/plans/scenario_words.h"
 #include "app/cli/topics.h"
 #include "app/cli/verb.h"
 #include "app/cli/verbs/json_schemas.h"

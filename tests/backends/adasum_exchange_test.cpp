@@ -1,6 +1,6 @@
 // Tests that Adasum by halves of vectors is the tree over whole ones, and has the same bits
 // wherever the devices of a group are.
-#include "backends/cpu/execution/adasum_exchange.h"
+#include "backends/cpu/execution/exchange/adasum_exchange.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

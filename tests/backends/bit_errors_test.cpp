@@ -5,8 +5,8 @@
 #include <cmath>
 #include <limits>
 
-#include "core/training/bit_errors.h"
 #include "core/training/lossy_weights.h"
+#include "core/training/numbers/bit_errors.h"
 #include "tests/support/cpu_training.h"
 #include "tests/support/tiny_models.h"
 

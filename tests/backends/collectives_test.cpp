@@ -1,5 +1,5 @@
 // Tests that sums, gathers and exchanges give the same bits wherever the devices of a group are.
-#include "backends/cpu/execution/collectives.h"
+#include "backends/cpu/execution/exchange/collectives.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

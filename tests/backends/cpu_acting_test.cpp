@@ -4,7 +4,7 @@
 #include "backends/cpu/execution/evaluation.h"
 #include "backends/reference/reference_backend.h"
 #include "core/model/zoo/zoo.h"
-#include "core/training/data_sources.h"
+#include "core/training/data/data_sources.h"
 #include "tests/support/cpu_training.h"
 #include "tests/support/non_empty.h"
 #include "tests/support/refusal.h"

@@ -8,10 +8,10 @@
 #include <numeric>
 #include <vector>
 
-#include "backends/cpu/execution/operand_scales.h"
+#include "backends/cpu/execution/numbers/operand_scales.h"
 #include "core/base/random.h"
-#include "core/training/data_sources.h"
-#include "core/training/narrow_format.h"
+#include "core/training/data/data_sources.h"
+#include "core/training/numbers/narrow_format.h"
 #include "tests/support/cpu_training.h"
 #include "tests/support/tiny_models.h"
 

@@ -6,7 +6,7 @@
 #include <chrono>
 
 #include "backends/cpu/calibration/calibrate.h"
-#include "core/cost/variant_ranking.h"
+#include "core/cost/kernels/variant_ranking.h"
 #include "tests/support/cpu_training.h"
 #include "tests/support/tiny_models.h"
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "backends/cpu/cpu_backend.h"
-#include "backends/cpu/execution/operand_scales.h"
+#include "backends/cpu/execution/numbers/operand_scales.h"
 #include "backends/reference/reference_machine.h"
 #include "core/timeline/metrics.h"
 #include "tests/support/cases.h"

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "core/training/number_record.h"
+#include "core/training/numbers/number_record.h"
 #include "tests/support/tiny_models.h"
 #include "tests/support/watched_runs.h"
 

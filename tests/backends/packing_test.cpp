@@ -11,7 +11,7 @@
 #include "backends/reference/reference_backend.h"
 #include "core/model/ops.h"
 #include "core/model/packed_samples.h"
-#include "core/training/document_data.h"
+#include "core/training/data/document_data.h"
 #include "core/training/model_inputs.h"
 #include "tests/backends/kernel_agreement.h"
 #include "tests/support/cases.h"

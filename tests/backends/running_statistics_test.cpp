@@ -1,6 +1,6 @@
 // Batch norms remember what the channels of the microbatches were that they were trained on, and
 // evaluation normalises by that.
-#include "backends/cpu/execution/running_statistics.h"
+#include "backends/cpu/execution/state/running_statistics.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <functional>
 
-#include "core/training/corrupted_data.h"
+#include "core/training/data/corrupted_data.h"
 #include "core/training/lossy_weights.h"
 #include "tests/support/cpu_training.h"
 #include "tests/support/tiny_models.h"

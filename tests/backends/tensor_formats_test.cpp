@@ -12,9 +12,9 @@
 #include <numeric>
 #include <string>
 
-#include "backends/cpu/execution/message_format.h"
+#include "backends/cpu/execution/exchange/message_format.h"
 #include "core/model/zoo/builders.h"
-#include "core/training/formatted_rule.h"
+#include "core/training/optimizers/formatted_rule.h"
 #include "tests/support/cpu_training.h"
 #include "tests/support/non_empty.h"
 #include "tests/support/thread_processes.h"

@@ -14,7 +14,7 @@
 #include "core/model/zoo/builders.h"
 #include "core/quality/area_under_curve.h"
 #include "core/timeline/metrics.h"
-#include "core/training/data_sources.h"
+#include "core/training/data/data_sources.h"
 #include "core/training/model_inputs.h"
 #include "tests/support/cpu_training.h"
 #include "tests/support/non_empty.h"

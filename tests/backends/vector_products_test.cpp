@@ -13,7 +13,7 @@
 #include "core/model/zoo/builders.h"
 #include "core/timeline/metrics.h"
 #include "core/training/lossy_weights.h"
-#include "core/training/vector_scales.h"
+#include "core/training/numbers/vector_scales.h"
 #include "tests/support/cpu_training.h"
 #include "tests/support/tiny_models.h"
 

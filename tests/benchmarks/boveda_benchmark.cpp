@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "core/base/drawn_normal.h"
-#include "core/training/boveda.h"
+#include "core/training/numbers/boveda.h"
 
 namespace trainyard {
 namespace {

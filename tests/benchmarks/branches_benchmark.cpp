@@ -24,7 +24,7 @@
 #include <string_view>
 #include <thread>
 
-#include "app/workspace/runs/branch_study.h"
+#include "app/workspace/runs/branches/branch_study.h"
 #include "core/methods/settings/settings.h"
 #include "core/model/graph_builder.h"
 #include "core/model/zoo/zoo.h"

@@ -14,7 +14,7 @@
 #include "backends/cpu/kernels/kernel.h"
 #include "core/base/random.h"
 #include "core/model/reference.h"
-#include "core/training/optimizer_step.h"
+#include "core/training/optimizers/optimizer_step.h"
 #include "tests/benchmarks/training_models.h"
 
 namespace trainyard::benchmarks {

@@ -17,7 +17,7 @@
 #include "backends/cpu/calibration/calibrate.h"
 #include "backends/cpu/calibration/rehearsal.h"
 #include "core/cost/kernel_times.h"
-#include "core/cost/variant_ranking.h"
+#include "core/cost/kernels/variant_ranking.h"
 #include "core/io/bytes/files.h"
 #include "core/io/documents/calibration_json.h"
 

@@ -16,7 +16,7 @@
 
 #include "app/workspace/runs/machine_calibration.h"
 #include "backends/cpu/calibration/calibrate.h"
-#include "core/cost/learned_kernels.h"
+#include "core/cost/kernels/learned_kernels.h"
 #include "core/io/bytes/files.h"
 #include "core/io/documents/calibration_json.h"
 

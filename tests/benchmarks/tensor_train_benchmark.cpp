@@ -17,7 +17,7 @@
 #include "core/model/trained_tables.h"
 #include "core/model/zoo/builders.h"
 #include "core/quality/area_under_curve.h"
-#include "core/training/data_sources.h"
+#include "core/training/data/data_sources.h"
 
 namespace trainyard {
 namespace {

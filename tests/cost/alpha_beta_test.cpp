@@ -1,4 +1,4 @@
-#include "core/cost/alpha_beta.h"
+#include "core/cost/collectives/alpha_beta.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>

@@ -1,5 +1,5 @@
 // Tests boosted trees on functions that are known.
-#include "core/cost/boosted_trees.h"
+#include "core/cost/kernels/boosted_trees.h"
 
 #include <gtest/gtest.h>
 

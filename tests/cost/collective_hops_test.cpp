@@ -1,4 +1,4 @@
-#include "core/cost/collective_hops.h"
+#include "core/cost/collectives/collective_hops.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>

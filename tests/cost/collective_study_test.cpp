@@ -1,4 +1,4 @@
-#include "core/cost/collective_study.h"
+#include "core/cost/collectives/collective_study.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>

@@ -1,4 +1,4 @@
-#include "core/cost/concurrent_kernels.h"
+#include "core/cost/kernels/concurrent_kernels.h"
 
 #include <gtest/gtest.h>
 

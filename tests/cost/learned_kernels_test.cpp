@@ -1,6 +1,6 @@
 // Tests what is learned from measured kernels: on a machine that is known, and on products that
 // were measured on two GPUs (assets/validation/README.md).
-#include "core/cost/learned_kernels.h"
+#include "core/cost/kernels/learned_kernels.h"
 
 #include <gtest/gtest.h>
 

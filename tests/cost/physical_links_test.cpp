@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
-#include "core/cost/bus_bandwidth.h"
+#include "core/cost/collectives/bus_bandwidth.h"
 #include "core/cost/physical.h"
 #include "tests/cost/every_collective.h"
 

@@ -11,7 +11,7 @@
 #include <string>
 
 #include "core/base/csv.h"
-#include "core/cost/bus_bandwidth.h"
+#include "core/cost/collectives/bus_bandwidth.h"
 #include "core/cost/physical_links.h"
 #include "core/io/bytes/files.h"
 #include "tests/support/non_empty.h"

@@ -1,5 +1,5 @@
 // Tests the ranking of variants on machines whose times are known.
-#include "core/cost/variant_ranking.h"
+#include "core/cost/kernels/variant_ranking.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -9,7 +9,7 @@
 #include <set>
 
 #include "core/base/random.h"
-#include "core/cost/boosted_trees.h"
+#include "core/cost/kernels/boosted_trees.h"
 
 namespace trainyard {
 namespace {

@@ -15,7 +15,7 @@
 #include "app/desktop/calibrate/calibrate_page.h"
 #include "app/desktop/controls/canvas_widget.h"
 #include "app/desktop/tables/view_table.h"
-#include "app/workspace/runs/branch_document.h"
+#include "app/workspace/runs/branches/branch_document.h"
 #include "tests/desktop/support.h"
 
 namespace trainyard {

@@ -15,8 +15,8 @@
 #include "app/desktop/calibrate/calibrate_page.h"
 #include "app/desktop/controls/canvas_widget.h"
 #include "app/desktop/tables/view_table.h"
-#include "app/workspace/runs/sharpness_chart.h"
-#include "app/workspace/runs/sharpness_document.h"
+#include "app/workspace/runs/sharpness/sharpness_chart.h"
+#include "app/workspace/runs/sharpness/sharpness_document.h"
 #include "tests/desktop/support.h"
 
 namespace trainyard {

@@ -17,7 +17,7 @@
 #include "app/desktop/controls/widgets.h"
 #include "app/desktop/dialogs/run_dialog.h"
 #include "app/desktop/tables/view_table.h"
-#include "app/workspace/runs/tune_document.h"
+#include "app/workspace/runs/tuning/tune_document.h"
 #include "core/methods/settings/settings.h"
 #include "tests/desktop/support.h"
 #include "tests/support/non_empty.h"

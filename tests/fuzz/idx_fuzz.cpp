@@ -4,7 +4,7 @@
 #include <cstdlib>
 
 #include "core/base/error.h"
-#include "core/training/idx_file.h"
+#include "core/training/data/idx_file.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace trainyard;

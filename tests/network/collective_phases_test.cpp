@@ -9,7 +9,7 @@
 
 #include "core/base/units.h"
 #include "core/cluster/cluster.h"
-#include "core/cost/alpha_beta.h"
+#include "core/cost/collectives/alpha_beta.h"
 #include "core/network/flow_classes.h"
 #include "core/network/flow_engine.h"
 #include "core/network/network.h"

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "backends/cpu/execution/collectives.h"
+#include "backends/cpu/execution/exchange/collectives.h"
 
 namespace trainyard::testing {
 

@@ -12,7 +12,7 @@
 #include <numeric>
 
 #include "core/base/random.h"
-#include "core/training/layer_ratios.h"
+#include "core/training/optimizers/layer_ratios.h"
 
 namespace trainyard {
 namespace {

@@ -1,6 +1,6 @@
 // Autoflex alone: its prediction against the formula, its first exponent, what it does after
 // saturation, and bar B-NUM-03 on a maximum that drifts.
-#include "core/training/autoflex.h"
+#include "core/training/numbers/autoflex.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

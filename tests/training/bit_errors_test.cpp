@@ -1,6 +1,6 @@
 // Tests the robust quantiser and the injector of bit errors, as far as they go without a training:
 // B-NUM-06.
-#include "core/training/bit_errors.h"
+#include "core/training/numbers/bit_errors.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

@@ -1,6 +1,6 @@
 // Tests which bits flip, what a code corrects of them, and what a sum of bits finds: B-REL-04, as
 // far as it goes without a training.
-#include "core/training/bit_flips.h"
+#include "core/training/numbers/bit_flips.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

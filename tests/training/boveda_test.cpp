@@ -1,5 +1,5 @@
 // Tests the lossless codec: B-NUM-07.
-#include "core/training/boveda.h"
+#include "core/training/numbers/boveda.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

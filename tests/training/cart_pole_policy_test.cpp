@@ -1,6 +1,6 @@
 // Tests what the policy gradient hands out: that its samples are moves of the model itself, and
 // that their targets are as far from its outputs as the gradient says.
-#include "core/training/cart_pole_policy.h"
+#include "core/training/data/cart_pole_policy.h"
 
 #include <gtest/gtest.h>
 

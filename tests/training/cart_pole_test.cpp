@@ -1,6 +1,6 @@
 // Tests the cart-pole against its equations of motion, and what a perceptron and the replay of
 // episodes hand out.
-#include "core/training/cart_pole.h"
+#include "core/training/data/cart_pole.h"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 
 #include "core/model/zoo/builders.h"
 #include "core/model/zoo/zoo.h"
-#include "core/training/data_sources.h"
+#include "core/training/data/data_sources.h"
 #include "core/training/model_inputs.h"
 #include "core/training/perceptron.h"
 #include "tests/support/cart_pole_samples.h"

@@ -15,7 +15,7 @@
 #include "core/base/error.h"
 #include "core/base/random.h"
 #include "core/io/bytes/files.h"
-#include "core/training/data_sources.h"
+#include "core/training/data/data_sources.h"
 #include "tests/support/refusal.h"
 
 namespace trainyard {

@@ -1,5 +1,5 @@
 // Tests how inputs are corrupted, and data in which each sample comes with a corrupted copy.
-#include "core/training/corrupted_data.h"
+#include "core/training/data/corrupted_data.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

@@ -12,9 +12,9 @@
 
 #include "core/model/zoo/presets.h"
 #include "core/model/zoo/zoo.h"
-#include "core/training/data_sources.h"
+#include "core/training/data/data_sources.h"
+#include "core/training/data/sample_order.h"
 #include "core/training/model_inputs.h"
-#include "core/training/sample_order.h"
 #include "tests/support/non_empty.h"
 #include "tests/support/tiny_models.h"
 #include "tests/training/idx_writer.h"

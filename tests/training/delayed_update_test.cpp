@@ -1,6 +1,6 @@
 // The rules of asynchronous schedules, as an optimizer applies them in 4-byte floats, follow their
 // definition in doubles.
-#include "core/training/delayed_update.h"
+#include "core/training/optimizers/delayed_update.h"
 
 #include <gtest/gtest.h>
 

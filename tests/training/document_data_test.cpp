@@ -1,5 +1,5 @@
 // Tests the stream of packed and padded documents, and the data that are read from it.
-#include "core/training/document_data.h"
+#include "core/training/data/document_data.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <set>
 
 #include "core/model/zoo/builders.h"
-#include "core/training/data_sources.h"
+#include "core/training/data/data_sources.h"
 #include "core/training/model_inputs.h"
 
 namespace trainyard {

@@ -1,6 +1,6 @@
 // Exponent histograms against a count of one number after the other, and windows of formats against
 // the numbers that they round to.
-#include "core/training/exponent_histogram.h"
+#include "core/training/numbers/exponent_histogram.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "core/base/random.h"
-#include "core/training/number_record.h"
-#include "core/training/roundings.h"
+#include "core/training/numbers/number_record.h"
+#include "core/training/numbers/roundings.h"
 
 namespace trainyard {
 namespace {

@@ -1,6 +1,6 @@
 // Tests HALP's grid and its packing by laws, the whole algorithm on least squares against the bars
 // of NUM-04, the optimizer against the algorithm in double, and the order of its samples.
-#include "core/training/halp.h"
+#include "core/training/halp/halp.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -11,10 +11,10 @@
 #include <set>
 
 #include "core/base/random.h"
-#include "core/training/anchored_data.h"
-#include "core/training/anchored_state.h"
-#include "core/training/halp_study.h"
-#include "core/training/optimizer_step.h"
+#include "core/training/halp/anchored_data.h"
+#include "core/training/halp/anchored_state.h"
+#include "core/training/halp/halp_study.h"
+#include "core/training/optimizers/optimizer_step.h"
 
 namespace trainyard {
 namespace {

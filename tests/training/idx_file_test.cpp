@@ -1,4 +1,4 @@
-#include "core/training/idx_file.h"
+#include "core/training/data/idx_file.h"
 
 #include <gtest/gtest.h>
 

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "core/base/random.h"
-#include "core/training/optimizer_step.h"
+#include "core/training/optimizers/optimizer_step.h"
 
 namespace trainyard {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/base/random.h"
-#include "core/training/roundings.h"
+#include "core/training/numbers/roundings.h"
 
 namespace trainyard {
 namespace {

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <set>
 
-#include "core/training/pruned_rule.h"
+#include "core/training/optimizers/pruned_rule.h"
 #include "tests/support/refusal.h"
 #include "tests/support/tiny_models.h"
 

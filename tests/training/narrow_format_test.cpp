@@ -1,5 +1,5 @@
 // The formats of 8 and 4 bits against formulas that look at one code after the other.
-#include "core/training/narrow_format.h"
+#include "core/training/numbers/narrow_format.h"
 
 #include <gtest/gtest.h>
 

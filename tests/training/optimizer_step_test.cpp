@@ -1,4 +1,4 @@
-#include "core/training/optimizer_step.h"
+#include "core/training/optimizers/optimizer_step.h"
 
 #include <gtest/gtest.h>
 

@@ -7,7 +7,7 @@
 #include "core/base/random.h"
 #include "core/lowering/lower.h"
 #include "core/methods/catalogue.h"
-#include "core/training/delayed_update.h"
+#include "core/training/optimizers/delayed_update.h"
 #include "tests/support/layers.h"
 #include "tests/support/non_empty.h"
 #include "tests/support/tiny_models.h"

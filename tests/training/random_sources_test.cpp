@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/model/zoo/zoo.h"
-#include "core/training/data_sources.h"
+#include "core/training/data/data_sources.h"
 #include "core/training/training.h"
 #include "tests/support/refusal.h"
 

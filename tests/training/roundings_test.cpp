@@ -1,4 +1,4 @@
-#include "core/training/roundings.h"
+#include "core/training/numbers/roundings.h"
 
 #include <gtest/gtest.h>
 

@@ -1,14 +1,14 @@
 // Tests that a cache hands out the very samples of its source, and that its hits are those of the
 // formula.
-#include "core/training/sample_cache.h"
+#include "core/training/data/sample_cache.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include "core/result/input_cost.h"
-#include "core/training/data_sources.h"
+#include "core/training/data/data_sources.h"
+#include "core/training/data/sample_order.h"
 #include "core/training/model_inputs.h"
-#include "core/training/sample_order.h"
 #include "tests/support/layers.h"
 #include "tests/support/tiny_models.h"
 

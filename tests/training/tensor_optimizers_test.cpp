@@ -8,8 +8,8 @@
 #include <string>
 
 #include "core/base/random.h"
-#include "core/training/dynamic_codes.h"
-#include "core/training/optimizer_step.h"
+#include "core/training/optimizers/dynamic_codes.h"
+#include "core/training/optimizers/optimizer_step.h"
 #include "tests/support/dense_eigenvalues.h"
 #include "tests/support/non_empty.h"
 

@@ -1,5 +1,5 @@
 // Tests whole numbers with scales for vectors of a line: B-NUM-05.
-#include "core/training/vector_scales.h"
+#include "core/training/numbers/vector_scales.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

@@ -1,6 +1,6 @@
 // Tests how much longer computation is found to take beside communication: exact figures of
 // hand-made recordings.
-#include "core/validation/recorded_contention.h"
+#include "core/validation/recorded/recorded_contention.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // Tests the times of collectives that are made of what a profiler states of them.
-#include "core/validation/recorded_exchanges.h"
+#include "core/validation/recorded/recorded_exchanges.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

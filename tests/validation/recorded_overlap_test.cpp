@@ -1,5 +1,5 @@
 // Tests how much of a run's communication is found beside computation.
-#include "core/validation/recorded_overlap.h"
+#include "core/validation/recorded/recorded_overlap.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

@@ -1,5 +1,5 @@
 // Tests matching recorded kernels to the work of a plan.
-#include "core/validation/trace_match.h"
+#include "core/validation/recorded/trace_match.h"
 
 #include <gtest/gtest.h>
 

@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
-#include "app/workspace/runs/branch_document.h"
-#include "app/workspace/runs/branch_study.h"
+#include "app/workspace/runs/branches/branch_document.h"
+#include "app/workspace/runs/branches/branch_study.h"
 #include "app/workspace/scenario/prices.h"
 #include "core/base/error.h"
 #include "core/cluster/processor_core.h"

@@ -1,4 +1,4 @@
-#include "app/workspace/runs/branch_study.h"
+#include "app/workspace/runs/branches/branch_study.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "app/workspace/runs/branch_chart.h"
+#include "app/workspace/runs/branches/branch_chart.h"
 #include "backends/cpu/calibration/concurrent_layer.h"
 #include "core/base/error.h"
 #include "core/lowering/lower.h"

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "app/workspace/runs/batch_probe.h"
+#include "app/workspace/runs/sharpness/batch_probe.h"
 #include "app/workspace/scenario/local_cluster.h"
 #include "core/base/error.h"
 #include "core/cost/calibrated.h"

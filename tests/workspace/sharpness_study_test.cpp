@@ -1,4 +1,4 @@
-#include "app/workspace/runs/sharpness_study.h"
+#include "app/workspace/runs/sharpness/sharpness_study.h"
 
 #include <gtest/gtest.h>
 
@@ -6,8 +6,8 @@
 #include <cmath>
 #include <vector>
 
-#include "app/workspace/runs/batch_probe.h"
-#include "app/workspace/runs/sharpness_chart.h"
+#include "app/workspace/runs/sharpness/batch_probe.h"
+#include "app/workspace/runs/sharpness/sharpness_chart.h"
 #include "app/workspace/runs/training_run.h"
 #include "app/workspace/scenario/local_cluster.h"
 #include "backends/reference/reference_backend.h"

@@ -1,4 +1,4 @@
-#include "app/workspace/runs/tune_words.h"
+#include "app/workspace/runs/tuning/tune_words.h"
 
 #include <gtest/gtest.h>
 

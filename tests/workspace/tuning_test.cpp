@@ -1,4 +1,4 @@
-#include "app/workspace/runs/tuning.h"
+#include "app/workspace/runs/tuning/tuning.h"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 #include <string>
 #include <utility>
 
-#include "core/cost/bus_bandwidth.h"
+#include "core/cost/collectives/bus_bandwidth.h"
 #include "visualizers/communication/communication_view.h"
 #include "visualizers/viewmodel/format.h"
 

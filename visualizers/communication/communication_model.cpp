@@ -4,7 +4,7 @@
 #include <map>
 #include <tuple>
 
-#include "core/cost/bus_bandwidth.h"
+#include "core/cost/collectives/bus_bandwidth.h"
 #include "core/result/roofline_points.h"
 #include "visualizers/viewmodel/format.h"
 

@@ -2,7 +2,7 @@
 // floats and a grid that stays, and how the grid shrinks from round to round.
 #pragma once
 
-#include "core/training/halp_study.h"
+#include "core/training/halp/halp_study.h"
 #include "visualizers/chart/table.h"
 #include "visualizers/drawing/drawing.h"
 #include "visualizers/drawing/view_state.h"

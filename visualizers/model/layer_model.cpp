@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <string>
 
-#include "core/cost/concurrent_kernels.h"
+#include "core/cost/kernels/concurrent_kernels.h"
 #include "core/plan/mesh.h"
 #include "visualizers/model/layer_view.h"
 

@@ -4,7 +4,7 @@
 // updates that rounding cancels, and the loss scale.
 #pragma once
 
-#include "core/training/number_record.h"
+#include "core/training/numbers/number_record.h"
 #include "visualizers/chart/table.h"
 #include "visualizers/drawing/drawing.h"
 

@@ -12,7 +12,7 @@
 #include "core/cost/calibrated.h"
 #include "core/io/traces/nccl_tests_import.h"
 #include "core/validation/kernel_residuals.h"
-#include "core/validation/trace_match.h"
+#include "core/validation/recorded/trace_match.h"
 #include "visualizers/chart/table.h"
 #include "visualizers/drawing/view_state.h"
 

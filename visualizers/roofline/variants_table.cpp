@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "core/base/units_text.h"
-#include "core/cost/variant_ranking.h"
+#include "core/cost/kernels/variant_ranking.h"
 #include "visualizers/viewmodel/format.h"
 
 namespace trainyard {

@@ -11,7 +11,7 @@
 #include "core/methods/parallel/adasum.h"
 #include "core/model/layer_name.h"
 #include "core/training/adasum.h"
-#include "core/training/layer_ratios.h"
+#include "core/training/optimizers/layer_ratios.h"
 #include "visualizers/chart/time_plot.h"
 #include "visualizers/drawing/heat.h"
 #include "visualizers/drawing/text_metrics.h"

@@ -2,7 +2,7 @@
 
 #include <ostream>
 
-#include "app/cli/text/scenario_words.h"
+#include "app/cli/text/plans/scenario_words.h"
 #include "core/io/bytes/file_writer.h"
 #include "visualizers/drawing/png.h"
 #include "visualizers/drawing/svg.h"

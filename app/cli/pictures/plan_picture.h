@@ -1,7 +1,7 @@
 // Draws a search as a picture: every legal plan by memory and step time.
 #pragma once
 
-#include "app/cli/text/plan_text.h"
+#include "app/cli/text/plans/plan_text.h"
 #include "app/cli/verb.h"
 
 namespace trainyard {

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <ostream>
 
-#include "app/cli/text/scenario_words.h"
+#include "app/cli/text/plans/scenario_words.h"
 #include "core/base/error.h"
 #include "core/base/units_text.h"
 #include "core/io/bytes/file_writer.h"

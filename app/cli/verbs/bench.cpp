@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <ostream>
 
-#include "app/cli/text/scenario_words.h"
+#include "app/cli/text/plans/scenario_words.h"
 #include "app/workspace/scenario/workspace.h"
 #include "core/base/clock.h"
 #include "core/base/digest.h"

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "app/cli/status_line.h"
-#include "app/cli/text/scenario_words.h"
+#include "app/cli/text/plans/scenario_words.h"
 #include "app/cli/together.h"
 #include "app/cli/verbs/calibrate_files.h"
 #include "app/workspace/runs/machine_calibration.h"
@@ -21,7 +21,7 @@
 #include "backends/cpu/calibration/exchange_times.h"
 #include "backends/mpi/launch.h"
 #include "core/base/units_text.h"
-#include "core/cost/variant_ranking.h"
+#include "core/cost/kernels/variant_ranking.h"
 #include "core/io/bytes/file_writer.h"
 #include "core/io/bytes/files.h"
 #include "core/io/documents/calibration_json.h"

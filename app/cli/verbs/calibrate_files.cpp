@@ -9,7 +9,7 @@
 
 #include "app/cli/interrupt.h"
 #include "app/cli/pictures/picture_files.h"
-#include "app/cli/text/scenario_words.h"
+#include "app/cli/text/plans/scenario_words.h"
 #include "app/workspace/comparison/snapshot_diagnosis.h"
 #include "app/workspace/comparison/snapshot_document.h"
 #include "app/workspace/runs/trace_profile.h"

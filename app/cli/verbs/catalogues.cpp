@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "app/cli/text/lines.h"
-#include "app/cli/text/scenario_words.h"
+#include "app/cli/text/plans/scenario_words.h"
 #include "app/cli/verbs/collectives.h"
 #include "app/cli/verbs/efficiency.h"
 #include "app/cli/verbs/measured_collectives.h"

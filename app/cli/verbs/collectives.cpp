@@ -5,7 +5,7 @@
 #include <iterator>
 
 #include "core/base/units_text.h"
-#include "core/cost/bus_bandwidth.h"
+#include "core/cost/collectives/bus_bandwidth.h"
 #include "core/cost/physical.h"
 
 namespace trainyard {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "app/cli/pictures/picture_files.h"
-#include "app/cli/text/scenario_words.h"
+#include "app/cli/text/plans/scenario_words.h"
 #include "app/cli/verbs/json_schemas.h"
 #include "app/workspace/comparison/comparison.h"
 #include "app/workspace/comparison/comparison_files.h"

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <thread>
 
-#include "app/cli/text/scenario_words.h"
+#include "app/cli/text/plans/scenario_words.h"
 #include "app/cli/verbs/arena.h"
 #include "backends/backends.h"
 #include "core/base/error.h"

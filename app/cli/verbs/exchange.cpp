@@ -5,7 +5,7 @@
 #include <ostream>
 #include <utility>
 
-#include "app/cli/text/scenario_words.h"
+#include "app/cli/text/plans/scenario_words.h"
 #include "app/cli/verbs/microcontroller.h"
 #include "app/workspace/scenario/microcontroller.h"
 #include "app/workspace/scenario/refuse_flag.h"

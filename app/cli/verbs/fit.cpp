@@ -3,8 +3,8 @@
 
 #include "app/cli/interrupt.h"
 #include "app/cli/pictures/picture_files.h"
-#include "app/cli/text/fit_text.h"
-#include "app/cli/text/scenario_words.h"
+#include "app/cli/text/plans/fit_text.h"
+#include "app/cli/text/plans/scenario_words.h"
 #include "app/workspace/plans/fit_chart.h"
 #include "app/workspace/scenario/local_cluster.h"
 #include "app/workspace/scenario/prices.h"

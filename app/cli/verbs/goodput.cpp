@@ -6,8 +6,8 @@
 #include <string>
 
 #include "app/cli/pictures/picture_files.h"
-#include "app/cli/text/goodput_text.h"
-#include "app/cli/text/scenario_words.h"
+#include "app/cli/text/clusters/goodput_text.h"
+#include "app/cli/text/plans/scenario_words.h"
 #include "app/workspace/scenario/closed_form.h"
 #include "app/workspace/scenario/refuse_flag.h"
 #include "core/base/units_text.h"

@@ -3,8 +3,8 @@
 
 #include "app/cli/interrupt.h"
 #include "app/cli/status_line.h"
-#include "app/cli/text/hogwild_text.h"
-#include "app/cli/text/scenario_words.h"
+#include "app/cli/text/plans/scenario_words.h"
+#include "app/cli/text/runs/hogwild_text.h"
 #include "app/cli/verb.h"
 #include "backends/cpu/hogwild/measure_hogwild.h"
 

@@ -7,10 +7,10 @@
 #include <ostream>
 
 #include "app/cli/pictures/knobs_picture.h"
-#include "app/cli/text/knob_answers.h"
-#include "app/cli/text/knob_questions.h"
-#include "app/cli/text/knobs_text.h"
-#include "app/cli/text/scenario_words.h"
+#include "app/cli/text/plans/knob_answers.h"
+#include "app/cli/text/plans/knob_questions.h"
+#include "app/cli/text/plans/knobs_text.h"
+#include "app/cli/text/plans/scenario_words.h"
 #include "app/workspace/scenario/run_once.h"
 #include "app/workspace/scenario/setting_words.h"
 #include "app/workspace/scenario/workspace.h"

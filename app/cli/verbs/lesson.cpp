@@ -9,7 +9,7 @@
 
 #include "app/cli/pictures/picture_files.h"
 #include "app/cli/text/lesson_pages.h"
-#include "app/cli/text/scenario_words.h"
+#include "app/cli/text/plans/scenario_words.h"
 #include "app/workspace/lessons/lesson_panels.h"
 #include "core/base/error.h"
 #include "core/base/nearest.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "app/cli/text/scenario_words.h"
+#include "app/cli/text/plans/scenario_words.h"
 #include "app/cli/verbs/json_schemas.h"
 #include "core/io/bytes/files.h"
 #include "core/io/documents/benchmark_report_json.h"

@@ -6,8 +6,8 @@
 #include <ostream>
 
 #include "app/cli/status_line.h"
-#include "app/cli/text/collective_study_text.h"
-#include "app/cli/text/scenario_words.h"
+#include "app/cli/text/clusters/collective_study_text.h"
+#include "app/cli/text/plans/scenario_words.h"
 #include "app/cli/together.h"
 #include "app/workspace/scenario/refuse_flag.h"
 #include "backends/cpu/calibration/collective_times.h"

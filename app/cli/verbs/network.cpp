@@ -2,8 +2,8 @@
 // switches.
 #include <algorithm>
 
-#include "app/cli/text/scenario_words.h"
-#include "app/cli/text/shared_cluster_text.h"
+#include "app/cli/text/clusters/shared_cluster_text.h"
+#include "app/cli/text/plans/scenario_words.h"
 #include "app/cli/verb.h"
 #include "core/network/shared_cluster.h"
 

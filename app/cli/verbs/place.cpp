@@ -7,8 +7,8 @@
 
 #include "app/cli/interrupt.h"
 #include "app/cli/pictures/picture_files.h"
-#include "app/cli/text/placement_text.h"
-#include "app/cli/text/scenario_words.h"
+#include "app/cli/text/plans/placement_text.h"
+#include "app/cli/text/plans/scenario_words.h"
 #include "app/workspace/plans/placement_chart.h"
 #include "app/workspace/plans/planned_job.h"
 #include "app/workspace/scenario/refuse_flag.h"

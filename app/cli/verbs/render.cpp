@@ -6,8 +6,8 @@
 #include <ostream>
 #include <vector>
 
-#include "app/cli/text/bound_words.h"
-#include "app/cli/text/scenario_words.h"
+#include "app/cli/text/plans/bound_words.h"
+#include "app/cli/text/plans/scenario_words.h"
 #include "app/workspace/plans/plan_points.h"
 #include "app/workspace/plans/plan_study.h"
 #include "app/workspace/scenario/published.h"

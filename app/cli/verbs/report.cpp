@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <ostream>
 
-#include "app/cli/text/scenario_words.h"
+#include "app/cli/text/plans/scenario_words.h"
 #include "app/workspace/scenario/prices.h"
 #include "app/workspace/scenario/scenario_page.h"
 #include "app/workspace/scenario/wave_study.h"

@@ -6,7 +6,7 @@
 #include <charconv>
 #include <vector>
 
-#include "app/cli/text/scenario_words.h"
+#include "app/cli/text/plans/scenario_words.h"
 #include "app/cli/verbs/json_schemas.h"
 #include "app/workspace/runs/run_store.h"
 #include "core/base/error.h"

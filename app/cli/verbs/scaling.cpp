@@ -9,9 +9,9 @@
 
 #include "app/cli/interrupt.h"
 #include "app/cli/pictures/picture_files.h"
-#include "app/cli/text/bound_words.h"
-#include "app/cli/text/scaling_text.h"
-#include "app/cli/text/scenario_words.h"
+#include "app/cli/text/clusters/scaling_text.h"
+#include "app/cli/text/plans/bound_words.h"
+#include "app/cli/text/plans/scenario_words.h"
 #include "app/workspace/plans/scaling_study.h"
 #include "app/workspace/scenario/refuse_flag.h"
 #include "core/base/number_text.h"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <ostream>
 
-#include "app/cli/text/scenario_words.h"
+#include "app/cli/text/plans/scenario_words.h"
 #include "app/workspace/scenario/refuse_flag.h"
 #include "app/workspace/schedules/schedule_study.h"
 #include "core/base/error.h"

@@ -5,7 +5,7 @@
 #include <ostream>
 #include <utility>
 
-#include "app/cli/text/scenario_words.h"
+#include "app/cli/text/plans/scenario_words.h"
 #include "app/cli/verb.h"
 #include "app/cli/verbs/json_schemas.h"
 #include "app/workspace/scenario/workspace.h"

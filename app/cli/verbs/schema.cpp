@@ -1,5 +1,5 @@
 // schema: prints the JSON Schemas of the documents that Trainyard reads and writes.
-#include "app/cli/text/scenario_words.h"
+#include "app/cli/text/plans/scenario_words.h"
 #include "app/cli/verbs/json_schemas.h"
 
 namespace trainyard {

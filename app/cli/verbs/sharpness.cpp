@@ -6,10 +6,10 @@
 #include "app/cli/interrupt.h"
 #include "app/cli/pictures/picture_files.h"
 #include "app/cli/status_line.h"
-#include "app/cli/text/scenario_words.h"
-#include "app/cli/text/sharpness_text.h"
-#include "app/workspace/runs/sharpness_chart.h"
-#include "app/workspace/runs/sharpness_document.h"
+#include "app/cli/text/plans/scenario_words.h"
+#include "app/cli/text/runs/sharpness_text.h"
+#include "app/workspace/runs/sharpness/sharpness_chart.h"
+#include "app/workspace/runs/sharpness/sharpness_document.h"
 #include "core/base/error.h"
 
 namespace trainyard {

@@ -2,10 +2,10 @@
 #include <optional>
 #include <ostream>
 
-#include "app/cli/text/network_text.h"
+#include "app/cli/text/clusters/network_text.h"
 #include "app/cli/text/operation_energy_text.h"
+#include "app/cli/text/plans/scenario_words.h"
 #include "app/cli/text/result_text.h"
-#include "app/cli/text/scenario_words.h"
 #include "app/workspace/scenario/network_step.h"
 #include "app/workspace/scenario/workspace.h"
 #include "core/base/error.h"

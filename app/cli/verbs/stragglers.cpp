@@ -2,8 +2,8 @@
 // several, or never, and how old gradients are then.
 #include <algorithm>
 
-#include "app/cli/text/scenario_words.h"
-#include "app/cli/text/straggling_text.h"
+#include "app/cli/text/clusters/straggling_text.h"
+#include "app/cli/text/plans/scenario_words.h"
 #include "app/cli/verb.h"
 
 namespace trainyard {

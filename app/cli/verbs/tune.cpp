@@ -3,11 +3,11 @@
 #include <ostream>
 
 #include "app/cli/interrupt.h"
-#include "app/cli/text/scenario_words.h"
-#include "app/cli/text/tune_text.h"
+#include "app/cli/text/plans/scenario_words.h"
+#include "app/cli/text/runs/tune_text.h"
 #include "app/workspace/runs/fused_trials.h"
-#include "app/workspace/runs/tune_document.h"
-#include "app/workspace/runs/tune_words.h"
+#include "app/workspace/runs/tuning/tune_document.h"
+#include "app/workspace/runs/tuning/tune_words.h"
 #include "app/workspace/scenario/refuse_flag.h"
 
 namespace trainyard {

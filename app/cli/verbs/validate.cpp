@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "app/cli/pictures/validate_picture.h"
-#include "app/cli/text/scenario_words.h"
-#include "app/cli/text/validate_text.h"
+#include "app/cli/text/plans/scenario_words.h"
+#include "app/cli/text/runs/validate_text.h"
 #include "app/cli/verb.h"
 #include "core/base/csv.h"
 #include "core/base/nearest.h"

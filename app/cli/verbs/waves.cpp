@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "app/cli/interrupt.h"
-#include "app/cli/text/scenario_words.h"
+#include "app/cli/text/plans/scenario_words.h"
 #include "app/cli/text/waves_text.h"
 #include "app/workspace/scenario/wave_study.h"
 #include "app/workspace/scenario/workspace.h"

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "app/desktop/analyse/measurement_panel.h"
-#include "app/workspace/runs/branch_study.h"
+#include "app/workspace/runs/branches/branch_study.h"
 
 class QComboBox;
 

@@ -3,8 +3,8 @@
 #include "app/desktop/controls/canvas_widget.h"
 #include "app/desktop/scene/charts.h"
 #include "app/desktop/tables/view_table.h"
-#include "app/workspace/runs/branch_chart.h"
-#include "app/workspace/runs/branch_document.h"
+#include "app/workspace/runs/branches/branch_chart.h"
+#include "app/workspace/runs/branches/branch_document.h"
 #include "app/workspace/scenario/workspace.h"
 
 namespace trainyard {

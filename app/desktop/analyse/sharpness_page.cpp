@@ -9,8 +9,8 @@
 #include "app/desktop/controls/widgets.h"
 #include "app/desktop/scene/charts.h"
 #include "app/desktop/tables/view_table.h"
-#include "app/workspace/runs/sharpness_chart.h"
-#include "app/workspace/runs/sharpness_document.h"
+#include "app/workspace/runs/sharpness/sharpness_chart.h"
+#include "app/workspace/runs/sharpness/sharpness_document.h"
 #include "app/workspace/scenario/workspace.h"
 
 namespace trainyard {

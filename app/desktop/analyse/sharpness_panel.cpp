@@ -7,7 +7,7 @@
 #include "app/desktop/controls/text.h"
 #include "app/desktop/controls/training_fields.h"
 #include "app/desktop/controls/word_list.h"
-#include "app/workspace/runs/sharpness_chart.h"
+#include "app/workspace/runs/sharpness/sharpness_chart.h"
 #include "core/base/error.h"
 #include "core/base/number_text.h"
 

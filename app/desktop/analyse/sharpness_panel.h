@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "app/desktop/analyse/measurement_panel.h"
-#include "app/workspace/runs/sharpness_study.h"
+#include "app/workspace/runs/sharpness/sharpness_study.h"
 #include "app/workspace/scenario/request.h"
 
 namespace trainyard {

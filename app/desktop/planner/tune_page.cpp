@@ -19,8 +19,8 @@
 #include "app/desktop/scene/charts.h"
 #include "app/desktop/scene/tuning_scene.h"
 #include "app/desktop/tables/view_table.h"
-#include "app/workspace/runs/tune_document.h"
-#include "app/workspace/runs/tune_words.h"
+#include "app/workspace/runs/tuning/tune_document.h"
+#include "app/workspace/runs/tuning/tune_words.h"
 #include "visualizers/tuning/gains_view.h"
 
 namespace trainyard {

@@ -16,7 +16,7 @@
 #include "app/desktop/controls/widgets.h"
 #include "app/desktop/controls/word_list.h"
 #include "app/workspace/runs/fused_trials.h"
-#include "app/workspace/runs/tune_words.h"
+#include "app/workspace/runs/tuning/tune_words.h"
 #include "app/workspace/scenario/local_cluster.h"
 #include "app/workspace/scenario/setting_words.h"
 #include "core/base/units_text.h"

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "app/desktop/controls/text.h"
-#include "app/workspace/runs/tune_words.h"
+#include "app/workspace/runs/tuning/tune_words.h"
 #include "visualizers/network/network_view.h"
 #include "visualizers/probe/staircase_view.h"
 #include "visualizers/tuning/gains_view.h"

@@ -11,7 +11,7 @@
 #include "app/workspace/runs/trace_profile.h"
 #include "backends/cpu/calibration/calibrate.h"
 #include "core/base/error.h"
-#include "core/cost/variant_ranking.h"
+#include "core/cost/kernels/variant_ranking.h"
 #include "core/io/json/inline_document.h"
 #include "core/io/snapshots/memory_snapshot_import.h"
 #include "visualizers/recorded/recorded_model.h"

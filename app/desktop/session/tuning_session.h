@@ -8,7 +8,7 @@
 #include <stop_token>
 
 #include "app/desktop/session/background.h"
-#include "app/workspace/runs/tuning.h"
+#include "app/workspace/runs/tuning/tuning.h"
 #include "core/base/error.h"
 
 namespace trainyard {

@@ -7,7 +7,7 @@
 #include <cstdlib>
 
 #include "core/base/units_text.h"
-#include "core/training/layer_ratios.h"
+#include "core/training/optimizers/layer_ratios.h"
 #include "visualizers/viewmodel/format.h"
 
 namespace trainyard {

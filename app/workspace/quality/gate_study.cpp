@@ -20,10 +20,10 @@
 #include "core/model/ops.h"
 #include "core/quality/area_under_curve.h"
 #include "core/quality/eigenspace_instability.h"
-#include "core/training/boveda.h"
-#include "core/training/corrupted_data.h"
+#include "core/training/data/corrupted_data.h"
 #include "core/training/data_source.h"
-#include "core/training/vector_scales.h"
+#include "core/training/numbers/boveda.h"
+#include "core/training/numbers/vector_scales.h"
 
 namespace trainyard {
 namespace {

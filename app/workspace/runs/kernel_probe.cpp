@@ -14,7 +14,7 @@
 #include "core/cluster/device.h"
 #include "core/cost/calibrated.h"
 #include "core/cost/kernel_times.h"
-#include "core/cost/learned_kernels.h"
+#include "core/cost/kernels/learned_kernels.h"
 #include "core/cost/local_core.h"
 #include "core/io/documents/measured_prices.h"
 #include "core/model/ops.h"

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/io/json/fields.h"
-#include "core/training/number_record.h"
+#include "core/training/numbers/number_record.h"
 
 namespace trainyard {
 

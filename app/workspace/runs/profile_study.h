@@ -23,7 +23,7 @@ struct ProfileQuestion {
 };
 
 /// Returns the question about a learner of the cart-pole by policy gradient
-/// (core/training/cart_pole_policy.h) on one core, with a rate and batches that it learns by.
+/// (core/training/data/cart_pole_policy.h) on one core, with a rate and batches that it learns by.
 ProfileQuestion cart_pole_question(std::int64_t updates);
 
 /// Blocks. Every run trains by the wall clock from the initial weights. Where the data are

@@ -9,7 +9,7 @@
 #include "app/workspace/runs/training_run.h"
 #include "core/io/json/fields.h"
 #include "core/training/adasum.h"
-#include "core/training/layer_ratios.h"
+#include "core/training/optimizers/layer_ratios.h"
 
 namespace trainyard {
 

@@ -6,7 +6,7 @@
 
 #include "core/plan/plan.h"
 #include "core/timeline/recorded_trace.h"
-#include "core/validation/trace_prices.h"
+#include "core/validation/recorded/trace_prices.h"
 
 namespace trainyard {
 

@@ -16,8 +16,8 @@
 #include "core/plan/batch_ramp.h"
 #include "core/result/experiment.h"
 #include "core/timeline/compare.h"
-#include "core/training/number_record.h"
-#include "core/training/sample_cache.h"
+#include "core/training/data/sample_cache.h"
+#include "core/training/numbers/number_record.h"
 
 namespace trainyard {
 

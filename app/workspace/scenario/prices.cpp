@@ -8,8 +8,8 @@
 
 #include "app/workspace/scenario/refuse_flag.h"
 #include "core/base/error.h"
+#include "core/cost/kernels/variant_ranking.h"
 #include "core/cost/physical.h"
-#include "core/cost/variant_ranking.h"
 
 namespace trainyard {
 

@@ -19,7 +19,7 @@
 #include "core/base/error.h"
 #include "core/base/processor_time.h"
 #include "core/cost/kernel_times.h"
-#include "core/cost/variant_ranking.h"
+#include "core/cost/kernels/variant_ranking.h"
 
 namespace trainyard {
 namespace {

@@ -4,7 +4,7 @@
 #include <functional>
 
 #include "backends/processes.h"
-#include "core/cost/collective_study.h"
+#include "core/cost/collectives/collective_study.h"
 
 namespace trainyard {
 

@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "backends/cpu/calibration/timed_exchange.h"
-#include "backends/cpu/execution/collectives.h"
+#include "backends/cpu/execution/exchange/collectives.h"
 #include "core/base/median.h"
 
 namespace trainyard {

@@ -26,8 +26,8 @@
 #include "core/model/open_sizes.h"
 #include "core/model/ops.h"
 #include "core/model/trained_parts.h"
-#include "core/training/delayed_update.h"
-#include "core/training/formatted_rule.h"
+#include "core/training/optimizers/delayed_update.h"
+#include "core/training/optimizers/formatted_rule.h"
 
 namespace trainyard {
 

@@ -14,8 +14,8 @@
 #include "backends/cpu/kernels/kernel.h"
 #include "core/lowering/lower.h"
 #include "core/methods/precision/update_rule.h"
-#include "core/training/document_stream.h"
-#include "core/training/optimizer_step.h"
+#include "core/training/data/document_stream.h"
+#include "core/training/optimizers/optimizer_step.h"
 
 namespace trainyard {
 

@@ -1,11 +1,11 @@
-// Times the variants of kernels (core/cost/kernel_variants.h) on this machine.
+// Times the variants of kernels (core/cost/kernels/kernel_variants.h) on this machine.
 #pragma once
 
 #include <map>
 #include <stop_token>
 #include <vector>
 
-#include "core/cost/kernel_variants.h"
+#include "core/cost/kernels/kernel_variants.h"
 
 namespace trainyard {
 

@@ -3,7 +3,7 @@
 // sums of gradients are those of the weights less those of the anchor.
 #include "backends/cpu/execution/cpu_execution.h"
 #include "backends/cpu/kernels/convert.h"
-#include "core/training/anchored_state.h"
+#include "core/training/halp/anchored_state.h"
 
 namespace trainyard {
 

@@ -6,7 +6,7 @@
 #include "backends/cpu/kernels/convert.h"
 #include "core/methods/catalogue.h"
 #include "core/program/facts.h"
-#include "core/training/delayed_update.h"
+#include "core/training/optimizers/delayed_update.h"
 
 namespace trainyard {
 namespace {

@@ -15,7 +15,7 @@
 #include "core/model/divided_rows.h"
 #include "core/model/open_sizes.h"
 #include "core/plan/shared_statistics.h"
-#include "core/training/formatted_rule.h"
+#include "core/training/optimizers/formatted_rule.h"
 
 namespace trainyard {
 namespace {

@@ -3,7 +3,7 @@
 // that a checkpoint has it and the weights of every replica.
 #include <memory>
 
-#include "backends/cpu/execution/updated_parts.h"
+#include "backends/cpu/execution/state/updated_parts.h"
 #include "backends/cpu/kernels/convert.h"
 #include "core/training/elastic_averaging.h"
 

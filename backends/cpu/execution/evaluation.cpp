@@ -20,7 +20,7 @@
 #include "core/model/never_negative.h"
 #include "core/model/ops.h"
 #include "core/model/reference.h"
-#include "core/training/document_data.h"
+#include "core/training/data/document_data.h"
 
 namespace trainyard {
 namespace {

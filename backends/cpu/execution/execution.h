@@ -14,7 +14,7 @@
 #include <stop_token>
 #include <vector>
 
-#include "backends/cpu/execution/travel.h"
+#include "backends/cpu/execution/exchange/travel.h"
 #include "backends/cpu/kernels/scratch.h"
 #include "backends/cpu/live.h"
 #include "backends/cpu/memory/arena.h"

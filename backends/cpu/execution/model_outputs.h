@@ -2,7 +2,7 @@
 // the backend trains.
 #pragma once
 
-#include "core/training/cart_pole_policy.h"
+#include "core/training/data/cart_pole_policy.h"
 
 namespace trainyard {
 

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "backends/cpu/execution/number_sight.h"
+#include "backends/cpu/execution/numbers/number_sight.h"
 #include "core/model/dtype.h"
 #include "core/rules/rule.h"
 

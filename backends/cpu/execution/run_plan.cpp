@@ -5,7 +5,7 @@
 #include <optional>
 #include <set>
 
-#include "backends/cpu/execution/partial_gradient.h"
+#include "backends/cpu/execution/exchange/partial_gradient.h"
 #include "backends/stage_place.h"
 #include "core/lowering/host_memory.h"
 #include "core/methods/precision/narrow_products.h"

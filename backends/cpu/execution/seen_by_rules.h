@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "backends/cpu/execution/cpu_execution.h"
-#include "core/training/formatted_rule.h"
+#include "core/training/optimizers/formatted_rule.h"
 
 namespace trainyard {
 

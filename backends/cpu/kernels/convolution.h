@@ -2,7 +2,7 @@
 #pragma once
 
 #include "backends/cpu/kernels/scratch.h"
-#include "core/cost/kernel_variants.h"
+#include "core/cost/kernels/kernel_variants.h"
 
 namespace trainyard {
 

@@ -2,7 +2,7 @@
 
 #include "backends/cpu/kernels/convert.h"
 #include "backends/cpu/kernels/operands.h"
-#include "core/training/autoflex.h"
+#include "core/training/numbers/autoflex.h"
 
 namespace trainyard {
 namespace {

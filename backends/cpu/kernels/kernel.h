@@ -14,7 +14,7 @@
 #include "backends/cpu/kernels/scratch.h"
 #include "backends/cpu/kernels/sequence_part.h"
 #include "core/base/random.h"
-#include "core/cost/kernel_variants.h"
+#include "core/cost/kernels/kernel_variants.h"
 #include "core/model/document_bounds.h"
 #include "core/model/op.h"
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "backends/cpu/kernels/kernel.h"
-#include "core/training/narrow_format.h"
+#include "core/training/numbers/narrow_format.h"
 
 namespace trainyard {
 

@@ -1,5 +1,6 @@
 // The rows of a tensor of a microbatch in which every second sample is the copy of the one before
-// it (core/training/corrupted_data.h). Samples may lie within each token or the other way around.
+// it (core/training/data/corrupted_data.h). Samples may lie within each token or the other way
+// around.
 #pragma once
 
 #include <algorithm>

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "backends/cpu/kernels/scratch.h"
-#include "core/cost/kernel_variants.h"
+#include "core/cost/kernels/kernel_variants.h"
 #include "core/model/dtype.h"
 
 namespace trainyard {

@@ -2,7 +2,7 @@
 
 #include "backends/cpu/kernels/convert.h"
 #include "backends/cpu/kernels/operands.h"
-#include "core/training/vector_scales.h"
+#include "core/training/numbers/vector_scales.h"
 
 namespace trainyard {
 namespace {

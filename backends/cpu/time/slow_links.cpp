@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/cost/alpha_beta.h"
+#include "core/cost/collectives/alpha_beta.h"
 
 namespace trainyard {
 namespace {

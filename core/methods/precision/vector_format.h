@@ -1,6 +1,6 @@
 // The format of operands under precision=vs-quant: whole numbers of few bits with a scale of few
 // bits for each vector along the dimension that a product sums over (Dai et al., "VS-Quant", MLSys
-// 2021). The arithmetic is in core/training/vector_scales.h.
+// 2021). The arithmetic is in core/training/numbers/vector_scales.h.
 #pragma once
 
 #include <cstdint>
