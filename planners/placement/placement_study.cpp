@@ -14,6 +14,8 @@ namespace {
 
 // Training traces have other numbers than those that are held out.
 constexpr std::uint64_t kTraining = 100'000;
+// Parts of the study beside the held-out traces.
+constexpr int kImitations = 4, kRegrets = 2;
 
 enum Policy : std::size_t {
   LeastLoaded,
@@ -65,7 +67,14 @@ void add(PolicyOutcome& outcome, const PlacementFigures& figures, int traces) {
 
 }  // namespace
 
-PlacementStudy placement_study(const PlacementQuestion& q, const std::stop_token& stop) {
+PlacementStudy placement_study(const PlacementQuestion& q, const std::stop_token& stop,
+                               const std::function<void(double)>& progress) {
+  const int parts = kImitations + q.held_out + kRegrets;
+  int done = 0;
+  const auto part_done = [&] {
+    ++done;
+    if (progress) progress(static_cast<double>(done) / parts);
+  };
   const PlacementRules alone{q.traces.nodes, q.patience, false};
   PlacementRules paired = alone;
   paired.pairs = true;
@@ -73,7 +82,9 @@ PlacementStudy placement_study(const PlacementQuestion& q, const std::stop_token
   for (int i = 0; i < q.training; ++i)
     training.push_back(draw_trace(q.traces, kTraining + static_cast<std::uint64_t>(i)));
   const auto learn = [&](const PlacementRules& rules, Foreknowledge knows) {
-    return PlacementImitation(training, rules, knows, stop);
+    PlacementImitation learned(training, rules, knows, stop);
+    part_done();
+    return learned;
   };
   const PlacementImitation plain = learn(alone, Foreknowledge::None);
   const PlacementImitation informed = learn(alone, Foreknowledge::Durations);
@@ -117,6 +128,7 @@ PlacementStudy placement_study(const PlacementQuestion& q, const std::stop_token
       beaten = beaten || placement_cost(trace, rules, schedules[p]) < hindsight;
     }
     if (beaten) ++study.beaten;
+    part_done();
     if (i > 0) continue;
     study.example = trace;
     study.example_policy = schedules[Complementary];
@@ -131,7 +143,9 @@ PlacementStudy placement_study(const PlacementQuestion& q, const std::stop_token
                               outperforming({a.peaks, b.peaks, true, true})});
   }
   study.regret = decision_regret(q.traces, false, 12, 24, stop);
+  part_done();
   study.paired_regret = decision_regret(q.traces, true, 6, 12, stop);
+  part_done();
   return study;
 }
 

@@ -7,45 +7,25 @@
 #include "app/cli/text/plans/scenario_words.h"
 #include "app/cli/text/runs/halp_text.h"
 #include "app/cli/verb.h"
-#include "core/base/error.h"
-#include "core/base/number_text.h"
+#include "app/workspace/runs/halp_document.h"
+#include "app/workspace/runs/halp_words.h"
 #include "visualizers/descent/halp_view.h"
 
 namespace trainyard {
 namespace {
 
-constexpr std::int64_t kMostSamples = 100'000, kMostWeights = 1000, kMostSteps = 1'000'000,
-                       kMostRounds = 1000;
-
-std::vector<int> bits_of(const std::string& list) {
-  std::vector<int> found;
-  for (std::size_t from = 0; from <= list.size();) {
-    const std::size_t comma = std::min(list.find(',', from), list.size());
-    const auto bits = number_of<int>(list.substr(from, comma - from));
-    if (!bits || *bits < 2 || *bits > 16)
-      throw Error(Error::Kind::InvalidInput,
-                  fmt::format("expected whole numbers from 2 to 16 with commas between them, found "
-                              "\"{}\"",
-                              list),
-                  {"--bits"});
-    found.push_back(*bits);
-    from = comma + 1;
-  }
-  return found;
-}
-
 int run_halp(const Words& words, Streams& streams) {
   HalpQuestion q;
-  if (words.has("bits")) q.bits = bits_of(words.text("bits"));
-  q.mu = words.number("mu", 1e-9, 1e9, q.mu);
-  q.rate = words.number("rate", 1e-9, 100, q.rate);
-  q.weights = words.integer("weights", 1, kMostWeights, q.weights);
+  if (words.has("bits")) q.bits = halp_bits(words.text("bits"), {"--bits"});
+  q.mu = words.number("mu", kLeastHalpNumber, kMostHalpMu, q.mu);
+  q.rate = words.number("rate", kLeastHalpNumber, kMostHalpRate, q.rate);
+  q.weights = words.integer("weights", 1, kMostHalpWeights, q.weights);
   q.samples =
-      words.integer("samples", q.weights + 1, kMostSamples, std::max(q.samples, 2 * q.weights));
-  q.inner = words.integer("inner", 1, kMostSteps, q.inner);
-  q.rounds = words.integer("rounds", 1, kMostRounds, q.rounds);
+      words.integer("samples", q.weights + 1, kMostHalpSamples, usual_halp_samples(q.weights));
+  q.inner = words.integer("inner", 1, kMostHalpSteps, q.inner);
+  q.rounds = words.integer("rounds", 1, kMostHalpRounds, q.rounds);
   q.seed = static_cast<std::uint64_t>(
-      words.integer("seed", 0, 1'000'000'000, static_cast<std::int64_t>(q.seed)));
+      words.integer("seed", 0, kMostHalpSeed, static_cast<std::int64_t>(q.seed)));
   const InterruptStop interrupt;
   q.stop = interrupt.token();
   StatusLine status(words, streams);
