@@ -117,15 +117,17 @@ Hover describe_occupancy(const OccupancyModel& model, std::size_t panel, Item it
 std::string occupancy_words(const OccupancyModel& model, std::size_t panel) {
   if (panel >= model.panels.size()) return bars_words(model.peaks);
   const OccupancyPanel& shown = model.panels[panel];
+  std::set<int> all;
+  for (const OccupancyBlock& block : shown.blocks) all.insert(block.job);
   std::string words = shown.title + ".";
   for (int n = 0; n < model.nodes; ++n) {
     std::set<int> jobs;
     std::int64_t most = 0;
     for (const OccupancyBlock& block : shown.blocks)
       if (block.node == n) jobs.insert(block.job), most = std::max(most, block.high);
-    words +=
-        fmt::format(" Node {}: {} jobs, at most {:.1f} of {:.4g} GB.", n, jobs.size(),
-                    static_cast<double>(most) / 1e9, static_cast<double>(model.capacity) / 1e9);
+    words += fmt::format(" Node {}: at most {:.1f} of {:.4g} GB, with {} of {} jobs.", n,
+                         static_cast<double>(most) / 1e9, static_cast<double>(model.capacity) / 1e9,
+                         jobs.size(), all.size());
   }
   return words;
 }

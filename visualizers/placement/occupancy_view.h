@@ -40,7 +40,7 @@ Ink occupancy_ink(int kind);
 void draw_occupancy(Drawing&, const Rect& area, const OccupancyModel&, std::size_t panel);
 /// Says of such an item which job it is, where and when it runs, and what it adds to its node.
 Hover describe_occupancy(const OccupancyModel&, std::size_t panel, Item);
-/// Says for people who cannot see the panel how many jobs run on each node and how full it gets.
+/// Says for people who cannot see the panel how full each node gets and of how many jobs.
 std::string occupancy_words(const OccupancyModel&, std::size_t panel);
 /// All panels and the peaks, for a file.
 Drawing occupancy_picture(const OccupancyModel&);

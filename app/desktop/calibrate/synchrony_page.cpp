@@ -15,21 +15,12 @@
 #include "app/desktop/scene/chart_scene.h"
 #include "app/desktop/tables/view_table.h"
 #include "backends/cpu/hogwild/measure_hogwild.h"
-#include "core/base/error.h"
-#include "core/base/number_text.h"
 
 namespace trainyard {
 namespace {
 
 constexpr int kFormWidth = 280;                          // px
 constexpr std::int64_t kMostShown = 10'000, kEach = 20;  // replicas; replayed arrivals of each
-
-double sigma_of(const std::string& typed) {
-  const auto value = number_of<double>(typed);
-  if (!value || !(*value >= 0) || *value > kMostSpread)
-    refuse("expected a number from 0 to 1.5, found \"" + typed + "\"");
-  return *value;
-}
 
 QString spoken_synchrony(const SynchronyModel& m) {
   QStringList lines;
@@ -86,8 +77,8 @@ QWidget* SynchronyPage::make_form() {
   };
   replicas_ =
       new CheckedField({"Replicas", QString::number(usual.replicas), whole_check(2, kMostShown)});
-  sigma_ = new CheckedField({"Spread of a step's time", QString::number(usual.sigma),
-                             [](const std::string& typed) { sigma_of(typed); }, 72});
+  sigma_ = new CheckedField(
+      {"Spread of a step's time", QString::number(usual.sigma), number_check(0, kMostSpread), 72});
   period_ = new CheckedField(
       {"Steps between meetings", QString::number(usual.period), whole_check(1, 1'000'000), 72});
   threads_ =
@@ -151,7 +142,7 @@ void SynchronyPage::ask() {
   StragglingQuestion question;
   question.replicas = whole_or(*replicas_, question.replicas);
   question.period = whole_or(*period_, question.period);
-  if (const std::string typed = sigma_->text(); !typed.empty()) question.sigma = sigma_of(typed);
+  question.sigma = number_or(*sigma_, question.sigma);
   question.arrivals = std::max(question.arrivals, kEach * question.replicas);
   model_.replicas = straggling_answer(question);
   refresh();

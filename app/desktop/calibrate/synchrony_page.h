@@ -28,7 +28,7 @@ class SynchronyPage : public StudyPage {
   const SynchronyModel& model() const { return model_; }
   void show_picture(SynchronyPicture);
   /// Measures threads of this machine; does nothing while it measures or a field is wrong.
-  void start();
+  void start() override;
 
   std::optional<Drawing> picture() const override;
   std::optional<DataTable> table() const override;
