@@ -25,11 +25,13 @@ TrainingWish watched_run(std::string precision, std::int64_t numbers) {
 }
 
 struct NumbersTab {
-  std::unique_ptr<Window> window = window_with(small_plan());
+  std::unique_ptr<Window> window = std::make_unique<Window>();
   NumbersPage* page;
 
   NumbersTab() {
-    window->show_tab("numbers");
+    window->resize(1400, 900);
+    window->show();
+    window->document().show_perspective("analyse", "numbers");
     page = window->findChild<NumbersPage*>();
   }
   QString drawn() const { return page->canvas()->scene().description(); }

@@ -53,8 +53,11 @@ struct PlacementTab {
     ASSERT_TRUE(happens([&] { return window->settled(); }));
     ASSERT_NE(page->measurement().found(), nullptr) << page->measurement().error();
   }
+  QPushButton* copy() const {
+    return named<QPushButton>(*page, "Copy the command line of the measurement");
+  }
   std::string copied() const {
-    named<QPushButton>(*page, "Copy the command line of the measurement")->click();
+    copy()->click();
     return QApplication::clipboard()->text().toStdString();
   }
   // What the copied command prints with a word behind it.
@@ -79,6 +82,8 @@ TEST(PlacementPage, AnswersWhatTheCopiedCommandAnswers) {
   EXPECT_EQ(tab.page->document(), tab.by_command("--json"));
   const auto found = tab.page->measurement().found();
   EXPECT_EQ(tab.page->table()->rows, found->policies.size());
+  for (std::size_t r = 0; r < found->policies.size(); ++r)
+    EXPECT_EQ(std::get<double>(tab.page->table()->cell(r, 1)), found->policies[r].peak / 1e9);
   EXPECT_EQ(tab.said("Freshness of the measurement"), "fresh");
   EXPECT_TRUE(tab.page->sentences().contains("was beaten on 0 traces"));
   EXPECT_EQ(tab.page->measurement().progress(), 1);
@@ -117,7 +122,7 @@ TEST(PlacementPage, WhatCannotBePlacedIsSaid) {
   EXPECT_EQ(tab.said("What is wrong with nodes"),
             "expected a whole number from 1 to 64, found \"65\"");
   EXPECT_FALSE(named<QPushButton>(*tab.page, "Start placing jobs")->isEnabled());
-  EXPECT_EQ(tab.copied(), "") << "what is wrong is no command";
+  EXPECT_FALSE(tab.copy()->isEnabled()) << "what is wrong is no command";
   tab.page->start();
   EXPECT_FALSE(tab.page->measurement().running());
   tab.type("Nodes", "2");

@@ -70,22 +70,24 @@ void StudyPage::lay_out(QWidget* question, const Words& words, std::unique_ptr<C
 }
 
 void StudyPage::ask_by(MeasurementPanel& panel) {
-  panel_ = &panel;
-  connect(panel_, &MeasurementPanel::start, this, [this] { start(); });
-  connect(panel_, &MeasurementPanel::stop, this, [this] { work_->stop(); });
-  connect(panel_, &MeasurementPanel::changed, this, [this] { refresh_command(); });
+  asking_ = &panel;
+  connect(asking_, &MeasurementPanel::start, this, [this] { start(); });
+  connect(asking_, &MeasurementPanel::stop, this, [this] { work_->stop(); });
+  connect(asking_, &MeasurementPanel::changed, this, [this] { refresh_command(); });
   const auto reread = [this] {
-    if (isVisible()) panel_->refresh();
+    if (isVisible()) asking_->refresh();
   };
-  connect(&document_, &Document::changed, panel_, reread);
-  connect(&document_, &Document::view_changed, panel_, reread);
+  connect(&document_, &Document::changed, asking_, reread);
+  connect(&document_, &Document::view_changed, asking_, reread);
 }
 
-QString StudyPage::command() const { return panel_ == nullptr ? QString() : panel_->fingerprint(); }
+QString StudyPage::command() const {
+  return asking_ == nullptr ? QString() : asking_->fingerprint();
+}
 
 void StudyPage::showEvent(QShowEvent* event) {
   Page::showEvent(event);
-  if (panel_ != nullptr) panel_->refresh();
+  if (asking_ != nullptr) asking_->refresh();
 }
 
 void StudyPage::add_command(const QString& of) {

@@ -73,7 +73,7 @@ class StudyPage : public Page {
   Document& document_;
   QString tab_, asked_;
   std::unique_ptr<BackgroundMeasurement> work_;
-  MeasurementPanel* panel_ = nullptr;
+  MeasurementPanel* asking_ = nullptr;
   Header* bar_ = nullptr;
   CanvasWidget* canvas_ = nullptr;
   ChartScene* scene_ = nullptr;  // owned by the canvas

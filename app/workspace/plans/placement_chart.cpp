@@ -104,17 +104,16 @@ DataTable placement_table(const PlacementStudy& study) {
   std::vector<Item> items;
   for (const PolicyOutcome& policy : study.policies) {
     items.push_back({ItemKind::Dot, rows.size()});
-    rows.push_back({policy.name, static_cast<std::int64_t>(policy.peak), policy.peak_to_mean,
-                    policy.utilisation, seconds(policy.mean_wait).count(), policy.rejected,
-                    policy.fragmentation});
+    rows.push_back({policy.name, policy.peak / 1e9, policy.peak_to_mean, policy.utilisation,
+                    seconds(policy.mean_wait).count(), policy.rejected, policy.fragmentation});
   }
   return listed_table("Policies of placement",
                       {{"policy", DataUnit::Words},
-                       {"peak", DataUnit::ByteCount},
-                       {"peak to mean", DataUnit::Number},
+                       {"peak, GB", DataUnit::Digits},
+                       {"peak to mean", DataUnit::Digits},
                        {"utilisation", DataUnit::Share},
                        {"mean wait", DataUnit::Time},
-                       {"rejected jobs", DataUnit::Number},
+                       {"rejected jobs", DataUnit::Digits},
                        {"fragmentation", DataUnit::Share}},
                       std::move(rows), std::move(items));
 }
