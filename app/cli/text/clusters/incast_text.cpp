@@ -3,6 +3,7 @@
 #include "app/cli/text/lines.h"
 #include "core/base/units_text.h"
 #include "core/io/json/fields.h"
+#include "visualizers/network/incast_sentence.h"
 #include "visualizers/viewmodel/format.h"
 
 namespace trainyard {
@@ -57,12 +58,8 @@ std::string incast_text(const IncastAnswer& a) {
     line(out, "  {:<8} {:>12} {:>6.1f} % {:>10.1f} {:>10.2f} {:>16}", row.control,
          format_duration(seconds(row.seconds)), 100 * row.goodput, row.lost, row.timeouts,
          row.queue);
-  const IncastRow &none = a.rows.front(), &marks = a.rows.back();
-  line(out, "\nwithout a pause the link takes {}; with marks an exchange is {:.2f} times as fast",
-       format_duration(seconds(a.alone_seconds)), none.seconds / marks.seconds);
-  const double held = a.pipe + static_cast<double>(q.buffer);
-  if (marks.timeouts > 0 && static_cast<double>(q.senders) > held)
-    line(out, "not one packet of each sender fits: link and buffer hold {:.0f}", held);
+  line(out, "\nwithout a pause the link takes {}", format_duration(seconds(a.alone_seconds)));
+  line(out, "{}", incast_sentence(a));
   return out;
 }
 
