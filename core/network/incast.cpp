@@ -16,8 +16,8 @@ namespace {
 constexpr double kGain = 1.0 / 16;  // g of RFC 8257, section 4.2
 constexpr double kLeastCut = 2;     // packets below which no sender is held by marks or by a loss
 constexpr int kDuplicates = 3;      // acknowledgements by which a loss is noticed (RFC 5681)
-constexpr int kMostDoublings = 6;   // of a timer
-constexpr double kMostPackets = 1e8;
+constexpr int kMostTimerDoublings = 6;  // of a timer
+constexpr double kMostIncastPackets = 1e8;
 
 struct IncastSender {
   std::int64_t left = 0;  // packets of its block that have not arrived
@@ -119,7 +119,7 @@ class IncastRun {
       if (arrived < kDuplicates) {
         s.window = 1;
         s.silent_until = now_ + static_cast<double>(q_.timeout.count()) * std::exp2(s.doublings);
-        s.doublings = std::min(s.doublings + 1, kMostDoublings);
+        s.doublings = std::min(s.doublings + 1, kMostTimerDoublings);
         ++timeouts_;
       }
       return;
@@ -165,7 +165,7 @@ IncastAnswer incast(const IncastQuestion& q) {
   const double bytes = static_cast<double>(q.senders) * static_cast<double>(q.block.value);
   const double packets =
       bytes / static_cast<double>(q.packet.value) * static_cast<double>(q.exchanges);
-  expect_incast(packets <= kMostPackets,
+  expect_incast(packets <= kMostIncastPackets,
                 fmt::format("expected at most 100 million packets in {} exchanges, found {:.3g}; "
                             "try smaller blocks",
                             q.exchanges, packets));

@@ -26,7 +26,7 @@ constexpr const char* kOfJobs[] = {"jobs", "leaves",        "spines", "trees",  
                                    "load", "communication", "slots",  "messages"};
 
 template <std::size_t N>
-void refuse_words(const Words& words, const char* const (&flags)[N], const char* sentence) {
+void refuse_mixed(const Words& words, const char* const (&flags)[N], const char* sentence) {
   for (const char* flag : flags)
     if (words.has(flag))
       throw Error(Error::Kind::InvalidInput, sentence, {"--" + std::string(flag)});
@@ -36,7 +36,7 @@ int run_incast(const Words& words, Streams& streams) {
   constexpr std::int64_t kMostSenders = 4'096, kMostPackets = 1'000'000;
   IncastQuestion q;
   q.senders = words.integer("incast", 1, kMostSenders, q.senders);
-  refuse_words(words, kOfJobs, "expected none beside --incast, in which there are no jobs");
+  refuse_mixed(words, kOfJobs, "expected none beside --incast, in which there are no jobs");
   q.buffer = words.integer("buffer", 0, kMostPackets, q.buffer);
   q.threshold = words.integer("threshold", 0, kMostPackets, q.threshold);
   q.window = words.integer("window", 1, kMostPackets, q.window);
@@ -53,7 +53,7 @@ int run_incast(const Words& words, Streams& streams) {
 
 int run_network(const Words& words, Streams& streams) {
   if (words.has("incast")) return run_incast(words, streams);
-  refuse_words(words, kOfIncast, "expected --incast beside it, in which senders meet at one port");
+  refuse_mixed(words, kOfIncast, "expected --incast beside it, in which senders meet at one port");
   constexpr std::int64_t kMostJobs = 64, kMostLeaves = 64, kMostSpines = 64, kMostConnections = 64,
                          kMostMessages = 100'000, kMostSlots = 1'000'000'000;
   constexpr double kLeast = 0.01, kMost = 0.99;
