@@ -23,6 +23,7 @@
 #include "backends/cpu/execution/state/shard_saves.h"
 #include "backends/cpu/execution/task_spans.h"
 #include "backends/cpu/time/virtual_time.h"
+#include "backends/device_memory.h"
 #include "backends/documents.h"
 #include "backends/start_weights.h"
 #include "core/base/error.h"
@@ -204,8 +205,10 @@ struct CpuBackend::Impl {
   std::vector<double> losses;  // by step
   std::int64_t first_step = 0;
 
-  KeptStates kept_states;              // where bits flip
-  std::unique_ptr<ShardSaves> shards;  // null unless ranks may fail
+  KeptStates kept_states;                 // where bits flip
+  std::unique_ptr<ShardSaves> shards;     // null unless ranks may fail
+  std::vector<DeviceMemory> lost_memory;  // of devices that were replaced
+  PreparedKernels lost_prepared;
 
   bool first_process() const { return processes == nullptr || processes->rank() == 0; }
 
@@ -283,7 +286,12 @@ struct CpuBackend::Impl {
     shards->see_update();
     const bool full = training.recovery.how == ShardSaving::Full;
     const std::vector<ShardKill> failing = shards->failing();
-    for (const ShardKill& kill : failing) shards->lose(kill);
+    for (const ShardKill& kill : failing) {
+      const int rank = static_cast<int>(kill.rank);
+      add_memory(lost_memory, {memory_of(DeviceId{0}, rank)});
+      lost_prepared += execution.state(DeviceId{0}, rank).prepared;
+      shards->lose(kill);
+    }
     if (full && !failing.empty()) {
       const std::int64_t done = execution.updates(), first = first_step;
       resume(parse_checkpoint(shards->kept(), "the state in memory"));
@@ -291,8 +299,28 @@ struct CpuBackend::Impl {
       shards->went_back(done - execution.updates());
       return true;
     }
-    if (shards->due()) full ? shards->keep(to_bytes(state())) : shards->save();
+    if (!shards->due()) return false;
+    if (full)
+      shards->keep(to_bytes(state()));
+    else
+      shards->save();
     return false;
+  }
+
+  DeviceMemory memory_of(DeviceId device, int peer) {
+    const Arena& arena = execution.arena(device, peer);
+    const DeviceState& held = execution.state(device, peer);
+    return {device,
+            peer,
+            arena.most(),
+            arena.reach(),
+            arena.most_by_category(),
+            held.scratch,
+            held.load,
+            static_cast<double>(held.dropped) /
+                static_cast<double>(std::max<std::int64_t>(1, held.copies)),
+            held.host().most(),
+            held.nvme() != nullptr ? held.nvme()->size() : Bytes{}};
   }
 
   // Evaluates as the plan says. All processes call it, and each takes part that has an evaluator.
@@ -698,15 +726,10 @@ BackendRun CpuBackend::run(const RunOptions& options) {
     for (int peer = 0; peer < m.execution.peers(); ++peer) {
       if (!m.execution.here(DeviceId{d}, peer)) continue;
       *result.prepared += m.execution.state(DeviceId{d}, peer).prepared;
-      const Arena& arena = m.execution.arena(DeviceId{d}, peer);
-      const DeviceState& state = m.execution.state(DeviceId{d}, peer);
-      result.memory.push_back({DeviceId{d}, peer, arena.most(), arena.reach(),
-                               arena.most_by_category(), state.scratch, state.load,
-                               static_cast<double>(state.dropped) /
-                                   static_cast<double>(std::max<std::int64_t>(1, state.copies)),
-                               state.host().most(),
-                               state.nvme() != nullptr ? state.nvme()->size() : Bytes{}});
+      result.memory.push_back(m.memory_of(DeviceId{d}, peer));
     }
+  add_memory(result.memory, m.lost_memory);
+  *result.prepared += m.lost_prepared;
   if (m.processes != nullptr) gather_run(result, m.program, m.execution);
   return result;
 }

@@ -12,6 +12,7 @@
 #include "backends/cpu/execution/evaluation.h"
 #include "core/model/zoo/builders.h"
 #include "core/quality/area_under_curve.h"
+#include "core/timeline/metrics.h"
 #include "core/training/data/data_sources.h"
 #include "core/training/model_inputs.h"
 #include "core/validation/rank_correlation.h"
@@ -301,6 +302,19 @@ TEST(PartialRecoveryRun, LosesTheSameWhoeverDrives) {
                              failing_run(three_tables(), training, plan)))
         << how;
   }
+}
+
+// A rank that fails after the last update leaves no device that has held a microbatch in its place.
+TEST(PartialRecoveryRun, SaysWhatTheLostDeviceHeldToo) {
+  const Settings plan = divided_tables({"optimizer=adamw"});
+  const CpuRun plain = failing_run(three_tables(), failing_training(6, {}), plan),
+               failed = failing_run(three_tables(),
+                                    failing_training(6, {"cpr=plain", "cpr-kill=6:0,6:2"}), plan);
+  ASSERT_EQ(failed.run.memory.size(), plain.run.memory.size());
+  for (std::size_t d = 0; d < plain.run.memory.size(); ++d)
+    EXPECT_EQ(failed.run.memory[d].most.value, plain.run.memory[d].most.value) << d;
+  EXPECT_EQ(failed.run.prepared->asked, plain.run.prepared->asked);
+  EXPECT_EQ(peak_of(failed.run.waves[0]).value, peak_of(plain.run.waves[0]).value);
 }
 
 TEST(PartialRecoveryRun, RefusesPlansWithoutDividedTables) {
