@@ -199,14 +199,14 @@ TEST(PartialRecoveryRun, ARankWithoutTablesLosesNothing) {
 // right after a save takes nothing from rows that were not looked up since. Their state must have
 // come back for the rest of the training to have the same bits.
 TEST(PartialRecoveryRun, RowsComeBackWithTheirOptimizerState) {
-  const Model model = build_recommender({"long tail", {900, 300}, kTableWidth, 3, {6, 4}, {6, 1}});
-  const Settings plan = divided_tables({"optimizer=adagrad"});
+  const Model model = build_recommender({"few rows", {40, 20}, kTableWidth, 3, {6, 4}, {6, 1}});
+  const Settings plan = {"dp=4", "zero=3", "global-batch=4", "micro-batch=1", "optimizer=adagrad"};
   const CpuRun plain = failing_run(model, failing_training(24, {}), plan);
   int compared = 0;
   for (std::int64_t step = 8; step < 24; ++step) {
     const CpuRun failed = failing_run(
         model,
-        failing_training(24, {"cpr=plain", "cpr-save=1", fmt::format("cpr-kill={}:2", step)}),
+        failing_training(24, {"cpr=plain", "cpr-save=1", fmt::format("cpr-kill={}:1", step)}),
         plan);
     const ShardLoss& loss = failed.run.recovery->losses.front();
     if (loss.lookups > 0) continue;
