@@ -77,8 +77,9 @@ struct RecoveryReport {
   std::int64_t steps_repeated = 0;         // Full alone repeats steps
   std::vector<ShardLoss> losses = {};      // in the order of the failures
   std::int64_t lost_lookups() const;
-  /// The paper's portion of lost samples: each failure of one of N shards adds the samples since
-  /// the last save over N times the samples of the whole training. 0 under Full.
+  /// Returns the paper's portion of lost samples: each failure of one of N shards adds the samples
+  /// since the last interval of all rows began, which under Plain is their last save, over N times
+  /// the samples of the whole training. 0 under Full, and above 1 where failures are frequent.
   double lost_samples() const;
 };
 
