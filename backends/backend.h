@@ -20,6 +20,7 @@
 #include "core/timeline/timeline.h"
 #include "core/training/data_source.h"
 #include "core/training/numbers/bit_flips.h"
+#include "core/training/partial_recovery.h"
 #include "core/training/trained_tensor.h"
 #include "core/training/training.h"
 
@@ -115,6 +116,7 @@ struct BackendRun {
   std::vector<FiredRule> rules = {};            // that fired while it ran, in this order
   std::int64_t stopped_by_rule = 0;      // the step after which a rule ended it; 0 = none did
   std::optional<FlipReport> flips = {};  // where bits flip or something looks for flipped ones
+  std::optional<RecoveryReport> recovery = {};  // where ranks may fail
 };
 
 class Backend {

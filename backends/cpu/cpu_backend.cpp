@@ -20,8 +20,10 @@
 #include "backends/cpu/execution/exchange/gather_run.h"
 #include "backends/cpu/execution/numbers/number_windows.h"
 #include "backends/cpu/execution/state/kept_states.h"
+#include "backends/cpu/execution/state/shard_saves.h"
 #include "backends/cpu/execution/task_spans.h"
 #include "backends/cpu/time/virtual_time.h"
+#include "backends/device_memory.h"
 #include "backends/documents.h"
 #include "backends/start_weights.h"
 #include "core/base/error.h"
@@ -111,6 +113,16 @@ Diagnostics check_flips(const BitFlips& flips, const CpuOptions& options) {
            "--backend cpu without mpirun"}};
 }
 
+// Processes that fail end with all others (tests/rank_kills), so that a rank is lost within one.
+Diagnostics check_shards(const PartialRecovery& recovery, const CpuOptions& options) {
+  if (!recovery.on() || options.processes == nullptr) return {};
+  return {{Diagnostic::Severity::Error,
+           "expected one process, found " + std::to_string(options.processes->count()) +
+               ": cpr takes ranks away within a process, and MPI ends all processes with one",
+           {"--backend"},
+           "--backend cpu without mpirun"}};
+}
+
 // Null where samples come as the job's data have them.
 std::unique_ptr<DataSource> pairs_of(const BackendJob& job) {
   const Training& training = *job.training;
@@ -193,7 +205,10 @@ struct CpuBackend::Impl {
   std::vector<double> losses;  // by step
   std::int64_t first_step = 0;
 
-  KeptStates kept_states;  // where bits flip
+  KeptStates kept_states;                 // where bits flip
+  std::unique_ptr<ShardSaves> shards;     // null unless ranks may fail
+  std::vector<DeviceMemory> lost_memory;  // of devices that were replaced
+  PreparedKernels lost_prepared;
 
   bool first_process() const { return processes == nullptr || processes->rank() == 0; }
 
@@ -263,6 +278,49 @@ struct CpuBackend::Impl {
     resume(*sound);
     first_step = first;
     return true;
+  }
+
+  // Takes away the ranks that fail after the update that has ended, or else saves what is due then.
+  // Returns whether all have gone back.
+  bool lose_ranks() {
+    shards->see_update();
+    const bool full = training.recovery.how == ShardSaving::Full;
+    const std::vector<ShardKill> failing = shards->failing();
+    for (const ShardKill& kill : failing) {
+      const int rank = static_cast<int>(kill.rank);
+      add_memory(lost_memory, {memory_of(DeviceId{0}, rank)});
+      lost_prepared += execution.state(DeviceId{0}, rank).prepared;
+      shards->lose(kill);
+    }
+    if (full && !failing.empty()) {
+      const std::int64_t done = execution.updates(), first = first_step;
+      resume(parse_checkpoint(shards->kept(), "the state in memory"));
+      first_step = first;
+      shards->went_back(done - execution.updates());
+      return true;
+    }
+    if (!shards->due()) return false;
+    if (full)
+      shards->keep(to_bytes(state()));
+    else
+      shards->save();
+    return false;
+  }
+
+  DeviceMemory memory_of(DeviceId device, int peer) {
+    const Arena& arena = execution.arena(device, peer);
+    const DeviceState& held = execution.state(device, peer);
+    return {device,
+            peer,
+            arena.most(),
+            arena.reach(),
+            arena.most_by_category(),
+            held.scratch,
+            held.load,
+            static_cast<double>(held.dropped) /
+                static_cast<double>(std::max<std::int64_t>(1, held.copies)),
+            held.host().most(),
+            held.nvme() != nullptr ? held.nvme()->size() : Bytes{}};
   }
 
   // Evaluates as the plan says. All processes call it, and each takes part that has an evaluator.
@@ -466,6 +524,7 @@ CpuBackend::CpuBackend(const BackendJob& job, const CpuOptions& options, std::st
   throw_if_errors(check(job));
   if (const auto acting = job.data->acting()) throw_if_errors(check_acting(*acting, options));
   throw_if_errors(check_flips(job.training->flips, options));
+  throw_if_errors(check_shards(job.training->recovery, options));
   impl_ = std::make_unique<Impl>(job, options);
 }
 CpuBackend::~CpuBackend() = default;
@@ -487,6 +546,10 @@ BackendRun CpuBackend::run(const RunOptions& options) {
   else if (m.training.sparsity > 0)
     prune_weights();
   result.first_step = m.first_step;
+  if (const PartialRecovery& recovery = m.training.recovery; recovery.on())
+    m.shards = std::make_unique<ShardSaves>(
+        m.execution, m.workload, m.training, m.data,
+        recovery.how == ShardSaving::Full ? to_bytes(m.state()) : std::string());
   const RecordingThread recorded(m.options.spans);
   RuleRun* const rules = m.options.rules.get();
   if (rules != nullptr) rules->begin(m.first_step);
@@ -584,6 +647,21 @@ BackendRun CpuBackend::run(const RunOptions& options) {
       }
       m.execution.see_state();
     }
+    std::vector<MemoryWave> waves;
+    for (std::uint32_t d = 0; d < static_cast<std::uint32_t>(m.program.devices); ++d)
+      waves.push_back(m.execution.here(DeviceId{d}, 0)
+                          ? m.execution.arena(DeviceId{d}, 0).take_wave()
+                          : MemoryWave{});
+    if (m.shards != nullptr) {
+      const std::size_t losses = m.shards->report().losses.size();
+      const bool back = m.lose_ranks();
+      unplaced = unplaced || m.shards->report().losses.size() > losses;
+      if (back) {
+        result.step_times.push_back(time);
+        begin_again();
+        continue;
+      }
+    }
     result.skipped += m.execution.skipped() ? 1 : 0;
     if (!m.execution.orthogonality().empty())
       result.orthogonality.push_back(m.execution.orthogonality());
@@ -598,11 +676,7 @@ BackendRun CpuBackend::run(const RunOptions& options) {
     const std::vector<Duration> steps =
         m.plan.asynchronous ? step_times(done.timeline, m.program) : std::vector<Duration>{time};
     result.step_times.insert(result.step_times.end(), steps.begin(), steps.end());
-    Kept keep{std::move(done.timeline), {}, time};
-    for (std::uint32_t d = 0; d < static_cast<std::uint32_t>(m.program.devices); ++d)
-      keep.waves.push_back(m.execution.here(DeviceId{d}, 0)
-                               ? m.execution.arena(DeviceId{d}, 0).take_wave()
-                               : MemoryWave{});
+    Kept keep{std::move(done.timeline), std::move(waves), time};
     // Keeps the latest repetitions, since the first ones run on cold caches.
     kept.push_back(std::move(keep));
     if (kept.size() > 15) kept.erase(kept.begin());
@@ -624,6 +698,7 @@ BackendRun CpuBackend::run(const RunOptions& options) {
   if (rules != nullptr) result.rules = rules->fired();
   if (m.execution.updates() != last_checkpoint || repetition > 0) m.write_checkpoint();
   if (m.execution.flips() != nullptr) result.flips = m.execution.flips()->report();
+  if (m.shards != nullptr) result.recovery = m.shards->report();
   result.losses = m.losses;
   result.microbatch_losses = m.execution.losses();
   result.gradient_norm = m.execution.gradient_norm();
@@ -651,15 +726,10 @@ BackendRun CpuBackend::run(const RunOptions& options) {
     for (int peer = 0; peer < m.execution.peers(); ++peer) {
       if (!m.execution.here(DeviceId{d}, peer)) continue;
       *result.prepared += m.execution.state(DeviceId{d}, peer).prepared;
-      const Arena& arena = m.execution.arena(DeviceId{d}, peer);
-      const DeviceState& state = m.execution.state(DeviceId{d}, peer);
-      result.memory.push_back({DeviceId{d}, peer, arena.most(), arena.reach(),
-                               arena.most_by_category(), state.scratch, state.load,
-                               static_cast<double>(state.dropped) /
-                                   static_cast<double>(std::max<std::int64_t>(1, state.copies)),
-                               state.host().most(),
-                               state.nvme() != nullptr ? state.nvme()->size() : Bytes{}});
+      result.memory.push_back(m.memory_of(DeviceId{d}, peer));
     }
+  add_memory(result.memory, m.lost_memory);
+  *result.prepared += m.lost_prepared;
   if (m.processes != nullptr) gather_run(result, m.program, m.execution);
   return result;
 }

@@ -8,6 +8,7 @@
 #include "backends/cpu/execution/cpu_execution.h"
 #include "backends/cpu/execution/exchange/partial_gradient.h"
 #include "backends/cpu/execution/run_plan.h"
+#include "backends/cpu/execution/state/shard_saves.h"
 #include "backends/cpu/kernels/rounded_copies.h"
 #include "backends/documents.h"
 #include "backends/executable.h"
@@ -621,6 +622,7 @@ Diagnostics CpuBackend::check(const BackendJob& job) {
   check_stability(job, found);
   check_bit_errors(job, found);
   check_bit_flips(job, found);
+  check_recovery(job, found);
   check_anchored(job, "a local run", found);
   if (w.layout.binding.documents != nullptr)
     check_documents(job, "a local run", found);

@@ -122,6 +122,12 @@ Diagnostics check_fused(const BackendJob& job) {
               "jobs that are trained together have neither flipped bits nor checks for them, found "
               "that one has",
               "--train flip-bits", "--train flip-bits=off --train flip-check=off");
+  if (job.training != nullptr && job.training->recovery.on())
+    add_error(found,
+              "jobs that are trained together share their device, which no rank is lost of, "
+              "found cpr=" +
+                  std::string(to_string(job.training->recovery.how)),
+              "--train cpr", "--train cpr=off");
   if (trains_by_halp(w.scenario.plan))
     add_error(found,
               "jobs that are trained together read their weights alone, found optimizer=halp",

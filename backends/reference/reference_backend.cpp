@@ -62,6 +62,7 @@ void check_training(const Workload& w, const Training& t, Diagnostics& found) {
   refuse_key(t.bit_errors != 0, "bit-errors", "0");
   refuse_key(t.flips.flips(), "flip-bits", "off");
   refuse_key(t.flips.checks(), "flip-check", "off");
+  refuse_key(t.recovery.on(), "cpr", "off");
 }
 
 /// One rule for all stages, or where the schedule corrects for delays the rule of each stage.

@@ -10,16 +10,10 @@ namespace {
 // Two forecasts so near to each other are one instant: they differ by rounding alone.
 double together(double at) { return at + at * 1e-13 + 1e-9; }
 
-// The level, rate by weight, at which a link is full or a source has no more.
-struct FillLevel {
-  double at;
-  std::uint32_t id;
-  bool source;
-  friend bool operator>(const FillLevel& a, const FillLevel& b) {
-    if (a.at != b.at) return a.at > b.at;
-    return a.source != b.source ? a.source > b.source : a.id > b.id;
-  }
-};
+// Levels so near to each other are one.
+constexpr double kOneLevel = 1e-12;
+// Levels that differ by rounding alone are nearer to each other than that.
+constexpr double kAmongLevels = 1e-9;
 
 }  // namespace
 
@@ -57,7 +51,7 @@ FlowEngine::Id FlowEngine::start(const LinkFlow& flow, double now) {
     link.passing.push_back({id, p});
   }
   m.at = std::move(at);
-  change(id);
+  started_.push_back(id);
   return id;
 }
 
@@ -88,7 +82,6 @@ std::vector<FlowEngine::Id> FlowEngine::finish(double now) {
     settle(f.flow, now_);
     ++flows_[f.flow].version;
     flows_[f.flow].ended = true;
-    change(f.flow);
     done.push_back(f.flow);
   }
   ended_.insert(ended_.end(), done.begin(), done.end());
@@ -101,15 +94,6 @@ void FlowEngine::settle_all(double now) {
   now_ = std::max(now_, now);
   for (Id id = 0; id < flows_.size(); ++id)
     if (flows_[id].active) settle(id, now_);
-}
-
-void FlowEngine::change(Id id) {
-  changed_flows_.push_back(id);
-  for (const FlowLink& over : flows_[id].path)
-    if (!links_[over.link].changed) {
-      links_[over.link].changed = true;
-      changed_links_.push_back(over.link);
-    }
 }
 
 void FlowEngine::settle(Id id, double now) {
@@ -136,96 +120,154 @@ void FlowEngine::remove(Id id) {
   free_.push_back(id);
 }
 
-// The flows that share links with what has changed, directly or through others.
-void FlowEngine::collect() {
-  ++round_;
-  component_.clear();
-  component_links_.clear();
-  const auto take = [&](Id id) {
-    if (flows_[id].seen == round_) return;
-    flows_[id].seen = round_;
-    component_.push_back(id);
-  };
-  const auto take_link = [&](std::uint32_t l) {
-    if (links_[l].seen == round_) return;
-    links_[l].seen = round_;
-    component_links_.push_back(l);
-    for (const Passing& p : links_[l].passing) take(p.flow);
-  };
-  for (const Id id : changed_flows_)
-    if (flows_[id].active) take(id);
-  for (const std::uint32_t l : changed_links_) take_link(l);
-  for (std::size_t i = 0; i < component_.size(); ++i)
-    for (const FlowLink& over : flows_[component_[i]].path) take_link(over.link);
-}
-
 void FlowEngine::resolve() {
-  if (changed_flows_.empty()) return;
-  collect();
-  for (const Id id : component_) settle(id, now_);
-  for (const Id id : ended_) remove(id);
-  component_.erase(std::remove_if(component_.begin(), component_.end(),
-                                  [&](Id id) { return !flows_[id].active; }),
-                   component_.end());
+  if (started_.empty() && ended_.empty()) return;
   fill();
-  for (const std::uint32_t l : changed_links_) links_[l].changed = false;
-  changed_links_.clear();
-  changed_flows_.clear();
+  for (const Id id : touched_) {
+    const Moving& m = flows_[id];
+    if (m.next_rate != m.rate || m.next_bottleneck != m.bottleneck ||
+        (m.bottleneck != kNone && links_[m.bottleneck].filling == round_))
+      settle(id, now_);
+  }
+  for (const Id id : ended_) remove(id);
+  for (const Id id : touched_) {
+    Moving& m = flows_[id];
+    m.bottleneck = m.next_bottleneck;
+    m.fresh = false;
+    if (m.next_rate == m.rate) continue;  // its forecast still holds
+    m.rate = m.next_rate;
+    forecast(id);
+  }
+  started_.clear();
   ended_.clear();
 }
 
-// All rates rise together, each by its weight, until a link is full or a source has no more; what
-// waits for that is settled, and the rest rises on.
-void FlowEngine::fill() {
-  std::priority_queue<FillLevel, std::vector<FillLevel>, std::greater<>> levels;
-  const auto level_of_link = [&](const Link& link) {
-    return std::max(0.0, link.left) / std::max(link.weight, 1e-300);
-  };
-  for (const std::uint32_t l : component_links_) {
-    Link& link = links_[l];
-    link.left = link.capacity, link.weight = 0;
-    link.open = static_cast<std::uint32_t>(link.passing.size());
-    for (const Passing& p : link.passing)
-      link.weight += flows_[p.flow].path[p.place].flows * flows_[p.flow].weight;
-    if (link.open > 0) levels.push({level_of_link(link), l, false});
-  }
-  for (const Id id : component_) {
-    flows_[id].filled = false;
-    if (std::isfinite(flows_[id].most))
-      levels.push({flows_[id].most / flows_[id].weight, id, true});
-  }
-  rates_found_ += component_.size();
-  const auto settle_rate = [&](Id id, double level, std::uint32_t bottleneck) {
-    Moving& m = flows_[id];
-    m.filled = true;
-    const double rate = bottleneck == kNone ? m.most : level * m.weight;
-    m.bottleneck = bottleneck;
-    for (const FlowLink& over : m.path) {
-      Link& link = links_[over.link];
-      link.left -= over.flows * rate, link.weight -= over.flows * m.weight;
-      --link.open;
+double FlowEngine::level_of(const Link& link) const {
+  return std::max(0.0, link.left) / std::max(link.weight, 1e-300);
+}
+
+FlowEngine::FillLevel FlowEngine::settled_at(Id id) const {
+  const Moving& m = flows_[id];
+  if (m.bottleneck == kNone) return {m.most / m.weight, true, id, id};
+  return {links_[m.bottleneck].level, false, m.bottleneck, id};
+}
+
+void FlowEngine::touch(Id id) {
+  Moving& m = flows_[id];
+  if (m.touched == round_) return;
+  m.touched = round_;
+  touched_.push_back(id);
+}
+
+// From the level that is reached on, the link is filled anew. What was settled below that stays.
+void FlowEngine::take_up(std::uint32_t l) {
+  Link& link = links_[l];
+  if (link.filling == round_) return;
+  link.filling = round_;
+  link.left = link.capacity, link.weight = 0, link.open = 0;
+  for (const Passing& p : link.passing) {
+    Moving& m = flows_[p.flow];
+    if (m.ended) continue;
+    const bool known = m.touched == round_;
+    touch(p.flow);
+    if (!known && !m.fresh) {
+      const FillLevel before = settled_at(p.flow);
+      if (before.before(reached_)) {
+        m.next_rate = m.rate, m.next_bottleneck = m.bottleneck;
+        m.filled = round_;
+      } else {
+        levels_.push(before);
+      }
     }
-    if (rate == m.rate) return;  // its forecast still holds
-    m.rate = rate;
-    forecast(id);
-  };
-  while (!levels.empty()) {
-    const FillLevel level = levels.top();
-    levels.pop();
-    if (level.source) {
-      if (!flows_[level.id].filled) settle_rate(level.id, level.at, kNone);
+    const double part = m.path[p.place].flows;
+    if (m.filled == round_)
+      link.left -= part * m.next_rate;
+    else
+      link.weight += part * m.weight, ++link.open;
+  }
+  if (link.open > 0) levels_.push({std::max(reached_.at, level_of(link)), false, l});
+}
+
+void FlowEngine::take_up_all(Id id) {
+  for (const FlowLink& over : flows_[id].path) take_up(over.link);
+}
+
+void FlowEngine::fill_flow(Id id, double rate, std::uint32_t bottleneck) {
+  Moving& m = flows_[id];
+  m.filled = round_;
+  m.next_rate = rate, m.next_bottleneck = bottleneck;
+  for (const FlowLink& over : m.path) {
+    Link& link = links_[over.link];
+    if (link.filling != round_) continue;
+    link.left -= over.flows * rate, link.weight -= over.flows * m.weight;
+    --link.open;
+  }
+  if (rate != m.rate) take_up_all(id);
+}
+
+void FlowEngine::fill_link(std::uint32_t l, double level) {
+  Link& link = links_[l];
+  if (std::abs(level - link.level) > kOneLevel * level) link.level = level;
+  for (const Passing& p : link.passing) {
+    const Moving& m = flows_[p.flow];
+    if (!m.ended && m.filled != round_) fill_flow(p.flow, link.level * m.weight, l);
+  }
+}
+
+// A flow comes to the level at which it was settled before. It stays there, unless the link for
+// which it waited now has more.
+void FlowEngine::pass_settled(Id id) {
+  Moving& m = flows_[id];
+  if (m.ended) return take_up_all(id);
+  if (m.filled == round_) return;
+  if (m.bottleneck == kNone) return fill_flow(id, m.most, kNone);
+  const Link& link = links_[m.bottleneck];
+  if (link.filling != round_) return fill_flow(id, m.rate, m.bottleneck);
+  if (level_of(link) <= link.level * (1 + kOneLevel)) return fill_link(m.bottleneck, link.level);
+  if (std::isfinite(m.most)) levels_.push({m.most / m.weight, true, id, id});
+  take_up_all(id);
+}
+
+// All rates rise together, each by its weight, until a link is full or a source has no more; what
+// waits for that is settled, and the rest rises on. Links that are not taken up keep what they had.
+void FlowEngine::fill() {
+  ++round_;
+  touched_.clear();
+  reached_ = {-1, false, 0};
+  for (const Id id : started_) {
+    touch(id);
+    const Moving& m = flows_[id];
+    if (std::isfinite(m.most)) levels_.push({m.most / m.weight, true, id, id});
+    take_up_all(id);
+  }
+  // What ends comes before all that was settled at its level: that may rise now.
+  for (const Id id : ended_) {
+    FillLevel left = settled_at(id);
+    left.at *= 1 - kAmongLevels;
+    levels_.push(left);
+  }
+  while (!levels_.empty()) {
+    const FillLevel level = levels_.top();
+    levels_.pop();
+    reached_ = level;
+    if (level.source && flows_[level.flow].bottleneck != kNone) {  // it has left that link
+      if (flows_[level.flow].filled != round_)
+        fill_flow(level.flow, flows_[level.flow].most, kNone);
       continue;
     }
-    Link& link = links_[level.id];
+    if (level.flow != kNone) {
+      pass_settled(level.flow);
+      continue;
+    }
+    const Link& link = links_[level.id];
     if (link.open == 0) continue;
     // While others are settled below it a link's level only rises, so that an older one is a bound.
-    if (const double now = level_of_link(link); now > level.at * (1 + 1e-12)) {
-      levels.push({now, level.id, false});
-      continue;
-    }
-    for (const Passing& p : link.passing)
-      if (!flows_[p.flow].filled) settle_rate(p.flow, level.at, level.id);
+    if (const double now = level_of(link); now > level.at * (1 + kOneLevel))
+      levels_.push({now, false, level.id});
+    else
+      fill_link(level.id, level.at);
   }
+  rates_found_ += touched_.size();
 }
 
 void FlowEngine::forecast(Id id) {

@@ -1,8 +1,11 @@
 // A FlowEngine moves flows over links that they share max-min fairly: no flow can have more without
 // one that has no more than it having less (Bertsekas, Gallager, "Data Networks", 1992, 6.5.2).
-// When a flow begins or ends, rates change only among the flows that are joined to it by links, and
-// they are found by progressive filling with a heap: a change costs the links that those flows pass
-// times the logarithm of their number.
+// When flows begin or end, the rates of others change only where the level at which a link is full
+// changes. Progressive filling with a heap begins at the links of those flows and goes on, from low
+// levels to high ones, to the links of each flow whose rate has changed: an instant costs the flows
+// on those links times the logarithm of their number, however many are joined to them by further
+// links (the graph of bottlenecks; Ros-Giralt et al., "On the bottleneck structure of
+// congestion-controlled networks", SIGMETRICS 2020).
 //
 // Flows that take the same links, or links that are alike, can be one flow: a FlowLink says how
 // many of them pass the link.
@@ -56,8 +59,8 @@ class FlowEngine {
   std::uint32_t waits_for(Id id) const { return flows_[id].bottleneck; }
   /// (flow, since, until, bytes that each of its flows has moved)
   using Watcher = std::function<void(Id, double, double, double)>;
-  /// Calls back whenever rates around a flow are about to change: rate() and waits_for() of it and
-  /// of all that share links with it have held all the while.
+  /// Calls back whenever rates around a flow are about to change: rate() and waits_for() of it, and
+  /// the rates of all that pass the link for which it waits, have held all the while.
   void watch(Watcher watcher) { watcher_ = std::move(watcher); }
   /// Calls back with every other flow that passes the link.
   template <class Visit>
@@ -68,9 +71,9 @@ class FlowEngine {
 
   /// Brings what has been moved up to date.
   void settle_all(double now);
-  /// Returns the bytes that the link has carried, as of the last change around it or settle_all().
+  /// Returns the bytes that the link has carried, as of the last settle_all().
   double carried(std::uint32_t link) const { return links_[link].carried; }
-  /// Returns how often the rates of a flow were found anew: what all of it has cost.
+  /// Returns how often the rate of a flow was looked at anew: what all of it has cost.
   std::uint64_t rates_found() const { return rates_found_; }
 
  private:
@@ -81,16 +84,33 @@ class FlowEngine {
   struct Link {
     double capacity = 1, carried = 0;
     std::vector<Passing> passing;
-    double left = 0, weight = 0;  // while filling
-    std::uint32_t open = 0, seen = 0;
-    bool changed = false;
+    double level = 0;             // rate by weight of the flows that wait for it
+    double left = 0, weight = 0;  // while filling: for `open` flows
+    std::uint32_t open = 0, filling = 0;
   };
   struct Moving {
     std::span<const FlowLink> path;
     std::vector<std::uint32_t> at;  // its place in Link::passing, by place in its path
     double left = 0, weight = 1, most = 0, rate = 0, pace = 1, since = 0;
-    std::uint32_t bottleneck = kNone, version = 0, seen = 0;
-    bool active = false, ended = false, filled = false;
+    std::uint32_t bottleneck = kNone, version = 0;
+    bool active = false, ended = false, fresh = true;
+    double next_rate = 0;  // while filling, as all below
+    std::uint32_t next_bottleneck = kNone;
+    std::uint32_t touched = 0, filled = 0, opened = 0;  // the round in which it was
+  };
+  // A level at which a link is full, a source has no more, or a flow was settled before.
+  struct FillLevel {
+    double at;
+    bool source;
+    std::uint32_t id;            // of the link, or of the flow of the source
+    std::uint32_t flow = kNone;  // which was settled there before; kNone: the link itself
+    bool before(const FillLevel& o) const {
+      if (at != o.at) return at < o.at;
+      return source != o.source ? o.source : id < o.id;
+    }
+    friend bool operator>(const FillLevel& a, const FillLevel& b) {
+      return b.before(a) || (!a.before(b) && a.flow > b.flow);
+    }
   };
   struct Forecast {
     double at;
@@ -101,20 +121,26 @@ class FlowEngine {
     }
   };
 
-  void change(Id);
   void settle(Id, double now);
   void remove(Id);
   void resolve();
-  void collect();
   void fill();
+  void take_up(std::uint32_t link);
+  void take_up_all(Id);
+  void touch(Id);
+  void fill_link(std::uint32_t link, double level);
+  void fill_flow(Id, double rate, std::uint32_t bottleneck);
+  void pass_settled(Id);
+  FillLevel settled_at(Id) const;
+  double level_of(const Link&) const;
   void forecast(Id);
 
   std::vector<Link> links_;
   std::vector<Moving> flows_;
-  std::vector<Id> free_, changed_flows_, ended_;
-  std::vector<std::uint32_t> changed_links_;
-  std::vector<Id> component_;
-  std::vector<std::uint32_t> component_links_;
+  std::vector<Id> free_, started_, ended_;
+  std::vector<Id> touched_;  // while filling: the flows on links that are filled anew
+  std::priority_queue<FillLevel, std::vector<FillLevel>, std::greater<>> levels_;
+  FillLevel reached_{};  // all below it is settled
   std::priority_queue<Forecast, std::vector<Forecast>, std::greater<>> forecasts_;
   Watcher watcher_;
   double now_ = 0;

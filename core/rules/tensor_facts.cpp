@@ -78,7 +78,7 @@ TRAINYARD_VECTORISED void take_update(const float* before, const float* after, s
     const float by = std::fabs(after[i] - before[i]), size = std::fabs(before[i]);
     moved[l] += by;
     sizes[l] += size;
-    kept[l] += (by == 0) & (size > 0) ? 1.0f : 0.0f;
+    kept[l] += ((by == 0) & (size > 0)) ? 1.0f : 0.0f;
     const float share = by / (kFloor + size);
     most[l] = share > most[l] ? share : most[l];
   });

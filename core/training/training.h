@@ -12,6 +12,7 @@
 #include "core/base/units.h"
 #include "core/training/corruption.h"
 #include "core/training/numbers/bit_flips.h"
+#include "core/training/partial_recovery.h"
 #include "core/training/random_sources.h"
 
 namespace trainyard {
@@ -76,6 +77,7 @@ struct Training {
   double bit_errors_below = 1.75;  // loss of a microbatch from which on no bit of its repetition is
                                    // flipped
   BitFlips flips = {};             // of the system that trains, and not to train against
+  PartialRecovery recovery = {};   // of embedding tables that ranks divide
   friend bool operator==(const Training&, const Training&) = default;
 };
 

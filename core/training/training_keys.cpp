@@ -328,6 +328,27 @@ std::vector<TrainingKey> make_keys() {
        {},
        [](T& t, V v, L& l) { t.flips.recover = whole(v, 0, kMany, l); },
        [](const T& t) { return text(t.flips.recover); }},
+      {"cpr",
+       "a rank that fails takes back its own shard of embedding tables alone, of which plain saves "
+       "every row, and mfu, ssu and scar the rows used or changed most; full: all ranks go back",
+       {kShardSavings.begin(), kShardSavings.end()},
+       [](T& t, V v, L& l) { t.recovery.how = read_shard_saving(v, l); },
+       [](const T& t) { return std::string(to_string(t.recovery.how)); }},
+      {"cpr-save",
+       "cpr: updates in which as many rows are saved as there are",
+       {},
+       [](T& t, V v, L& l) { t.recovery.save = whole(v, 1, kMany, l); },
+       [](const T& t) { return text(t.recovery.save); }},
+      {"cpr-part",
+       "cpr=mfu, ssu and scar: share of the rows that is saved at once, so many times as often",
+       {},
+       [](T& t, V v, L& l) { t.recovery.part = number(v, 1e-6, 1, l); },
+       [](const T& t) { return text(t.recovery.part); }},
+      {"cpr-kill",
+       "cpr: ranks that fail, each after a step, as in 20:1,35:0; off",
+       {},
+       [](T& t, V v, L& l) { t.recovery.kills = read_shard_kills(v, l); },
+       [](const T& t) { return shard_kills_text(t.recovery); }},
   };
 }
 
@@ -417,6 +438,7 @@ Diagnostics check(const Training& training) {
         wrong("expected rates at which bits flip beside the settings that say which, "
               "found flip-bits=off",
               "flip-bits", "flip-bits=weights:1e-9"));
+  for (Diagnostic& d : check(training.recovery, training.steps)) found.push_back(std::move(d));
   return found;
 }
 

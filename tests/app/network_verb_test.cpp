@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "app/cli/text/clusters/incast_text.h"
 #include "app/cli/text/clusters/network_text.h"
 #include "app/cli/text/clusters/shared_cluster_text.h"
 #include "core/io/json/json.h"
@@ -40,6 +41,20 @@ TEST(SharedClusterText, StatesHowMuchFasterAndConformsToItsSchema) {
   EXPECT_NE(text.find("3 times as fast, 2 times in the mean"), std::string::npos) << text;
   conforms(parse_json(shared_cluster_document(answer), "answer"), shared_cluster_schema(),
            "answer");
+}
+
+TEST(IncastText, StatesWhatTheLinkGivesAndConformsToItsSchema) {
+  IncastAnswer answer;
+  answer.alone_seconds = 0.01, answer.pipe = 83;
+  answer.question.senders = 1'000;
+  answer.rows = {{"none", 0.2, 0.05, 400, 2.5, 256}, {"marks", 0.05, 0.2, 7, 1, 250}};
+  const std::string text = incast_text(answer);
+  for (const char* words :
+       {"1000 senders answer", "have 5.0 % of the link without control and 20.0 % with marks",
+        "run out 2.5 times in an exchange without control, 1.0 with marks",
+        "hold 339 packets, less than one of each sender"})
+    EXPECT_NE(text.find(words), std::string::npos) << words << "\n" << text;
+  conforms(parse_json(incast_document(answer), "answer"), incast_schema(), "answer");
 }
 
 }  // namespace

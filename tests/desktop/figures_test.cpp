@@ -20,6 +20,7 @@
 #include "app/desktop/analyse/analyse_page.h"
 #include "app/desktop/controls/canvas_widget.h"
 #include "app/desktop/controls/page.h"
+#include "app/desktop/design/strategy_row.h"
 #include "app/desktop/design/verdict_bar.h"
 #include "app/desktop/planner/tune_page.h"
 #include "app/desktop/shell/perspective.h"
@@ -98,8 +99,8 @@ class Listener {
     return nullptr;
   }
 
-  // A label that is only a figure belongs to the label before it, and to its own name where it has
-  // one.
+  // A label that is only a figure belongs to the label before it; what stands in the row of a
+  // setting is about that setting, whose neighbours may bear the same word as another's.
   void hear_labels() {
     std::string before;
     for (const QWidget* widget : window_.findChildren<QWidget*>()) {
@@ -112,8 +113,9 @@ class Listener {
       if (const auto* button = qobject_cast<const QAbstractButton*>(widget)) text = button->text();
       if (text.isEmpty()) continue;
       const std::string words = text.toStdString();
-      const std::string whose = place.empty() ? before : place + " " + before;
-      add(is_bare(words) ? whose + " " + words : words, "", place + " label");
+      const auto* row = qobject_cast<const StrategyRow*>(widget->parentWidget());
+      add(is_bare(words) ? before + " " + words : words,
+          row == nullptr ? "" : row->key().toStdString(), place + " label");
       before = words;
     }
   }

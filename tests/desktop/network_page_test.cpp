@@ -11,6 +11,7 @@
 
 #include "app/desktop/controls/canvas_widget.h"
 #include "tests/desktop/support.h"
+#include "visualizers/network/incast_sentence.h"
 #include "visualizers/network/network_view.h"
 
 namespace trainyard {
@@ -73,6 +74,18 @@ TEST(NetworkPage, RefusesWhatIsNoShareAndSimulatesNothing) {
   tab.page->start();
   EXPECT_FALSE(tab.page->measurement().running());
   EXPECT_EQ(tab.page->measurement().found(), nullptr);
+}
+
+TEST(NetworkPage, SaysWhatManySendersToOnePortHaveOfIt) {
+  const NetworkTab tab;
+  const QString label = "What senders to one port have of it";
+  EXPECT_EQ(tab.said(label), "");
+  tab.type("Senders to one port", "48");
+  IncastQuestion asked;
+  asked.senders = 48;
+  EXPECT_EQ(tab.said(label).toStdString(), incast_sentence(incast(asked)));
+  tab.type("Senders to one port", "257");
+  EXPECT_EQ(tab.said(label), "") << "more than are followed";
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include "app/cli/text/clusters/collective_study_text.h"
 #include "app/cli/text/clusters/goodput_text.h"
+#include "app/cli/text/clusters/incast_text.h"
 #include "app/cli/text/clusters/network_text.h"
 #include "app/cli/text/clusters/scaling_text.h"
 #include "app/cli/text/clusters/shared_cluster_text.h"
@@ -71,6 +72,7 @@ constexpr DocumentSchema kDocuments[] = {
     {"waves", [] { return waves_fields().schema(); }},
     {"network", network_schema},
     {"shared-cluster", shared_cluster_schema},
+    {"incast", incast_schema},
     {"placement", placement_schema},
     {"stragglers", stragglers_schema},
     {"hogwild", hogwild_schema},

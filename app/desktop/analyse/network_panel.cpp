@@ -10,6 +10,8 @@
 #include "core/base/error.h"
 #include "core/base/number_text.h"
 #include "core/base/units_text.h"
+#include "core/network/incast.h"
+#include "visualizers/network/incast_sentence.h"
 #include "visualizers/network/network_view.h"
 
 namespace trainyard {
@@ -17,6 +19,7 @@ namespace {
 
 constexpr double kMostTenants = 99;
 constexpr std::int64_t kMostSeed = 1'000'000'000;
+constexpr std::int64_t kMostSenders = 256;  // of which all are followed at each letter typed
 
 double tenants_of(const std::string& typed) {
   const auto percent = number_of<double>(typed);
@@ -55,7 +58,38 @@ void NetworkPanel::make_question() {
   seed_ = new CheckedField({"Seed of other jobs", "1", whole_check(0, kMostSeed), 88});
   seed_->setToolTip("Draws to which nodes other jobs send.");
   for (CheckedField* field : {tenants_, seed_}) column->addWidget(field);
+  make_incast(column);
   column->addStretch(1);
+}
+
+void NetworkPanel::make_incast(QVBoxLayout* column) {
+  const IncastQuestion usual;
+  const auto add = [&](const QString& text, const char* tone) {
+    QLabel* const made = make_label(text, 11, QFont::Normal, tone);
+    made->setWordWrap(true);
+    column->addWidget(made);
+    return made;
+  };
+  column->addSpacing(8);
+  add(q("Beside the step: senders that answer one device at once meet in the buffer of its port. "
+        "Their links have " +
+        to_text(usual.link) + ", the port holds " + std::to_string(usual.buffer) +
+        " packets and marks above " + std::to_string(usual.threshold) + "."),
+      "third");
+  senders_ = new CheckedField({"Senders to one port", "0", whole_check(0, kMostSenders), 88});
+  senders_->setToolTip(
+      "Each has a block of 256 kB. What the port cannot hold is lost, and a sender that loses most "
+      "of its window waits 200 ms. More can be asked of trainyard network --incast.");
+  column->addWidget(senders_);
+  incast_ = add("", "second");
+  incast_->setAccessibleName("What senders to one port have of it");
+  connect(senders_, &CheckedField::changed, this, &NetworkPanel::say_incast);
+}
+
+void NetworkPanel::say_incast() {
+  IncastQuestion asked;
+  asked.senders = senders_->check() ? whole_or(*senders_, 0) : 0;
+  incast_->setText(asked.senders > 0 ? q(incast_sentence(incast(asked))) : QString());
 }
 
 NetworkQuestion NetworkPanel::question() const {

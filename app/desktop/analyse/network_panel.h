@@ -10,6 +10,8 @@
 #include "app/workspace/scenario/network_step.h"
 #include "app/workspace/scenario/request.h"
 
+class QLabel;
+
 namespace trainyard {
 
 class Segment;
@@ -36,10 +38,15 @@ class NetworkPanel : public MeasurementPanel {
 
  private:
   void make_question();
+  void make_incast(QVBoxLayout*);
+  void say_incast();
   Verbs verbs() const override;
 
   Segment* routing_ = nullptr;
   CheckedField *tenants_ = nullptr, *seed_ = nullptr;
+  // Senders that meet at one port, and what is said of them. They change nothing of the step.
+  CheckedField* senders_ = nullptr;
+  QLabel* incast_ = nullptr;
 };
 
 }  // namespace trainyard

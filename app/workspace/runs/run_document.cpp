@@ -238,6 +238,30 @@ Fields<FlipReport> flip_fields() {
           {"sentences", &FlipReport::sentences, list_of(text()), kWhereSet, "of the first alarms"}};
 }
 
+Fields<RecoveryReport> recovery_fields() {
+  const Fields<ShardLoss> loss = {
+      {"step", in(&ShardLoss::kill, &ShardKill::step), whole(1), "after which the rank failed"},
+      {"rank", in(&ShardLoss::kill, &ShardKill::rank)},
+      {"samples", &ShardLoss::samples, "trained since the last interval of all rows began"},
+      {"rows", &ShardLoss::rows, "that went back"},
+      {"lookups", &ShardLoss::lookups, "of these rows since their saves"}};
+  return {{"saves", &RecoveryReport::saves},
+          {"cpr", [](const RecoveryReport& r) { return std::string(to_string(r.how)); },
+           "what is saved, as --train cpr says it"},
+          {"shards", &RecoveryReport::shards, whole(1), "ranks that divide the tables"},
+          {"rows_saved", &RecoveryReport::rows_saved},
+          {"saved_bytes", &RecoveryReport::saved, "with the optimizer's state"},
+          {"mirrored_bytes", &RecoveryReport::mirrored,
+           "of other parameters, which a neighbour holds too"},
+          {"lookups", &RecoveryReport::lookups, "of rows, in this session"},
+          {"lost_lookups", &RecoveryReport::lost_lookups, "of which failures left no trace"},
+          {"lost_samples", &RecoveryReport::lost_samples, number(kAmount),
+           "portion: for each failure the samples since the last save, over those of the training "
+           "and the number of shards"},
+          {"steps_repeated", &RecoveryReport::steps_repeated, "where all ranks go back"},
+          {"failures", &RecoveryReport::losses, list_of(object(loss)), kWhereSet}};
+}
+
 Fields<TrainingReport> run_members() {
   using Report = TrainingReport;
   const auto run = [](auto member) { return in(&Report::run, member); };
@@ -284,6 +308,8 @@ Fields<TrainingReport> run_members() {
        "the replica's fetch, from 0"},
       {"flips", run(&BackendRun::flips), object(flip_fields()),
        "where bits of the system flip by themselves, or something looks for flipped ones"},
+      {"recovery", run(&BackendRun::recovery), object(recovery_fields()),
+       "where ranks that divide embedding tables may fail"},
       {"devices", run(&BackendRun::memory), list_of(object(device_memory_fields()))},
       {"input", &Report::input, object(cache_fields()),
        "of a plan that says where its samples come from, where they come again"},

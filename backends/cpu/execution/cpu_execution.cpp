@@ -134,23 +134,28 @@ CpuExecution::CpuExecution(const RunPlan& plan, const CpuOptions& options,
 
 void CpuExecution::make_state() {
   const Program& p = plan_.program;
-  const Bytes device_memory = plan_.workload.scenario.cluster.device.memory.value;
-  const Bytes limit = options_.memory_limit.value > 0 ? options_.memory_limit : device_memory;
   devices_.resize(static_cast<std::size_t>(p.devices) * static_cast<std::size_t>(peers()));
   for (std::uint32_t d = 0; d < static_cast<std::uint32_t>(p.devices); ++d)
     for (int peer = 0; peer < peers(); ++peer) {
       if (!here(DeviceId{d}, peer)) continue;
-      std::unique_ptr<DeviceState>& device = devices_[index(DeviceId{d}, peer)];
-      device = std::make_unique<DeviceState>(plan_, DeviceId{d}, peer, limit,
-                                             static_cast<int>(jobs_.size()));
-      device->arena().poison(options_.poison);
-      device->host().poison(options_.poison);
-      for (std::size_t at = 0; at < plan_.places.size(); ++at) {
-        if (plan_.places[at].device.value != d) continue;
-        hold_state(*device, at);
-        for (std::size_t job = 0; job < jobs_.size(); ++job) fill_weights(*device, at, job);
-      }
+      begin_device(DeviceId{d}, peer);
+      for (std::size_t at = 0; at < plan_.places.size(); ++at)
+        for (std::size_t job = 0; job < jobs_.size() && plan_.places[at].device.value == d; ++job)
+          fill_weights(*devices_[index(DeviceId{d}, peer)], at, job);
     }
+}
+
+// Makes a device whose state is all 0.
+void CpuExecution::begin_device(DeviceId id, int peer) {
+  const Bytes device_memory = plan_.workload.scenario.cluster.device.memory.value;
+  const Bytes limit = options_.memory_limit.value > 0 ? options_.memory_limit : device_memory;
+  std::unique_ptr<DeviceState>& device = devices_[index(id, peer)];
+  device.reset();
+  device = std::make_unique<DeviceState>(plan_, id, peer, limit, static_cast<int>(jobs_.size()));
+  device->arena().poison(options_.poison);
+  device->host().poison(options_.poison);
+  for (std::size_t at = 0; at < plan_.places.size(); ++at)
+    if (plan_.places[at].device == id) hold_state(*device, at);
 }
 
 void CpuExecution::hold_state(DeviceState& device, std::size_t at) {

@@ -96,6 +96,26 @@ class CpuExecution final : public Execution {
     first_sample_ = consumed;
     sights_.clear();
   }
+  /// A part of a parameter with all that the device which updates it holds of it: its weights,
+  /// their master copy before them where there is one, and the optimizer's state.
+  struct HeldState {
+    std::byte* data = nullptr;
+    std::size_t each = 0;  // bytes of an element
+  };
+  struct HeldPart {
+    int model_layer = 0;
+    TensorId tensor;
+    std::int64_t first = 0, elements = 0;  // of the tensor that this rank computes with
+    DType type = DType::F32;               // of the first state
+    std::vector<HeldState> states;
+  };
+  /// Returns those of a peer, in the order of the model. Only where a device holds no more than one
+  /// set of each kind of state, and none by tensor.
+  std::vector<HeldPart> held_parts(int peer);
+  /// Gives a peer's memory back to the system, and puts new memory in its place: there is no number
+  /// in what it holds of parameters until their owner restores it, who then calls restored().
+  void replace(DeviceId, int peer);
+  void restored() { gather_all(); }
   /// Null where no bits flip and nothing looks for flipped ones.
   FlipGuard* flips() { return flips_.get(); }
   /// Begins a step of it: flips bits of what devices hold between two updates, and looks at that.
@@ -168,6 +188,7 @@ class CpuExecution final : public Execution {
     return {static_cast<std::uint32_t>(&a.instruction - plan_.program.instructions.data())};
   }
   void make_state();
+  void begin_device(DeviceId, int peer);
   void hold_state(DeviceState&, std::size_t place);
   void fill_weights(DeviceState&, std::size_t place, std::size_t job);
   void end_loss(const At&, float loss, std::size_t job);

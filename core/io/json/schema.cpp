@@ -42,6 +42,7 @@ constexpr std::array kSchemas = {
     Schema{"trainyard/goodput", "what failures leave of a training"},
     Schema{"trainyard/network", "links that the transfers of a step share"},
     Schema{"trainyard/shared-cluster", "jobs and short flows on one network"},
+    Schema{"trainyard/incast", "senders that meet at one port"},
     Schema{"trainyard/placement", "jobs on shared nodes over time"},
     Schema{"trainyard/stragglers", "what waiting for stragglers costs"},
     Schema{"trainyard/hogwild", "what threads gain that share weights"},

@@ -33,19 +33,19 @@ float largest_behind(const float* first, std::size_t count) {
   return most;
 }
 
-// Codes from `least` to `most`; vectors of zeros, and those that have become NaN, have scales of 1
-// here.
+// Codes from `least` to `most`, and `least` for NaN (so is the order of operands of max chosen);
+// vectors of zeros, and those that have become NaN, have scales of 1 here.
 TRAINYARD_VECTORISED void encode_behind(const float* first, std::size_t count, float scale,
                                         float least, float most, std::int16_t* codes) {
   for (std::size_t i = 0; i < count; ++i)
     codes[i] = static_cast<std::int16_t>(
-        std::nearbyint(std::min(std::max(first[i] / scale, least), most)));
+        std::nearbyint(std::min(std::max(least, first[i] / scale), most)));
 }
 TRAINYARD_VECTORISED void encode_beside(const float* row, std::size_t count, const float* scales,
                                         float least, float most, std::int16_t* codes) {
   for (std::size_t i = 0; i < count; ++i)
     codes[i] = static_cast<std::int16_t>(
-        std::nearbyint(std::min(std::max(row[i] / scales[i], least), most)));
+        std::nearbyint(std::min(std::max(least, row[i] / scales[i]), most)));
 }
 
 // Rounds the scales of one line's vectors, which are `inner` apart.

@@ -70,6 +70,30 @@ void write_flips(Out& out, const FlipReport& flips) {
   for (const std::string& sentence : flips.sentences) line(out, "  {}", sentence);
 }
 
+// What ranks that failed have cost, and what was saved for them.
+void write_recovery(Out& out, const RecoveryReport& r) {
+  const bool full = r.how == ShardSaving::Full;
+  const double lost =
+      r.lookups > 0 ? static_cast<double>(r.lost_lookups()) / static_cast<double>(r.lookups) : 0;
+  line(out, "failures      {} of {} ranks, {}", r.losses.size(), r.shards,
+       full ? fmt::format("after which all went back and repeated {} steps", r.steps_repeated)
+            : fmt::format("portion of lost samples {:.3g}; {} of {} look-ups lost ({})",
+                          r.lost_samples(), r.lost_lookups(), r.lookups, readable_share(lost)));
+  line(out, "saved         {} times, cpr={}: {}", r.saves, to_string(r.how),
+       full ? readable(r.saved)
+            : fmt::format("{} rows in {}, and {} of other parameters by neighbours", r.rows_saved,
+                          readable(r.saved), readable(r.mirrored)));
+  constexpr std::size_t kMostLosses = 20;
+  for (std::size_t i = 0; i < std::min(r.losses.size(), kMostLosses); ++i) {
+    const ShardLoss& loss = r.losses[i];
+    line(out, "  rank {:<6}after step {}{}", loss.kill.rank, loss.kill.step,
+         full ? std::string()
+              : fmt::format(": {} rows went back, by {} look-ups", loss.rows, loss.lookups));
+  }
+  if (r.losses.size() > kMostLosses)
+    line(out, "  and {} more; --json has them all", r.losses.size() - kMostLosses);
+}
+
 void write_loss(Out& out, const TrainingReport& r) {
   const std::vector<double>& losses = r.run.losses;
   if (losses.empty()) return;
@@ -107,6 +131,7 @@ void write_loss(Out& out, const TrainingReport& r) {
   if (r.run.skipped > 0)
     line(out, "skipped       {} updates whose gradients had overflowed", r.run.skipped);
   if (r.run.flips) write_flips(out, *r.run.flips);
+  if (r.run.recovery) write_recovery(out, *r.run.recovery);
   for (const RunEvaluation& e : r.run.evaluations)
     line(out, "evaluation    after step {}: loss {:.4g}{} over {} samples, {}", e.step, e.loss,
          e.accuracy >= 0 ? ", " + readable_share(e.accuracy) + " right" : "", e.samples,
