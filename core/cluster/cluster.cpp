@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "core/cluster/mixed.h"
+
 namespace trainyard {
 namespace {
 
@@ -310,6 +312,9 @@ Diagnostics check(const Cluster& cluster) {
   if (below < cluster.count)
     add(found,
         fmt::format("the top level joins {} devices, but there are {}", below, cluster.count));
+  for (const DeviceKind& kind : cluster.mixed) check_device(kind.device, found);
+  const Diagnostics of_kinds = check_kinds(cluster);
+  found.insert(found.end(), of_kinds.begin(), of_kinds.end());
   return found;
 }
 
@@ -333,6 +338,7 @@ Cluster make_cluster(const Device& device, std::int64_t count, ClusterOptions op
   cluster.device.compression = given_or(options.compression, device.compression);
   if (options.price)
     cluster.device.price_low = cluster.device.price_high = {*options.price, "given"};
+  cluster.mixed = options.mixed;
   cluster.levels = {node_level(device, per_node, options),
                     network_level(device, per_node, count, options)};
   apply_torus(cluster, options.torus);
