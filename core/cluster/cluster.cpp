@@ -22,12 +22,6 @@ std::int64_t default_per_node(const Device& device, std::int64_t count) {
   return 0;
 }
 
-// NVSwitch adds up the data that passes it since its third generation.
-bool switches_reduce(const Device& device) {
-  return device.scale_up_kind.find("NVLink") != std::string::npos &&
-         device.scale_up_kind.find("witch") != std::string::npos && device.year >= 2022;
-}
-
 // Returns the largest divisor of n that is at most its square root (k = 2) or cube root (k = 3):
 // the short side of the torus that is closest to a square or cube.
 std::int64_t short_side(std::int64_t n, int k) {

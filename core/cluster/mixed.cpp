@@ -15,6 +15,8 @@ void take_links(Cluster& cluster, const Device& first, const Device& own) {
   Level& node = cluster.levels[0];
   take(node.bandwidth, first.scale_up, own.scale_up);
   take(node.latency, first.scale_up_latency, own.scale_up_latency);
+  if (node.topology == Topology::Switch && node.reduces == switches_reduce(first))
+    node.reduces = switches_reduce(own);
   if (cluster.levels.size() < 2) return;
   take(cluster.levels[1].bandwidth, first.network, own.network);
   take(cluster.levels[1].latency, first.network_latency, own.network_latency);

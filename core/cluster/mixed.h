@@ -22,8 +22,8 @@ std::int64_t count_of_kind(const Cluster&, std::size_t kind);
 std::size_t kind_of_device(const Cluster&, std::int64_t device);
 
 /// Returns the cluster as that kind has it: as many devices, all of the kind. A level of links has
-/// the rate and latency of the kind where the first kind's are its own datasheet's; where they are
-/// stated otherwise, they hold for every kind.
+/// the rate, latency and reduction of the kind where the first kind's are its own datasheet's;
+/// where they are stated otherwise, they hold for every kind.
 Cluster kind_cluster(const Cluster&, std::size_t kind);
 
 /// Returns a price of an hour of one device, the low or the high one, in the mean over all devices;

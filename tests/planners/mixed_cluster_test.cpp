@@ -273,6 +273,8 @@ TEST(MixedCluster, IsReadAndWrittenAsItIs) {
   // Each kind has the links of its datasheet, unless they are stated for all.
   EXPECT_EQ(kind_cluster(cluster, 1).levels[0].bandwidth.value,
             device("a100-sxm-80").scale_up.value);
+  EXPECT_TRUE(kind_cluster(cluster, 0).levels[0].reduces);
+  EXPECT_FALSE(kind_cluster(cluster, 1).levels[0].reduces);
   const Cluster stated = parse_cluster("h100-sxm:16,intra=100GB/s,mixed=a100-sxm-80:8");
   EXPECT_EQ(kind_cluster(stated, 1).levels[0].bandwidth.value, BytesPerSecond{100e9});
 }

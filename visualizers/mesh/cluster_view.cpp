@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/base/units_text.h"
+#include "core/cluster/mixed.h"
 #include "core/plan/mesh.h"
 #include "core/result/figures.h"
 #include "visualizers/chart/time_plot.h"
@@ -269,6 +270,9 @@ Hover describe_cluster(const Experiment& experiment, Item item) {
               {}};
   hover.lines.push_back(rank_name(experiment.program, rank) + ", tensor rank " +
                         std::to_string(tensor_rank(scenario.plan.mesh, device)));
+  if (is_mixed(scenario.cluster))
+    hover.lines.push_back(
+        device_of_kind(scenario.cluster, kind_of_device(scenario.cluster, device)).name);
   hover.lines.push_back(headroom_text((capacity - peak).value, capacity));
   if (std::string words = peak_range_text(experiment, rank); !words.empty())
     hover.lines.push_back(std::move(words));
