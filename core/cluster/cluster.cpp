@@ -5,8 +5,6 @@
 
 #include <fmt/format.h>
 
-#include "core/cluster/mixed.h"
-
 namespace trainyard {
 namespace {
 
@@ -307,7 +305,9 @@ Diagnostics check(const Cluster& cluster) {
     add(found,
         fmt::format("the top level joins {} devices, but there are {}", below, cluster.count));
   for (const DeviceKind& kind : cluster.mixed) check_device(kind.device, found);
-  const Diagnostics of_kinds = check_kinds(cluster);
+  const Diagnostics of_kinds =
+      check_device_kinds(cluster.device, cluster.count,
+                         std::max<std::int64_t>(1, cluster.levels.front().size), cluster.mixed);
   found.insert(found.end(), of_kinds.begin(), of_kinds.end());
   return found;
 }

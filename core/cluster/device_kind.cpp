@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "core/base/error.h"
 #include "core/base/units_text.h"
 
 namespace trainyard {
@@ -20,6 +19,12 @@ DeviceKind parse_device_kind(std::string_view text) {
   if (count < 1)
     refuse(fmt::format("expected at least 1 device of {}, found {}", chosen.id, count));
   return {chosen, count};
+}
+
+// Prices of kernels are looked up by the name of a device, and neither memory nor money is in them.
+bool alike_to_prices(Device a, const Device& b) {
+  a.memory = b.memory, a.price_low = b.price_low, a.price_high = b.price_high;
+  return a == b;
 }
 
 }  // namespace
@@ -39,6 +44,42 @@ std::string to_text(const std::vector<DeviceKind>& kinds) {
   for (const DeviceKind& kind : kinds)
     text += fmt::format("{}{}:{}", text.empty() ? "" : "+", kind.device.id, kind.count);
   return text;
+}
+
+Diagnostics check_device_kinds(const Device& first, std::int64_t count, std::int64_t node,
+                               const std::vector<DeviceKind>& kinds) {
+  Diagnostics found;
+  const auto wrong = [&](std::string message) {
+    found.push_back({Diagnostic::Severity::Error, std::move(message), {}, {}});
+  };
+  std::int64_t named = 0;
+  for (const DeviceKind& kind : kinds) named += kind.count;
+  if (named >= count)
+    wrong(
+        fmt::format("mixed names {} of the cluster's {} devices, and at least one must be left "
+                    "for {}",
+                    named, count, first.id));
+  std::vector<const Device*> before = {&first};
+  for (const DeviceKind& kind : kinds) {
+    const Device& own = kind.device;
+    if (kind.count < 1)
+      wrong(fmt::format("expected at least 1 device of {}, found {}", own.id, kind.count));
+    if (count > node && kind.count % node != 0)
+      wrong(
+          fmt::format("{} devices of {} do not fill nodes of {}, and a node has devices of one "
+                      "kind",
+                      kind.count, own.id, node));
+    if (own.scale_up_topology != first.scale_up_topology)
+      wrong(fmt::format("{} are joined as a {} and {} as a {}, and a cluster wires its nodes alike",
+                        own.id, to_string(own.scale_up_topology), first.id,
+                        to_string(first.scale_up_topology)));
+    for (const Device* other : before)
+      if (other->id == own.id && !alike_to_prices(*other, own))
+        wrong(fmt::format("two kinds are called {} and differ; give one of them an id of its own",
+                          own.id));
+    before.push_back(&own);
+  }
+  return found;
 }
 
 }  // namespace trainyard

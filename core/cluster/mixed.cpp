@@ -1,7 +1,5 @@
 #include "core/cluster/mixed.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 namespace trainyard {
@@ -20,12 +18,6 @@ void take_links(Cluster& cluster, const Device& first, const Device& own) {
   if (cluster.levels.size() < 2) return;
   take(cluster.levels[1].bandwidth, first.network, own.network);
   take(cluster.levels[1].latency, first.network_latency, own.network_latency);
-}
-
-// Prices of kernels are looked up by the name of a device, and neither memory nor money is in them.
-bool alike_to_prices(Device a, const Device& b) {
-  a.memory = b.memory, a.price_low = b.price_low, a.price_high = b.price_high;
-  return a == b;
 }
 
 }  // namespace
@@ -84,41 +76,6 @@ void keep_first(Cluster& cluster, std::int64_t devices) {
     if (last.count == 0) cluster.mixed.pop_back();
   }
   cluster.count = devices;
-}
-
-Diagnostics check_kinds(const Cluster& cluster) {
-  Diagnostics found;
-  const auto wrong = [&](std::string message) {
-    found.push_back({Diagnostic::Severity::Error, std::move(message), {}, {}});
-  };
-  const std::int64_t first = count_of_kind(cluster, 0);
-  if (first < 1) {
-    wrong(
-        fmt::format("mixed names {} of the cluster's {} devices, and at least one must be left "
-                    "for {}",
-                    cluster.count - first, cluster.count, cluster.device.id));
-    return found;
-  }
-  const std::int64_t node = cluster.levels.front().size;
-  for (std::size_t kind = 1; kind < kinds(cluster); ++kind) {
-    const auto& [own, count] = cluster.mixed[kind - 1];
-    if (count < 1) wrong(fmt::format("expected at least 1 device of {}, found {}", own.id, count));
-    if (cluster.count > node && count % node != 0)
-      wrong(
-          fmt::format("{} devices of {} do not fill nodes of {}, and a node has devices of one "
-                      "kind",
-                      count, own.id, node));
-    if (own.scale_up_topology != cluster.device.scale_up_topology)
-      wrong(fmt::format("{} are joined as a {} and {} as a {}, and a cluster wires its nodes alike",
-                        own.id, to_string(own.scale_up_topology), cluster.device.id,
-                        to_string(cluster.device.scale_up_topology)));
-    for (std::size_t before = 0; before < kind; ++before)
-      if (const Device& other = device_of_kind(cluster, before);
-          other.id == own.id && !alike_to_prices(other, own))
-        wrong(fmt::format("two kinds are called {} and differ; give one of them an id of its own",
-                          own.id));
-  }
-  return found;
 }
 
 }  // namespace trainyard

@@ -46,8 +46,4 @@ class KindClusters {
 /// Leaves the first `devices` of the cluster's devices.
 void keep_first(Cluster&, std::int64_t devices);
 
-/// Returns what is wrong with the kinds of a mixed cluster: more devices than there are, nodes of
-/// two kinds, links that do not fit, two kinds of one name.
-Diagnostics check_kinds(const Cluster&);
-
 }  // namespace trainyard
