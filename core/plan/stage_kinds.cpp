@@ -29,7 +29,7 @@ std::int64_t dividing_stages(const Cluster& cluster, std::int64_t pp) {
 
 std::size_t kind_of_rank(const Cluster& cluster, const Mesh& mesh, DeviceId pipeline_rank) {
   if (!is_mixed(cluster)) return 0;
-  return kind_of_device(cluster, representative(mesh, static_cast<int>(pipeline_rank.value)));
+  return kind_of_device(cluster, cluster.count / mesh.pp * pipeline_rank.value);
 }
 
 Diagnostics check_stage_kinds(const Cluster& cluster, const Mesh& mesh, Placement placement) {

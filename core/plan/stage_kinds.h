@@ -11,8 +11,8 @@
 
 namespace trainyard {
 
-/// Returns the kind of the devices of a pipeline rank. The plan must be one that
-/// check_stage_kinds() accepts on the cluster; 0 where all devices are equal.
+/// Returns the kind of the devices of a pipeline rank, 0 where all devices are equal. Otherwise the
+/// mesh, complete or not, must become one that check_stage_kinds() accepts on the cluster.
 std::size_t kind_of_rank(const Cluster&, const Mesh&, DeviceId pipeline_rank);
 /// Returns what keeps stages of the plan from lying on one kind each: a rank order in which a
 /// stage's devices are not beside each other, a stage that would have devices of two kinds, or
