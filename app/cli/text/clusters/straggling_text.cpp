@@ -66,7 +66,10 @@ std::string straggling_text(const StragglingAnswer& a) {
     line(out, "beside it each device is slow for good by a log-normal factor with sigma {}",
          q.lasting);
   if (q.throttled > 1)
-    line(out, "one of them is throttled and takes {} times as long as the others", q.throttled);
+    line(out,
+         "one of them is throttled and takes {} times as long as the others, of which Gumbel's "
+         "approximation knows nothing",
+         q.throttled);
   if (q.exchange > 0 && q.slow_link > 1)
     line(out, "one link makes the exchange of all {} times as long", q.slow_link);
   line(out,
