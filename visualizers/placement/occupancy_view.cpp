@@ -16,7 +16,7 @@
 namespace trainyard {
 namespace {
 
-constexpr float kOccupancyWidth = 1000, kNodeLane = 34, kLeastLane = 4, kNamedLane = 11;  // px
+constexpr float kOccupancyWidth = 1000, kNodeLane = 34, kLeastNodeLane = 4, kNamedLane = 11;  // px
 constexpr float kOccupancyLeft = 58, kOccupancyRight = 16, kOccupancyFoot = 26;
 
 float panel_height(const OccupancyModel& model) {
@@ -27,7 +27,7 @@ void draw_panel(Drawing& drawing, const Rect& area, const OccupancyModel& model,
                 const OccupancyPanel& panel, bool has_legend) {
   const float lane =
       std::clamp((area.height - kSectionBar - kOccupancyFoot) / static_cast<float>(model.nodes),
-                 kLeastLane, kNodeLane);
+                 kLeastNodeLane, kNodeLane);
   const Rect bar{area.x, area.y, area.width, kSectionBar};
   const float words = draw_section_bar(drawing, bar, panel.title);
   if (has_legend) {
