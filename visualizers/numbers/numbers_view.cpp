@@ -19,7 +19,7 @@ namespace trainyard {
 namespace {
 
 constexpr float kNumbersWidth = 900, kExponentsHeight = 230, kSeriesHeight = 260;
-constexpr float kGutter = 64, kTop = 58, kFoot = 40, kNumbersSide = 16;
+constexpr float kGutter = 64, kTop = 58, kNumbersFoot = 40, kNumbersSide = 16;
 constexpr int kEdge = 2;            // binades beside the numbers
 constexpr int kMostTicks = 16;      // of exponents
 constexpr double kLeastShare = -7;  // the axis begins at most at 10^-7 of the elements
@@ -44,7 +44,7 @@ struct ExponentPlot {
 ExponentPlot exponent_plot(const Rect& area, const ExponentHistogram& h, const NumberWindow& w) {
   ExponentPlot plot;
   plot.rect = {area.x + kGutter, area.y + kTop, area.width - kGutter - kNumbersSide,
-               std::max(20.f, area.height - kTop - kFoot)};
+               std::max(20.f, area.height - kTop - kNumbersFoot)};
   constexpr int kNear = 12;
   const int low = h.least().value_or(w.least), high = h.most().value_or(w.most);
   plot.first = std::min(low, std::max(w.least, low - kNear)) - kEdge;
