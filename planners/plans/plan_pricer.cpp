@@ -9,6 +9,7 @@
 #include <mutex>
 #include <utility>
 
+#include "core/cluster/mixed.h"
 #include "core/lowering/lower.h"
 #include "core/memory/process_bytes.h"
 #include "core/methods/catalogue.h"
