@@ -446,7 +446,7 @@ StepEstimate estimate_step(const Workload& w, const CostModel& cost) {
   found.model_flops = found.model_flops * everywhere;
   found.hardware_flops = found.hardware_flops * everywhere;
   const std::vector<ProcessMemory> process = processes(w, cost);
-  const std::vector<Bytes> framework = process_bytes(w, process), capacity = capacities(w);
+  const std::vector<Bytes> framework = bytes_of_processes(w, process), capacity = capacities(w);
   found.memory = peaks(w, places, middle, framework);
   found.moments = middle.moments;
   double slower = 1;

@@ -118,7 +118,8 @@ std::vector<ProcessMemory> processes(const Workload& w, const CostModel& cost) {
   return found;
 }
 
-std::vector<Bytes> process_bytes(const Workload& w, const std::vector<ProcessMemory>& processes) {
+std::vector<Bytes> bytes_of_processes(const Workload& w,
+                                      const std::vector<ProcessMemory>& processes) {
   if (!is_mixed(w.scenario.cluster)) return process_bytes(w, processes.front());
   std::vector<Bytes> found;
   for (std::size_t d = 0; d < processes.size(); ++d)

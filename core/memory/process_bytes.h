@@ -19,8 +19,8 @@ std::vector<Bytes> process_bytes(const Workload&, const ProcessMemory&);
 /// Returns what each device's process holds, by pipeline rank: the cost model's process of its own
 /// kind of device.
 std::vector<ProcessMemory> processes(const Workload&, const CostModel&);
-/// The same as process_bytes() of each device's own process.
-std::vector<Bytes> process_bytes(const Workload&, const std::vector<ProcessMemory>&);
+/// Returns by device process_bytes() of the device's own process.
+std::vector<Bytes> bytes_of_processes(const Workload&, const std::vector<ProcessMemory>&);
 
 /// Returns the part of them that a layer of that body adds: copies of logits and gathered blocks.
 Bytes further_bytes(const Workload&, const Body&, const ProcessMemory&);

@@ -110,7 +110,7 @@ StageSplit first_split(const Model& model, const Plan& plan) {
 // The memory that each device has for states, activations and workspace.
 std::vector<Bytes> room_for_layers(const Workload& w, const CostModel& cost) {
   std::vector<Bytes> room = capacities(w);
-  const std::vector<Bytes> framework = process_bytes(w, processes(w, cost));
+  const std::vector<Bytes> framework = bytes_of_processes(w, processes(w, cost));
   for (std::size_t d = 0; d < room.size(); ++d) room[d] = std::max(Bytes{}, room[d] - framework[d]);
   return room;
 }

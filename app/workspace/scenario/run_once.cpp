@@ -146,7 +146,7 @@ std::shared_ptr<Experiment> run_once(const Scenario& scenario, const OnceOptions
                              prices = price_of(p);
                              return prices->time;
                            },
-                       .framework = process_bytes(workload, processes(workload, cost)),
+                       .framework = bytes_of_processes(workload, processes(workload, cost)),
                        .stop = options.stop});
   if (options.program != nullptr) {
     throw_if_errors(unfit(*options.program, experiment->program, workload));
