@@ -1,4 +1,5 @@
-// What devices held in a run that consists of parts: phases, or devices that took another's place.
+// Joins what devices held in a run that consists of parts: phases, or devices that took another's
+// place.
 #pragma once
 
 #include <vector>

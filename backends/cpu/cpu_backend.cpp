@@ -570,6 +570,7 @@ BackendRun CpuBackend::run(const RunOptions& options) {
   // After the run has gone back: what is known of later steps is forgotten.
   const auto begin_again = [&] {
     if (rules != nullptr) rules->go_back(m.execution.updates());
+    if (numbers != nullptr) numbers->go_back(m.execution.updates());
     while (!result.evaluations.empty() && result.evaluations.back().step > m.execution.updates())
       result.evaluations.pop_back();
     for (std::uint32_t d = 0; d < static_cast<std::uint32_t>(m.program.devices); ++d)

@@ -235,7 +235,8 @@ NetworkUse RunningTransfers::use(Duration step) {
     made.busiest[by_load[i]].over_time = loads_of(by_load[i], step);
   std::stable_sort(made.busiest.begin(), made.busiest.end(),
                    [](const LinkUse& a, const LinkUse& b) { return a.load > b.load; });
-  const double ranks = std::max(1, program_.devices * program_.steps);
+  const double ranks =
+      std::max(1.0, static_cast<double>(program_.devices) * static_cast<double>(program_.steps));
   // All stages wait much alike, each on links of its own: one row, with the link of the longest.
   std::map<Held, std::pair<double, std::pair<double, std::uint32_t>>> by_name;
   for (const auto& [who, time] : waits_) {

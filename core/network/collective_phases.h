@@ -27,9 +27,9 @@ struct MessagePhase {
 /// The rounds of a list of messages, merged.
 std::vector<MessagePhase> hop_phases(const CollectiveHops&, std::int64_t elements);
 
-/// How members lie: `per_node` that follow each other share a node.
+/// Members say where ranks lie: `per_node` that follow each other share a node.
 struct Members {
-  std::int64_t ranks = 2, per_node = 2;
+  std::int64_t ranks = 2, per_node = 2;  // both >= 1; per_node divides ranks, or is above them
 };
 /// Returns the phases of a collective by an algorithm, as the cost models price it: rings through
 /// several nodes are as many as members in a node, and each leaves the node at another member;

@@ -240,7 +240,7 @@ void FlowEngine::fill() {
     if (std::isfinite(m.most)) levels_.push({m.most / m.weight, true, id, id});
     take_up_all(id);
   }
-  // What ends comes before all that was settled at its level: that may rise now.
+  // A flow that ends comes before all that was settled at its level, which may rise now.
   for (const Id id : ended_) {
     FillLevel left = settled_at(id);
     left.at *= 1 - kAmongLevels;

@@ -18,6 +18,11 @@ constexpr double kLeastCut = 2;     // packets below which no sender is held by 
 constexpr int kDuplicates = 3;      // acknowledgements by which a loss is noticed (RFC 5681)
 constexpr int kMostTimerDoublings = 6;  // of a timer
 constexpr double kMostIncastPackets = 1e8;
+constexpr std::int64_t kMostInPort = 1'000'000'000;  // packets of a buffer, a threshold, a window
+
+std::int64_t packets_of_block(const IncastQuestion& q) {
+  return (q.block.value - 1) / q.packet.value + 1;
+}
 
 struct IncastSender {
   std::int64_t left = 0;  // packets of its block that have not arrived
@@ -43,7 +48,7 @@ class IncastRun {
   }
 
   IncastRow run() {
-    const std::int64_t block = (q_.block.value + q_.packet.value - 1) / q_.packet.value;
+    const std::int64_t block = packets_of_block(q_);
     for (std::int64_t e = 0; e < q_.exchanges; ++e) {
       for (IncastSender& s : senders_) s.left = block;
       while (step()) continue;
@@ -101,7 +106,7 @@ class IncastRun {
     return true;
   }
 
-  // As many of the packets as that are lost, all equally likely.
+  // Draws which packets are lost, all equally likely.
   void lose(std::int64_t lost, std::int64_t sent) {
     lost_ += static_cast<double>(lost);
     for (IncastSender& s : senders_)
@@ -157,20 +162,26 @@ IncastAnswer incast(const IncastQuestion& q) {
                 "expected bytes, a rate and exchanges above 0");
   expect_incast(q.buffer >= 0 && q.threshold >= 0 && q.window >= 1 && q.first_window >= 1,
                 "expected a buffer and a threshold of at least 0 packets, windows of at least 1");
+  expect_incast(std::max({q.buffer, q.threshold, q.window, q.first_window}) <= kMostInPort,
+                "expected a buffer, a threshold and windows of at most a billion packets");
   expect_incast(
       q.round_trip.count() > 0 && q.timeout >= q.round_trip,
       fmt::format("expected a timeout no shorter than a round trip, which is above 0, found {} and "
                   "{}",
                   to_text(q.timeout), to_text(q.round_trip)));
   const double bytes = static_cast<double>(q.senders) * static_cast<double>(q.block.value);
-  const double packets =
-      bytes / static_cast<double>(q.packet.value) * static_cast<double>(q.exchanges);
+  const double packets = static_cast<double>(q.senders) * static_cast<double>(packets_of_block(q)) *
+                         static_cast<double>(q.exchanges);
   expect_incast(packets <= kMostIncastPackets,
                 fmt::format("expected at most 100 million packets in {} exchanges, found {:.3g}; "
                             "try smaller blocks",
                             q.exchanges, packets));
   IncastAnswer answer{q, bytes / q.link.value + to_seconds(q.round_trip), 0, {}};
   answer.pipe = to_seconds(q.round_trip) * q.link.value / static_cast<double>(q.packet.value);
+  expect_incast(answer.pipe <= static_cast<double>(kMostInPort),
+                fmt::format("expected a link that holds at most a billion packets in a round trip, "
+                            "found {:.3g}; try a slower one",
+                            answer.pipe));
   for (const bool marks : {false, true}) answer.rows.push_back(IncastRun(q, marks).run());
   return answer;
 }

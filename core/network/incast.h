@@ -58,8 +58,9 @@ struct IncastAnswer {
   std::vector<IncastRow> rows;  // none, marks
 };
 
-/// Throws Error{InvalidInput} where a figure is out of the range stated above, or where all
-/// exchanges have more than 100 million packets.
+/// Throws Error{InvalidInput} where a figure is out of the range stated above, where all exchanges
+/// have more than 100 million packets, or where the buffer, the threshold, a window or what the
+/// link holds in a round trip is above a billion packets.
 IncastAnswer incast(const IncastQuestion&);
 
 }  // namespace trainyard

@@ -19,6 +19,13 @@ double in_nanoseconds(BytesPerSecond rate) { return rate.value * 1e-9; }
 
 std::uint64_t path_hash(std::uint64_t a, std::uint64_t b) { return Random(a).bits(b); }
 
+// A name that a cluster's document gives to a level, as a part of a format.
+std::string as_format(std::string_view name) {
+  std::string text;
+  for (const char c : name) text.append(c == '{' || c == '}' ? 2 : 1, c);
+  return text;
+}
+
 }  // namespace
 
 std::string_view to_string(NetworkRouting routing) {
@@ -78,7 +85,7 @@ Network::Network(const Cluster& cluster, NetworkRouting routing)
             ? std::max<std::int64_t>(
                   1, std::llround(static_cast<double>(below) / level.oversubscription))
             : 1;
-    const std::string group = l == 1 ? "node" : cluster.levels[l - 1].name;
+    const std::string group = l == 1 ? "node" : as_format(cluster.levels[l - 1].name);
     const std::string number = each > 1 ? " by path {}" : "";
     up_[l] = add(fmt::format("link up of {} {{}}{}", group, number), l, below, each,
                  width / static_cast<double>(each));
@@ -110,7 +117,7 @@ std::size_t Network::add(std::string what, std::size_t level, std::int64_t size,
                          double capacity) {
   const std::int64_t owners = (cluster_.count + size - 1) / size;
   sections_.push_back(
-      {std::move(what), level, static_cast<std::uint32_t>(capacities_.size()), owners, each, size});
+      {std::move(what), level, static_cast<std::uint32_t>(capacities_.size()), each, size});
   capacities_.insert(capacities_.end(), static_cast<std::size_t>(owners * each), capacity);
   return sections_.size() - 1;
 }

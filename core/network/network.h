@@ -53,12 +53,12 @@ class Network {
   void from_switch(std::int64_t device, std::size_t level, std::vector<FlowLink>& path) const;
 
  private:
-  /// A Section holds links that are alike: of `owners` devices, nodes or groups, `each` links.
+  /// A Section holds links that are alike: `each` links of every device, node or group.
   struct Section {
-    std::string what;
+    std::string what;  // a format for an owner's number and the place of a link at it
     std::size_t level = 0;
     std::uint32_t first = 0;
-    std::int64_t owners = 0, each = 1;
+    std::int64_t each = 1;
     std::int64_t size = 1;  // devices of an owner
   };
 

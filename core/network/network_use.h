@@ -30,7 +30,7 @@ struct TransferWait {
   Duration time{};               // of one step, mean over the pipeline ranks
 };
 
-/// How many kinds of links have loads over time.
+/// The most kinds of links that have loads over time.
 inline constexpr std::size_t kTimedLinks = 64;
 
 struct NetworkUse {

@@ -38,7 +38,8 @@ struct SharedClusterQuestion {
 struct SharedClusterRow {
   std::string reduction;          // "ring", "1 tree", "4 trees"
   double lone_seconds = 0;        // an all-reduce of one job that has the network to itself
-  double all_reduce_seconds = 0;  // mean with all jobs and short flows
+  double all_reduce_seconds = 0;  // mean with all jobs, of those that end before the last short
+                                  // flow; 0 where none does
   double mean_completion = 0, p99_completion = 0;  // seconds of a short flow
   double worst_link = 0;  // bytes of an all-reduce of every job over the most loaded link between
                           // switches

@@ -48,8 +48,7 @@ double seconds_at(double bytes, double rate) { return rate > 0 ? bytes / rate : 
 
 const std::string_view kStorageSource =
     "The Llama 3 Herd of Models (2024), section 3.3.1: storage of 2 TB/s sustained, here 1 GB/s "
-    "for "
-    "each of 2048 nodes";
+    "for each of 2048 nodes";
 
 std::string_view to_string(Recovery recovery) {
   switch (recovery) {

@@ -19,7 +19,9 @@ constexpr double kNever = std::numeric_limits<double>::infinity();
 //   b = (1 - x) (M + R' + a) = M e^((R + F)/M) (e^(P/M) - 1)   from a durable save
 // and every piece ends in a durable save, so that b is what a piece takes.
 
-double young_interval(const SavedTraining& t) { return std::sqrt(2 * t.save * t.mtbf); }
+double young_interval(const SavedTraining& t) {
+  return std::isinf(t.mtbf) ? kNever : std::sqrt(2 * t.save * t.mtbf);
+}
 
 double daly_interval(const SavedTraining& t) {
   if (std::isinf(t.mtbf)) return young_interval(t);

@@ -22,6 +22,7 @@ struct SavedTraining {
   bool keeps_work = false;
 };
 
+/// Both are infinite where nothing fails.
 double young_interval(const SavedTraining&);
 double daly_interval(const SavedTraining&);
 /// The interval at which overhead() is least, by bisection of its derivative: where

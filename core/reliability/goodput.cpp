@@ -20,6 +20,7 @@ constexpr double kLeastGoodput = 1e-6;
 constexpr int kCurvePoints = 97;
 constexpr double kCurveReach = 16;  // times the middle of the curve, to each side
 constexpr double kDrawnFailures = 2e5;
+constexpr double kMostDrawn = 2e6;  // failures of the weeks that are shown
 constexpr int kDrawnTrainings = 100;
 constexpr double kFewWaits = 1e-3;
 
@@ -109,6 +110,20 @@ Balance balance(const GoodputSubject& subject, const GoodputQuestion& q, const S
       q.mtbf || q.record == kNoFailures ? 1 : failure_record(q.record).replaced_share();
   if (q.spares) b.waiting = waiting_share(*q.spares, b.replaced_share / b.training.mtbf, q.repair);
   return b;
+}
+
+// What is counted one by one must be countable: nodes under repair, and failures of drawn weeks.
+void check_counts(const Balance& b, const GoodputQuestion& q) {
+  const double away = b.replaced_share / b.training.mtbf * q.repair;
+  if (away > static_cast<double>(kMostSpares))
+    refuse("repair",
+           fmt::format("expected at most {} nodes that are repaired at once, found {:.3g} "
+                       "that fail in {}",
+                       kMostSpares, away, long_time(q.repair)));
+  const double failures = static_cast<double>(q.weeks) * kWeek / b.training.mtbf;
+  if (failures > kMostDrawn)
+    refuse("weeks", fmt::format("expected weeks with at most {:.0f} failures, found {:.3g}",
+                                kMostDrawn, failures));
 }
 
 Banded<double> times(const Banded<double>& of, double factor) {
@@ -304,6 +319,7 @@ GoodputAnswer goodput(const GoodputSubject& subject, const GoodputQuestion& q) {
                     "and takes {} to go on does not get ahead",
                     long_time(b.training.mtbf), long_time(b.training.restart)),
         {"mtbf"});
+  check_counts(b, q);
   GoodputAnswer a;
   a.question = q;
   a.model = result.model_name, a.cluster = result.cluster_name;
@@ -354,10 +370,10 @@ std::vector<std::string> goodput_sentences(const GoodputAnswer& a) {
                     percent(a.goodput.value), fmt::format("{:.3g}", a.cost.seconds.value / kDay)));
     return found;
   }
-  found.push_back(
-      fmt::format("A job on {} devices stops every {}, {} times in {}; {} of that time is useful.",
-                  a.devices, long_time(a.training.mtbf), std::llround(a.stops),
-                  long_time(a.cost.seconds.value), percent(a.goodput.value)));
+  found.push_back(fmt::format(
+      "A job on {} devices stops every {}, {:.0f} times in {}; {} of that time is useful.",
+      a.devices, long_time(a.training.mtbf), a.stops, long_time(a.cost.seconds.value),
+      percent(a.goodput.value)));
   const double wall = a.goodput.value;
   found.push_back(fmt::format(
       "Of the time, {} goes into saving, {} into work that is done again, {} into restarts and {} "
@@ -405,8 +421,7 @@ std::vector<std::string> goodput_sentences(const GoodputAnswer& a) {
 std::vector<std::string> goodput_leaves_out(const GoodputAnswer& a) {
   std::vector<std::string> found = {
       "planned maintenance, failures that come in clusters or early in a machine's life, and "
-      "silent "
-      "errors that are found late",
+      "silent errors that are found late",
       "what steps are slower by while a save leaves, and steps after a restart that are slower",
       "nodes that work on slowly instead of failing"};
   if (a.question.recovery == Recovery::Peers)

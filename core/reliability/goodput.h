@@ -101,8 +101,9 @@ struct GoodputAnswer {
   DrawnWeeks drawn;
 };
 
-/// Throws Error{InvalidInput} at the name of the field of the question that is wrong, what
-/// checkpoint_times() throws, and Error{Unsupported} at "mtbf" where the training would never end.
+/// Throws Error{InvalidInput} at the name of the field of the question that is wrong, or that makes
+/// more than two million failures or kMostSpares nodes under repair, what checkpoint_times()
+/// throws, and Error{Unsupported} at "mtbf" where the training would never end.
 GoodputAnswer goodput(const GoodputSubject&, const GoodputQuestion&);
 
 /// Return a sentence for each thing that follows, and for each that is left out.

@@ -12,7 +12,8 @@ namespace trainyard {
 /// during a wait does not (Erlang 1917). spares >= 0, repair in seconds.
 double waiting_share(std::int64_t spares, double replaced_per_second, double repair);
 
-/// The fewest spares with which a job waits for at most that share of time; share > 0.
+/// The fewest spares with which a job waits for at most that share of time; share > 0. Takes time
+/// as the nodes that are away at once, replaced_per_second * repair.
 std::int64_t spares_for(double share, double replaced_per_second, double repair);
 
 }  // namespace trainyard

@@ -58,7 +58,8 @@ std::string shard_kills_text(const PartialRecovery&);
 /// Returns what is wrong with the settings in a run of so many updates.
 Diagnostics check(const PartialRecovery&, std::int64_t steps);
 
-/// What a failed rank has cost. A row that two ranks have a part of counts for each of them.
+/// ShardLoss is what a failed rank has cost. A row that two ranks have a part of counts for each of
+/// them.
 struct ShardLoss {
   ShardKill kill;
   std::int64_t samples = 0;  // trained since the last interval of all rows began

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -40,11 +41,15 @@ void RowSaves::look_up(std::int64_t row) {
   forgotten = row;
 }
 
-// Of equal ones the lower row goes first.
+// The lower of equal rows goes first. A row that has become no number is farther than all others:
+// it must have a place in the order, which NaN has not.
 std::vector<std::int64_t> RowSaves::highest(const std::function<double(std::int64_t)>& of) const {
   std::vector<std::pair<double, std::int64_t>> rows;
   for (std::int64_t row = 0; row < this->rows(); ++row)
-    if (unsaved(row) > 0) rows.emplace_back(-of(row), row);
+    if (unsaved(row) > 0) {
+      const double size = of(row);
+      rows.emplace_back(std::isnan(size) ? -std::numeric_limits<double>::infinity() : -size, row);
+    }
   const std::size_t count = std::min(most_, rows.size());
   std::nth_element(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(count), rows.end());
   std::vector<std::int64_t> chosen;

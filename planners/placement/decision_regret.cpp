@@ -42,7 +42,8 @@ DecisionRegret decision_regret(TraceQuestion question, bool pairs, int decisions
     double least_sum = 0;
     for (int f = 0; f < futures; ++f) {
       const JobTrace trace = joined(
-          past, draw_trace(question, kFutures + static_cast<std::uint64_t>(d * futures + f)));
+          past, draw_trace(question,
+                           kFutures + static_cast<std::uint64_t>(std::int64_t{d} * futures + f)));
       ClusterState state(trace, rules);
       for (int job = 0; job < kRegretPast; ++job) dispatch(state, job, least_loaded);
       state.pass_until(trace.jobs[at(kRegretPast)].arrival);

@@ -1,4 +1,4 @@
-// How much of hindsight's lead nobody can learn, measured at single decisions.
+// Measures at single decisions the part of hindsight's lead that nobody can learn.
 #pragma once
 
 #include <cstdint>

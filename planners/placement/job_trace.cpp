@@ -110,7 +110,8 @@ JobTrace draw_trace(const TraceQuestion& q, std::uint64_t number) {
     while (kind + 1 < q.kinds.size() && left >= q.kinds[kind].weight)
       left -= q.kinds[kind++].weight;
     // The middle of a step of the generator, because neither end has a quantile.
-    const double normal = normal_quantile(random.uniform(draw + 2) + 0x1p-54);
+    const double normal =
+        normal_quantile(std::min(random.uniform(draw + 2) + 0x1p-54, 1 - 0x1p-53));
     const double taken = to_seconds(q.kinds[kind].median) * std::exp(q.kinds[kind].spread * normal);
     jobs.push_back(
         {static_cast<int>(kind), Instant{seconds(at)}, std::max(Duration{1}, seconds(taken))});

@@ -76,7 +76,7 @@ TEST(FlippedBits, EveryPlanFlipsTheSameOnesAndTrainsAlike) {
     EXPECT_TRUE(same_counts(*many.run.flips, *one.run.flips));
     testing::expect_same_training(many, one, 3e-5);
   }
-  // Of the first update all plans know the same bits: so many of them too.
+  // All plans know the same bits of the first update, and so many of them too.
   const CpuRun first = train_on_cpu(tiny_mlp(4), 1, kFlippedAlone, training),
                other =
                    train_on_cpu(tiny_mlp(4), 4, with(kFlippedAlone, {"dp=4", "zero=3"}), training);

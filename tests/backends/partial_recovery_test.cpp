@@ -80,7 +80,7 @@ std::vector<std::int64_t> lookups_in(const Model& model, const std::string& tabl
   return {};
 }
 
-// What was lost is found by the rows alone: sgd changes a row only where it is looked up, so that
+// The rows alone tell what was lost: sgd changes a row only where it is looked up, so that
 // the newest state of an unbroken run which a row equals says how many look-ups it has.
 TEST(PartialRecoveryRun, AHundredKillsNeverLoseMoreThanIsMetered) {
   constexpr std::int64_t kMostSteps = 12;

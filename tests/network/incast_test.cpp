@@ -136,6 +136,18 @@ TEST(Incast, RefusesWhatIsOutOfRange) {
   q = {};
   q.block = Bytes{1'000'000'000'000};
   EXPECT_THROW(incast(q), Error);
+  q = {};
+  q.link = {1e30};
+  EXPECT_THROW(incast(q), Error);
+  q = {};
+  q.window = INT64_MAX;
+  EXPECT_THROW(incast(q), Error);
+  // Blocks are at least a packet each, however small.
+  q = {};
+  q.block = Bytes{1}, q.packet = Bytes{INT64_MAX};
+  EXPECT_GT(with_marks(incast(q)).seconds, 0);
+  q.exchanges = 100'000'000;
+  EXPECT_THROW(incast(q), Error);
 }
 
 }  // namespace

@@ -52,7 +52,7 @@ int links_across(unsigned half, int links) {
 }
 
 TEST(CubeMesh, HasThePairsOfTheDgx1) {
-  // Of `nvidia-smi topo -m` on a DGX-1V: links of GPU 0 and of GPU 1 to all others.
+  // `nvidia-smi topo -m` on a DGX-1V has these links of GPU 0 and of GPU 1 to all others.
   const std::vector<int> first = {0, 1, 1, 2, 2, 0, 0, 0}, second = {1, 0, 2, 1, 0, 2, 0, 0};
   for (std::int64_t b = 0; b < kCubeMeshDevices; ++b) {
     EXPECT_EQ(cube_mesh_links(0, b, 6), first[static_cast<std::size_t>(b)]) << b;
@@ -195,6 +195,18 @@ TEST(DragonflyWiring, FlowsBetweenHalvesOfTheGroupsFillTheirCut) {
     const auto cut = static_cast<double>(d.groups * d.groups / 4 * d.between_groups()) * port;
     EXPECT_NEAR(carried(Network(cluster), sent).rate / cut, 1, 1e-9) << dragonfly_name(d, each);
   }
+}
+
+TEST(Wirings, LevelsMayBeCalledAnything) {
+  Cluster cluster = parse_cluster("h100-sxm:32");
+  cluster.levels.push_back(cluster.levels[1]);
+  cluster.levels[1].size = 16, cluster.levels[1].name = "pod {} of {x";
+  const Network network(cluster);
+  std::vector<FlowLink> path;
+  network.route(3, 29, 1, path);
+  ASSERT_EQ(path.size(), 4u);
+  EXPECT_EQ(network.name(path[1].link), "link up of pod {} of {x 0");
+  EXPECT_EQ(network.name(path[2].link), "link down to pod {} of {x 1");
 }
 
 TEST(Wirings, NamesGiveTheSameClusterAgain) {

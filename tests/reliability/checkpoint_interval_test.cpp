@@ -106,6 +106,9 @@ TEST(CheckpointInterval, WithoutFailuresOnlySavesCost) {
   const SavedTraining t{std::numeric_limits<double>::infinity(), 10, 600, 5, false};
   EXPECT_EQ(overhead(t, 100), 0.1);
   EXPECT_TRUE(std::isinf(best_interval(t)));
+  const SavedTraining free{std::numeric_limits<double>::infinity(), 0, 600, 5, false};
+  EXPECT_TRUE(std::isinf(young_interval(free)));
+  EXPECT_TRUE(std::isinf(daly_interval(free)));
   EXPECT_EQ(overhead(t, best_interval(t)), 0);
   EXPECT_EQ(draw_weeks({t, 100, 1, 0, 60, 1e6, 1}, true).failures, 0);
 }

@@ -277,6 +277,14 @@ TEST(Goodput, WhatIsWrongIsRefusedWhereItIs) {
             "weeks: expected a number from 1 to 520, found 521");
   EXPECT_EQ(refused([](GoodputQuestion& q) { q.portion = 1; }),
             "lost-samples: expected a portion between 0 and 1, found 1");
+  EXPECT_EQ(refused([](GoodputQuestion& q) { q.mtbf = 1e4, q.repair = 1e10; }),
+            "repair: expected at most 100000 nodes that are repaired at once, found 1e+06 that "
+            "fail in 1.16e+05 days");
+  EXPECT_EQ(refused([](GoodputQuestion& q) {
+              q.mtbf = 100, q.weeks = 520, q.repair = 1, q.detection = 0, q.scheduling = 1;
+              q.storage = {{1e15}, {1e18}};
+            }),
+            "weeks: expected weeks with at most 2000000 failures, found 3.14e+06");
   EXPECT_NE(refused([](GoodputQuestion& q) { q.interval = 1e-3; }).find("a step takes that long"),
             std::string::npos);
   EXPECT_NE(refused([](GoodputQuestion& q) {

@@ -154,6 +154,13 @@ TEST(Autoflex, OverflowsAtMostOnceInAThousandUsesOnADriftingMaximum) {
   EXPECT_GT(without, 1e-3);
 }
 
+// Factors of 0 predict a size of 0, for which the least step is fine enough.
+TEST(Autoflex, PredictsNothingAsTheLeastStep) {
+  Autoflex flex({0, 0, 0});
+  flex.see(1);
+  EXPECT_EQ(flex.step(), std::ldexp(1.0F, kLeastFlexExponent));
+}
+
 TEST(Autoflex, GoesOnFromItsStateWithTheSameSteps) {
   const Random random(4);
   Autoflex whole, first, second;

@@ -135,7 +135,7 @@ TEST(NumberWindows, CountWhatLiesUnderWithinAndOver) {
   EXPECT_EQ(scaled, (WindowCounts{2, 0, 3, 4, 3, 2}));
 }
 
-// What counts say a format does is what its conversion does, but for the two thin edges.
+// A format does what counts say of it, but for the two thin edges.
 RC_GTEST_PROP(NumberWindows, SayWhatConversionDoes, ()) {
   const int exponent = *rc::gen::inRange(-40, 30);
   const float x = std::ldexp(1 + static_cast<float>(*rc::gen::inRange(1, 1000)) / 1024, exponent);
@@ -215,6 +215,25 @@ TEST(NumberRecords, KeepTheLatestHistogramsThatNoOverflowHasSkipped) {
   ASSERT_EQ(record.loss_scales().size(), 2u);
   EXPECT_EQ(record.loss_scales()[1].step, 3);
   EXPECT_EQ(record.last_step(), 3);
+}
+
+// A run that has gone back does its steps again, and has one look at each of them.
+TEST(NumberRecords, ForgetWhatARunGoesBackBehind) {
+  NumberRecord record(1);
+  record.begin(0, 4, {});
+  SeenNumbers seen;
+  for (std::int64_t step = 1; step <= 3; ++step) record.add(step, step < 3 ? 8 : 4, false, &seen);
+  record.go_back(1);
+  ASSERT_EQ(record.looks().size(), 1u);
+  EXPECT_EQ(record.looks()[0].step, 1);
+  EXPECT_EQ(record.loss_scales().size(), 1u);
+  EXPECT_EQ(record.last_step(), 1);
+  EXPECT_EQ(record.shown(), nullptr);
+  record.add(2, 8, true, &seen);
+  EXPECT_EQ(record.shown(), nullptr);
+  record.add(3, 8, false, &seen);
+  ASSERT_NE(record.shown(), nullptr);
+  EXPECT_EQ(record.shown()->step, 3);
 }
 
 }  // namespace

@@ -111,6 +111,19 @@ RC_GTEST_PROP(RowSave, MetersExactlyWhatAFailureLoses, ()) {
   }
 }
 
+// Rows of a training that has lost its numbers have an order like all others.
+TEST(RowSaves, TakeRowsThatAreNoNumberFirst) {
+  RowSaves saves(saving(ShardSaving::Scar, 16, 0.25), 64, 1);
+  for (std::int64_t row = 0; row < 64; ++row) saves.look_up(row);
+  const std::vector<std::int64_t> chosen = saves.choose(
+      [](std::int64_t row) { return row % 5 == 3 ? std::nan("") : static_cast<double>(row); });
+  ASSERT_EQ(chosen.size(), 16u);
+  for (std::int64_t row = 3; row < 64; row += 5)
+    EXPECT_TRUE(std::binary_search(chosen.begin(), chosen.end(), row)) << row;
+  for (const std::int64_t row : {60, 61, 62})
+    EXPECT_TRUE(std::binary_search(chosen.begin(), chosen.end(), row)) << row;
+}
+
 struct Drawn {
   std::int64_t lost = 0, saved = 0;  // look-ups, rows
 };

@@ -157,7 +157,7 @@ TEST(NetworkStep, LoadsOverTimeAddUpToTheLoadOfTheStep) {
       RC_ASSERT(link.of_others <= link.load);
       RC_ASSERT((tenants > 0) || link.of_others == 0);
     }
-    // What is kept changes nothing of the step.
+    // Keeping more changes nothing of the step.
     const NetworkStep plain = over_network(*alone, {.tenants = tenants});
     RC_ASSERT(plain.use.step == use.step);
     RC_ASSERT(plain.use.busiest.front().over_time.empty());

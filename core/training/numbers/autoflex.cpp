@@ -21,7 +21,12 @@ float mantissa_of(float size, float step) {
   return ((steps < kMost ? steps : kMost) + 0x1p23F) - 0x1p23F;
 }
 
-int bits_to_hold(double size) { return static_cast<int>(std::ceil(std::log2(size))); }
+// Sizes of 0, and what is no size, need as few bits as any.
+int bits_to_hold(double size) {
+  constexpr int kMostBits = 1024;
+  const double bits = std::ceil(std::log2(size));
+  return bits > -kMostBits ? static_cast<int>(std::min<double>(bits, kMostBits)) : -kMostBits;
+}
 
 }  // namespace
 

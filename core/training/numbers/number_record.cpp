@@ -1,5 +1,6 @@
 #include "core/training/numbers/number_record.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace trainyard {
@@ -37,6 +38,14 @@ void NumberRecord::add(std::int64_t step, double loss_scale, bool skipped,
   if (skipped) return;
   histograms_ = seen->histograms;
   shown_ = looks_.size() - 1;
+}
+
+void NumberRecord::go_back(std::int64_t updates) {
+  std::erase_if(looks_, [&](const NumberLook& look) { return look.step > updates; });
+  std::erase_if(loss_scales_, [&](const LossScaleChange& change) { return change.step > updates; });
+  last_ = std::min(last_, updates);
+  // Histograms are of one look only, so that nothing is shown until the next one.
+  if (shown_ >= looks_.size()) shown_ = SIZE_MAX;
 }
 
 }  // namespace trainyard

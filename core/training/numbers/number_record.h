@@ -24,8 +24,9 @@ std::string_view to_string(NumberClass);  // "weights"
 template <class T>
 using ByNumberClass = std::array<T, kNumberClasses>;
 
-/// What one step showed. Counts are those of all devices, each number once, however a plan lays
-/// them out. Rows that pad a vocabulary are zeros, which a plan with more of them has more of.
+/// SeenNumbers are what one step showed. Counts are those of all devices, each number once, however
+/// a plan lays them out. Rows that pad a vocabulary are zeros, which a plan with more of them has
+/// more of.
 struct SeenNumbers {
   ByNumberClass<ExponentHistogram> histograms = {};
   CancelledCount updates = {};
@@ -50,6 +51,7 @@ inline constexpr std::int64_t kNumberInterval = 50;  // steps
 
 class NumberRecord {
  public:
+  /// interval: steps from one look to the next, >= 1.
   explicit NumberRecord(std::int64_t interval = kNumberInterval) : interval_(interval) {}
 
   std::int64_t interval() const { return interval_; }
@@ -61,6 +63,8 @@ class NumberRecord {
   bool looks_at(std::int64_t step) const;
   /// Adds a step with its loss scale, 0 for none, and what was seen where it was looked at.
   void add(std::int64_t step, double loss_scale, bool skipped, const SeenNumbers* seen);
+  /// Forgets the steps after so many updates, to which a run has gone back.
+  void go_back(std::int64_t updates);
 
   const std::vector<NumberLook>& looks() const { return looks_; }
   const std::vector<LossScaleChange>& loss_scales() const { return loss_scales_; }
