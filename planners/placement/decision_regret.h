@@ -1,4 +1,4 @@
-// How much of hindsight's lead nobody can learn, measured at single decisions.
+// The part of hindsight's lead that nobody can learn, measured at single decisions.
 #pragma once
 
 #include <cstdint>

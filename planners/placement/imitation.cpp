@@ -18,7 +18,7 @@ namespace {
 // pairs by 4.0 % and 2.4 %.
 constexpr int kLookedAt = 12;
 
-/// What training traces say of durations: of each kind, all of them, rising.
+/// Durations in the training traces: all those of each kind, rising.
 using SeenDurations = std::vector<std::vector<Duration>>;
 
 double longer_than(const std::vector<Duration>& seen, Duration d) {
@@ -120,7 +120,7 @@ struct Onlooker {
 
 namespace {
 
-// Of each node the option with which it then holds least.
+// Keeps one option for each node: the one with which the node then holds least.
 std::vector<std::size_t> option_a_node(const std::vector<PlacementOption>& options, bool pairs) {
   std::vector<std::size_t> found;
   for (std::size_t i = 0; i < options.size(); ++i) {

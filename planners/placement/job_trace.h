@@ -11,7 +11,7 @@
 
 namespace trainyard {
 
-/// What a job holds on all its devices together over one step, in bytes: the most in each of equal
+/// Bytes that a job holds on all its devices together over one step: the most in each of equal
 /// phases.
 inline constexpr std::size_t kWavePhases = 16;
 using PhaseWave = std::array<std::int64_t, kWavePhases>;
@@ -62,7 +62,7 @@ struct JobTrace {
     return kinds[static_cast<std::size_t>(jobs[static_cast<std::size_t>(job)].kind)];
   }
   std::int64_t peak(int job) const { return peak_of(kind_of(job).wave); }
-  /// What pairing two jobs saves of the sum of their peaks, in bytes, >= 0.
+  /// Returns the bytes by which the peak of two paired jobs is below the sum of their peaks, >= 0.
   std::int64_t saving(int one, int other) const;
   const PairedPeak& pair(int one, int other) const;
 };

@@ -50,8 +50,8 @@ bool Lifetimes::overlaps_pair(const Life& life, std::size_t first, std::size_t l
                      [&](const Pair& pair) { return pair.first < last && first < pair.last; });
 }
 
-// Of the pairs that the job may form with jobs of the node: those that save most bytes, over the
-// longest time, first.
+// Returns the pairs that the job may form with jobs of the node; those that save most bytes over
+// the longest time come first.
 std::vector<Lifetimes::Pair> Lifetimes::pairs_on(int job, int node) const {
   if (!rules_->pairs) return {};
   const Life& life = lives_[at(job)];

@@ -1,4 +1,4 @@
-// What a schedule of jobs on nodes comes to, computed from where and when jobs run and nothing
+// The figures of a schedule of jobs on nodes, computed from where and when jobs run and nothing
 // else.
 #pragma once
 
@@ -18,7 +18,7 @@ struct NodeProfile {
 };
 NodeProfile node_profile(const JobTrace&, const PlacementRules&, const PlacementSchedule&);
 
-/// Whether no node holds more than it has.
+/// Returns true where no node holds more than it has.
 bool keeps_capacity(const NodeProfile&, const PlacementRules&);
 
 struct PlacementFigures {
@@ -37,7 +37,7 @@ struct PlacementFigures {
 PlacementFigures placement_figures(const JobTrace&, const PlacementRules&,
                                    const PlacementSchedule&);
 
-/// What hindsight minimises, the first that differs deciding: rejected jobs, peak, time waited.
+/// Hindsight minimises these, the first that differs deciding: rejected jobs, peak, time waited.
 struct PlacementCost {
   std::int64_t rejected = 0, peak = 0, waited = 0;
   friend auto operator<=>(const PlacementCost&, const PlacementCost&) = default;

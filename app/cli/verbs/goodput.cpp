@@ -54,6 +54,11 @@ Recovery recovery_word(const Words& words) {
                                     : Recovery::Partial;
 }
 
+// A flag that would change nothing is refused.
+void refuse_idle(const Words& words, const char* flag, bool used, const char* expected) {
+  if (words.has(flag) && !used) refuse_flag(flag, expected);
+}
+
 GoodputQuestion goodput_question(const Words& words) {
   GoodputQuestion q;
   q.work = work_word(words, q.work);
@@ -72,6 +77,12 @@ GoodputQuestion goodput_question(const Words& words) {
   q.weeks = words.integer("weeks", 1, kMostWeeks, q.weeks);
   q.seed = static_cast<std::uint64_t>(
       words.integer("seed", 0, 1'000'000'000, static_cast<std::int64_t>(q.seed)));
+  refuse_idle(words, "lost-samples", q.recovery == Recovery::Partial,
+              "expected --recovery partial beside it, which alone loses samples");
+  refuse_idle(words, "lost-samples", !q.interval,
+              "expected no --interval beside it, which says already how much is lost");
+  refuse_idle(words, "copies", q.recovery == Recovery::Peers,
+              "expected --recovery peers beside it, which keeps copies of the state");
   return q;
 }
 
@@ -94,7 +105,7 @@ int run_goodput(const Words& words, Streams& streams) {
   write_table_and_picture(
       goodput_table(answer), [&] { return goodput_picture(answer); }, words, streams);
   deliver(words.has("json") ? goodput_document(answer) : goodput_text(answer), words, streams);
-  return kDone;
+  return answer.misfit.empty() ? kDone : kNotMet;
 }
 
 }  // namespace
