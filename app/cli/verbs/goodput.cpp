@@ -144,8 +144,9 @@ Verb goodput_verb() {
           "interval.",
       .flags = with_scenario_flags(std::move(flags)),
       .examples = {"goodput --model llama-3-405b --cluster h100-sxm:16128 --set tp=8 --set pp=14 "
-                   "--set zero=1 --set seq=8192 --set global-batch=2016 --tokens 15.6T",
-                   "goodput --model llama-3-8b --cluster h100-sxm:64 --set zero=1 --set "
+                   "--set zero=1 --set recompute=full --set seq=8192 --set global-batch=2016 "
+                   "--tokens 15.6T",
+                   "goodput --model llama-3-8b --cluster h100-sxm:64 --set tp=2 --set zero=1 --set "
                    "global-batch=128 --recovery asynchronous --mtbf 6h --spares 8"},
       .run = run_goodput};
 }

@@ -1,14 +1,17 @@
 // halp: what the bits of HALP's offsets do to its error, on least squares.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "app/cli/interrupt.h"
 #include "app/cli/pictures/picture_files.h"
 #include "app/cli/status_line.h"
 #include "app/cli/text/plans/scenario_words.h"
 #include "app/cli/text/runs/halp_text.h"
 #include "app/cli/verb.h"
-#include "core/base/error.h"
+#include "app/workspace/scenario/refuse_flag.h"
 #include "core/base/number_text.h"
+#include "core/base/split_list.h"
 #include "visualizers/descent/halp_view.h"
 
 namespace trainyard {
@@ -19,22 +22,24 @@ constexpr std::int64_t kMostSamples = 100'000, kMostWeights = 1000, kMostSteps =
 
 std::vector<int> bits_of(const std::string& list) {
   std::vector<int> found;
-  for (std::size_t from = 0; from <= list.size();) {
-    const std::size_t comma = std::min(list.find(',', from), list.size());
-    const auto bits = number_of<int>(list.substr(from, comma - from));
-    if (!bits || *bits < 2 || *bits > 16)
-      throw Error(Error::Kind::InvalidInput,
-                  fmt::format("expected whole numbers from 2 to 16 with commas between them, found "
-                              "\"{}\"",
-                              list),
-                  {"--bits"});
+  const auto refuse_list = [&](const std::string& problem) {
+    refuse_flag("bits", fmt::format("expected whole numbers from 2 to 16 with commas between them, "
+                                    "{} \"{}\"",
+                                    problem, list.substr(0, 80)));
+  };
+  for (const std::string_view word : split_list(list)) {
+    const auto bits = number_of<int>(word);
+    if (!bits || *bits < 2 || *bits > 16) refuse_list("found");
+    if (std::find(found.begin(), found.end(), *bits) != found.end())
+      refuse_list(fmt::format("each once, found {} twice in", *bits));
     found.push_back(*bits);
-    from = comma + 1;
   }
+  if (found.empty()) refuse_list("found");
   return found;
 }
 
 int run_halp(const Words& words, Streams& streams) {
+  theme_of(words);  // refused before anything is computed
   HalpQuestion q;
   if (words.has("bits")) q.bits = bits_of(words.text("bits"));
   q.mu = words.number("mu", 1e-9, 1e9, q.mu);

@@ -28,7 +28,23 @@ JobKind kind_of_words(const std::string& typed, double hours, Streams& streams) 
   named.add("model", model), named.add("cluster", cluster);
   while (parts >> setting) named.add("set", setting);
   named.add("quiet", "");
-  return planned_job(open_scenario(named, streams), seconds(3600 * hours));
+  try {
+    return planned_job(open_scenario(named, streams), seconds(3600 * hours));
+  } catch (const Error& error) {
+    // A flag of the inner words was not typed; a place in a file is kept.
+    if (!error.place().text.starts_with("--")) throw;
+    refuse_flag("job", error.what());
+  }
+}
+
+// A field of the question is a flag here.
+PlacementStudy placed(const PlacementQuestion& question, const std::stop_token& stop) {
+  try {
+    return placement_study(question, stop);
+  } catch (const Error& error) {
+    if (error.kind() != Error::Kind::InvalidInput) throw;
+    refuse_flag(error.place().text, error.what());
+  }
 }
 
 int run_place(const Words& words, Streams& streams) {
@@ -51,7 +67,7 @@ int run_place(const Words& words, Streams& streams) {
     traces.kinds.push_back(kind_of_words(typed, hours, streams));
   if (traces.kinds.empty()) traces.kinds = stated_kinds();
   const InterruptStop interrupt;
-  const PlacementStudy study = placement_study(q, interrupt.token());
+  const PlacementStudy study = placed(q, interrupt.token());
   write_table_and_picture(
       placement_table(study), [&] { return occupancy_picture(occupancy_model(study)); }, words,
       streams);

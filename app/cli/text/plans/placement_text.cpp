@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "app/cli/text/lines.h"
+#include "core/base/units_text.h"
 #include "core/io/json/fields.h"
 #include "visualizers/viewmodel/format.h"
 
@@ -116,10 +117,10 @@ std::string placement_text(const PlacementStudy& study) {
   const PlacementQuestion& q = study.question;
   Out out;
   line(out,
-       "{} nodes of {} devices and {:.4g} GB; {} traces of {} jobs that ask for {:.3g} % of the "
-       "devices, none of the {} that imitations learned from ({} decisions)\n",
-       q.traces.nodes.count, q.traces.nodes.devices,
-       static_cast<double>(q.traces.nodes.bytes) / 1e9, q.held_out, q.traces.jobs,
+       "{} of {} and {:.4g} GB; {} of {} jobs that ask for {:.3g} % of the devices, none of the {} "
+       "that imitations learned from ({} decisions)\n",
+       counted(q.traces.nodes.count, "node"), counted(q.traces.nodes.devices, "device"),
+       static_cast<double>(q.traces.nodes.bytes) / 1e9, counted(q.held_out, "trace"), q.traces.jobs,
        100 * q.traces.load, q.training, study.learned_from);
   line(out, "  {:<20} {:>8} {:>9} {:>8} {:>7}", "jobs", "devices", "peak", "median", "weight");
   for (const JobKind& kind : q.traces.kinds)
@@ -133,8 +134,8 @@ std::string placement_text(const PlacementStudy& study) {
          format_duration(seconds(one.mean_wait)), one.rejected, 100 * one.fragmentation);
   line(out,
        "\nno schedule that starts jobs as they arrive has a mean peak below {:.1f} GB, with pairs "
-       "below {:.1f} GB; hindsight is the best that search found, and was beaten on {} traces\n",
-       study.peak_bound / 1e9, study.paired_bound / 1e9, study.beaten);
+       "below {:.1f} GB; hindsight is the best that search found, and was beaten on {}\n",
+       study.peak_bound / 1e9, study.paired_bound / 1e9, counted(study.beaten, "trace"));
   for (const PolicyVerdict& one : study.verdicts)
     line(out, "{} against {}, peak {:+.1f} %: {}", one.b, one.a, 100 * one.change,
          outperforming_sentence(one.verdict, one.a, one.b));
