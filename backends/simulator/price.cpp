@@ -8,10 +8,12 @@
 #include "backends/simulator/simulator.h"
 #include "core/base/saturating.h"
 #include "core/cluster/host.h"
+#include "core/cluster/mixed.h"
 #include "core/cluster/nvme.h"
 #include "core/cost/kernels/concurrent_kernels.h"
 #include "core/cost/overlap.h"
 #include "core/plan/mesh.h"
+#include "core/plan/stage_kinds.h"
 
 namespace trainyard {
 namespace {
@@ -54,6 +56,30 @@ void price_compute(const Program& program, const Task& task, const Cluster& clus
   prices.model_flops.push_back(model);
 }
 
+// The kinds of devices on which tasks run, by task; messages have two ends. Empty where all devices
+// are equal.
+class TaskKinds {
+ public:
+  TaskKinds(const Program& program, const Mesh& mesh, const Cluster& cluster) {
+    if (!is_mixed(cluster)) return;
+    std::vector<std::size_t> of_instruction(program.instructions.size());
+    for (const Stream& stream : program.streams)
+      for (std::uint32_t i = stream.first; i < stream.first + stream.count; ++i)
+        of_instruction[i] = kind_of_rank(cluster, mesh, stream.device);
+    own_.resize(program.tasks.size()), other_.resize(program.tasks.size());
+    for (std::size_t i = 0; i < of_instruction.size(); ++i) {
+      const Instruction& one = program.instructions[i];
+      own_[one.task.value] = of_instruction[i];
+      other_[one.task.value] = of_instruction[one.peer.valid() ? one.peer.value : i];
+    }
+  }
+  std::size_t own(std::size_t task) const { return own_.empty() ? 0 : own_[task]; }
+  std::size_t other(std::size_t task) const { return other_.empty() ? 0 : other_[task]; }
+
+ private:
+  std::vector<std::size_t> own_, other_;
+};
+
 // Collectives that run beside kernels of one phase of a stage, and what is exposed of them.
 struct BesidePhase {
   PhaseLoad load;
@@ -71,8 +97,8 @@ PhaseLoad load_of(const Program& program, const Task& task, const Cluster& clust
 // The host goes on issuing a phase's kernels while the device waits for what is exposed, so that
 // the phase is longer by a share of it. At order grain the computation of a phase is the task of
 // its stage that stands before them, at op grain the kernel beside which each runs.
-void shorten_exposed(const Program& program, const Cluster& cluster, const CostModel& cost,
-                     TaskPrices& prices) {
+void shorten_exposed(const Program& program, const TaskKinds& kinds, const KindClusters& clusters,
+                     const CostModel& cost, TaskPrices& prices) {
   std::map<std::pair<std::uint32_t, Phase>, std::size_t> computes;  // newest by stage and phase
   std::map<std::size_t, BesidePhase> phases;                        // by task of the computation
   for (std::size_t t = 0; t < program.tasks.size(); ++t) {
@@ -84,7 +110,8 @@ void shorten_exposed(const Program& program, const Cluster& cluster, const CostM
     const std::size_t of =
         task.list == BodyList::None && before != computes.end() ? before->second : t;
     BesidePhase& phase = phases[of];
-    if (phase.tasks.empty()) phase.load = load_of(program, program.tasks[of], cluster, cost);
+    if (phase.tasks.empty())
+      phase.load = load_of(program, program.tasks[of], clusters[kinds.own(of)], cost);
     phase.load.exposed += to_seconds(prices.time[t]);
     phase.tasks.push_back(t);
   }
@@ -125,17 +152,22 @@ Duration host_task_time(const Task& task, const Cluster& cluster) {
 
 }  // namespace
 
-TaskPrices price(const Program& program, const Mesh& mesh, const Cluster& cluster,
+TaskPrices price(const Program& program, const Mesh& mesh, const Cluster& whole,
                  const CostModel& cost) {
   TaskPrices prices;
-  prices.contention = cost.contention(cluster.device);
-  const std::size_t pipeline = program.devices > 1 ? pipeline_level(mesh, cluster) : 0;
+  const KindClusters clusters(whole);
+  const TaskKinds kinds(program, mesh, whole);
+  for (std::size_t kind = 0; kind < clusters.size(); ++kind)
+    prices.contention = std::max(prices.contention, cost.contention(clusters[kind].device));
+  const std::size_t pipeline = program.devices > 1 ? pipeline_level(mesh, whole) : 0;
   std::vector<std::size_t> distinct;  // compute tasks, each priced for all that are like it
   std::array<std::optional<GroupShape>, kGroups> groups;
-  for (const Task& task : program.tasks) {
+  for (std::size_t at = 0; at < program.tasks.size(); ++at) {
+    const Task& task = program.tasks[at];
+    const Cluster& cluster = clusters[kinds.own(at)];
     if (task.kind == TaskKind::Compute) {
       const auto like = std::find_if(distinct.begin(), distinct.end(), [&](std::size_t t) {
-        return same_works(program, program.tasks[t], task);
+        return kinds.own(t) == kinds.own(at) && same_works(program, program.tasks[t], task);
       });
       if (like != distinct.end()) {
         repeat(prices.time, *like), repeat(prices.fill, *like), repeat(prices.resource, *like);
@@ -154,7 +186,7 @@ TaskPrices price(const Program& program, const Mesh& mesh, const Cluster& cluste
       level = cluster.levels.size();  // beyond all that join devices
     } else if (task.kind == TaskKind::Collective) {
       std::optional<GroupShape>& group = groups[static_cast<std::size_t>(task.group)];
-      if (!group) group = group_shape(mesh, task.group, cluster, program.shard);
+      if (!group) group = group_shape(mesh, task.group, whole, program.shard);
       const CollectiveTime one = cost.collective(task.collective, task.bytes, *group, cluster);
       Duration waited = one.time;
       if (task.works > 0) {
@@ -165,7 +197,10 @@ TaskPrices price(const Program& program, const Mesh& mesh, const Cluster& cluste
       time = saturating_product(waited / task.every, task.repeats);
       level = one.level;
     } else {
+      // A message is as fast as the slower of its two ends.
       time = cost.transfer(task.bytes, cluster, pipeline);
+      if (kinds.other(at) != kinds.own(at))
+        time = std::max(time, cost.transfer(task.bytes, clusters[kinds.other(at)], pipeline));
     }
     prices.time.push_back(time);
     // Down, up, update, reads and writes take nothing from each other.
@@ -175,7 +210,7 @@ TaskPrices price(const Program& program, const Mesh& mesh, const Cluster& cluste
     prices.flops.push_back({});
     prices.model_flops.push_back({});
   }
-  shorten_exposed(program, cluster, cost, prices);
+  shorten_exposed(program, kinds, clusters, cost, prices);
   return prices;
 }
 

@@ -20,12 +20,6 @@ std::int64_t default_per_node(const Device& device, std::int64_t count) {
   return 0;
 }
 
-// NVSwitch adds up the data that passes it since its third generation.
-bool switches_reduce(const Device& device) {
-  return device.scale_up_kind.find("NVLink") != std::string::npos &&
-         device.scale_up_kind.find("witch") != std::string::npos && device.year >= 2022;
-}
-
 // Returns the largest divisor of n that is at most its square root (k = 2) or cube root (k = 3):
 // the short side of the torus that is closest to a square or cube.
 std::int64_t short_side(std::int64_t n, int k) {
@@ -310,6 +304,11 @@ Diagnostics check(const Cluster& cluster) {
   if (below < cluster.count)
     add(found,
         fmt::format("the top level joins {} devices, but there are {}", below, cluster.count));
+  for (const DeviceKind& kind : cluster.mixed) check_device(kind.device, found);
+  const Diagnostics of_kinds =
+      check_device_kinds(cluster.device, cluster.count,
+                         std::max<std::int64_t>(1, cluster.levels.front().size), cluster.mixed);
+  found.insert(found.end(), of_kinds.begin(), of_kinds.end());
   return found;
 }
 
@@ -333,6 +332,7 @@ Cluster make_cluster(const Device& device, std::int64_t count, ClusterOptions op
   cluster.device.compression = given_or(options.compression, device.compression);
   if (options.price)
     cluster.device.price_low = cluster.device.price_high = {*options.price, "given"};
+  cluster.mixed = options.mixed;
   cluster.levels = {node_level(device, per_node, options),
                     network_level(device, per_node, count, options)};
   apply_torus(cluster, options.torus);

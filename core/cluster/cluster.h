@@ -1,6 +1,6 @@
-// A Cluster is a set of equal devices joined by levels of links: within a node, between nodes,
-// perhaps between pods. The bandwidth that a group of ranks reaches depends on how far apart its
-// members sit.
+// A Cluster is a set of devices, equal or of a few kinds, joined by levels of links: within a node,
+// between nodes, perhaps between pods. The bandwidth that a group of ranks reaches depends on how
+// far apart its members sit.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +12,7 @@
 #include "core/base/units.h"
 #include "core/cluster/cluster_options.h"
 #include "core/cluster/device.h"
+#include "core/cluster/device_kind.h"
 #include "core/cluster/site.h"
 
 namespace trainyard {
@@ -47,6 +48,9 @@ struct Cluster {
   Sourced<Bytes> nvme{};
   Sourced<BytesPerSecond> nvme_read{}, nvme_write{};
   Site site{};
+  // The last devices are of these kinds, in this order, and all before them are as `device`
+  // (mixed.h). Their number is part of `count`.
+  std::vector<DeviceKind> mixed{};
   friend bool operator==(const Cluster&, const Cluster&) = default;
 };
 

@@ -4,6 +4,7 @@
 
 #include "core/base/nearest.h"
 #include "core/base/units_text.h"
+#include "core/cluster/mixed.h"
 
 namespace trainyard {
 namespace {
@@ -173,6 +174,17 @@ void visit_counts(FieldVisitor& visitor, Cluster& cluster) {
     cluster.levels[l].size = std::max(cluster.count, each_now);
 }
 
+void visit_mixed(FieldVisitor& visitor, Cluster& cluster) {
+  constexpr View kEqual = "none";
+  if (visitor.wants("mixed")) {
+    const std::string text = visitor.text();
+    cluster.mixed = text == kEqual ? std::vector<DeviceKind>{} : parse_device_kinds(text);
+  }
+  visitor.figure("mixed", "Size", "Other kinds of devices",
+                 "the last devices, as a100-sxm-80:16; none = all devices are equal",
+                 is_mixed(cluster) ? to_text(cluster.mixed) : std::string(kEqual), "");
+}
+
 void visit_links(FieldVisitor& visitor, View key, View group, Level& level) {
   const std::string base(key);
   visit_figure(visitor, base + ".bandwidth", group, "Bandwidth",
@@ -261,6 +273,7 @@ void visit_site(FieldVisitor& visitor, Site& site) {
 
 void visit_all(FieldVisitor& visitor, Cluster& cluster) {
   visit_counts(visitor, cluster);
+  visit_mixed(visitor, cluster);
   Level& inside = cluster.levels.front();
   visit_topology(visitor, "intra.kind", "Inside a node", kInside, inside);
   visit_links(visitor, "intra", "Inside a node", inside);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/cluster/device.h"
+#include "core/cluster/device_kind.h"
 
 namespace trainyard {
 
@@ -31,6 +32,7 @@ struct ClusterOptions {
   std::optional<double> compression;  // of a device's memory
   std::optional<std::string> region;  // whose electricity it takes
   std::optional<double> overhead;     // of the building (PUE)
+  std::vector<DeviceKind> mixed;      // kinds of the last devices
 };
 
 /// Returns the shortest text that parse_cluster() reads as these options, for example

@@ -126,6 +126,7 @@ constexpr Option kOptions[] = {
      [](ClusterOptions& o, View name, View v) { o.compression = compression(name, v); }},
     {"region", true, [](ClusterOptions& o, View, View v) { o.region = region(v).name; }},
     {"pue", true, [](ClusterOptions& o, View name, View v) { o.overhead = overhead(name, v); }},
+    {"mixed", true, [](ClusterOptions& o, View, View v) { o.mixed = parse_device_kinds(v); }},
 };
 
 std::size_t find_option(View name) {
@@ -220,7 +221,10 @@ const std::string_view kClusterOptions =
     "compression=RATIO     bytes that a device's memory moves over those of the tensors, where it "
     "stores numbers without loss, as compression=0.6\n"
     "region=NAME           whose electricity it takes, as region=sweden: carbon\n"
-    "pue=X                 what the whole centre takes over what the devices take, as pue=1.1\n";
+    "pue=X                 what the whole centre takes over what the devices take, as pue=1.1\n"
+    "mixed=DEVICE:COUNT    the last COUNT devices are of this kind, further kinds after a plus, as "
+    "mixed=a100-sxm-80:16; a stage of a pipeline lies on one kind, and split=balanced gives it the "
+    "layers that the kind is fast and large enough for\n";
 
 std::string canonical_name(const Device& device, std::int64_t count,
                            const ClusterOptions& options) {
@@ -252,6 +256,7 @@ std::string canonical_name(const Device& device, std::int64_t count,
   if (options.compression) add("compression", to_text(*options.compression));
   if (options.region) add("region", *options.region);
   if (options.overhead) add("pue", to_text(*options.overhead));
+  if (!options.mixed.empty()) add("mixed", to_text(options.mixed));
   return text;
 }
 

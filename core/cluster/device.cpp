@@ -139,4 +139,9 @@ const Device& device(std::string_view id) {
                                              "\"" + did_you_mean(wanted, known_names()));
 }
 
+bool switches_reduce(const Device& device) {
+  return device.scale_up_kind.find("NVLink") != std::string::npos &&
+         device.scale_up_kind.find("witch") != std::string::npos && device.year >= 2022;
+}
+
 }  // namespace trainyard

@@ -109,6 +109,10 @@ FlopsPerSecond peak(const Device&, DType);
 /// Returns whether peak() has an answer, that is, does not throw.
 bool supports(const Device&, DType);
 
+/// Returns whether switches inside its scale-up domain add up the data that passes them, as
+/// NVSwitch does since its third generation.
+bool switches_reduce(const Device&);
+
 /// The most that `compression` may be: storing without loss takes a few bits more at worst.
 inline constexpr double kMostCompression = 2;
 /// Returns the bytes of tensors that the memory moves in a second by its datasheet.

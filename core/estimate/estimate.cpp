@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "core/base/units_text.h"
+#include "core/memory/process_bytes.h"
 #include "core/methods/catalogue.h"
 #include "core/result/verdict.h"
 
@@ -24,10 +25,11 @@ std::string largest_part(const CategoryBytes& bytes) {
 }
 
 Verdict judge_peaks(const std::vector<CategoryBytes>& memory, const std::vector<Bytes>& reserved,
-                    Bytes capacity) {
+                    const std::vector<Bytes>& room) {
   std::size_t worst = 0;
   for (std::size_t d = 1; d < memory.size(); ++d)
-    if (reserved[d] > reserved[worst]) worst = d;
+    if (room[d] - reserved[d] < room[worst] - reserved[worst]) worst = d;
+  const Bytes capacity = room[worst];
   const Bytes peak = total(memory[worst]);
   Verdict verdict;
   verdict.margin = capacity - reserved[worst];
@@ -92,7 +94,8 @@ Result estimate(const Workload& w, const CostModel& cost) {
                              step.memory[d],
                              step.reserved[d]});
   }
-  result.verdict = judge_peaks(step.memory, step.reserved, result.capacity);
+  result.verdict = judge_peaks(step.memory, step.reserved, capacities(w));
+  state_capacities(w, result);
   return result;
 }
 

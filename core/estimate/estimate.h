@@ -63,7 +63,12 @@ struct StageTime {
   double fill = 1;    // share of the device that its forward and backward occupy, in (0, 1]
 };
 
+/// Returns the times of each stage on the devices on which it lies.
 std::vector<StageTime> stage_times(const Workload&, const CostModel&);
+/// The same if all stages lay on devices of that cluster, a kind_cluster() of the workload's.
+std::vector<StageTime> stage_times(const Workload&, const CostModel&, const Cluster&);
+/// Returns the kind of devices on which a stage of the workload's table lies.
+std::size_t kind_of_stage(const Workload&, std::size_t stage);
 
 /// LayerTime is one layer of a kind, as stages add it up. It has the times of its collectives, each
 /// alone, but the loads of its kernels, because a phase's time is not the sum over its layers.

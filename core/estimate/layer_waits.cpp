@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "core/cluster/host.h"
+#include "core/cluster/mixed.h"
 #include "core/estimate/estimate.h"
 #include "core/lowering/layer_copies.h"
 #include "core/lowering/phases.h"
@@ -28,15 +29,21 @@ std::vector<StageClock> stage_clocks(const Workload& w, const CostModel& cost) {
   for (int body = 0; body < static_cast<int>(w.bodies.size()); ++body)
     alone.runs.push_back({{body, 1, 0}});
   sum_stages(alone);
-  const std::vector<StageTime> times = stage_times(alone, cost);
+  const KindClusters clusters(w.scenario.cluster);
+  std::vector<std::vector<StageTime>> by_kind;
+  for (std::size_t kind = 0; kind < clusters.size(); ++kind)
+    by_kind.push_back(stage_times(alone, cost, clusters[kind]));
   std::vector<StageClock> stages;
-  for (const std::vector<Workload::Run>& runs : w.runs) {
+  for (std::size_t s = 0; s < w.runs.size(); ++s) {
+    const std::size_t kind = kind_of_stage(w, s);
+    const std::vector<StageTime>& times = by_kind[kind];
+    const Cluster& cluster = clusters[kind];
     StageClock& stage = stages.emplace_back();
     Bytes handed{};  // the output of the layer before, if it leaves
     const auto copy = [&](Bytes bytes) {
-      return bytes.value > 0 ? host_copy_time(bytes, w.scenario.cluster) : Duration{};
+      return bytes.value > 0 ? host_copy_time(bytes, cluster) : Duration{};
     };
-    for (const Workload::Run& run : runs) {
+    for (const Workload::Run& run : w.runs[s]) {
       const auto body = static_cast<std::size_t>(run.body);
       const LeavingBytes bytes = leaving_bytes(w, w.bodies[body]);
       for (int i = 0; i < run.count; ++i) {

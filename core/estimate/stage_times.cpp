@@ -9,18 +9,22 @@
 #include "core/cost/overlap.h"
 #include "core/estimate/estimate.h"
 #include "core/lowering/phases.h"
+#include "core/plan/stage_kinds.h"
 
 namespace trainyard {
 namespace {
 
-// A Pricer prices the kinds of stages of one workload; it prices each kernel and each message once.
+// A Pricer prices the kinds of stages of one workload on one kind of devices; it prices each kernel
+// and each message once.
 class Pricer {
  public:
-  Pricer(const Workload& w, const CostModel& cost) : w_(w), cost_(cost) {
+  Pricer(const Workload& w, const CostModel& cost, const Cluster& cluster)
+      : w_(w), cost_(cost), cluster_(cluster) {
     kernels_.reserve(w.kernels.size());
-    for (const Work& work : w.kernels)
-      kernels_.push_back(cost.compute(work, w.scenario.cluster.device));
+    for (const Work& work : w.kernels) kernels_.push_back(cost.compute(work, cluster.device));
   }
+
+  const Cluster& cluster() const { return cluster_; }
 
   // What is priced after this call is done by `count` stages.
   void stages(std::int64_t count) { stages_ = count; }
@@ -28,14 +32,14 @@ class Pricer {
   Duration collective(const CollectiveRun& run) {
     const Duration alone = message(run).time / run.every;
     if (run.beside.count == 0) return counted(alone, run.repeats);
-    const double contention = cost_.contention(w_.scenario.cluster.device);
+    const double contention = cost_.contention(cluster_.device);
     return counted(exposed(alone, kernels_[run.kernel], run.beside.count, contention), run.repeats);
   }
 
   // Returns the largest message between stages; 0 where there is one stage.
   Duration transfer() {
     if (w_.scenario.plan.mesh.pp == 1) return {};
-    const Duration one = cost_.transfer(w_.largest_message, w_.scenario.cluster, w_.pipeline_level);
+    const Duration one = cost_.transfer(w_.largest_message, cluster_, w_.pipeline_level);
     stages(static_cast<std::int64_t>(w_.table.size()));
     counted(one, 2);  // forward and back
     return one;
@@ -75,7 +79,7 @@ class Pricer {
   }
 
   PhaseLoad load(const std::vector<WorkCount>& works, const std::vector<std::uint32_t>& kernels) {
-    return cost_.load(works, each_of(works, kernels), w_.scenario.cluster);
+    return cost_.load(works, each_of(works, kernels), cluster_);
   }
 
   PhaseTime phase(const PhaseWork& work) {
@@ -145,7 +149,7 @@ class Pricer {
       if (known.kind == run.kind && known.group == run.group && known.bytes == run.bytes)
         return known.time;
     const GroupShape& shape = w_.groups[static_cast<std::size_t>(run.group)];
-    const CollectiveTime time = cost_.collective(run.kind, run.bytes, shape, w_.scenario.cluster);
+    const CollectiveTime time = cost_.collective(run.kind, run.bytes, shape, cluster_);
     messages_.push_back({run.kind, run.group, run.bytes, time});
     return time;
   }
@@ -172,6 +176,7 @@ class Pricer {
   };
   const Workload& w_;
   const CostModel& cost_;
+  const Cluster& cluster_;
   std::vector<Duration> kernels_;  // by Workload::kernels
   std::vector<Duration> each_;     // for the current phase; a member so that its memory is reused
   std::vector<Duration> each_run_;
@@ -184,7 +189,7 @@ class Pricer {
 
   Duration whole(const std::vector<WorkCount>& works, const std::vector<std::uint32_t>& kernels,
                  bool update) {
-    return counted(cost_.phase(works, each_of(works, kernels), update, w_.scenario.cluster), 1);
+    return counted(cost_.phase(works, each_of(works, kernels), update, cluster_), 1);
   }
 
   const std::vector<Duration>& each_of(const std::vector<WorkCount>& works,
@@ -209,7 +214,7 @@ class Pricer {
 };
 
 HostTime host_time(const StageWork& stage, const Workload& w, Pricer& pricer) {
-  const Cluster& cluster = w.scenario.cluster;
+  const Cluster& cluster = pricer.cluster();
   const auto copy = [&](Bytes bytes) { return pricer.host(host_copy_time(bytes, cluster)); };
   const auto update = [&](Bytes touched) {
     return pricer.host(host_update_time(touched, cluster));
@@ -260,10 +265,34 @@ StageTime stage_time(const Workload& w, const StageWork& stage, Pricer& pricer, 
   return t;
 }
 
+// How many stages are of one kind on one kind of devices.
+struct StagesAlike {
+  std::uint32_t kind = 0;
+  std::int64_t stages = 0;
+};
+
+// Returns by kind of devices which kinds of stages lie on it, by rising kind of stage.
+std::vector<std::vector<StagesAlike>> stages_by_device_kind(const Workload& w) {
+  std::vector<std::vector<StagesAlike>> found(kinds(w.scenario.cluster));
+  for (std::uint32_t kind = 0; kind < w.kinds.size(); ++kind)
+    for (std::size_t s = 0; s < w.kind_of.size(); ++s) {
+      if (w.kind_of[s] != kind) continue;
+      std::vector<StagesAlike>& on = found[kind_of_stage(w, s)];
+      if (on.empty() || on.back().kind != kind) on.push_back({kind, 0});
+      ++on.back().stages;
+    }
+  return found;
+}
+
 }  // namespace
 
-std::vector<StageTime> stage_times(const Workload& w, const CostModel& cost) {
-  Pricer pricer(w, cost);
+std::size_t kind_of_stage(const Workload& w, std::size_t stage) {
+  return kind_of_rank(w.scenario.cluster, w.scenario.plan.mesh, w.table[stage].device);
+}
+
+std::vector<StageTime> stage_times(const Workload& w, const CostModel& cost,
+                                   const Cluster& cluster) {
+  Pricer pricer(w, cost, cluster);
   const bool split = splits_backward(w), copied = copies(w.placement) > 1;
   std::vector<StageTime> kinds;
   for (std::size_t kind = 0; kind < w.kinds.size(); ++kind) {
@@ -276,12 +305,24 @@ std::vector<StageTime> stage_times(const Workload& w, const CostModel& cost) {
   return times;
 }
 
+std::vector<StageTime> stage_times(const Workload& w, const CostModel& cost) {
+  const KindClusters clusters(w.scenario.cluster);
+  if (clusters.size() == 1) return stage_times(w, cost, clusters[0]);
+  std::vector<std::vector<StageTime>> by_kind;
+  for (std::size_t kind = 0; kind < clusters.size(); ++kind)
+    by_kind.push_back(stage_times(w, cost, clusters[kind]));
+  std::vector<StageTime> times;
+  for (std::size_t s = 0; s < w.kind_of.size(); ++s)
+    times.push_back(by_kind[kind_of_stage(w, s)][s]);
+  return times;
+}
+
 std::vector<LayerTime> layer_times(Workload& w, const CostModel& cost) {
   w.runs.clear();
   for (int body = 0; body < static_cast<int>(w.bodies.size()); ++body)
     w.runs.push_back({{body, 1, 0}});
   sum_stages(w);
-  Pricer pricer(w, cost);
+  Pricer pricer(w, cost, w.scenario.cluster);
   std::vector<LayerTime> layers;
   layers.reserve(w.kinds.size());
   for (const StageWork& one : w.kinds) {
@@ -298,24 +339,33 @@ std::vector<LayerTime> layer_times(Workload& w, const CostModel& cost) {
 }
 
 Duration transfer_time(const Workload& w, const CostModel& cost) {
-  return Pricer(w, cost).transfer();
+  const KindClusters clusters(w.scenario.cluster);
+  Duration longest{};
+  for (std::size_t kind = 0; kind < clusters.size(); ++kind)
+    longest = std::max(longest, Pricer(w, cost, clusters[kind]).transfer());
+  return longest;
 }
 
 PhaseTimes phase_times(const Workload& w, const CostModel& cost) {
-  Pricer pricer(w, cost);
-  PhaseTimes mean{Duration{0}, Duration{0}, Duration{0}, pricer.transfer()};
+  const KindClusters clusters(w.scenario.cluster);
+  const std::vector<std::vector<StagesAlike>> stages = stages_by_device_kind(w);
+  PhaseTimes mean{Duration{0}, Duration{0}, Duration{0}, Duration{0}};
   bool gathers = false;
-  for (std::size_t kind = 0; kind < w.kinds.size(); ++kind) {
-    const auto count = std::count(w.kind_of.begin(), w.kind_of.end(), kind);
-    pricer.stages(count);
-    const auto add = [&](Phase p, Duration& total, Duration& waits) {
-      const PhaseTime time = pricer.phase(w.kinds[kind].phases[static_cast<std::size_t>(p)]);
-      total += time.total() * count, waits += (time.tensor + time.expert) * count;
-      gathers = gathers || time.lead + time.gather + time.data > Duration{};
-    };
-    add(Phase::Forward, mean.forward, mean.forward_waits);
-    add(Phase::BackwardInput, mean.backward_input, mean.backward_waits);
-    add(Phase::BackwardWeight, mean.backward_weight, mean.backward_waits);
+  for (std::size_t device = 0; device < clusters.size(); ++device) {
+    Pricer pricer(w, cost, clusters[device]);
+    mean.transfer = std::max(mean.transfer, pricer.transfer());
+    for (const auto& [kind, count] : stages[device]) {
+      pricer.stages(count);
+      const StageWork& work = w.kinds[kind];
+      const auto add = [&, times = count](Phase p, Duration& total, Duration& waits) {
+        const PhaseTime time = pricer.phase(work.phases[static_cast<std::size_t>(p)]);
+        total += time.total() * times, waits += (time.tensor + time.expert) * times;
+        gathers = gathers || time.lead + time.gather + time.data > Duration{};
+      };
+      add(Phase::Forward, mean.forward, mean.forward_waits);
+      add(Phase::BackwardInput, mean.backward_input, mean.backward_waits);
+      add(Phase::BackwardWeight, mean.backward_weight, mean.backward_waits);
+    }
   }
   if (gathers) mean.forward_waits = mean.backward_waits = {};
   return mean.over(static_cast<std::int64_t>(w.table.size()));

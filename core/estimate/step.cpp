@@ -4,6 +4,7 @@
 #include <numeric>
 #include <utility>
 
+#include "core/cluster/mixed.h"
 #include "core/cost/overlap.h"
 #include "core/estimate/estimate.h"
 #include "core/estimate/layer_waits.h"
@@ -405,8 +406,10 @@ StepEstimate estimate_step(const Workload& w, const CostModel& cost) {
   const std::vector<StageTime> stages = stage_times(w, cost);
   const std::vector<LayerWaits> waits = layer_waits(w, cost);
   const Duration transfer = transfer_time(w, cost);
-  const PipelineTimes times =
-      pipeline_times(w, stages, waits, transfer, cost.contention(w.scenario.cluster.device));
+  double contention = 0;
+  for (std::size_t kind = 0; kind < kinds(w.scenario.cluster); ++kind)
+    contention = std::max(contention, cost.contention(device_of_kind(w.scenario.cluster, kind)));
+  const PipelineTimes times = pipeline_times(w, stages, waits, transfer, contention);
   const PipelineEstimate middle = pipeline(w, times, mean_times(w, stages, transfer));
   const auto devices = static_cast<std::size_t>(w.scenario.plan.mesh.pp);
   const std::int64_t m = microbatches(w.scenario.plan);
@@ -442,15 +445,15 @@ StepEstimate estimate_step(const Workload& w, const CostModel& cost) {
                             static_cast<double>(devices);
   found.model_flops = found.model_flops * everywhere;
   found.hardware_flops = found.hardware_flops * everywhere;
-  const ProcessMemory process = cost.process_memory(w.scenario.cluster.device);
-  const std::vector<Bytes> framework = process_bytes(w, process);
+  const std::vector<ProcessMemory> process = processes(w, cost);
+  const std::vector<Bytes> framework = process_bytes(w, process), capacity = capacities(w);
   found.memory = peaks(w, places, middle, framework);
   found.moments = middle.moments;
-  for (std::size_t d = 0; d < devices; ++d)
-    found.reserved.push_back(reserved_bytes(found.memory[d], process));
-  const double slower =
-      memory_slowdown(*std::max_element(found.reserved.begin(), found.reserved.end()),
-                      w.scenario.cluster.device.memory.value, process);
+  double slower = 1;
+  for (std::size_t d = 0; d < devices; ++d) {
+    found.reserved.push_back(reserved_bytes(found.memory[d], process[d]));
+    slower = std::max(slower, memory_slowdown(found.reserved[d], capacity[d], process[d]));
+  }
   if (slower > 1) {
     found.breakdown.allocator = seconds(to_seconds(found.step) * (slower - 1));
     found.device_time.allocator = found.breakdown.allocator * static_cast<std::int64_t>(devices);

@@ -17,22 +17,56 @@ constexpr std::int64_t kTabledReplicas[] = {2, 8, 64, 512, 4096};
 
 double mean_step(double sigma) { return std::exp(sigma * sigma / 2); }
 
+double together(double sigma, double lasting) { return std::hypot(sigma, lasting); }
+
+// Nobody waits, and nobody meets.
+double mean_of_all(const StragglingQuestion& q, std::int64_t replicas) {
+  const auto p = static_cast<double>(replicas);
+  return (p - 1 + q.throttled) / p * slowest_step(1, together(q.sigma, q.lasting));
+}
+
 StragglingRow straggling_row(std::int64_t replicas, const StragglingQuestion& q) {
-  return {replicas, slowest_step(replicas, q.sigma), gumbel_step(replicas, q.sigma),
-          step_of_period(replicas, q.sigma, q.period), slowest_step(1, q.sigma)};
+  return {replicas,
+          expected_step(q, replicas, 1),
+          gumbel_step(replicas, together(q.sigma, q.lasting)) + q.exchange * q.slow_link,
+          expected_step(q, replicas, q.period),
+          mean_of_all(q, replicas),
+          drawn_mean_step(q, replicas)};
+}
+
+// The spread of a mean of so many steps that are drawn anew, as a log-normal one.
+double sigma_of_period(double sigma, std::int64_t period) {
+  return std::sqrt(std::log1p(std::expm1(sigma * sigma) / static_cast<double>(period)));
+}
+
+// Replica 0 is the one that is throttled. Slowness that lasts is drawn from a seed of its own.
+double device_slowness(const StragglingQuestion& q, std::int64_t replica, std::int64_t draw) {
+  constexpr std::uint64_t kOfDevices = 0x9e3779b97f4a7c15;
+  const double own =
+      q.lasting > 0 ? drawn_step(q.lasting, q.seed ^ kOfDevices, replica, draw) : 1.0;
+  return replica == 0 ? own * q.throttled : own;
 }
 
 }  // namespace
 
-// The density of the largest of P normals is P n(z) N(z)^(P - 1). The trapezoidal rule is exact to
-// rounding for such a bell, which has no ends.
-double slowest_step(std::int64_t replicas, double sigma) {
-  constexpr double kFrom = -12, kTo = 14, kStep = 1.0 / 128;
-  const auto p = static_cast<double>(replicas);
+// The largest of P normals, one of them moved by ln(throttled) / sigma, has the derivative of
+// N(z)^(P
+// - 1) N(z - moved) as its density. The trapezoidal rule is exact to rounding for such a bell,
+// which has no ends.
+double slowest_step(std::int64_t replicas, double sigma, double throttled) {
+  constexpr double kFrom = -12, kTo = 14, kStep = 1.0 / 128, kFar = 40;
+  const double moved = throttled > 1 ? std::log(throttled) / sigma : 0;
+  // The others never take as long as the one.
+  if (!(moved < kFar)) return throttled * mean_step(sigma);
+  const auto others = static_cast<double>(replicas - 1);
+  const auto density = [](double z) { return std::exp(-z * z / 2); };
+  const auto share_below = [](double z) { return std::erfc(-z / std::numbers::sqrt2) / 2; };
   double sum = 0;
-  for (double z = kFrom; z <= kTo; z += kStep) {
-    const double below = std::erfc(-z / std::numbers::sqrt2) / 2;
-    sum += p * std::exp(-z * z / 2 + sigma * z) * std::pow(below, p - 1);
+  for (double z = kFrom; z <= kTo + moved; z += kStep) {
+    const double below = share_below(z), one_below = share_below(z - moved);
+    double at = density(z - moved) * std::pow(below, others);
+    if (replicas > 1) at += others * density(z) * std::pow(below, others - 1) * one_below;
+    sum += std::exp(sigma * z) * at;
   }
   return sum * kStep / std::sqrt(2 * std::numbers::pi);
 }
@@ -44,9 +78,32 @@ double gumbel_step(std::int64_t replicas, double sigma) {
 }
 
 double step_of_period(std::int64_t replicas, double sigma, std::int64_t period) {
-  const double of_sum =
-      std::sqrt(std::log1p(std::expm1(sigma * sigma) / static_cast<double>(period)));
+  const double of_sum = sigma_of_period(sigma, period);
   return slowest_step(replicas, of_sum) * mean_step(sigma) / mean_step(of_sum);
+}
+
+double expected_step(const StragglingQuestion& q, std::int64_t replicas, std::int64_t period) {
+  const double of_mean = period == 1 ? q.sigma : sigma_of_period(q.sigma, period);
+  return slowest_step(replicas, together(of_mean, q.lasting), q.throttled) * mean_step(q.sigma) /
+             mean_step(of_mean) +
+         q.exchange * q.slow_link / static_cast<double>(period);
+}
+
+DrawnMean drawn_mean_step(const StragglingQuestion& q, std::int64_t replicas) {
+  constexpr std::int64_t kDraws = 100'000, kLeast = 50, kMost = 10'000;
+  const std::int64_t steps = std::clamp(kDraws / replicas, kLeast, kMost);
+  double sum = 0, squares = 0;
+  for (std::int64_t step = 0; step < steps; ++step) {
+    double slowest = 0;
+    for (std::int64_t r = 0; r < replicas; ++r)
+      slowest =
+          std::max(slowest, drawn_step(q.sigma, q.seed, r, step) * device_slowness(q, r, step));
+    sum += slowest, squares += slowest * slowest;
+  }
+  const auto n = static_cast<double>(steps);
+  const double mean = sum / n;
+  return {mean + q.exchange * q.slow_link,
+          std::sqrt(std::max(0.0, squares / n - mean * mean) / (n - 1))};
 }
 
 // Two even draws make one normal draw (Box and Muller, 1958).
@@ -59,16 +116,25 @@ double drawn_step(double sigma, std::uint64_t seed, std::int64_t replica, std::i
 
 ServerStaleness replay_staleness(std::int64_t replicas, double sigma, std::int64_t arrivals,
                                  std::uint64_t seed) {
+  return replay_staleness(
+      {.replicas = replicas, .arrivals = arrivals, .sigma = sigma, .seed = seed});
+}
+
+ServerStaleness replay_staleness(const StragglingQuestion& q) {
+  const std::int64_t replicas = q.replicas;
+  const auto time_of = [&](std::int64_t replica, std::int64_t step) {
+    return drawn_step(q.sigma, q.seed, replica, step) * device_slowness(q, replica, 0);
+  };
   using Arrival = std::tuple<double, std::int64_t>;  // time, then replica
   std::priority_queue<Arrival, std::vector<Arrival>, std::greater<>> under_way;
   std::vector<std::int64_t> fetched(static_cast<std::size_t>(replicas), 0),
       steps(static_cast<std::size_t>(replicas), 0);
-  for (std::int64_t r = 0; r < replicas; ++r) under_way.emplace(drawn_step(sigma, seed, r, 0), r);
+  for (std::int64_t r = 0; r < replicas; ++r) under_way.emplace(time_of(r, 0), r);
   constexpr std::int64_t kSettling = 4;
   std::int64_t settled = 0, updates = 0;
   ServerStaleness found;
   double sum = 0, counted = 0;
-  while (counted < static_cast<double>(arrivals)) {
+  while (counted < static_cast<double>(q.arrivals)) {
     const auto [time, replica] = under_way.top();
     under_way.pop();
     const auto r = static_cast<std::size_t>(replica);
@@ -80,7 +146,7 @@ ServerStaleness replay_staleness(std::int64_t replicas, double sigma, std::int64
     }
     fetched[r] = ++updates;
     if (++steps[r] == kSettling) ++settled;
-    under_way.emplace(time + drawn_step(sigma, seed, replica, steps[r]), replica);
+    under_way.emplace(time + time_of(replica, steps[r]), replica);
   }
   found.mean = counted > 0 ? sum / counted : 0;
   return found;
@@ -92,8 +158,7 @@ StragglingAnswer straggling_answer(const StragglingQuestion& question) {
   numbers.insert(question.replicas);
   for (const std::int64_t replicas : numbers)
     made.rows.push_back(straggling_row(replicas, question));
-  made.staleness =
-      replay_staleness(question.replicas, question.sigma, question.arrivals, question.seed);
+  made.staleness = replay_staleness(question);
   return made;
 }
 

@@ -5,6 +5,9 @@
 //   all meet in every step   E[the slowest of P]
 //   once in H steps          E[the slowest sum of H steps of P] / H
 //   nobody waits             exp(sigma^2 / 2), the mean
+//
+// Beside this jitter a device may be slow for good: by a log-normal factor of its own that lasts,
+// or because it is the one that is throttled. A slow link holds up the exchange of all.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +20,9 @@ namespace trainyard {
 inline constexpr std::int64_t kMostStragglers = 1'000'000;
 inline constexpr double kMostSpread = 1.5;
 
-/// Returns the expected time of the slowest replica, by quadrature.
-double slowest_step(std::int64_t replicas, double sigma);
+/// Returns the expected time of the slowest replica, by quadrature. One of them takes `throttled`
+/// times as long as the others, at least 1.
+double slowest_step(std::int64_t replicas, double sigma, double throttled = 1);
 
 /// Returns Gumbel's approximation of it for at least 2 replicas: exp(sigma m), where m = q - (ln ln
 /// P + ln 4 pi) / 2 q + 0.5772 / q with q = sqrt(2 ln P) is about the mean of the largest of P
@@ -48,14 +52,35 @@ double drawn_step(double sigma, std::uint64_t seed, std::int64_t replica, std::i
 
 struct StragglingQuestion {
   std::int64_t replicas = 64, period = 10, arrivals = 20'000;
-  double sigma = 0.3;
+  double sigma = 0.3;  // of the logarithm of a step's time, anew in every step
   std::uint64_t seed = 1;
+  double lasting = 0;    // of the logarithm of a device's own slowness, drawn once
+  double throttled = 1;  // one replica takes so many times as long, 1 to kMostThrottled
+  double exchange = 0;   // of a meeting, in medians a step
+  double slow_link = 1;  // so many times as long as it takes because of one link
 };
+inline constexpr double kMostThrottled = 1000;
+
+/// Returns the expected time of a step of replicas that meet once in `period` steps: the slowest of
+/// them, and the meeting's exchange. What lasts does not average out over a period, what is drawn
+/// anew in each step does.
+double expected_step(const StragglingQuestion&, std::int64_t replicas, std::int64_t period);
+
+/// A DrawnMean is the mean of drawn steps of replicas that meet in every step, and its standard
+/// error: the other road to expected_step() with period 1. Devices are drawn anew for each step.
+struct DrawnMean {
+  double mean = 0, error = 0;
+};
+DrawnMean drawn_mean_step(const StragglingQuestion&, std::int64_t replicas);
+
+/// The replay of an asynchronous server with replicas as slow as the question says.
+ServerStaleness replay_staleness(const StragglingQuestion&);
 
 /// Times in medians a step.
 struct StragglingRow {
   std::int64_t replicas = 0;
   double slowest = 0, gumbel = 0, of_period = 0, mean = 0;
+  DrawnMean drawn{};  // of slowest
 };
 struct StragglingAnswer {
   StragglingQuestion question;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/cluster/mixed.h"
 #include "core/methods/catalogue.h"
 #include "core/methods/data/evaluation.h"
 #include "core/methods/data/input.h"
@@ -71,6 +72,10 @@ void refuse_frozen(const Scenario& s, Limits& limits, std::string_view instead) 
 }
 
 World world_of(const Scenario& s, Limits& limits) {
+  if (is_mixed(s.cluster))
+    limits.refuse("cluster#/mixed",
+                  fmt::format("it is written for equal devices, and this cluster has {} kinds",
+                              kinds(s.cluster)));
   World world{s.cluster.count, 1, std::min(devices_per_node(s.cluster), s.cluster.count)};
   world.nodes = (world.devices + world.per_node - 1) / world.per_node;
   if (world.devices % world.per_node != 0)

@@ -19,6 +19,7 @@
 #include "core/model/open_sizes.h"
 #include "core/model/patch_grid.h"
 #include "core/model/trained_parts.h"
+#include "core/plan/stage_kinds.h"
 
 namespace trainyard {
 namespace {
@@ -99,6 +100,18 @@ Diagnostics check_choices(const Scenario& s) {
     }
     if (m.check) append(found, m.check(s, params));
   });
+  return found;
+}
+
+// Every method must be legal on the devices of each stage.
+Diagnostics check_other_kinds(const Scenario& s) {
+  Diagnostics found = check_stage_kinds(s.cluster, s.plan.mesh, schedule_of(s.plan).placement);
+  if (!is_mixed(s.cluster) || has_errors(found)) return found;
+  Scenario other = s;
+  for (std::size_t kind = 1; kind < kinds(s.cluster) && !has_errors(found); ++kind) {
+    other.cluster = kind_cluster(s.cluster, kind);
+    append(found, check_choices(other));
+  }
   return found;
 }
 
@@ -314,6 +327,7 @@ Diagnostics complete_and_check(Scenario& scenario) {
   if (!has_errors(found)) append(found, check_trained(scenario));
   if (!has_errors(found)) append(found, check_actions(scenario.plan));
   if (!has_errors(found)) append(found, check_choices(scenario));
+  if (!has_errors(found)) append(found, check_other_kinds(scenario));
   if (!has_errors(found)) append(found, check_tensor_optimizer(scenario.plan));
   if (!has_errors(found)) append(found, check_edited_order(scenario));
   return found;

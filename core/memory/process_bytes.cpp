@@ -8,6 +8,7 @@
 #include "core/methods/parallel/compression.h"
 #include "core/methods/parallel/relaxed_synchrony.h"
 #include "core/model/ops.h"
+#include "core/plan/stage_kinds.h"
 
 namespace trainyard {
 namespace {
@@ -38,6 +39,12 @@ Bytes further_blocks(const Workload& w, const Body& body, double blocks) {
   const Bytes block = local_bytes(graph[graph.output], whole, w.layout.precision);
   const double wanted = blocks * static_cast<double>(block.value);
   return std::max(Bytes{}, Bytes{std::llround(wanted)} - body.held.blocks);
+}
+
+const Device& device_of_rank(const Workload& w, int rank) {
+  const Cluster& cluster = w.scenario.cluster;
+  return device_of_kind(cluster, kind_of_rank(cluster, w.scenario.plan.mesh,
+                                              DeviceId{static_cast<std::uint32_t>(rank)}));
 }
 
 // Returns by device the flat buffers in which gradients are reduced and weights gathered.
@@ -87,6 +94,36 @@ std::vector<Bytes> process_bytes(const Workload& w, const ProcessMemory& process
   const std::vector<Bytes> buckets = all_buckets(w);
   for (std::size_t d = 0; d < further.size(); ++d) further[d] += process.context + buckets[d];
   return further;
+}
+
+std::vector<Bytes> capacities(const Workload& w) {
+  std::vector<Bytes> found;
+  for (int d = 0; d < w.scenario.plan.mesh.pp; ++d)
+    found.push_back(device_of_rank(w, d).memory.value);
+  return found;
+}
+
+std::size_t least_room(const Workload& w, const std::vector<Bytes>& reserved) {
+  const std::vector<Bytes> capacity = capacities(w);
+  std::size_t worst = 0;
+  for (std::size_t d = 1; d < reserved.size(); ++d)
+    if (capacity[d] - reserved[d] < capacity[worst] - reserved[worst]) worst = d;
+  return worst;
+}
+
+std::vector<ProcessMemory> processes(const Workload& w, const CostModel& cost) {
+  std::vector<ProcessMemory> found;
+  for (int d = 0; d < w.scenario.plan.mesh.pp; ++d)
+    found.push_back(cost.process_memory(device_of_rank(w, d)));
+  return found;
+}
+
+std::vector<Bytes> process_bytes(const Workload& w, const std::vector<ProcessMemory>& processes) {
+  if (!is_mixed(w.scenario.cluster)) return process_bytes(w, processes.front());
+  std::vector<Bytes> found;
+  for (std::size_t d = 0; d < processes.size(); ++d)
+    found.push_back(process_bytes(w, processes[d])[d]);
+  return found;
 }
 
 double memory_slowdown(Bytes most_reserved, Bytes capacity, const ProcessMemory& process) {

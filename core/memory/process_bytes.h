@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "core/cost/cost_model.h"
 #include "core/cost/process_memory.h"
 #include "core/lowering/lower.h"
 #include "core/timeline/timeline.h"
@@ -14,6 +15,12 @@ namespace trainyard {
 /// in eager operators makes and the gathered blocks of a layer that is recomputed under sequence
 /// parallel. The last two count only beyond what the layers' own memory includes.
 std::vector<Bytes> process_bytes(const Workload&, const ProcessMemory&);
+
+/// Returns what each device's process holds, by pipeline rank: the cost model's process of its own
+/// kind of device.
+std::vector<ProcessMemory> processes(const Workload&, const CostModel&);
+/// The same as process_bytes() of each device's own process.
+std::vector<Bytes> process_bytes(const Workload&, const std::vector<ProcessMemory>&);
 
 /// Returns the part of them that a layer of that body adds: copies of logits and gathered blocks.
 Bytes further_bytes(const Workload&, const Body&, const ProcessMemory&);
@@ -30,5 +37,10 @@ Bytes reserved_bytes(const CategoryBytes& peak, const ProcessMemory&);
 /// reserved: the allocator of a nearly full device returns memory and asks for it again. The factor
 /// is >= 1 and does not grow beyond that of a full device.
 double memory_slowdown(Bytes most_reserved, Bytes capacity, const ProcessMemory&);
+
+/// Returns the memory of each device, by pipeline rank.
+std::vector<Bytes> capacities(const Workload&);
+/// Returns the pipeline rank of the device that has the least room beside what it reserves.
+std::size_t least_room(const Workload&, const std::vector<Bytes>& reserved);
 
 }  // namespace trainyard

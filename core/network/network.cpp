@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/base/error.h"
 #include "core/base/random.h"
+#include "core/cluster/mixed.h"
 #include "core/network/cube_mesh.h"
 
 namespace trainyard {
@@ -25,6 +27,11 @@ std::string_view to_string(NetworkRouting routing) {
 
 Network::Network(const Cluster& cluster, NetworkRouting routing)
     : cluster_(cluster), routing_(routing), node_(cluster.levels.front().size) {
+  if (is_mixed(cluster))
+    throw Error(Error::Kind::InvalidInput,
+                "expected a cluster of equal devices, whose links transfers share, found several "
+                "kinds; without --network flows each transfer has its own rate",
+                {"--network"});
   const Level& node = cluster.levels.front();
   const double own = in_nanoseconds(node.bandwidth.value);
   switch (node.topology) {

@@ -78,10 +78,17 @@ std::vector<Breakdown> rank_breakdowns(const Experiment& e) {
 }
 
 const StageMemory* fullest(const Result& result) {
-  const auto found =
-      std::max_element(result.memory.begin(), result.memory.end(),
-                       [](const auto& a, const auto& b) { return a.peak.value < b.peak.value; });
+  const auto found = std::max_element(
+      result.memory.begin(), result.memory.end(), [](const auto& a, const auto& b) {
+        return a.peak.value - a.capacity < b.peak.value - b.capacity;
+      });
   return found == result.memory.end() ? nullptr : &*found;
+}
+
+Bytes capacity_of(const Result& result, DeviceId device) {
+  for (const StageMemory& memory : result.memory)
+    if (memory.device == device && memory.capacity.value > 0) return memory.capacity;
+  return result.capacity;
 }
 
 std::optional<Banded<double>> carbon(const Result& result) {

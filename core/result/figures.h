@@ -46,7 +46,10 @@ std::optional<Banded<double>> carbon(const Result&);
 std::optional<EnergyParts> energy_parts(const Result&);
 /// Returns the memory reserved on the fullest device.
 Bytes reserved(const Result&);
-/// Returns the device with the highest peak; null where no memory is known.
+/// Returns the device with the highest peak or, where kinds of devices differ, the one with the
+/// least room at its peak; null where no memory is known.
 const StageMemory* fullest(const Result&);
+/// Returns the memory of the device at a pipeline rank.
+Bytes capacity_of(const Result&, DeviceId);
 
 }  // namespace trainyard

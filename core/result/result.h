@@ -97,6 +97,7 @@ struct StageMemory {
   CategoryBytes categories{};  // at the device's peak
   Bytes reserved{};            // by the allocator and the process for that peak; >= the peak
   std::optional<AllocatorReplay> replay{};  // for the fullest device, where every tensor is known
+  Bytes capacity{};  // of its device where kinds of devices differ; 0 = Result::capacity
 };
 
 /// SampleDocuments say what the samples of a plan that packs or pads consist of.

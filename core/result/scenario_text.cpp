@@ -100,6 +100,8 @@ std::string scenario_text(const Scenario& scenario) {
                         static_cast<std::int64_t>(cluster.nvme_read.value.value),
                         static_cast<std::int64_t>(cluster.nvme_write.value.value));
   if (cluster.device.on_chip_memory) text += "memory on chip\n";
+  for (const DeviceKind& kind : cluster.mixed)
+    text += fmt::format("mixed {} {}\n", kind.device.id, kind.count);
   if (cluster.site != Site{})
     text += fmt::format("site {} {}\n", cluster.site.region, cluster.site.overhead);
   for (const Setting& one : settings())

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/base/digest.h"
+#include "core/cluster/mixed.h"
 #include "core/lowering/host_memory.h"
 #include "core/memory/process_bytes.h"
 #include "core/methods/parallel/operator_stages.h"
@@ -52,7 +53,7 @@ Banded<Bytes> banded_peak(const Timeline& timeline, const Program& program, Devi
 
 std::vector<StageMemory> stage_memory(const Program& program, const Timeline& timeline,
                                       const std::vector<MemoryWave>& waves,
-                                      const ProcessMemory& process) {
+                                      const std::vector<ProcessMemory>& process) {
   std::vector<StageMemory> memory;
   for (std::uint32_t d = 0; d < waves.size(); ++d) {
     if (waves[d].samples.empty()) continue;
@@ -60,7 +61,7 @@ std::vector<StageMemory> stage_memory(const Program& program, const Timeline& ti
     const Bytes peak = total(highest.bytes);
     memory.push_back({StageId{d}, DeviceId{d},
                       banded_peak(timeline, program, DeviceId{d}, highest.at, peak), highest.at,
-                      highest.bytes, reserved_bytes(highest.bytes, process)});
+                      highest.bytes, reserved_bytes(highest.bytes, process[d])});
   }
   return memory;
 }
@@ -68,21 +69,26 @@ std::vector<StageMemory> stage_memory(const Program& program, const Timeline& ti
 // In an op-grain program every tensor is an allocation of its own, so the allocator can be
 // replayed. Its result is used where it is more than the framework's usual fragmentation.
 void replay_fullest(std::vector<StageMemory>& memory, const Program& program,
-                    const Timeline& timeline, const ProcessMemory& process) {
-  if (memory.empty() || process.context.value == 0) return;
+                    const Timeline& timeline, const std::vector<ProcessMemory>& processes) {
+  if (memory.empty()) return;
   StageMemory& fullest = *std::max_element(
       memory.begin(), memory.end(),
       [](const StageMemory& a, const StageMemory& b) { return a.peak.value < b.peak.value; });
+  const ProcessMemory& process = processes[fullest.device.value];
+  if (process.context.value == 0) return;
   fullest.replay = replay_allocator(program, timeline, fullest.device);
   if (process.fragmentation > 1)
     fullest.reserved = std::max(fullest.reserved, fullest.categories[0] + fullest.replay->reserved);
 }
 
 double slowdown(const std::vector<StageMemory>& memory, const Workload& workload,
-                const ProcessMemory& process) {
-  Bytes most{};
-  for (const StageMemory& m : memory) most = std::max(most, m.reserved);
-  return memory_slowdown(most, workload.scenario.cluster.device.memory.value, process);
+                const std::vector<ProcessMemory>& process) {
+  const std::vector<Bytes> capacity = capacities(workload);
+  double slowest = 1;
+  for (const StageMemory& m : memory)
+    slowest = std::max(
+        slowest, memory_slowdown(m.reserved, capacity[m.device.value], process[m.device.value]));
+  return slowest;
 }
 
 struct StepFlops {
@@ -111,6 +117,8 @@ void state_who(Result& result, const Workload& workload) {
   if (any_frozen(scenario.model)) result.trained_parameters = trained_parameters(scenario.model);
   result.cluster_name = scenario.cluster.name;
   result.device_name = scenario.cluster.device.name;
+  for (const DeviceKind& kind : scenario.cluster.mixed)
+    result.device_name += " and " + kind.device.name;
   result.devices = scenario.cluster.count;
   result.devices_per_node = devices_per_node(scenario.cluster);
   result.plan = scenario.plan;
@@ -126,9 +134,19 @@ void state_who(Result& result, const Workload& workload) {
   result.site = scenario.cluster.site;
 }
 
+// The peak of one device, in the mean over all of them.
+FlopsPerSecond mean_peak(const Cluster& cluster, DType type) {
+  if (!is_mixed(cluster)) return peak(cluster.device, type);
+  double sum = 0;
+  for (std::size_t kind = 0; kind < kinds(cluster); ++kind)
+    sum += peak(device_of_kind(cluster, kind), type).value *
+           static_cast<double>(count_of_kind(cluster, kind));
+  return {sum / static_cast<double>(cluster.count)};
+}
+
 void state_utilisation(Result& result, const Workload& workload) {
-  const Device& device = workload.scenario.cluster.device;
-  result.peak_flops = peak(device, workload.layout.precision.math) *
+  const Cluster& cluster = workload.scenario.cluster;
+  result.peak_flops = mean_peak(cluster, workload.layout.precision.math) *
                       static_cast<double>(cores_of_device(workload.scenario.plan));
   const double possible =
       to_seconds(result.step.value) * static_cast<double>(result.devices) * result.peak_flops.value;
@@ -140,7 +158,8 @@ void state_utilisation(Result& result, const Workload& workload) {
         Error::Kind::Internal,
         fmt::format("{} would do {:.1f} % of its dense peak in {}, more than there is: the cost "
                     "model is wrong here, and no utilisation is printed",
-                    device.name, 100 * result.hfu, to_string(workload.layout.precision.math)));
+                    result.device_name, 100 * result.hfu,
+                    to_string(workload.layout.precision.math)));
   // The formulas count weight gradients of all parameters, which nobody computes for frozen ones,
   // and each layer once for each token, of which a vision tower has others than its decoder.
   if (!result.counts_tokens || result.trained_parameters ||
@@ -160,6 +179,7 @@ void state_utilisation(Result& result, const Workload& workload) {
 // The low end of the range combines the lowest power with the shortest step, the high end the
 // highest power with the longest.
 void state_energy(Result& result, const Workload& workload, const DeviceTime& time) {
+  if (is_mixed(workload.scenario.cluster)) return;  // the time of each kind alone is not known here
   const Device& device = workload.scenario.cluster.device;
   const double load =
       product_load(time, result.hardware_flops, device, workload.layout.precision.math);
@@ -172,20 +192,27 @@ void state_energy(Result& result, const Workload& workload, const DeviceTime& ti
   result.energy = std::move(energy);
 }
 
-void state_cost(Result& result, const Device& device) {
+void state_cost(Result& result, const Cluster& cluster) {
   const Banded<Duration>& step = result.step;
   const auto devices = static_cast<double>(result.devices);
-  if (device.price_low && device.price_high) {
-    const double hours = devices / 3600.0, low = device.price_low->value,
-                 high = device.price_high->value;
-    result.money =
-        Banded<double>{hours * to_seconds(step.value) * 0.5 * (low + high),
-                       hours * to_seconds(step.low) * low, hours * to_seconds(step.high) * high,
-                       "between the low and the high price of an hour of this device"};
-  }
+  const std::optional<double> least = mean_price(cluster, &Device::price_low),
+                              most = mean_price(cluster, &Device::price_high);
+  if (!least || !most) return;
+  const double hours = devices / 3600.0, low = *least, high = *most;
+  result.money =
+      Banded<double>{hours * to_seconds(step.value) * 0.5 * (low + high),
+                     hours * to_seconds(step.low) * low, hours * to_seconds(step.high) * high,
+                     "between the low and the high price of an hour of this device"};
 }
 
 }  // namespace
+
+void state_capacities(const Workload& workload, Result& result) {
+  if (!is_mixed(workload.scenario.cluster)) return;
+  const std::vector<Bytes> capacity = capacities(workload);
+  for (StageMemory& memory : result.memory) memory.capacity = capacity[memory.device.value];
+  result.capacity = capacity[result.verdict.worst_device.value];
+}
 
 void state_common(Result& result, const Workload& workload, const CostModel& cost,
                   const DeviceTime& time) {
@@ -196,8 +223,13 @@ void state_common(Result& result, const Workload& workload, const CostModel& cos
   result.step.basis = cost.band_basis();
   state_utilisation(result, workload);
   state_energy(result, workload, time);
-  state_cost(result, workload.scenario.cluster.device);
+  state_cost(result, workload.scenario.cluster);
   result.leaves_out = cost.leaves_out();
+  if (is_mixed(workload.scenario.cluster))
+    result.leaves_out.emplace_back(
+        "energy of several kinds of devices, and attention kernels that another kind than the "
+        "first "
+        "would choose");
   for (const char* sentence :
        {"failures and checkpoints, of which `trainyard goodput` tells, stragglers and evaluation",
         result.input ? "host work between steps" : "input pipeline and host work between steps",
@@ -229,7 +261,7 @@ Result summarize(const Workload& workload, Grain grain, const Program& program,
                  const std::vector<MemoryWave>& waves, const CostModel& cost) {
   Result result;
   result.fidelity = grain == Grain::Order ? "simulate: order grain" : "simulate: op grain";
-  const ProcessMemory process = cost.process_memory(workload.scenario.cluster.device);
+  const std::vector<ProcessMemory> process = processes(workload, cost);
   result.memory = stage_memory(program, timeline, waves, process);
   if (grain == Grain::Op) replay_fullest(result.memory, program, timeline, process);
   result.step.value = step_window(timeline, program).length();
@@ -254,6 +286,7 @@ Result summarize(const Workload& workload, Grain grain, const Program& program,
   result.asynchrony = asynchrony(program, workload.scenario.plan);
   result.verdict =
       judge(workload, program, timeline, waves, result.device_time, result.capacity, result.memory);
+  state_capacities(workload, result);
   if (const std::string sharing = sharing_sentence(program, prices); !sharing.empty())
     result.verdict.limit += "; " + sharing;
   static const RuleSet usual = usual_rules();

@@ -6,15 +6,18 @@
 #include <utility>
 
 #include "core/base/units_text.h"
+#include "core/cluster/mixed.h"
+#include "core/memory/process_bytes.h"
 #include "core/result/peak_parts.h"
 
 namespace trainyard {
 namespace {
 
-std::size_t worst(const std::vector<MemoryWave>& waves) {
+// The device with the least room at its peak.
+std::size_t worst(const std::vector<MemoryWave>& waves, const std::vector<Bytes>& room) {
   std::size_t found = 0;
   for (std::size_t d = 1; d < waves.size(); ++d)
-    if (peak_of(waves[d]) > peak_of(waves[found])) found = d;
+    if (room[d] - peak_of(waves[d]) < room[found] - peak_of(waves[found])) found = d;
   return found;
 }
 
@@ -92,7 +95,10 @@ Verdict judge(const Workload& workload, const Program& program, const Timeline& 
     verdict.sentence = "Fits: nothing is held.";
     return verdict;
   }
-  const std::size_t device = worst(waves);
+  std::vector<Bytes> room(waves.size(), capacity);
+  if (is_mixed(workload.scenario.cluster)) room = capacities(workload);
+  const std::size_t device = worst(waves, room);
+  capacity = room[device];
   const MemoryWave::Sample& highest = waves[device].samples[waves[device].peak];
   const Bytes peak = total(highest.bytes);
   Bytes reserved = peak;

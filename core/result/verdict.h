@@ -17,6 +17,10 @@ Verdict judge(const Workload&, const Program&, const Timeline&, const std::vecto
               const Breakdown& device_time, Bytes capacity,
               const std::vector<StageMemory>& memory = {});
 
+/// States the memory of each device where kinds of devices differ; the result's capacity is then
+/// that of the verdict's worst device.
+void state_capacities(const Workload&, Result&);
+
 /// Returns "62.1 GiB", or "62.1 GiB, 64.6 GiB reserved," where the allocator reserves more.
 std::string held_of(Bytes peak, Bytes reserved);
 

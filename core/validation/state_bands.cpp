@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <utility>
 
 #include "core/cluster/local_device.h"
@@ -46,6 +47,7 @@ void state_time(Result& result, const Band& band) {
 void state_memory(Result& result, const Band& band) {
   Verdict& verdict = result.verdict;
   Banded<Bytes> worst;
+  std::optional<Bytes> over;  // its capacity, where devices have their own
   for (StageMemory& stage : result.memory) {
     // Rows publish reserved memory.
     const Bytes held = std::max(stage.peak.value, stage.reserved);
@@ -54,7 +56,7 @@ void state_memory(Result& result, const Band& band) {
     stage.peak.low = std::min(stage.peak.value, reserved.low);
     stage.peak.high = reserved.high;
     stage.peak.basis = band.basis;
-    if (held > worst.value) worst = reserved;
+    if (!over || held - stage.capacity > *over) over = held - stage.capacity, worst = reserved;
   }
   if (worst.value.value == 0 || verdict.where.empty()) return;
   verdict.word = worst.high <= result.capacity  ? FitWord::Fits

@@ -8,6 +8,7 @@
 #include "core/estimate/estimate.h"
 #include "core/lowering/phases.h"
 #include "core/memory/process_bytes.h"
+#include "core/plan/stage_kinds.h"
 #include "planners/partition/split_search.h"
 
 namespace trainyard {
@@ -17,8 +18,7 @@ Bytes grown(Bytes bytes, double factor) {
   return Bytes{std::llround(static_cast<double>(bytes.value) * std::max(1.0, factor))};
 }
 
-ChainLayer priced(const Workload& w, const StageTime& time, const StageWork& work,
-                  double fragmentation) {
+PassTimes pass_times(const Workload& w, const StageTime& time) {
   const bool split = splits_backward(w);
   Duration backward =
       split ? time.backward_input.total() + time.backward_weight.total() : time.backward.total();
@@ -26,10 +26,14 @@ ChainLayer priced(const Workload& w, const StageTime& time, const StageWork& wor
     const Duration reduce = time.reduce_others + time.reduce_last;
     backward = time.reduce_overlapped ? std::max(backward, reduce) : backward + reduce;
   }
+  return {time.forward.total(), backward};
+}
+
+ChainLayer priced(const StageWork& work, std::vector<PassTimes> times, double fragmentation) {
   const PhaseBytes& bytes = work.bytes;
   const StateBytes& state = work.state.total;
   ChainLayer kind;
-  kind.times = {{time.forward.total(), backward}};
+  kind.times = std::move(times);
   kind.state = state.weights + state.gradients + state.optimizer;
   kind.gradients = state.gradients;
   kind.activations =
@@ -42,8 +46,10 @@ ChainLayer priced(const Workload& w, const StageTime& time, const StageWork& wor
 }
 
 void join(ChainLayer& layer, const ChainLayer& with, int count) {
-  layer.times[0].forward += with.times[0].forward * count;
-  layer.times[0].backward += with.times[0].backward * count;
+  for (std::size_t device = 0; device < layer.times.size(); ++device) {
+    layer.times[device].forward += with.times[device].forward * count;
+    layer.times[device].backward += with.times[device].backward * count;
+  }
   layer.state += with.state * count;
   layer.gradients += with.gradients * count;
   layer.activations += with.activations * count;
@@ -72,8 +78,11 @@ PricedChain chain_of(const Model& model, const std::vector<ChainLayer>& blocks) 
     bool& at_an_end = seen == 0 ? chain.ahead : chain.behind;
     const bool begins = (seen == 0 || seen == layers) && !at_an_end;
     if (begins) at_an_end = true;
-    ChainLayer kind =
-        begins ? ChainLayer{{{}}, {}, {}, {}, {}, {}} : chain.kinds[chain.layers.back()];
+    ChainLayer kind;
+    if (begins)
+      kind.times.resize(blocks[b].times.size());
+    else
+      kind = chain.kinds[chain.layers.back()];
     join(kind, blocks[b], block.count);
     if (begins)
       chain.layers.push_back(start(kind));
@@ -100,10 +109,9 @@ StageSplit first_split(const Model& model, const Plan& plan) {
 
 // The memory that each device has for states, activations and workspace.
 std::vector<Bytes> room_for_layers(const Workload& w, const CostModel& cost) {
-  const Device& device = w.scenario.cluster.device;
-  std::vector<Bytes> room;
-  for (const Bytes framework : process_bytes(w, cost.process_memory(device)))
-    room.push_back(std::max(Bytes{}, device.memory.value - framework));
+  std::vector<Bytes> room = capacities(w);
+  const std::vector<Bytes> framework = process_bytes(w, processes(w, cost));
+  for (std::size_t d = 0; d < room.size(); ++d) room[d] = std::max(Bytes{}, room[d] - framework[d]);
   return room;
 }
 
@@ -127,6 +135,27 @@ std::vector<int> live_microbatches(const Workload& w, const CostModel& cost) {
   return most;
 }
 
+// The scenario with an even split or, where its layers do not divide, the first legal one.
+Scenario with_first_split(Scenario s) {
+  s.plan.split = {};
+  if (has_errors(check_split(s.model, s.plan))) s.plan.split = first_split(s.model, s.plan);
+  return s;
+}
+
+SplitShape shape_of(const Workload& w, const CostModel& cost) {
+  const Scenario& s = w.scenario;
+  SplitShape shape{.devices = s.plan.mesh.pp,
+                   .virtual_stages = s.plan.virtual_stages,
+                   .placement = w.placement,
+                   .microbatches = microbatches(s.plan),
+                   .transfer = transfer_time(w, cost),
+                   .blocking_sends = w.layout.blocking_sends};
+  for (int d = 0; is_mixed(s.cluster) && d < shape.devices; ++d)
+    shape.classes.push_back(static_cast<int>(
+        kind_of_rank(s.cluster, s.plan.mesh, DeviceId{static_cast<std::uint32_t>(d)})));
+  return shape;
+}
+
 }  // namespace
 
 PricedChain price_chain(Workload& w, const CostModel& cost) {
@@ -140,21 +169,36 @@ PricedChain price_chain(Workload& w, const CostModel& cost) {
       one = {{static_cast<int>(i), 1, 0}};
   }
   sum_stages(w);
-  const std::vector<StageTime> times = stage_times(w, cost);
-  const double fragmentation = cost.process_memory(w.scenario.cluster.device).fragmentation;
+  const KindClusters clusters(w.scenario.cluster);
+  std::vector<std::vector<PassTimes>> times(model.blocks.size());  // by block, by kind of devices
+  double fragmentation = 1;
+  for (std::size_t kind = 0; kind < clusters.size(); ++kind) {
+    const std::vector<StageTime> on_kind = stage_times(w, cost, clusters[kind]);
+    for (std::size_t b = 0; b < times.size(); ++b) times[b].push_back(pass_times(w, on_kind[b]));
+    fragmentation =
+        std::max(fragmentation, cost.process_memory(clusters[kind].device).fragmentation);
+  }
   std::vector<ChainLayer> blocks;
   for (std::size_t b = 0; b < model.blocks.size(); ++b)
-    blocks.push_back(priced(w, times[b], w.kinds[w.kind_of[b]], fragmentation));
+    blocks.push_back(priced(w.kinds[w.kind_of[b]], std::move(times[b]), fragmentation));
   w.runs = runs;
   sum_stages(w);
   return chain_of(model, blocks);
 }
 
+StageSplit weighted_split(const Scenario& scenario, const CostModel& cost) {
+  Workload w = prepare(with_first_split(scenario));
+  if (w.table.size() < 2) return {};
+  const PricedChain chain = price_chain(w, cost);
+  SplitShape shape = shape_of(w, cost);
+  shape.live = live_microbatches(w, cost);
+  shape.memory = room_for_layers(w, cost);
+  return balanced_split(chain, shape);
+}
+
 BalancedSplit balance(const Scenario& scenario, const CostModel& cost) {
-  Scenario s = scenario;
-  s.plan.split = {};
-  const bool even = !has_errors(check_split(s.model, s.plan));
-  if (!even) s.plan.split = first_split(s.model, s.plan);
+  const Scenario s = with_first_split(scenario);
+  const bool even = s.plan.split.layers.empty();
   Workload w = prepare(s);
   SplitSearch search(w, cost);
   BalancedSplit found;
@@ -163,12 +207,7 @@ BalancedSplit balance(const Scenario& scenario, const CostModel& cost) {
   const std::size_t stages = w.table.size();
   if (stages > 1) {
     const PricedChain chain = price_chain(w, cost);
-    SplitShape shape{.devices = w.scenario.plan.mesh.pp,
-                     .virtual_stages = w.scenario.plan.virtual_stages,
-                     .placement = w.placement,
-                     .microbatches = microbatches(w.scenario.plan),
-                     .transfer = transfer_time(w, cost),
-                     .blocking_sends = w.layout.blocking_sends};
+    SplitShape shape = shape_of(w, cost);
     search.offer_arrangements(balanced_split(chain, shape));
     if (search.best().missing > Bytes{}) {
       shape.live = live_microbatches(w, cost);

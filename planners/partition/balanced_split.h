@@ -31,6 +31,10 @@ struct BalancedSplit {
   Bytes even_missing{};
   int estimated = 0;  // number of splits priced by the closed form
 };
+/// The split by prices alone of a scenario, within each device's memory where each has one stage: a
+/// search of plans asks for it plan by plan. Throws as balance() does.
+StageSplit weighted_split(const Scenario&, const CostModel&);
+
 /// Starts from the split by prices and tries variations with the closed form. The result is never
 /// worse than the even split: it fits if the even split fits (or lacks no more memory), and is then
 /// no slower. The scenario's own split is ignored. Throws Error{InvalidInput} as prepare() does for

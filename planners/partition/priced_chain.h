@@ -13,7 +13,8 @@ namespace trainyard {
 /// The layers of a plan, priced for one device of each stage. A block between two layers that is no
 /// layer itself counts as part of the layer before it.
 struct PricedChain {
-  std::vector<ChainLayer> kinds;  // for one device class; without output, see SplitShape::transfer
+  // With times by kind of devices of the cluster; without output, see SplitShape::transfer.
+  std::vector<ChainLayer> kinds;
   std::vector<std::uint32_t> layers;  // indices into kinds
   // Says whether the first entry is the block ahead of all layers (the embedding), and the last
   // entry the block behind them (the head).
@@ -30,6 +31,9 @@ struct SplitShape {
   // The memory of each device for its layers; empty = no limit. It is read only if each device has
   // one stage.
   std::vector<Bytes> memory = {};
+  // The kind of each device, as times of ChainLayer are listed; empty = all are equal.
+  std::vector<int> classes = {};
+  int class_of(std::size_t device) const { return classes.empty() ? 0 : classes[device]; }
 };
 
 }  // namespace trainyard

@@ -25,6 +25,11 @@ PartitionProblem problem_of(const PricedChain& chain, const SplitShape& shape) {
   const std::size_t stages = stages_of(shape);
   constexpr Bytes kNoLimit{std::int64_t{1} << 60};
   p.devices.assign(stages, {0, kNoLimit});
+  for (std::size_t s = 0; s < stages; ++s)
+    p.devices[s].device_class =
+        shape.class_of(device_of(StageId{static_cast<std::uint32_t>(s)}, shape.devices,
+                                 static_cast<int>(stages), shape.placement)
+                           .value);
   if (one_stage_each(shape) && !shape.memory.empty())
     for (std::size_t d = 0; d < stages; ++d) p.devices[d].memory = shape.memory[d];
   if (shape.transfer > Duration{} && stages > 1) {
@@ -95,15 +100,18 @@ std::vector<Duration> device_loads(const PricedChain& chain, const SplitShape& s
     const bool first = s == 0 && chain.ahead, last = s + 1 == stages && chain.behind;
     const std::size_t end =
         at + static_cast<std::size_t>(split.layers[static_cast<std::size_t>(s)] + first + last);
-    Duration sum{};
-    for (; at < end; ++at) {
-      const PassTimes& t = chain.kinds[chain.layers[at]].times[0];
-      sum += t.forward + t.backward;
+    const std::size_t from = at;
+    at = end;
+    for (int copy = 0; copy < copies(shape.placement); ++copy) {
+      const std::size_t device = device_of(StageId{static_cast<std::uint32_t>(s)}, shape.devices,
+                                           stages, shape.placement, copy)
+                                     .value;
+      const auto kind = static_cast<std::size_t>(shape.class_of(device));
+      for (std::size_t layer = from; layer < end; ++layer) {
+        const PassTimes& t = chain.kinds[chain.layers[layer]].times[kind];
+        loads[device] += t.forward + t.backward;
+      }
     }
-    for (int copy = 0; copy < copies(shape.placement); ++copy)
-      loads[device_of(StageId{static_cast<std::uint32_t>(s)}, shape.devices, stages,
-                      shape.placement, copy)
-                .value] += sum;
   }
   return loads;
 }

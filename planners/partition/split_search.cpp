@@ -6,6 +6,7 @@
 
 #include "core/estimate/estimate.h"
 #include "core/lowering/split_again.h"
+#include "core/memory/process_bytes.h"
 #include "core/methods/catalogue.h"
 #include "core/plan/placement.h"
 
@@ -49,6 +50,14 @@ std::vector<int> spread(std::vector<int> sizes) {
   return found;
 }
 
+Bytes missing_memory(const Workload& w, const StepEstimate& step) {
+  const std::vector<Bytes> capacity = capacities(w);
+  Bytes most{};
+  for (std::size_t d = 0; d < capacity.size(); ++d)
+    most = std::max(most, step.reserved[d] - capacity[d]);
+  return most;
+}
+
 auto key(const SplitSearch::Tried& t) { return std::tie(t.missing, t.step); }
 
 }  // namespace
@@ -57,8 +66,7 @@ SplitSearch::SplitSearch(Workload& w, const CostModel& cost)
     : w_(w), cost_(cost), counts_layers_(counts_layers(w.scenario.plan)) {
   const StepEstimate step = estimate_step(w, cost);
   best_ = {{layers_by_stage(w)}, step.step, {}};
-  for (const Bytes reserved : step.reserved)
-    best_.missing = std::max(best_.missing, reserved - w.scenario.cluster.device.memory.value);
+  best_.missing = missing_memory(w, step);
   tried_.insert(best_.split.layers);
 }
 
@@ -71,8 +79,7 @@ bool SplitSearch::offer(const StageSplit& split) {
     return false;
   const StepEstimate step = estimate_step(w_, cost_);
   Tried tried{split, step.step, {}};
-  for (const Bytes reserved : step.reserved)
-    tried.missing = std::max(tried.missing, reserved - w_.scenario.cluster.device.memory.value);
+  tried.missing = missing_memory(w_, step);
   if (!(key(tried) < key(best_))) return false;
   best_ = std::move(tried);
   return true;

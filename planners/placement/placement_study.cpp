@@ -14,6 +14,9 @@ namespace {
 
 // Training traces have other numbers than those that are held out.
 constexpr std::uint64_t kTraining = 100'000;
+// Time that parts of the study take against each other, for one of four imitations to learn from a
+// trace, for a trace that policies are compared on, and for one of two regrets.
+constexpr int kLearning = 2, kComparing = 5, kRegretting = 25;
 
 enum Policy : std::size_t {
   LeastLoaded,
@@ -65,7 +68,14 @@ void add(PolicyOutcome& outcome, const PlacementFigures& figures, int traces) {
 
 }  // namespace
 
-PlacementStudy placement_study(const PlacementQuestion& q, const std::stop_token& stop) {
+PlacementStudy placement_study(const PlacementQuestion& q, const std::stop_token& stop,
+                               const std::function<void(double)>& progress) {
+  const int whole = 4 * kLearning * q.training + kComparing * q.held_out + 2 * kRegretting;
+  int done = 0;
+  const auto part_done = [&](int part) {
+    done += part;
+    if (progress) progress(static_cast<double>(done) / whole);
+  };
   const PlacementRules alone{q.traces.nodes, q.patience, false};
   PlacementRules paired = alone;
   paired.pairs = true;
@@ -73,7 +83,9 @@ PlacementStudy placement_study(const PlacementQuestion& q, const std::stop_token
   for (int i = 0; i < q.training; ++i)
     training.push_back(draw_trace(q.traces, kTraining + static_cast<std::uint64_t>(i)));
   const auto learn = [&](const PlacementRules& rules, Foreknowledge knows) {
-    return PlacementImitation(training, rules, knows, stop);
+    PlacementImitation learned(training, rules, knows, stop);
+    part_done(kLearning * q.training);
+    return learned;
   };
   const PlacementImitation plain = learn(alone, Foreknowledge::None);
   const PlacementImitation informed = learn(alone, Foreknowledge::Durations);
@@ -117,6 +129,7 @@ PlacementStudy placement_study(const PlacementQuestion& q, const std::stop_token
       beaten = beaten || placement_cost(trace, rules, schedules[p]) < hindsight;
     }
     if (beaten) ++study.beaten;
+    part_done(kComparing);
     if (i > 0) continue;
     study.example = trace;
     study.example_policy = schedules[Complementary];
@@ -131,7 +144,9 @@ PlacementStudy placement_study(const PlacementQuestion& q, const std::stop_token
                               outperforming({a.peaks, b.peaks, true, true})});
   }
   study.regret = decision_regret(q.traces, false, 12, 24, stop);
+  part_done(kRegretting);
   study.paired_regret = decision_regret(q.traces, true, 6, 12, stop);
+  part_done(kRegretting);
   return study;
 }
 

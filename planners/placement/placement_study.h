@@ -2,6 +2,7 @@
 // them that answers a question.
 #pragma once
 
+#include <functional>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -50,7 +51,9 @@ struct PlacementStudy {
   PlacementSchedule example_policy, example_hindsight;
 };
 
-/// Throws Error{InvalidInput} as draw_trace() does, and Error{Cancelled} when stopped.
-PlacementStudy placement_study(const PlacementQuestion&, const std::stop_token& = {});
+/// Tells `progress` the share that is done, in [0, 1]. Throws Error{InvalidInput} as draw_trace()
+/// does, and Error{Cancelled} when stopped.
+PlacementStudy placement_study(const PlacementQuestion&, const std::stop_token& = {},
+                               const std::function<void(double)>& progress = {});
 
 }  // namespace trainyard

@@ -4,6 +4,8 @@
 
 #include "core/estimate/estimate.h"
 #include "core/exporters/framework_limits.h"
+#include "core/memory/process_bytes.h"
+#include "core/plan/stage_kinds.h"
 
 namespace trainyard {
 namespace {
@@ -33,9 +35,8 @@ ExactPrice exact_price(Scenario scenario, const CostModel& cost) {
     const StepEstimate step = estimate_step(w, cost);
     price.step = step.step;
     price.device_time = step.device_time;
-    const auto most = std::max_element(step.reserved.begin(), step.reserved.end());
-    price.memory = *most;
-    price.device = static_cast<std::uint16_t>(most - step.reserved.begin());
+    price.device = static_cast<std::uint16_t>(least_room(w, step.reserved));
+    price.memory = step.reserved[price.device];
   } catch (const Error& e) {  // such as a format without a peak, or a time that overflows
     price.errors.push_back({Diagnostic::Severity::Error, e.what(), e.place(), {}});
     price.illegal = illegal_fate(price.errors);
@@ -62,15 +63,20 @@ Fate illegal_fate(const Diagnostics& found) {
 }
 
 double step_money(const Cluster& cluster, Duration step) {
-  const Device& device = cluster.device;
-  if (!device.price_low || !device.price_high) return 0;
+  const std::optional<double> low = mean_price(cluster, &Device::price_low),
+                              high = mean_price(cluster, &Device::price_high);
+  if (!low || !high) return 0;
   constexpr double kHour = 3600;
-  return (device.price_low->value + device.price_high->value) / 2 *
-         static_cast<double>(cluster.count) * to_seconds(step) / kHour;
+  return (*low + *high) / 2 * static_cast<double>(cluster.count) * to_seconds(step) / kHour;
 }
 
 Bytes memory_limit(const Cluster& cluster, Bytes spare) {
   return cluster.device.memory.value - spare;
+}
+
+Bytes memory_limit(const Scenario& s, std::uint16_t device, Bytes spare) {
+  const std::size_t kind = kind_of_rank(s.cluster, s.plan.mesh, DeviceId{device});
+  return device_of_kind(s.cluster, kind).memory.value - spare;
 }
 
 }  // namespace trainyard

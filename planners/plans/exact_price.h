@@ -14,8 +14,8 @@ struct ExactPrice {
   Fate illegal = Fate::Untried;  // if legal; otherwise nothing below is meaningful
   Diagnostics errors;            // the errors that forbid the plan
   Duration step{};
-  Bytes memory{};
-  std::uint16_t device = 0;
+  Bytes memory{};            // reserved on the device with the least room
+  std::uint16_t device = 0;  // its pipeline rank
   Breakdown device_time;
 };
 /// Does not throw for an illegal plan. A framework that the plan states is a condition too: the
@@ -26,7 +26,9 @@ ExactPrice exact_price(Scenario, const CostModel&);
 Fate illegal_fate(const Diagnostics& found);
 /// US dollars of one step; 0 where the device has no price.
 double step_money(const Cluster&, Duration step);
-/// The device's memory less `spare`.
+/// The memory of a device of the first kind less `spare`.
 Bytes memory_limit(const Cluster&, Bytes spare);
+/// The same of the device at a pipeline rank, of whatever kind it is.
+Bytes memory_limit(const Scenario&, std::uint16_t device, Bytes spare);
 
 }  // namespace trainyard

@@ -105,7 +105,8 @@ Mend fitting_change(const PlanSpace& space, PlanId id, Bytes spare, CostModels& 
   each_neighbour(space, id, [&](PlanId other, const std::string& words, int) {
     const Scenario s = space.scenario(other);
     const ExactPrice price = exact_price(s, costs.of(s));
-    if (price.illegal != Fate::Untried || price.memory > memory_limit(s.cluster, spare)) return;
+    if (price.illegal != Fate::Untried || price.memory > memory_limit(s, price.device, spare))
+      return;
     if (best.words.empty() || price.step < best.step) best = {words, price.step};
   });
   return best;
@@ -135,7 +136,7 @@ Reason explain(const PlanSpace& space, const SearchResult& found, PlanId id,
     why.fix = legal_change(space, id, why.fix);
     return why;
   }
-  const Bytes limit = memory_limit(s.cluster, options.spare);
+  const Bytes limit = memory_limit(s, price.device, options.spare);
   // A plan that bounds alone ruled out may also exceed memory; its fate stays what it was.
   if (price.memory > limit && (tried == nullptr || !fits(tried->fate))) {
     Reason why = too_large(price, limit, s.plan.mesh.pp);

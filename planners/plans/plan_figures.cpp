@@ -4,6 +4,7 @@
 
 #include "core/cluster/with_count.h"
 #include "core/estimate/estimate.h"
+#include "core/memory/process_bytes.h"
 #include "core/methods/settings/settings.h"
 #include "core/model/open_sizes.h"
 
@@ -11,16 +12,15 @@ namespace trainyard {
 
 PlanFigures figures_of(const Workload& workload, const CostModel& cost) {
   const StepEstimate step = estimate_step(workload, cost);
-  const auto most = std::max_element(step.reserved.begin(), step.reserved.end());
-  const auto worst = static_cast<std::size_t>(most - step.reserved.begin());
+  const std::size_t worst = least_room(workload, step.reserved);
   const Plan& plan = workload.scenario.plan;
   PlanFigures found;
   found.step = step.step;
   found.categories = step.memory[worst];
   found.peak = total(found.categories);
-  found.reserved = *most;
+  found.reserved = step.reserved[worst];
   found.worst = DeviceId{static_cast<std::uint32_t>(worst)};
-  found.margin = workload.scenario.cluster.device.memory.value - found.reserved;
+  found.margin = capacities(workload)[worst] - found.reserved;
   found.fits = found.margin.value >= 0;
   found.work = static_cast<double>(plan.batch.global);
   if (workload.scenario.model.tokens) found.work *= tokens_of_sample(workload.layout.binding);

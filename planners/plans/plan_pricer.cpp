@@ -558,10 +558,56 @@ class SpacePricer {
   std::uint64_t tried_ = 0;
 };
 
+// Layers weighted to the kinds of a mixed cluster may beat an even split on the fastest of them
+// where embedding or head weigh much, so a bound leaves this much room.
+constexpr double kWeightedRoom = 0.75;
+
+// A plan on a mixed cluster is no faster than on the fastest kind alone, and fits if it fits on the
+// roomiest. It is legal where it is legal on all.
+PricedPlan bound_of_kinds(const PricedPlan& a, const PricedPlan& b) {
+  const auto is_open = [](const PricedPlan& p) { return p.fate == Fate::Untried; };
+  if (!is_open(a) && a.fate != Fate::Memory) return a;
+  if (!is_open(b) && b.fate != Fate::Memory) return b;
+  if (is_open(a) != is_open(b)) return is_open(a) ? a : b;
+  PricedPlan least = a;
+  least.step = std::min(a.step, b.step), least.memory = std::min(a.memory, b.memory);
+  return least;
+}
+
+PriceTable price_mixed(const PlanSpace& space, CostModels& costs, const PricerOptions& options) {
+  PriceTable all;
+  for (std::size_t kind = 0; kind < kinds(space.base().cluster); ++kind) {
+    const PlanSpace alone = space.on(kind_cluster(space.base().cluster, kind));
+    PriceTable one = SpacePricer(alone, costs, options).run();
+    if (kind == 0) {
+      all = std::move(one);
+      continue;
+    }
+    PriceTable both;  // those that no stop has left out
+    for (std::size_t a = 0, b = 0; a < all.ids.size() && b < one.ids.size();) {
+      if (all.ids[a] == one.ids[b]) {
+        both.ids.push_back(all.ids[a]);
+        both.plans.push_back(bound_of_kinds(all.plans[a], one.plans[b]));
+      }
+      const bool first = all.ids[a] <= one.ids[b], second = one.ids[b] <= all.ids[a];
+      a += first, b += second;
+    }
+    all = std::move(both);
+  }
+  for (PricedPlan& plan : all.plans) {
+    if (legal(plan.fate) || plan.fate == Fate::Untried)
+      plan.step = Duration{
+          static_cast<Duration::rep>(static_cast<double>(plan.step.count()) * kWeightedRoom)};
+    plan.bound = true;
+  }
+  return all;
+}
+
 }  // namespace
 
 PriceTable price_space(const PlanSpace& space, CostModels& costs, const PricerOptions& options) {
-  return SpacePricer(space, costs, options).run();
+  return is_mixed(space.base().cluster) ? price_mixed(space, costs, options)
+                                        : SpacePricer(space, costs, options).run();
 }
 
 }  // namespace trainyard

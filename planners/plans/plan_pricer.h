@@ -27,6 +27,10 @@ struct PricerOptions {
   std::stop_token stop = {};
 };
 
+/// On a mixed cluster the figures are bounds from those of each of its kinds alone, with an even
+/// split: a plan that lacks memory on every kind so is given up, although a split weighted to the
+/// kinds may save it (plan_refine.h tries such plans).
+///
 /// Runs on the threads of the caller's oneTBB arena. Returns early, without an error, if asked to
 /// stop: plans not reached are left out.
 PriceTable price_space(const PlanSpace&, CostModels&, const PricerOptions& = {});

@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "core/cluster/mixed.h"
 #include "core/methods/settings/settings.h"
 #include "planners/partition/balanced_split.h"
 #include "planners/plans/cost_models.h"
@@ -88,23 +89,22 @@ class Refiner {
   std::optional<RefinedPlan> refined(PlanId id) {
     Scenario s = space_.scenario(id);
     const CostModel& cost = costs_.of(s);
-    const Bytes limit = memory_limit(s.cluster, options_.spare);
     RefinedPlan made;
     made.from = id;
     try {
-      mix_recomputation(s, cost, limit, made);
-      split_by_cost(s, cost, limit, made);
+      mix_recomputation(s, cost, made);
+      split_by_cost(s, cost, made);
     } catch (const Error& e) {
       if (e.kind() != Error::Kind::InvalidInput && e.kind() != Error::Kind::Cancelled) throw;
       return std::nullopt;  // nothing fits, or the schedule does not support such a split
     }
     if (made.changes.empty()) return std::nullopt;
     const ExactPrice price = exact_price(s, cost);
-    if (price.illegal != Fate::Untried || price.memory > limit) return std::nullopt;
+    if (!keeps_within(s, price)) return std::nullopt;
     made.step = price.step, made.memory = price.memory, made.plan = s.plan;
     if (!options_.simulator) return made;
     const SimulatedPlan simulated = options_.simulator(s);
-    if (simulated.memory > limit) return std::nullopt;
+    if (simulated.memory > memory_limit(s, simulated.device, options_.spare)) return std::nullopt;
     made.simulated = simulated.step;
     return made;
   }
@@ -129,25 +129,31 @@ class Refiner {
     return made;
   }
 
-  void mix_recomputation(Scenario& s, const CostModel& cost, Bytes limit, RefinedPlan& made) const {
+  bool keeps_within(const Scenario& s, const ExactPrice& price) const {
+    return price.illegal == Fate::Untried &&
+           price.memory <= memory_limit(s, price.device, options_.spare);
+  }
+
+  void mix_recomputation(Scenario& s, const CostModel& cost, RefinedPlan& made) const {
     const std::string kept = setting(s.plan, "offload");
     // optimal_recompute() refuses these.
-    if (kept == "activations" || kept == "both" || !treats_layers_alike(s)) return;
+    if (kept == "activations" || kept == "both" || !treats_layers_alike(s) || is_mixed(s.cluster))
+      return;
     RecomputeOptions by;
-    by.limit = limit, by.stop = options_.stop;
+    by.limit = memory_limit(s.cluster, options_.spare), by.stop = options_.stop;
     const RecomputeChoice choice = optimal_recompute(s, cost, by);
     change(s, "recompute", choice.text, made);
   }
 
   // Splits layers by cost if a split that fits is faster than the plan's own.
-  void split_by_cost(Scenario& s, const CostModel& cost, Bytes limit, RefinedPlan& made) const {
+  void split_by_cost(Scenario& s, const CostModel& cost, RefinedPlan& made) const {
     if (s.plan.mesh.pp == 1) return;
     const ExactPrice before = exact_price(s, cost);
     Scenario other = s;
     other.plan.split = balance(s, cost).split;
     const ExactPrice after = exact_price(other, cost);
-    if (after.illegal != Fate::Untried || after.memory > limit) return;
-    if (before.memory > limit || after.step < before.step)
+    if (!keeps_within(other, after)) return;
+    if (!keeps_within(s, before) || after.step < before.step)
       change(s, "split", setting(other.plan, "split"), made);
   }
 

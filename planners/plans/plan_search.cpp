@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "core/base/units_text.h"
+#include "core/cluster/mixed.h"
 #include "planners/plans/exact_price.h"
 #include "planners/plans/longest_first.h"
 #include "planners/plans/plan_pricer.h"
@@ -73,6 +74,11 @@ class PlanSearch {
 
   std::int64_t devices(PlanId id) const {
     return space_.number(devices_knob_, space_.digit(id, devices_knob_));
+  }
+
+  Bytes limit(PlanId id, std::uint16_t device) const {
+    if (!is_mixed(space_.base().cluster)) return limit_;
+    return memory_limit(space_.scenario(id), device, options_.spare);
   }
 
   void price_all() {
@@ -218,7 +224,7 @@ class PlanSearch {
     }
     plan.step = price.step, plan.memory = price.memory, plan.device = price.device;
     plan.bound = false;
-    plan.fate = price.memory > limit_ ? Fate::Memory : Fate::Dominated;
+    plan.fate = price.memory > limit(result_.ids[i], price.device) ? Fate::Memory : Fate::Dominated;
     if (plan.fate == Fate::Memory) return;
     Candidate c;
     c.id = result_.ids[i];
@@ -310,7 +316,7 @@ class PlanSearch {
     std::vector<Candidate> kept;
     for (std::size_t i = 0; i < result_.best.size(); ++i) {
       const Candidate& c = result_.best[i];
-      if (i >= times.size() || times[i].memory <= limit_) {
+      if (i >= times.size() || times[i].memory <= limit(c.id, times[i].device)) {
         kept.push_back(c);
         continue;
       }

@@ -27,6 +27,7 @@ std::string_view to_string(PlanObjective);  // "time"
 struct SimulatedPlan {
   Duration step{};
   Bytes memory{};
+  std::uint16_t device = 0;  // the pipeline rank of that device
 };
 
 /// A plan that fits, with its exact estimate.

@@ -4,10 +4,13 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
+#include <mutex>
 
 #include "core/base/nearest.h"
 #include "core/base/number_text.h"
 #include "core/cluster/cluster_options.h"
+#include "core/cluster/mixed.h"
 #include "core/methods/catalogue.h"
 #include "core/methods/settings/settings.h"
 #include "core/plan/mesh.h"
@@ -154,7 +157,7 @@ bool chunks_fit(std::string_view schedule, std::int64_t chunks) {
 Cluster with_devices(const Cluster& cluster, std::int64_t devices) {
   if (devices == cluster.count) return cluster;
   Cluster cut = cluster;
-  cut.count = devices;
+  keep_first(cut, devices);
   const std::int64_t node = cluster.levels.front().size;
   if (devices > node && devices % node != 0)
     throw Error(Error::Kind::InvalidInput,
@@ -280,11 +283,47 @@ std::optional<std::vector<std::uint32_t>> PlanSpace::canonical(
   return form;
 }
 
+struct PlanSpace::Weighing {
+  std::function<StageSplit(const Scenario&)> split_of;
+  std::mutex lock;
+  std::map<PlanId, std::vector<int>> known;
+
+  std::vector<int> layers(PlanId id, const Scenario& s) {
+    {
+      const std::scoped_lock locked(lock);
+      if (const auto found = known.find(id); found != known.end()) return found->second;
+    }
+    std::vector<int> made = s.plan.split.layers;
+    try {
+      made = split_of(s).layers;
+    } catch (const Error& e) {
+      if (e.kind() != Error::Kind::InvalidInput && e.kind() != Error::Kind::Unsupported) throw;
+    }
+    const std::scoped_lock locked(lock);
+    return known.try_emplace(id, std::move(made)).first->second;
+  }
+};
+
+void PlanSpace::weigh_stages_by(std::function<StageSplit(const Scenario&)> split_of) {
+  weighing_ = std::make_shared<Weighing>();
+  weighing_->split_of = std::move(split_of);
+}
+
+PlanSpace PlanSpace::on(Cluster cluster) const {
+  PlanSpace other = *this;
+  other.base_.cluster = std::move(cluster);
+  other.weighing_.reset();
+  return other;
+}
+
+Cluster PlanSpace::cluster(PlanId id) const {
+  const std::size_t k = knob("devices");
+  return with_devices(base_.cluster, number_of<std::int64_t>(value(id, k)).value_or(1));
+}
+
 Scenario PlanSpace::scenario(PlanId id) const {
   Scenario s = base_;
-  for (std::size_t k = 0; k < knobs_.size(); ++k)
-    if (knobs_[k].key == "devices")
-      s.cluster = with_devices(base_.cluster, number_of<std::int64_t>(value(id, k)).value_or(1));
+  s.cluster = cluster(id);
   s.plan = plan(id);
   return s;
 }
@@ -299,6 +338,9 @@ Plan PlanSpace::plan(PlanId id) const {
   if (base_.plan.split.layers.empty() && !framework(plan.software.framework).splits_by_cost)
     plan.split.layers =
         uneven_split(layer_count(base_.model), std::int64_t{plan.mesh.pp} * plan.virtual_stages);
+  if (weighing_ == nullptr || !base_.plan.split.layers.empty() || plan.mesh.pp == 1) return plan;
+  if (Cluster own = cluster(id); is_mixed(own))
+    plan.split.layers = weighing_->layers(id, {base_.model, std::move(own), plan});
   return plan;
 }
 

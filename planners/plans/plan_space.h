@@ -5,6 +5,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -68,6 +70,12 @@ class PlanSpace {
   /// The base with every knob applied, with an uneven split if the layers do not divide, and with
   /// the cluster reduced to the devices that the point uses.
   Scenario scenario(PlanId) const;
+  /// Splits layers by this function where the cluster is mixed, the base names no split and the
+  /// plan is a pipeline. It is called once for each plan, from several threads; a plan for which it
+  /// throws keeps its even split.
+  void weigh_stages_by(std::function<StageSplit(const Scenario&)>);
+  /// The same space on another cluster of as many devices, with even splits.
+  PlanSpace on(Cluster) const;
   Plan plan(PlanId) const;
   /// "tp=8", "pp=4" ...: every knob that is not fixed, and an uneven split if there is one.
   std::vector<std::string> words(PlanId) const;
@@ -79,12 +87,15 @@ class PlanSpace {
 
  private:
   void make_index();
+  Cluster cluster(PlanId) const;
 
   Scenario base_;
   std::vector<Knob> knobs_;
   std::uint64_t combinations_ = 1;
   std::vector<std::uint64_t> strides_;              // by knob
   std::vector<std::vector<std::int64_t>> numbers_;  // by knob and value
+  struct Weighing;
+  std::shared_ptr<Weighing> weighing_;  // shared by copies of the space
 };
 
 /// The number of layers of each stage if they do not divide evenly: stages in the middle get one

@@ -9,6 +9,7 @@
 
 #include "core/base/error.h"
 #include "core/base/units_text.h"
+#include "core/cluster/mixed.h"
 #include "core/estimate/estimate.h"
 #include "core/lowering/held_bytes.h"
 #include "core/lowering/phases.h"
@@ -492,6 +493,11 @@ class RecomputeSearch {
 RecomputeChoice optimal_recompute(const Scenario& scenario, const CostModel& cost,
                                   const RecomputeOptions& options) {
   const std::string kept = setting(scenario.plan, "offload");
+  if (is_mixed(scenario.cluster))
+    throw Error(Error::Kind::InvalidInput,
+                "recompute=optimal weighs what equal devices keep, and this cluster has several "
+                "kinds; name a policy such as recompute=full",
+                {"plan#/choices/recompute"});
   if (!treats_layers_alike(scenario))
     throw Error(Error::Kind::InvalidInput,
                 "recompute=optimal chooses among layers that are alike, found some that keep bf16 "

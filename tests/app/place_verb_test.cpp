@@ -4,6 +4,7 @@
 #include <string>
 
 #include "app/cli/text/plans/placement_text.h"
+#include "app/workspace/plans/placement_document.h"
 #include "core/io/json/json.h"
 #include "tests/support/conforms.h"
 

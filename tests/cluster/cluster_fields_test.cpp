@@ -56,6 +56,20 @@ TEST(ClusterFields, NodesAndDevicesMultiply) {
   EXPECT_FALSE(has_errors(check(cluster)));
 }
 
+TEST(ClusterFields, TheLastDevicesMayBeOfOtherKinds) {
+  const Cluster cluster = parse_cluster("h100-sxm:64");
+  EXPECT_EQ(field_of(cluster, "mixed"), "none ()");
+  const Cluster mixed = with_cluster_field(cluster, "mixed", "a100-sxm-80:16");
+  EXPECT_EQ(field_of(mixed, "mixed"), "a100-sxm-80:16 ()");
+  ASSERT_EQ(mixed.mixed.size(), 1u);
+  EXPECT_EQ(mixed.count, 64);
+  EXPECT_TRUE(with_cluster_field(mixed, "mixed", "none").mixed.empty());
+  EXPECT_NE(field_refusal(cluster, "mixed", "a100-sxm-80:12").find("do not fill nodes of 8"),
+            std::string::npos);
+  EXPECT_NE(field_refusal(mixed, "nodes", "2").find("at least one must be left"),
+            std::string::npos);
+}
+
 TEST(ClusterFields, WrongValuesAreSentences) {
   const Cluster cluster = parse_cluster("h100-sxm:64");
   EXPECT_EQ(field_refusal(cluster, "nodes", "0"),

@@ -68,6 +68,57 @@ TEST(Straggling, AgreesWithDrawnTimes) {
     }
 }
 
+StragglingQuestion slow_question(double sigma, double lasting, double throttled) {
+  StragglingQuestion q;
+  q.sigma = sigma, q.lasting = lasting, q.throttled = throttled;
+  return q;
+}
+
+TEST(Straggling, AThrottledReplicaHoldsUpAll) {
+  EXPECT_DOUBLE_EQ(expected_step(slow_question(0, 0, 2.5), 64, 1), 2.5);
+  EXPECT_NEAR(slowest_step(1, 0.3, 2), 2 * std::exp(0.045), 1e-9);
+  EXPECT_NEAR(slowest_step(64, 0.3, 1), slowest_step(64, 0.3), 1e-12);
+  // Far slower than all others, it alone decides.
+  EXPECT_NEAR(slowest_step(64, 0.05, 20), 20 * std::exp(0.00125), 1e-9);
+  for (const std::int64_t replicas : {2, 30, 1000})
+    for (const double sigma : {0.05, 0.3}) {
+      double before = slowest_step(replicas, sigma);
+      for (const double throttled : {1.01, 1.5, 3.0, 10.0}) {
+        const double now = slowest_step(replicas, sigma, throttled);
+        EXPECT_GT(now, before);
+        EXPECT_GE(now, throttled * std::exp(sigma * sigma / 2) * (1 - 1e-9));
+        before = now;
+      }
+    }
+}
+
+// Formula and sampling are two roads to one number.
+TEST(Straggling, DrawnStepsOfSlowDevicesAgreeWithTheFormula) {
+  for (const std::int64_t replicas : {1, 4, 64, 500})
+    for (const double lasting : {0.0, 0.2})
+      for (const double throttled : {1.0, 1.5, 4.0}) {
+        StragglingQuestion q = slow_question(0.2, lasting, throttled);
+        q.exchange = 0.5, q.slow_link = 3;
+        const DrawnMean drawn = drawn_mean_step(q, replicas);
+        EXPECT_NEAR(drawn.mean, expected_step(q, replicas, 1), 5 * drawn.error + 1e-9)
+            << replicas << " " << lasting << " " << throttled;
+        EXPECT_LT(drawn.error, 0.02 * drawn.mean);
+      }
+}
+
+// What is drawn anew averages out over a period; what lasts does not.
+TEST(Straggling, RareMeetingsDoNotHelpAgainstWhatLasts) {
+  const double anew = expected_step(slow_question(0.3, 0, 1), 64, 1000),
+               lasts = expected_step(slow_question(0, 0.3, 1), 64, 1000);
+  EXPECT_NEAR(anew, std::exp(0.045), 0.04);
+  EXPECT_NEAR(lasts, slowest_step(64, 0.3), 1e-9);
+  // The exchange of a meeting, and what one link adds to it, is shared by the steps between.
+  StragglingQuestion q = slow_question(0.1, 0, 1);
+  const double without = expected_step(q, 8, 4);
+  q.exchange = 2, q.slow_link = 3;
+  EXPECT_NEAR(expected_step(q, 8, 4) - without, 1.5, 1e-12);
+}
+
 // Waiting less often never takes longer, and never less than not to wait.
 RC_GTEST_PROP(Straggling, LongerPeriodsAndFewerReplicasWaitLess, ()) {
   const std::int64_t replicas = *rc::gen::inRange(2, 3000), period = *rc::gen::inRange(1, 200);

@@ -88,7 +88,7 @@ TEST(ClusterJson, ShippedClustersAreCanonical) {
     EXPECT_EQ(write_cluster(read_cluster(text, entry.path().string())), text) << entry.path();
     ++files;
   }
-  EXPECT_EQ(files, 6);
+  EXPECT_EQ(files, 7);
 }
 
 TEST(ClusterJson, Refusals) {

@@ -127,6 +127,7 @@ TEST(DocumentFields, OfACluster) {
   cluster.nvme = {8192_GiB, "lsblk"};
   cluster.nvme_read = {{2e10}, "fio"}, cluster.nvme_write = {{1e10}, "fio"};
   cluster.site = {"sweden", 1.125}, own.on_chip_memory = true;
+  cluster.mixed = {{own, 3}};
   cluster.levels = {{.name = "pod", .size = 8, .topology = Topology::Torus, .dimensions = {2, 4}},
                     {.name = "rack", .size = 2, .topology = Topology::FatTree}};
   for (Level& level : cluster.levels) {

@@ -6,8 +6,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
-
-#include "visualizers/chart/curve_view.h"
+#include <utility>
 
 namespace trainyard {
 namespace {
@@ -67,25 +66,21 @@ CurveModel grid_curve(const HalpStudy& s) {
   return curve;
 }
 
-CurveModel halp_curve(const HalpStudy& s, HalpPicture picture) {
-  return picture == HalpPicture::Error ? error_curve(s) : grid_curve(s);
-}
-
 }  // namespace
 
-void draw_halp(Drawing& drawing, const Rect& area, const HalpStudy& s, HalpPicture picture) {
-  const CurveModel curve = halp_curve(s, picture);
-  if (curve.x.size() > 1) draw_curve(drawing, area, curve);
-}
-
-Hover describe_halp(const HalpStudy& s, HalpPicture picture, Item item) {
-  return describe_curve(halp_curve(s, picture), item);
+std::optional<CurveModel> halp_curve(const HalpStudy& s, HalpPicture picture) {
+  CurveModel curve = picture == HalpPicture::Error ? error_curve(s) : grid_curve(s);
+  return curve.x.size() > 1 ? std::optional(std::move(curve)) : std::nullopt;
 }
 
 Drawing halp_picture(const HalpStudy& s) {
   Drawing drawing({kHalpWidth, 2 * kHalpHeight});
-  draw_halp(drawing, {0, 0, kHalpWidth, kHalpHeight}, s, HalpPicture::Error);
-  draw_halp(drawing, {0, kHalpHeight, kHalpWidth, kHalpHeight}, s, HalpPicture::Grid);
+  float y = 0;
+  for (const HalpPicture picture : {HalpPicture::Error, HalpPicture::Grid}) {
+    if (const auto curve = halp_curve(s, picture))
+      draw_curve(drawing, {0, y, kHalpWidth, kHalpHeight}, *curve);
+    y += kHalpHeight;
+  }
   return drawing;
 }
 

@@ -10,7 +10,7 @@
 namespace trainyard {
 namespace {
 
-constexpr float kUnitsAxis = 26, kLane = 36, kLaneGap = 4, kNames = 76;
+constexpr float kUnitsAxis = 26, kLane = 36, kLessonLaneGap = 4, kNames = 76;
 
 // The label if it fits with 6 px to spare, or else its number alone, or else nothing. The label of
 // a weight gradient never loses its W, because a bare number would be read as a backward.
@@ -24,7 +24,8 @@ std::string label_in(const std::string& label, float width, float size) {
 }  // namespace
 
 float lanes_height(const LessonLanes& lanes, float large) {
-  return (kPanelHead + kUnitsAxis + (kLane + kLaneGap) * static_cast<float>(lanes.rows.size())) *
+  return (kPanelHead + kUnitsAxis +
+          (kLane + kLessonLaneGap) * static_cast<float>(lanes.rows.size())) *
          large;
 }
 
@@ -40,9 +41,9 @@ void draw_lesson_lanes(Drawing& drawing, const Rect& area, const LessonLanes& la
   const auto x_of = [&](double t) {
     return plot.x + plot.width * static_cast<float>(t / lanes.end);
   };
-  const float pitch =
-      std::min((kLane + kLaneGap) * large, plot.height / static_cast<float>(lanes.rows.size()));
-  const float lane = std::max(2.f, pitch - std::min(kLaneGap * large, pitch * 0.15f));
+  const float pitch = std::min((kLane + kLessonLaneGap) * large,
+                               plot.height / static_cast<float>(lanes.rows.size()));
+  const float lane = std::max(2.f, pitch - std::min(kLessonLaneGap * large, pitch * 0.15f));
   const float size = std::min(11 * large, lane * 0.6f);
   for (std::size_t r = 0; r < lanes.rows.size(); ++r) {
     const LessonLanes::Row& row = lanes.rows[r];

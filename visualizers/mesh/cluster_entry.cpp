@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/result/figures.h"
+
 namespace trainyard {
 
 DataTable cluster_table(ExperimentPtr experiment) {
@@ -38,9 +40,10 @@ DataTable cluster_table(ExperimentPtr experiment) {
       case 4:
         return known ? DataCell{found->peak.value.value} : DataCell{};
       case 5:
-        return e->result.capacity.value;
+        return capacity_of(e->result, rank).value;
       default:
-        return known ? DataCell{(e->result.capacity - found->peak.value).value} : DataCell{};
+        return known ? DataCell{(capacity_of(e->result, rank) - found->peak.value).value}
+                     : DataCell{};
     }
   };
   return table;

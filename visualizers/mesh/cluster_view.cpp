@@ -7,7 +7,9 @@
 #include <utility>
 
 #include "core/base/units_text.h"
+#include "core/cluster/mixed.h"
 #include "core/plan/mesh.h"
+#include "core/result/figures.h"
 #include "visualizers/chart/time_plot.h"
 #include "visualizers/drawing/text_metrics.h"
 #include "visualizers/time/memory_model.h"
@@ -95,7 +97,8 @@ BoxSize box_size(const Experiment& experiment, const NodeBox& node) {
 
 void draw_device_cell(Drawing& drawing, const Experiment& experiment, const GaugeCell& cell,
                       const Rect& rect, const ViewState& state) {
-  const Bytes capacity = experiment.result.capacity, peak = peak_of(experiment, cell.rank);
+  const Bytes capacity = capacity_of(experiment.result, cell.rank),
+              peak = peak_of(experiment, cell.rank);
   const double share = capacity.value > 0 ? std::clamp(peak / capacity, 0.0, 1.0) : 0;
   const bool over = peak > capacity;
   const Item item{ItemKind::Cell, static_cast<std::uint64_t>(cell.device)};
@@ -120,8 +123,9 @@ void draw_device_cell(Drawing& drawing, const Experiment& experiment, const Gaug
 
 void draw_node(Drawing& drawing, const Experiment& experiment, const NodeBox& node,
                const BoxSize& size, Point at, const ViewState& state) {
-  const Bytes peak = peak_of(experiment, worst_rank(experiment, node));
-  const bool over = peak > experiment.result.capacity;
+  const DeviceId worst = worst_rank(experiment, node);
+  const Bytes peak = peak_of(experiment, worst);
+  const bool over = peak > capacity_of(experiment.result, worst);
   const Rect frame{at.x, at.y, size.width, size.height};
   fill(drawing, frame, {.ink = Ink::Panel});
   outline(drawing, frame, {.ink = over ? Ink::Error : Ink::Border});
@@ -259,13 +263,16 @@ Hover describe_cluster(const Experiment& experiment, Item item) {
   const auto device = static_cast<std::int64_t>(item.tag);
   if (item.kind != ItemKind::Cell || device >= scenario.cluster.count) return {};
   const DeviceId rank = pipeline_rank(scenario.plan.mesh, device);
-  const Bytes peak = peak_of(experiment, rank), capacity = experiment.result.capacity;
+  const Bytes peak = peak_of(experiment, rank), capacity = capacity_of(experiment.result, rank);
   Hover hover{"Device " + format_count(device),
               "node " + std::to_string(device / devices_per_node(scenario.cluster)),
               format_bytes(peak),
               {}};
   hover.lines.push_back(rank_name(experiment.program, rank) + ", tensor rank " +
                         std::to_string(tensor_rank(scenario.plan.mesh, device)));
+  if (is_mixed(scenario.cluster))
+    hover.lines.push_back(
+        device_of_kind(scenario.cluster, kind_of_device(scenario.cluster, device)).name);
   hover.lines.push_back(headroom_text((capacity - peak).value, capacity));
   if (std::string words = peak_range_text(experiment, rank); !words.empty())
     hover.lines.push_back(std::move(words));

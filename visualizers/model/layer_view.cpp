@@ -4,6 +4,7 @@
 #include <array>
 #include <string>
 
+#include "core/result/figures.h"
 #include "visualizers/chart/axes.h"
 #include "visualizers/chart/legend.h"
 #include "visualizers/chart/time_plot.h"
@@ -33,7 +34,7 @@ std::string slowest_text(const LayerModel& model) {
 bool over_capacity(const Experiment& experiment, StageId stage) {
   const DeviceId device = experiment.workload.table[stage.value].device;
   for (const StageMemory& memory : experiment.result.memory)
-    if (memory.device == device) return memory.peak.value > experiment.result.capacity;
+    if (memory.device == device) return memory.peak.value > capacity_of(experiment.result, device);
   return false;
 }
 

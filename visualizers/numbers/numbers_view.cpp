@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/base/units_text.h"
@@ -18,7 +19,7 @@ namespace trainyard {
 namespace {
 
 constexpr float kNumbersWidth = 900, kExponentsHeight = 230, kSeriesHeight = 260;
-constexpr float kGutter = 64, kTop = 58, kFoot = 40, kNumbersSide = 16;
+constexpr float kGutter = 64, kTop = 58, kNumbersFoot = 40, kNumbersSide = 16;
 constexpr int kEdge = 2;            // binades beside the numbers
 constexpr int kMostTicks = 16;      // of exponents
 constexpr double kLeastShare = -7;  // the axis begins at most at 10^-7 of the elements
@@ -43,7 +44,7 @@ struct ExponentPlot {
 ExponentPlot exponent_plot(const Rect& area, const ExponentHistogram& h, const NumberWindow& w) {
   ExponentPlot plot;
   plot.rect = {area.x + kGutter, area.y + kTop, area.width - kGutter - kNumbersSide,
-               std::max(20.f, area.height - kTop - kFoot)};
+               std::max(20.f, area.height - kTop - kNumbersFoot)};
   constexpr int kNear = 12;
   const int low = h.least().value_or(w.least), high = h.most().value_or(w.most);
   plot.first = std::min(low, std::max(w.least, low - kNear)) - kEdge;
@@ -141,6 +142,12 @@ CurveModel loss_scale_curve(const NumberRecord& record) {
   return curve;
 }
 
+bool is_series(NumbersPicture picture) { return picture >= NumbersPicture::Cancelled; }
+
+CurveModel series_curve(const NumberRecord& record, NumbersPicture picture) {
+  return picture == NumbersPicture::Cancelled ? cancelled_curve(record) : loss_scale_curve(record);
+}
+
 }  // namespace
 
 void draw_exponents(Drawing& drawing, const Rect& area, const NumberRecord& record,
@@ -172,24 +179,47 @@ void draw_exponents(Drawing& drawing, const Rect& area, const NumberRecord& reco
       bar(plot.x(e), h.count(e), Ink::Forward);
 }
 
+bool has_picture(const NumberRecord& record, NumbersPicture picture) {
+  if (is_series(picture)) return series_curve(record, picture).x.size() > 1;
+  return record.shown() != nullptr &&
+         record.histograms()[static_cast<std::size_t>(picture)].elements() > 0;
+}
+
+void draw_numbers(Drawing& drawing, const Rect& area, const NumberRecord& record,
+                  NumbersPicture picture) {
+  if (!has_picture(record, picture)) return;
+  if (is_series(picture))
+    draw_curve(drawing, area, series_curve(record, picture));
+  else
+    draw_exponents(drawing, area, record, static_cast<NumberClass>(picture));
+}
+
+Hover describe_numbers(const NumberRecord& record, NumbersPicture picture, Item item) {
+  return is_series(picture) ? describe_curve(series_curve(record, picture), item) : Hover{};
+}
+
+std::string numbers_words(const NumberRecord& record, NumbersPicture picture) {
+  if (!has_picture(record, picture)) return "";
+  if (is_series(picture)) return curve_words(series_curve(record, picture));
+  const auto of = static_cast<NumberClass>(picture);
+  return fmt::format("Exponents of {} at step {}. {}.", to_string(of), record.shown()->step,
+                     window_words(*record.shown(), of));
+}
+
 Drawing numbers_picture(const NumberRecord& record) {
-  std::vector<NumberClass> classes;
-  for (std::size_t c = 0; c < kNumberClasses; ++c)
-    if (record.histograms()[c].elements() > 0) classes.push_back(static_cast<NumberClass>(c));
-  std::vector<CurveModel> curves;
-  for (CurveModel& curve :
-       std::vector<CurveModel>{cancelled_curve(record), loss_scale_curve(record)})
-    if (curve.x.size() > 1) curves.push_back(std::move(curve));
-  Drawing drawing({kNumbersWidth, kExponentsHeight * static_cast<float>(classes.size()) +
-                                      kSeriesHeight * static_cast<float>(curves.size())});
-  float y = 0;
-  for (const NumberClass of : classes) {
-    draw_exponents(drawing, {0, y, kNumbersWidth, kExponentsHeight}, record, of);
-    y += kExponentsHeight;
+  std::vector<std::pair<NumbersPicture, float>> parts;  // with their heights
+  float height = 0;
+  for (std::size_t p = 0; p < kNumbersPictures; ++p) {
+    const auto picture = static_cast<NumbersPicture>(p);
+    if (!has_picture(record, picture)) continue;
+    parts.emplace_back(picture, is_series(picture) ? kSeriesHeight : kExponentsHeight);
+    height += parts.back().second;
   }
-  for (const CurveModel& curve : curves) {
-    draw_curve(drawing, {0, y, kNumbersWidth, kSeriesHeight}, curve);
-    y += kSeriesHeight;
+  Drawing drawing({kNumbersWidth, height});
+  float y = 0;
+  for (const auto& [picture, high] : parts) {
+    draw_numbers(drawing, {0, y, kNumbersWidth, high}, record, picture);
+    y += high;
   }
   return drawing;
 }

@@ -8,6 +8,7 @@
 
 #include "core/base/units.h"
 #include "visualizers/chart/bars_view.h"
+#include "visualizers/drawing/view_state.h"
 
 namespace trainyard {
 
@@ -34,9 +35,14 @@ struct OccupancyModel {
 };
 
 Ink occupancy_ink(int kind);
-/// Blocks are items of kind Span, tagged by their job; a pair is underlined.
-void draw_occupancy(Drawing&, const Rect& area, const OccupancyModel&);
-/// For a file.
+/// Draws one panel, its nodes lower where the area is; past the last panel the peaks. Blocks are
+/// items of kind Span, tagged by their job; a pair is underlined. Peaks: as draw_bars().
+void draw_occupancy(Drawing&, const Rect& area, const OccupancyModel&, std::size_t panel);
+/// Says of such an item which job it is, where and when it runs, and what it adds to its node.
+Hover describe_occupancy(const OccupancyModel&, std::size_t panel, Item);
+/// Says for people who cannot see the panel how full each node gets and of how many jobs.
+std::string occupancy_words(const OccupancyModel&, std::size_t panel);
+/// All panels and the peaks, for a file.
 Drawing occupancy_picture(const OccupancyModel&);
 
 }  // namespace trainyard

@@ -149,7 +149,10 @@ std::vector<std::string> synchrony_sentences(const SynchronyModel& m) {
                         "long as they would if nobody waited.",
                         q.replicas, own.slowest / own.mean),
             fmt::format("Once in {} steps, {:.3g} times.", q.period, own.of_period / own.mean),
-            "Steps take log-normal times; exchanges are not counted."};
+            fmt::format("Drawn steps take {:.3f} medians on average, and by formula {:.3f}.",
+                        own.drawn.mean, own.slowest),
+            q.exchange > 0 ? "Steps take log-normal times; exchanges of meetings are counted."
+                           : "Steps take log-normal times; exchanges are not counted."};
   if (m.picture == SynchronyPicture::Staleness)
     return {fmt::format("A change is {:.3g} others old on average when the server takes it; "
                         "replicas that take equally long would have {}.",

@@ -133,17 +133,22 @@ Bytes of(const StageMemory& stage, Category category) {
 }
 
 void write_memory(Out& out, const Result& r) {
-  line(out, "\nmemory of each device at its peak, of {}", readable(r.capacity));
+  const bool alike = std::all_of(r.memory.begin(), r.memory.end(),
+                                 [](const StageMemory& m) { return m.capacity.value == 0; });
+  if (alike)
+    line(out, "\nmemory of each device at its peak, of {}", readable(r.capacity));
+  else
+    line(out, "\nmemory of each device at its peak, of what its kind has");
   line(out, "  {:>6} {:>10} {:>10}  {:>10} {:>10} {:>10} {:>11} {:>10} {:>10} {:>10}", "device",
        "peak", "at", "weights", "gradients", "optimizer", "activations", "traffic", "workspace",
        "framework");
   for (const StageMemory& m : r.memory)
-    line(out, "  {:>6} {:>10} {:>10}  {:>10} {:>10} {:>10} {:>11} {:>10} {:>10} {:>10}",
+    line(out, "  {:>6} {:>10} {:>10}  {:>10} {:>10} {:>10} {:>11} {:>10} {:>10} {:>10}{}",
          m.device.value, readable(m.peak.value), readable(m.at), readable(of(m, Category::Weights)),
          readable(of(m, Category::Gradients)), readable(of(m, Category::OptimizerState)),
          readable(of(m, Category::Activations) + of(m, Category::Recomputed)),
          readable(of(m, Category::Communication)), readable(of(m, Category::Workspace)),
-         readable(of(m, Category::Framework)));
+         readable(of(m, Category::Framework)), alike ? "" : "  of " + readable(m.capacity));
   if (r.host) {
     const Bytes has = r.host->capacity.value;
     line(out, "  host: {} for a device at most, {} for a node, {}", readable(r.host->device),

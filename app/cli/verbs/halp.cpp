@@ -1,56 +1,32 @@
 // halp: what the bits of HALP's offsets do to its error, on least squares.
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "app/cli/interrupt.h"
 #include "app/cli/pictures/picture_files.h"
 #include "app/cli/status_line.h"
 #include "app/cli/text/plans/scenario_words.h"
 #include "app/cli/text/runs/halp_text.h"
 #include "app/cli/verb.h"
-#include "app/workspace/scenario/refuse_flag.h"
-#include "core/base/number_text.h"
-#include "core/base/split_list.h"
+#include "app/workspace/runs/halp_document.h"
+#include "app/workspace/runs/halp_words.h"
 #include "visualizers/descent/halp_view.h"
 
 namespace trainyard {
 namespace {
 
-constexpr std::int64_t kMostSamples = 100'000, kMostWeights = 1000, kMostSteps = 1'000'000,
-                       kMostRounds = 1000;
-
-std::vector<int> bits_of(const std::string& list) {
-  std::vector<int> found;
-  const auto refuse_list = [&](const std::string& problem) {
-    refuse_flag("bits", fmt::format("expected whole numbers from 2 to 16 with commas between them, "
-                                    "{} \"{}\"",
-                                    problem, list.substr(0, 80)));
-  };
-  for (const std::string_view word : split_list(list)) {
-    const auto bits = number_of<int>(word);
-    if (!bits || *bits < 2 || *bits > 16) refuse_list("found");
-    if (std::find(found.begin(), found.end(), *bits) != found.end())
-      refuse_list(fmt::format("each once, found {} twice in", *bits));
-    found.push_back(*bits);
-  }
-  if (found.empty()) refuse_list("found");
-  return found;
-}
-
 int run_halp(const Words& words, Streams& streams) {
   theme_of(words);  // refused before anything is computed
   HalpQuestion q;
-  if (words.has("bits")) q.bits = bits_of(words.text("bits"));
-  q.mu = words.number("mu", 1e-9, 1e9, q.mu);
-  q.rate = words.number("rate", 1e-9, 100, q.rate);
-  q.weights = words.integer("weights", 1, kMostWeights, q.weights);
+  if (words.has("bits")) q.bits = halp_bits(words.text("bits"), {"--bits"});
+  q.mu = words.number("mu", kLeastHalpNumber, kMostHalpMu, q.mu);
+  q.rate = words.number("rate", kLeastHalpNumber, kMostHalpRate, q.rate);
+  q.weights = words.integer("weights", 1, kMostHalpWeights, q.weights);
   q.samples =
-      words.integer("samples", q.weights + 1, kMostSamples, std::max(q.samples, 2 * q.weights));
-  q.inner = words.integer("inner", 1, kMostSteps, q.inner);
-  q.rounds = words.integer("rounds", 1, kMostRounds, q.rounds);
+      words.integer("samples", q.weights + 1, kMostHalpSamples, usual_halp_samples(q.weights));
+  q.inner = words.integer("inner", 1, kMostHalpSteps, q.inner);
+  q.rounds = words.integer("rounds", 1, kMostHalpRounds, q.rounds);
   q.seed = static_cast<std::uint64_t>(
-      words.integer("seed", 0, 1'000'000'000, static_cast<std::int64_t>(q.seed)));
+      words.integer("seed", 0, kMostHalpSeed, static_cast<std::int64_t>(q.seed)));
   const InterruptStop interrupt;
   q.stop = interrupt.token();
   StatusLine status(words, streams);

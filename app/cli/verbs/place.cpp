@@ -2,72 +2,48 @@
 // by hindsight.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <sstream>
-
 #include "app/cli/interrupt.h"
 #include "app/cli/pictures/picture_files.h"
+#include "app/cli/status_line.h"
 #include "app/cli/text/plans/placement_text.h"
 #include "app/cli/text/plans/scenario_words.h"
 #include "app/workspace/plans/placement_chart.h"
-#include "app/workspace/plans/planned_job.h"
+#include "app/workspace/plans/placement_document.h"
+#include "app/workspace/plans/placement_question.h"
 #include "app/workspace/scenario/refuse_flag.h"
 
 namespace trainyard {
 namespace {
 
-// "MODEL CLUSTER KEY=VALUE..." as a kind of job.
-JobKind kind_of_words(const std::string& typed, double hours, Streams& streams) {
-  std::istringstream parts(typed);
-  Words named;
-  std::string model, cluster, setting;
-  if (!(parts >> model >> cluster))
-    refuse_flag("job", fmt::format("expected a model, a cluster and settings, as \"llama-3-8b "
-                                   "h100-sxm:8 tp=8 global-batch=8\", found \"{}\"",
-                                   typed));
-  named.add("model", model), named.add("cluster", cluster);
-  while (parts >> setting) named.add("set", setting);
-  named.add("quiet", "");
-  try {
-    return planned_job(open_scenario(named, streams), seconds(3600 * hours));
-  } catch (const Error& error) {
-    // A flag of the inner words was not typed; a place in a file is kept.
-    if (!error.place().text.starts_with("--")) throw;
-    refuse_flag("job", error.what());
-  }
-}
-
-// A field of the question is a flag here.
-PlacementStudy placed(const PlacementQuestion& question, const std::stop_token& stop) {
-  try {
-    return placement_study(question, stop);
-  } catch (const Error& error) {
-    if (error.kind() != Error::Kind::InvalidInput) throw;
-    refuse_flag(error.place().text, error.what());
-  }
-}
-
 int run_place(const Words& words, Streams& streams) {
   theme_of(words);  // refused before anything is learned
-  PlacementQuestion q;
+  PlacementAsked asked;
+  PlacementQuestion& q = asked.question;
   TraceQuestion& traces = q.traces;
-  traces.nodes.count = static_cast<int>(words.integer("nodes", 1, 64, traces.nodes.count));
-  traces.nodes.devices = words.integer("devices", 1, 1024, traces.nodes.devices);
-  traces.nodes.bytes = static_cast<std::int64_t>(words.number("memory", 1, 1e6, 640) * 1e9);
-  traces.jobs = static_cast<int>(words.integer("jobs", 2, 2000, traces.jobs));
-  traces.load = words.number("load", 0.01, 10, 0.3);
-  traces.seed = static_cast<std::uint64_t>(words.integer("seed", 0, 1'000'000'000, 1));
-  q.patience = seconds(60 * words.number("patience", 0, 1e6, 240));
-  q.training = static_cast<int>(words.integer("training", 1, 1000, q.training));
-  q.held_out = static_cast<int>(words.integer("traces", 1, 1000, q.held_out));
-  const double hours = words.number("hours", 0.001, 10'000, 2);
+  traces.nodes.count =
+      static_cast<int>(words.integer("nodes", 1, kMostPlacedNodes, traces.nodes.count));
+  traces.nodes.devices = words.integer("devices", 1, kMostNodeDevices, traces.nodes.devices);
+  set_gigabytes(traces.nodes,
+                words.number("memory", 1, kMostNodeGigabytes, gigabytes_of(traces.nodes)));
+  traces.jobs = static_cast<int>(words.integer("jobs", 2, kMostTraceJobs, traces.jobs));
+  traces.load = words.number("load", kLeastLoad, kMostLoad, traces.load);
+  traces.seed = static_cast<std::uint64_t>(words.integer("seed", 0, kMostTraceSeed, 1));
+  q.patience =
+      seconds(60 * words.number("patience", 0, kMostPatienceMinutes, to_seconds(q.patience) / 60));
+  q.training = static_cast<int>(words.integer("training", 1, kMostTraces, q.training));
+  q.held_out = static_cast<int>(words.integer("traces", 1, kMostTraces, q.held_out));
+  asked.hours = words.number("hours", kLeastJobHours, kMostJobHours, asked.hours);
   if (words.has("hours") && !words.has("job"))
     refuse_flag("hours", "expected a job beside it, whose median duration it is, found none");
-  for (const std::string& typed : words.texts("job"))
-    traces.kinds.push_back(kind_of_words(typed, hours, streams));
-  if (traces.kinds.empty()) traces.kinds = stated_kinds();
+  asked.jobs = words.texts("job");
   const InterruptStop interrupt;
-  const PlacementStudy study = placed(q, interrupt.token());
+  asked.stop = interrupt.token();
+  StatusLine status(words, streams);
+  asked.progress = [&](double share) {
+    if (status.is_due()) status.show(fmt::format("placing {:3.0f} %", 100 * share));
+  };
+  const PlacementStudy study = study_placement(asked);
+  status.clear();
   write_table_and_picture(
       placement_table(study), [&] { return occupancy_picture(occupancy_model(study)); }, words,
       streams);

@@ -14,7 +14,9 @@
 #include "app/desktop/analyse/graph_page.h"
 #include "app/desktop/analyse/mesh_page.h"
 #include "app/desktop/analyse/network_page.h"
+#include "app/desktop/analyse/numbers_page.h"
 #include "app/desktop/analyse/order_page.h"
+#include "app/desktop/analyse/placement_page.h"
 #include "app/desktop/analyse/run_page.h"
 #include "app/desktop/controls/search_bar.h"
 #include "app/desktop/controls/text.h"
@@ -29,8 +31,8 @@
 namespace trainyard {
 namespace {
 
-constexpr const char* kPagesOfSeveralResults[] = {"Schedules", "Run",   "Network",
-                                                  "Plans",     "Sweep", "Tune"};
+constexpr const char* kPagesOfSeveralResults[] = {"Schedules", "Run",   "Numbers", "Network",
+                                                  "Plans",     "Sweep", "Tune",    "Placement"};
 
 }  // namespace
 
@@ -61,13 +63,16 @@ AnalysePage::AnalysePage(Document& document, Session& session, TrainingSession& 
       rows_(new ViewTable),
       schedules_(new SchedulesPage(document, session)),
       run_(new RunPage(document, training)),
+      numbers_(new NumbersPage(training)),
       network_(new NetworkPage(document)),
       planner_(new PlannerPage(document)),
       sweep_(new SweepPage(document, planner_->space())),
-      tune_(new TunePage(document)) {
+      tune_(new TunePage(document)),
+      placement_(new PlacementPage(document)) {
   for (const View& view : views())
     if (!view.tab.empty()) add(q(view.tab), page_of(view));
-  Page* const several[] = {schedules_, run_, network_, planner_, sweep_, tune_};
+  Page* const several[] = {schedules_, run_,   numbers_, network_,
+                           planner_,   sweep_, tune_,    placement_};
   for (std::size_t i = 0; i < std::size(several); ++i) add(kPagesOfSeveralResults[i], several[i]);
   auto* splitter = new QSplitter(Qt::Vertical);
   splitter->addWidget(pages());
@@ -86,6 +91,9 @@ AnalysePage::AnalysePage(Document& document, Session& session, TrainingSession& 
   connect(&sweep_->sweeping(), &Sweeping::changed, this, &AnalysePage::refresh_rows);
   connect(&network_->measurement(), &BackgroundMeasurement::changed, this,
           &AnalysePage::refresh_rows);
+  connect(&placement_->measurement(), &BackgroundMeasurement::changed, this,
+          &AnalysePage::refresh_rows);
+  connect(&training, &TrainingSession::finished, this, &AnalysePage::refresh_rows);
   connect(&tune_->tuning(), &TuningSession::changed, this, &AnalysePage::refresh_rows);
   connect(&session_, &Session::selection_changed, this, [this] {
     if (rows_->isVisible() && tab() == "timeline") rows_->choose(session_.state().selected);

@@ -17,7 +17,9 @@
 namespace trainyard {
 
 class NetworkPage;
+class NumbersPage;
 class OrderPage;
+class PlacementPage;
 class PlannerPage;
 class RunPage;
 class SearchBar;
@@ -39,6 +41,7 @@ class AnalysePage : public TabPage {
   ViewTable& rows() const { return *rows_; }
   OrderPage& order() const { return *order_; }
   NetworkPage& network() const { return *network_; }
+  PlacementPage& placement() const { return *placement_; }
   PlannerPage& planner() const { return *planner_; }
   SweepPage& sweep() const { return *sweep_; }
   TunePage& tune() const { return *tune_; }
@@ -61,10 +64,12 @@ class AnalysePage : public TabPage {
   OrderPage* order_ = nullptr;
   SchedulesPage* schedules_;
   RunPage* run_;
+  NumbersPage* numbers_;
   NetworkPage* network_;
   PlannerPage* planner_;
   SweepPage* sweep_;
   TunePage* tune_;
+  PlacementPage* placement_;
 };
 
 }  // namespace trainyard

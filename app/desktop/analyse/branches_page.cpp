@@ -26,24 +26,14 @@ BranchesPage::BranchesPage(Document& document, QWidget* parent)
                    },
                    [](Item) {}));
   add_command("branches");
-  connect(panel_, &BranchPanel::start, this, &BranchesPage::start);
-  connect(panel_, &BranchPanel::stop, this, [this] { measurement_.stop(); });
-  connect(panel_, &BranchPanel::changed, this, &BranchesPage::refresh_state);
+  ask_by(*panel_);
   connect(&rows(), &ViewTable::chosen, this, &BranchesPage::choose_row);
   connect(&measurement_, &BackgroundMeasurement::changed, this, &BranchesPage::refresh);
-  connect(&document, &Document::changed, panel_, [this] {
-    if (isVisible()) panel_->refresh();
-  });
   refresh();
 }
 
 void BranchesPage::connect_commands(const Actions& actions) {
   connect_runs(actions, "branches", [this] { start(); });
-}
-
-void BranchesPage::showEvent(QShowEvent* event) {
-  Page::showEvent(event);
-  panel_->refresh();
 }
 
 void BranchesPage::start() {
@@ -95,7 +85,7 @@ void BranchesPage::refresh() {
   }
   say(shown_ == nullptr ? std::vector<std::string>{} : branch_sentences(*shown_));
   canvas()->refresh();
-  refresh_state();
+  refresh_command();
 }
 
 }  // namespace trainyard

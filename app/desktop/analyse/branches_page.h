@@ -19,7 +19,7 @@ class BranchesPage : public StudyPage {
 
   const BranchMeasurement& measurement() const { return measurement_; }
   BranchPanel& panel() const { return *panel_; }
-  void start();
+  void start() override;
   /// Draws the stages of a pass, by its place in the study.
   void choose(std::size_t pass);
 
@@ -29,13 +29,8 @@ class BranchesPage : public StudyPage {
   std::optional<DataTable> table() const override;
   std::optional<std::string> document() const override;
 
- protected:
-  QString command() const override { return panel_->fingerprint(); }
-  void showEvent(QShowEvent*) override;
-
  private:
   void refresh();
-  void refresh_state() { refresh_command(shown_ != nullptr); }
 
   BranchMeasurement& measurement_;
   const BranchStudy* shown_ = nullptr;  // of which the table and the picture are

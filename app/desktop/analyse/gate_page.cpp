@@ -32,25 +32,13 @@ GatePage::GatePage(Document& document, QWidget* parent)
                              "answer otherwise than a checkpoint does.";
               }}));
   add_command("gate");
-  connect(panel_, &GatePanel::start, this, &GatePage::start);
-  connect(panel_, &GatePanel::stop, this, [this] { measurement_.stop(); });
-  connect(panel_, &GatePanel::changed, this, [this] { refresh_command(shown_ != nullptr); });
+  ask_by(*panel_);
   connect(&measurement_, &BackgroundMeasurement::changed, this, &GatePage::refresh);
-  const auto reread = [this] {
-    if (isVisible()) panel_->refresh();
-  };
-  connect(&document, &Document::changed, panel_, reread);
-  connect(&document, &Document::view_changed, panel_, reread);
   refresh();
 }
 
 void GatePage::connect_commands(const Actions& actions) {
   connect_runs(actions, "gate", [this] { start(); });
-}
-
-void GatePage::showEvent(QShowEvent* event) {
-  Page::showEvent(event);
-  panel_->refresh();
 }
 
 void GatePage::start() {
@@ -96,7 +84,7 @@ void GatePage::refresh() {
   }
   say(shown_ == nullptr ? std::vector<std::string>{} : gate_sentences(*shown_));
   canvas()->refresh();
-  refresh_command(shown_ != nullptr);
+  refresh_command();
 }
 
 }  // namespace trainyard

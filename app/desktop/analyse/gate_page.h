@@ -18,7 +18,7 @@ class GatePage : public StudyPage {
 
   const GateMeasurement& measurement() const { return measurement_; }
   GatePanel& panel() const { return *panel_; }
-  void start();
+  void start() override;
   /// Why no plan of that model may be exported; empty where it may.
   QString blocks(const std::string& model) const;
 
@@ -26,10 +26,6 @@ class GatePage : public StudyPage {
   std::optional<Drawing> picture() const override;
   std::optional<DataTable> table() const override;
   std::optional<std::string> document() const override;
-
- protected:
-  QString command() const override { return panel_->fingerprint(); }
-  void showEvent(QShowEvent*) override;
 
  private:
   void refresh();

@@ -77,7 +77,16 @@ std::optional<Request> MeasurementPanel::open_plan() const {
 QString MeasurementPanel::missing() const {
   if (document_.project().model.empty() || document_.plan() == nullptr)
     return "Open a model and a plan first.";
+  return wrong_field();
+}
+
+QString MeasurementPanel::wrong_field() const {
   return fields_hold() ? "" : "A field below is wrong; the sentence under it says how.";
+}
+
+QString MeasurementPanel::subject() const {
+  const std::string& model = document_.project().model;
+  return model.empty() ? QString("No model") : verbs().of + " " + q(word_title(model));
 }
 
 bool MeasurementPanel::commit() {
@@ -103,8 +112,7 @@ void MeasurementPanel::refresh_progress() {
   bar_->setRange(0, 100);
   bar_->setValue(static_cast<int>(100 * measurement_.progress()));
   now_->hide();
-  const std::string& model = document_.project().model;
-  count_->setText(model.empty() ? QString("No model") : words.of + " " + q(word_title(model)));
+  count_->setText(subject());
   show_wrong(!wrong.isEmpty() || running ? wrong : q(measurement_.error()));
 }
 

@@ -52,9 +52,13 @@ class MeasurementPanel : public QuestionPanel {
   virtual Verbs verbs() const = 0;
   /// Returns why the question cannot be asked; empty where it can.
   virtual QString missing() const;
+  /// Returns what is asked about in a few words.
+  virtual QString subject() const;
   virtual void refresh_progress();
 
   bool fields_hold() const;
+  /// Says that a field is wrong; empty where none is.
+  QString wrong_field() const;
   /// The open plan, by prices of its own; empty without one, and where a field is wrong.
   std::optional<Request> open_plan() const;
   Document& document() const { return document_; }

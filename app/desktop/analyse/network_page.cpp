@@ -27,23 +27,11 @@ NetworkPage::NetworkPage(Document& document, QWidget* parent)
                                        "fills and which transfers wait.";
                         },
                         [this](Item item) { rows().choose(item); }));
-  connect(panel_, &NetworkPanel::start, this, &NetworkPage::start);
-  connect(panel_, &NetworkPanel::stop, this, [this] { measurement_.stop(); });
   connect(&rows(), &ViewTable::chosen, this, &NetworkPage::choose_row);
   connect(&measurement_, &BackgroundMeasurement::changed, this, &NetworkPage::refresh);
-  const auto reread = [this] {
-    if (isVisible()) panel_->refresh();
-  };
-  connect(&document, &Document::changed, panel_, reread);
-  connect(&document, &Document::view_changed, panel_, reread);
   add_command("network");
-  connect(panel_, &NetworkPanel::changed, this, [this] { refresh_command(shown_ != nullptr); });
+  ask_by(*panel_);
   refresh();
-}
-
-void NetworkPage::showEvent(QShowEvent* event) {
-  Page::showEvent(event);
-  panel_->refresh();
 }
 
 void NetworkPage::start() {
@@ -80,7 +68,7 @@ void NetworkPage::refresh() {
   }
   say(shown_ ? network_sentences(shown_->use) : std::vector<std::string>{});
   canvas()->refresh();
-  refresh_command(shown_ != nullptr);
+  refresh_command();
 }
 
 }  // namespace trainyard

@@ -21,15 +21,11 @@ class NetworkPage : public StudyPage {
 
   const NetworkMeasurement& measurement() const { return measurement_; }
   NetworkPanel& panel() const { return *panel_; }
-  void start();
+  void start() override;
 
   void choose_row(Item) override;
   std::optional<Drawing> picture() const override;
   std::optional<DataTable> table() const override;
-
- protected:
-  QString command() const override { return panel_->fingerprint(); }
-  void showEvent(QShowEvent*) override;
 
  private:
   void refresh();

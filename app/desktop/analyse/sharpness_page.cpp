@@ -33,27 +33,15 @@ SharpnessPage::SharpnessPage(Document& document, QWidget* parent)
   which_->set_current(0);
   bar().row()->addWidget(which_);
   add_command("sharpness");
+  ask_by(*panel_);
   connect(which_, &Segment::chosen, this,
           [this](int index) { show_picture(static_cast<SharpnessPicture>(index)); });
-  connect(panel_, &SharpnessPanel::start, this, &SharpnessPage::start);
-  connect(panel_, &SharpnessPanel::stop, this, [this] { measurement_.stop(); });
-  connect(panel_, &SharpnessPanel::changed, this, [this] { refresh_command(shown_ != nullptr); });
   connect(&measurement_, &BackgroundMeasurement::changed, this, &SharpnessPage::refresh);
-  const auto reread = [this] {
-    if (isVisible()) panel_->refresh();
-  };
-  connect(&document, &Document::changed, panel_, reread);
-  connect(&document, &Document::view_changed, panel_, reread);
   refresh();
 }
 
 void SharpnessPage::connect_commands(const Actions& actions) {
   connect_runs(actions, "sharpness", [this] { start(); });
-}
-
-void SharpnessPage::showEvent(QShowEvent* event) {
-  Page::showEvent(event);
-  panel_->refresh();
 }
 
 void SharpnessPage::start() {
@@ -100,7 +88,7 @@ void SharpnessPage::refresh() {
   }
   say(shown_ == nullptr ? std::vector<std::string>{} : sharpness_sentences(*shown_));
   canvas()->refresh();
-  refresh_command(shown_ != nullptr);
+  refresh_command();
 }
 
 }  // namespace trainyard

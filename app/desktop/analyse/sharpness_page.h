@@ -23,17 +23,13 @@ class SharpnessPage : public StudyPage {
 
   const SharpnessMeasurement& measurement() const { return measurement_; }
   SharpnessPanel& panel() const { return *panel_; }
-  void start();
+  void start() override;
   void show_picture(SharpnessPicture);
 
   /// As the command line writes them.
   std::optional<Drawing> picture() const override;
   std::optional<DataTable> table() const override;
   std::optional<std::string> document() const override;
-
- protected:
-  QString command() const override { return panel_->fingerprint(); }
-  void showEvent(QShowEvent*) override;
 
  private:
   void refresh();

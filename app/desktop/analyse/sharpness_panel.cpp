@@ -8,20 +8,11 @@
 #include "app/desktop/controls/training_fields.h"
 #include "app/desktop/controls/word_list.h"
 #include "app/workspace/runs/sharpness/sharpness_chart.h"
-#include "core/base/error.h"
-#include "core/base/number_text.h"
 
 namespace trainyard {
 namespace {
 
 constexpr double kLeastDifference = 1e-9, kMostDifference = 0.1;
-
-double difference_of(const std::string& typed) {
-  const auto value = number_of<double>(typed);
-  if (!value || !(*value >= kLeastDifference && *value <= kMostDifference))
-    refuse("expected a number from 1e-09 to 0.1, found \"" + typed.substr(0, 40) + "\"");
-  return *value;
-}
 
 }  // namespace
 
@@ -52,7 +43,7 @@ void SharpnessPanel::make_question() {
   products_->setToolTip("Products of the Hessian with a vector; each takes two gradients.");
   difference_ =
       new CheckedField({"Length of a difference", QString::number(usual.options.difference),
-                        [](const std::string& typed) { difference_of(typed); }, 88});
+                        number_check(kLeastDifference, kMostDifference), 88});
   difference_->setToolTip(
       "How far apart two gradients are, as a share of the length of the weights. A shorter one "
       "meets fewer bends of ReLUs; a much shorter one is rounding.");
@@ -69,8 +60,7 @@ SharpnessQuestion SharpnessPanel::question() const {
   asked.data = data_in(*data_);
   asked.steps = whole_or(*steps_, asked.steps);
   asked.options.most_products = static_cast<int>(whole_or(*products_, asked.options.most_products));
-  if (const std::string typed = difference_->text(); !typed.empty())
-    asked.options.difference = difference_of(typed);
+  asked.options.difference = number_or(*difference_, asked.options.difference);
   for (const std::string& word : training_->words()) apply_training(asked.training, word);
   return asked;
 }

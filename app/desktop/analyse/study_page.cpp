@@ -11,6 +11,7 @@
 
 #include <utility>
 
+#include "app/desktop/analyse/measurement_panel.h"
 #include "app/desktop/controls/actions.h"
 #include "app/desktop/controls/canvas_widget.h"
 #include "app/desktop/controls/text.h"
@@ -68,6 +69,27 @@ void StudyPage::lay_out(QWidget* question, const Words& words, std::unique_ptr<C
   row->addLayout(column, 1);
 }
 
+void StudyPage::ask_by(MeasurementPanel& panel) {
+  asking_ = &panel;
+  connect(asking_, &MeasurementPanel::start, this, [this] { start(); });
+  connect(asking_, &MeasurementPanel::stop, this, [this] { work_->stop(); });
+  connect(asking_, &MeasurementPanel::changed, this, [this] { refresh_command(); });
+  const auto reread = [this] {
+    if (isVisible()) asking_->refresh();
+  };
+  connect(&document_, &Document::changed, asking_, reread);
+  connect(&document_, &Document::view_changed, asking_, reread);
+}
+
+QString StudyPage::command() const {
+  return asking_ == nullptr ? QString() : asking_->fingerprint();
+}
+
+void StudyPage::showEvent(QShowEvent* event) {
+  Page::showEvent(event);
+  if (asking_ != nullptr) asking_->refresh();
+}
+
 void StudyPage::add_command(const QString& of) {
   chip_ = make_chip("", "plain");
   chip_->setAccessibleName("Freshness of the measurement");
@@ -105,8 +127,8 @@ void StudyPage::connect_runs(const Actions& actions, const QString& name,
   follow();
 }
 
-void StudyPage::refresh_command(bool answered) {
-  const bool running = work_->running(), stale = command() != asked_;
+void StudyPage::refresh_command() {
+  const bool running = work_->running(), answered = work_->answered(), stale = command() != asked_;
   chip_->setVisible(running || answered);
   chip_->setText(running ? "measuring" : stale ? "stale: the question changed" : "fresh");
   set_tone(chip_, running ? "plain" : stale ? "warn" : "ok");

@@ -20,6 +20,7 @@ namespace trainyard {
 class Actions;
 class ChartScene;
 class Header;
+class MeasurementPanel;
 class ViewTable;
 
 class StudyPage : public Page {
@@ -32,6 +33,8 @@ class StudyPage : public Page {
   QList<CanvasWidget*> canvases() const override { return {canvas_}; }
   bool settled() const override { return !work_->running(); }
   bool whole() const override { return true; }
+  /// Asks what is asked at the left; does nothing while it is being answered or a field is wrong.
+  virtual void start() = 0;
 
  protected:
   /// The title is seen; names are those for people who cannot see the page.
@@ -42,6 +45,9 @@ class StudyPage : public Page {
   StudyPage(Document&, QString tab, std::unique_ptr<BackgroundMeasurement>, QWidget* parent);
   /// Lays out the page; once, in the constructor.
   void lay_out(QWidget* question, const Words&, std::unique_ptr<ChartScene>);
+  /// Lets a panel ask, which is the question that was laid out: it starts and stops, what it asks
+  /// is command(), and it reads the document again while the page is seen. Once, after lay_out().
+  void ask_by(MeasurementPanel&);
   /// Adds to the bar whether the answer is fresh, a button that copies command(), and one that
   /// saves the answer; `of`: "branches". Once, after lay_out().
   void add_command(const QString& of);
@@ -51,11 +57,13 @@ class StudyPage : public Page {
   void connect_runs(const Actions&, const QString& name, std::function<void()> start);
 
   /// The command line that asks what the fields ask; empty where they cannot be asked.
-  virtual QString command() const { return {}; }
+  QString command() const;
   /// Notes that command() is what is measured from now on.
   void note_question() { asked_ = command(); }
-  void refresh_command(bool answered);
+  void refresh_command();
   void say(const std::vector<std::string>& sentences);
+
+  void showEvent(QShowEvent*) override;
 
   BackgroundMeasurement& work() const { return *work_; }
   Header& bar() const { return *bar_; }
@@ -65,6 +73,7 @@ class StudyPage : public Page {
   Document& document_;
   QString tab_, asked_;
   std::unique_ptr<BackgroundMeasurement> work_;
+  MeasurementPanel* asking_ = nullptr;
   Header* bar_ = nullptr;
   CanvasWidget* canvas_ = nullptr;
   ChartScene* scene_ = nullptr;  // owned by the canvas

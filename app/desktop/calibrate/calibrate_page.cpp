@@ -1,6 +1,7 @@
 #include "app/desktop/calibrate/calibrate_page.h"
 
 #include "app/desktop/analyse/branches_page.h"
+#include "app/desktop/analyse/descent_page.h"
 #include "app/desktop/analyse/gate_page.h"
 #include "app/desktop/analyse/links_page.h"
 #include "app/desktop/analyse/recorded_page.h"
@@ -28,6 +29,7 @@ CalibratePage::CalibratePage(Document& document, Published& published, Session& 
   add("Branches", new BranchesPage(document));
   add("Synchrony", new SynchronyPage(document));
   add("Sharpness", new SharpnessPage(document));
+  add("Descent", new DescentPage(document));
   add("Gate", new GatePage(document));
   add("Profile", new ProfilePage(document));
 }

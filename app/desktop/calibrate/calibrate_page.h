@@ -12,9 +12,9 @@ class Published;
 class Session;
 
 /// The tabs by their names in lower case, as --tab takes them.
-inline constexpr std::array<const char*, 11> kCalibrateTabs = {
+inline constexpr std::array<const char*, 12> kCalibrateTabs = {
     "published", "machine",   "recorded",  "kernels", "snapshot", "links",
-    "branches",  "synchrony", "sharpness", "gate",    "profile"};
+    "branches",  "synchrony", "sharpness", "descent", "gate",     "profile"};
 
 class CalibratePage : public TabPage {
   Q_OBJECT

@@ -42,7 +42,7 @@ class ProfilePage : public StudyPage {
   const ProfileMeasurement& measurement() const { return measurement_; }
   void choose_learner(bool);
   /// Profiles; does nothing while it does or a field is wrong.
-  void start();
+  void start() override;
 
   std::optional<Drawing> picture() const override;
   std::optional<DataTable> table() const override;

@@ -4,6 +4,8 @@
 #include <QPushButton>
 #include <QVBoxLayout>
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <memory>
 
@@ -15,8 +17,6 @@
 #include "app/desktop/scene/chart_scene.h"
 #include "app/desktop/tables/view_table.h"
 #include "backends/cpu/hogwild/measure_hogwild.h"
-#include "core/base/error.h"
-#include "core/base/number_text.h"
 
 namespace trainyard {
 namespace {
@@ -24,11 +24,8 @@ namespace {
 constexpr int kFormWidth = 280;                          // px
 constexpr std::int64_t kMostShown = 10'000, kEach = 20;  // replicas; replayed arrivals of each
 
-double sigma_of(const std::string& typed) {
-  const auto value = number_of<double>(typed);
-  if (!value || !(*value >= 0) || *value > kMostSpread)
-    refuse("expected a number from 0 to 1.5, found \"" + typed + "\"");
-  return *value;
+CheckedField* range_field(const char* title, double now, double least, double most) {
+  return new CheckedField({title, QString::number(now), number_check(least, most), 72});
 }
 
 QString spoken_synchrony(const SynchronyModel& m) {
@@ -86,8 +83,11 @@ QWidget* SynchronyPage::make_form() {
   };
   replicas_ =
       new CheckedField({"Replicas", QString::number(usual.replicas), whole_check(2, kMostShown)});
-  sigma_ = new CheckedField({"Spread of a step's time", QString::number(usual.sigma),
-                             [](const std::string& typed) { sigma_of(typed); }, 72});
+  sigma_ = range_field("Spread of a step's time", usual.sigma, 0, kMostSpread);
+  lasting_ = range_field("Spread between devices", usual.lasting, 0, kMostSpread);
+  throttled_ = range_field("One replica slower, times", usual.throttled, 1, kMostThrottled);
+  exchange_ = range_field("Exchange of a meeting, in steps", usual.exchange, 0, kMostThrottled);
+  slow_link_ = range_field("One link slower, times", usual.slow_link, 1, kMostThrottled);
   period_ = new CheckedField(
       {"Steps between meetings", QString::number(usual.period), whole_check(1, 1'000'000), 72});
   threads_ =
@@ -106,7 +106,7 @@ QWidget* SynchronyPage::make_form() {
   column->addWidget(
       about("Replicas on machines of their own: their steps take log-normal times, "
             "and whoever meets waits for the slowest."));
-  for (CheckedField* field : {replicas_, sigma_, period_}) {
+  for (CheckedField* field : asked()) {
     column->addWidget(field);
     connect(field, &CheckedField::changed, this, &SynchronyPage::ask);
   }
@@ -144,14 +144,22 @@ void SynchronyPage::show_picture(SynchronyPicture picture) {
   refresh();
 }
 
+std::vector<CheckedField*> SynchronyPage::asked() const {
+  return {replicas_, sigma_, lasting_, throttled_, period_, exchange_, slow_link_};
+}
+
 void SynchronyPage::ask() {
   bool hold = true;
-  for (CheckedField* field : {replicas_, sigma_, period_}) hold = field->check() && hold;
+  for (CheckedField* field : asked()) hold = field->check() && hold;
   if (!hold) return;
   StragglingQuestion question;
   question.replicas = whole_or(*replicas_, question.replicas);
   question.period = whole_or(*period_, question.period);
-  if (const std::string typed = sigma_->text(); !typed.empty()) question.sigma = sigma_of(typed);
+  question.sigma = number_or(*sigma_, question.sigma);
+  question.lasting = number_or(*lasting_, question.lasting);
+  question.throttled = number_or(*throttled_, question.throttled);
+  question.exchange = number_or(*exchange_, question.exchange);
+  question.slow_link = number_or(*slow_link_, question.slow_link);
   question.arrivals = std::max(question.arrivals, kEach * question.replicas);
   model_.replicas = straggling_answer(question);
   refresh();

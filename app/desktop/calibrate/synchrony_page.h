@@ -3,6 +3,8 @@
 // at the left, one picture of three over its rows, and what follows in sentences.
 #pragma once
 
+#include <vector>
+
 #include "app/desktop/analyse/study_page.h"
 #include "visualizers/synchrony/synchrony_view.h"
 
@@ -28,20 +30,22 @@ class SynchronyPage : public StudyPage {
   const SynchronyModel& model() const { return model_; }
   void show_picture(SynchronyPicture);
   /// Measures threads of this machine; does nothing while it measures or a field is wrong.
-  void start();
+  void start() override;
 
   std::optional<Drawing> picture() const override;
   std::optional<DataTable> table() const override;
 
  private:
   QWidget* make_form();
+  std::vector<CheckedField*> asked() const;  // the fields of replicas
   void ask();  // reads the form, and answers what needs no measurement
   void refresh();
   void refresh_state();  // of the measurement
 
   HogwildMeasurement& measurement_;
   SynchronyModel model_;
-  CheckedField *replicas_, *sigma_, *period_, *threads_, *nonzeros_;
+  CheckedField *replicas_, *sigma_, *lasting_, *throttled_, *period_, *exchange_, *slow_link_;
+  CheckedField *threads_, *nonzeros_;
   QPushButton* start_;
   QLabel* state_;
   Segment* which_;

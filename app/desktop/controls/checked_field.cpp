@@ -11,6 +11,7 @@
 #include "app/desktop/controls/theme.h"
 #include "app/desktop/controls/widgets.h"
 #include "core/base/error.h"
+#include "core/base/number_text.h"
 #include "core/base/units_text.h"
 
 namespace trainyard {
@@ -86,6 +87,19 @@ std::function<void(const std::string&)> whole_check(std::int64_t low, std::int64
 
 std::int64_t whole_or(const CheckedField& field, std::int64_t usual) {
   return field.text().empty() ? usual : parse_integer(field.text());
+}
+
+std::function<void(const std::string&)> number_check(double low, double high) {
+  return [low, high](const std::string& text) {
+    const auto number = number_of<double>(text);
+    if (!number || !(*number >= low && *number <= high))
+      trainyard::refuse("expected a number from " + to_text(low) + " to " + to_text(high) +
+                        ", found \"" + text.substr(0, 40) + "\"");
+  };
+}
+
+double number_or(const CheckedField& field, double usual) {
+  return number_of<double>(field.text()).value_or(usual);
 }
 
 }  // namespace trainyard

@@ -49,5 +49,8 @@ class CheckedField : public QWidget {
 std::function<void(const std::string&)> whole_check(std::int64_t low, std::int64_t high);
 /// The whole number that is typed, or the usual one where nothing is.
 std::int64_t whole_or(const CheckedField&, std::int64_t usual);
+/// Refuses what is no number in [low, high].
+std::function<void(const std::string&)> number_check(double low, double high);
+double number_or(const CheckedField&, double usual);
 
 }  // namespace trainyard

@@ -40,6 +40,7 @@ RunDialog::RunDialog(const Request& request, const Scenario& complete, QWidget* 
       local_(complete.cluster.device.id == "cpu"),
       devices_(named(new QSpinBox, "Virtual devices")),
       steps_(named(new QSpinBox, "Updates")),
+      numbers_(named(new QSpinBox, "Updates between two looks at numbers")),
       repeats_(named(new QSpinBox, "Repeats")),
       memory_(named(new QLineEdit, "Memory per device")),
       training_(named(new QLineEdit, "Settings of training")),
@@ -77,6 +78,14 @@ RunDialog::RunDialog(const Request& request, const Scenario& complete, QWidget* 
   rules_->setToolTip(
       "Rules look at gradients, weights, activations and losses at the first step and "
       "every 50 steps, and at the timeline in the end.");
+  numbers_->setRange(0, 1'000'000);
+  numbers_->setSingleStep(static_cast<int>(kNumberInterval));
+  numbers_->setSpecialValueText("Never");
+  numbers_->setPrefix("Every ");
+  numbers_->setSuffix(" updates");
+  numbers_->setToolTip(
+      "Counts the exponents of weights, gradients and activations at the first update, every so "
+      "many and at the last, and the updates that rounding cancels. The tab Numbers draws them.");
   repeats_->setRange(1, 10'000);
   repeats_->setToolTip(
       "Trains so many times, one after another. The runs get a tag in common, and Compare judges "
@@ -90,6 +99,7 @@ RunDialog::RunDialog(const Request& request, const Scenario& complete, QWidget* 
   form->addRow("&Start from weights", start_);
   form->addRow("&Clock", mode_);
   form->addRow("&Rules", rules_);
+  form->addRow("Watch &numbers", numbers_);
   form->addRow("", evaluate_);
   form->addRow("Re&peats", repeats_);
   form->addRow("Drawn anew in each", varied_);
@@ -136,7 +146,8 @@ std::vector<RandomSource> RunDialog::varied() const {
   return varied;
 }
 
-// A source that the run does not have cannot be chosen, and rules watch one run.
+// A source that the run does not have cannot be chosen; rules and counts of numbers are about one
+// run.
 void RunDialog::refresh_sources() {
   const bool repeated = repeats_->value() > 1;
   const std::vector<RandomSource> there = random_sources_of(scenario_, data_in(*data_));
@@ -148,6 +159,8 @@ void RunDialog::refresh_sources() {
   }
   if (repeated) rules_->setCurrentIndex(0);
   rules_->setEnabled(!repeated);
+  if (repeated) numbers_->setValue(0);
+  numbers_->setEnabled(!repeated);
   const bool varies = !repeated || !varied().empty();
   train_->setEnabled(varies);
   train_->setToolTip(varies ? "" : "Repeats that draw nothing anew are all the same run.");
@@ -166,6 +179,7 @@ TrainingWish RunDialog::wish() const {
   wish.start_from = start_->text().trimmed().toStdString();
   wish.rules = rules_->currentIndex() > 0;
   wish.stops_on_rule = rules_->currentIndex() == 2;
+  wish.numbers = numbers_->value();
   wish.evaluate = evaluate_->isChecked();
   wish.repeats = repeats_->value();
   if (wish.repeats > 1) wish.varied = varied();

@@ -38,7 +38,7 @@ class RunDialog : public QDialog {
   Request request_;
   Scenario scenario_;
   bool local_;  // whether the plan's own cluster is of this machine
-  QSpinBox *devices_, *steps_, *repeats_;
+  QSpinBox *devices_, *steps_, *numbers_, *repeats_;
   QLineEdit *memory_, *training_, *start_;
   Field *data_, *mode_, *rules_;
   QCheckBox* evaluate_;

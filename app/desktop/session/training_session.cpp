@@ -162,6 +162,7 @@ void TrainingSession::work(std::stop_token stop, const TrainingWish& wish,
     request.data = wish.data;
     request.start_from = wish.start_from;
     if (wish.rules) request.rules = RuleWatch{usual_rules(), kRuleInterval, wish.stops_on_rule};
+    request.numbers = wish.numbers;
     TrainingJob job(std::move(request));
     if (!job.fits())
       throw Error(Error::Kind::InvalidInput, job.predicted()->result.verdict.sentence);

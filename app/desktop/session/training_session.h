@@ -30,6 +30,8 @@ struct TrainingWish {
   std::string start_from = {};            // checkpoint of another run; empty = none
   bool rules = false;                     // all rules watch the run
   bool stops_on_rule = false;             // and end it where one fires
+  std::int64_t numbers = 0;               // their exponents are counted every so many updates; 0 =
+                                          // never
   std::int64_t repeats = 1;               // of the run, one after another
   std::vector<RandomSource> varied = {};  // what each repeat draws anew
   std::int64_t repeat = 0;                // which of them this is, from 0

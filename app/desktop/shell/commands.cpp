@@ -146,6 +146,10 @@ constexpr Command kCommands[] = {
      "Measures how sharply the open plan's loss bends, and says which rates that leaves stable."},
     {"calibrate.sharpness-stop", "Calibrate", "Stop measuring sharpness", "",
      "Ends the measurement of sharpness, and keeps what it has."},
+    {"calibrate.descent", "Calibrate", "Descend in few bits", "",
+     "Shows what the bits of weights do to the error of a descent on least squares."},
+    {"calibrate.descent-stop", "Calibrate", "Stop the descents", "",
+     "Ends the descents in few bits without a result."},
     {"calibrate.gate", "Calibrate", "Ask the gate of quality", "",
      "Holds models that lost weights or bits against a checkpoint, on clean and corrupted "
      "samples."},

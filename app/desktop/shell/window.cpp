@@ -20,8 +20,10 @@
 
 #include "app/desktop/analyse/analyse_page.h"
 #include "app/desktop/analyse/branches_page.h"
+#include "app/desktop/analyse/descent_page.h"
 #include "app/desktop/analyse/gate_page.h"
 #include "app/desktop/analyse/network_page.h"
+#include "app/desktop/analyse/placement_page.h"
 #include "app/desktop/analyse/run_page.h"
 #include "app/desktop/analyse/sharpness_page.h"
 #include "app/desktop/calibrate/calibrate_page.h"
@@ -104,10 +106,12 @@ Window::Window(Published::Rows rows) : published_(std::move(rows)), actions_(thi
   centre_->findChild<BranchesPage*>()->connect_commands(actions_);
   centre_->findChild<SynchronyPage*>()->connect_commands(actions_);
   centre_->findChild<SharpnessPage*>()->connect_commands(actions_);
+  centre_->findChild<DescentPage*>()->connect_commands(actions_);
   centre_->findChild<GatePage*>()->connect_commands(actions_);
   centre_->findChild<ProfilePage*>()->connect_commands(actions_);
   analyse_->run().connect_commands(actions_);
   analyse_->network().connect_commands(actions_);
+  analyse_->placement().connect_commands(actions_);
   analyse_->sweep().connect_commands(actions_);
   analyse_->tune().connect_commands(actions_);
   connect(&analyse_->tune(), &TunePage::train_wanted, this, &Window::train);

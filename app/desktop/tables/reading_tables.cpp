@@ -8,6 +8,7 @@
 #include "app/desktop/controls/swatch.h"
 #include "app/desktop/controls/text.h"
 #include "app/desktop/tables/table.h"
+#include "core/result/figures.h"
 #include "core/timeline/compare.h"
 #include "core/timeline/metrics.h"
 #include "visualizers/time/memory_model.h"
@@ -96,7 +97,8 @@ QString fill_waves(QTreeWidget* table, const Session& session) {
     if (table->topLevelItemCount() >= kMostRows) break;
     const StepCurve& curve = memory.totals[d];
     const WaveStatistics s = wave_statistics(curve, range.from, range.to);
-    const std::int64_t spare = session.experiment()->result.capacity.value - s.highest;
+    const std::int64_t spare =
+        capacity_of(session.experiment()->result, DeviceId{d}).value - s.highest;
     const QString against =
         DeviceId{d} == large || large.value >= memory.totals.size()
             ? QString(QChar(0x2013))

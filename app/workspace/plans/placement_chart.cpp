@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <string_view>
 #include <utility>
 
 #include "planners/index.h"
@@ -56,6 +57,29 @@ OccupancyPanel occupancy_panel(const PlacementStudy& study, std::string title,
   return panel;
 }
 
+const PolicyOutcome& outcome_of(const PlacementStudy& study, std::string_view name) {
+  return *std::find_if(study.policies.begin(), study.policies.end(),
+                       [&](const PolicyOutcome& one) { return one.name == name; });
+}
+
+std::string gap_sentence(const PlacementStudy& study, std::string_view learned,
+                         std::string_view hindsight) {
+  const double seen = outcome_of(study, hindsight).peak;
+  const std::string informed = fmt::format("{}, durations known", learned);
+  return fmt::format(
+      "The {} has a peak {:.1f} % above {}; told when running jobs end, it is still {:.1f} % "
+      "above.",
+      learned, 100 * (outcome_of(study, learned).peak / seen - 1), hindsight,
+      100 * (outcome_of(study, informed).peak / seen - 1));
+}
+
+std::string regret_sentence(const DecisionRegret& regret, std::string_view where) {
+  return fmt::format(
+      "{} pairs, the best place depends on jobs yet to come at {} of {} decisions; whoever does "
+      "not know them loses at least {:.2f} % of hindsight's peak by one decision, up to {:.1f} %.",
+      where, regret.with_loss, regret.decisions, 100 * regret.loss, 100 * regret.largest);
+}
+
 }  // namespace
 
 OccupancyModel occupancy_model(const PlacementStudy& study) {
@@ -80,19 +104,36 @@ DataTable placement_table(const PlacementStudy& study) {
   std::vector<Item> items;
   for (const PolicyOutcome& policy : study.policies) {
     items.push_back({ItemKind::Dot, rows.size()});
-    rows.push_back({policy.name, static_cast<std::int64_t>(policy.peak), policy.peak_to_mean,
-                    policy.utilisation, seconds(policy.mean_wait).count(), policy.rejected,
-                    policy.fragmentation});
+    rows.push_back({policy.name, policy.peak / 1e9, policy.peak_to_mean, policy.utilisation,
+                    seconds(policy.mean_wait).count(), policy.rejected, policy.fragmentation});
   }
   return listed_table("Policies of placement",
                       {{"policy", DataUnit::Words},
-                       {"peak", DataUnit::ByteCount},
-                       {"peak to mean", DataUnit::Number},
+                       {"peak, GB", DataUnit::Digits},
+                       {"peak to mean", DataUnit::Digits},
                        {"utilisation", DataUnit::Share},
                        {"mean wait", DataUnit::Time},
-                       {"rejected jobs", DataUnit::Number},
+                       {"rejected jobs", DataUnit::Digits},
                        {"fragmentation", DataUnit::Share}},
                       std::move(rows), std::move(items));
+}
+
+std::string placement_bound(const PlacementStudy& study) {
+  return fmt::format(
+      "No schedule that starts jobs as they arrive has a mean peak below {:.1f} GB, with pairs "
+      "below {:.1f} GB; hindsight is the best that search found, and was beaten on {} traces.",
+      study.peak_bound / 1e9, study.paired_bound / 1e9, study.beaten);
+}
+
+std::vector<std::string> unlearnable_sentences(const PlacementStudy& study) {
+  std::vector<std::string> sentences;
+  for (const auto& [learned, hindsight] :
+       {std::pair{"imitation", "hindsight"}, {"imitation with pairs", "hindsight with pairs"}})
+    if (outcome_of(study, hindsight).peak > 0)
+      sentences.push_back(gap_sentence(study, learned, hindsight));
+  sentences.push_back(regret_sentence(study.regret, "Without"));
+  sentences.push_back(regret_sentence(study.paired_regret, "With"));
+  return sentences;
 }
 
 }  // namespace trainyard

@@ -1,6 +1,9 @@
 // A study of placement as what is drawn and listed of it.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "planners/placement/placement_study.h"
 #include "visualizers/chart/table.h"
 #include "visualizers/placement/occupancy_view.h"
@@ -12,5 +15,10 @@ namespace trainyard {
 OccupancyModel occupancy_model(const PlacementStudy&);
 /// A row for each policy.
 DataTable placement_table(const PlacementStudy&);
+
+/// Says which peak no schedule goes below, and how good hindsight is.
+std::string placement_bound(const PlacementStudy&);
+/// Say how far imitations stay behind hindsight, and what nobody can learn of it.
+std::vector<std::string> unlearnable_sentences(const PlacementStudy&);
 
 }  // namespace trainyard

@@ -122,7 +122,7 @@ class Openings {
                 const std::string& words) const {
     const ExactPrice price = exact_price(changed, *options_.cost(changed));
     if (price.illegal != Fate::Untried) return;
-    const Bytes margin = memory_limit(changed.cluster, options_.spare) - price.memory;
+    const Bytes margin = memory_limit(changed, price.device, options_.spare) - price.memory;
     const Opening one{flag, words, margin.value >= 0, price.memory, margin, price.step};
     if (!best || (one.fits != best->fits ? one.fits
                   : one.fits             ? one.step < best->step
@@ -151,7 +151,7 @@ NoPlan no_plan(const PlanSpace& space, const SearchResult& found, const SearchOp
     none.least = least->id;
     none.memory = least->price.memory;
     const Scenario scenario = space.scenario(least->id);
-    none.over = none.memory - memory_limit(scenario.cluster, options.spare);
+    none.over = none.memory - memory_limit(scenario, least->price.device, options.spare);
     none.reason = explain(space, found, least->id, options);
     none.openings = Openings(space, options, scenario).all();
     return none;

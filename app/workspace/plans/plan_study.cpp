@@ -18,6 +18,7 @@
 #include "core/methods/settings/settings.h"
 #include "core/result/figures.h"
 #include "core/timeline/compare.h"
+#include "planners/partition/balanced_split.h"
 
 namespace trainyard {
 namespace {
@@ -122,7 +123,9 @@ PlanSpace open_space(const PlanQuestion& question) {
   request.settings = without_optimal(request.settings);
   Scenario base = open(request);
   if (!question.calibration.empty()) open_cost_model(question.calibration, base);
-  return PlanSpace(base, setting_keys(request.settings), without_optimal(question.bounds));
+  PlanSpace space(base, setting_keys(request.settings), without_optimal(question.bounds));
+  space.weigh_stages_by([](const Scenario& s) { return weighted_split(s, *cost_model(s)); });
+  return space;
 }
 
 void expect_searchable(const PlanSpace& space, const SearchOptions& options) {
@@ -167,7 +170,8 @@ void PlanPrices::equip(SearchOptions& options) {
   options.simulator = [this, stop = options.stop](const Scenario& s) -> SimulatedPlan {
     try {
       const Result result = simulated(s, stop);
-      return {result.step.value, reserved(result)};
+      return {result.step.value, reserved(result),
+              static_cast<std::uint16_t>(result.verdict.worst_device.value)};
     } catch (const Error& error) {
       // The scenario is too large to simulate, or the search was stopped; the closed form's result
       // stands.

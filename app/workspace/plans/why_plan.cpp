@@ -132,7 +132,7 @@ Reason reason_outside(const Scenario& scenario, const SearchResult& found,
     const Diagnostic& first = price.errors.front();
     return {price.illegal, first.message, first.place.text, first.fix, 0};
   }
-  const Bytes limit = memory_limit(scenario.cluster, options.spare);
+  const Bytes limit = memory_limit(scenario, price.device, options.spare);
   if (price.memory > limit) {
     why.fate = Fate::Memory;
     why.distance = static_cast<double>((price.memory - limit).value);

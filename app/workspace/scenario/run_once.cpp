@@ -133,21 +133,21 @@ std::shared_ptr<Experiment> run_once(const Scenario& scenario, const OnceOptions
   refuse_giants(workload, experiment->grain, std::max(1, options.steps));
   const std::unique_ptr<CostModel> own = options.cost == nullptr ? cost_model(scenario) : nullptr;
   const CostModel& cost = own ? *own : *options.cost;
-  const ProcessMemory process = cost.process_memory(workload.scenario.cluster.device);
   std::optional<TaskPrices> prices;  // of the program's tasks, where lowering has asked for them
   const auto price_of = [&](const Program& program) {
     return price(program, workload.scenario.plan.mesh, workload.scenario.cluster, cost);
   };
-  experiment->program = lower(workload, {.grain = options.grain,
-                                         .steps = options.steps,
-                                         .times = phase_times(workload, cost),
-                                         .price =
-                                             [&](const Program& p) {
-                                               prices = price_of(p);
-                                               return prices->time;
-                                             },
-                                         .framework = process_bytes(workload, process),
-                                         .stop = options.stop});
+  experiment->program =
+      lower(workload, {.grain = options.grain,
+                       .steps = options.steps,
+                       .times = phase_times(workload, cost),
+                       .price =
+                           [&](const Program& p) {
+                             prices = price_of(p);
+                             return prices->time;
+                           },
+                       .framework = process_bytes(workload, processes(workload, cost)),
+                       .stop = options.stop});
   if (options.program != nullptr) {
     throw_if_errors(unfit(*options.program, experiment->program, workload));
     experiment->program = *options.program;

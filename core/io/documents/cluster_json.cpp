@@ -254,6 +254,15 @@ Fields<Level> level_fields() {
           {"dimensions", &Level::dimensions, list_of(whole(1, kMostDevices)), kWhereSet}};
 }
 
+Form<Device> device_form() {
+  return {one_of_schema({text().schema, type_schema("object")}), device_json, read_device};
+}
+
+Fields<DeviceKind> kind_fields() {
+  return {{"device", &DeviceKind::device, device_form()},
+          {"count", &DeviceKind::count, whole(1, kMostDevices)}};
+}
+
 JsonField<Cluster> region_field() {
   return {"region", [](const Cluster& c) { return c.site.region; }, kWhereSet,
           "whose electricity it takes",
@@ -283,9 +292,7 @@ Json to_json(const Device& device) { return device_fields(nullptr).write(device)
 
 const Fields<Cluster>& cluster_fields() {
   static const Fields<Cluster> fields = document_fields<Cluster>(
-      kClusterSchema, {{"device", &Cluster::device,
-                        Form<Device>{one_of_schema({text().schema, type_schema("object")}),
-                                     device_json, read_device}},
+      kClusterSchema, {{"device", &Cluster::device, device_form()},
                        {"count", &Cluster::count, whole(1, kMostDevices)},
                        {"levels", &Cluster::levels, list_of(object(level_fields())), kDefaulted},
                        host_field("host_memory", &Cluster::host_memory),
@@ -293,6 +300,7 @@ const Fields<Cluster>& cluster_fields() {
                        host_field("nvme", &Cluster::nvme),
                        host_field("nvme_read", &Cluster::nvme_read),
                        host_field("nvme_write", &Cluster::nvme_write),
+                       {"mixed", &Cluster::mixed, list_of(object(kind_fields())), kWhereSet},
                        region_field(),
                        overhead_field(),
                        {"name", &Cluster::name, kDefaulted}});

@@ -108,6 +108,8 @@ Fields<StageMemory> stage_memory_fields() {
           {"device", &StageMemory::device},
           {"peak_bytes", peak(&Banded<Bytes>::value)},
           {"reserved_bytes", &StageMemory::reserved},
+          {"capacity_bytes", &StageMemory::capacity, kWhereSet,
+           "of its device, where kinds of devices differ"},
           {"at_seconds", &StageMemory::at, nearest_seconds()},
           {"low", peak(&Banded<Bytes>::low)},
           {"high", peak(&Banded<Bytes>::high)},

@@ -271,7 +271,14 @@ PlacementQuestion short_question() {
 }
 
 TEST(PlacementStudyOfPolicies, IsDeterministicAndHindsightIsNeverBeaten) {
-  const PlacementStudy a = placement_study(short_question()), b = placement_study(short_question());
+  std::vector<double> told;
+  const PlacementStudy a = placement_study(short_question()),
+                       b = placement_study(short_question(), {},
+                                           [&](double share) { told.push_back(share); });
+  ASSERT_EQ(told.size(), 9u);  // four imitations, three traces and two regrets
+  EXPECT_GT(told.front(), 0);
+  EXPECT_TRUE(std::is_sorted(told.begin(), told.end()));
+  EXPECT_EQ(told.back(), 1);
   EXPECT_EQ(a.beaten, 0);
   ASSERT_EQ(a.policies.size(), b.policies.size());
   for (std::size_t p = 0; p < a.policies.size(); ++p)

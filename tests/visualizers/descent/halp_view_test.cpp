@@ -23,9 +23,10 @@ TEST(HalpView, ErrorsHaveALineForEveryWayAndAMarkWhereRunsDiverge) {
   for (const char* words : {"the grid follows the gradient", "the grid stays", "floats", "diverges",
                             "6 bits", "Step of the grid by round"})
     EXPECT_TRUE(says(drawing, words)) << words;
-  EXPECT_NE(describe_halp(study, HalpPicture::Error, {ItemKind::Dot, 1}).title.find("6"),
-            std::string::npos);
-  EXPECT_EQ(describe_halp(study, HalpPicture::Error, {ItemKind::Dot, 4096 * 3}).title, "");
+  const auto errors = halp_curve(study, HalpPicture::Error);
+  ASSERT_TRUE(errors.has_value());
+  EXPECT_NE(describe_curve(*errors, {ItemKind::Dot, 1}).title.find("6"), std::string::npos);
+  EXPECT_EQ(describe_curve(*errors, {ItemKind::Dot, 4096 * 3}).title, "");
 }
 
 TEST(HalpView, RowsAreTheRoundsOfEveryNumberOfBits) {
@@ -45,6 +46,7 @@ TEST(HalpView, OneNumberOfBitsAndOneRoundHaveNoCurve) {
   q.samples = 50, q.weights = 2, q.inner = 10, q.rounds = 1;
   const HalpStudy study = study_halp(q);
   EXPECT_FALSE(says(halp_picture(study), "round"));
+  EXPECT_FALSE(halp_curve(study, HalpPicture::Error) || halp_curve(study, HalpPicture::Grid));
   EXPECT_EQ(halp_table(study).rows, 1u);
 }
 

@@ -62,6 +62,28 @@ TEST(NumbersView, BarsRiseWithTheirShares) {
   EXPECT_TRUE(numbers_picture(NumberRecord()).marks.empty());
 }
 
+TEST(NumbersView, EachPictureIsDrawnAndSaidWhereTheRunHasIt) {
+  const NumberRecord scaled = drawn_numbers(0x1p11), plain = drawn_numbers(0);
+  std::size_t together = 0;
+  for (std::size_t p = 0; p < kNumbersPictures; ++p) {
+    const auto picture = static_cast<NumbersPicture>(p);
+    Drawing drawing({900, 260});
+    draw_numbers(drawing, whole(drawing.size), scaled, picture);
+    together += drawing.marks.size();
+    const bool has = picture != NumbersPicture::Weights && picture != NumbersPicture::Activations;
+    EXPECT_EQ(has_picture(scaled, picture), has) << p;
+    EXPECT_EQ(!drawing.marks.empty(), has) << p;
+    EXPECT_EQ(!numbers_words(scaled, picture).empty(), has) << p;
+    EXPECT_FALSE(has_picture(NumberRecord(), picture)) << p;
+  }
+  EXPECT_EQ(numbers_picture(scaled).marks.size(), together);
+  EXPECT_FALSE(has_picture(plain, NumbersPicture::LossScale));
+  EXPECT_NE(numbers_words(plain, NumbersPicture::Gradients).find("20.0 % under it"),
+            std::string::npos);
+  EXPECT_NE(describe_numbers(plain, NumbersPicture::Cancelled, {ItemKind::Dot, 0}).title, "");
+  EXPECT_EQ(describe_numbers(plain, NumbersPicture::Gradients, {ItemKind::Dot, 0}).title, "");
+}
+
 TEST(NumbersView, RowsAreTheExponentsThatNumbersHave) {
   const DataTable table = numbers_table(drawn_numbers(0));
   ASSERT_EQ(table.rows, 4u);

@@ -45,6 +45,16 @@ TEST(SynchronyView, WaitingHasACurveForEveryWay) {
   EXPECT_EQ(describe_synchrony(model, {ItemKind::Dot, 4096 * 4}).title, "");
 }
 
+TEST(SynchronyView, SaysWhatDrawnStepsTakeBesideTheFormula) {
+  StragglingQuestion question;
+  question.throttled = 3, question.exchange = 0.5;
+  const SynchronyModel model{straggling_answer(question), nullptr, SynchronyPicture::Waiting};
+  std::string all;
+  for (const std::string& sentence : synchrony_sentences(model)) all += sentence + "\n";
+  EXPECT_NE(all.find("Drawn steps take 3."), std::string::npos) << all;
+  EXPECT_NE(all.find("exchanges of meetings are counted"), std::string::npos) << all;
+}
+
 TEST(SynchronyView, StalenessHasABarForEveryRange) {
   SynchronyModel model = of_replicas(8);
   model.picture = SynchronyPicture::Staleness;
