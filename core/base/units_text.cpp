@@ -305,11 +305,21 @@ std::string readable_share(double fraction) {
   std::string digits = fmt::format("{:.1f}", 100 * fraction);
   return (digits == "-0.0" ? "0.0" : digits) + " %";
 }
+std::string readable_days(double seconds) {
+  constexpr double kDaySeconds = 86400, kManyDays = 1000;
+  const double days = seconds / kDaySeconds;
+  return days < kManyDays ? fmt::format("{:.3g} days", days) : fmt::format("{:.0f} days", days);
+}
+
 std::string readable_count(double count) {
   static constexpr Unit kCountUnits[] = {{"", 1}, {"K", 1e3}, {"M", 1e6}, {"B", 1e9}, {"T", 1e12}};
   std::string text = three_digits(count, kCountUnits, 1000);
   if (text.back() == ' ') text.pop_back();
   return text;
+}
+
+std::string counted(std::int64_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
 }  // namespace trainyard

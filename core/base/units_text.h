@@ -52,7 +52,12 @@ std::string readable_step(Duration);
 /// Prints a share in percent with one decimal: 0.347 is "34.7 %". A value that rounds to zero has
 /// no minus sign.
 std::string readable_share(double fraction);
+/// Prints days with three significant digits, whole ones from a thousand on: "54.2 days", "2113
+/// days".
+std::string readable_days(double seconds);
 /// Prints a count as people say it: "70.6 B", "1.47 M", "512".
 std::string readable_count(double);
+/// Prints a count before its noun, which takes an s unless there is one: "1 device", "0 devices".
+std::string counted(std::int64_t, std::string_view noun);
 
 }  // namespace trainyard

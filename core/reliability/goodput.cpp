@@ -64,6 +64,28 @@ void check_question(const GoodputQuestion& q) {
   check_whole("weeks", q.weeks, 1, kMostWeeks);
 }
 
+// Names the part of the question that keeps the training from ever getting ahead.
+[[noreturn]] void refuse_hopeless(const GoodputQuestion& q, const SavedTraining& training,
+                                  double least, double load) {
+  const double interval = training.keeps_work ? least : std::max(least, best_interval(training));
+  const bool would_end = 1 / (1 + lost_time(training, interval).sum()) > kLeastGoodput;
+  if (q.interval && would_end)
+    throw Error(Error::Kind::Unsupported,
+                fmt::format("expected saves more often: a job that stops every {} does not get "
+                            "ahead with {} between saves; the best interval is {}",
+                            long_time(training.mtbf), long_time(*q.interval), long_time(interval)),
+                {"interval"});
+  const double longest = std::max({q.detection, q.scheduling, load});
+  throw Error(Error::Kind::Unsupported,
+              fmt::format("expected rarer failures or shorter restarts: a job that stops every {} "
+                          "and takes {} to go on does not get ahead",
+                          long_time(training.mtbf), long_time(training.restart)),
+              {q.mtbf                    ? "mtbf"
+               : longest == q.detection  ? "detection"
+               : longest == q.scheduling ? "scheduling"
+                                         : "node-storage"});
+}
+
 double mtbf_of(const GoodputQuestion& q, std::int64_t devices) {
   if (q.mtbf) return *q.mtbf;
   if (q.record == kNoFailures) return kForever;
@@ -312,19 +334,14 @@ GoodputAnswer goodput(const GoodputSubject& subject, const GoodputQuestion& q) {
   const Result& result = subject.result;
   const Cluster& cluster = subject.scenario.cluster;
   const Balance b = balance(subject, q, {.forgiving = false});
-  if (!(b.goodput() > kLeastGoodput))
-    throw Error(
-        Error::Kind::Unsupported,
-        fmt::format("expected rarer failures or shorter restarts: a job that stops every {} "
-                    "and takes {} to go on does not get ahead",
-                    long_time(b.training.mtbf), long_time(b.training.restart)),
-        {"mtbf"});
+  if (!(b.goodput() > kLeastGoodput)) refuse_hopeless(q, b.training, b.least, b.times.load);
   check_counts(b, q);
   GoodputAnswer a;
   a.question = q;
   a.model = result.model_name, a.cluster = result.cluster_name;
   a.devices = cluster.count, a.nodes = nodes(cluster);
   a.counts_tokens = result.counts_tokens;
+  if (!result.verdict.fits) a.misfit = result.verdict.sentence;
   a.bytes = subject.bytes;
   a.times = b.times, a.training = b.training;
   a.step = to_seconds(result.step.value);
@@ -359,21 +376,22 @@ std::string long_time(double seconds) {
   if (seconds < 60) return seconds > 0 ? readable(trainyard::seconds(seconds)) : "0 s";
   if (seconds < kHour) return fmt::format("{:.3g} min", seconds / 60);
   if (seconds < 2 * kDay) return fmt::format("{:.3g} h", seconds / kHour);
-  return fmt::format("{:.3g} days", seconds / kDay);
+  return readable_days(seconds);
 }
 
 std::vector<std::string> goodput_sentences(const GoodputAnswer& a) {
   std::vector<std::string> found;
+  if (!a.misfit.empty()) found.push_back(a.misfit);
   if (std::isinf(a.training.mtbf)) {
     found.push_back(
-        fmt::format("Nothing fails: {} of the time is useful, and {} days are what the steps take.",
-                    percent(a.goodput.value), fmt::format("{:.3g}", a.cost.seconds.value / kDay)));
+        fmt::format("Nothing fails: {} of the time is useful, and {} are what the steps take.",
+                    percent(a.goodput.value), readable_days(a.cost.seconds.value)));
     return found;
   }
-  found.push_back(fmt::format(
-      "A job on {} devices stops every {}, {:.0f} times in {}; {} of that time is useful.",
-      a.devices, long_time(a.training.mtbf), a.stops, long_time(a.cost.seconds.value),
-      percent(a.goodput.value)));
+  found.push_back(fmt::format("A job on {} stops every {}, {} in {}; {} of that time is useful.",
+                              counted(a.devices, "device"), long_time(a.training.mtbf),
+                              counted(std::llround(a.stops), "time"),
+                              long_time(a.cost.seconds.value), percent(a.goodput.value)));
   const double wall = a.goodput.value;
   found.push_back(fmt::format(
       "Of the time, {} goes into saving, {} into work that is done again, {} into restarts and {} "
@@ -389,8 +407,9 @@ std::vector<std::string> goodput_sentences(const GoodputAnswer& a) {
                                 long_time(a.interval), long_time(std::max(a.best, a.least))));
   else
     found.push_back(fmt::format(
-        "It saves every {}, {} steps, which is {}; Young's formula says {}, Daly's {}.",
-        long_time(a.interval), std::max<long long>(1, std::llround(a.interval / a.step)),
+        "It saves every {}, {}, which is {}; Young's formula says {}, Daly's {}.",
+        long_time(a.interval),
+        counted(std::max<long long>(1, std::llround(a.interval / a.step)), "step"),
         a.best < a.least ? "as soon as the save before has left, or a step is over" : "the best",
         long_time(a.young), long_time(a.daly)));
   if (a.copies_lost)

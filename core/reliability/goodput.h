@@ -76,6 +76,7 @@ struct IntervalPoint {
 struct GoodputAnswer {
   GoodputQuestion question;
   std::string model, cluster;
+  std::string misfit;  // why the plan does not fit into its devices; empty where it does
   std::int64_t devices = 1, nodes = 1;
   bool counts_tokens = true;
   CheckpointBytes bytes;
@@ -103,7 +104,9 @@ struct GoodputAnswer {
 
 /// Throws Error{InvalidInput} at the name of the field of the question that is wrong, or that makes
 /// more than two million failures or kMostSpares nodes under repair, what checkpoint_times()
-/// throws, and Error{Unsupported} at "mtbf" where the training would never end.
+/// throws, and Error{Unsupported} where the training would never end: at
+/// "interval" where other saves would mend it, else at "mtbf" where that was given, else at the
+/// longest part of a restart.
 GoodputAnswer goodput(const GoodputSubject&, const GoodputQuestion&);
 
 /// Return a sentence for each thing that follows, and for each that is left out.

@@ -30,8 +30,7 @@ void add_cost(TrainingCost& to, const TrainingCost& more) {
 
 std::string long_time(double of) {
   constexpr double kDayOfSeconds = 86400;
-  return of < kDayOfSeconds ? readable(seconds(of))
-                            : fmt::format("{:.3g} days", of / kDayOfSeconds);
+  return of < kDayOfSeconds ? readable(seconds(of)) : readable_days(of);
 }
 
 }  // namespace

@@ -164,6 +164,12 @@ void expect_consistent(const LossyWeights& loses, const Place& place) {
                             "without them; try bits=4,group=16,scale-bits={0}",
                             loses.scale_bits),
                 place);
+  if (loses.group > 0 && loses.bits == 0)
+    throw Error(Error::Kind::InvalidInput,
+                fmt::format("groups are those of codes that share a scale, found group={0} without "
+                            "them; try bits=4,group={0}",
+                            loses.group),
+                place);
   if (!loses.bit_errors) return;
   if (loses.bits == 0)
     throw Error(Error::Kind::InvalidInput,

@@ -24,14 +24,25 @@ void expect_kinds(const TraceQuestion& q) {
   if (q.kinds.empty())
     throw Error(Error::Kind::InvalidInput, "expected at least one kind of job, found none",
                 {"placement"});
-  for (const JobKind& kind : q.kinds)
-    if (kind.devices > q.nodes.devices || peak_of(kind.wave) > q.nodes.bytes)
-      throw Error(Error::Kind::InvalidInput,
-                  fmt::format("expected jobs that an empty node of {} devices and {:.4g} GB can "
-                              "take, found \"{}\" of {} devices and {:.4g} GB",
-                              q.nodes.devices, static_cast<double>(q.nodes.bytes) / 1e9, kind.name,
-                              kind.devices, static_cast<double>(peak_of(kind.wave)) / 1e9),
-                  {"placement"});
+  const JobKind& widest = *std::max_element(
+      q.kinds.begin(), q.kinds.end(),
+      [](const JobKind& one, const JobKind& other) { return one.devices < other.devices; });
+  if (widest.devices > q.nodes.devices)
+    throw Error(Error::Kind::InvalidInput,
+                fmt::format("expected at least {}, because a job \"{}\" runs on one node, found {}",
+                            widest.devices, widest.name, q.nodes.devices),
+                {"devices"});
+  const JobKind& largest = *std::max_element(q.kinds.begin(), q.kinds.end(),
+                                             [](const JobKind& one, const JobKind& other) {
+                                               return peak_of(one.wave) < peak_of(other.wave);
+                                             });
+  if (const std::int64_t peak = peak_of(largest.wave); peak > q.nodes.bytes)
+    throw Error(Error::Kind::InvalidInput,
+                fmt::format("expected at least {:.0f} GB, because a job \"{}\" runs on one node, "
+                            "found {:.4g} GB",
+                            std::ceil(static_cast<double>(peak) / 1e9), largest.name,
+                            static_cast<double>(q.nodes.bytes) / 1e9),
+                {"memory"});
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ namespace trainyard {
 namespace {
 
 const std::string kFailing =
-    " --model llama-3-8b --cluster h100-sxm:64 --set zero=1 --set global-batch=128";
+    " --model llama-3-8b --cluster h100-sxm:64 --set tp=2 --set zero=1 --set global-batch=128";
 
 Json goodput_of(const std::string& words, const TemporaryFolder& folder) {
   const Ran ran = trainyard("goodput" + kFailing + words + " --json", folder);
@@ -43,6 +43,15 @@ TEST(GoodputVerb, WithoutFailuresItsStepsAreThoseOfEstimate) {
   const double seconds = number(*json.find("cost")->find("seconds")->find("value"));
   EXPECT_EQ(seconds, number(*json.find("undisturbed")->find("seconds")->find("value")));
   EXPECT_NEAR(seconds * number(*result.find("tokens_per_second")) / 1e12, 1, 1e-9);
+}
+
+TEST(GoodputVerb, APlanThatDoesNotFitSaysSo) {
+  const TemporaryFolder folder;
+  const Ran ran = trainyard("goodput --model llama-3-70b --cluster h100-sxm:1 --json", folder);
+  EXPECT_EQ(ran.exit, kNotMet) << ran.err;
+  const Json json = parse_json(ran.out, "goodput");
+  ASSERT_NE(json.find("does_not_fit"), nullptr);
+  EXPECT_EQ(*json.find("sentences")->as_list()->front().text(), *json.find("does_not_fit")->text());
 }
 
 TEST(GoodputVerb, ItsRowsAreThoseOfItsDocument) {

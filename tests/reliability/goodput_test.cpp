@@ -306,5 +306,31 @@ TEST(Goodput, AJobThatNeverGetsAheadIsRefused) {
   }
 }
 
+TEST(Goodput, AnIntervalThatIsTooLongIsBlamedAndNotTheFailures) {
+  GoodputQuestion q;
+  q.mtbf = 3600;
+  q.detection = q.scheduling = 0;
+  q.interval = 1e7;
+  try {
+    goodput(small_subject(), q);
+    ADD_FAILURE() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.place().text, "interval");
+  }
+  q.interval.reset();
+  EXPECT_GT(goodput(small_subject(), q).goodput.value, 0.5);
+}
+
+TEST(Goodput, TheLongestPartOfARestartIsBlamedWhereNoTimeBetweenFailuresIsGiven) {
+  GoodputQuestion q;
+  q.scheduling = 1e12;
+  try {
+    goodput(small_subject(), q);
+    ADD_FAILURE() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.place().text, "scheduling");
+  }
+}
+
 }  // namespace
 }  // namespace trainyard

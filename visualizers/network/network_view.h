@@ -1,4 +1,4 @@
-// What the links of a cluster had to do during a step: the load of the busiest ones over time, how
+// Draws the work of a cluster's links during a step: the load of the busiest ones over time, how
 // much of it other jobs are, and which transfers waited for which.
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace trainyard {
 
-/// As many columns of time as a picture asks of NetworkOptions::bins.
+/// Number of columns of time that a picture asks of NetworkOptions::bins.
 inline constexpr std::size_t kNetworkBins = 128;
 
 /// A row for each kind of links, the busiest first, as many as there is room for, and below them

@@ -54,6 +54,11 @@ Recovery recovery_word(const Words& words) {
                                     : Recovery::Partial;
 }
 
+// A flag that would change nothing is refused.
+void refuse_idle(const Words& words, const char* flag, bool used, const char* expected) {
+  if (words.has(flag) && !used) refuse_flag(flag, expected);
+}
+
 GoodputQuestion goodput_question(const Words& words) {
   GoodputQuestion q;
   q.work = work_word(words, q.work);
@@ -72,6 +77,12 @@ GoodputQuestion goodput_question(const Words& words) {
   q.weeks = words.integer("weeks", 1, kMostWeeks, q.weeks);
   q.seed = static_cast<std::uint64_t>(
       words.integer("seed", 0, 1'000'000'000, static_cast<std::int64_t>(q.seed)));
+  refuse_idle(words, "lost-samples", q.recovery == Recovery::Partial,
+              "expected --recovery partial beside it, which alone loses samples");
+  refuse_idle(words, "lost-samples", !q.interval,
+              "expected no --interval beside it, which says already how much is lost");
+  refuse_idle(words, "copies", q.recovery == Recovery::Peers,
+              "expected --recovery peers beside it, which keeps copies of the state");
   return q;
 }
 
@@ -94,7 +105,7 @@ int run_goodput(const Words& words, Streams& streams) {
   write_table_and_picture(
       goodput_table(answer), [&] { return goodput_picture(answer); }, words, streams);
   deliver(words.has("json") ? goodput_document(answer) : goodput_text(answer), words, streams);
-  return kDone;
+  return answer.misfit.empty() ? kDone : kNotMet;
 }
 
 }  // namespace
@@ -133,8 +144,9 @@ Verb goodput_verb() {
           "interval.",
       .flags = with_scenario_flags(std::move(flags)),
       .examples = {"goodput --model llama-3-405b --cluster h100-sxm:16128 --set tp=8 --set pp=14 "
-                   "--set zero=1 --set seq=8192 --set global-batch=2016 --tokens 15.6T",
-                   "goodput --model llama-3-8b --cluster h100-sxm:64 --set zero=1 --set "
+                   "--set zero=1 --set recompute=full --set seq=8192 --set global-batch=2016 "
+                   "--tokens 15.6T",
+                   "goodput --model llama-3-8b --cluster h100-sxm:64 --set tp=2 --set zero=1 --set "
                    "global-batch=128 --recovery asynchronous --mtbf 6h --spares 8"},
       .run = run_goodput};
 }

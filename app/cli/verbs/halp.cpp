@@ -15,6 +15,7 @@ namespace trainyard {
 namespace {
 
 int run_halp(const Words& words, Streams& streams) {
+  theme_of(words);  // refused before anything is computed
   HalpQuestion q;
   if (words.has("bits")) q.bits = halp_bits(words.text("bits"), {"--bits"});
   q.mu = words.number("mu", kLeastHalpNumber, kMostHalpMu, q.mu);

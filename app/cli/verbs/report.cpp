@@ -2,14 +2,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <ostream>
 
 #include "app/cli/text/plans/scenario_words.h"
 #include "app/workspace/scenario/prices.h"
+#include "app/workspace/scenario/refuse_flag.h"
 #include "app/workspace/scenario/scenario_page.h"
 #include "app/workspace/scenario/wave_study.h"
 #include "app/workspace/scenario/workspace.h"
-#include "core/base/error.h"
 #include "core/base/split_list.h"
 #include "core/io/bytes/file_writer.h"
 #include "visualizers/view.h"
@@ -19,15 +20,24 @@ namespace {
 
 std::vector<std::string> view_words(const std::string& list) {
   std::vector<std::string> names;
-  for (const std::string_view name : split_list(list)) names.emplace_back(view(name).name);
+  for (const std::string_view name : split_list(list)) {
+    try {
+      names.emplace_back(view(name).name);
+    } catch (const Error& error) {
+      refuse_flag("views", error.what());
+    }
+    if (std::find(names.begin(), std::prev(names.end()), name) != std::prev(names.end()))
+      refuse_flag("views", fmt::format("expected each view once, found \"{}\" twice", name));
+  }
+  if (names.empty())
+    refuse_flag("views", "expected views with commas between them, as timeline,memory, found none");
   return names;
 }
 
 int run_report(const Words& words, Streams& streams) {
   const std::string path = words.text("out");
   if (path.size() < 5 || path.compare(path.size() - 5, 5, ".html") != 0)
-    throw Error(Error::Kind::InvalidInput,
-                fmt::format("expected a file ending in .html, found \"{}\"", path), {"--out"});
+    refuse_flag("out", fmt::format("expected a file ending in .html, found \"{}\"", path));
   const Theme theme =
       words.choice("theme", {"light", "dark"}, "light") == "dark" ? Theme::Dark : Theme::Light;
   words.choice("grain", {"order", "op"}, "order");

@@ -39,15 +39,33 @@ Request placed_job(const std::string& words) {
   return job;
 }
 
-PlacementStudy study_placement(const PlacementAsked& asked) {
-  PlacementQuestion q = asked.question;
-  for (const std::string& words : asked.jobs) {
+namespace {
+
+JobKind kind_of_job_words(const std::string& words, double hours) {
+  try {
     const Scenario scenario = open(placed_job(words));
     throw_if_errors(check(scenario));
-    q.traces.kinds.push_back(planned_job(scenario, seconds(3600 * asked.hours)));
+    return planned_job(scenario, seconds(3600 * hours));
+  } catch (const Error& error) {
+    // Flags within the words of a job were not typed; a place in a file is kept.
+    if (!error.place().text.starts_with("--")) throw;
+    refuse_flag("job", error.what());
   }
+}
+
+}  // namespace
+
+PlacementStudy study_placement(const PlacementAsked& asked) {
+  PlacementQuestion q = asked.question;
+  for (const std::string& words : asked.jobs)
+    q.traces.kinds.push_back(kind_of_job_words(words, asked.hours));
   if (q.traces.kinds.empty()) q.traces.kinds = stated_kinds();
-  return placement_study(q, asked.stop, asked.progress);
+  try {
+    return placement_study(q, asked.stop, asked.progress);
+  } catch (const Error& error) {
+    if (error.kind() != Error::Kind::InvalidInput) throw;
+    refuse_flag(error.place().text, error.what());  // a field of the question is a flag here
+  }
 }
 
 std::string placement_command(const PlacementAsked& asked) {

@@ -9,7 +9,7 @@
 namespace trainyard {
 namespace {
 
-// As wide as the stated kinds: half of the jobs take less than the median, one of six more than
+// Durations spread as much as those of the stated kinds: half of the jobs take less than the median, one of six more than
 // twice that.
 constexpr double kSpread = 0.8;
 

@@ -5,23 +5,27 @@
 #include <algorithm>
 
 #include "core/base/number_text.h"
+#include "core/base/split_list.h"
 
 namespace trainyard {
 
 std::vector<int> halp_bits(const std::string& list, const Place& place) {
   std::vector<int> found;
-  for (std::size_t from = 0; from <= list.size();) {
-    const std::size_t comma = std::min(list.find(',', from), list.size());
-    const auto bits = number_of<int>(list.substr(from, comma - from));
-    if (!bits || *bits < 2 || *bits > 16)
-      throw Error(Error::Kind::InvalidInput,
-                  fmt::format("expected whole numbers from 2 to 16 with commas between them, found "
-                              "\"{}\"",
-                              list),
-                  place);
+  const auto wrong = [&](const std::string& problem) {
+    return Error(Error::Kind::InvalidInput,
+                 fmt::format("expected whole numbers from 2 to 16 with commas between them, {} "
+                             "\"{}\"",
+                             problem, list.substr(0, 80)),
+                 place);
+  };
+  for (const std::string_view word : split_list(list)) {
+    const auto bits = number_of<int>(word);
+    if (!bits || *bits < 2 || *bits > 16) throw wrong("found");
+    if (std::find(found.begin(), found.end(), *bits) != found.end())
+      throw wrong(fmt::format("each once, found {} twice in", *bits));
     found.push_back(*bits);
-    from = comma + 1;
   }
+  if (found.empty()) throw wrong("found");
   return found;
 }
 

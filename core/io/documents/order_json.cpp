@@ -111,6 +111,13 @@ Order order_of(std::string_view content, const std::string& source) {
   return parse_order(joined_lines(lanes), lanes.place());
 }
 
-Order read_order(const std::string& path) { return order_of(read_file(path), path); }
+Order read_order(const std::string& path) {
+  Order order = order_of(read_file(path), path);
+  if (order.lanes.empty())
+    throw Error(Error::Kind::InvalidInput,
+                "expected lanes of work, as \"trainyard schedule 1f1b\" prints them, found none",
+                {path});
+  return order;
+}
 
 }  // namespace trainyard

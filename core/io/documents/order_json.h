@@ -43,7 +43,8 @@ std::string order_document(const OrderDocument&);
 /// Reads the order of such a document (its "lanes"), of plain text as parse_order() reads it, or of
 /// PyTorch's pipeline CSV. Throws Error{InvalidInput}.
 Order order_of(std::string_view content, const std::string& source);
-/// Reads the order from a file. Throws as read_file() and order_of() do.
+/// Reads the order from a file. Throws as read_file() and order_of() do, and Error{InvalidInput}
+/// where the order has no lane.
 Order read_order(const std::string& path);
 
 }  // namespace trainyard

@@ -10,7 +10,7 @@
 namespace trainyard {
 namespace {
 
-constexpr double kSecondsOfDay = 86400, kJoulesOfKilowattHour = 3.6e6;
+constexpr double kJoulesOfKilowattHour = 3.6e6;
 
 // A time that never comes has no number.
 std::optional<double> finite(double value) {
@@ -23,8 +23,8 @@ std::string range_words(const Banded<double>& b, double times, const char* unit)
 }
 
 std::string days_words(const Banded<double>& seconds) {
-  return fmt::format("{:.3g} days ({:.3g} to {:.3g})", seconds.value / kSecondsOfDay,
-                     seconds.low / kSecondsOfDay, seconds.high / kSecondsOfDay);
+  return fmt::format("{} ({} to {})", readable_days(seconds.value), readable_days(seconds.low),
+                     readable_days(seconds.high));
 }
 
 void write_cost(Out& out, const char* name, const TrainingCost& cost) {
@@ -35,6 +35,11 @@ void write_cost(Out& out, const char* name, const TrainingCost& cost) {
                                  cost.energy->high.value, ""},
                                 1 / kJoulesOfKilowattHour, "kWh");
   line(out, "{:<22} {}", name, words);
+}
+
+std::string recovery_words(Recovery recovery) {
+  return recovery == Recovery::Peers ? "recovery from the memories of peers"
+                                     : std::string(to_string(recovery)) + " recovery";
 }
 
 Fields<TrainingCost> training_cost_fields() {
@@ -113,6 +118,11 @@ Fields<GoodputAnswer> goodput_fields() {
        {"cluster", &GoodputAnswer::cluster},
        {"devices", &GoodputAnswer::devices, whole(1)},
        {"nodes", &GoodputAnswer::nodes, whole(1)},
+       {"does_not_fit",
+        [](const GoodputAnswer& a) {
+          return a.misfit.empty() ? std::nullopt : std::optional(a.misfit);
+        },
+        text(), "why the plan cannot run as it is; absent where it fits"},
        {"failures", of(&GoodputQuestion::record), "whose record; not used where mtbf is given"},
        {"recovery", of(&GoodputQuestion::recovery)},
        {"mtbf_seconds", [](const GoodputAnswer& a) { return finite(a.training.mtbf); }, number(),
@@ -172,8 +182,8 @@ Fields<GoodputAnswer> goodput_fields() {
 
 std::string goodput_text(const GoodputAnswer& a) {
   Out out;
-  line(out, "{} on {}: {} {}, {} recovery\n", a.model, a.cluster, readable_count(a.question.work),
-       a.counts_tokens ? "tokens" : "samples", to_string(a.question.recovery));
+  line(out, "{} on {}: {} {}, {}\n", a.model, a.cluster, readable_count(a.question.work),
+       a.counts_tokens ? "tokens" : "samples", recovery_words(a.question.recovery));
   for (const std::string& sentence : goodput_sentences(a)) line(out, "{}", sentence);
   line(out, "\n{:<22} {} ({} to {}; {})", "goodput", readable_share(a.goodput.value),
        readable_share(a.goodput.low), readable_share(a.goodput.high), a.goodput.basis);
@@ -200,9 +210,10 @@ std::string goodput_text(const GoodputAnswer& a) {
            readable_share(lever.left),
            lever.halves_at ? fmt::format("{:.3g} times", *lever.halves_at) : "-", lever.name);
   }
-  line(out, "\n{} drawn week{} (seed {}): {} failures, {} useful, {} of work lost",
-       a.question.weeks, a.question.weeks == 1 ? "" : "s", a.question.seed, a.drawn.failures,
-       readable_share(a.drawn.goodput()), long_time(a.drawn.lost));
+  line(out, "\n{} (seed {}): {}, {} useful, {} of work lost",
+       counted(a.question.weeks, "drawn week"), a.question.seed,
+       counted(a.drawn.failures, "failure"), readable_share(a.drawn.goodput()),
+       long_time(a.drawn.lost));
   line(out, "\nleaves out");
   for (const std::string& sentence : goodput_leaves_out(a)) line(out, "  {}", sentence);
   line(out, "sources");

@@ -1,5 +1,8 @@
 #include "app/cli/text/clusters/shared_cluster_text.h"
 
+#include <algorithm>
+#include <optional>
+
 #include "app/cli/text/lines.h"
 #include "core/base/units_text.h"
 #include "core/io/json/fields.h"
@@ -8,16 +11,24 @@
 namespace trainyard {
 namespace {
 
+// A time of which nothing was measured is 0 in the row, and absent from the document.
+auto completed(double SharedClusterRow::* time) {
+  return [time](const SharedClusterRow& row) {
+    return row.*time > 0 ? std::optional(row.*time) : std::nullopt;
+  };
+}
+
 Fields<SharedClusterRow> shared_cluster_row_fields() {
   return {
       {"reduction", &SharedClusterRow::reduction, text()},
       {"lone_seconds", &SharedClusterRow::lone_seconds, number(),
        "an all-reduce of one job that has the network to itself"},
-      {"all_reduce_seconds", &SharedClusterRow::all_reduce_seconds, number(),
-       "with all jobs and short flows; 0 = none was complete"},
-      {"mean_completion_seconds", &SharedClusterRow::mean_completion, number(), "of a short flow"},
-      {"p99_completion_seconds", &SharedClusterRow::p99_completion, number(),
-       "which one of a hundred short flows exceeds"},
+      {"all_reduce_seconds", completed(&SharedClusterRow::all_reduce_seconds), number(),
+       "with all jobs and short flows; absent where none was complete before the short flows were"},
+      {"mean_completion_seconds", completed(&SharedClusterRow::mean_completion), number(),
+       "of a short flow; absent where there was none"},
+      {"p99_completion_seconds", completed(&SharedClusterRow::p99_completion), number(),
+       "which one of a hundred short flows exceeds; absent where there was none"},
       {"worst_link_bytes", &SharedClusterRow::worst_link, number(),
        "of one all-reduce of every job over the most loaded link between switches"}};
 }
@@ -59,6 +70,11 @@ std::string shared_cluster_text(const SharedClusterAnswer& a) {
     line(out, "  {:<10} {:>12} {:>12} {:>17} {:>16} {:>13.4g} MB", row.reduction,
          in_words(row.lone_seconds), in_words(row.all_reduce_seconds),
          in_words(row.mean_completion), in_words(row.p99_completion), row.worst_link / 1e6);
+  const bool unfinished =
+      std::any_of(a.rows.begin(), a.rows.end(),
+                  [](const SharedClusterRow& row) { return row.all_reduce_seconds == 0; });
+  if (unfinished)
+    line(out, "none: no all-reduce was complete before the short flows were; try more --messages");
   const SharedClusterRow &ring = a.rows.front(), &trees = a.rows.back();
   line(out, "\nin {} a lone job takes {:.2f} of its ring's time", trees.reduction,
        trees.lone_seconds / ring.lone_seconds);

@@ -2,6 +2,7 @@
 
 #include "app/cli/text/lines.h"
 #include "app/workspace/plans/placement_chart.h"
+#include "core/base/units_text.h"
 #include "visualizers/viewmodel/format.h"
 
 namespace trainyard {
@@ -10,10 +11,10 @@ std::string placement_text(const PlacementStudy& study) {
   const PlacementQuestion& q = study.question;
   Out out;
   line(out,
-       "{} nodes of {} devices and {:.4g} GB; {} traces of {} jobs that ask for {:.3g} % of the "
-       "devices, none of the {} that imitations learned from ({} decisions)\n",
-       q.traces.nodes.count, q.traces.nodes.devices,
-       static_cast<double>(q.traces.nodes.bytes) / 1e9, q.held_out, q.traces.jobs,
+       "{} of {} and {:.4g} GB; {} of {} jobs that ask for {:.3g} % of the devices, none of the {} "
+       "that imitations learned from ({} decisions)\n",
+       counted(q.traces.nodes.count, "node"), counted(q.traces.nodes.devices, "device"),
+       static_cast<double>(q.traces.nodes.bytes) / 1e9, counted(q.held_out, "trace"), q.traces.jobs,
        100 * q.traces.load, q.training, study.learned_from);
   line(out, "  {:<20} {:>8} {:>9} {:>8} {:>7}", "jobs", "devices", "peak", "median", "weight");
   for (const JobKind& kind : q.traces.kinds)

@@ -48,11 +48,12 @@ void write_windows(Out& out, const NumberRecord& record, const NumberLook& look)
 
 void write_cancelled(Out& out, const NumberRecord& record) {
   std::vector<double> shares;
+  std::int64_t last = 0;
   for (const NumberLook& look : record.looks())
-    if (look.updates.asked > 0) shares.push_back(look.updates.share());
+    if (look.updates.asked > 0) shares.push_back(look.updates.share()), last = look.step;
   if (shares.empty()) return;
   line(out, "cancelled     {} of the updates of step {} left their weight as it was, at most {}",
-       readable_share(shares.back()), record.shown()->step,
+       readable_share(shares.back()), last,
        readable_share(*std::max_element(shares.begin(), shares.end())));
   if (shares.size() > 1) line(out, "              {}", sparkline(shares, kNumberColumns, 0, 1));
 }
@@ -60,8 +61,9 @@ void write_cancelled(Out& out, const NumberRecord& record) {
 void write_loss_scales(Out& out, const NumberRecord& record) {
   const std::vector<LossScaleChange>& scales = record.loss_scales();
   if (scales.empty()) return;
-  line(out, "loss scale    {} at step {}, {} at step {}; it changed {} times", scales.front().scale,
-       scales.front().step, scales.back().scale, record.last_step(), scales.size() - 1);
+  line(out, "loss scale    {} at step {}, {} at step {}; it changed {}", scales.front().scale,
+       scales.front().step, scales.back().scale, record.last_step(),
+       counted(static_cast<std::int64_t>(scales.size()) - 1, "time"));
 }
 
 }  // namespace

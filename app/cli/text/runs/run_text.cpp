@@ -70,7 +70,7 @@ void write_flips(Out& out, const FlipReport& flips) {
   for (const std::string& sentence : flips.sentences) line(out, "  {}", sentence);
 }
 
-// What ranks that failed have cost, and what was saved for them.
+// Ranks that failed: their cost, and the saves that were made for them.
 void write_recovery(Out& out, const RecoveryReport& r) {
   const bool full = r.how == ShardSaving::Full;
   const double lost =
