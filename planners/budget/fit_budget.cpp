@@ -9,6 +9,7 @@
 #include "core/base/error.h"
 #include "core/base/nearest.h"
 #include "core/base/units_text.h"
+#include "core/methods/precision/tensor_state.h"
 #include "core/methods/settings/settings.h"
 #include "core/model/ops.h"
 #include "core/model/uses_op.h"
@@ -47,6 +48,16 @@ std::optional<Plan> with_value(const Plan& plan, const std::string& key, const s
 // update below half of a last place, and vs-quant trains networks that answer in few bits.
 constexpr std::string_view kOnlyAsked[] = {"bf16-nearest", "vs-quant"};
 
+// Formats of an optimizer's state. That of second moments is none of them, because in bf16 they
+// stand still unless beta2 is below the usual one; adamw-8bit has a scale for each block of them.
+constexpr std::string_view kStateFormats[] = {"first-moment-dtype", "main-weights-dtype",
+                                              "optimizer"};
+
+template <std::size_t n>
+bool is_one_of(const std::string_view (&list)[n], std::string_view word) {
+  return std::find(std::begin(list), std::end(list), word) != std::end(list);
+}
+
 class BudgetFit {
  public:
   explicit BudgetFit(const FitQuestion& question) : question_(question), base_(question.scenario) {
@@ -75,17 +86,17 @@ class BudgetFit {
 
  private:
   void find_levers() {
-    std::vector<std::string> kept, bound;
-    for (const std::string& key : question_.kept) kept.push_back(setting_key(key, "--keep"));
+    std::vector<std::string> bound;
+    for (const std::string& key : question_.kept) kept_.push_back(setting_key(key, "--keep"));
     for (const Bound& lever : question_.levers) {
       bound.push_back(setting_key(lever.key, "--lever " + lever.key));
-      if (has_key(kept, bound.back()))
+      if (has_key(kept_, bound.back()))
         refuse("--lever " + lever.key,
                fmt::format("{} is kept by --keep too; one of them has to go", bound.back()));
       bounds_.push_back(lever);
     }
     for (const std::string_view key : usual_levers())
-      if (!has_key(kept, key) && !has_key(bound, key)) add_usual(key);
+      if (!has_key(kept_, key) && !has_key(bound, key)) add_usual(key);
     // The space reads the values of each bound, and says what is wrong with them.
     const PlanSpace space = space_of(bounds_);
     for (const Knob& knob : space.knobs())
@@ -114,11 +125,19 @@ class BudgetFit {
     if (words.empty()) return;  // this plan has no such choice
     for (const std::vector<std::string>* others : {&values.below, &values.words})
       for (const std::string& value : *others)
-        if (std::find(std::begin(kOnlyAsked), std::end(kOnlyAsked), value) ==
-                std::end(kOnlyAsked) &&
-            with_value(base_.plan, std::string(key), value))
-          words += "," + value;
+        if (is_usual(std::string(key), value)) words += "," + value;
     if (words.find(',') != std::string::npos) bounds_.push_back({std::string(key), words});
+  }
+
+  // Most optimizers have none of the formats, and no other rule keeps its state in less.
+  bool is_usual(const std::string& key, const std::string& value) const {
+    if (is_one_of(kOnlyAsked, value) || !with_value(base_.plan, key, value)) return false;
+    if (!is_one_of(kStateFormats, key)) return true;
+    if (key == "optimizer" && (whole_.plan.optimizer != "adamw" || value != kAdamw8bit))
+      return false;
+    const std::string format = key + "=" + value;
+    return legal_with(format) ||
+           (!has_key(kept_, "precision") && legal_with("precision=bf16 " + format));
   }
 
   void own_first(Knob& lever) const {
@@ -240,8 +259,9 @@ class BudgetFit {
   }
 
   const FitQuestion& question_;
-  Scenario base_;   // as it was given, with its batch stated
-  Scenario whole_;  // with its plan complete
+  Scenario base_;                  // as it was given, with its batch stated
+  Scenario whole_;                 // with its plan complete
+  std::vector<std::string> kept_;  // keys
   std::vector<Bound> bounds_;
   FittedPlan found_;
 };
@@ -250,8 +270,9 @@ class BudgetFit {
 
 const std::vector<std::string_view>& usual_levers() {
   static const std::vector<std::string_view> levers = {
-      "precision", "gradient-dtype", "micro-batch",     "recompute",
-      "offload",   "zero",           "flash-attention", "sequence-parallel"};
+      "precision", "gradient-dtype",  "first-moment-dtype", "main-weights-dtype",
+      "optimizer", "micro-batch",     "recompute",          "offload",
+      "zero",      "flash-attention", "sequence-parallel"};
   return levers;
 }
 

@@ -1,9 +1,9 @@
-// Chooses how a plan comes to fit in a budget of memory: which of its levers (precision,
-// microbatch, recomputation, offload, sharding ...) are pulled, and how far. All combinations of
-// all values are searched as any space of plans is (plan_search.h), so that no plan within the
-// budget is faster than the chosen one. The levers are those of "Low-memory neural network
-// training: a technical report" (Sohoni et al., 2019) and what else the workbench knows to free
-// memory.
+// Chooses how a plan comes to fit in a budget of memory: which of its levers (precision, formats of
+// the optimizer's state, microbatch, recomputation, offload, sharding ...) are pulled, and how far.
+// All combinations of all values are searched as any space of plans is (plan_search.h), so that no
+// plan within the budget is faster than the chosen one. The levers are those of "Low-memory neural
+// network training: a technical report" (Sohoni et al., 2019) and what else the workbench knows to
+// free memory.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ struct FitQuestion {
 };
 
 /// The levers that are pulled unless a question says otherwise: keys of settings. None of them
-/// changes the mesh or the update rule.
+/// changes the mesh, or the update rule but for AdamW's, which may keep its moments in 8 bits.
 const std::vector<std::string_view>& usual_levers();
 
 /// A plan of the study with the figures of the closed form.

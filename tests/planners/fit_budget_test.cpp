@@ -66,6 +66,15 @@ std::vector<Combination> every_combination(const Scenario& scenario,
   return all;
 }
 
+// The values of a lever, as --lever takes them; "" where there is no such lever.
+std::string lever_values(const FittedPlan& found, const std::string& key) {
+  std::string values;
+  for (const Knob& lever : found.levers)
+    if (lever.key == key)
+      for (const std::string& value : lever.values) values += (values.empty() ? "" : ",") + value;
+  return values;
+}
+
 void expect_exhaustive_choices(const Scenario& scenario, const std::string& micro_batches,
                                std::uint64_t seed) {
   FitQuestion question = fit_question(scenario, 1_GiB);
@@ -75,6 +84,8 @@ void expect_exhaustive_choices(const Scenario& scenario, const std::string& micr
                      {"offload", "none,optimizer"}};
   question.kept = {"gradient-dtype", "flash-attention"};
   const FittedPlan whole = fit_budget(question);
+  EXPECT_EQ(lever_values(whole, "first-moment-dtype"), "fp32,bf16");
+  EXPECT_EQ(lever_values(whole, "main-weights-dtype"), "fp32,remainder");
   const std::vector<Combination> all = every_combination(scenario, whole.levers);
   ASSERT_FALSE(all.empty());
   EXPECT_EQ(whole.fitting, all.size());
@@ -99,8 +110,9 @@ TEST(FitBudget, ChoosesAsAnExhaustiveSearchDoes) {
   expect_exhaustive_choices(wide_residual(), "1,10,50,100", 1);
   expect_exhaustive_choices(plain("resnet-20", "cpu:1", {"global-batch=64", "micro-batch=64"}),
                             "1,8,32,64", 2);
-  expect_exhaustive_choices(plain("gpt-tiny", "cpu:2", {"global-batch=16", "micro-batch=8"}),
-                            "1,4,8", 3);
+  expect_exhaustive_choices(
+      plain("gpt-tiny", "cpu:2", {"global-batch=16", "micro-batch=8", "optimizer=adamw"}), "1,4,8",
+      3);
 }
 
 TEST(FitBudget, WideResidualNetworksTrainInAThirtiethOfTheMemory) {
@@ -192,6 +204,62 @@ TEST(FitBudget, KeptLeversStayAndOthersAreAdded) {
     adds = adds || lever.key == "optimizer";
   }
   EXPECT_TRUE(adds);
+}
+
+struct StateLevers {
+  std::vector<std::string> settings;
+  const char *moment, *main, *optimizer;  // values of the levers
+};
+
+TEST(FitBudget, FormatsOfStateAreLeversWhereTheOptimizerAndThePrecisionHaveThem) {
+  const char *const both = "fp32,bf16", *const halves = "fp32,remainder";
+  for (const auto& [settings, moment, main, optimizer] : std::vector<StateLevers>{
+           {{"optimizer=momentum"}, both, halves, ""},
+           {{"optimizer=sgd"}, "", halves, ""},
+           {{"optimizer=adamw"}, both, halves, "adamw,adamw-8bit"},
+           {{"optimizer=adam"}, both, halves, ""},
+           {{"optimizer=adamw-8bit"}, "", "", ""},
+           {{"optimizer=adafactor"}, "", "", ""},
+           {{"optimizer=adamw", "first-moment-dtype=bf16"}, "bf16,fp32", halves, ""},
+           {{"optimizer=momentum", "sparsity=0.5"}, "", "", ""}}) {
+    FitQuestion question = fit_question(plain("mlp-small", "cpu:1", settings), 1_GiB);
+    question.scenario.plan.batch.global = 8;
+    question.kept = {"gradient-dtype", "micro-batch", "recompute", "offload"};
+    question.levers = {{"dtype", "fp32,bf16"}};
+    const FittedPlan found = fit_budget(question);
+    EXPECT_EQ(lever_values(found, "first-moment-dtype"), moment) << settings.front();
+    EXPECT_EQ(lever_values(found, "main-weights-dtype"), main) << settings.front();
+    EXPECT_EQ(lever_values(found, "optimizer"), optimizer) << settings.front();
+    EXPECT_EQ(lever_values(found, "second-moment-dtype"), "") << settings.front();
+    question.levers.clear();
+    question.kept.emplace_back("dtype");  // a remainder is for bf16, and stays out with it
+    EXPECT_EQ(lever_values(fit_budget(question), "main-weights-dtype"), "") << settings.front();
+  }
+}
+
+// Nothing is left of these plans but their weights, gradients and optimizer's state.
+TEST(FitBudget, FormatsOfStateBringAPlanFurtherThanPrecisionAlone) {
+  FitQuestion question = fit_question(
+      open({"gpt-tiny", "cpu:1", "", {"global-batch=1", "optimizer=adamw", "precision=bf16"}}),
+      1_GiB);
+  question.kept = {"precision", "gradient-dtype",     "micro-batch", "recompute",
+                   "offload",   "main-weights-dtype", "optimizer",   "flash-attention"};
+  const FittedPlan moments = fit_budget(question);
+  question.kept.erase(question.kept.end() - 3);
+  const FittedPlan halves = fit_budget(question);
+  question.kept.erase(question.kept.end() - 2);
+  const FittedPlan bytes = fit_budget(question);
+  EXPECT_EQ(moments.front.back().words, "first-moment-dtype=bf16");
+  EXPECT_EQ(halves.front.back().words, "first-moment-dtype=bf16 main-weights-dtype=remainder");
+  EXPECT_EQ(bytes.front.back().words, "optimizer=adamw-8bit");
+  EXPECT_LT(moments.front.back().figures.reserved, moments.start.figures.reserved);
+  EXPECT_LT(halves.front.back().figures.reserved, moments.front.back().figures.reserved);
+  EXPECT_LT(bytes.front.back().figures.reserved, halves.front.back().figures.reserved);
+  for (const FittedPlan* found : {&moments, &halves, &bytes}) {
+    EXPECT_NE(found->front.back().changes, "");
+    ASSERT_TRUE(found->faithful);
+    EXPECT_EQ(found->faithful->words, "");
+  }
 }
 
 TEST(FitBudget, RefusesWithASentence) {

@@ -57,6 +57,27 @@ TEST(FitTrial, PeaksAreThosePredictedForEveryCombinationOfLevers) {
   expect_measured_as_predicted("gpt-tiny", "8", "2");
 }
 
+// Formats of the optimizer's state, from those that free least.
+constexpr const char* kStoredAs[][3] = {
+    {"optimizer=momentum", "first-moment-dtype=bf16", ""},
+    {"optimizer=adamw", "first-moment-dtype=bf16", ""},
+    {"precision=bf16", "optimizer=adamw", "main-weights-dtype=remainder"},
+    {"precision=bf16", "first-moment-dtype=bf16", "main-weights-dtype=remainder"},
+    {"optimizer=adamw-8bit", "", ""},
+    {"optimizer=adamw-8bit", "precision=bf16", ""}};
+
+TEST(FitTrial, PeaksAreThosePredictedForEveryFormatOfOptimizerState) {
+  for (const char* model : {"gpt-tiny", "mlp-small"})
+    for (const auto& formats : kStoredAs)
+      for (const char* micro : {"", "micro-batch=2"}) {
+        const Peaks peaks = peaks_of(model, "8", {formats[0], formats[1], formats[2], micro});
+        const double apart = static_cast<double>((peaks.measured - peaks.predicted).value) /
+                             static_cast<double>(peaks.predicted.value);
+        EXPECT_LE(std::abs(apart), 0.03)
+            << model << " " << formats[0] << " " << formats[1] << " " << formats[2] << " " << micro;
+      }
+}
+
 TEST(FitTrial, TheFittedPlanTrainsWithinItsBudget) {
   FitQuestion question;
   question.scenario =
@@ -65,7 +86,7 @@ TEST(FitTrial, TheFittedPlanTrainsWithinItsBudget) {
             "",
             {"global-batch=8", "micro-batch=8", "precision=fp32", "optimizer=momentum"}});
   question.cost = [](const Scenario& s) { return cost_model(s); };
-  question.kept = {"precision"};
+  question.kept = {"precision", "first-moment-dtype"};
   question.budget = 1_GiB;
   const Bytes whole = fit_budget(question).start.figures.reserved;
   question.budget = Bytes{whole.value / 2};

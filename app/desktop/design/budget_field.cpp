@@ -62,8 +62,8 @@ BudgetField::BudgetField(Document& document, QWidget* parent)
                               },
                               150});
   budget_->setToolTip(
-      "Finds the fastest plan within so much memory of each device, by precision, microbatch, "
-      "recomputation, offload and sharding.");
+      "Finds the fastest plan within so much memory of each device, by precision, formats of the "
+      "optimizer's state, microbatch, recomputation, offload and sharding.");
   find_ = new QPushButton("Find");
   find_->setAccessibleName("Find what brings the plan into the budget");
   row->addWidget(budget_, 1);
