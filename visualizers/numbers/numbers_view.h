@@ -1,5 +1,5 @@
-// Draws how the numbers of a run lie in the formats of its plan: for each class of them a histogram of
-// exponents with the window of the format behind it, as Micikevicius et al., "Mixed Precision
+// Draws how the numbers of a run lie in the formats of its plan: for each class of them a histogram
+// of exponents with the window of the format behind it, as Micikevicius et al., "Mixed Precision
 // Training", ICLR 2018, draw gradients over the range of half precision; and by step the share of
 // updates that rounding cancels, and the loss scale.
 #pragma once

@@ -9,8 +9,8 @@
 namespace trainyard {
 namespace {
 
-// Durations spread as much as those of the stated kinds: half of the jobs take less than the median, one of six more than
-// twice that.
+// Durations spread as much as those of the stated kinds: half of the jobs take less than the
+// median, one of six more than twice that.
 constexpr double kSpread = 0.8;
 
 // The most that the device holds in each phase of the step.
