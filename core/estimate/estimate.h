@@ -65,7 +65,8 @@ struct StageTime {
 
 /// Returns the times of each stage on the devices on which it lies.
 std::vector<StageTime> stage_times(const Workload&, const CostModel&);
-/// The same if all stages lay on devices of that cluster, a kind_cluster() of the workload's.
+/// Returns the times that stages would take if all lay on devices of that cluster, which is a
+/// kind_cluster() of the workload's.
 std::vector<StageTime> stage_times(const Workload&, const CostModel&, const Cluster&);
 /// Returns the kind of devices on which a stage of the workload's table lies.
 std::size_t kind_of_stage(const Workload&, std::size_t stage);

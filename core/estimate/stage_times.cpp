@@ -265,7 +265,7 @@ StageTime stage_time(const Workload& w, const StageWork& stage, Pricer& pricer, 
   return t;
 }
 
-// How many stages are of one kind on one kind of devices.
+// Counts the stages that are alike and lie on one kind of devices.
 struct StagesAlike {
   std::uint32_t kind = 0;
   std::int64_t stages = 0;

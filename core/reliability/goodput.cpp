@@ -134,7 +134,8 @@ Balance balance(const GoodputSubject& subject, const GoodputQuestion& q, const S
   return b;
 }
 
-// What is counted one by one must be countable: nodes under repair, and failures of drawn weeks.
+// Refuses questions whose nodes under repair or failures of drawn weeks are too many to be counted
+// one by one.
 void check_counts(const Balance& b, const GoodputQuestion& q) {
   const double away = b.replaced_share / b.training.mtbf * q.repair;
   if (away > static_cast<double>(kMostSpares))

@@ -28,7 +28,7 @@ Fate illegal_fate(const Diagnostics& found);
 double step_money(const Cluster&, Duration step);
 /// The memory of a device of the first kind less `spare`.
 Bytes memory_limit(const Cluster&, Bytes spare);
-/// The same of the device at a pipeline rank, of whatever kind it is.
+/// Returns the memory of the device at a pipeline rank, of whatever kind it is, less `spare`.
 Bytes memory_limit(const Scenario&, std::uint16_t device, Bytes spare);
 
 }  // namespace trainyard

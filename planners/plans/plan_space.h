@@ -74,7 +74,7 @@ class PlanSpace {
   /// plan is a pipeline. It is called once for each plan, from several threads; a plan for which it
   /// throws keeps its even split.
   void weigh_stages_by(std::function<StageSplit(const Scenario&)>);
-  /// The same space on another cluster of as many devices, with even splits.
+  /// Returns this space on another cluster of as many devices, with even splits.
   PlanSpace on(Cluster) const;
   Plan plan(PlanId) const;
   /// "tp=8", "pp=4" ...: every knob that is not fixed, and an uneven split if there is one.

@@ -60,7 +60,7 @@ struct PlacementTab {
     copy()->click();
     return QApplication::clipboard()->text().toStdString();
   }
-  // What the copied command prints with a word behind it.
+  // Returns what the copied command prints with a word behind it.
   std::string by_command(const std::string& word) const {
     const Folder folder;
     std::vector<std::string> words = split_words(copied() + " " + word);

@@ -106,7 +106,7 @@ TEST(Straggling, DrawnStepsOfSlowDevicesAgreeWithTheFormula) {
       }
 }
 
-// What is drawn anew averages out over a period; what lasts does not.
+// Slowness that is drawn anew averages out over a period; slowness that lasts does not.
 TEST(Straggling, RareMeetingsDoNotHelpAgainstWhatLasts) {
   const double anew = expected_step(slow_question(0.3, 0, 1), 64, 1000),
                lasts = expected_step(slow_question(0, 0.3, 1), 64, 1000);

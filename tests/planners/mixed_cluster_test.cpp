@@ -230,7 +230,8 @@ TEST(MixedCluster, MessagesAreAsFastAsTheSlowerEnd) {
   EXPECT_EQ(sends("a100-sxm-80:16,mixed=h100-sxm:8"), slow);
 }
 
-// The same rates with half the memory: the stage there is the one that does not fit.
+// The second kind has equal rates and half the memory: the stage there is the one that does not
+// fit.
 TEST(MixedCluster, EachStageIsHeldAgainstItsOwnMemory) {
   Scenario s = of_words(with_layers("llama-3-8b", 16), parse_cluster("a100-sxm-80:16"),
                         {"pp=2", "tp=2", "global-batch=64", "recompute=full"});
@@ -306,7 +307,7 @@ TEST(MixedCluster, WrongKindsAreSentences) {
       std::string::npos);
 }
 
-// What the search lists are plans with weighted stages, priced as such, that fit their devices.
+// The search lists plans with weighted stages, priced as such, that fit their devices.
 TEST(MixedCluster, ASearchWeighsTheStagesOfEachPlan) {
   const Scenario base =
       of_words(with_layers("llama-3-8b", 12), parse_cluster("h100-sxm:32,mixed=a100-sxm-40:16"),

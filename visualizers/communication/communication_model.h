@@ -32,7 +32,7 @@ struct CommunicationFlow {
   std::size_t level = 0;  // of the cluster, whose links it takes most time on
 };
 std::string flow_name(const CommunicationFlow&);  // "data all-reduce", "pipeline message"
-/// What a user waits for, and what compares with a link's rate
+/// The first is the rate that a user waits for, the second compares with a link's rate
 /// (core/cost/collectives/bus_bandwidth.h); of a message both are its rate.
 BytesPerSecond algorithm_bandwidth(const CommunicationFlow&);
 BytesPerSecond bus_bandwidth(const CommunicationFlow&);

@@ -23,12 +23,12 @@ void draw_exponents(Drawing&, const Rect& area, const NumberRecord&, NumberClass
 /// or the loss scale.
 enum class NumbersPicture : std::uint8_t { Weights, Gradients, Activations, Cancelled, LossScale };
 inline constexpr std::size_t kNumbersPictures = 5;
-/// Whether the run has it: a class has elements, a series two steps.
+/// Returns whether the run has it: a class has elements, a series two steps.
 bool has_picture(const NumberRecord&, NumbersPicture);
 /// Draws nothing that the run does not have. Items of the series: as draw_curve().
 void draw_numbers(Drawing&, const Rect& area, const NumberRecord&, NumbersPicture);
 Hover describe_numbers(const NumberRecord&, NumbersPicture, Item);
-/// The same in words, for who does not see it; empty where the run does not have it.
+/// Returns the picture in words, for who does not see it; empty where the run does not have it.
 std::string numbers_words(const NumberRecord&, NumbersPicture);
 /// All that the run has, one below the other.
 Drawing numbers_picture(const NumberRecord&);

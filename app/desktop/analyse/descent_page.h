@@ -26,7 +26,7 @@ class DescentPage : public StudyPage {
   void start() override;
   void show_picture(HalpPicture);
 
-  /// As the command line writes them.
+  /// These return what the command line writes.
   std::optional<Drawing> picture() const override;
   std::optional<DataTable> table() const override;
   std::optional<std::string> document() const override;

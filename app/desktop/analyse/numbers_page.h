@@ -30,7 +30,7 @@ class NumbersPage : public Page {
   void show_picture(NumbersPicture);
 
   QList<CanvasWidget*> canvases() const override { return {canvas_}; }
-  /// As the command line writes them.
+  /// These return what the command line writes.
   std::optional<Drawing> picture() const override;
   std::optional<DataTable> table() const override;
 

@@ -33,7 +33,7 @@ class PlacementPage : public StudyPage {
   PlacementPanel& panel() const { return *panel_; }
   void start() override;
 
-  /// As the command line writes them.
+  /// These return what the command line writes.
   std::optional<Drawing> picture() const override;
   std::optional<DataTable> table() const override;
   std::optional<std::string> document() const override;

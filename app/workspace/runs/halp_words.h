@@ -1,4 +1,4 @@
-// Which studies of HALP can be asked for, and how one is written as a command line.
+// A study of HALP, with the ranges of its questions, is written and read as a command line here.
 #pragma once
 
 #include <cstdint>
