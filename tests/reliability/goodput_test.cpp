@@ -279,7 +279,7 @@ TEST(Goodput, WhatIsWrongIsRefusedWhereItIs) {
             "lost-samples: expected a portion between 0 and 1, found 1");
   EXPECT_EQ(refused([](GoodputQuestion& q) { q.mtbf = 1e4, q.repair = 1e10; }),
             "repair: expected at most 100000 nodes that are repaired at once, found 1e+06 that "
-            "fail in 1.16e+05 days");
+            "fail in 115741 days");
   EXPECT_EQ(refused([](GoodputQuestion& q) {
               q.mtbf = 100, q.weeks = 520, q.repair = 1, q.detection = 0, q.scheduling = 1;
               q.storage = {{1e15}, {1e18}};
