@@ -56,7 +56,7 @@ TEST(ReportVerb, LoadsNothingAndRunsNothing) {
 }
 
 TEST(ReportVerb, EveryReferenceOfItsPicturesMeetsOneDefinition) {
-  const std::string page = page_of(std::string(kScenario) + " --views timeline,memory,timeline");
+  const std::string page = page_of(std::string(kScenario) + " --views timeline,memory,lanes,mesh");
   const std::multiset<std::string> ids = matches(page, " id=\"([^\"]*)\"");
   const std::multiset<std::string> references = matches(page, "url\\(#([^)]*)\\)");
   EXPECT_EQ(ids.size(), std::set<std::string>(ids.begin(), ids.end()).size());
