@@ -144,7 +144,7 @@ TEST(PlacementPage, WhatCannotBePlacedIsSaid) {
   tab.page->start();
   ASSERT_TRUE(happens([&] { return tab.window->settled(); }));
   EXPECT_EQ(tab.page->measurement().found(), nullptr);
-  EXPECT_TRUE(tab.said("Why nothing is placed").contains("found \"pre-training\""))
+  EXPECT_TRUE(tab.said("Why nothing is placed").contains("a job \"pre-training\" runs on one node"))
       << tab.said("Why nothing is placed").toStdString();
 }
 
