@@ -90,8 +90,8 @@ double expected_step(const StragglingQuestion& q, std::int64_t replicas, std::in
 }
 
 DrawnMean drawn_mean_step(const StragglingQuestion& q, std::int64_t replicas) {
-  constexpr std::int64_t kDraws = 100'000, kLeastSteps = 50, kMostSteps = 10'000;
-  const std::int64_t steps = std::clamp(kDraws / replicas, kLeastSteps, kMostSteps);
+  constexpr std::int64_t kDraws = 100'000, kLeastDrawn = 50, kMostDrawn = 10'000;
+  const std::int64_t steps = std::clamp(kDraws / replicas, kLeastDrawn, kMostDrawn);
   double sum = 0, squares = 0;
   for (std::int64_t step = 0; step < steps; ++step) {
     double slowest = 0;
