@@ -26,17 +26,23 @@ std::vector<std::string> dashed(const Verb& verb) {
   return names;
 }
 
-// The flags of these names say where a file goes, whatever the verb.
-constexpr std::string_view kWritten[] = {"all",     "csv",      "html",        "out",
-                                         "picture", "png",      "program-out", "residuals",
-                                         "svg",     "timeline", "trace"};
+// A flag of one of these names says where a file goes, whatever the verb, and so does one whose
+// last word is such a name, as network-svg.
+constexpr std::string_view kWritten[] = {"all",       "csv",     "fitted",   "html",
+                                         "out",       "picture", "png",      "report",
+                                         "residuals", "svg",     "timeline", "trace"};
+
+bool is_written(std::string_view flag) {
+  return std::any_of(std::begin(kWritten), std::end(kWritten), [&](std::string_view name) {
+    return flag == name || flag.ends_with("-" + std::string(name));
+  });
+}
 
 // Refuses a path that cannot be written before the work begins, so that its results are not lost.
 void expect_path(const Flag& flag, const std::string& value) {
   if (!flag.value.starts_with("FILE")) return;
   if (value.empty()) refuse_flag(flag.name, "expected the path of a file, found an empty one");
-  if (std::find(std::begin(kWritten), std::end(kWritten), flag.name) != std::end(kWritten))
-    expect_writable(value, FileWriter::Takes::StreamsToo);
+  if (is_written(flag.name)) expect_writable(value, FileWriter::Takes::StreamsToo);
 }
 
 void refuse_extra(const Verb& verb, const std::string& word) {

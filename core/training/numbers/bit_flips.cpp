@@ -65,6 +65,10 @@ std::array<double, kFlipClasses> read_flip_rates(std::string_view text, const Pl
                   fmt::format("expected a rate behind a colon, as in {0}:1e-9, found \"{0}\"",
                               word.substr(0, 80)),
                   place);
+    if (rates[of] > 0)
+      throw Error(Error::Kind::InvalidInput,
+                  fmt::format("expected each class once, found {} twice", kFlipClassNames[of]),
+                  place);
     rates[of] =
         std::get<double>(parse_param({.name = "", .fallback = 0.0, .doc = "", .low = 0, .high = 1},
                                      word.substr(colon + 1), place));
