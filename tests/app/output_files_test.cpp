@@ -18,6 +18,26 @@ TEST(OutputFiles, OneThatCannotBeWrittenIsSaidBeforeTheWork) {
   }
 }
 
+// Whoever adds a flag that writes a file need not remember to say so twice.
+TEST(OutputFiles, EveryFlagThatWritesOneIsCheckedWithTheWords) {
+  int flags = 0;
+  for (const Verb& verb : verbs())
+    for (const Flag& flag : verb.flags) {
+      const bool written = flag.doc.starts_with("writes ") || flag.doc.starts_with("draws ");
+      if (!written || !flag.value.starts_with("FILE") || flag.doc.starts_with("writes nothing"))
+        continue;
+      ++flags;
+      try {
+        parse(verb, {"--" + std::string(flag.name), "none/x"});
+        ADD_FAILURE() << verb.name << " --" << flag.name << " was taken";
+      } catch (const Error& error) {
+        EXPECT_NE(std::string(error.what()).find("cannot create a file in none"), std::string::npos)
+            << verb.name << " --" << flag.name << ": " << error.what();
+      }
+    }
+  EXPECT_GT(flags, 30);
+}
+
 // It is a regular file here, which must not be replaced by its name.
 TEST(OutputFiles, StandardOutputIsWrittenTo) {
   const TemporaryFolder folder;
