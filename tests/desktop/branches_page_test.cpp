@@ -16,35 +16,22 @@
 #include "app/desktop/controls/canvas_widget.h"
 #include "app/desktop/tables/view_table.h"
 #include "app/workspace/runs/branches/branch_document.h"
+#include "tests/desktop/page_tab.h"
 #include "tests/desktop/support.h"
 
 namespace trainyard {
 namespace {
 
-struct Measured {
-  std::unique_ptr<Window> window = std::make_unique<Window>();
-  BranchesPage* page;
-
-  explicit Measured(const std::string& model) {
-    window->resize(1400, 900);
-    window->show();
-    window->start_with({.model = model,
+struct Measured : PageTab<BranchesPage> {
+  explicit Measured(const std::string& model)
+      : PageTab("calibrate", "branches",
+                Request{.model = model,
                         .cluster = "cpu:1",
                         .plan = "",
-                        .settings = {"precision=fp32", "micro-batch=1", "global-batch=4"}});
-    window->document().show_perspective("calibrate", "branches");
-    page = window->findChild<BranchesPage*>();
+                        .settings = {"precision=fp32", "micro-batch=1", "global-batch=4"}}) {
     type("Rounds", "2");
     happens([&] { return window->settled(); });
   }
-  void type(const char* name, const QString& text) const {
-    auto* field = named<QLineEdit>(*page, name);
-    field->selectAll();
-    field->insert(text);
-    Q_EMIT field->textEdited(field->text());
-  }
-  QString said(const QString& label) const { return named<QLabel>(*page, label)->text(); }
-  QAction* action(const char* id) const { return window->actions_of()[id]; }
 };
 
 TEST(BranchesPage, MeasuresTheOpenModelsLayers) {

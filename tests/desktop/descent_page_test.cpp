@@ -16,42 +16,19 @@
 #include "app/desktop/controls/canvas_widget.h"
 #include "app/desktop/tables/view_table.h"
 #include "tests/app/run_program.h"
+#include "tests/desktop/page_tab.h"
 #include "tests/desktop/support.h"
 
 namespace trainyard {
 namespace {
 
-struct DescentTab {
-  std::unique_ptr<Window> window = std::make_unique<Window>();
-  DescentPage* page;
-
-  DescentTab() {
-    window->resize(1400, 900);
-    window->show();
-    window->document().show_perspective("calibrate", "descent");
-    page = window->findChild<DescentPage*>();
-    happens([&] { return window->settled(); });
-  }
-  void type(const char* name, const QString& text) const {
-    auto* field = named<QLineEdit>(*page, name);
-    field->selectAll();
-    field->insert(text);
-    Q_EMIT field->textEdited(field->text());
-  }
-  QString said(const QString& label) const { return named<QLabel>(*page, label)->text(); }
-  QAction* action(const char* id) const { return window->actions_of()[id]; }
+struct DescentTab : PageTab<DescentPage> {
+  DescentTab() : PageTab("calibrate", "descent") {}
   void descend() const {
     action("calibrate.descent")->trigger();
     ASSERT_TRUE(page->measurement().running());
     ASSERT_TRUE(happens([&] { return window->settled(); }));
     ASSERT_NE(page->measurement().found(), nullptr) << page->measurement().error();
-  }
-  QPushButton* copy() const {
-    return named<QPushButton>(*page, "Copy the command line of the measurement");
-  }
-  std::string copied() const {
-    copy()->click();
-    return QApplication::clipboard()->text().toStdString();
   }
 };
 

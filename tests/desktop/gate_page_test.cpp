@@ -16,6 +16,7 @@
 #include "app/workspace/runs/training_run.h"
 #include "app/workspace/scenario/workspace.h"
 #include "core/io/documents/gate_json.h"
+#include "tests/desktop/page_tab.h"
 #include "tests/desktop/support.h"
 
 namespace trainyard {
@@ -35,27 +36,13 @@ std::string saved_checkpoint(const QTemporaryDir& folder) {
   return folder.filePath("a.ckpt").toStdString();
 }
 
-struct GateTab {
+struct GateTab : PageTab<GatePage> {
   QTemporaryDir folder;
-  std::unique_ptr<Window> window = std::make_unique<Window>();
-  GatePage* page;
-  GateTab() {
-    window->resize(1400, 900);
-    window->show();
-    window->start_with(kGated);
-    window->document().show_perspective("calibrate", "gate");
-    page = window->findChild<GatePage*>();
+  GateTab() : PageTab("calibrate", "gate", kGated) {
     auto* data = named<QComboBox>(*page, "Data of the gate");
     data->setCurrentIndex(data->findData("random"));
     happens([&] { return window->settled(); });
   }
-  void type(const char* name, const QString& text) const {
-    auto* field = named<QLineEdit>(*page, name);
-    field->selectAll();
-    field->insert(text);
-    Q_EMIT field->textEdited(field->text());
-  }
-  QAction* action(const char* id) const { return window->actions_of()[id]; }
 };
 
 TEST(GatePage, AsksAboutModelsAgainstACheckpoint) {

@@ -10,6 +10,7 @@
 #include <QPushButton>
 
 #include "app/desktop/controls/canvas_widget.h"
+#include "tests/desktop/page_tab.h"
 #include "tests/desktop/support.h"
 #include "visualizers/network/incast_sentence.h"
 #include "visualizers/network/network_view.h"
@@ -17,28 +18,13 @@
 namespace trainyard {
 namespace {
 
-struct NetworkTab {
-  std::unique_ptr<Window> window = std::make_unique<Window>();
-  NetworkPage* page;
-
-  NetworkTab() {
-    window->resize(1400, 900);
-    window->show();
-    window->start_with({.model = "gpt2",
+struct NetworkTab : PageTab<NetworkPage> {
+  NetworkTab()
+      : PageTab("analyse", "network",
+                Request{.model = "gpt2",
                         .cluster = "h100-sxm:16,per-node=4,oversubscription=2",
                         .plan = "",
-                        .settings = {"tp=2", "global-batch=16", "seq=1024"}});
-    window->document().show_perspective("analyse", "network");
-    page = window->findChild<NetworkPage*>();
-    happens([&] { return window->settled(); });
-  }
-  void type(const char* name, const QString& text) const {
-    auto* field = named<QLineEdit>(*page, name);
-    field->selectAll();
-    field->insert(text);
-    Q_EMIT field->textEdited(field->text());
-  }
-  QString said(const QString& label) const { return named<QLabel>(*page, label)->text(); }
+                        .settings = {"tp=2", "global-batch=16", "seq=1024"}}) {}
   void simulate() const {
     page->start();
     ASSERT_TRUE(happens([&] { return window->settled(); }));

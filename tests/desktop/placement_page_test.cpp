@@ -14,51 +14,30 @@
 #include "app/desktop/controls/canvas_widget.h"
 #include "app/desktop/tables/view_table.h"
 #include "tests/app/run_program.h"
+#include "tests/desktop/page_tab.h"
 #include "tests/desktop/support.h"
 
 namespace trainyard {
 namespace {
 
-struct PlacementTab {
-  std::unique_ptr<Window> window = std::make_unique<Window>();
-  PlacementPage* page;
-
-  PlacementTab() {
-    window->resize(1400, 900);
-    window->show();
-    window->start_with({.model = "gpt2",
+struct PlacementTab : PageTab<PlacementPage> {
+  PlacementTab()
+      : PageTab("analyse", "placement",
+                Request{.model = "gpt2",
                         .cluster = "h100-sxm:2",
                         .plan = "",
-                        .settings = {"dp=2", "global-batch=8", "micro-batch=4"}});
-    window->document().show_perspective("analyse", "placement");
-    page = window->findChild<PlacementPage*>();
-    happens([&] { return window->settled(); });
-  }
-  void type(const char* name, const QString& text) const {
-    auto* field = named<QLineEdit>(*page, name);
-    field->selectAll();
-    field->insert(text);
-    Q_EMIT field->textEdited(field->text());
-  }
+                        .settings = {"dp=2", "global-batch=8", "micro-batch=4"}}) {}
   void ask_little() const {
     type("Nodes", "3");
     type("Jobs of a trace", "20");
     type("Traces to learn from", "1");
     type("Traces to compare on", "2");
   }
-  QString said(const QString& label) const { return named<QLabel>(*page, label)->text(); }
   void place() const {
     page->start();
     ASSERT_TRUE(page->measurement().running());
     ASSERT_TRUE(happens([&] { return window->settled(); }));
     ASSERT_NE(page->measurement().found(), nullptr) << page->measurement().error();
-  }
-  QPushButton* copy() const {
-    return named<QPushButton>(*page, "Copy the command line of the measurement");
-  }
-  std::string copied() const {
-    copy()->click();
-    return QApplication::clipboard()->text().toStdString();
   }
   // Returns what the copied command prints with a word behind it.
   std::string by_command(const std::string& word) const {

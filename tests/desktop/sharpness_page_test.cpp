@@ -17,36 +17,25 @@
 #include "app/desktop/tables/view_table.h"
 #include "app/workspace/runs/sharpness/sharpness_chart.h"
 #include "app/workspace/runs/sharpness/sharpness_document.h"
+#include "tests/desktop/page_tab.h"
 #include "tests/desktop/support.h"
 
 namespace trainyard {
 namespace {
 
-struct SharpnessTab {
-  std::unique_ptr<Window> window = std::make_unique<Window>();
-  SharpnessPage* page;
-
+struct SharpnessTab : PageTab<SharpnessPage> {
   explicit SharpnessTab(std::vector<std::string> settings = {"global-batch=16",
-                                                             "optimizer=momentum"}) {
-    window->resize(1400, 900);
-    window->show();
-    window->start_with(
-        {.model = "mlp-small", .cluster = "cpu:2", .plan = "", .settings = std::move(settings)});
-    window->document().show_perspective("calibrate", "sharpness");
-    page = window->findChild<SharpnessPage*>();
+                                                             "optimizer=momentum"})
+      : PageTab("calibrate", "sharpness",
+                Request{.model = "mlp-small",
+                        .cluster = "cpu:2",
+                        .plan = "",
+                        .settings = std::move(settings)}) {
     auto* data = named<QComboBox>(*page, "Data of the loss");
     data->setCurrentIndex(data->findData("random"));
     type("Products, at most", "20");
     happens([&] { return window->settled(); });
   }
-  void type(const char* name, const QString& text) const {
-    auto* field = named<QLineEdit>(*page, name);
-    field->selectAll();
-    field->insert(text);
-    Q_EMIT field->textEdited(field->text());
-  }
-  QString said(const QString& label) const { return named<QLabel>(*page, label)->text(); }
-  QAction* action(const char* id) const { return window->actions_of()[id]; }
 };
 
 TEST(SharpnessPage, MeasuresTheOpenPlansLoss) {

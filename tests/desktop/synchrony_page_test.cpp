@@ -12,28 +12,14 @@
 #include "app/desktop/calibrate/calibrate_page.h"
 #include "app/desktop/controls/canvas_widget.h"
 #include "app/desktop/tables/view_table.h"
+#include "tests/desktop/page_tab.h"
 #include "tests/desktop/support.h"
 
 namespace trainyard {
 namespace {
 
-struct SynchronyTab {
-  std::unique_ptr<Window> window = std::make_unique<Window>();
-  SynchronyPage* page;
-
-  SynchronyTab() {
-    window->resize(1400, 900);
-    window->show();
-    window->document().show_perspective("calibrate", "synchrony");
-    page = window->findChild<SynchronyPage*>();
-    happens([&] { return window->settled(); });
-  }
-  void type(const char* name, const QString& text) const {
-    auto* field = named<QLineEdit>(*page, name);
-    field->selectAll();
-    field->insert(text);
-    Q_EMIT field->textEdited(field->text());
-  }
+struct SynchronyTab : PageTab<SynchronyPage> {
+  SynchronyTab() : PageTab("calibrate", "synchrony") {}
 };
 
 TEST(SynchronyPage, AnswersAsOneTypes) {
