@@ -68,9 +68,14 @@ void draw_panel(Drawing& drawing, const Rect& area, const OccupancyModel& model,
       fill(drawing, {rect.x, rect.bottom() - 2, rect.width, 1},
            {.ink = label_ink(occupancy_ink(block.kind))});
   }
-  for (const double at : round_values(0, longest, 8))
-    draw_x_tick(drawing, plot, x(Instant{static_cast<std::int64_t>(at)}),
-                format_duration(Duration{static_cast<std::int64_t>(at)}));
+  // Jobs take hours, which are read more easily than tens of thousands of seconds.
+  constexpr double kTickHour = 3.6e12;  // ns
+  const bool hours = longest >= 2 * kTickHour;
+  for (const double at : round_values(0, hours ? longest / kTickHour : longest, 8)) {
+    const Instant when{std::llround(hours ? at * kTickHour : at)};
+    draw_x_tick(drawing, plot, x(when),
+                hours ? fmt::format("{:g} h", at) : format_duration(Duration{when.count()}));
+  }
 }
 
 }  // namespace
