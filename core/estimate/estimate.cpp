@@ -24,12 +24,10 @@ std::string largest_part(const CategoryBytes& bytes) {
   return category_name(most);
 }
 
-Verdict judge_peaks(const std::vector<CategoryBytes>& memory, const std::vector<Bytes>& reserved,
-                    const std::vector<Bytes>& room) {
-  std::size_t worst = 0;
-  for (std::size_t d = 1; d < memory.size(); ++d)
-    if (room[d] - reserved[d] < room[worst] - reserved[worst]) worst = d;
-  const Bytes capacity = room[worst];
+Verdict judge_peaks(const Workload& w, const std::vector<CategoryBytes>& memory,
+                    const std::vector<Bytes>& reserved) {
+  const std::size_t worst = least_room(w, reserved);
+  const Bytes capacity = capacities(w)[worst];
   const Bytes peak = total(memory[worst]);
   Verdict verdict;
   verdict.margin = capacity - reserved[worst];
@@ -94,7 +92,7 @@ Result estimate(const Workload& w, const CostModel& cost) {
                              step.memory[d],
                              step.reserved[d]});
   }
-  result.verdict = judge_peaks(step.memory, step.reserved, capacities(w));
+  result.verdict = judge_peaks(w, step.memory, step.reserved);
   state_capacities(w, result);
   return result;
 }
