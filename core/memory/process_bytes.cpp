@@ -113,8 +113,13 @@ std::size_t least_room(const Workload& w, const std::vector<Bytes>& reserved) {
 
 std::vector<ProcessMemory> processes(const Workload& w, const CostModel& cost) {
   std::vector<ProcessMemory> found;
-  for (int d = 0; d < w.scenario.plan.mesh.pp; ++d)
-    found.push_back(cost.process_memory(device_of_rank(w, d)));
+  const auto devices = static_cast<std::size_t>(w.scenario.plan.mesh.pp);
+  if (!is_mixed(w.scenario.cluster)) {
+    found.assign(devices, cost.process_memory(w.scenario.cluster.device));
+    return found;
+  }
+  for (std::size_t d = 0; d < devices; ++d)
+    found.push_back(cost.process_memory(device_of_rank(w, static_cast<int>(d))));
   return found;
 }
 
