@@ -181,6 +181,7 @@ void drop_defaults(const Device& device, std::int64_t count, std::int64_t per_no
   drop(options.inter_reduce, false);
   drop(options.memory, device.memory.value);
   drop(options.compression, device.compression.value);
+  drop(options.bit_errors, device.bit_errors.value);
   drop(options.overhead, Site{}.overhead);
   if (device.price_low && device.price_high && device.price_low->value == device.price_high->value)
     drop(options.price, device.price_low->value);
@@ -203,6 +204,8 @@ void check_device(const Device& device, Diagnostics& found) {
   if (!(device.memory_bandwidth.value.value > 0)) wrong("needs a memory bandwidth above 0");
   if (!(device.compression.value > 0) || device.compression.value > kMostCompression)
     wrong(fmt::format("needs a memory compression above 0 and at most {}", kMostCompression));
+  if (!(device.bit_errors.value >= 0) || device.bit_errors.value > kMostBitErrors)
+    wrong(fmt::format("needs memory bit errors of 0 to {}", kMostBitErrors));
   if (device.peaks.empty()) wrong("needs the peak of at least one number format");
   for (const Peak& peak : device.peaks)
     if (!(peak.rate.value.value > 0))
@@ -348,6 +351,7 @@ Cluster make_cluster(const Device& device, std::int64_t count, ClusterOptions op
   cluster.site = {options.region.value_or(""), options.overhead.value_or(Site{}.overhead)};
   cluster.device.memory = given_or(options.memory, device.memory);
   cluster.device.compression = given_or(options.compression, device.compression);
+  cluster.device.bit_errors = given_or(options.bit_errors, device.bit_errors);
   if (options.price)
     cluster.device.price_low = cluster.device.price_high = {*options.price, "given"};
   cluster.mixed = options.mixed;

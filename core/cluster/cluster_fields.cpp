@@ -206,6 +206,8 @@ void visit_device(FieldVisitor& visitor, Device& d) {
   visit_figure(visitor, "memory.compression", group, "Memory compression",
                "bytes that it moves over those of the tensors; 1 = numbers as they are",
                d.compression);
+  visit_figure(visitor, "memory.bit-errors", group, "Memory bit errors",
+               "share of its bits that read wrong, as at a low voltage; 0 = none", d.bit_errors);
   visit_switch(visitor, "memory.on-chip", group, "Memory on the chip",
                "weights stay beside the arithmetic, and products have no tiles to fill",
                d.on_chip_memory);

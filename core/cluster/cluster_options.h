@@ -31,6 +31,7 @@ struct ClusterOptions {
   std::optional<Bytes> nvme;                     // of a node
   std::optional<BytesPerSecond> nvme_read, nvme_write;
   std::optional<double> compression;             // of a device's memory
+  std::optional<double> bit_errors;              // of that memory's bits
   std::optional<std::string> region;             // whose electricity it takes
   std::optional<double> overhead;                // of the building (PUE)
   std::vector<DeviceKind> mixed;                 // kinds of the last devices

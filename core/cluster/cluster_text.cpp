@@ -42,6 +42,12 @@ double compression(View name, View text) {
                      quoted(text)));
 }
 
+double bit_errors(View name, View text) {
+  const double value = parse_number(text);
+  if (value >= 0 && value <= kMostBitErrors) return value;
+  refuse(fmt::format("{} must be 0 to {}, not {}", name, kMostBitErrors, quoted(text)));
+}
+
 double overhead(View name, View text) {
   const double value = parse_number(text);
   if (value >= 1 && value <= kMostOverhead) return value;
@@ -137,6 +143,8 @@ constexpr Option kOptions[] = {
      [](ClusterOptions& o, View name, View v) { o.nvme_write = rate(name, v); }},
     {"compression", true,
      [](ClusterOptions& o, View name, View v) { o.compression = compression(name, v); }},
+    {"bit-errors", true,
+     [](ClusterOptions& o, View name, View v) { o.bit_errors = bit_errors(name, v); }},
     {"region", true, [](ClusterOptions& o, View, View v) { o.region = region(v).name; }},
     {"pue", true, [](ClusterOptions& o, View name, View v) { o.overhead = overhead(name, v); }},
     {"mixed", true, [](ClusterOptions& o, View, View v) { o.mixed = parse_device_kinds(v); }},
@@ -247,6 +255,9 @@ const std::string_view kClusterOptions =
     "nvme-write=RATE       at which it writes to them\n"
     "compression=RATIO     bytes that a device's memory moves over those of the tensors, where it "
     "stores numbers without loss, as compression=0.6\n"
+    "bit-errors=P          share of the bits of a device's memory that read wrong, as at a low "
+    "voltage, 0 to 0.5: gate keeps codes of weights there, and --train bit-errors=memory trains "
+    "against it\n"
     "region=NAME           whose electricity it takes, as region=sweden: carbon\n"
     "pue=X                 what the whole centre takes over what the devices take, as pue=1.1\n"
     "mixed=DEVICE:COUNT    the last COUNT devices are of this kind, further kinds after a plus, as "
@@ -293,6 +304,7 @@ std::string canonical_name(const Device& device, std::int64_t count,
   if (options.nvme_read) add("nvme-read", compact(*options.nvme_read));
   if (options.nvme_write) add("nvme-write", compact(*options.nvme_write));
   if (options.compression) add("compression", to_text(*options.compression));
+  if (options.bit_errors) add("bit-errors", to_text(*options.bit_errors));
   if (options.region) add("region", *options.region);
   if (options.overhead) add("pue", to_text(*options.overhead));
   if (!options.mixed.empty()) add("mixed", to_text(options.mixed));

@@ -116,6 +116,7 @@ TEST(DocumentFields, OfACluster) {
   own.scale_up_dimensions = 2, own.scale_up_topology = Topology::Torus, own.scale_up_domain = 64;
   own.idle_power = {{77}, "a meter"};
   own.compression = {0.625, "a codec"};
+  own.bit_errors = {0.01, "a voltage"};
   own.price_low = Sourced<double>{1.5, "a bill"}, own.price_high = Sourced<double>{2.5, "a bill"};
   for (Sourced<double>* share :
        {&own.efficiency.product, &own.efficiency.eight_bit, &own.efficiency.tf32,

@@ -177,6 +177,9 @@ Fields<Device> device_fields(const Device* base) {
   const auto read_compression = [](Device& d, const JsonCursor& at) {
     d.compression = read_sourced<double>(at);
   };
+  const auto read_bit_errors = [](Device& d, const JsonCursor& at) {
+    d.bit_errors = read_sourced<double>(at);
+  };
   const auto read_price = [](std::optional<Sourced<double>> Device::* member) {
     return [member](Device& d, const JsonCursor& at) { d.*member = price_form().read(at); };
   };
@@ -209,6 +212,7 @@ Fields<Device> device_fields(const Device* base) {
         [](Device& d, const JsonCursor& at) { efficiency_fields().read(at, d.efficiency); }},
        {"idle_power", unlike_base(&Device::idle_power), sourced<Watts>(), read_idle},
        {"compression", unlike_base(&Device::compression), sourced<double>(), read_compression},
+       {"bit_errors", unlike_base(&Device::bit_errors), sourced<double>(), read_bit_errors},
        {"price_low", price(&Device::price_low), price_form(), read_price(&Device::price_low)},
        {"price_high", price(&Device::price_high), price_form(), read_price(&Device::price_high)},
        {"year", &Device::year, whole(0, 9999), kDefaulted},
