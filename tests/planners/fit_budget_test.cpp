@@ -212,7 +212,7 @@ struct StateLevers {
 };
 
 TEST(FitBudget, FormatsOfStateAreLeversWhereTheOptimizerAndThePrecisionHaveThem) {
-  const char *const both = "fp32,bf16", *const halves = "fp32,remainder";
+  const char *const both = "fp32,bf16,fp8", *const halves = "fp32,remainder";
   for (const auto& [settings, moment, main, optimizer] : std::vector<StateLevers>{
            {{"optimizer=momentum"}, both, halves, ""},
            {{"optimizer=sgd"}, "", halves, ""},
@@ -220,7 +220,7 @@ TEST(FitBudget, FormatsOfStateAreLeversWhereTheOptimizerAndThePrecisionHaveThem)
            {{"optimizer=adam"}, both, halves, ""},
            {{"optimizer=adamw-8bit"}, "", "", ""},
            {{"optimizer=adafactor"}, "", "", ""},
-           {{"optimizer=adamw", "first-moment-dtype=bf16"}, "bf16,fp32", halves, ""},
+           {{"optimizer=adamw", "first-moment-dtype=bf16"}, "bf16,fp32,fp8", halves, ""},
            {{"optimizer=momentum", "sparsity=0.5"}, "", "", ""}}) {
     FitQuestion question = fit_question(plain("mlp-small", "cpu:1", settings), 1_GiB);
     question.scenario.plan.batch.global = 8;
