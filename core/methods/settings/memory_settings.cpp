@@ -127,17 +127,18 @@ void set_gradient_dtype(Plan& plan, std::string_view value, const Place& place) 
 
 constexpr std::string_view kFormatsName = "tensor-formats";
 
-// Sums would need a scale that all ranks agree on before any of them knows its own part of one. A
-// second moment has other reasons: tests/training/block_scales_test.cpp has the figures.
+// Sums would need a scale that all ranks agree on before any of them knows its own part of one.
+// That small second moments in fp8 become 0 is measured in tests/training/scaled_numbers_test.cpp.
 void refuse_format(std::string_view param, std::string_view value, const Place& place) {
   const std::optional<DType> format = parse_dtype(value);
   if (param == "second-moment" && (format == DType::F8 || format == DType::I8))
-    throw Error(Error::Kind::InvalidInput,
-                "expected fp32, bf16 or fp16, found \"" + std::string(value) +
-                    "\", whose steps are too coarse for a second moment: it stands still, and "
-                    "training ends apart from where it would; optimizer=adamw-8bit has codes for "
-                    "second moments in 8 bits",
-                place);
+    throw Error(
+        Error::Kind::InvalidInput,
+        "expected fp32, bf16 or fp16, found \"" + std::string(value) +
+            "\", in which second moments far below the largest of their block become 0, and the "
+            "weights that are divided by them run away; optimizer=adamw-8bit has codes of 8 "
+            "bits that reach over seven decades",
+        place);
   if ((param == "reduce" || param == "boundary") && (format == DType::F8 || format == DType::F16))
     throw Error(Error::Kind::InvalidInput,
                 "expected a format without scales, found \"" + std::string(value) +
