@@ -84,7 +84,7 @@ void expect_exhaustive_choices(const Scenario& scenario, const std::string& micr
                      {"offload", "none,optimizer"}};
   question.kept = {"gradient-dtype", "flash-attention"};
   const FittedPlan whole = fit_budget(question);
-  EXPECT_EQ(lever_values(whole, "first-moment-dtype"), "fp32,bf16");
+  EXPECT_EQ(lever_values(whole, "first-moment-dtype"), "fp32,bf16,fp8");
   EXPECT_EQ(lever_values(whole, "main-weights-dtype"), "fp32,remainder");
   const std::vector<Combination> all = every_combination(scenario, whole.levers);
   ASSERT_FALSE(all.empty());
@@ -237,6 +237,15 @@ TEST(FitBudget, FormatsOfStateAreLeversWhereTheOptimizerAndThePrecisionHaveThem)
   }
 }
 
+// A remainder is for precision=bf16; fp8 casts bf16 weights whose main weights may be in fp16.
+TEST(FitBudget, MainWeightsInFp16AreALeverWhereProductsAreInFp8) {
+  FitQuestion question = fit_question(
+      plain("gpt-tiny", "h100-sxm:1", {"precision=fp8", "optimizer=adamw", "global-batch=8"}),
+      1_GiB);
+  question.kept = {"precision", "gradient-dtype", "micro-batch", "recompute", "offload"};
+  EXPECT_EQ(lever_values(fit_budget(question), "main-weights-dtype"), "fp32,fp16");
+}
+
 // Nothing is left of these plans but their weights, gradients and optimizer's state.
 TEST(FitBudget, FormatsOfStateBringAPlanFurtherThanPrecisionAlone) {
   FitQuestion question = fit_question(
@@ -249,8 +258,8 @@ TEST(FitBudget, FormatsOfStateBringAPlanFurtherThanPrecisionAlone) {
   const FittedPlan halves = fit_budget(question);
   question.kept.erase(question.kept.end() - 2);
   const FittedPlan bytes = fit_budget(question);
-  EXPECT_EQ(moments.front.back().words, "first-moment-dtype=bf16");
-  EXPECT_EQ(halves.front.back().words, "first-moment-dtype=bf16 main-weights-dtype=remainder");
+  EXPECT_EQ(moments.front.back().words, "first-moment-dtype=fp8");
+  EXPECT_EQ(halves.front.back().words, "first-moment-dtype=fp8 main-weights-dtype=remainder");
   EXPECT_EQ(bytes.front.back().words, "optimizer=adamw-8bit");
   EXPECT_LT(moments.front.back().figures.reserved, moments.start.figures.reserved);
   EXPECT_LT(halves.front.back().figures.reserved, moments.front.back().figures.reserved);
