@@ -10,6 +10,7 @@
 #include "core/base/random.h"
 #include "core/methods/settings/settings.h"
 #include "tests/support/cases.h"
+#include "tests/support/non_empty.h"
 #include "tests/support/refusal.h"
 
 namespace trainyard {
@@ -84,7 +85,7 @@ void expect_exhaustive_choices(const Scenario& scenario, const std::string& micr
                      {"offload", "none,optimizer"}};
   question.kept = {"gradient-dtype", "flash-attention"};
   const FittedPlan whole = fit_budget(question);
-  EXPECT_EQ(lever_values(whole, "first-moment-dtype"), "fp32,bf16,fp8");
+  EXPECT_EQ(lever_values(whole, "first-moment-dtype"), "fp32,bf16");
   EXPECT_EQ(lever_values(whole, "main-weights-dtype"), "fp32,remainder");
   const std::vector<Combination> all = every_combination(scenario, whole.levers);
   ASSERT_FALSE(all.empty());
@@ -212,7 +213,7 @@ struct StateLevers {
 };
 
 TEST(FitBudget, FormatsOfStateAreLeversWhereTheOptimizerAndThePrecisionHaveThem) {
-  const char *const both = "fp32,bf16,fp8", *const halves = "fp32,remainder";
+  const char *const both = "fp32,bf16", *const halves = "fp32,remainder";
   for (const auto& [settings, moment, main, optimizer] : std::vector<StateLevers>{
            {{"optimizer=momentum"}, both, halves, ""},
            {{"optimizer=sgd"}, "", halves, ""},
@@ -220,7 +221,7 @@ TEST(FitBudget, FormatsOfStateAreLeversWhereTheOptimizerAndThePrecisionHaveThem)
            {{"optimizer=adam"}, both, halves, ""},
            {{"optimizer=adamw-8bit"}, "", "", ""},
            {{"optimizer=adafactor"}, "", "", ""},
-           {{"optimizer=adamw", "first-moment-dtype=bf16"}, "bf16,fp32,fp8", halves, ""},
+           {{"optimizer=adamw", "first-moment-dtype=bf16"}, "bf16,fp32", halves, ""},
            {{"optimizer=momentum", "sparsity=0.5"}, "", "", ""}}) {
     FitQuestion question = fit_question(plain("mlp-small", "cpu:1", settings), 1_GiB);
     question.scenario.plan.batch.global = 8;
@@ -237,13 +238,36 @@ TEST(FitBudget, FormatsOfStateAreLeversWhereTheOptimizerAndThePrecisionHaveThem)
   }
 }
 
-// A remainder is for precision=bf16; fp8 casts bf16 weights whose main weights may be in fp16.
-TEST(FitBudget, MainWeightsInFp16AreALeverWhereProductsAreInFp8) {
-  FitQuestion question = fit_question(
-      plain("gpt-tiny", "h100-sxm:1", {"precision=fp8", "optimizer=adamw", "global-batch=8"}),
-      1_GiB);
-  question.kept = {"precision", "gradient-dtype", "micro-batch", "recompute", "offload"};
-  EXPECT_EQ(lever_values(fit_budget(question), "main-weights-dtype"), "fp32,fp16");
+// Moments with scales are levers for who asks, and the choice among them is that of all
+// combinations. A remainder is for precision=bf16; fp8 casts bf16 weights whose main weights may be
+// in fp16.
+TEST(FitBudget, StateWithScalesIsChosenAsAnExhaustiveSearchDoes) {
+  const Scenario scenario =
+      plain("gpt-tiny", "h100-sxm:1", {"precision=fp8", "optimizer=adamw", "global-batch=8"});
+  FitQuestion question = fit_question(scenario, 1_GiB);
+  question.kept = {"precision", "gradient-dtype", "micro-batch", "offload", "flash-attention"};
+  question.levers = {{"first-moment-dtype", "fp32,bf16,fp16,fp8"},
+                     {"second-moment-dtype", "fp32,fp16"},
+                     {"recompute", "none,full"}};
+  const FittedPlan whole = fit_budget(question);
+  EXPECT_EQ(lever_values(whole, "main-weights-dtype"), "fp32,fp16");
+  const std::vector<Combination> all = every_combination(scenario, whole.levers);
+  EXPECT_EQ(whole.fitting, all.size());
+  bool scales = false;
+  for (const FitPlan& plan : testing::non_empty(whole.front)) {
+    scales = scales || plan.words.find("first-moment-dtype=fp8 main-weights-dtype=fp16") == 0;
+    question.budget = plan.figures.reserved;
+    const FittedPlan found = fit_budget(question);
+    const auto best =
+        std::min_element(all.begin(), all.end(), [&](const Combination& a, const Combination& b) {
+          const bool fits = a.reserved <= question.budget, other = b.reserved <= question.budget;
+          return fits != other ? fits : a.step < b.step;
+        });
+    ASSERT_TRUE(found.chosen);
+    EXPECT_EQ(found.chosen->figures.step, best->step) << plan.words;
+    EXPECT_LE(found.chosen->figures.reserved, question.budget);
+  }
+  EXPECT_TRUE(scales);
 }
 
 // Nothing is left of these plans but their weights, gradients and optimizer's state.
@@ -258,8 +282,8 @@ TEST(FitBudget, FormatsOfStateBringAPlanFurtherThanPrecisionAlone) {
   const FittedPlan halves = fit_budget(question);
   question.kept.erase(question.kept.end() - 2);
   const FittedPlan bytes = fit_budget(question);
-  EXPECT_EQ(moments.front.back().words, "first-moment-dtype=fp8");
-  EXPECT_EQ(halves.front.back().words, "first-moment-dtype=fp8 main-weights-dtype=remainder");
+  EXPECT_EQ(moments.front.back().words, "first-moment-dtype=bf16");
+  EXPECT_EQ(halves.front.back().words, "first-moment-dtype=bf16 main-weights-dtype=remainder");
   EXPECT_EQ(bytes.front.back().words, "optimizer=adamw-8bit");
   EXPECT_LT(moments.front.back().figures.reserved, moments.start.figures.reserved);
   EXPECT_LT(halves.front.back().figures.reserved, moments.front.back().figures.reserved);
