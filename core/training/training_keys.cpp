@@ -429,6 +429,12 @@ Diagnostics check(const Training& training) {
         wrong("expected something that finds flipped bits beside it, after which the "
               "run goes back, found neither flip-check nor flip-ecc",
               "recover", "flip-check=checksums"));
+  if (flips.range != BitFlips{}.range && !flips.ranges)
+    found.push_back(wrong(
+        fmt::format("expected that ranges of tensors are looked at beside how far they may grow, "
+                    "found flip-range={} and flip-check={}",
+                    flips.range, flip_checks_text(flips)),
+        "flip-range", "flip-check=ranges"));
   if (flips.at > training.steps)
     found.push_back(wrong(
         fmt::format("bits flip in update {} only, and the run has {}", flips.at, training.steps),

@@ -1,5 +1,5 @@
 // Tests the tab Branches, driven as a user would: measuring, stopping, refusing, copying.
-#include "app/desktop/analyse/branches_page.h"
+#include "app/desktop/study/branches_page.h"
 
 #include <gtest/gtest.h>
 

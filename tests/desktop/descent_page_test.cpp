@@ -1,6 +1,6 @@
 // Tests the tab Descent as a user would use it: descending, the same by the command line, turning
 // pictures, refusing, stopping.
-#include "app/desktop/analyse/descent_page.h"
+#include "app/desktop/study/descent_page.h"
 
 #include <gtest/gtest.h>
 

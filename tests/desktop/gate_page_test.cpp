@@ -1,5 +1,5 @@
 // Tests the tab Gate as a user would use it: choosing a checkpoint, asking, and what it blocks.
-#include "app/desktop/analyse/gate_page.h"
+#include "app/desktop/study/gate_page.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Tests the tab Network as a user would use it: simulating, other jobs, refusing, staleness.
-#include "app/desktop/analyse/network_page.h"
+#include "app/desktop/study/network_page.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Tests the tab Placement as a user would use it: placing, the same by the command line, plans as
 // kinds of jobs, refusing, stopping.
-#include "app/desktop/analyse/placement_page.h"
+#include "app/desktop/study/placement_page.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Tests the tab Sharpness as a user would use it: measuring, turning pictures, refusing, stopping.
-#include "app/desktop/analyse/sharpness_page.h"
+#include "app/desktop/study/sharpness_page.h"
 
 #include <gtest/gtest.h>
 

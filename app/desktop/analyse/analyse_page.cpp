@@ -13,10 +13,8 @@
 #include "app/desktop/analyse/goodput_page.h"
 #include "app/desktop/analyse/graph_page.h"
 #include "app/desktop/analyse/mesh_page.h"
-#include "app/desktop/analyse/network_page.h"
 #include "app/desktop/analyse/numbers_page.h"
 #include "app/desktop/analyse/order_page.h"
-#include "app/desktop/analyse/placement_page.h"
 #include "app/desktop/analyse/run_page.h"
 #include "app/desktop/controls/search_bar.h"
 #include "app/desktop/controls/text.h"
@@ -26,6 +24,8 @@
 #include "app/desktop/scene/analyse_scene.h"
 #include "app/desktop/scene/utilisation_scene.h"
 #include "app/desktop/scene/waves_scene.h"
+#include "app/desktop/study/network_page.h"
+#include "app/desktop/study/placement_page.h"
 #include "app/desktop/tables/view_table.h"
 
 namespace trainyard {

@@ -1,17 +1,17 @@
 #include "app/desktop/calibrate/calibrate_page.h"
 
-#include "app/desktop/analyse/branches_page.h"
-#include "app/desktop/analyse/descent_page.h"
-#include "app/desktop/analyse/gate_page.h"
 #include "app/desktop/analyse/links_page.h"
 #include "app/desktop/analyse/recorded_page.h"
-#include "app/desktop/analyse/sharpness_page.h"
 #include "app/desktop/analyse/snapshot_page.h"
 #include "app/desktop/calibrate/kernels_page.h"
 #include "app/desktop/calibrate/machine_page.h"
 #include "app/desktop/calibrate/profile_page.h"
 #include "app/desktop/calibrate/synchrony_page.h"
 #include "app/desktop/compare/gallery_page.h"
+#include "app/desktop/study/branches_page.h"
+#include "app/desktop/study/descent_page.h"
+#include "app/desktop/study/gate_page.h"
+#include "app/desktop/study/sharpness_page.h"
 
 namespace trainyard {
 

@@ -6,7 +6,7 @@
 #include <functional>
 #include <stop_token>
 
-#include "app/desktop/analyse/study_page.h"
+#include "app/desktop/study/study_page.h"
 #include "core/timeline/span_profile.h"
 
 class QLabel;

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "app/desktop/analyse/study_page.h"
+#include "app/desktop/study/study_page.h"
 #include "visualizers/synchrony/synchrony_view.h"
 
 class QLabel;

@@ -19,13 +19,7 @@
 #include <utility>
 
 #include "app/desktop/analyse/analyse_page.h"
-#include "app/desktop/analyse/branches_page.h"
-#include "app/desktop/analyse/descent_page.h"
-#include "app/desktop/analyse/gate_page.h"
-#include "app/desktop/analyse/network_page.h"
-#include "app/desktop/analyse/placement_page.h"
 #include "app/desktop/analyse/run_page.h"
-#include "app/desktop/analyse/sharpness_page.h"
 #include "app/desktop/calibrate/calibrate_page.h"
 #include "app/desktop/calibrate/kernels_page.h"
 #include "app/desktop/calibrate/machine_page.h"
@@ -51,6 +45,12 @@
 #include "app/desktop/shell/project_panel.h"
 #include "app/desktop/shell/tool_bar.h"
 #include "app/desktop/shell/welcome_page.h"
+#include "app/desktop/study/branches_page.h"
+#include "app/desktop/study/descent_page.h"
+#include "app/desktop/study/gate_page.h"
+#include "app/desktop/study/network_page.h"
+#include "app/desktop/study/placement_page.h"
+#include "app/desktop/study/sharpness_page.h"
 #include "app/workspace/scenario/published.h"
 
 namespace trainyard {

@@ -12,7 +12,6 @@
 #include <QUndoView>
 #include <QVBoxLayout>
 
-#include "app/desktop/analyse/gate_page.h"
 #include "app/desktop/controls/canvas_widget.h"
 #include "app/desktop/controls/complaint.h"
 #include "app/desktop/controls/page.h"
@@ -21,6 +20,7 @@
 #include "app/desktop/shell/presentation.h"
 #include "app/desktop/shell/settings_dialog.h"
 #include "app/desktop/shell/window.h"
+#include "app/desktop/study/gate_page.h"
 #include "core/lesson/lesson_text.h"
 
 namespace trainyard {

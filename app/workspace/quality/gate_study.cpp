@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <set>
 #include <utility>
 
 #include "app/workspace/runs/training_run.h"
@@ -195,10 +196,14 @@ std::vector<GatedTable> compare_tables(const Model& model, const SideOfGate& fir
 GateSide read_gate_side(std::string_view words, const std::string& of, const Place& place) {
   GateSide side{std::string(words), of};
   bool first = true;
+  std::set<std::string_view> keys;
   for (const std::string_view word : split_list(words)) {
-    if (word.find('=') != std::string_view::npos)
+    if (const std::size_t equals = word.find('='); equals != std::string_view::npos) {
       apply_side_word(side, word, place);
-    else if (first && !word.empty())
+      if (const std::string_view key = word.substr(0, equals); !keys.insert(key).second)
+        throw Error(Error::Kind::InvalidInput,
+                    fmt::format("expected each key once, found {} twice", key), place);
+    } else if (first && !word.empty())
       side.file = std::string(word);
     else
       throw Error(Error::Kind::InvalidInput,

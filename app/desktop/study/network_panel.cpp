@@ -1,4 +1,4 @@
-#include "app/desktop/analyse/network_panel.h"
+#include "app/desktop/study/network_panel.h"
 
 #include <QLabel>
 #include <QVBoxLayout>

@@ -6,7 +6,7 @@
 #include <optional>
 #include <stop_token>
 
-#include "app/desktop/analyse/measurement_panel.h"
+#include "app/desktop/study/measurement_panel.h"
 #include "app/workspace/scenario/network_step.h"
 #include "app/workspace/scenario/request.h"
 

@@ -3,8 +3,8 @@
 // picture over the rates as rows, and what follows in sentences.
 #pragma once
 
-#include "app/desktop/analyse/sharpness_panel.h"
-#include "app/desktop/analyse/study_page.h"
+#include "app/desktop/study/sharpness_panel.h"
+#include "app/desktop/study/study_page.h"
 #include "visualizers/chart/curve_view.h"
 
 namespace trainyard {

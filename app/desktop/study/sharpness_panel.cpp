@@ -1,4 +1,4 @@
-#include "app/desktop/analyse/sharpness_panel.h"
+#include "app/desktop/study/sharpness_panel.h"
 
 #include <QComboBox>
 #include <QVBoxLayout>

@@ -1,4 +1,4 @@
-#include "app/desktop/analyse/branch_panel.h"
+#include "app/desktop/study/branch_panel.h"
 
 #include <QComboBox>
 #include <QVBoxLayout>

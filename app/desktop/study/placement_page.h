@@ -7,8 +7,8 @@
 #include <memory>
 #include <optional>
 
-#include "app/desktop/analyse/placement_panel.h"
-#include "app/desktop/analyse/study_page.h"
+#include "app/desktop/study/placement_panel.h"
+#include "app/desktop/study/study_page.h"
 #include "visualizers/placement/occupancy_view.h"
 
 namespace trainyard {

@@ -1,4 +1,4 @@
-#include "app/desktop/analyse/network_page.h"
+#include "app/desktop/study/network_page.h"
 
 #include <string>
 #include <utility>

@@ -3,8 +3,8 @@
 // as a picture over the table of all passes, and what follows in sentences.
 #pragma once
 
-#include "app/desktop/analyse/branch_panel.h"
-#include "app/desktop/analyse/study_page.h"
+#include "app/desktop/study/branch_panel.h"
+#include "app/desktop/study/study_page.h"
 #include "visualizers/branches/stages_view.h"
 
 namespace trainyard {

@@ -1,4 +1,4 @@
-#include "app/desktop/analyse/placement_panel.h"
+#include "app/desktop/study/placement_panel.h"
 
 #include <QPushButton>
 #include <QVBoxLayout>

@@ -1,4 +1,4 @@
-#include "app/desktop/analyse/branches_page.h"
+#include "app/desktop/study/branches_page.h"
 
 #include "app/desktop/controls/canvas_widget.h"
 #include "app/desktop/scene/charts.h"

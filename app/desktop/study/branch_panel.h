@@ -2,7 +2,7 @@
 // other and as one on this machine, and how, or which prices they take on which processor.
 #pragma once
 
-#include "app/desktop/analyse/measurement_panel.h"
+#include "app/desktop/study/measurement_panel.h"
 #include "app/workspace/runs/branches/branch_study.h"
 
 class QComboBox;

@@ -1,4 +1,4 @@
-#include "app/desktop/analyse/descent_panel.h"
+#include "app/desktop/study/descent_panel.h"
 
 #include <QVBoxLayout>
 

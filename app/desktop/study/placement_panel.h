@@ -6,7 +6,7 @@
 #include <functional>
 #include <vector>
 
-#include "app/desktop/analyse/measurement_panel.h"
+#include "app/desktop/study/measurement_panel.h"
 #include "app/workspace/plans/placement_question.h"
 
 class QPushButton;

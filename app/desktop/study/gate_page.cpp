@@ -1,4 +1,4 @@
-#include "app/desktop/analyse/gate_page.h"
+#include "app/desktop/study/gate_page.h"
 
 #include <utility>
 

@@ -2,7 +2,7 @@
 // the problem, and how long it descends.
 #pragma once
 
-#include "app/desktop/analyse/measurement_panel.h"
+#include "app/desktop/study/measurement_panel.h"
 #include "core/training/halp/halp_study.h"
 
 namespace trainyard {

@@ -6,8 +6,8 @@
 #include <memory>
 #include <optional>
 
-#include "app/desktop/analyse/network_panel.h"
-#include "app/desktop/analyse/study_page.h"
+#include "app/desktop/study/network_panel.h"
+#include "app/desktop/study/study_page.h"
 
 namespace trainyard {
 

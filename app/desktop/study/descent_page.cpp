@@ -1,4 +1,4 @@
-#include "app/desktop/analyse/descent_page.h"
+#include "app/desktop/study/descent_page.h"
 
 #include <QHBoxLayout>
 

@@ -5,8 +5,8 @@
 #include <memory>
 #include <optional>
 
-#include "app/desktop/analyse/descent_panel.h"
-#include "app/desktop/analyse/study_page.h"
+#include "app/desktop/study/descent_panel.h"
+#include "app/desktop/study/study_page.h"
 #include "visualizers/descent/halp_view.h"
 
 namespace trainyard {

@@ -1,4 +1,4 @@
-#include "app/desktop/analyse/study_page.h"
+#include "app/desktop/study/study_page.h"
 
 #include <QAction>
 #include <QApplication>
@@ -11,13 +11,13 @@
 
 #include <utility>
 
-#include "app/desktop/analyse/measurement_panel.h"
 #include "app/desktop/controls/actions.h"
 #include "app/desktop/controls/canvas_widget.h"
 #include "app/desktop/controls/text.h"
 #include "app/desktop/controls/theme.h"
 #include "app/desktop/controls/widgets.h"
 #include "app/desktop/scene/chart_scene.h"
+#include "app/desktop/study/measurement_panel.h"
 #include "app/desktop/tables/view_table.h"
 
 namespace trainyard {

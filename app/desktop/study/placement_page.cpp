@@ -1,4 +1,4 @@
-#include "app/desktop/analyse/placement_page.h"
+#include "app/desktop/study/placement_page.h"
 
 #include <QHBoxLayout>
 

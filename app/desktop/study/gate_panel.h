@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "app/desktop/analyse/measurement_panel.h"
+#include "app/desktop/study/measurement_panel.h"
 #include "app/workspace/quality/gate_chart.h"
 #include "app/workspace/scenario/request.h"
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "app/desktop/analyse/measurement_panel.h"
+#include "app/desktop/study/measurement_panel.h"
 #include "app/workspace/runs/sharpness/sharpness_study.h"
 #include "app/workspace/scenario/request.h"
 

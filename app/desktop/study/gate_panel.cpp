@@ -1,4 +1,4 @@
-#include "app/desktop/analyse/gate_panel.h"
+#include "app/desktop/study/gate_panel.h"
 
 #include <QCheckBox>
 #include <QComboBox>

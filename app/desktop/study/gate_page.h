@@ -3,8 +3,8 @@
 // model alone has right as bars, and errors over the rate of flipped bits as a curve.
 #pragma once
 
-#include "app/desktop/analyse/gate_panel.h"
-#include "app/desktop/analyse/study_page.h"
+#include "app/desktop/study/gate_panel.h"
+#include "app/desktop/study/study_page.h"
 
 namespace trainyard {
 

@@ -1,4 +1,4 @@
-#include "app/desktop/analyse/sharpness_page.h"
+#include "app/desktop/study/sharpness_page.h"
 
 #include <QHBoxLayout>
 

@@ -1,4 +1,4 @@
-#include "app/desktop/analyse/measurement_panel.h"
+#include "app/desktop/study/measurement_panel.h"
 
 #include <QLabel>
 #include <QProgressBar>
