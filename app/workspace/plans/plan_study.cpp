@@ -128,6 +128,19 @@ PlanSpace open_space(const PlanQuestion& question) {
   return space;
 }
 
+SearchResult search_question(const PlanQuestion& question, PlanSpace& space,
+                             const SearchOptions& options) {
+  std::vector<std::string> keys = setting_keys(question.request.settings);
+  for (const Bound& bound : question.bounds) {
+    const Setting* const known = find_setting(bound.key);
+    keys.emplace_back(known != nullptr ? known->key : std::string_view(bound.key));
+  }
+  const bool open = std::none_of(keys.begin(), keys.end(), [](const std::string& key) {
+    return key == "offload" || key == kOffloadLayers;
+  });
+  return open ? search_offloading(space, options) : search(space, options);
+}
+
 void expect_searchable(const PlanSpace& space, const SearchOptions& options) {
   const Device& device = space.base().cluster.device;
   if (options.objective == PlanObjective::Money && (!device.price_low || !device.price_high))
