@@ -81,8 +81,8 @@ class TaskKinds {
   std::vector<std::size_t> own_, other_;
 };
 
-// How slow the ranks are that run a task: factors by task, and whether device 0 sends in it over
-// its slow link. Both are empty where all devices and links are equal.
+// SlowTasks knows how slow the ranks are that run a task, and whether device 0 sends in it over its
+// slow link. It holds nothing where all devices and links are equal.
 class SlowTasks {
  public:
   SlowTasks(const Program& program, const Cluster& cluster, const std::vector<double>& slower)

@@ -245,7 +245,7 @@ TEST(Cluster, SlownessIsReadAndWrittenAsItIs) {
   EXPECT_EQ(cluster.levels[1].port_buffer, Bytes{1'000'000});
   EXPECT_EQ(cluster.levels[1].port_marks, Bytes{100'000});
   EXPECT_EQ(parse_cluster(cluster.name), cluster);
-  // What says that nothing is slow says nothing.
+  // Words that make nothing slow change nothing.
   EXPECT_EQ(parse_cluster("h100-sxm:16,throttled=1,slow-link=1,slow-seed=1"),
             parse_cluster("h100-sxm:16"));
 }
