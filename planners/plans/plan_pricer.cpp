@@ -617,8 +617,14 @@ PriceTable price_mixed(const PlanSpace& space, CostModels& costs, const PricerOp
 }  // namespace
 
 PriceTable price_space(const PlanSpace& space, CostModels& costs, const PricerOptions& options) {
-  return is_mixed(space.base().cluster) ? price_mixed(space, costs, options)
-                                        : SpacePricer(space, costs, options).run();
+  const Cluster& cluster = space.base().cluster;
+  PriceTable all = is_mixed(cluster) ? price_mixed(space, costs, options)
+                                     : SpacePricer(space, costs, options).run();
+  // The tables take devices and links to be equal, and no plan is faster where they are not.
+  if (cluster.slowness != Slowness{})
+    for (PricedPlan& plan : all.plans)
+      plan.bound = plan.bound || legal(plan.fate) || plan.fate == Fate::Untried;
+  return all;
 }
 
 }  // namespace trainyard

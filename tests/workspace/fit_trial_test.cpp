@@ -88,6 +88,7 @@ constexpr const char* kStoredAs[][3] = {
     {"optimizer=adamw", "first-moment-dtype=bf16", ""},
     {"precision=bf16", "optimizer=adamw", "main-weights-dtype=remainder"},
     {"precision=bf16", "first-moment-dtype=bf16", "main-weights-dtype=remainder"},
+    {"optimizer=adamw", "first-moment-dtype=fp8", ""},
     {"optimizer=adamw-8bit", "", ""},
     {"optimizer=adamw-8bit", "precision=bf16", ""}};
 

@@ -202,8 +202,12 @@ Result PlanPrices::simulated(const Scenario& scenario, std::stop_token stop) {
     if (const auto known = simulated_.find(key); known != simulated_.end()) return known->second;
   }
   const std::unique_ptr<CostModel> by = cost(scenario);
+  // A choice among plans is for all clusters of such devices, not for one that a seed draws.
+  Scenario in_the_mean = scenario;
+  if (Slowness& slow = in_the_mean.cluster.slowness; has_slow_devices(slow))
+    slow.seed = kMeanOfDraws;
   Result result =
-      run_once(scenario,
+      run_once(in_the_mean,
                {.grain = natural_grain(scenario), .cost = by.get(), .stop = std::move(stop)})
           ->result;
   const std::lock_guard guard(lock_);
