@@ -57,6 +57,10 @@ constexpr std::string_view kStateFormats[] = {"first-moment-dtype", "main-weight
 // scales beside the bytes of bf16.
 constexpr std::string_view kWithScales[] = {"fp16", "fp8"};
 
+// The sparsity at which the quality of sparse networks is measured
+// (tests/backends/sparse_test.cpp).
+constexpr std::string_view kUsualSparsity = "0.9";
+
 template <std::size_t n>
 bool is_one_of(const std::string_view (&list)[n], std::string_view word) {
   return std::find(std::begin(list), std::end(list), word) != std::end(list);
@@ -124,8 +128,9 @@ class BudgetFit {
   // The plan's own value, and those of its neighbours that can free memory.
   void add_usual(std::string_view key) {
     if (!acts(key)) return;
-    const KnobValues values = knob_values(key, whole_);
+    KnobValues values = knob_values(key, whole_);
     std::string words = own_value(key);
+    if (key == "sparsity" && words == "off") values.words.emplace_back(kUsualSparsity);
     if (words.empty()) return;  // this plan has no such choice
     for (const std::vector<std::string>* others : {&values.below, &values.words})
       for (const std::string& value : *others)
@@ -133,10 +138,11 @@ class BudgetFit {
     if (words.find(',') != std::string::npos) bounds_.push_back({std::string(key), words});
   }
 
-  // Most optimizers have none of the formats, and no other rule keeps its state in less.
+  // Most optimizers have none of the formats, and no other rule keeps its state in less. Sparse
+  // weights are not legal beside all else, and some models have none.
   bool is_usual(const std::string& key, const std::string& value) const {
     if (is_one_of(kOnlyAsked, value) || !with_value(base_.plan, key, value)) return false;
-    if (!is_one_of(kStateFormats, key)) return true;
+    if (!is_one_of(kStateFormats, key) && key != "sparsity") return true;
     if (is_one_of(kWithScales, value) && !(key == "main-weights-dtype" && wants_scaled_main()))
       return false;
     if (key == "optimizer" && (whole_.plan.optimizer != "adamw" || value != kAdamw8bit))
@@ -284,7 +290,7 @@ const std::vector<std::string_view>& usual_levers() {
   static const std::vector<std::string_view> levers = {
       "precision", "gradient-dtype",  "first-moment-dtype", "main-weights-dtype",
       "optimizer", "micro-batch",     "recompute",          "offload",
-      "zero",      "flash-attention", "sequence-parallel"};
+      "zero",      "flash-attention", "sequence-parallel",  "sparsity"};
   return levers;
 }
 

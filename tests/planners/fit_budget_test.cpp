@@ -77,15 +77,16 @@ std::string lever_values(const FittedPlan& found, const std::string& key) {
 }
 
 void expect_exhaustive_choices(const Scenario& scenario, const std::string& micro_batches,
-                               std::uint64_t seed, const std::vector<Bound>& more = {}) {
+                               std::uint64_t seed, bool sparsity) {
   FitQuestion question = fit_question(scenario, 1_GiB);
   question.levers = {{"precision", "fp32,bf16,bf16-sr"},
                      {"recompute", "none,op,full"},
                      {"micro-batch", micro_batches},
                      {"offload", "none,optimizer"}};
-  question.levers.insert(question.levers.end(), more.begin(), more.end());
   question.kept = {"gradient-dtype", "flash-attention"};
+  if (!sparsity) question.kept.emplace_back("sparsity");
   const FittedPlan whole = fit_budget(question);
+  EXPECT_EQ(lever_values(whole, "sparsity"), sparsity ? "off,0.9" : "");
   EXPECT_EQ(lever_values(whole, "first-moment-dtype"), "fp32,bf16");
   EXPECT_EQ(lever_values(whole, "main-weights-dtype"), "fp32,remainder");
   const std::vector<Combination> all = every_combination(scenario, whole.levers);
@@ -109,15 +110,15 @@ void expect_exhaustive_choices(const Scenario& scenario, const std::string& micr
 }
 
 TEST(FitBudget, ChoosesAsAnExhaustiveSearchDoes) {
-  expect_exhaustive_choices(wide_residual(), "1,10,50,100", 1);
+  expect_exhaustive_choices(wide_residual(), "1,10,50,100", 1, false);
   expect_exhaustive_choices(plain("resnet-20", "cpu:1", {"global-batch=64", "micro-batch=64"}),
-                            "1,8,32,64", 2);
+                            "1,64", 2, true);
   expect_exhaustive_choices(
       plain("gpt-tiny", "cpu:2", {"global-batch=16", "micro-batch=8", "optimizer=adamw"}), "1,4,8",
-      3);
+      3, false);
   expect_exhaustive_choices(
       plain("mlp-small", "cpu:1", {"global-batch=16", "micro-batch=16", "optimizer=momentum"}),
-      "1,4,16", 4, {{"sparsity", "off,0.9"}});
+      "1,4,16", 4, true);
 }
 
 TEST(FitBudget, WideResidualNetworksTrainInAThirtiethOfTheMemory) {
@@ -155,7 +156,9 @@ TEST(FitBudget, TheWaterfallPullsEachLeverOnceAndEndsAtTheChoice) {
 TEST(FitBudget, MoreMemoryIsNeverSlower) {
   Duration before = Duration::max();
   for (int mib = 12; mib <= 400; mib += 60) {
-    const FittedPlan found = fit_budget(fit_question(wide_residual(), mib * 1_MiB));
+    FitQuestion question = fit_question(wide_residual(), mib * 1_MiB);
+    question.kept = {"sparsity"};
+    const FittedPlan found = fit_budget(question);
     if (!found.chosen) {
       EXPECT_EQ(before, Duration::max()) << mib;
       continue;
@@ -209,6 +212,22 @@ TEST(FitBudget, KeptLeversStayAndOthersAreAdded) {
     adds = adds || lever.key == "optimizer";
   }
   EXPECT_TRUE(adds);
+  EXPECT_EQ(lever_values(found, "sparsity"), "off,0.9");
+}
+
+TEST(FitBudget, SparsityIsALeverWhereItIsLegal) {
+  FitQuestion question = fit_question(
+      open({"gpt-tiny", "cpu:2", "", {"global-batch=2", "precision=fp32", "tp=2"}}), 1_GiB);
+  question.kept = {"precision", "gradient-dtype", "micro-batch",       "recompute",
+                   "offload",   "zero",           "first-moment-dtype"};
+  EXPECT_EQ(lever_values(fit_budget(question), "sparsity"), "");
+  question.scenario = plain("gpt-tiny", "cpu:1", {"global-batch=2"});
+  const FittedPlan found = fit_budget(question);
+  EXPECT_EQ(lever_values(found, "sparsity"), "off,0.9");
+  EXPECT_NE(found.front.back().words.find("sparsity=0.9"), std::string::npos);
+  EXPECT_NE(found.front.back().changes.find("weights that stay zero"), std::string::npos);
+  question.scenario = plain("gpt-tiny", "cpu:1", {"global-batch=2", "sparsity=0.5"});
+  EXPECT_EQ(lever_values(fit_budget(question), "sparsity"), "");
 }
 
 struct StateLevers {
@@ -281,8 +300,8 @@ TEST(FitBudget, FormatsOfStateBringAPlanFurtherThanPrecisionAlone) {
   FitQuestion question = fit_question(
       open({"gpt-tiny", "cpu:1", "", {"global-batch=1", "optimizer=adamw", "precision=bf16"}}),
       1_GiB);
-  question.kept = {"precision", "gradient-dtype",     "micro-batch", "recompute",
-                   "offload",   "main-weights-dtype", "optimizer",   "flash-attention"};
+  question.kept = {"precision", "gradient-dtype",     "micro-batch", "recompute",      "offload",
+                   "sparsity",  "main-weights-dtype", "optimizer",   "flash-attention"};
   const FittedPlan moments = fit_budget(question);
   question.kept.erase(question.kept.end() - 3);
   const FittedPlan halves = fit_budget(question);
