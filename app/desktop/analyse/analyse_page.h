@@ -16,6 +16,7 @@
 
 namespace trainyard {
 
+class AggregationPage;
 class NetworkPage;
 class NumbersPage;
 class OrderPage;
@@ -40,6 +41,7 @@ class AnalysePage : public TabPage {
   void show_rows(bool);
   ViewTable& rows() const { return *rows_; }
   OrderPage& order() const { return *order_; }
+  AggregationPage& aggregation() const { return *aggregation_; }
   NetworkPage& network() const { return *network_; }
   PlacementPage& placement() const { return *placement_; }
   PlannerPage& planner() const { return *planner_; }
@@ -66,6 +68,7 @@ class AnalysePage : public TabPage {
   RunPage* run_;
   NumbersPage* numbers_;
   NetworkPage* network_;
+  AggregationPage* aggregation_;
   PlannerPage* planner_;
   SweepPage* sweep_;
   TunePage* tune_;
