@@ -94,7 +94,9 @@ Level network_level(const Device& device, std::int64_t per_node, std::int64_t co
               .latency = given_or(options.inter_latency, device.network_latency),
               .topology = options.network.value_or(Topology::FatTree),
               .oversubscription = options.oversubscription.value_or(1.0),
-              .reduces = options.inter_reduce.value_or(false)};
+              .reduces = options.inter_reduce.value_or(false),
+              .port_buffer = options.port_buffer.value_or(Bytes{}),
+              .port_marks = options.port_marks.value_or(Bytes{})};
   if (options.inter)
     level.bandwidth = {{options.inter->value / static_cast<double>(per_node)}, "given"};
   return level;
@@ -220,6 +222,17 @@ void check_device(const Device& device, Diagnostics& found) {
                     device.memory_bandwidth.value.value / kTera));
 }
 
+void check_slowness(const Slowness& s, Diagnostics& found) {
+  for (const auto& [name, value] : {std::pair{"slow", s.lasting}, {"jitter", s.jitter}})
+    if (!(value >= 0 && value <= kMostSpread))
+      add(found, fmt::format("{} is the spread of a logarithm, 0 to {}, not {}", name, kMostSpread,
+                             value));
+  for (const auto& [name, value] :
+       {std::pair{"throttled", s.throttled}, {"slow-link", s.slow_link}})
+    if (!(value >= 1 && value <= kMostThrottled))
+      add(found, fmt::format("{} is 1 to {:g}, not {}", name, kMostThrottled, value));
+}
+
 void check_dragonfly(const Level& level, Diagnostics& found) {
   const std::vector<int>& parts = level.dimensions;
   const bool whole = parts.size() == 3 && parts[0] >= 2 && parts[1] >= 1 && parts[2] >= 1 &&
@@ -249,6 +262,10 @@ void check_level(const Level& level, std::int64_t below, Diagnostics& found) {
   if (level.latency.value < Duration{0}) wrong("needs a latency of at least 0");
   if (!(level.oversubscription >= 1) || !std::isfinite(level.oversubscription))
     wrong("needs an oversubscription of at least 1");
+  if (level.port_buffer < Bytes{} || level.port_marks < Bytes{})
+    wrong("needs a port's buffer and marks of at least 0 bytes");
+  if (level.port_marks > Bytes{} && level.port_buffer == Bytes{})
+    wrong("marks packets in the queue of a port, whose buffer must be given too (port-buffer)");
   if (level.reduces && (level.topology == Topology::Torus || level.topology == Topology::Mesh ||
                         level.topology == Topology::CubeMesh))
     wrong("has no switches that could add up what passes them");
@@ -292,6 +309,7 @@ Diagnostics check(const Cluster& cluster) {
   if (!(cluster.site.overhead >= 1 && cluster.site.overhead <= kMostOverhead))
     add(found, fmt::format("the overhead of the building (PUE) is 1 to {:g}, not {:g}",
                            kMostOverhead, cluster.site.overhead));
+  check_slowness(cluster.slowness, found);
   if (cluster.levels.empty()) {
     add(found, "a cluster needs at least one level of links");
     return found;
@@ -333,6 +351,7 @@ Cluster make_cluster(const Device& device, std::int64_t count, ClusterOptions op
   if (options.price)
     cluster.device.price_low = cluster.device.price_high = {*options.price, "given"};
   cluster.mixed = options.mixed;
+  cluster.slowness = options.slowness;
   cluster.levels = {node_level(device, per_node, options),
                     network_level(device, per_node, count, options)};
   apply_torus(cluster, options.torus);

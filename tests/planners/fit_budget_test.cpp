@@ -76,12 +76,13 @@ std::string lever_values(const FittedPlan& found, const std::string& key) {
 }
 
 void expect_exhaustive_choices(const Scenario& scenario, const std::string& micro_batches,
-                               std::uint64_t seed) {
+                               std::uint64_t seed, const std::vector<Bound>& more = {}) {
   FitQuestion question = fit_question(scenario, 1_GiB);
   question.levers = {{"precision", "fp32,bf16,bf16-sr"},
                      {"recompute", "none,op,full"},
                      {"micro-batch", micro_batches},
                      {"offload", "none,optimizer"}};
+  question.levers.insert(question.levers.end(), more.begin(), more.end());
   question.kept = {"gradient-dtype", "flash-attention"};
   const FittedPlan whole = fit_budget(question);
   EXPECT_EQ(lever_values(whole, "first-moment-dtype"), "fp32,bf16");
@@ -113,6 +114,9 @@ TEST(FitBudget, ChoosesAsAnExhaustiveSearchDoes) {
   expect_exhaustive_choices(
       plain("gpt-tiny", "cpu:2", {"global-batch=16", "micro-batch=8", "optimizer=adamw"}), "1,4,8",
       3);
+  expect_exhaustive_choices(
+      plain("mlp-small", "cpu:1", {"global-batch=16", "micro-batch=16", "optimizer=momentum"}),
+      "1,4,16", 4, {{"sparsity", "off,0.9"}});
 }
 
 TEST(FitBudget, WideResidualNetworksTrainInAThirtiethOfTheMemory) {

@@ -34,10 +34,13 @@ void add_flips(std::vector<RunTrouble>& lines, const FlipReport& flips) {
                        true});
   lines.push_back(
       {"went back",
-       fmt::format("{}, {} steps repeated{}", times(flips.restores), flips.steps_repeated,
-                   flips.not_restored > 0
-                       ? fmt::format("; {} steps had nothing to go back to", flips.not_restored)
-                       : std::string())});
+       fmt::format(
+           "{}, {} steps repeated{}", times(flips.restores), flips.steps_repeated,
+           flips.not_restored > 0
+               ? fmt::format("; {} steps had no sound state to go back to: bits flip more often "
+                             "than a state is kept",
+                             flips.not_restored)
+               : std::string())});
   for (const std::string& sentence : flips.sentences) lines.push_back({"", sentence, true});
 }
 
