@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <string>
 
+#include "core/cluster/wiring.h"
+
 namespace trainyard {
 namespace {
 
@@ -34,7 +36,7 @@ RC_GTEST_PROP(ClusterWiring, ProposedSizesAreLegal, ()) {
     if (kind == "dragonfly" && sizes.empty()) continue;
     const Cluster wired = parse_cluster(with_network(words, kind, sizes));
     RC_ASSERT(std::string(to_string(wired.levels[1].topology)) == kind);
-    RC_ASSERT(wiring_sizes(wired.levels[1]) == sizes);
+    RC_ASSERT(extents_text(wired.levels[1].dimensions) == sizes);
   }
 }
 
@@ -43,6 +45,7 @@ TEST(ClusterWiring, DevicesOfANodeOfEightMayBeACubeMesh) {
   EXPECT_TRUE(may_be_cube_mesh(parse_cluster("v100-sxm2-32:8,cube-mesh=6")));
   EXPECT_FALSE(may_be_cube_mesh(parse_cluster("v100-sxm2-32:8,per-node=4")));
   EXPECT_FALSE(may_be_cube_mesh(parse_cluster("tpu-v4:64")));
+  EXPECT_FALSE(may_be_cube_mesh(parse_cluster("h100-sxm:8"))) << "its switches add up";
   EXPECT_TRUE(network_kinds(parse_cluster("h100-sxm:8")).empty());
   const std::vector<std::string> kinds = network_kinds(parse_cluster("h100-sxm:64"));
   EXPECT_EQ(kinds, (std::vector<std::string>{"fat-tree", "rail", "torus", "dragonfly"}));

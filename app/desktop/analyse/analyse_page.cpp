@@ -66,11 +66,11 @@ AnalysePage::AnalysePage(Document& document, Session& session, TrainingSession& 
       run_(new RunPage(document, training)),
       numbers_(new NumbersPage(training)),
       network_(new NetworkPage(document)),
-      aggregation_(new AggregationPage(document)),
       planner_(new PlannerPage(document)),
       sweep_(new SweepPage(document, planner_->space())),
       tune_(new TunePage(document)),
-      placement_(new PlacementPage(document)) {
+      placement_(new PlacementPage(document)),
+      aggregation_(new AggregationPage(document)) {
   for (const View& view : views())
     if (!view.tab.empty()) add(q(view.tab), page_of(view));
   Page* const several[] = {schedules_, run_,   numbers_, network_,  aggregation_,

@@ -68,11 +68,11 @@ class AnalysePage : public TabPage {
   RunPage* run_;
   NumbersPage* numbers_;
   NetworkPage* network_;
-  AggregationPage* aggregation_;
   PlannerPage* planner_;
   SweepPage* sweep_;
   TunePage* tune_;
   PlacementPage* placement_;
+  AggregationPage* aggregation_;
 };
 
 }  // namespace trainyard

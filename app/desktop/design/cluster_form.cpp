@@ -15,6 +15,7 @@
 #include "app/workspace/scenario/workspace.h"
 #include "core/cluster/cluster.h"
 #include "core/cluster/cluster_fields.h"
+#include "core/cluster/wiring.h"
 #include "core/io/json/inline_document.h"
 #include "visualizers/viewmodel/format.h"
 
@@ -194,7 +195,8 @@ void ClusterForm::write_network(const QString& kind) {
 
 void ClusterForm::write_sizes() {
   const std::string typed = sizes_->text().trimmed().toStdString();
-  if (own_ || typed == shown_sizes_) return;
+  if (typed == shown_sizes_) return;
+  if (own_) return numbers_.set("network.sizes", q(typed));
   write_wiring([&](const Cluster& now) {
     return with_network(document_.project().cluster, network_->currentText().toStdString(), typed,
                         torus_inside(now));
@@ -209,16 +211,16 @@ void ClusterForm::write_inside(int index) {
 
 void ClusterForm::show_wiring(const Cluster& cluster) {
   std::vector<std::string> kinds = network_kinds(cluster);
-  // What a cluster of its own joins has sizes that are given with its nodes.
   if (own_) kinds = own_network_kinds(cluster);
   network_->clear();
   for (const std::string& kind : kinds) network_->addItem(q(kind));
   network_->setEnabled(!kinds.empty());
   const bool joined = cluster.levels.size() > 1;
   if (joined) network_->setCurrentText(q(std::string(to_string(cluster.levels[1].topology))));
-  shown_sizes_ = joined && !kinds.empty() ? wiring_sizes(cluster.levels[1]) : std::string();
+  shown_sizes_ =
+      joined && !kinds.empty() ? extents_text(cluster.levels[1].dimensions) : std::string();
   sizes_->setText(q(shown_sizes_));
-  sizes_->setVisible(!own_ && !shown_sizes_.empty());
+  sizes_->setVisible(!shown_sizes_.empty());
   sizes_->setToolTip(joined && cluster.levels[1].topology == Topology::Dragonfly
                          ? "Groups, routers of a group, and links of a router to other groups"
                          : "Nodes along each dimension, as 8x4");

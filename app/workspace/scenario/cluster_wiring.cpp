@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <functional>
 
+#include "core/cluster/wiring.h"
+
 namespace trainyard {
 namespace {
 
@@ -19,32 +21,6 @@ std::string rewritten(std::string_view words, const std::function<bool(std::stri
     start = end + 1;
   }
   return added.empty() ? kept : kept + "," + added;
-}
-
-std::int64_t joined_nodes(const Cluster& cluster) {
-  return cluster.levels[1].size / cluster.levels[0].size;
-}
-
-std::string squarest(std::int64_t nodes) {
-  std::int64_t side = 1;
-  for (std::int64_t s = 1; s * s <= nodes; ++s)
-    if (nodes % s == 0) side = s;
-  return side == 1 ? std::to_string(nodes) : fmt::format("{}x{}", nodes / side, side);
-}
-
-// Most groups of four routers with few links of each; where devices do not divide into those, of
-// other numbers of routers and links.
-std::string dragonfly_of(std::int64_t devices) {
-  constexpr std::int64_t kRouters[] = {4, 8, 2, 3, 6, 1}, kMostGroups = 64;
-  for (const std::int64_t most_links : {4, 64})
-    for (const std::int64_t routers : kRouters)
-      for (std::int64_t groups = std::min(kMostGroups, devices / routers); groups >= 2; --groups) {
-        if (devices % (groups * routers) != 0) continue;
-        for (std::int64_t links = 1; links <= most_links; ++links)
-          if (routers * links % (groups - 1) == 0)
-            return fmt::format("{}x{}x{}", groups, routers, links);
-      }
-  return {};
 }
 
 }  // namespace
@@ -65,18 +41,14 @@ std::vector<std::string> network_kinds(const Cluster& cluster) {
 bool may_be_cube_mesh(const Cluster& cluster) {
   constexpr std::int64_t kCorners = 8;
   const Level& node = cluster.levels.front();
-  return devices_per_node(cluster) == kCorners && node.size == kCorners &&
+  return devices_per_node(cluster) == kCorners && node.size == kCorners && !node.reduces &&
          (node.topology == Topology::Switch || node.topology == Topology::CubeMesh);
-}
-
-std::string wiring_sizes(const Level& level) {
-  return fmt::format("{}", fmt::join(level.dimensions, "x"));
 }
 
 std::string proposed_sizes(const Cluster& cluster, std::string_view kind) {
   if (cluster.levels.size() < 2) return {};
-  if (kind == to_string(Topology::Torus)) return squarest(joined_nodes(cluster));
-  if (kind == to_string(Topology::Dragonfly)) return dragonfly_of(cluster.count);
+  for (const Topology topology : {Topology::Torus, Topology::Dragonfly})
+    if (kind == to_string(topology)) return extents_text(proposed_dimensions(cluster, 1, topology));
   return {};
 }
 

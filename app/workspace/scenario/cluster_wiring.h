@@ -13,13 +13,12 @@ namespace trainyard {
 /// The kinds of network between nodes that may be chosen for the cluster, the usual one first; none
 /// where there is one node. A device whose links inside a node are a torus has none between them.
 std::vector<std::string> network_kinds(const Cluster&);
-/// Returns whether devices of a node may be wired as the cube mesh of a DGX-1.
+/// Returns whether devices of a node may be wired as the cube mesh of a DGX-1: eight, whose
+/// switches do not add up what passes them.
 bool may_be_cube_mesh(const Cluster&);
 
-/// "8x4" of a torus, "4x4x3" of a dragonfly; empty for a wiring without sizes.
-std::string wiring_sizes(const Level&);
-/// Sizes of that kind of network that suit the cluster's nodes and devices: the torus closest to a
-/// square, or few links of each router of a dragonfly. Empty where a kind has none, or none suit.
+/// Sizes of that kind of network as core/cluster/wiring.h proposes them, as words have them: "8x4".
+/// Empty where a kind has none, or none suit.
 std::string proposed_sizes(const Cluster&, std::string_view kind);
 
 /// The words with that network instead of what they name. Oversubscription stays with a fat tree
