@@ -21,7 +21,7 @@ struct TimeUnit {
   double seconds;
 };
 
-TimeUnit unit_for(double longest) {
+TimeUnit unit_of_seconds(double longest) {
   if (longest < 1e-3) return {"µs", 1e-6};
   return longest < 1 ? TimeUnit{"ms", 1e-3} : TimeUnit{"s", 1};
 }
@@ -30,7 +30,7 @@ BarsModel job_bars(const SharedClusterAnswer& a) {
   double longest = 0;
   for (const SharedClusterRow& row : a.rows)
     longest = std::max({longest, row.lone_seconds, row.all_reduce_seconds});
-  const TimeUnit unit = unit_for(a.compute_seconds + longest);
+  const TimeUnit unit = unit_of_seconds(a.compute_seconds + longest);
   BarsModel bars;
   bars.title = "A step of a job";
   bars.unit = unit.name;
@@ -51,7 +51,7 @@ std::optional<CurveModel> completion_curves(const SharedClusterAnswer& a) {
     if (row.completions.empty()) return std::nullopt;
     longest = std::max(longest, row.completions.back());
   }
-  const TimeUnit unit = unit_for(longest);
+  const TimeUnit unit = unit_of_seconds(longest);
   CurveModel curve;
   curve.title = fmt::format("Short flows complete within, {}", unit.name);
   curve.unit = unit.name;
@@ -81,7 +81,7 @@ std::string share_of(double ratio, std::string_view whole) {
                    : fmt::format("{:.3g} times {}", ratio, whole);
 }
 
-DataCell time_cell(double taken) {
+DataCell taken_cell(double taken) {
   return taken > 0 ? DataCell{seconds(taken).count()} : DataCell{};
 }
 
@@ -121,12 +121,12 @@ Drawing shared_cluster_picture(const SharedClusterAnswer& a) {
 DataTable shared_cluster_table(const SharedClusterAnswer& a) {
   std::vector<std::vector<DataCell>> rows;
   for (const SharedClusterRow& row : a.rows)
-    rows.push_back({row.reduction, time_cell(row.lone_seconds), time_cell(row.all_reduce_seconds),
-                    time_cell(a.compute_seconds + row.lone_seconds),
-                    time_cell(a.compute_seconds + row.all_reduce_seconds),
-                    time_cell(row.mean_completion),
-                    time_cell(row.completions.empty() ? 0 : row.completions[50]),
-                    time_cell(row.p99_completion),
+    rows.push_back({row.reduction, taken_cell(row.lone_seconds), taken_cell(row.all_reduce_seconds),
+                    taken_cell(a.compute_seconds + row.lone_seconds),
+                    taken_cell(a.compute_seconds + row.all_reduce_seconds),
+                    taken_cell(row.mean_completion),
+                    taken_cell(row.completions.empty() ? 0 : row.completions[50]),
+                    taken_cell(row.p99_completion),
                     static_cast<std::int64_t>(std::llround(row.worst_link)), row.in_switches});
   return listed_table("Jobs that share a network",
                       {{"reduced in", DataUnit::Words},
