@@ -69,11 +69,16 @@ TEST(FitSheet, SaysLeversAndPlansInWordsOfTheWindow) {
   const QString told = sheet.findChild<CanvasWidget*>()->scene().description();
   EXPECT_TRUE(told.contains("lever by lever")) << told.toStdString();
   EXPECT_TRUE(told.contains("on the front, best")) << told.toStdString();
-  EXPECT_FALSE(told.contains('=')) << told.toStdString();
   const DataTable& table = sheet.rows().table();
+  QString settings;
   for (std::size_t row = 0; row < table.rows; ++row)
-    EXPECT_EQ(std::get<std::string>(table.cell(row, table.columns.size() - 1)).find('='),
-              std::string::npos);
+    settings += QString::fromStdString(
+        std::get<std::string>(table.cell(row, table.columns.size() - 1)) + "\n");
+  for (const char* key : {"offload=", "precision=", "micro-batch=", "recompute="}) {
+    EXPECT_FALSE(told.contains(key)) << told.toStdString();
+    EXPECT_FALSE(settings.contains(key)) << settings.toStdString();
+  }
+  EXPECT_TRUE(settings.contains("Microbatch ")) << settings.toStdString();
   sheet.close();
 }
 

@@ -99,7 +99,6 @@ TEST(GatePage, RatesOfBitErrorsAreACurveAndTensorsAreListed) {
   EXPECT_EQ(found->models[1].chips->rate, 0.1);
   EXPECT_TRUE(
       tab.page->canvas()->scene().description().contains("Error in memories that flip bits."));
-  EXPECT_TRUE(tab.page->sentences().contains("have as many bits as their widest number"));
   ASSERT_FALSE(found->tensors.empty());
   EXPECT_FALSE(listed->isHidden());
   for (auto* button : listed->findChildren<QAbstractButton*>())

@@ -16,7 +16,7 @@ namespace trainyard {
 namespace {
 
 constexpr double kPercent = 100;
-constexpr float kGateWidth = 900, kCurveHeight = 360, kLeastCurve = 240;
+constexpr float kGateWidth = 900, kCurveHeight = 360, kLeastCurve = 170;
 constexpr Ink kCurveInks[] = {Ink::Forward, Ink::Backward, Ink::Recompute, Ink::Optimizer};
 
 std::string row_label(const GateReport& report, const GatedModel& model, std::size_t task) {
