@@ -214,12 +214,12 @@ int run_hardware(const Words& words, Streams& streams) {
     return with_place("hardware", [&]() -> const Device& { return device(words.text("")); });
   };
   Out out;
-  for (const char* flag : {"explain", "json", "collectives", ""})
+  for (const char* flag : {"explain", "collectives", ""})
     if (words.has("efficiency") && words.has(flag))
       refuse_flag("efficiency", fmt::format("expected none beside {}: it compares all devices",
                                             *flag == 0 ? "a device" : "--" + std::string(flag)));
   if (words.has("efficiency"))
-    out = efficiency_text();
+    out = words.has("json") ? efficiency_document() : efficiency_text();
   else if (words.has("collectives"))
     out = collectives_text(parse_cluster(words.text("")));
   else if (words.has("json"))
@@ -315,14 +315,14 @@ Verb hardware_verb() {
             "what all devices compute for each watt, beside engines of a tutorial, and the energy "
             "of operations and memory accesses"},
            {"json", "",
-            "one trainyard/device@1 document with both, or of measured collectives "
-            "trainyard/collectives@1"},
+            "one trainyard/device@1 document with both; with --efficiency trainyard/efficiency@1, "
+            "or of measured collectives trainyard/collectives@1"},
            {"collectives", "",
             "of a cluster: algorithm, time and bandwidths of collectives by size; without one, of "
             "the "
             "processes that mpirun started: all-reduces measured beside their prices"}}),
       .examples = {"hardware", "hardware h100-sxm --explain", "hardware gb300 --json",
-                   "hardware h100-sxm:64 --collectives", "hardware --efficiency"},
+                   "hardware h100-sxm:64 --collectives", "hardware --efficiency --json"},
       .splits = true,
       .run = run_hardware};
 }

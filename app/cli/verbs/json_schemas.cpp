@@ -18,6 +18,7 @@
 #include "app/cli/text/runs/profile_text.h"
 #include "app/cli/text/runs/repeats_text.h"
 #include "app/cli/text/waves_text.h"
+#include "app/cli/verbs/efficiency.h"
 #include "app/workspace/comparison/snapshot_document.h"
 #include "app/workspace/plans/placement_document.h"
 #include "app/workspace/plans/sweep_document.h"
@@ -94,6 +95,7 @@ constexpr DocumentSchema kDocuments[] = {
     {"profile", [] { return profile_fields().schema(); }},
     {"validation", validation_schema},
     {"device", device_schema},
+    {"efficiency", efficiency_schema},
     {"collectives", collectives_schema},
     {"arena", arena_schema},
     {"trace", trace_schema},
