@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "app/cli/interrupt.h"
+#include "app/cli/literature.h"
 #include "app/cli/status_line.h"
 #include "app/cli/text/plans/scenario_words.h"
 #include "app/cli/text/rule_text.h"
@@ -412,6 +413,10 @@ int run_repeats(const Words& words, Streams& streams) {
 }
 
 int run_run(const Words& words, Streams& streams) {
+  if (words.texts("train") == std::vector<std::string>{"help"}) {
+    if (launch().rank == 0) streams.out << training_settings();
+    return kDone;
+  }
   if (words.has("repeat")) return run_repeats(words, streams);
   if (words.has("vary"))
     refuse_run_flag("vary", "expected --repeat N beside it, which trains more than once");
@@ -450,7 +455,8 @@ Verb run_verb() {
             "goes"},
            {"threads", "N", "wall: at most so many at once; else as many as there are cores"},
            {"steps", "N", "updates to train for; else 100"},
-           {"train", "KEY=VALUE", "one setting of training, as rate=0.1 or schedule=cosine", true},
+           {"train", "KEY=VALUE",
+            "one setting of training, as rate=0.1 or schedule=cosine; help lists them", true},
            {"data", "NAME",
             "fashion-mnist, fashion-mnist-augmented, licenses, clicks, cart-pole, "
             "cart-pole-policy, "
