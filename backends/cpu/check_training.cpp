@@ -154,7 +154,8 @@ void check_bit_flips(const BackendJob& job, Diagnostics& found) {
   if (w.layout.host_optimizer || w.layout.host_activations)
     refuse("are of what devices hold, found a plan that offloads to the host", "plan#/choices",
            "offload=none");
-  if (narrow_scaling(w) != nullptr || tensor_formats(plan).remainder)
+  const TensorFormats formats = tensor_formats(plan);
+  if (narrow_scaling(w) != nullptr || formats.remainder || formats.has_scaled_state())
     refuse(
         "are of numbers in fp32, bf16 or fp16, found a plan that keeps codes or parts of numbers",
         "plan#/choices", "precision=bf16");

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <optional>
 #include <tuple>
 
@@ -9,6 +10,7 @@
 #include "core/network/collective_phases.h"
 #include "core/network/cube_mesh.h"
 #include "core/network/flow_engine.h"
+#include "core/network/incast.h"
 #include "core/plan/mesh.h"
 #include "core/plan/mesh_axes.h"
 
@@ -203,6 +205,68 @@ void place(const DevicePhase& phase, std::uint32_t pattern, std::uint64_t job,
   }
 }
 
+// The port at which most senders of a phase meet, and what passes it, as a share of the
+// collective's bytes.
+struct MeetingPort {
+  std::uint32_t link = 0;
+  std::int64_t links = 0;  // at which as many meet
+  std::int64_t senders = 0;
+  double share = 0;
+};
+
+// Senders are ports too: in a rail network a node's devices send through the one of the receiver's
+// index.
+MeetingPort meeting_port(const DevicePhase& phase, const Network& network) {
+  std::map<std::uint32_t, std::map<std::uint32_t, double>> meeting;  // by port in, then port out
+  std::vector<FlowLink> path;
+  for (const Message& m : phase.messages) {
+    if (m.from < 0 || m.to < 0) continue;
+    path.clear();
+    network.route(m.from, m.to, 0, path);
+    const auto outside = [&](const FlowLink& over) { return network.level(over.link) > 0; };
+    const auto out = std::find_if(path.begin(), path.end(), outside);
+    const auto in = std::find_if(path.rbegin(), path.rend(), outside);
+    if (out != path.end() && out->link != in->link) meeting[in->link][out->link] += m.share;
+  }
+  MeetingPort most;
+  for (const auto& [link, senders] : meeting) {
+    const auto count = static_cast<std::int64_t>(senders.size());
+    if (count == most.senders) ++most.links;
+    if (count <= most.senders) continue;
+    most = {link, 1, count, 0};
+    for (const auto& [from, share_of_one] : senders) most.share += share_of_one;
+  }
+  return most;
+}
+
+// Large bursts are followed in larger packets, so that they are ten million at most.
+using KnownDelays = std::map<std::pair<std::int64_t, std::int64_t>, IncastDelay>;
+TransferBurst burst_at(const MeetingPort& port, Bytes bytes, const Level& level,
+                       KnownDelays& known) {
+  constexpr double kMostPackets = 1e7, kMostExchanges = 20;
+  TransferBurst burst{port.link, port.links, port.senders, {}, 0, 0};
+  IncastQuestion q;
+  const double all = static_cast<double>(bytes.value) * port.share;
+  q.senders = std::min<std::int64_t>(port.senders, 4'096);
+  q.block = Bytes{std::llround(std::max(1.0, all / static_cast<double>(q.senders)))};
+  q.packet =
+      Bytes{std::max<std::int64_t>(q.packet.value, std::llround(std::ceil(all / kMostPackets)))};
+  q.exchanges = static_cast<std::int64_t>(
+      std::clamp(kMostPackets * static_cast<double>(q.packet.value) / std::max(1.0, all), 1.0,
+                 kMostExchanges));
+  q.link = level.bandwidth.value;
+  q.buffer = std::min<std::int64_t>(level.port_buffer.value / q.packet.value, 1'000'000'000);
+  q.threshold = std::min<std::int64_t>(level.port_marks.value / q.packet.value, 1'000'000'000);
+  q.round_trip = std::max(Duration{1}, level.latency.value * 2);
+  q.timeout = std::max(q.timeout, q.round_trip);
+  const auto [at, is_new] = known.try_emplace({q.senders, q.block.value}, IncastDelay{});
+  if (is_new) at->second = incast_delay(q, level.port_marks > Bytes{});
+  const IncastDelay& delay = at->second;
+  burst.block = q.block;
+  burst.delay = static_cast<double>(delay.time.count()), burst.timeouts = delay.timeouts;
+  return burst;
+}
+
 std::vector<double> capacities_of(const FlowClasses& classes) {
   std::vector<double> capacities;
   for (const LinkClass& link : classes.links) capacities.push_back(link.capacity);
@@ -276,6 +340,7 @@ NetworkTraffic::NetworkTraffic(const Program& program, const TaskPrices& prices,
   struct Numbered {
     std::uint32_t first;
     std::vector<int> rounds;
+    std::vector<MeetingPort> ports;  // by phase; empty where no switch loses anything
   };
   std::map<PatternKey, Numbered> patterns;
   using TransferKey = std::tuple<std::uint32_t, std::int64_t, std::int64_t>;  // task, ranks
@@ -284,8 +349,11 @@ NetworkTraffic::NetworkTraffic(const Program& program, const TaskPrices& prices,
     Numbered pattern;
     Duration time;
     double wire;
+    Bytes bytes;
+    double exchanges;
   };
   std::vector<Wanted> wanted;
+  const bool buffered = cluster.levels.size() > 1 && cluster.levels[1].port_buffer > Bytes{};
   const std::size_t pipeline = program.devices > 1 ? pipeline_level(mesh, cluster) : 0;
   transfer_of_.assign(program.instructions.size(), kNoTransfer);
   std::vector<std::int64_t> rank_of(program.instructions.size(), 0);
@@ -315,15 +383,18 @@ NetworkTraffic::NetworkTraffic(const Program& program, const TaskPrices& prices,
       wire = wire_share(once.time,
                         cost.collective(task.collective, task.bytes * 2, shape, cluster).time);
     }
-    const auto [pattern, made] = patterns.try_emplace(key, Numbered{placed.patterns, {}});
+    const auto [pattern, made] = patterns.try_emplace(key, Numbered{placed.patterns, {}, {}});
     if (made)
       for (const DevicePhase& phase : placer.phases(key)) {
         pattern->second.rounds.push_back(phase.rounds);
+        if (buffered && !send && key.kind == CollectiveKind::AllToAll)
+          pattern->second.ports.push_back(meeting_port(phase, network_));
         place(phase, placed.patterns, placed.patterns, network_, placed);
         if (apart) place(phase, placed.patterns, 0, spread, ideal);
         ++placed.patterns;
       }
-    wanted.push_back({pattern->second, prices.time[instruction.task.value], wire});
+    wanted.push_back({pattern->second, prices.time[instruction.task.value], wire, task.bytes,
+                      static_cast<double>(task.repeats) / static_cast<double>(task.every)});
   }
   ideal.patterns = placed.patterns;
   if (options.tenants > 0 && nodes(cluster) > 1) {
@@ -339,6 +410,7 @@ NetworkTraffic::NetworkTraffic(const Program& program, const TaskPrices& prices,
     const double here = alone(classes_, p, &rates_);
     lengths.push_back(apart ? alone(of_ideal, p, nullptr) : here);
   }
+  KnownDelays delays;
   for (const Wanted& w : wanted) {
     double length = 0, rounds = 0;
     for (std::size_t k = 0; k < w.pattern.rounds.size(); ++k)
@@ -351,6 +423,13 @@ NetworkTraffic::NetworkTraffic(const Program& program, const TaskPrices& prices,
       const double scale = length > 0 ? flowing / length : 0;
       phases.push_back({(time - flowing) * w.pattern.rounds[k] / rounds, pattern,
                         lengths[pattern] * scale, scale});
+      if (w.pattern.ports.empty() || w.pattern.ports[k].senders < 2) continue;
+      TransferBurst burst = burst_at(w.pattern.ports[k], w.bytes, cluster.levels[1], delays);
+      burst.delay *= w.exchanges;
+      if (!(burst.delay > 0)) continue;
+      phases.back().wait += burst.delay;
+      phases.back().burst = static_cast<std::uint32_t>(bursts_.size());
+      bursts_.push_back(burst);
     }
     if (phases.empty()) phases.push_back({time, 0, 0, 0});
     transfers_.push_back(std::move(phases));

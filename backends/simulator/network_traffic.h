@@ -4,6 +4,10 @@
 // A cost model says how long one transfer takes alone, what of it is latency, and what grows with
 // its bytes. The latter is the time for which the transfer fills the links of its messages, so that
 // alone it takes exactly that long; beside others it takes what max-min fair shares make of it.
+//
+// In an all-to-all every member sends to all others at once. Where the ports of switches have a
+// buffer, the burst that meets at a port is delayed as core/network/incast.h says. Rings and trees
+// have one sender to each receiver, or two that take turns, and are not.
 #pragma once
 
 #include <cstdint>
@@ -28,12 +32,23 @@ struct NetworkOptions {
   std::size_t bins = 0;
 };
 
+/// Senders that meet at one port, whose buffer they overflow (core/network/incast.h).
+struct TransferBurst {
+  std::uint32_t link = 0;  // of the network: the port, of `links` that are alike
+  std::int64_t links = 1;
+  std::int64_t senders = 0;
+  Bytes block{};        // of each sender
+  double delay = 0;     // nanoseconds of the transfer, which may be several exchanges
+  double timeouts = 0;  // of one exchange, in the mean
+};
+
 /// A part of a transfer: a wait, then the flows of a pattern.
 struct TransferPhase {
-  double wait = 0;  // nanoseconds without the network
+  double wait = 0;  // nanoseconds without the network, with the delay of a burst
   std::uint32_t pattern = 0;
-  double alone = 0;  // nanoseconds of its flows when nothing else is sent
-  double scale = 0;  // of the bytes of the pattern's flows
+  double alone = 0;                  // nanoseconds of its flows when nothing else is sent
+  double scale = 0;                  // of the bytes of the pattern's flows
+  std::uint32_t burst = UINT32_MAX;  // index into NetworkTraffic::bursts(); UINT32_MAX: none
 };
 
 class NetworkTraffic {
@@ -44,6 +59,8 @@ class NetworkTraffic {
 
   /// Returns how an instruction is carried out; nullptr where it is no transfer between devices.
   const std::vector<TransferPhase>* phases(std::uint32_t instruction) const;
+
+  const std::vector<TransferBurst>& bursts() const { return bursts_; }
 
   const Network& network() const { return network_; }
   const FlowClasses& classes() const { return classes_; }
@@ -62,6 +79,7 @@ class NetworkTraffic {
   std::vector<double> rates_;
   std::vector<std::vector<TransferPhase>> transfers_;
   std::vector<std::uint32_t> transfer_of_;  // by instruction
+  std::vector<TransferBurst> bursts_;
   std::uint32_t tenants_ = UINT32_MAX;
   double tenant_rate_ = 0;
   std::size_t bins_ = 0;

@@ -1,6 +1,7 @@
 // Prices: what a cost model says of every task of a program, once.
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
 #include <optional>
 #include <span>
@@ -80,6 +81,47 @@ class TaskKinds {
   std::vector<std::size_t> own_, other_;
 };
 
+// SlowTasks knows how slow the ranks are that run a task, and whether device 0 sends in it over its
+// slow link. It holds nothing where all devices and links are equal.
+class SlowTasks {
+ public:
+  SlowTasks(const Program& program, const Cluster& cluster, const std::vector<double>& slower)
+      : link_(cluster.slowness.slow_link), level_(level_of(cluster, cluster.count)) {
+    if (slower.empty() && !(link_ > 1)) return;
+    compute_.resize(program.tasks.size(), 0), linked_.resize(program.tasks.size(), false);
+    for (const Stream& stream : program.streams)
+      for (std::uint32_t i = stream.first; i < stream.first + stream.count; ++i)
+        see(program, i, stream.device.value, slower);
+  }
+  Duration computing(std::size_t task, Duration time) const {
+    return compute_.empty() || !(compute_[task] > 0) ? time : times(time, compute_[task]);
+  }
+  Duration sending(std::size_t task, std::size_t level, Duration time) const {
+    return linked_.empty() || !linked_[task] || level < level_ ? time : times(time, link_);
+  }
+
+ private:
+  void see(const Program& program, std::uint32_t instruction, std::uint32_t rank,
+           const std::vector<double>& slower) {
+    const Instruction& one = program.instructions[instruction];
+    const std::size_t task = one.task.value;
+    if (!slower.empty()) compute_[task] = std::max(compute_[task], slower[rank]);
+    if (!(link_ > 1) || rank != 0) return;
+    linked_[task] = true;
+    if (one.peer.valid()) linked_[program.instructions[one.peer.value].task.value] = true;
+  }
+  static Duration times(Duration time, double factor) {
+    constexpr double kMost = 9e18;
+    const double longer = static_cast<double>(time.count()) * factor;
+    return longer < kMost ? Duration{std::llround(longer)} : Duration::max();
+  }
+
+  const double link_;
+  const std::size_t level_;
+  std::vector<double> compute_;
+  std::vector<bool> linked_;
+};
+
 // Collectives that run beside kernels of one phase of a stage, and what is exposed of them.
 struct BesidePhase {
   PhaseLoad load;
@@ -153,8 +195,10 @@ Duration host_task_time(const Task& task, const Cluster& cluster) {
 }  // namespace
 
 TaskPrices price(const Program& program, const Mesh& mesh, const Cluster& whole,
-                 const CostModel& cost) {
+                 const CostModel& cost, const std::vector<double>& slower) {
   TaskPrices prices;
+  prices.slower = slower;
+  const SlowTasks slow(program, whole, slower);
   const KindClusters clusters(whole);
   const TaskKinds kinds(program, mesh, whole);
   for (std::size_t kind = 0; kind < clusters.size(); ++kind)
@@ -187,7 +231,8 @@ TaskPrices price(const Program& program, const Mesh& mesh, const Cluster& whole,
     } else if (task.kind == TaskKind::Collective) {
       std::optional<GroupShape>& group = groups[static_cast<std::size_t>(task.group)];
       if (!group) group = group_shape(mesh, task.group, whole, program.shard);
-      const CollectiveTime one = cost.collective(task.collective, task.bytes, *group, cluster);
+      CollectiveTime one = cost.collective(task.collective, task.bytes, *group, cluster);
+      one.time = slow.sending(at, one.level, one.time);
       Duration waited = one.time;
       if (task.works > 0) {
         const WorkCount& w = program.works[task.first_work];
@@ -201,6 +246,7 @@ TaskPrices price(const Program& program, const Mesh& mesh, const Cluster& whole,
       time = cost.transfer(task.bytes, cluster, pipeline);
       if (kinds.other(at) != kinds.own(at))
         time = std::max(time, cost.transfer(task.bytes, clusters[kinds.other(at)], pipeline));
+      time = slow.sending(at, pipeline, time);
     }
     prices.time.push_back(time);
     // Down, up, update, reads and writes take nothing from each other.
@@ -211,6 +257,9 @@ TaskPrices price(const Program& program, const Mesh& mesh, const Cluster& whole,
     prices.model_flops.push_back({});
   }
   shorten_exposed(program, kinds, clusters, cost, prices);
+  for (std::size_t at = 0; at < program.tasks.size(); ++at)
+    if (program.tasks[at].kind == TaskKind::Compute)
+      prices.time[at] = slow.computing(at, prices.time[at]);
   return prices;
 }
 

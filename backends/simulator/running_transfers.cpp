@@ -73,6 +73,8 @@ void RunningTransfers::start(std::uint32_t instruction, double pace, Instant now
 void RunningTransfers::begin_phase(Transfer& transfer, double now) {
   const TransferPhase& phase = (*traffic_.phases(transfer.instruction))[transfer.phase];
   if (phase.wait <= 0 && phase.scale > 0) return begin_flows(transfer, now);
+  if (phase.burst != kWait)
+    delays_[{name_of(transfer.instruction), phase.burst}] += traffic_.bursts()[phase.burst].delay;
   transfer.waiting = true;
   transfer.left = 1;
   const FlowEngine::Id id = engine_.start({{}, phase.wait, 1, 1}, now);
@@ -206,6 +208,32 @@ std::vector<double> RunningTransfers::loads_of(std::uint32_t link, Duration step
   return loads;
 }
 
+// The bursts of one task at ports of one number of senders are one row.
+std::vector<LinkIncast> RunningTransfers::incasts() const {
+  const double ranks =
+      std::max(1.0, static_cast<double>(program_.devices) * static_cast<double>(program_.steps));
+  std::map<std::pair<std::uint32_t, std::int64_t>, LinkIncast> rows;
+  for (const auto& [who, delay] : delays_) {
+    const TransferBurst& burst = traffic_.bursts()[who.second];
+    const auto [at, is_new] = rows.try_emplace({who.first, burst.senders});
+    LinkIncast& row = at->second;
+    if (is_new)
+      row = {std::string(program_.name(NameId{who.first})),
+             traffic_.network().name(burst.link),
+             burst.links,
+             burst.senders,
+             burst.block,
+             burst.timeouts,
+             {}};
+    row.time += Duration{std::llround(delay / ranks)};
+  }
+  std::vector<LinkIncast> made;
+  for (auto& [who, row] : rows) made.push_back(std::move(row));
+  std::stable_sort(made.begin(), made.end(),
+                   [](const LinkIncast& a, const LinkIncast& b) { return a.time > b.time; });
+  return made;
+}
+
 NetworkUse RunningTransfers::use(Duration step) {
   engine_.settle_all(std::max(now_, exact(step)));
   const FlowClasses& classes = traffic_.classes();
@@ -253,6 +281,7 @@ NetworkUse RunningTransfers::use(Duration step) {
          Duration{std::llround(waited.first / ranks)}});
   std::stable_sort(made.waits.begin(), made.waits.end(),
                    [](const TransferWait& a, const TransferWait& b) { return a.time > b.time; });
+  made.incasts = incasts();
   return made;
 }
 

@@ -58,6 +58,7 @@ class RunningTransfers {
   void keep(std::uint32_t flow_class, bool others, double since, double until, double moved);
   void blame(const Transfer&, double lasted);
   std::uint32_t name_of(std::uint32_t instruction) const;
+  std::vector<LinkIncast> incasts() const;
   std::vector<double> loads_of(std::uint32_t link, Duration step) const;
   void own(FlowEngine::Id, const Transfer&, std::uint32_t flow_class);
   Moving& moving(FlowEngine::Id);
@@ -73,6 +74,7 @@ class RunningTransfers {
   std::vector<Moving> moving_;                       // by flow
   double now_ = 0;
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, double> waits_;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, double> delays_;  // by name of task, and burst
 };
 
 }  // namespace trainyard

@@ -11,8 +11,11 @@
 
 namespace trainyard {
 
-/// Prices every task of the program once.
-TaskPrices price(const Program&, const Mesh&, const Cluster&, const CostModel&);
+/// Prices every task of the program once. The computation of a pipeline rank takes so many times as
+/// long as `slower` says (core/methods/parallel/waiting_devices.h), where it is not empty; a task
+/// of several ranks is as slow as the slowest of them.
+TaskPrices price(const Program&, const Mesh&, const Cluster&, const CostModel&,
+                 const std::vector<double>& slower = {});
 
 /// The event loop over priced tasks. Events at one instant are taken by stream, then position, so
 /// that two runs are the same run. Throws as Backend::run.

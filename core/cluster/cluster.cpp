@@ -94,7 +94,9 @@ Level network_level(const Device& device, std::int64_t per_node, std::int64_t co
               .latency = given_or(options.inter_latency, device.network_latency),
               .topology = options.network.value_or(Topology::FatTree),
               .oversubscription = options.oversubscription.value_or(1.0),
-              .reduces = options.inter_reduce.value_or(false)};
+              .reduces = options.inter_reduce.value_or(false),
+              .port_buffer = options.port_buffer.value_or(Bytes{}),
+              .port_marks = options.port_marks.value_or(Bytes{})};
   if (options.inter)
     level.bandwidth = {{options.inter->value / static_cast<double>(per_node)}, "given"};
   return level;
@@ -179,6 +181,7 @@ void drop_defaults(const Device& device, std::int64_t count, std::int64_t per_no
   drop(options.inter_reduce, false);
   drop(options.memory, device.memory.value);
   drop(options.compression, device.compression.value);
+  drop(options.bit_errors, device.bit_errors.value);
   drop(options.overhead, Site{}.overhead);
   if (device.price_low && device.price_high && device.price_low->value == device.price_high->value)
     drop(options.price, device.price_low->value);
@@ -201,6 +204,8 @@ void check_device(const Device& device, Diagnostics& found) {
   if (!(device.memory_bandwidth.value.value > 0)) wrong("needs a memory bandwidth above 0");
   if (!(device.compression.value > 0) || device.compression.value > kMostCompression)
     wrong(fmt::format("needs a memory compression above 0 and at most {}", kMostCompression));
+  if (!(device.bit_errors.value >= 0) || device.bit_errors.value > kMostBitErrors)
+    wrong(fmt::format("needs memory bit errors of 0 to {}", kMostBitErrors));
   if (device.peaks.empty()) wrong("needs the peak of at least one number format");
   for (const Peak& peak : device.peaks)
     if (!(peak.rate.value.value > 0))
@@ -218,6 +223,17 @@ void check_device(const Device& device, Diagnostics& found) {
                     "multiply-add: at its peak in {} at least {:.3g} TB/s, not {:.3g}",
                     to_string(most->type), operands(*most) / kTera,
                     device.memory_bandwidth.value.value / kTera));
+}
+
+void check_slowness(const Slowness& s, Diagnostics& found) {
+  for (const auto& [name, value] : {std::pair{"slow", s.lasting}, {"jitter", s.jitter}})
+    if (!(value >= 0 && value <= kMostSpread))
+      add(found, fmt::format("{} is the spread of a logarithm, 0 to {}, not {}", name, kMostSpread,
+                             value));
+  for (const auto& [name, value] :
+       {std::pair{"throttled", s.throttled}, {"slow-link", s.slow_link}})
+    if (!(value >= 1 && value <= kMostThrottled))
+      add(found, fmt::format("{} is 1 to {:g}, not {}", name, kMostThrottled, value));
 }
 
 void check_dragonfly(const Level& level, Diagnostics& found) {
@@ -249,6 +265,10 @@ void check_level(const Level& level, std::int64_t below, Diagnostics& found) {
   if (level.latency.value < Duration{0}) wrong("needs a latency of at least 0");
   if (!(level.oversubscription >= 1) || !std::isfinite(level.oversubscription))
     wrong("needs an oversubscription of at least 1");
+  if (level.port_buffer < Bytes{} || level.port_marks < Bytes{})
+    wrong("needs a port's buffer and marks of at least 0 bytes");
+  if (level.port_marks > Bytes{} && level.port_buffer == Bytes{})
+    wrong("marks packets in the queue of a port, whose buffer must be given too (port-buffer)");
   if (level.reduces && (level.topology == Topology::Torus || level.topology == Topology::Mesh ||
                         level.topology == Topology::CubeMesh))
     wrong("has no switches that could add up what passes them");
@@ -292,6 +312,7 @@ Diagnostics check(const Cluster& cluster) {
   if (!(cluster.site.overhead >= 1 && cluster.site.overhead <= kMostOverhead))
     add(found, fmt::format("the overhead of the building (PUE) is 1 to {:g}, not {:g}",
                            kMostOverhead, cluster.site.overhead));
+  check_slowness(cluster.slowness, found);
   if (cluster.levels.empty()) {
     add(found, "a cluster needs at least one level of links");
     return found;
@@ -330,9 +351,11 @@ Cluster make_cluster(const Device& device, std::int64_t count, ClusterOptions op
   cluster.site = {options.region.value_or(""), options.overhead.value_or(Site{}.overhead)};
   cluster.device.memory = given_or(options.memory, device.memory);
   cluster.device.compression = given_or(options.compression, device.compression);
+  cluster.device.bit_errors = given_or(options.bit_errors, device.bit_errors);
   if (options.price)
     cluster.device.price_low = cluster.device.price_high = {*options.price, "given"};
   cluster.mixed = options.mixed;
+  cluster.slowness = options.slowness;
   cluster.levels = {node_level(device, per_node, options),
                     network_level(device, per_node, count, options)};
   apply_torus(cluster, options.torus);

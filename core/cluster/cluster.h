@@ -14,6 +14,7 @@
 #include "core/cluster/device.h"
 #include "core/cluster/device_kind.h"
 #include "core/cluster/site.h"
+#include "core/cluster/slowness.h"
 
 namespace trainyard {
 
@@ -32,6 +33,10 @@ struct Level {
                                   // router to other groups. CubeMesh: links of a device, 4 or 6
   bool reduces = false;  // its switches add up the data that passes them (NVLink SHARP, InfiniBand
                          // SHARP)
+  Bytes port_buffer{};   // of a switch's port: what overflows it waits for a sender's timer
+                         // (core/network/incast.h); 0 = nothing is ever lost
+  Bytes port_marks{};    // in the queue of a port, above which it marks packets (DCTCP); 0 = it
+                         // marks none
   friend bool operator==(const Level&, const Level&) = default;
 };
 
@@ -51,6 +56,7 @@ struct Cluster {
   // The last devices are of these kinds, in this order, and all before them are as `device`
   // (mixed.h). Their number is part of `count`.
   std::vector<DeviceKind> mixed{};
+  Slowness slowness{};  // how unequal its devices are in use
   friend bool operator==(const Cluster&, const Cluster&) = default;
 };
 

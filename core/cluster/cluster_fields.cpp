@@ -206,6 +206,8 @@ void visit_device(FieldVisitor& visitor, Device& d) {
   visit_figure(visitor, "memory.compression", group, "Memory compression",
                "bytes that it moves over those of the tensors; 1 = numbers as they are",
                d.compression);
+  visit_figure(visitor, "memory.bit-errors", group, "Memory bit errors",
+               "share of its bits that read wrong, as at a low voltage; 0 = none", d.bit_errors);
   visit_switch(visitor, "memory.on-chip", group, "Memory on the chip",
                "weights stay beside the arithmetic, and products have no tiles to fill",
                d.on_chip_memory);
@@ -271,6 +273,41 @@ void visit_site(FieldVisitor& visitor, Site& site) {
   site.overhead = overhead.value;
 }
 
+void visit_plain(FieldVisitor& visitor, View key, View title, View doc, double& value) {
+  Sourced<double> number{value, ""};
+  visit_figure(visitor, key, "Slow devices", title, doc, number);
+  value = number.value;
+}
+
+void visit_slowness(FieldVisitor& visitor, Slowness& slow) {
+  visit_plain(visitor, "slow", "Spread that lasts",
+              "of the logarithm of a device's compute time, 0 to 1.5; 0 = all are equal",
+              slow.lasting);
+  visit_plain(visitor, "jitter", "Spread of each step",
+              "of the same, drawn anew in every step, 0 to 1.5", slow.jitter);
+  visit_plain(visitor, "throttled", "Throttled device",
+              "device 0 computes so many times as long, at least 1", slow.throttled);
+  visit_plain(visitor, "slow-link", "Slow link",
+              "what passes the farthest link of device 0 takes so many times as long, at least 1",
+              slow.slow_link);
+  const View key = "slow-seed";
+  if (visitor.wants(key)) {
+    const std::int64_t seed = parse_integer(visitor.text(), Place{"cluster " + std::string(key)});
+    if (seed < 0) refuse_field(key, "expected at least 0, found " + std::to_string(seed));
+    slow.seed = static_cast<std::uint64_t>(seed);
+  }
+  visitor.figure(key, "Slow devices", "Draw",
+                 "which devices a simulation finds slow; 0 = the mean over all draws",
+                 std::to_string(slow.seed), "");
+}
+
+// A size that is 0 is not stated.
+void visit_port(FieldVisitor& visitor, View key, View title, View doc, Bytes& size) {
+  Sourced<Bytes> number{size, ""};
+  visit_figure(visitor, key, "Between nodes", title, doc, number);
+  size = number.value;
+}
+
 void visit_all(FieldVisitor& visitor, Cluster& cluster) {
   visit_counts(visitor, cluster);
   visit_mixed(visitor, cluster);
@@ -289,10 +326,30 @@ void visit_all(FieldVisitor& visitor, Cluster& cluster) {
       between.oversubscription = factor.value;
     }
     visit_reduces(visitor, "network.reduces", "Between nodes", between);
+    visit_port(visitor, "network.port-buffer", "Port buffer",
+               "of a switch's port: senders that overflow it wait for timers; 0 = not stated",
+               between.port_buffer);
+    visit_port(visitor, "network.port-marks", "Port marks",
+               "bytes in its queue above which it marks packets (DCTCP); 0 = it marks none",
+               between.port_marks);
   }
+  visit_slowness(visitor, cluster.slowness);
   visit_host(visitor, cluster);
   visit_site(visitor, cluster.site);
   visit_device(visitor, cluster.device);
+}
+
+// These figures are how a cluster is built or used, of which no source tells.
+bool has_no_source(View key) {
+  constexpr View kOwn[] = {"network.oversubscription",
+                           "pue",
+                           "slow",
+                           "jitter",
+                           "throttled",
+                           "slow-link",
+                           "network.port-buffer",
+                           "network.port-marks"};
+  return std::find(std::begin(kOwn), std::end(kOwn), key) != std::end(kOwn);
 }
 
 }  // namespace
@@ -302,7 +359,7 @@ std::vector<ClusterField> cluster_fields(const Cluster& cluster) {
   Listing listing;
   if (!copy.levels.empty()) visit_all(listing, copy);
   for (ClusterField& field : listing.fields)
-    if (field.key == "network.oversubscription" || field.key == "pue") field.source.clear();
+    if (has_no_source(field.key)) field.source.clear();
   return std::move(listing.fields);
 }
 

@@ -8,6 +8,7 @@
 
 #include "core/cluster/device.h"
 #include "core/cluster/device_kind.h"
+#include "core/cluster/slowness.h"
 
 namespace trainyard {
 
@@ -29,10 +30,13 @@ struct ClusterOptions {
   std::optional<BytesPerSecond> host_bandwidth;  // of the host's memory
   std::optional<Bytes> nvme;                     // of a node
   std::optional<BytesPerSecond> nvme_read, nvme_write;
-  std::optional<double> compression;  // of a device's memory
-  std::optional<std::string> region;  // whose electricity it takes
-  std::optional<double> overhead;     // of the building (PUE)
-  std::vector<DeviceKind> mixed;      // kinds of the last devices
+  std::optional<double> compression;             // of a device's memory
+  std::optional<double> bit_errors;              // of that memory's bits
+  std::optional<std::string> region;             // whose electricity it takes
+  std::optional<double> overhead;                // of the building (PUE)
+  std::vector<DeviceKind> mixed;                 // kinds of the last devices
+  std::optional<Bytes> port_buffer, port_marks;  // of the switches' ports, between nodes
+  Slowness slowness;                             // how unequal devices are in use
 };
 
 /// Returns the shortest text that parse_cluster() reads as these options, for example

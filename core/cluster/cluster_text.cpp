@@ -42,10 +42,29 @@ double compression(View name, View text) {
                      quoted(text)));
 }
 
+double bit_errors(View name, View text) {
+  const double value = parse_number(text);
+  if (value >= 0 && value <= kMostBitErrors) return value;
+  refuse(fmt::format("{} must be 0 to {}, not {}", name, kMostBitErrors, quoted(text)));
+}
+
 double overhead(View name, View text) {
   const double value = parse_number(text);
   if (value >= 1 && value <= kMostOverhead) return value;
   refuse(fmt::format("{} must be 1 to {:g}, not {}", name, kMostOverhead, quoted(text)));
+}
+
+double log_spread(View name, View text) {
+  const double value = parse_number(text);
+  if (value > 0 && value <= kMostSpread) return value;
+  refuse(fmt::format("{} must be above 0 and at most {}, the spread of a logarithm, not {}", name,
+                     kMostSpread, quoted(text)));
+}
+
+std::uint64_t draw_number(View name, View text) {
+  const std::int64_t value = parse_integer(text);
+  if (value >= 0) return static_cast<std::uint64_t>(value);
+  refuse(fmt::format("{} must be at least 0, not {}", name, quoted(text)));
 }
 
 // The links of a device in a DGX-1: 4 of NVLink 1, 6 of NVLink 2.
@@ -124,9 +143,25 @@ constexpr Option kOptions[] = {
      [](ClusterOptions& o, View name, View v) { o.nvme_write = rate(name, v); }},
     {"compression", true,
      [](ClusterOptions& o, View name, View v) { o.compression = compression(name, v); }},
+    {"bit-errors", true,
+     [](ClusterOptions& o, View name, View v) { o.bit_errors = bit_errors(name, v); }},
     {"region", true, [](ClusterOptions& o, View, View v) { o.region = region(v).name; }},
     {"pue", true, [](ClusterOptions& o, View name, View v) { o.overhead = overhead(name, v); }},
     {"mixed", true, [](ClusterOptions& o, View, View v) { o.mixed = parse_device_kinds(v); }},
+    {"port-buffer", true,
+     [](ClusterOptions& o, View name, View v) { o.port_buffer = memory(name, v); }},
+    {"port-marks", true,
+     [](ClusterOptions& o, View name, View v) { o.port_marks = memory(name, v); }},
+    {"slow", true,
+     [](ClusterOptions& o, View n, View v) { o.slowness.lasting = log_spread(n, v); }},
+    {"jitter", true,
+     [](ClusterOptions& o, View n, View v) { o.slowness.jitter = log_spread(n, v); }},
+    {"throttled", true,
+     [](ClusterOptions& o, View n, View v) { o.slowness.throttled = factor(n, v); }},
+    {"slow-link", true,
+     [](ClusterOptions& o, View n, View v) { o.slowness.slow_link = factor(n, v); }},
+    {"slow-seed", true,
+     [](ClusterOptions& o, View n, View v) { o.slowness.seed = draw_number(n, v); }},
 };
 
 std::size_t find_option(View name) {
@@ -220,11 +255,26 @@ const std::string_view kClusterOptions =
     "nvme-write=RATE       at which it writes to them\n"
     "compression=RATIO     bytes that a device's memory moves over those of the tensors, where it "
     "stores numbers without loss, as compression=0.6\n"
+    "bit-errors=P          share of the bits of a device's memory that read wrong, as at a low "
+    "voltage, 0 to 0.5: gate keeps codes of weights there, and --train bit-errors=memory trains "
+    "against it\n"
     "region=NAME           whose electricity it takes, as region=sweden: carbon\n"
     "pue=X                 what the whole centre takes over what the devices take, as pue=1.1\n"
     "mixed=DEVICE:COUNT    the last COUNT devices are of this kind, further kinds after a plus, as "
     "mixed=a100-sxm-80:16; a stage of a pipeline lies on one kind, and split=balanced gives it the "
-    "layers that the kind is fast and large enough for\n";
+    "layers that the kind is fast and large enough for\n"
+    "port-buffer=SIZE      of a switch's port between nodes, as port-buffer=1MB: in simulate "
+    "--network flows, senders that overflow it wait for their timers (incast)\n"
+    "port-marks=SIZE       in the queue of such a port, above which it marks packets and senders "
+    "give way (DCTCP)\n"
+    "slow=S                devices differ for good: S is the spread of the logarithm of their "
+    "compute time, as slow=0.05, at most 1.5; who waits is as slow as the slowest\n"
+    "jitter=S              and anew in every step, as jitter=0.02\n"
+    "throttled=X           device 0 computes X times as long as the others, 1 to 1000\n"
+    "slow-link=X           what passes the farthest link of device 0 takes X times as long, 1 to "
+    "1000\n"
+    "slow-seed=N           draws which devices are slow in simulate (default 1); 0 takes the mean "
+    "over all draws, as estimate and plan do\n";
 
 std::string canonical_name(const Device& device, std::int64_t count,
                            const ClusterOptions& options) {
@@ -254,9 +304,18 @@ std::string canonical_name(const Device& device, std::int64_t count,
   if (options.nvme_read) add("nvme-read", compact(*options.nvme_read));
   if (options.nvme_write) add("nvme-write", compact(*options.nvme_write));
   if (options.compression) add("compression", to_text(*options.compression));
+  if (options.bit_errors) add("bit-errors", to_text(*options.bit_errors));
   if (options.region) add("region", *options.region);
   if (options.overhead) add("pue", to_text(*options.overhead));
   if (!options.mixed.empty()) add("mixed", to_text(options.mixed));
+  if (options.port_buffer) add("port-buffer", compact(*options.port_buffer));
+  if (options.port_marks) add("port-marks", compact(*options.port_marks));
+  const Slowness& slow = options.slowness;
+  if (slow.lasting > 0) add("slow", to_text(slow.lasting));
+  if (slow.jitter > 0) add("jitter", to_text(slow.jitter));
+  if (slow.throttled > 1) add("throttled", to_text(slow.throttled));
+  if (slow.slow_link > 1) add("slow-link", to_text(slow.slow_link));
+  if (slow.seed != Slowness{}.seed) add("slow-seed", std::to_string(slow.seed));
   return text;
 }
 

@@ -94,6 +94,10 @@ struct Device {
   /// fewer bits (core/training/numbers/boveda.h); 1 = it stores them as they are. Capacities do not
   /// count on it, because the ratio of the worst tile decides what fits.
   Sourced<double> compression{1, "stored as they are"};
+  /// The probability that a bit of the memory reads wrong, in [0, 0.5]: memory at a voltage below
+  /// what its maker asks for saves energy and has some (Stutz et al., "Bit Error Robustness for
+  /// Energy-Efficient DNN Accelerators", MLSys 2021). 0 = at its proper voltage.
+  Sourced<double> bit_errors{0, "at its proper voltage"};
   // Its memory lies beside its arithmetic, as the SRAM of a mesh of small cores: weights stay
   // there, each core multiplies those that it holds, and a product has no tiles to fill and drain,
   // so that one sample is as fast as each of many. The memory then delivers an operand for each
@@ -115,6 +119,8 @@ bool switches_reduce(const Device&);
 
 /// The most that `compression` may be: storing without loss takes a few bits more at worst.
 inline constexpr double kMostCompression = 2;
+/// The most that `bit_errors` may be, where a bit says nothing.
+inline constexpr double kMostBitErrors = 0.5;
 /// Returns the bytes of tensors that the memory moves in a second by its datasheet.
 inline BytesPerSecond tensor_bandwidth(const Device& d) {
   return {d.memory_bandwidth.value.value / d.compression.value};

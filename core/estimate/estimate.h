@@ -63,11 +63,14 @@ struct StageTime {
   double fill = 1;    // share of the device that its forward and backward occupy, in (0, 1]
 };
 
-/// Returns the times of each stage on the devices on which it lies.
+/// Returns the times of each stage on the devices on which it lies, as slow as these are in the
+/// mean (core/methods/parallel/waiting_devices.h).
 std::vector<StageTime> stage_times(const Workload&, const CostModel&);
 /// Returns the times that stages would take if all lay on devices of that cluster, which is a
-/// kind_cluster() of the workload's.
-std::vector<StageTime> stage_times(const Workload&, const CostModel&, const Cluster&);
+/// kind_cluster() of the workload's, and equally fast; with its slow link where device 0 is one of
+/// each stage's.
+std::vector<StageTime> stage_times(const Workload&, const CostModel&, const Cluster&,
+                                   bool slow_link = false);
 /// Returns the kind of devices on which a stage of the workload's table lies.
 std::size_t kind_of_stage(const Workload&, std::size_t stage);
 

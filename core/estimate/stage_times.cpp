@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <optional>
 
 #include "core/base/saturating.h"
@@ -9,17 +10,35 @@
 #include "core/cost/overlap.h"
 #include "core/estimate/estimate.h"
 #include "core/lowering/phases.h"
+#include "core/lowering/stage_copies.h"
+#include "core/methods/parallel/waiting_devices.h"
 #include "core/plan/stage_kinds.h"
 
 namespace trainyard {
 namespace {
 
+Duration made_longer(Duration time, double times) {
+  return Duration{std::llround(static_cast<double>(time.count()) * times)};
+}
+
+// The slowest of ten million devices is 5.3 spreads from the median in the mean.
+double most_slower(const Slowness& s) {
+  constexpr double kFarthest = 6;
+  return s.slow_link * s.throttled * std::exp(kFarthest * (s.lasting + s.jitter));
+}
+
 // A Pricer prices the kinds of stages of one workload on one kind of devices; it prices each kernel
 // and each message once.
 class Pricer {
  public:
-  Pricer(const Workload& w, const CostModel& cost, const Cluster& cluster)
-      : w_(w), cost_(cost), cluster_(cluster) {
+  // Where `slow_link`, the stages lie on device 0, whose link may be slow.
+  Pricer(const Workload& w, const CostModel& cost, const Cluster& cluster, bool slow_link = false)
+      : w_(w),
+        cost_(cost),
+        cluster_(cluster),
+        link_(slow_link ? cluster.slowness.slow_link : 1),
+        slow_level_(slow_level(cluster)),
+        most_slower_(cluster.slowness == Slowness{} ? 1 : most_slower(cluster.slowness)) {
     kernels_.reserve(w.kernels.size());
     for (const Work& work : w.kernels) kernels_.push_back(cost.compute(work, cluster.device));
   }
@@ -36,10 +55,14 @@ class Pricer {
     return counted(exposed(alone, kernels_[run.kernel], run.beside.count, contention), run.repeats);
   }
 
-  // Returns the largest message between stages; 0 where there is one stage.
+  // Returns the largest message between stages; 0 where there is one stage. One of the pipeline's
+  // boundaries may be slow, and their mean is what a microbatch waits for.
   Duration transfer() {
     if (w_.scenario.plan.mesh.pp == 1) return {};
-    const Duration one = cost_.transfer(w_.largest_message, cluster_, w_.pipeline_level);
+    Duration one = cost_.transfer(w_.largest_message, cluster_, w_.pipeline_level);
+    if (cluster_.slowness.slow_link > 1 && w_.pipeline_level >= slow_level_)
+      one = made_longer(one, 1 + (cluster_.slowness.slow_link - 1) /
+                                     static_cast<double>(w_.scenario.plan.mesh.pp - 1));
     stages(static_cast<std::int64_t>(w_.table.size()));
     counted(one, 2);  // forward and back
     return one;
@@ -149,7 +172,8 @@ class Pricer {
       if (known.kind == run.kind && known.group == run.group && known.bytes == run.bytes)
         return known.time;
     const GroupShape& shape = w_.groups[static_cast<std::size_t>(run.group)];
-    const CollectiveTime time = cost_.collective(run.kind, run.bytes, shape, cluster_);
+    CollectiveTime time = cost_.collective(run.kind, run.bytes, shape, cluster_);
+    if (link_ > 1 && time.level >= slow_level_) time.time = made_longer(time.time, link_);
     messages_.push_back({run.kind, run.group, run.bytes, time});
     return time;
   }
@@ -177,6 +201,9 @@ class Pricer {
   const Workload& w_;
   const CostModel& cost_;
   const Cluster& cluster_;
+  const double link_;
+  const std::size_t slow_level_;
+  const double most_slower_;       // times as long: what is priced here may at most become
   std::vector<Duration> kernels_;  // by Workload::kernels
   std::vector<Duration> each_;     // for the current phase; a member so that its memory is reused
   std::vector<Duration> each_run_;
@@ -204,7 +231,7 @@ class Pricer {
   // so that no later sum can overflow.
   Duration counted(Duration one, std::int64_t count) {
     whole_ += static_cast<double>(one.count()) * static_cast<double>(count) *
-              static_cast<double>(stages_) * microbatches(w_.scenario.plan);
+              static_cast<double>(stages_) * microbatches(w_.scenario.plan) * most_slower_;
     constexpr double kMost = 9e18;
     if (whole_ > kMost)
       throw Error(Error::Kind::InvalidInput,
@@ -265,6 +292,47 @@ StageTime stage_time(const Workload& w, const StageWork& stage, Pricer& pricer, 
   return t;
 }
 
+// Devices of a stage compute so many times as long, and what they exchange does not.
+void slow_down(PhaseTime& phase, double times) {
+  phase.compute = made_longer(phase.compute, times);
+  phase.recompute = made_longer(phase.recompute, times);
+  phase.filled *= times;
+}
+
+void slow_down(StageTime& stage, double times) {
+  for (PhaseTime* phase :
+       {&stage.forward, &stage.backward, &stage.backward_input, &stage.backward_weight})
+    slow_down(*phase, times);
+  stage.update = made_longer(stage.update, times);
+  stage.averaging = made_longer(stage.averaging, times);
+}
+
+// Returns by stage how many times as long its devices compute, the slower ones of its copies; empty
+// where all are equal.
+std::vector<double> slower_stages(const Workload& w) {
+  const std::vector<double> ranks = expected_slowness(w.scenario);
+  if (ranks.empty()) return {};
+  std::vector<double> stages(w.table.size(), 0);
+  for (const StageCopy& place : StageCopies(w))
+    stages[place.stage.value] = std::max(stages[place.stage.value], ranks[place.device.value]);
+  return stages;
+}
+
+double mean_of(const std::vector<double>& factors) {
+  if (factors.empty()) return 1;
+  return std::accumulate(factors.begin(), factors.end(), 0.0) / static_cast<double>(factors.size());
+}
+
+// Returns by stage whether a copy of it lies on the pipeline rank of device 0, if it has a slow
+// link; empty where it has none.
+std::vector<bool> slowly_linked(const Workload& w) {
+  if (!(w.scenario.cluster.slowness.slow_link > 1)) return {};
+  std::vector<bool> stages(w.table.size(), false);
+  for (const StageCopy& place : StageCopies(w))
+    if (place.device.value == 0) stages[place.stage.value] = true;
+  return stages;
+}
+
 // Counts the stages that are alike and lie on one kind of devices.
 struct StagesAlike {
   std::uint32_t kind = 0;
@@ -290,9 +358,9 @@ std::size_t kind_of_stage(const Workload& w, std::size_t stage) {
   return kind_of_rank(w.scenario.cluster, w.scenario.plan.mesh, w.table[stage].device);
 }
 
-std::vector<StageTime> stage_times(const Workload& w, const CostModel& cost,
-                                   const Cluster& cluster) {
-  Pricer pricer(w, cost, cluster);
+std::vector<StageTime> stage_times(const Workload& w, const CostModel& cost, const Cluster& cluster,
+                                   bool slow_link) {
+  Pricer pricer(w, cost, cluster, slow_link);
   const bool split = splits_backward(w), copied = copies(w.placement) > 1;
   std::vector<StageTime> kinds;
   for (std::size_t kind = 0; kind < w.kinds.size(); ++kind) {
@@ -307,13 +375,20 @@ std::vector<StageTime> stage_times(const Workload& w, const CostModel& cost,
 
 std::vector<StageTime> stage_times(const Workload& w, const CostModel& cost) {
   const KindClusters clusters(w.scenario.cluster);
-  if (clusters.size() == 1) return stage_times(w, cost, clusters[0]);
   std::vector<std::vector<StageTime>> by_kind;
   for (std::size_t kind = 0; kind < clusters.size(); ++kind)
     by_kind.push_back(stage_times(w, cost, clusters[kind]));
   std::vector<StageTime> times;
-  for (std::size_t s = 0; s < w.kind_of.size(); ++s)
+  if (clusters.size() == 1) times = std::move(by_kind[0]);
+  for (std::size_t s = 0; clusters.size() > 1 && s < w.kind_of.size(); ++s)
     times.push_back(by_kind[kind_of_stage(w, s)][s]);
+  if (const std::vector<bool> linked = slowly_linked(w); !linked.empty()) {
+    const std::vector<StageTime> slow = stage_times(w, cost, clusters[0], true);
+    for (std::size_t s = 0; s < times.size(); ++s)
+      if (linked[s]) times[s] = slow[s];
+  }
+  if (const std::vector<double> slower = slower_stages(w); !slower.empty())
+    for (std::size_t s = 0; s < times.size(); ++s) slow_down(times[s], slower[s]);
   return times;
 }
 
@@ -349,6 +424,7 @@ Duration transfer_time(const Workload& w, const CostModel& cost) {
 PhaseTimes phase_times(const Workload& w, const CostModel& cost) {
   const KindClusters clusters(w.scenario.cluster);
   const std::vector<std::vector<StagesAlike>> stages = stages_by_device_kind(w);
+  const double slower = mean_of(slower_stages(w));
   PhaseTimes mean{Duration{0}, Duration{0}, Duration{0}, Duration{0}};
   bool gathers = false;
   for (std::size_t device = 0; device < clusters.size(); ++device) {
@@ -358,7 +434,8 @@ PhaseTimes phase_times(const Workload& w, const CostModel& cost) {
       pricer.stages(count);
       const StageWork& work = w.kinds[kind];
       const auto add = [&, times = count](Phase p, Duration& total, Duration& waits) {
-        const PhaseTime time = pricer.phase(work.phases[static_cast<std::size_t>(p)]);
+        PhaseTime time = pricer.phase(work.phases[static_cast<std::size_t>(p)]);
+        if (slower > 1) slow_down(time, slower);
         total += time.total() * times, waits += (time.tensor + time.expert) * times;
         gathers = gathers || time.lead + time.gather + time.data > Duration{};
       };

@@ -16,6 +16,7 @@
 #include "core/methods/catalogue.h"
 #include "core/methods/orders/closed_form.h"
 #include "core/methods/orders/recurrence.h"
+#include "core/methods/parallel/waiting_devices.h"
 #include "core/methods/schedules/wave_average.h"
 #include "core/result/input_cost.h"
 
@@ -430,8 +431,10 @@ StepEstimate estimate_step(const Workload& w, const CostModel& cost) {
     if (device_compute(shares[d]) > device_compute(shares[critical])) critical = d;
   found.critical_device = DeviceId{static_cast<std::uint32_t>(critical)};
   const int forward_only = forward_only_stages(w.scenario.model, w.table);
+  const std::vector<double> slow_ranks = expected_slowness(w.scenario);
   for (std::size_t d = 0; d < devices; ++d) {
     Breakdown b = break_down(shares[d], times, middle, found.step, forward_only);
+    if (!slow_ranks.empty()) part_slower(b, slow_ranks[d]);
     // A device without neighbours waits for weights and gradients only.
     if (devices == 1) b.data_parallel += std::exchange(b.bubble, Duration{});
     if (d == critical) found.breakdown = b;

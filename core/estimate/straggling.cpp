@@ -8,8 +8,6 @@
 #include <set>
 #include <tuple>
 
-#include "core/base/random.h"
-
 namespace trainyard {
 namespace {
 
@@ -34,42 +32,13 @@ StragglingRow straggling_row(std::int64_t replicas, const StragglingQuestion& q)
           drawn_mean_step(q, replicas)};
 }
 
-// The spread of a mean of so many steps that are drawn anew, as a log-normal one.
-double sigma_of_period(double sigma, std::int64_t period) {
-  return std::sqrt(std::log1p(std::expm1(sigma * sigma) / static_cast<double>(period)));
-}
-
-// Replica 0 is the one that is throttled. Slowness that lasts is drawn from a seed of its own.
+// Replica 0 is the one that is throttled.
 double device_slowness(const StragglingQuestion& q, std::int64_t replica, std::int64_t draw) {
-  constexpr std::uint64_t kOfDevices = 0x9e3779b97f4a7c15;
-  const double own =
-      q.lasting > 0 ? drawn_step(q.lasting, q.seed ^ kOfDevices, replica, draw) : 1.0;
+  const double own = drawn_lasting(q.lasting, q.seed, replica, draw);
   return replica == 0 ? own * q.throttled : own;
 }
 
 }  // namespace
-
-// The largest of P normals, one of them moved by ln(throttled) / sigma, has the derivative of
-// N(z)^(P
-// - 1) N(z - moved) as its density. The trapezoidal rule is exact to rounding for such a bell,
-// which has no ends.
-double slowest_step(std::int64_t replicas, double sigma, double throttled) {
-  constexpr double kFrom = -12, kTo = 14, kStep = 1.0 / 128, kFar = 40;
-  const double moved = throttled > 1 ? std::log(throttled) / sigma : 0;
-  // The others never take as long as the one.
-  if (!(moved < kFar)) return throttled * mean_step(sigma);
-  const auto others = static_cast<double>(replicas - 1);
-  const auto density = [](double z) { return std::exp(-z * z / 2); };
-  const auto share_below = [](double z) { return std::erfc(-z / std::numbers::sqrt2) / 2; };
-  double sum = 0;
-  for (double z = kFrom; z <= kTo + moved; z += kStep) {
-    const double below = share_below(z), one_below = share_below(z - moved);
-    double at = density(z - moved) * std::pow(below, others);
-    if (replicas > 1) at += others * density(z) * std::pow(below, others - 1) * one_below;
-    sum += std::exp(sigma * z) * at;
-  }
-  return sum * kStep / std::sqrt(2 * std::numbers::pi);
-}
 
 double gumbel_step(std::int64_t replicas, double sigma) {
   const double log = std::log(static_cast<double>(replicas)), q = std::sqrt(2 * log);
@@ -82,10 +51,12 @@ double step_of_period(std::int64_t replicas, double sigma, std::int64_t period) 
   return slowest_step(replicas, of_sum) * mean_step(sigma) / mean_step(of_sum);
 }
 
+Slowness slowness_of(const StragglingQuestion& q) {
+  return {q.lasting, q.sigma, q.throttled, q.slow_link, q.seed};
+}
+
 double expected_step(const StragglingQuestion& q, std::int64_t replicas, std::int64_t period) {
-  const double of_mean = period == 1 ? q.sigma : sigma_of_period(q.sigma, period);
-  return slowest_step(replicas, together(of_mean, q.lasting), q.throttled) * mean_step(q.sigma) /
-             mean_step(of_mean) +
+  return expected_slowness(slowness_of(q), {replicas, 1, period}, true) +
          q.exchange * q.slow_link / static_cast<double>(period);
 }
 
@@ -104,14 +75,6 @@ DrawnMean drawn_mean_step(const StragglingQuestion& q, std::int64_t replicas) {
   const double mean = sum / n;
   return {mean + q.exchange * q.slow_link,
           std::sqrt(std::max(0.0, squares / n - mean * mean) / (n - 1))};
-}
-
-// Two even draws make one normal draw (Box and Muller, 1958).
-double drawn_step(double sigma, std::uint64_t seed, std::int64_t replica, std::int64_t step) {
-  const Random random(seed, static_cast<std::uint64_t>(replica));
-  const auto at = 2 * static_cast<std::uint64_t>(step);
-  const double radius = std::sqrt(-2 * std::log1p(-random.uniform(at)));
-  return std::exp(sigma * radius * std::cos(2 * std::numbers::pi * random.uniform(at + 1)));
 }
 
 ServerStaleness replay_staleness(std::int64_t replicas, double sigma, std::int64_t arrivals,

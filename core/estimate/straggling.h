@@ -13,20 +13,16 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/cluster/slowness.h"
+
 namespace trainyard {
 
 // The following take 1 to kMostStragglers replicas, sigma from 0 to kMostSpread and periods from 1.
 
-inline constexpr std::int64_t kMostStragglers = 1'000'000;
-inline constexpr double kMostSpread = 1.5;
-
-/// Returns the expected time of the slowest replica, by quadrature. One of them takes `throttled`
-/// times as long as the others, at least 1.
-double slowest_step(std::int64_t replicas, double sigma, double throttled = 1);
-
-/// Returns Gumbel's approximation of it for at least 2 replicas: exp(sigma m), where m = q - (ln ln
-/// P + ln 4 pi) / 2 q + 0.5772 / q with q = sqrt(2 ln P) is about the mean of the largest of P
-/// normals. It is within 3 % from 4 replicas on while sigma is at most 0.3.
+/// Returns Gumbel's approximation of slowest_step() (core/cluster/slowness.h) for at least 2
+/// replicas: exp(sigma m), where m = q - (ln ln P + ln 4 pi) / 2 q + 0.5772 / q with q = sqrt(2 ln
+/// P) is about the mean of the largest of P normals. It is within 3 % from 4 replicas on while
+/// sigma is at most 0.3.
 double gumbel_step(std::int64_t replicas, double sigma);
 
 /// Returns the mean step of replicas that wait for each other once in `period` steps. The sum of a
@@ -47,9 +43,6 @@ struct ServerStaleness {
 ServerStaleness replay_staleness(std::int64_t replicas, double sigma, std::int64_t arrivals,
                                  std::uint64_t seed);
 
-/// Returns a draw of a step's time: by seed, replica and number of its step.
-double drawn_step(double sigma, std::uint64_t seed, std::int64_t replica, std::int64_t step);
-
 struct StragglingQuestion {
   std::int64_t replicas = 64, period = 10, arrivals = 20'000;
   double sigma = 0.3;  // of the logarithm of a step's time, anew in every step
@@ -59,7 +52,8 @@ struct StragglingQuestion {
   double exchange = 0;   // of a meeting, in medians a step
   double slow_link = 1;  // so many times as long as it takes because of one link
 };
-inline constexpr double kMostThrottled = 1000;
+/// The question's replicas as devices of a cluster.
+Slowness slowness_of(const StragglingQuestion&);
 
 /// Returns the expected time of a step of replicas that meet once in `period` steps: the slowest of
 /// them, and the meeting's exchange. What lasts does not average out over a period, what is drawn

@@ -244,11 +244,22 @@ class DeepSpeedWriter {
             s_.model.tokens ? fmt::format(", with {} tokens a sample", plan_.batch.sequence) : ""));
   }
 
+  // ZeRO++ gathers weights in whole numbers of 8 bits, with scales for groups of its own.
+  void quantized_weights(Json& zero) {
+    if (find_choice(plan_, kTensorFormats) == nullptr) return;
+    const std::string format = params_of(plan_, kTensorFormats).text(kGatherFormat);
+    if (format == "int8")
+      zero.set("zero_quantized_weights", true);
+    else
+      refuse_formats(plan_, {kGatherFormat}, limits_);
+  }
+
   void sharding() {
     const Params overlap = params_of(plan_, "overlap");
     Json zero = Json::object();
     zero.set("stage", stage_).set("overlap_comm", overlap.flag("gradients"));
     zero.set("contiguous_gradients", true).set("reduce_scatter", true);
+    quantized_weights(zero);
     const std::int64_t data = ranks(plan_.mesh, Group::Data), shard = zero_.integer("shard");
     if (stage_ > 0 && shard > 0 && shard < data) hybrid(shard, zero);
     if (stage_ == 3) {

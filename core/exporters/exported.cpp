@@ -194,7 +194,8 @@ void refuse_formats(const Plan& plan, std::initializer_list<std::string_view> pa
       {kReduceFormat, "its gradients travel in the format in which they add up",
        "reduce-dtype=gradients"},
       {kBoundaryFormat, "its stages send activations in the format that they have",
-       "boundary-dtype=activations"}};
+       "boundary-dtype=activations"},
+      {kGatherFormat, "it gathers weights in the format that they have", "gather-dtype=weights"}};
   const Params chosen = params_of(plan, kTensorFormats);
   const Params own = with_defaults({}, method(kTensorFormats).params);
   for (const Words& words : kWords) {

@@ -359,7 +359,7 @@ MegatronWords megatron_parallelism(const Scenario& s, Limits& limits) {
   refuse_input(s.plan, limits);
   refuse_reduce(s.plan, limits);
   refuse_sparse(s.plan, limits);
-  refuse_formats(s.plan, {kReduceFormat, kBoundaryFormat}, limits);
+  refuse_formats(s.plan, {kReduceFormat, kBoundaryFormat, kGatherFormat}, limits);
   refuse_operator_stages(s.plan, limits);
   refuse_divided_images(s.plan, limits);
   MegatronWords to = {fmt::format("--tensor-model-parallel-size {}", mesh.tp),

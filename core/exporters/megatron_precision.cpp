@@ -155,6 +155,10 @@ MegatronWords state_formats(const Plan& plan, const Choice& precision, Limits& l
     limits.refuse(place, "its precision-aware optimizer is the distributed one", "zero=1");
   if (params_of(plan, "offload").text("host") != "none")
     limits.refuse(place, "state that the host keeps is in fp32", "offload=none");
+  if (has_scales(formats.first_moment) || has_scales(formats.second_moment))
+    limits.warn(place,
+                "a moment in fp16 or fp8 has one scale there for what a rank has of a tensor, "
+                "and in the plan one for each block");
   const bool narrow = brain && params_of(plan, "bf16").text("gradient-dtype") == "bf16";
   return {"--use-precision-aware-optimizer",
           fmt::format("--main-grads-dtype {}", narrow ? "bf16" : "fp32"),

@@ -145,9 +145,10 @@ class TorchtitanWriter {
     refuse_input(plan_, limits_);
     refuse_reduce(plan_, limits_);
     refuse_sparse(plan_, limits_);
-    refuse_formats(plan_,
-                   {kFirstMoment, kSecondMoment, kMainWeights, kReduceFormat, kBoundaryFormat},
-                   limits_);
+    refuse_formats(
+        plan_,
+        {kFirstMoment, kSecondMoment, kMainWeights, kReduceFormat, kBoundaryFormat, kGatherFormat},
+        limits_);
     refuse_operator_stages(plan_, limits_);
     refuse_divided_images(plan_, limits_);
     warn_of_documents(plan_, limits_);

@@ -151,9 +151,9 @@ struct Method {
   /// one the order itself is followed (estimate_pipeline() in closed_form.h).
   PipelineEstimate (*closed_form)(const ScheduleShape&, const PipelineTimes&) = nullptr;
   /// For methods that change the model itself: returns it as the plan trains it. The model is as
-  /// the user gave it, changed by such methods before this one in the catalogue. Throws
-  /// Error{InvalidInput} where it cannot be changed so.
-  Model (*derive)(Model, const Params&) = nullptr;
+  /// the user gave it, changed by such methods before this one in the catalogue. The plan is
+  /// complete. Throws Error{InvalidInput} where it cannot be changed so.
+  Model (*derive)(Model, const Plan&, const Params&) = nullptr;
   /// Changes the layout before ops are written.
   void (*arrange)(Layout&, const Scenario&, const Params&) = nullptr;
   /// Rewrites one kind of layer.

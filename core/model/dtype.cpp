@@ -18,10 +18,11 @@ constexpr std::array kSpellings = {
     Spelling{"float16", DType::F16},   Spelling{"half", DType::F16},
     Spelling{"bf16", DType::BF16},     Spelling{"bfloat16", DType::BF16},
     Spelling{"fp8", DType::F8},        Spelling{"float8_e4m3fn", DType::F8},
-    Spelling{"mxfp8", DType::F8Block}, Spelling{"fp8-row", DType::F8Row},
-    Spelling{"nvfp4", DType::F4},      Spelling{"int64", DType::I64},
-    Spelling{"int32", DType::I32},     Spelling{"int8", DType::I8},
-    Spelling{"bool", DType::Bool},     Spelling{"flex16", DType::Flex16},
+    Spelling{"fp8-e4m3", DType::F8},   Spelling{"mxfp8", DType::F8Block},
+    Spelling{"fp8-row", DType::F8Row}, Spelling{"nvfp4", DType::F4},
+    Spelling{"int64", DType::I64},     Spelling{"int32", DType::I32},
+    Spelling{"int8", DType::I8},       Spelling{"bool", DType::Bool},
+    Spelling{"flex16", DType::Flex16},
 };
 
 }  // namespace

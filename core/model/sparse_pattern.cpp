@@ -11,10 +11,26 @@ namespace trainyard {
 namespace {
 
 constexpr std::size_t kValues = 1, kPattern = 2;  // inputs of a sparse product
+constexpr std::int64_t kDigit = 256;  // bfloat16 has all whole numbers up to it, and no more
 
-double bytes_of_weight(std::int64_t block, std::int64_t value_bytes) {
-  return static_cast<double>(value_bytes) +
-         static_cast<double>(kPatternBytes) / static_cast<double>(block);
+// Elements for each stored weight: itself, and its share of an index.
+double elements_of_weight(std::int64_t block, std::int64_t digits) {
+  return 1 + static_cast<double>(digits) / static_cast<double>(block);
+}
+
+void push_number(std::int64_t number, std::int64_t digits, std::vector<float>& pattern) {
+  std::int64_t unit = 1;
+  for (std::int64_t i = 1; i < digits; ++i) unit *= kDigit;
+  for (; unit >= 1; number %= unit, unit /= kDigit)
+    pattern.push_back(static_cast<float>(number / unit));
+}
+
+float number_of(std::span<const float> pattern, std::size_t which, std::int64_t digits) {
+  float number = 0;
+  for (const float digit :
+       pattern.subspan(which * static_cast<std::size_t>(digits), static_cast<std::size_t>(digits)))
+    number = number * static_cast<float>(kDigit) + digit;
+  return number;
 }
 
 [[noreturn]] void refuse_pattern(const std::string& expected, double found) {
@@ -37,46 +53,56 @@ SparseShape with_density(SparseShape shape, double density) {
   return shape;
 }
 
+std::int64_t digits_in_16_bits(std::int64_t row_blocks) {
+  std::int64_t digits = 1;
+  for (std::int64_t most = kDigit; most < row_blocks; most *= kDigit) ++digits;
+  return digits;
+}
+
 Bytes sparse_bytes(const SparseShape& shape, std::int64_t value_bytes) {
-  return Bytes{shape.stored() * value_bytes + (shape.rows + shape.blocks) * kPatternBytes};
+  return Bytes{(shape.stored() + shape.pattern_elements()) * value_bytes};
 }
 
 double equal_bytes_density(double fine_density, std::int64_t fine, std::int64_t coarse,
-                           std::int64_t value_bytes) {
-  return fine_density * bytes_of_weight(fine, value_bytes) / bytes_of_weight(coarse, value_bytes);
+                           std::int64_t digits) {
+  return fine_density * elements_of_weight(fine, digits) / elements_of_weight(coarse, digits);
 }
 
-double dense_density(std::int64_t columns, std::int64_t block, std::int64_t value_bytes) {
-  const double counts = static_cast<double>(kPatternBytes) / static_cast<double>(columns);
-  return (static_cast<double>(value_bytes) - counts) / bytes_of_weight(block, value_bytes);
+double dense_density(std::int64_t columns, std::int64_t block, std::int64_t digits) {
+  const double counts = static_cast<double>(digits) / static_cast<double>(columns);
+  return (1 - counts) / elements_of_weight(block, digits);
 }
 
 std::vector<float> pattern_of(const SparseShape& shape, std::span<const std::int64_t> places) {
-  std::vector<float> pattern(static_cast<std::size_t>(shape.rows), 0.0F);
-  pattern.reserve(pattern.size() + places.size());
-  for (const std::int64_t place : places) {
-    pattern[static_cast<std::size_t>(place / shape.row_blocks())] += 1;
-    pattern.push_back(static_cast<float>(place % shape.row_blocks()));
-  }
+  std::vector<std::int64_t> counts(static_cast<std::size_t>(shape.rows));
+  for (const std::int64_t place : places)
+    ++counts[static_cast<std::size_t>(place / shape.row_blocks())];
+  std::vector<float> pattern;
+  pattern.reserve(static_cast<std::size_t>(shape.pattern_elements()));
+  for (const std::int64_t count : counts) push_number(count, shape.digits, pattern);
+  for (const std::int64_t place : places)
+    push_number(place % shape.row_blocks(), shape.digits, pattern);
   return pattern;
 }
 
 std::vector<std::int64_t> places_of(const SparseShape& shape, std::span<const float> pattern) {
   const auto rows = static_cast<std::size_t>(shape.rows),
              blocks = static_cast<std::size_t>(shape.blocks);
-  if (pattern.size() != rows + blocks)
-    refuse_pattern(std::to_string(rows + blocks) + " numbers", static_cast<double>(pattern.size()));
+  if (pattern.size() != static_cast<std::size_t>(shape.pattern_elements()))
+    refuse_pattern(std::to_string(shape.pattern_elements()) + " numbers",
+                   static_cast<double>(pattern.size()));
   std::vector<std::int64_t> places;
   places.reserve(blocks);
   for (std::size_t row = 0; row < rows; ++row) {
-    const std::int64_t count =
-        whole_number(pattern[row], shape.row_blocks() + 1, "counts of blocks by row");
+    const std::int64_t count = whole_number(number_of(pattern, row, shape.digits),
+                                            shape.row_blocks() + 1, "counts of blocks by row");
     if (places.size() + static_cast<std::size_t>(count) > blocks)
-      refuse_pattern("counts that add up to its blocks", static_cast<double>(pattern[row]));
+      refuse_pattern("counts that add up to its blocks", static_cast<double>(count));
     std::int64_t before = -1;
     for (std::int64_t i = 0; i < count; ++i) {
       const std::int64_t column =
-          whole_number(pattern[rows + places.size()], shape.row_blocks(), "columns of blocks");
+          whole_number(number_of(pattern, rows + places.size(), shape.digits), shape.row_blocks(),
+                       "columns of blocks");
       if (column <= before) refuse_pattern("rising columns in a row", static_cast<double>(column));
       before = column;
       places.push_back(static_cast<std::int64_t>(row) * shape.row_blocks() + column);
@@ -105,12 +131,12 @@ std::vector<std::int64_t> drawn_of(std::int64_t all, std::int64_t count, const R
 std::optional<SparseWeight> sparse_weight_of(const Graph& graph, const Node& node) {
   if (node.op != &sparse_matmul()) return std::nullopt;
   const TensorId values = node.inputs[kValues], pattern = node.inputs[kPattern];
-  const Shape& stored = graph[values].shape;
+  const Shape &stored = graph[values].shape, &numbers = graph[pattern].shape;
   const std::int64_t blocks = stored[0].size;
-  return SparseWeight{
-      {graph[pattern].shape[0].size - blocks, attribute(node, "columns"), stored[1].size, blocks},
-      values,
-      pattern};
+  return SparseWeight{{numbers[0].size - blocks, attribute(node, "columns"), stored[1].size, blocks,
+                       numbers.size() > 1 ? numbers[1].size : 1},
+                      values,
+                      pattern};
 }
 
 std::optional<SparseWeight> sparse_weight_of(const Graph& graph, TensorId parameter) {

@@ -1,8 +1,10 @@
 // A sparse pattern says which weights of a matrix are stored: blocks of neighbours along a row, of
 // one weight each (fine) or of several (coarse). A matrix is kept by compressed rows: the values of
 // its blocks, row by row, and beside them the pattern, a number for each row (how many blocks are
-// stored of it) and one for each block (its column, in blocks). Numbers of a pattern are whole and
-// take four bytes, as do the indices of the usual libraries.
+// stored of it) and one for each block (its column, in blocks). Numbers of a pattern are whole, and
+// are kept in the format of the values: a 4-byte float has all of them up to 2^24, as many bytes as
+// an index of the usual libraries. Formats of 16 bits have all up to 256, so that a larger number
+// is two or three digits to that base, the highest one first.
 //
 //   [ . a . b ]      values  a b c      pattern  2 0 1 | 1 3 | 2
 //   [ . . . . ]                                  rows  | columns
@@ -27,31 +29,36 @@ struct SparseShape {
   std::int64_t rows = 0, columns = 0;
   std::int64_t block = 1;   // weights of a block, neighbours along a row
   std::int64_t blocks = 0;  // stored ones
+  std::int64_t digits = 1;  // of each number of the pattern
   std::int64_t row_blocks() const { return columns / block; }
   std::int64_t all_blocks() const { return rows * row_blocks(); }
   std::int64_t stored() const { return blocks * block; }
+  std::int64_t pattern_elements() const { return (rows + blocks) * digits; }
   double density() const { return static_cast<double>(blocks) / static_cast<double>(all_blocks()); }
 };
 
 /// Returns the shape with the number of stored blocks nearest to that density, and at least one.
 SparseShape with_density(SparseShape, double density);
 
-inline constexpr std::int64_t kPatternBytes = 4;  // of each number of a pattern
+/// Returns the digits of each number of a pattern of rows of so many blocks, in a format of 16
+/// bits.
+std::int64_t digits_in_16_bits(std::int64_t row_blocks);
 /// Returns the bytes of a matrix: values, and the pattern with its counts by row.
 Bytes sparse_bytes(const SparseShape&, std::int64_t value_bytes);
 /// Returns at what density a matrix of `coarse` weights a block takes as many bytes as one of
 /// `fine` weights a block at that density: below it the coarse one is the smaller. Both have the
-/// same counts by row.
+/// same counts by row, and as many digits.
 double equal_bytes_density(double fine_density, std::int64_t fine, std::int64_t coarse,
-                           std::int64_t value_bytes);
+                           std::int64_t digits = 1);
 /// Returns at what density the sparse form of a matrix takes as many bytes as the dense one.
-double dense_density(std::int64_t columns, std::int64_t block, std::int64_t value_bytes);
+double dense_density(std::int64_t columns, std::int64_t block, std::int64_t digits = 1);
 
-/// Largest whole number that a pattern may hold: 4-byte floats and doubles have all up to it.
+/// Largest whole number that a pattern may hold: 4-byte floats and doubles have all up to it, and
+/// three digits too.
 inline constexpr std::int64_t kMostOfPattern = std::int64_t{1} << 24;
 
-/// Returns the numbers of a pattern from the places of its blocks, counted row by row in blocks and
-/// rising, and back. Throws Error{InvalidInput} for numbers that are no pattern of the shape.
+/// Returns the elements of a pattern from the places of its blocks, counted row by row in blocks
+/// and rising, and back. Throws Error{InvalidInput} for numbers that are no pattern of the shape.
 std::vector<float> pattern_of(const SparseShape&, std::span<const std::int64_t> places);
 std::vector<std::int64_t> places_of(const SparseShape&, std::span<const float> pattern);
 

@@ -49,6 +49,8 @@ void make_sparse(Graph& graph, Node& node, const SparseSpec& spec) {
   Tensor pattern;
   pattern.name = weight.name + ".pattern";
   pattern.shape = {{shape.rows + shape.blocks, Axis::None, 0}};
+  if (spec.sixteen_bits)
+    pattern.shape.push_back({digits_in_16_bits(shape.row_blocks()), Axis::None, 0});
   pattern.kind = TensorKind::Parameter;
   node.inputs.insert(node.inputs.begin() + 2, graph.add(std::move(pattern)));
   node.op = &sparse_matmul();

@@ -11,9 +11,10 @@
 namespace trainyard {
 
 struct SparseSpec {
-  double density = 0.1;    // share of a weight's blocks that are stored, in (0, 1]
-  std::int64_t block = 1;  // neighbours along a row of the weight [in, out] that are stored
-                           // together
+  double density = 0.1;       // share of a weight's blocks that are stored, in (0, 1]
+  std::int64_t block = 1;     // neighbours along a row of the weight [in, out] that are stored
+                              // together
+  bool sixteen_bits = false;  // the format of weights, in which patterns are kept too
 };
 
 /// Returns the model with each weight of a product replaced by values of that density and their

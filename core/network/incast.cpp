@@ -186,4 +186,13 @@ IncastAnswer incast(const IncastQuestion& q) {
   return answer;
 }
 
+IncastDelay incast_delay(const IncastQuestion& q, bool marks) {
+  const std::size_t row = marks ? 1 : 0;
+  IncastQuestion endless = q;
+  endless.buffer = kMostInPort;
+  const IncastRow met = incast(q).rows[row];
+  const double longer = met.seconds - incast(endless).rows[row].seconds;
+  return {seconds(std::max(0.0, longer)), met.timeouts};
+}
+
 }  // namespace trainyard

@@ -63,4 +63,12 @@ struct IncastAnswer {
 /// link holds in a round trip is above a billion packets.
 IncastAnswer incast(const IncastQuestion&);
 
+/// IncastDelay is what an exchange takes longer than through a buffer that holds everything.
+struct IncastDelay {
+  Duration time{};      // >= 0
+  double timeouts = 0;  // of an exchange, in the mean
+};
+/// Returns it for a port that marks packets or does not. Throws as incast().
+IncastDelay incast_delay(const IncastQuestion&, bool marks);
+
 }  // namespace trainyard

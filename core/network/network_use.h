@@ -30,6 +30,17 @@ struct TransferWait {
   Duration time{};               // of one step, mean over the pipeline ranks
 };
 
+/// A LinkIncast is what senders of one name lose at links to receivers whose ports they overflow.
+struct LinkIncast {
+  std::string name;          // of the transfers' task
+  std::string link;          // an example: "port of device 12, in"
+  std::int64_t links = 1;    // that are alike
+  std::int64_t senders = 0;  // that meet at one
+  Bytes block{};             // of each
+  double timeouts = 0;       // of one exchange, in the mean
+  Duration time{};           // of one step, mean over the pipeline ranks
+};
+
 /// The most kinds of links that have loads over time.
 inline constexpr std::size_t kTimedLinks = 64;
 
@@ -42,6 +53,7 @@ struct NetworkUse {
   std::vector<LinkUse> busiest;       // by falling load; the first kTimedLinks over time
   Duration bin{};                     // width of the bins of time; 0: no loads over time
   std::vector<TransferWait> waits;    // by falling time
+  std::vector<LinkIncast> incasts;    // by falling time
 };
 
 }  // namespace trainyard

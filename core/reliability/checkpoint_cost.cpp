@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "core/cluster/host.h"
+#include "core/methods/parallel/compression.h"
+#include "core/methods/parallel/relaxed_synchrony.h"
 #include "core/methods/precision/tensor_state.h"
 #include "core/model/ops.h"
 
@@ -24,6 +26,26 @@ StateBytes undivided_state(const Workload& w, const Body& layer) {
   if (masters)
     state.weights = Bytes{layer.parameters.frozen_dense + layer.parameters.frozen_expert} * 4;
   return state;
+}
+
+// Adds what replicas have each for themselves: the part of gradients that compression has not sent,
+// and where they make steps before they meet, all but the centre or the server's weights, of which
+// each byte is held once or alike by all.
+void add_own_state(const Workload& w, const Body& layer, StateBytes& state) {
+  const Plan& plan = w.scenario.plan;
+  constexpr std::int64_t kNumber = 4;
+  const Bytes numbers{trained_share(layer, 1, 1) * kNumber};
+  if (const Compression how = compression_of(plan); how.how != Compress::None) {
+    const std::int64_t dividing =
+        how.how == Compress::HiTopK ? dividing_replicas(plan, w.scenario.cluster) : 1;
+    state.optimizer += numbers * (ranks(plan.mesh, Group::Data) / dividing - 1);
+  }
+  const Synchrony sync = synchrony_of(plan);
+  if (!sync.relaxed()) return;
+  state.weights = state.weights * sync.replicas;
+  if (sync.served()) return;
+  const Bytes centre = sync.how == Sync::Easgd ? numbers : Bytes{};
+  state.optimizer = (state.optimizer - centre) * sync.replicas + centre;
 }
 
 Bytes rounded(double bytes) { return {std::llround(bytes)}; }
@@ -73,7 +95,8 @@ CheckpointBytes checkpoint_bytes(const Workload& w, const Result& result) {
     for (const Workload::Run& run : w.runs[stage]) {
       const Body& layer = w.bodies[static_cast<std::size_t>(run.body)];
       const auto count = static_cast<double>(run.count);
-      const StateBytes one = undivided_state(w, layer);
+      StateBytes one = undivided_state(w, layer);
+      add_own_state(w, layer, one);
       const StateBytes own = state_bytes(w.scenario.plan, w.scenario.model, layer, w.layout);
       weights[rank] += count * static_cast<double>(one.weights.value);
       optimizer[rank] += count * static_cast<double>(one.optimizer.value);

@@ -1,6 +1,8 @@
 // A checkpoint of a plan takes bytes, and time to save and to load. It holds weights and the
 // optimizer's state as devices hold them, each byte written once and shared by all that hold it, as
-// PyTorch's distributed checkpoints and Megatron-LM's fully parallel saves do.
+// PyTorch's distributed checkpoints and Megatron-LM's fully parallel saves do. What each replica
+// has of its own, as the residuals of compressed gradients, is written for each. Pipelines drain
+// before they save, so that of stashed weights only the newest version is saved.
 #pragma once
 
 #include <cstdint>

@@ -401,8 +401,8 @@ std::vector<std::string> goodput_sentences(const GoodputAnswer& a) {
       percent(a.lost.restarting * wall), percent(a.waiting)));
   if (a.training.keeps_work)
     found.push_back(
-        fmt::format("A failure takes back one of {} shards, and {} of samples are lost.", a.nodes,
-                    percent(a.lost_samples.value_or(0))));
+        fmt::format("A failure takes back one of {} shards, a node's, and {} of samples are lost.",
+                    a.nodes, percent(a.lost_samples.value_or(0))));
   else if (a.question.interval && std::isfinite(a.best))
     found.push_back(fmt::format("It saves every {}; the best interval is {}.",
                                 long_time(a.interval), long_time(std::max(a.best, a.least))));
@@ -419,10 +419,11 @@ std::vector<std::string> goodput_sentences(const GoodputAnswer& a) {
         a.question.copies, 100 * *a.copies_lost));
   if (!a.question.spares)
     found.push_back(fmt::format(
-        "Spare nodes are taken to be enough; {} of them keep the job from waiting for more than "
+        "Spare nodes are taken to be enough; {} of them {} the job from waiting for more than "
         "0.1 % of the time.",
-        a.spares_for_a_thousandth));
-  if (!a.levers.empty()) {
+        a.spares_for_a_thousandth, a.spares_for_a_thousandth == 1 ? "keeps" : "keep"));
+  // A gain that no digit shows is none that anybody would pay for.
+  if (!a.levers.empty() && percent(a.levers.front().goodput) != percent(a.goodput.value)) {
     const GoodputLever& best = a.levers.front();
     found.push_back(
         fmt::format("Most is gained by {}: {} of the time would be useful, and {} of "

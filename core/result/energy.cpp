@@ -74,7 +74,7 @@ DeviceTime operator*(const DeviceTime& time, double count) {
 DeviceTime device_time(const Breakdown& b) {
   return {to_seconds(b.forward + b.backward + b.recompute), to_seconds(b.optimizer),
           to_seconds(b.exposed_communication()),
-          to_seconds(b.bubble + b.host + b.allocator + b.input)};
+          to_seconds(b.bubble + b.host + b.allocator + b.input + b.slower)};
 }
 
 std::optional<PowerDraw> power_draw(const Device& device, double load) {

@@ -23,6 +23,9 @@ struct TaskPrices {
   std::vector<double> recompute_share;    // share of a compute task's time that is repeated forward
   std::vector<Flops> flops, model_flops;  // of one instruction on one device; model_flops leave out
                                           // recomputation
+  // Times as long as on a device of the median that each pipeline rank computes; empty where all
+  // devices are equal. `time` has it already.
+  std::vector<double> slower = {};
 };
 
 struct Experiment {

@@ -70,6 +70,8 @@ Bytes reserved(const Result& result) {
 
 std::vector<Breakdown> rank_breakdowns(const Experiment& e) {
   std::vector<Breakdown> ranks = breakdowns(e.timeline, e.program, e.prices.recompute_share);
+  for (std::size_t d = 0; d < e.prices.slower.size(); ++d)
+    part_slower(ranks[d], e.prices.slower[d]);
   for (Breakdown& rank : ranks) {
     rank.allocator = e.result.breakdown.allocator;
     rank.input = e.result.breakdown.input;

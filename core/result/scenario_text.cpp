@@ -57,7 +57,8 @@ bool unsaid(std::string_view key, const Plan& plan) {
          (key.starts_with("spars") && find_choice(plan, "sparse") == nullptr) ||
          (key.starts_with("tt-") && find_choice(plan, "tensor-train") == nullptr) ||
          ((key == "first-moment-dtype" || key == "second-moment-dtype" ||
-           key == "main-weights-dtype" || key == "reduce-dtype" || key == "boundary-dtype") &&
+           key == "main-weights-dtype" || key == "reduce-dtype" || key == "boundary-dtype" ||
+           key == "gather-dtype") &&
           find_choice(plan, "tensor-formats") == nullptr) ||
          (key == "reshard-after-forward" && reshards_after_forward(plan)) ||
          (key == "zero-reduce" && setting(plan, key) == "framework");

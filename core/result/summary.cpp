@@ -230,8 +230,15 @@ void state_common(Result& result, const Workload& workload, const CostModel& cos
         "energy of several kinds of devices, and attention kernels that another kind than the "
         "first "
         "would choose");
+  const bool slow = has_slow_devices(workload.scenario.cluster.slowness);
+  if (slow && workload.scenario.plan.mesh.pp > 1)
+    result.leaves_out.emplace_back(
+        "replicas whose slow devices lie in different stages: a stage waits for the slowest of all "
+        "its devices, wherever its replica's other stages are slow");
   for (const char* sentence :
-       {"failures and checkpoints, of which `trainyard goodput` tells, stragglers and evaluation",
+       {slow ? "failures and checkpoints, of which `trainyard goodput` tells, and evaluation"
+             : "failures and checkpoints, of which `trainyard goodput` tells, stragglers and "
+               "evaluation",
         result.input ? "host work between steps" : "input pipeline and host work between steps",
         "allocator fragmentation beyond the framework's share"})
     result.leaves_out.emplace_back(sentence);
@@ -276,6 +283,7 @@ Result summarize(const Workload& workload, Grain grain, const Program& program,
   result.hardware_flops = flops.hardware;
   std::vector<Breakdown> parts = breakdowns(timeline, program, prices.recompute_share);
   for (Breakdown& part : parts) part.allocator = lost, part.input = waiting;
+  for (std::size_t d = 0; d < prices.slower.size(); ++d) part_slower(parts[d], prices.slower[d]);
   result.device_time = total(parts);
   state_common(result, workload, cost,
                device_time(result.device_time) * static_cast<double>(program.replicas));

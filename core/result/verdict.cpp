@@ -45,6 +45,7 @@ std::string limit(const Breakdown& b) {
       {"the host that keeps what is offloaded", b.host},
       {"the allocator of nearly full memory", b.allocator},
       {"waiting for input", b.input},
+      {"waiting for slower devices", b.slower},
       {"recomputation", b.recompute},
       {"optimizer", b.optimizer},
       {"tensor-parallel communication", b.tensor_parallel},

@@ -22,7 +22,7 @@ double host_share(const Breakdown& parts) {
 double busy_share(const Breakdown& parts) {
   const Duration whole = parts.sum();
   if (!(whole > Duration{})) return 0;
-  const Duration idle = parts.bubble + parts.input + parts.host + parts.allocator;
+  const Duration idle = parts.bubble + parts.input + parts.host + parts.allocator + parts.slower;
   return 1 - to_seconds(idle) / to_seconds(whole);
 }
 

@@ -1,6 +1,18 @@
 #include "core/timeline/breakdown.h"
 
+#include <cmath>
+
 namespace trainyard {
+
+void part_slower(Breakdown& b, double times) {
+  if (!(times > 1)) return;
+  for (Duration Breakdown::* part :
+       {&Breakdown::forward, &Breakdown::backward, &Breakdown::recompute, &Breakdown::optimizer}) {
+    const Duration own{std::llround(static_cast<double>((b.*part).count()) / times)};
+    b.slower += b.*part - own;
+    b.*part = own;
+  }
+}
 
 const std::vector<NamedPart>& breakdown_parts() {
   static const std::vector<NamedPart> parts = {{"forward", &Breakdown::forward},
@@ -15,7 +27,8 @@ const std::vector<NamedPart>& breakdown_parts() {
                                                {"bubble", &Breakdown::bubble},
                                                {"host", &Breakdown::host},
                                                {"allocator", &Breakdown::allocator},
-                                               {"input", &Breakdown::input}};
+                                               {"input", &Breakdown::input},
+                                               {"slower devices", &Breakdown::slower}};
   return parts;
 }
 

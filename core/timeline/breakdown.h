@@ -18,14 +18,20 @@ struct Breakdown {
   Duration allocator{};  // time that an allocator with nearly full memory needs to free memory and
                          // ask for it again
   Duration input{};      // samples are not there yet, and the step does not begin
+  Duration slower{};     // what a device computes takes as long as on the slowest of those that
+                         // wait for it
   Duration exposed_communication() const {
     return tensor_parallel + context_parallel + expert_parallel + pipeline + data_parallel;
   }
   Duration sum() const {
     return forward + backward + recompute + optimizer + exposed_communication() + bubble + host +
-           allocator + input;
+           allocator + input + slower;
   }
 };
+
+/// Moves from computation to `slower` what a device computes longer because it takes `times` as
+/// long as one of the median; nothing where it takes no longer.
+void part_slower(Breakdown&, double times);
 
 /// Returns the parts of a breakdown with their names, in order; they sum to Breakdown::sum().
 struct NamedPart {

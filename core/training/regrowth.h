@@ -58,8 +58,8 @@ std::vector<double> block_sizes(const SparseShape& shape, std::span<const Number
   return sizes;
 }
 
-/// Takes numbers that lie as the values do (weights, a slot of the optimizer's state) to where the
-/// move has them; those of what is grown are zero.
+/// Takes numbers that lie as the values do (weights, a slot of the optimizer's state, or the bits
+/// of either) to where the move has them; those of what is grown are zero.
 template <class Number>
 void follow(const PatternMove& move, const SparseShape& shape, std::span<Number> numbers) {
   const std::vector<Number> before(numbers.begin(), numbers.end());

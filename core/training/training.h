@@ -10,6 +10,7 @@
 
 #include "core/base/error.h"
 #include "core/base/units.h"
+#include "core/cluster/device.h"
 #include "core/training/corruption.h"
 #include "core/training/numbers/bit_flips.h"
 #include "core/training/partial_recovery.h"
@@ -73,6 +74,7 @@ struct Training {
   /// samples of the one before it; 0 = off, and no microbatch is repeated. All read weights as
   /// codes of bit_error_bits (core/training/numbers/bit_errors.h).
   double bit_errors = 0;
+  bool bit_errors_of_memory = false;  // the rate is that of the device's memory (at_rate_of())
   int bit_error_bits = 8;
   double bit_errors_below = 1.75;  // loss of a microbatch from which on no bit of its repetition is
                                    // flipped
@@ -88,6 +90,9 @@ inline std::uint64_t seed_of(const Training& training, RandomSource source) {
 }
 DataSeeds data_seeds(const Training&);
 
+/// Returns the training with the rate of bit errors that the device's memory has, where it asks for
+/// that. Throws Error{InvalidInput} where the memory has none.
+Training at_rate_of(const Device&, Training);
 /// Returns the training of updates of so many samples, at least 1: its rate follows from that of
 /// the reference batch, from which the warm-up then begins. Without a reference batch it is as it
 /// was.

@@ -12,6 +12,7 @@ namespace {
 
 using Value = std::string_view;
 
+constexpr std::string_view kOfMemory = "memory";  // of bit-errors
 constexpr std::array<std::string_view, 6> kSchedules = {"constant", "linear",     "cosine",
                                                         "step",     "polynomial", "inverse-root"};
 
@@ -272,11 +273,16 @@ std::vector<TrainingKey> make_keys() {
        [](const T& t) { return text(t.weight_clip); }},
       {"bit-errors",
        "probability that a bit of a weight is flipped in every second microbatch, which repeats "
-       "the "
-       "samples of the one before it; all read weights as codes; 0 = off",
+       "the samples of the one before it, or memory: that of the device's memory; all read weights "
+       "as codes; 0 = off",
        {},
-       [](T& t, V v, L& l) { t.bit_errors = number(v, 0, 1, l); },
-       [](const T& t) { return text(t.bit_errors); }},
+       [](T& t, V v, L& l) {
+         t.bit_errors_of_memory = v == kOfMemory;
+         t.bit_errors = t.bit_errors_of_memory ? 0 : number(v, 0, 1, l);
+       },
+       [](const T& t) {
+         return t.bit_errors_of_memory ? std::string(kOfMemory) : text(t.bit_errors);
+       }},
       {"bit-error-bits",
        "bit-errors: bits of a code",
        {},
@@ -392,6 +398,20 @@ void apply_training(Training& training, std::string_view assignment, const Place
       fmt::format("no training setting is called \"{}\"{}; \"trainyard help train\" lists them",
                   key.substr(0, 80), did_you_mean(key.substr(0, 80), names)),
       place);
+}
+
+Training at_rate_of(const Device& device, Training training) {
+  if (!training.bit_errors_of_memory) return training;
+  if (device.bit_errors.value == 0)
+    throw Error(
+        Error::Kind::InvalidInput,
+        fmt::format("expected a device whose memory has bit errors, found {} with none; try "
+                    "--cluster {},bit-errors=0.01",
+                    device.name, device.id),
+        {"--train bit-errors"});
+  training.bit_errors = device.bit_errors.value;
+  training.bit_errors_of_memory = false;
+  return training;
 }
 
 Diagnostics check(const Training& training) {

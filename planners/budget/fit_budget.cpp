@@ -55,6 +55,10 @@ constexpr std::string_view kStateFormats[] = {"first-moment-dtype", "main-weight
 
 constexpr double kLeastSaved = 0.01;  // between plans of the front, of memory
 
+// Moments in these are for who asks for them: fp8 rounds an average to 3 bits, and fp16 takes
+// scales beside the bytes of bf16.
+constexpr std::string_view kWithScales[] = {"fp16", "fp8"};
+
 template <std::size_t n>
 bool is_one_of(const std::string_view (&list)[n], std::string_view word) {
   return std::find(std::begin(list), std::end(list), word) != std::end(list);
@@ -136,11 +140,19 @@ class BudgetFit {
   bool is_usual(const std::string& key, const std::string& value) const {
     if (is_one_of(kOnlyAsked, value) || !with_value(base_.plan, key, value)) return false;
     if (!is_one_of(kStateFormats, key)) return true;
+    if (is_one_of(kWithScales, value) && !(key == "main-weights-dtype" && wants_scaled_main()))
+      return false;
     if (key == "optimizer" && (whole_.plan.optimizer != "adamw" || value != kAdamw8bit))
       return false;
     const std::string format = key + "=" + value;
     return legal_with(format) ||
            (!has_key(kept_, "precision") && legal_with("precision=bf16 " + format));
+  }
+
+  // Products that cast bf16 weights to fp8 may have main weights in fp16 beside these, and no
+  // remainders.
+  bool wants_scaled_main() const {
+    return legal_with("main-weights-dtype=fp16") && !legal_with("main-weights-dtype=remainder");
   }
 
   void own_first(Knob& lever) const {

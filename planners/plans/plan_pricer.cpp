@@ -47,9 +47,11 @@ struct KnobIndex {
         micro(s.knob("micro-batch")),
         schedule(s.knob("schedule")),
         virtual_stages(s.knob("virtual-stages")),
-        offload(s.knob("offload")) {}
+        offload(s.knob("offload")),
+        layers(s.knob(kOffloadLayers)) {}
   std::size_t devices, tp, cp, ep, etp, pp, dp, order, zero, hybrid, sequence_parallel, recompute,
       precision, overlap, tensor_overlap, micro, schedule, virtual_stages, offload;
+  std::size_t layers;  // behind all knobs if there is none
 };
 
 // Calls f with each combination of the digits of knobs [from, to); the last varies fastest.
@@ -173,10 +175,12 @@ class SpacePricer {
   }
 
   // The tables cover neither copies that forwards wait for, nor the limit of a host's memory, nor
-  // state that is on NVMe.
+  // state that is on NVMe. They are bounds where activations leave, some of which stay, and a space
+  // in which these leave layer by layer makes do with that.
   bool by_tables(const Digits& d) const {
     const std::string& kept = offload(d);
     if (kept == "none") return true;
+    if (kept == "activations" && at_.layers < space_.knobs().size()) return true;
     return kept == "optimizer" && space_.base().cluster.host_memory.value.value == 0 &&
            setting(space_.base().plan, "offload-tier") != "nvme";
   }
@@ -231,6 +235,9 @@ class SpacePricer {
     const std::int64_t data = job.dp * job.cp, group = number(at_.hybrid, d);
     if (job.replicas == 1 && d[at_.zero] != 0) return false;
     const bool none = space_.knobs()[at_.zero].values[d[at_.zero]] == "0";
+    if (at_.layers < space_.knobs().size() && d[at_.layers] != 0 &&
+        !offloads_activations(offload(d)))
+      return false;
     return d[at_.hybrid] == 0 || !(none || (group > 1 && (group >= data || data % group != 0)));
   }
 
@@ -469,6 +476,7 @@ class SpacePricer {
                            ? &work_[work_index(job.group, d)]
                            : nullptr;
     const PlanId base = space_.id(d);
+    const bool leaves = offloads_activations(offload(d));
     std::size_t stages_at_hand = 0;
     bool split_at_hand = false;
     std::int64_t transfer = 0;
@@ -492,9 +500,11 @@ class SpacePricer {
         const std::vector<StageWorkSum>& sums = work->sums.at(p.stages);
         const std::vector<StageStateSum>& states = state.sums.at(p.stages);
         room.kinds.clear();
-        for (std::size_t k = 0; k < sums.size(); ++k)
-          room.kinds.push_back(
+        for (std::size_t k = 0; k < sums.size(); ++k) {
+          KindPrice& kind = room.kinds.emplace_back(
               combine(sums[k], states[k], split_at_hand, state.reduces_every_microbatch));
+          if (leaves) kind.live = kind.for_weight = {};
+        }
         transfer = transfer_of(mesh, p, sums);
       }
       const auto m =
@@ -607,8 +617,14 @@ PriceTable price_mixed(const PlanSpace& space, CostModels& costs, const PricerOp
 }  // namespace
 
 PriceTable price_space(const PlanSpace& space, CostModels& costs, const PricerOptions& options) {
-  return is_mixed(space.base().cluster) ? price_mixed(space, costs, options)
-                                        : SpacePricer(space, costs, options).run();
+  const Cluster& cluster = space.base().cluster;
+  PriceTable all = is_mixed(cluster) ? price_mixed(space, costs, options)
+                                     : SpacePricer(space, costs, options).run();
+  // The tables take devices and links to be equal, and no plan is faster where they are not.
+  if (cluster.slowness != Slowness{})
+    for (PricedPlan& plan : all.plans)
+      plan.bound = plan.bound || legal(plan.fate) || plan.fate == Fate::Untried;
+  return all;
 }
 
 }  // namespace trainyard

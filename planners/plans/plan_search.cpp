@@ -396,4 +396,17 @@ SearchResult search(const PlanSpace& space, const SearchOptions& options) {
   return result;
 }
 
+SearchResult search_offloading(PlanSpace& space, SearchOptions options) {
+  SearchResult found = search(space, options);
+  if (!found.best.empty() || found.stopped) return found;
+  std::optional<PlanSpace> wider = space.offloading();
+  if (!wider) return found;
+  options.progress = {};
+  SearchResult more = search(*wider, options);
+  if (more.best.empty() || more.stopped) return found;
+  more.seconds += found.seconds;
+  space = *std::move(wider);
+  return more;
+}
+
 }  // namespace trainyard

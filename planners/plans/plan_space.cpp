@@ -209,6 +209,7 @@ PlanSpace::PlanSpace(const Scenario& base, std::span<const std::string> fixed,
 
 void PlanSpace::make_index() {
   strides_.assign(knobs_.size(), 1);
+  numbers_.clear();
   combinations_ = 1;
   for (const Knob& knob : knobs_) {
     std::vector<std::int64_t>& numbers = numbers_.emplace_back();
@@ -275,6 +276,8 @@ std::optional<std::vector<std::uint32_t>> PlanSpace::canonical(
   if (data == 1 && ranks(mesh, Group::ExpertData) == 1) idle("zero"), idle("overlap");
   const std::int64_t group = value("hybrid");
   if (word("zero") == "0" || (group > 1 && (group >= data || data % group != 0))) idle("hybrid");
+  if (knob(kOffloadLayers) < knobs_.size() && !offloads_activations(word("offload")))
+    idle(kOffloadLayers);
   if (pp == 1) {
     idle("schedule"), idle("virtual-stages");
   } else {
@@ -314,6 +317,19 @@ PlanSpace PlanSpace::on(Cluster cluster) const {
   other.base_.cluster = std::move(cluster);
   other.weighing_.reset();
   return other;
+}
+
+std::optional<PlanSpace> PlanSpace::offloading() const {
+  const std::size_t offload = knob("offload");
+  if (knobs_[offload].values != std::vector<std::string>{"none"} ||
+      knob(kOffloadLayers) < knobs_.size() || !(base_.cluster.device.host_link.value.value > 0))
+    return std::nullopt;
+  PlanSpace wider = *this;
+  wider.knobs_[offload].values.emplace_back("activations");
+  wider.knobs_.insert(wider.knobs_.begin(), {std::string(kOffloadLayers), {"together", "all"}});
+  wider.make_index();
+  if (weighing_ != nullptr) wider.weigh_stages_by(weighing_->split_of);
+  return wider;
 }
 
 Cluster PlanSpace::cluster(PlanId id) const {

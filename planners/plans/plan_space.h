@@ -76,6 +76,10 @@ class PlanSpace {
   void weigh_stages_by(std::function<StageSplit(const Scenario&)>);
   /// Returns this space on another cluster of as many devices, with even splits.
   PlanSpace on(Cluster) const;
+  /// Returns this space with further plans: each of its own with activations that leave for the
+  /// host, a stage's at once or layer by layer. Empty where the device has no link to the host, and
+  /// where the space offloads already.
+  std::optional<PlanSpace> offloading() const;
   Plan plan(PlanId) const;
   /// "tp=8", "pp=4" ...: every knob that is not fixed, and an uneven split if there is one.
   std::vector<std::string> words(PlanId) const;
@@ -105,6 +109,12 @@ std::vector<int> uneven_split(int layers, std::int64_t stages);
 /// Returns whether the schedule supports this many chunks per device.
 bool chunks_fit(std::string_view schedule, std::int64_t chunks);
 
+/// The knob that says how activations leave, and whether a value of the knob "offload" has them do
+/// so; else the other has no effect.
+inline constexpr std::string_view kOffloadLayers = "offload-layers";
+inline bool offloads_activations(std::string_view offload) {
+  return offload == "activations" || offload == "both";
+}
 /// Every knob of a space in order, starting with those of the mesh.
 std::span<const std::string_view> knob_keys();
 /// The values of the knob if there is no bound for it.

@@ -18,14 +18,21 @@ NetworkUse used_network() {
   use.step = Duration{2'000'000}, use.alone = Duration{1'000'000};
   use.busiest = {{"port of device 3, out", 8, 1, {50e9}, 0.75}};
   use.waits = {{"data all-reduce", "other jobs", "port of device 3, out", Duration{500'000}}};
+  use.incasts = {
+      {"expert all-to-all", "port of device 5, in", 8, 7, Bytes{2'000'000}, 3, Duration{250'000}}};
   return use;
 }
 
 TEST(NetworkText, NamesTheBusiestLinkAndWhoWaitsForWhom) {
   const std::string text = network_text(used_network());
   for (const char* words :
-       {"+100.0 %", "75.0 %  port of device 3, out", "7 like it", "data all-reduce for other jobs"})
+       {"+100.0 %", "75.0 %  port of device 3, out", "7 like it", "data all-reduce for other jobs",
+        "250 µs (12.5 %)  expert all-to-all: 7 senders of", "port of device 5, in and 7 like it"})
     EXPECT_NE(text.find(words), std::string::npos) << words << "\n" << text;
+  NetworkUse without = used_network();
+  without.incasts.clear();
+  EXPECT_EQ(network_text(without).find("incast"), std::string::npos);
+  EXPECT_EQ(network_document(without).find("incasts"), std::string::npos);
 }
 
 TEST(NetworkText, ItsDocumentConformsToItsSchema) {

@@ -228,6 +228,19 @@ TEST(Plan, WhereNothingFitsItSaysWhatToOpen) {
   EXPECT_GT(more_devices, 0);
 }
 
+// Activations leave where nothing else fits, unless somebody says that they stay.
+TEST(Plan, WhereNothingElseFitsActivationsLeave) {
+  const std::string job =
+      "plan --model gpt2-xl --cluster h100-sxm:1 --global-batch 32 --set recompute=none --bound "
+      "micro-batch=32";
+  const Json found = document(job);
+  const std::string words = words_of(found.find("best")->as_list()->front());
+  for (const char* word : {"offload=activations", "offload-layers=all"})
+    EXPECT_NE(words.find(word), std::string::npos) << words;
+  const Json stays = document(job + " --set offload=none", kNotMet);
+  EXPECT_TRUE(stays.find("best")->as_list()->empty());
+}
+
 TEST(Plan, ASpaceWithoutALegalPlanIsAnAnswer) {
   const TemporaryFolder folder;
   const Ran none = trainyard(

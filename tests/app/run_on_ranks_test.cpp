@@ -49,6 +49,10 @@ TEST_F(RunOnRanks, TrainsAsOneProcessBitForBit) {
       {3,
        "--model gpt-tiny --devices 4 --set zero=3 --set precision=fp8 --set fp8.gather-fp8=on "
        "--set global-batch=8"},
+      {3,
+       "--model gpt-tiny --devices 4 --set zero=3 --set precision=bf16 --set optimizer=adamw --set "
+       "gather-dtype=int8 --set first-moment-dtype=fp8 --set second-moment-dtype=fp16 --set "
+       "main-weights-dtype=fp16 --set global-batch=8"},
       {4,
        "--model gpt-tiny --devices 4 --set tp=2 --set zero=1 --set precision=fp8 --set "
        "fp8.weights=fp8 --set global-batch=8"},

@@ -42,6 +42,8 @@ const Settings kPlans[] = {
     {"global-batch=4", "micro-batch=1", "pp=2", "optimizer=adamw", "offload=optimizer"},
     {"global-batch=4", "micro-batch=1", "dp=2", "zero=1", "precision=bf16", "offload=optimizer"},
     {"global-batch=4", "micro-batch=1", "dp=2", "precision=bf16-kahan", "offload=optimizer"},
+    {"global-batch=4", "micro-batch=1", "dp=2", "compression=dgc", "compression.warmup=0",
+     "optimizer=momentum"},
 };
 
 TEST(CpuSession, TwoRunsGiveTheSameBitsInBothModes) {

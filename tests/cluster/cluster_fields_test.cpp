@@ -70,6 +70,26 @@ TEST(ClusterFields, TheLastDevicesMayBeOfOtherKinds) {
             std::string::npos);
 }
 
+TEST(ClusterFields, DevicesMayBeUnequallyFast) {
+  const Cluster cluster = parse_cluster("h100-sxm:64");
+  EXPECT_EQ(field_of(cluster, "slow"), "0 ()");
+  EXPECT_EQ(field_of(cluster, "throttled"), "1 ()");
+  const Cluster slow = with_cluster_field(cluster, "slow", "0.05");
+  EXPECT_EQ(slow.slowness, (Slowness{.lasting = 0.05}));
+  EXPECT_EQ(
+      with_cluster_field(with_cluster_field(slow, "slow-link", "4"), "slow-seed", "9").slowness,
+      (Slowness{.lasting = 0.05, .slow_link = 4, .seed = 9}));
+  for (const char* words : {"h100-sxm:64,slow=0.05,throttled=1.3",
+                            "h100-sxm:64,port-buffer=1MB,port-marks=1kB,jitter=0.1,slow-link=4,"
+                            "slow-seed=9"})
+    EXPECT_EQ(read_cluster(write_cluster(parse_cluster(words)), "again"), parse_cluster(words));
+  EXPECT_NE(field_refusal(cluster, "jitter", "2").find("jitter is the spread of a logarithm"),
+            std::string::npos);
+  EXPECT_NE(field_refusal(cluster, "throttled", "0.5").find("throttled is 1 to 1000"),
+            std::string::npos);
+  EXPECT_NE(field_refusal(cluster, "slow-seed", "-1").find("at least 0"), std::string::npos);
+}
+
 TEST(ClusterFields, WrongValuesAreSentences) {
   const Cluster cluster = parse_cluster("h100-sxm:64");
   EXPECT_EQ(field_refusal(cluster, "nodes", "0"),

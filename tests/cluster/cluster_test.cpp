@@ -235,5 +235,20 @@ TEST(Cluster, SwitchesThatAddUpAreTheDevicesOwnOrAsked) {
   EXPECT_EQ(parse_cluster("h100-sxm:16,inter-reduce=on").name, "h100-sxm:16,inter-reduce=on");
 }
 
+TEST(Cluster, SlownessIsReadAndWrittenAsItIs) {
+  const std::string words =
+      "h100-sxm:16,port-buffer=1MB,port-marks=100kB,slow=0.05,jitter=0.02,throttled=1.3,"
+      "slow-link=4,slow-seed=7";
+  const Cluster cluster = parse_cluster(words);
+  EXPECT_EQ(cluster.name, words);
+  EXPECT_EQ(cluster.slowness, (Slowness{0.05, 0.02, 1.3, 4, 7}));
+  EXPECT_EQ(cluster.levels[1].port_buffer, Bytes{1'000'000});
+  EXPECT_EQ(cluster.levels[1].port_marks, Bytes{100'000});
+  EXPECT_EQ(parse_cluster(cluster.name), cluster);
+  // Words that make nothing slow change nothing.
+  EXPECT_EQ(parse_cluster("h100-sxm:16,throttled=1,slow-link=1,slow-seed=1"),
+            parse_cluster("h100-sxm:16"));
+}
+
 }  // namespace
 }  // namespace trainyard

@@ -60,6 +60,17 @@ TEST(DeepSpeed, MessagesOfGradientsHaveAFormatOfTheirOwn) {
   EXPECT_EQ(wide.at("communication_data_type"), "bf16");
 }
 
+// ZeRO++'s qwZ.
+TEST(DeepSpeed, GathersQuantizedWeights) {
+  const auto zero_of = [](const std::vector<std::string>& settings) {
+    return config_of("llama-3-8b", "h100-sxm:16", settings).at("zero_optimization");
+  };
+  EXPECT_EQ(
+      zero_of({"zero=3", "global-batch=64", "gather-dtype=int8"}).at("zero_quantized_weights"),
+      true);
+  EXPECT_FALSE(zero_of({"zero=3", "global-batch=64"}).contains("zero_quantized_weights"));
+}
+
 // DeepSpeed swaps optimizer state under ZeRO 3 only, and reads how to from "aio".
 TEST(DeepSpeed, PutsOptimizerStateOnNvme) {
   const json config = config_of(
@@ -181,6 +192,10 @@ TEST(DeepSpeed, RefusesWhatItHasNoWordFor) {
        {"zero=1", "first-moment-dtype=bf16"},
        "plan#/choices/tensor-formats/first-moment: DeepSpeed cannot say it: its optimizer keeps "
        "moments in fp32; try first-moment-dtype=fp32"},
+      {"llama-3-8b",
+       {"zero=3", "gather-dtype=fp8"},
+       "plan#/choices/tensor-formats/gather: DeepSpeed cannot say it: it gathers weights in the "
+       "format that they have; try gather-dtype=weights"},
       {"llama-3-8b",
        {"optimizer=lars"},
        "plan#/optimizer: DeepSpeed cannot say it: it has no update by lars; try optimizer=adamw"}};

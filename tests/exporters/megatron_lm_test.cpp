@@ -69,10 +69,10 @@ TEST(MegatronLm, WritesTheWholeScript) {
 #   reshard-after-forward=framework zero-reduce=framework reduce=mean compression=none
 #   optimizer-norms=replicated batch-norm=replica sync=bsp sequence-parallel=on recompute=none
 #   offload=none precision=bf16 gradient-dtype=fp32 reduce-dtype=gradients
-#   boundary-dtype=activations first-moment-dtype=fp32 second-moment-dtype=fp32
-#   main-weights-dtype=fp32 flash-attention=on overlap=on tensor-overlap=framework
-#   operator-stages=off optimizer=adam rank-order=tp-cp-ep-dp-pp lora=off frozen=none sparsity=off
-#   tt-rank=off
+#   boundary-dtype=activations gather-dtype=weights first-moment-dtype=fp32
+#   second-moment-dtype=fp32 main-weights-dtype=fp32 flash-attention=on overlap=on
+#   tensor-overlap=framework operator-stages=off optimizer=adam rank-order=tp-cp-ep-dp-pp lora=off
+#   frozen=none sparsity=off tt-rank=off
 # Start it on each of the 8 nodes, in Megatron-LM's folder, with MASTER_ADDR and NODE_RANK set.
 set -euo pipefail
 
@@ -445,6 +445,11 @@ TEST(MegatronLm, FormatsHaveTheirRecipes) {
   EXPECT_EQ(state.at("--exp-avg-dtype"), "bf16");
   EXPECT_EQ(state.at("--exp-avg-sq-dtype"), "fp32");
   EXPECT_EQ(narrow.count("--use-precision-aware-optimizer"), 0u);
+  const auto scaled = flags_of("llama-3-8b", "h100-sxm:8",
+                               {"zero=1", "precision=bf16", "first-moment-dtype=fp8",
+                                "second-moment-dtype=fp16", "main-weights-dtype=remainder"});
+  EXPECT_EQ(scaled.at("--exp-avg-dtype"), "fp8");
+  EXPECT_EQ(scaled.at("--exp-avg-sq-dtype"), "fp16");
   const auto four = flags_of("llama-3-8b", "b200-hgx:8", {"precision=nvfp4"});
   EXPECT_EQ(four.at("--fp4-format"), "e2m1");
 }

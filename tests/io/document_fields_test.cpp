@@ -116,6 +116,7 @@ TEST(DocumentFields, OfACluster) {
   own.scale_up_dimensions = 2, own.scale_up_topology = Topology::Torus, own.scale_up_domain = 64;
   own.idle_power = {{77}, "a meter"};
   own.compression = {0.625, "a codec"};
+  own.bit_errors = {0.01, "a voltage"};
   own.price_low = Sourced<double>{1.5, "a bill"}, own.price_high = Sourced<double>{2.5, "a bill"};
   for (Sourced<double>* share :
        {&own.efficiency.product, &own.efficiency.eight_bit, &own.efficiency.tf32,
@@ -128,11 +129,13 @@ TEST(DocumentFields, OfACluster) {
   cluster.nvme_read = {{2e10}, "fio"}, cluster.nvme_write = {{1e10}, "fio"};
   cluster.site = {"sweden", 1.125}, own.on_chip_memory = true;
   cluster.mixed = {{own, 3}};
+  cluster.slowness = {0.25, 0.125, 1.5, 4, 7};
   cluster.levels = {{.name = "pod", .size = 8, .topology = Topology::Torus, .dimensions = {2, 4}},
                     {.name = "rack", .size = 2, .topology = Topology::FatTree}};
   for (Level& level : cluster.levels) {
     level.bandwidth = {{5e10}, "a datasheet"}, level.latency = {3us, "a ping"};
     level.oversubscription = 2, level.reduces = true, level.dimensions.resize(2, 1);
+    level.port_buffer = 2_GiB, level.port_marks = 1_GiB;
   }
   testing::is_in_all_three(cluster_fields(), cluster);
 }

@@ -20,6 +20,7 @@ SparseShape drawn_shape() {
   shape.block = *rc::gen::element<std::int64_t>(1, 2, 4, 16);
   shape.columns = shape.block * *rc::gen::inRange<std::int64_t>(1, 20);
   shape.blocks = *rc::gen::inRange<std::int64_t>(1, shape.all_blocks() + 1);
+  shape.digits = *rc::gen::inRange<std::int64_t>(1, 4);
   return shape;
 }
 
@@ -29,6 +30,24 @@ TEST(SparsePattern, HasTheCountsOfRowsAndTheColumnsOfBlocks) {
   EXPECT_EQ(pattern_of(shape, places), (std::vector<float>{2, 0, 1, 1, 3, 2}));
   const SparseShape coarse{3, 8, 2, 3};
   EXPECT_EQ(pattern_of(coarse, places), (std::vector<float>{2, 0, 1, 1, 3, 2}));
+}
+
+// Digits count to 256 and no further, so that a format of 16 bits has them all.
+TEST(SparsePattern, NumbersIn16BitsAreDigits) {
+  for (const auto& [row_blocks, digits] :
+       {std::pair{1, 1}, {256, 1}, {257, 2}, {65536, 2}, {65537, 3}, {(1 << 24) - 1, 3}}) {
+    EXPECT_EQ(digits_in_16_bits(row_blocks), digits) << row_blocks;
+    const SparseShape shape{2, row_blocks, 1, 2, digits};
+    const std::vector<std::int64_t> places = {row_blocks / 2, 2 * std::int64_t{row_blocks} - 1};
+    const std::vector<float> pattern = pattern_of(shape, places);
+    for (const float digit : pattern) EXPECT_TRUE(digit >= 0 && digit <= 256) << digit;
+    EXPECT_EQ(places_of(shape, pattern), places);
+  }
+  EXPECT_EQ(pattern_of({1, 600, 1, 2, 2}, std::vector<std::int64_t>{3, 515}),
+            (std::vector<float>{0, 2, 0, 3, 2, 3}));
+  // All blocks of a row of 256 are one digit.
+  const SparseShape full{1, 256, 1, 256};
+  EXPECT_EQ(pattern_of(full, drawn_of(256, 256, Random(1))).front(), 256);
 }
 
 RC_GTEST_PROP(SparsePattern, ReadsBackAndTakesTheBytesOfTheFormula, ()) {
@@ -83,7 +102,7 @@ TEST(SparsePattern, CoarseBlocksTakeLessUpToTheDensityOfTheFormula) {
   for (const double fine_density : {0.05, 0.1, 0.25, 0.5}) {
     const SparseShape fine = with_density({kRows, kColumns, 1, 0}, fine_density);
     const std::size_t bytes = stored(1, fine.blocks);
-    const double crossover = equal_bytes_density(fine.density(), 1, 16, 4);
+    const double crossover = equal_bytes_density(fine.density(), 1, 16);
     std::int64_t most = 0;  // coarse blocks that take no more
     while (most < kRows * kColumns / 16 && stored(16, most + 1) <= bytes) ++most;
     const double measured = static_cast<double>(most * 16) / (kRows * kColumns);
@@ -101,7 +120,7 @@ TEST(SparsePattern, ADenseMatrixTakesLessFromTheDensityOfTheFormula) {
     for (shape.blocks = 1; shape.blocks <= shape.all_blocks(); ++shape.blocks)
       if (sparse_bytes(shape, 4).value <= kRows * kColumns * 4) most = shape.blocks;
     const double each = 1.0 / static_cast<double>(shape.row_blocks() * kRows),
-                 formula = dense_density(kColumns, block, 4);
+                 formula = dense_density(kColumns, block);
     EXPECT_LE(static_cast<double>(most) * each, formula + 1e-12) << block;
     EXPECT_GT(static_cast<double>(most + 1) * each, formula) << block;
   }

@@ -10,6 +10,7 @@
 #include "core/base/random.h"
 #include "core/methods/settings/settings.h"
 #include "tests/support/cases.h"
+#include "tests/support/non_empty.h"
 #include "tests/support/refusal.h"
 
 namespace trainyard {
@@ -76,12 +77,13 @@ std::string lever_values(const FittedPlan& found, const std::string& key) {
 }
 
 void expect_exhaustive_choices(const Scenario& scenario, const std::string& micro_batches,
-                               std::uint64_t seed) {
+                               std::uint64_t seed, const std::vector<Bound>& more = {}) {
   FitQuestion question = fit_question(scenario, 1_GiB);
   question.levers = {{"precision", "fp32,bf16,bf16-sr"},
                      {"recompute", "none,op,full"},
                      {"micro-batch", micro_batches},
                      {"offload", "none,optimizer"}};
+  question.levers.insert(question.levers.end(), more.begin(), more.end());
   question.kept = {"gradient-dtype", "flash-attention"};
   const FittedPlan whole = fit_budget(question);
   EXPECT_EQ(lever_values(whole, "first-moment-dtype"), "fp32,bf16");
@@ -113,6 +115,9 @@ TEST(FitBudget, ChoosesAsAnExhaustiveSearchDoes) {
   expect_exhaustive_choices(
       plain("gpt-tiny", "cpu:2", {"global-batch=16", "micro-batch=8", "optimizer=adamw"}), "1,4,8",
       3);
+  expect_exhaustive_choices(
+      plain("mlp-small", "cpu:1", {"global-batch=16", "micro-batch=16", "optimizer=momentum"}),
+      "1,4,16", 4, {{"sparsity", "off,0.9"}});
 }
 
 TEST(FitBudget, WideResidualNetworksTrainInAThirtiethOfTheMemory) {
@@ -255,6 +260,40 @@ TEST(FitBudget, FormatsOfStateAreLeversWhereTheOptimizerAndThePrecisionHaveThem)
     question.kept.emplace_back("dtype");  // a remainder is for bf16, and stays out with it
     EXPECT_EQ(lever_values(fit_budget(question), "main-weights-dtype"), "") << settings.front();
   }
+}
+
+// Moments with scales are levers for who asks, and the choice among them is that of all
+// combinations. A remainder is for precision=bf16; fp8 casts bf16 weights whose main weights may be
+// in fp16.
+TEST(FitBudget, StateWithScalesIsChosenAsAnExhaustiveSearchDoes) {
+  const Scenario scenario =
+      plain("gpt-tiny", "h100-sxm:1", {"precision=fp8", "optimizer=adamw", "global-batch=8"});
+  FitQuestion question = fit_question(scenario, 1_GiB);
+  question.kept = {"precision", "gradient-dtype", "micro-batch",
+                   "offload",   "optimizer",      "flash-attention"};
+  question.levers = {{"first-moment-dtype", "fp32,bf16,fp16,fp8"},
+                     {"second-moment-dtype", "fp32,fp16"},
+                     {"recompute", "none,full"}};
+  const FittedPlan whole = fit_budget(question);
+  EXPECT_EQ(lever_values(whole, "main-weights-dtype"), "fp32,fp16");
+  const std::vector<Combination> all = every_combination(scenario, whole.levers);
+  EXPECT_EQ(whole.fitting, all.size());
+  bool scales = false;
+  for (const FitPlan& plan : testing::non_empty(whole.front)) {
+    scales = scales || (plan.words.find("first-moment-dtype=fp8") != std::string::npos &&
+                        plan.words.find("main-weights-dtype=fp16") != std::string::npos);
+    question.budget = plan.figures.reserved;
+    const FittedPlan found = fit_budget(question);
+    const auto best =
+        std::min_element(all.begin(), all.end(), [&](const Combination& a, const Combination& b) {
+          const bool fits = a.reserved <= question.budget, other = b.reserved <= question.budget;
+          return fits != other ? fits : a.step < b.step;
+        });
+    ASSERT_TRUE(found.chosen);
+    EXPECT_EQ(found.chosen->figures.step, best->step) << plan.words;
+    EXPECT_LE(found.chosen->figures.reserved, question.budget);
+  }
+  EXPECT_TRUE(scales);
 }
 
 // Nothing is left of these plans but their weights, gradients and optimizer's state.

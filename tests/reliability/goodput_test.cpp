@@ -109,6 +109,22 @@ TEST(CheckpointBytesOf, AModelAreTheSameForEachShardingOfState) {
   }
 }
 
+// Each of eight replicas has residuals of its own, 4 bytes for each weight; where replicas make
+// steps of their own, each has all its state, and easgd's centre is alike on all.
+TEST(CheckpointBytesOf, ReplicasHaveWhatIsTheirOwn) {
+  const auto per_parameter = [](std::vector<const char*> settings) {
+    settings.insert(settings.end(), {"global-batch=64", "optimizer=momentum", "precision=fp32"});
+    const GoodputSubject subject = subject_of("gpt2", "h100-sxm:8", settings);
+    return static_cast<double>(subject.bytes.total().value) /
+           static_cast<double>(subject.result.parameters);
+  };
+  constexpr double kPlain = 8;  // a weight and its velocity
+  EXPECT_NEAR(per_parameter({"dp=8"}), kPlain, 1e-6);
+  EXPECT_NEAR(per_parameter({"dp=8", "compression=topk"}), kPlain + 8 * 4, 1e-6);
+  EXPECT_NEAR(per_parameter({"dp=8", "sync=local-sgd"}), 8 * kPlain, 1e-6);
+  EXPECT_NEAR(per_parameter({"dp=8", "sync=easgd"}), 8 * kPlain + 4, 1e-6);
+}
+
 // The published effective training time is "higher than 90 %" (The Llama 3 Herd of Models, section
 // 3.3.4). The rate of failures is that run's own count; storage is its storage; the times of a
 // restart are those of other clusters, and nothing is fitted to the 90 %.

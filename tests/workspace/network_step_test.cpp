@@ -11,7 +11,9 @@
 #include <string>
 #include <vector>
 
+#include "app/workspace/scenario/prices.h"
 #include "app/workspace/scenario/workspace.h"
+#include "core/network/incast.h"
 
 namespace trainyard {
 namespace {
@@ -173,6 +175,82 @@ TEST(NetworkStep, ChosenPathsThatCollideTakeLongerThanAllPathsInEqualParts) {
   EXPECT_GT(hashed.use.kinds, spread.use.kinds);  // collisions tell flows apart
   const NetworkStep again = over_network(*alone, {.routing = NetworkRouting::Hashed});
   EXPECT_EQ(again.experiment->timeline.spans, hashed.experiment->timeline.spans);
+}
+
+// Experts of eight nodes of one device below one switch: everybody sends to everybody at once.
+ExperimentPtr experts(const std::string& ports, int devices = 8) {
+  Request request{"mixtral-8x7b",
+                  "h100-sxm:" + std::to_string(devices) + ",per-node=1,rail" + ports,
+                  "",
+                  {"ep=" + std::to_string(devices), "global-batch=" + std::to_string(devices),
+                   "micro-batch=1", "seq=1024", "overlap=off", "zero=3"}};
+  Scenario s = open(request);
+  for (Block& block : s.model.blocks)
+    if (block.layer) block.count = 1;
+  return simulate(s, {.fixes = false});
+}
+
+TEST(NetworkStep, AnAllToAllThatOverflowsPortsIsDelayedByIncast) {
+  const ExperimentPtr alone = experts("");
+  const NetworkStep without = over_network(*alone, {});
+  EXPECT_TRUE(without.use.incasts.empty());
+  const ExperimentPtr buffered = experts(",port-buffer=96kB");
+  ASSERT_EQ(buffered->program.instructions.size(), alone->program.instructions.size());
+  const std::unique_ptr<CostModel> cost = cost_model(buffered->workload.scenario);
+  const Cluster& cluster = buffered->workload.scenario.cluster;
+  const NetworkTraffic traffic(buffered->program, buffered->prices,
+                               buffered->workload.scenario.plan.mesh, cluster, *cost);
+  int bursts = 0;
+  for (std::uint32_t i = 0; i < buffered->program.instructions.size(); ++i) {
+    const Task& task = buffered->program.task(InstructionId{i});
+    const std::vector<TransferPhase>* phases = traffic.phases(i);
+    if (phases == nullptr) continue;
+    for (const TransferPhase& phase : *phases) {
+      // Rings have one sender to each receiver.
+      if (task.collective != CollectiveKind::AllToAll) {
+        EXPECT_EQ(phase.burst, UINT32_MAX);
+        continue;
+      }
+      ASSERT_LT(phase.burst, traffic.bursts().size());
+      const TransferBurst& burst = traffic.bursts()[phase.burst];
+      EXPECT_EQ(burst.senders, 7);
+      EXPECT_EQ(burst.links, 8);
+      EXPECT_NEAR(static_cast<double>(burst.block.value * 8), static_cast<double>(task.bytes.value),
+                  16);
+      IncastQuestion q{.senders = 7,
+                       .block = burst.block,
+                       .link = cluster.levels[1].bandwidth.value,
+                       .buffer = 64,
+                       .round_trip = cluster.levels[1].latency.value * 2};
+      const auto packets = static_cast<double>(7 * (burst.block.value / q.packet.value + 1));
+      q.exchanges = static_cast<std::int64_t>(std::clamp(1e7 / packets, 1.0, 20.0));
+      EXPECT_NEAR(burst.delay,
+                  task.repeats * static_cast<double>(incast_delay(q, false).time.count()), 1);
+
+      EXPECT_GT(burst.delay, 0);
+      ++bursts;
+    }
+  }
+  EXPECT_GT(bursts, 0);
+  const NetworkStep flows = over_network(*buffered, {});
+  ASSERT_FALSE(flows.use.incasts.empty());
+  Duration lost{};
+  for (const LinkIncast& incast : flows.use.incasts) lost += incast.time;
+  EXPECT_NEAR(to_seconds(flows.use.step - without.use.step), to_seconds(lost),
+              1e-3 * to_seconds(lost));
+}
+
+TEST(NetworkStep, LargerBuffersLoseLessToIncastAndMoreSendersMore) {
+  const auto lost = [](const std::string& ports, int devices) {
+    const ExperimentPtr run = experts(ports, devices);
+    Duration all{};
+    for (const LinkIncast& incast : over_network(*run, {}).use.incasts) all += incast.time;
+    return all;
+  };
+  EXPECT_GT(lost(",port-buffer=96kB", 8), Duration{});
+  EXPECT_EQ(lost(",port-buffer=1GB", 8), Duration{});
+  EXPECT_LE(lost(",port-buffer=96kB", 4), lost(",port-buffer=96kB", 8));
+  EXPECT_LT(lost(",port-buffer=96kB,port-marks=48kB", 8), lost(",port-buffer=96kB", 8));
 }
 
 }  // namespace

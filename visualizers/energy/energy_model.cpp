@@ -28,9 +28,8 @@ constexpr State kComputing[] = {
     {"optimizer", &Breakdown::optimizer, Ink::Optimizer},
 };
 constexpr State kWaiting[] = {
-    {"host", &Breakdown::host, Ink::Swap},
-    {"allocator", &Breakdown::allocator, Ink::Swap},
-    {"input", &Breakdown::input, Ink::Swap},
+    {"host", &Breakdown::host, Ink::Swap},     {"allocator", &Breakdown::allocator, Ink::Swap},
+    {"input", &Breakdown::input, Ink::Swap},   {"slower devices", &Breakdown::slower, Ink::Idle},
     {"bubble", &Breakdown::bubble, Ink::Idle},
 };
 

@@ -158,6 +158,14 @@ void draw_wait_row(Drawing& drawing, const NetworkPlot& plot, const NetworkUse& 
         Ink::Text2);
 }
 
+std::string waits_caption(const NetworkUse& use) {
+  if (!use.incasts.empty())
+    return fmt::format("Incast at the {}: {} of one step", use.incasts.front().link,
+                       format_duration(use.incasts.front().time));
+  return use.waits.empty() ? "No transfer waits for another one on a link."
+                           : "of one step, mean over the pipeline ranks";
+}
+
 }  // namespace
 
 void draw_network(Drawing& drawing, const Rect& area, const NetworkUse& use,
@@ -175,9 +183,7 @@ void draw_network(Drawing& drawing, const Rect& area, const NetworkUse& use,
   for (std::size_t i = 0; i < plot.links; ++i) draw_link_row(drawing, plot, use, i);
   const Rect lower{area.x, plot.waits_top, area.width, kSectionBar};
   const float left = draw_section_bar(drawing, lower, "Who waits for whom");
-  write_in_section_bar(drawing, lower, left, lower.right() - kPlotMargin,
-                       use.waits.empty() ? "No transfer waits for another one on a link."
-                                         : "of one step, mean over the pipeline ranks");
+  write_in_section_bar(drawing, lower, left, lower.right() - kPlotMargin, waits_caption(use));
   for (std::size_t i = 0; i < plot.waits; ++i) draw_wait_row(drawing, plot, use, i);
   const auto row = static_cast<float>(state.selected.tag);
   if (state.selected.kind == ItemKind::Lane && state.selected.tag < plot.links)
@@ -250,6 +256,18 @@ DataTable network_table(const NetworkUse& use) {
                     {},
                     std::int64_t{wait.time.count()}});
   }
+  for (const LinkIncast& burst : use.incasts) {
+    items.emplace_back();
+    rows.push_back({std::string("incast"),
+                    burst.name,
+                    burst.link,
+                    burst.links,
+                    {},
+                    {},
+                    {},
+                    {},
+                    std::int64_t{burst.time.count()}});
+  }
   return listed_table("Network",
                       {{"what", DataUnit::Words},
                        {"name", DataUnit::Words},
@@ -280,6 +298,12 @@ std::vector<std::string> network_sentences(const NetworkUse& use) {
                              format_percent(peak_load(worst)), format_duration(use.bin)));
   if (use.tenants > 0)
     said.push_back(fmt::format("Other jobs are {} of that.", format_percent(worst.of_others)));
+  if (!use.incasts.empty()) {
+    const LinkIncast& burst = use.incasts.front();
+    said.push_back(
+        fmt::format("{} loses {} of the step to incast: {} senders overflow the buffer of the {}.",
+                    burst.name, format_duration(burst.time), burst.senders, burst.link));
+  }
   if (use.waits.empty()) {
     said.emplace_back("No transfer waits for another one on a link.");
     return said;

@@ -2,18 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <vector>
 
 #include "visualizers/chart/time_plot.h"
+#include "visualizers/viewmodel/format.h"
 
 namespace trainyard {
-
-std::string loss_text(double value) {
-  char digits[32];
-  std::snprintf(digits, sizeof digits, "%.4g", value);
-  return digits;
-}
 
 void draw_run_loss(Drawing& drawing, const Rect& area, const RunModel& model) {
   const Rect plot = plot_of(area);

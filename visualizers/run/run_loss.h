@@ -1,14 +1,11 @@
 // The losses of a run so far, by update.
 #pragma once
 
-#include <string>
-
 #include "visualizers/drawing/drawing.h"
 #include "visualizers/run/run_model.h"
 
 namespace trainyard {
 
-std::string loss_text(double);  // "2.303"
 /// Items: Dot, tag the newest update.
 void draw_run_loss(Drawing&, const Rect& area, const RunModel&);
 

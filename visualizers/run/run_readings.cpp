@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "visualizers/run/run_causes.h"
-#include "visualizers/run/run_loss.h"
 #include "visualizers/run/run_ratios.h"
 #include "visualizers/time/memory_model.h"
 #include "visualizers/time/timeline_model.h"

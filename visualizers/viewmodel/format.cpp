@@ -227,6 +227,13 @@ std::string format_count(std::int64_t n) {
 
 std::string format_large(double value) { return with_unit(value, kLarge); }
 
+std::string loss_text(double loss) {
+  if (std::isnan(loss)) return "no number";
+  char digits[32];
+  std::snprintf(digits, sizeof digits, "%.4g", loss);
+  return digits;
+}
+
 std::string format_intensity(double value) {
   char digits[32];
   if (value >= 1e5) return format_large(value);

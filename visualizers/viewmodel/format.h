@@ -25,6 +25,7 @@ std::string format_flops(Flops);                // "77.0 TFLOP"
 std::string format_throughput(FlopsPerSecond);  // "569 TFLOP/s"
 std::string format_count(std::int64_t);         // thin spaces between thousands: "262 144"
 std::string format_large(double);               // short scale: "70.6 B"
+std::string loss_text(double);                  // "2.303", "6.31e+12", NaN is "no number"
 std::string format_intensity(double);           // FLOP per byte: "0.25", "140", "1.20 M"
 /// "+1.50", "−0.81": always with its sign; zero is "±0".
 std::string format_signed(double, int decimals);

@@ -148,6 +148,7 @@ void show_device(Out& out, const Device& d, bool explain) {
   text.quantity("memory (" + d.memory_kind + ")", d.memory);
   text.quantity("memory bandwidth", d.memory_bandwidth);
   if (d.compression.value != 1) text.number("memory compression", d.compression);
+  if (d.bit_errors.value > 0) text.number("memory bit errors", d.bit_errors);
   for (const Peak& one : d.peaks)
     text.quantity(fmt::format("{} dense peak", to_string(one.type)), one.rate);
   text.quantity("scale-up (" + d.scale_up_kind + ")", d.scale_up);

@@ -83,7 +83,7 @@ Verb fit_verb() {
       {"budget", "BYTES", "of each device, as 2GiB: what the plan is to fit in"},
       {"lever", "KEY=VALUES",
        "what a lever may be, as micro-batch=1,2,4, or a further one, as "
-       "second-moment-dtype=fp32,bf16 or sparsity=off,0.9; else precision, gradient-dtype, "
+       "second-moment-dtype=fp32,fp16 or sparsity=off,0.9; else precision, gradient-dtype, "
        "first-moment-dtype, main-weights-dtype, optimizer (adamw's moments in 8 bits), "
        "micro-batch, recompute, offload, zero, flash-attention and sequence-parallel each have "
        "their usual values",

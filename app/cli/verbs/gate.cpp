@@ -70,7 +70,9 @@ Verb gate_verb() {
           "sparsity=0.9 (the smallest weights become zero), bits=4 (per channel, or per group=16 "
           "of one, whose scale may have scale-bits=4), bit-errors=0.01 beside bits= (bits of codes "
           "are flipped, as in memory of a low "
-          "voltage; the mean of chips=50), rank=8, tt-rank=8 (of each matrix), precision=bf16, "
+          "voltage; the rate of the cluster's memory where that has one, as --cluster "
+          "cpu:1,bit-errors=0.01; the mean of chips=50), rank=8, tt-rank=8 (of each matrix), "
+          "precision=bf16, "
           "mxfp8, ... (as a plan's "
           "forward rounds), backend=reference (8-byte maths), joined by commas; several B are held "
           "against A one by one; exit 3 where one is beyond a limit",

@@ -136,13 +136,15 @@ int exit_of(const PlanAnswer& answer, const Words& words, Streams& streams) {
 struct Study {
   SteadyClock clock;
   Instant begun = clock.now();
+  PlanQuestion question;
   SearchOptions options;
   PlanSpace space;
   PlanPrices prices;
 
   explicit Study(const Words& words)
-      : options(options_of(words, clock)),
-        space(open_space(question_of(words))),
+      : question(question_of(words)),
+        options(options_of(words, clock)),
+        space(open_space(question)),
         prices(prices_word(words)) {
     for (const char* flag : {"rank", "refined"})
       if (words.has(flag) && !words.has("out"))
@@ -156,7 +158,7 @@ SearchResult searched(Study& study, const Words& words, Streams& streams) {
   SearchLine progress(words, streams);
   study.options.progress = [&](const SearchProgress& now) { progress.update(now); };
   study.prices.equip(study.options);
-  SearchResult found = search(study.space, study.options);
+  SearchResult found = search_question(study.question, study.space, study.options);
   study.options.progress = {};
   return found;
 }

@@ -34,6 +34,7 @@
 #include "visualizers/numbers/numbers_view.h"
 #include "visualizers/view.h"
 #include "visualizers/view_data.h"
+#include "visualizers/viewmodel/format.h"
 
 namespace trainyard {
 namespace {
@@ -65,8 +66,8 @@ class Progress {
     if (over && !end && now - shown_ < std::chrono::milliseconds(100)) return;
     if (!over && !end && 10 * last.step / steps_ == tenth_) return;
     shown_ = now, tenth_ = 10 * last.step / steps_;
-    std::string text = fmt::format("step {}/{}  loss {:.4f}  {} a step", last.step, steps_,
-                                   last.loss, readable(did > 0 ? took / did : took));
+    std::string text = fmt::format("step {}/{}  loss {}  {} a step", last.step, steps_,
+                                   loss_text(last.loss), readable(did > 0 ? took / did : took));
     if (most_ > Bytes{}) text += "  peak " + readable(most_);
     if (last.orthogonality)
       text += fmt::format("  orthogonality {:.2f}", mean_ratio(*last.orthogonality));

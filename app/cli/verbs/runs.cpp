@@ -14,6 +14,7 @@
 #include "core/io/documents/measured_prices.h"
 #include "core/io/json/fields.h"
 #include "core/io/json/inline_document.h"
+#include "visualizers/viewmodel/format.h"
 
 namespace trainyard {
 namespace {
@@ -95,7 +96,7 @@ std::string list_json(const std::string& path, const std::vector<RunEntry>& entr
 std::string apart(double measured, double predicted) {
   return predicted > 0 ? fmt::format("{:+.1f} %", 100 * (measured / predicted - 1)) : "";
 }
-std::string loss_text(const RunEntry& e) { return e.loss ? fmt::format("{:.4g}", *e.loss) : "–"; }
+std::string loss_of(const RunEntry& e) { return e.loss ? loss_text(*e.loss) : "–"; }
 
 std::string list_text(const std::vector<RunEntry>& entries) {
   if (entries.empty()) return "no runs\n";
@@ -106,7 +107,7 @@ std::string list_text(const std::vector<RunEntry>& entries) {
                   "started", "name", name, "steps", "loss", "step", "predicted", "peak", "tags");
   for (const RunEntry& e : entries) {
     out += fmt::format("{:>4}  {:<20}  {:<{}}  {:>6}  {:>8}  {:>9}  {:>9}  {:>10}  {}\n", e.id,
-                       e.started, e.name, name, e.steps, loss_text(e),
+                       e.started, e.name, name, e.steps, loss_of(e),
                        e.step ? readable_step(*e.step) : "–",
                        e.predicted_step ? readable_step(*e.predicted_step) : "–",
                        e.peak ? readable(*e.peak) : "–", joined(e.tags));
@@ -129,7 +130,7 @@ std::string entry_text(const RunEntry& e) {
                           ? provenance(open_measured_prices(e.calibration))
                           : e.calibration);
   line("data", e.data);
-  line("outcome", fmt::format("{}, {} updates, loss {}", e.outcome, e.steps, loss_text(e)));
+  line("outcome", fmt::format("{}, {} updates, loss {}", e.outcome, e.steps, loss_of(e)));
   if (e.step && e.predicted_step)
     line("step", fmt::format("{}, predicted {} ({})", readable_step(*e.step),
                              readable_step(*e.predicted_step),

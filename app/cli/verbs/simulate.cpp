@@ -32,7 +32,8 @@ std::vector<Flag> answer_flags(std::vector<Flag> own) {
   own.push_back({"json", "", "one trainyard/result@1 document and nothing else"});
   own.push_back(
       {"seed", "N",
-       "taken for scripts; draws where the --tenants of simulate send, and nothing else"});
+       "draws which devices of a cluster with slow= or jitter= are slow in simulate, and where its "
+       "--tenants send; nothing else"});
   own.push_back({"strict", "", "exit 4 when the answer lies outside the range of measured runs"});
   return with_scenario_flags(std::move(own));
 }
@@ -90,6 +91,9 @@ int run_simulate(const Words& words, Streams& streams) {
                   "expected no --program beside it, which says this itself",
                   {"--" + std::string(flag)});
   Scenario scenario = open_scenario(words, streams);
+  if (words.has("seed") && has_slow_devices(scenario.cluster.slowness))
+    scenario.cluster.slowness.seed =
+        static_cast<std::uint64_t>(words.integer("seed", 0, INT64_MAX, 1));
   const std::shared_ptr<const CostModel> costs = open_costs(words, scenario);
   std::optional<Program> edited;
   if (words.has("program"))

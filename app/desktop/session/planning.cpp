@@ -70,7 +70,9 @@ void Planning::start(const PlanQuestion& question, const PlanWish& wish) {
               Q_EMIT changed();
             });
           };
-          found->result = search(*found->space, options);
+          PlanSpace space = *found->space;
+          found->result = search_question(question, space, options);
+          found->space = std::make_shared<const PlanSpace>(std::move(space));
           found->picture = plan_points(*found->space, found->result, wish.spare);
           answer.findings = std::move(found);
         } catch (const Error& wrong) {

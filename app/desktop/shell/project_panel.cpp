@@ -31,7 +31,7 @@ constexpr Share kShares[] = {
     {"Exposed comm", Ink::Communication,
      [](const Breakdown& b) { return b.exposed_communication(); }},
     {"Optimizer", Ink::Optimizer, [](const Breakdown& b) { return b.optimizer; }},
-    {"Bubble", Ink::Idle, [](const Breakdown& b) { return b.bubble; }},
+    {"Bubble", Ink::Idle, [](const Breakdown& b) { return b.bubble + b.slower; }},
     // The host does the work of the allocator. A longer name would leave the outline too little
     // room in a small window.
     {"Host and input", Ink::Swap,

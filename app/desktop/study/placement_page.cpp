@@ -74,8 +74,9 @@ void PlacementPage::refresh() {
     scene().select({});
     rows().show_table(placement_table(*shown_));
     rows().fit_columns();
-    std::vector<std::string> told = unlearnable_sentences(*shown_);
-    told.insert(told.begin(), placement_bound(*shown_));
+    std::vector<std::string> told = {placement_bound(*shown_)};
+    for (const auto& sentences : {verdict_sentences(*shown_), unlearnable_sentences(*shown_)})
+      told.insert(told.end(), sentences.begin(), sentences.end());
     say(told);
   }
   if (!shown_) say({});

@@ -40,7 +40,8 @@ Ink ink_of_part(std::string_view name) {
   if (name == "backward") return Ink::Backward;
   if (name == "recompute") return Ink::Recompute;
   if (name == "optimizer") return Ink::Optimizer;
-  if (name == "bubble" || name == "allocator" || name == "input") return Ink::Idle;
+  if (name == "bubble" || name == "allocator" || name == "input" || name == "slower devices")
+    return Ink::Idle;
   return Ink::Communication;
 }
 

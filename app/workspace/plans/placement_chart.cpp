@@ -125,6 +125,18 @@ std::string placement_bound(const PlacementStudy& study) {
       study.peak_bound / 1e9, study.paired_bound / 1e9, study.beaten);
 }
 
+std::vector<std::string> verdict_sentences(const PlacementStudy& study) {
+  constexpr double kSame = 0.0005;  // of a peak, which is shown in tenths of a percent
+  std::vector<std::string> found;
+  for (const PolicyVerdict& one : study.verdicts)
+    found.push_back(std::abs(one.change) < kSame
+                        ? fmt::format("{} and {} have the same peak.", one.b, one.a)
+                        : fmt::format("{} against {}, peak {:+.1f} %: {}", one.b, one.a,
+                                      100 * one.change,
+                                      outperforming_sentence(one.verdict, one.a, one.b)));
+  return found;
+}
+
 std::vector<std::string> unlearnable_sentences(const PlacementStudy& study) {
   std::vector<std::string> sentences;
   for (const auto& [learned, hindsight] :

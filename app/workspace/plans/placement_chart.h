@@ -18,6 +18,9 @@ DataTable placement_table(const PlacementStudy&);
 
 /// Says which peak no schedule goes below, and how good hindsight is.
 std::string placement_bound(const PlacementStudy&);
+/// Return a sentence for each pair of policies: how far apart their peaks are, and whether chance
+/// may do that.
+std::vector<std::string> verdict_sentences(const PlacementStudy&);
 /// Say how far imitations stay behind hindsight, and what nobody can learn of it.
 std::vector<std::string> unlearnable_sentences(const PlacementStudy&);
 

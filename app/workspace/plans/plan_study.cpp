@@ -128,6 +128,19 @@ PlanSpace open_space(const PlanQuestion& question) {
   return space;
 }
 
+SearchResult search_question(const PlanQuestion& question, PlanSpace& space,
+                             const SearchOptions& options) {
+  std::vector<std::string> keys = setting_keys(question.request.settings);
+  for (const Bound& bound : question.bounds) {
+    const Setting* const known = find_setting(bound.key);
+    keys.emplace_back(known != nullptr ? known->key : std::string_view(bound.key));
+  }
+  const bool open = std::none_of(keys.begin(), keys.end(), [](const std::string& key) {
+    return key == "offload" || key == kOffloadLayers;
+  });
+  return open ? search_offloading(space, options) : search(space, options);
+}
+
 void expect_searchable(const PlanSpace& space, const SearchOptions& options) {
   const Device& device = space.base().cluster.device;
   if (options.objective == PlanObjective::Money && (!device.price_low || !device.price_high))
@@ -189,8 +202,12 @@ Result PlanPrices::simulated(const Scenario& scenario, std::stop_token stop) {
     if (const auto known = simulated_.find(key); known != simulated_.end()) return known->second;
   }
   const std::unique_ptr<CostModel> by = cost(scenario);
+  // A choice among plans is for all clusters of such devices, not for one that a seed draws.
+  Scenario in_the_mean = scenario;
+  if (Slowness& slow = in_the_mean.cluster.slowness; has_slow_devices(slow))
+    slow.seed = kMeanOfDraws;
   Result result =
-      run_once(scenario,
+      run_once(in_the_mean,
                {.grain = natural_grain(scenario), .cost = by.get(), .stop = std::move(stop)})
           ->result;
   const std::lock_guard guard(lock_);

@@ -27,6 +27,9 @@ struct PlanQuestion {
 
 /// Throws Error{InvalidInput} or Error{Io} as open() and PlanSpace do.
 PlanSpace open_space(const PlanQuestion&);
+/// Searches the question's space; where nothing of it fits and the question leaves open what is
+/// offloaded, plans whose activations leave too, as search_offloading() does.
+SearchResult search_question(const PlanQuestion&, PlanSpace& space, const SearchOptions&);
 /// Throws Error{InvalidInput} where money is the objective and nobody's price of the device is
 /// known, and where more memory is to be spared than a device has.
 void expect_searchable(const PlanSpace&, const SearchOptions&);

@@ -105,6 +105,16 @@ std::int64_t chips_of(const LossyWeights& loses) {
   return loses.bit_errors.value_or(0) > 0 ? loses.chips : 1;
 }
 
+// A model whose weights are codes keeps them in the device's memory, with the errors that it has.
+GateSide in_memory_of(const Device& device, GateSide side) {
+  LossyWeights& loses = side.loses;
+  const double rate = device.bit_errors.value;
+  if (rate == 0 || loses.bits == 0 || loses.group > 0 || loses.bit_errors) return side;
+  loses.bit_errors = rate;
+  side.words += fmt::format(",bit-errors={}", rate);
+  return side;
+}
+
 // The signal of all matrices together over what they lost; nothing where they lost nothing.
 std::optional<double> decibels_of(const std::vector<TrainedTensor>& whole,
                                   const std::vector<TrainedTensor>& lossy) {
@@ -327,7 +337,8 @@ GateReport gate_study(const GateQuestion& q) {
   }
   const std::vector<std::int32_t>& labels = by_reference.front().labels;
   report.reference_across = instability_across(environments, labels);
-  for (const GateSide& side : q.models) {
+  for (const GateSide& asked_side : q.models) {
+    const GateSide side = in_memory_of(q.scenario.cluster.device, asked_side);
     const SideOfGate open = open_side(q, side, *data);
     GatedModel& gated = report.models.emplace_back();
     gated.name = side.words, gated.bytes = open.bytes, gated.lossless = open.lossless;

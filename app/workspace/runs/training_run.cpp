@@ -157,6 +157,7 @@ void expect_fits(const Experiment& predicted, const std::string& expected, const
 
 TrainingJob::TrainingJob(TrainingRequest request) : request_(std::move(request)) {
   expect_local(request_.scenario);
+  request_.training = at_rate_of(request_.scenario.cluster.device, request_.training);
   throw_if_errors(check(request_.training));
   const Scenario& scenario = request_.scenario;
   predicted_ =

@@ -13,6 +13,7 @@
 #include "core/estimate/estimate.h"
 #include "core/memory/process_bytes.h"
 #include "core/methods/memory/offload.h"
+#include "core/methods/parallel/waiting_devices.h"
 #include "core/result/verdict.h"
 #include "core/timeline/metrics.h"
 #include "core/validation/bands.h"
@@ -134,8 +135,9 @@ std::shared_ptr<Experiment> run_once(const Scenario& scenario, const OnceOptions
   const std::unique_ptr<CostModel> own = options.cost == nullptr ? cost_model(scenario) : nullptr;
   const CostModel& cost = own ? *own : *options.cost;
   std::optional<TaskPrices> prices;  // of the program's tasks, where lowering has asked for them
+  const std::vector<double> slower = drawn_slowness(workload.scenario);
   const auto price_of = [&](const Program& program) {
-    return price(program, workload.scenario.plan.mesh, workload.scenario.cluster, cost);
+    return price(program, workload.scenario.plan.mesh, workload.scenario.cluster, cost, slower);
   };
   experiment->program =
       lower(workload, {.grain = options.grain,

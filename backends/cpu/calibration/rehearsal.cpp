@@ -189,7 +189,7 @@ void Rehearsal::add_parameter(Layer& layer, std::size_t tensor, const TensorView
   part.decays = part.adapts = view.rank > 1;
   part.id = tensor;
   const TensorFormats formats = tensor_formats(workload_.scenario.plan);
-  if (precision.master_weights)
+  if (precision.master_weights && !formats.scaled_main)
     part.master =
         static_cast<float*>(layer.take(Bytes{(formats.remainder ? 2 : 4) * part.elements}));
   const int width = is_pure_bf16(weight_update_of(workload_.scenario.plan, precision)) ? 2 : 4;
@@ -201,8 +201,7 @@ void Rehearsal::add_parameter(Layer& layer, std::size_t tensor, const TensorView
     part.derived = static_cast<float*>(layer.take(Bytes{4 * part.elements}));
   part.shape = shape;
   if (const Bytes kept =
-          tensor_state_bytes(workload_.scenario.plan.optimizer, shape, 0, part.elements, width,
-                             halp_of(workload_.scenario.plan).bits);
+          tensor_state_bytes(workload_.scenario.plan, shape, 0, part.elements, width);
       kept.value > 0)
     part.tensor_state = layer.take(kept);
   std::vector<void*> older;

@@ -96,7 +96,7 @@ void fill_tensor(const Binding& binding, const Graph& graph, std::size_t t, cons
   const TensorId id{static_cast<std::uint32_t>(t)};
   if (const auto sparse = sparse_weight_of(graph, id); sparse && sparse->pattern == id) {
     const std::vector<float> pattern = first_pattern(*sparse, random.bits(0), 0);
-    std::copy(pattern.begin(), pattern.end(), view.f32());
+    from_floats(pattern.data(), view.data, view.type, view.elements());
   } else if (kind == TensorKind::Index) {
     const std::int64_t limit = limit_of(graph, id, binding);
     for (std::int64_t i = 0; i < view.elements(); ++i)

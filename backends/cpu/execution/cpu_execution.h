@@ -31,6 +31,7 @@
 #include "core/training/data/document_stream.h"
 #include "core/training/data_source.h"
 #include "core/training/numbers/narrow_format.h"
+#include "core/training/numbers/scaled_numbers.h"
 #include "core/training/optimizers/delayed_update.h"
 #include "core/training/optimizers/optimizer_step.h"
 #include "core/training/parameter_server.h"
@@ -642,6 +643,10 @@ class CpuExecution final : public Execution {
   void find_tensor_state();
   std::byte* tensor_state(const Allocation& held, std::ptrdiff_t behind, std::size_t norm,
                           std::size_t place, int peer) const;
+  // What a peer has of a parameter's main weights, where these have scales.
+  ScaledNumbers scaled_main(const Allocation& held, std::ptrdiff_t behind, std::size_t place,
+                            const PlacedLayer&, const PlacedParameter&, int peer) const;
+  std::vector<DType> scaled_;  // formats of state that have scales
   struct TensorStateOfPeer {
     std::vector<std::int64_t> at;     // by index of the tensor's norms: bytes from the first
     std::vector<std::int64_t> bytes;  // by place: of all

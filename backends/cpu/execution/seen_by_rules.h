@@ -16,17 +16,9 @@ template <class F>
 void CpuExecution::seen_by_rules(ParameterPart& part, double scale, std::size_t norm,
                                  std::size_t at, int peer, F&& apply) {
   if (sight_ == nullptr || !is_seen_on(norm, at, peer)) return apply();
-  const bool remainder = formats().remainder;
   const auto weights = [&](std::vector<float>& copy) {
-    if (remainder) {
-      const auto count = static_cast<std::size_t>(part.elements);
-      copy.resize(count);
-      join_main_weights(static_cast<const std::uint16_t*>(part.weights),
-                        {reinterpret_cast<const std::uint16_t*>(part.master), count}, copy.data());
-      return std::span<const float>(copy);
-    }
-    return part.master != nullptr
-               ? std::span<const float>(part.master, static_cast<std::size_t>(part.elements))
+    return weight_update_ == WeightUpdate::Master
+               ? main_weights_of(formats(), part, copy)
                : as_floats(part.weights, part.weight_type, part.elements, copy);
   };
   std::size_t layer = 0;

@@ -177,6 +177,9 @@ Fields<Device> device_fields(const Device* base) {
   const auto read_compression = [](Device& d, const JsonCursor& at) {
     d.compression = read_sourced<double>(at);
   };
+  const auto read_bit_errors = [](Device& d, const JsonCursor& at) {
+    d.bit_errors = read_sourced<double>(at);
+  };
   const auto read_price = [](std::optional<Sourced<double>> Device::* member) {
     return [member](Device& d, const JsonCursor& at) { d.*member = price_form().read(at); };
   };
@@ -209,6 +212,7 @@ Fields<Device> device_fields(const Device* base) {
         [](Device& d, const JsonCursor& at) { efficiency_fields().read(at, d.efficiency); }},
        {"idle_power", unlike_base(&Device::idle_power), sourced<Watts>(), read_idle},
        {"compression", unlike_base(&Device::compression), sourced<double>(), read_compression},
+       {"bit_errors", unlike_base(&Device::bit_errors), sourced<double>(), read_bit_errors},
        {"price_low", price(&Device::price_low), price_form(), read_price(&Device::price_low)},
        {"price_high", price(&Device::price_high), price_form(), read_price(&Device::price_high)},
        {"year", &Device::year, whole(0, 9999), kDefaulted},
@@ -239,6 +243,17 @@ Device read_device(const JsonCursor& at) {
   return result;
 }
 
+JsonField<Level> port_field(const char* key, Bytes Level::* member, const char* words) {
+  const Form<Bytes> size{type_schema("string"),
+                         [](const Bytes& bytes) { return value_json(bytes); },
+                         [](const JsonCursor& at) { return at.bytes(); }};
+  const auto given = [member](const Level& level) {
+    return level.*member > Bytes{} ? &(level.*member) : nullptr;
+  };
+  return {key, given, size, words,
+          [member](Level& level, const JsonCursor& at) { level.*member = at.bytes(); }};
+}
+
 Fields<Level> level_fields() {
   const auto oversubscription = [](const Level& level) {
     return level.oversubscription == 1 ? nullptr : &level.oversubscription;
@@ -251,6 +266,10 @@ Fields<Level> level_fields() {
           {"oversubscription", oversubscription,
            [](Level& level, const JsonCursor& at) { level.oversubscription = at.number(); }},
           {"reduces", &Level::reduces, kWhereSet},
+          port_field("port_buffer", &Level::port_buffer,
+                     "of a switch's port; senders that overflow it wait for their timers"),
+          port_field("port_marks", &Level::port_marks,
+                     "in the queue of a port, above which it marks packets (DCTCP)"),
           {"dimensions", &Level::dimensions, list_of(whole(1, kMostDevices)), kWhereSet}};
 }
 
@@ -261,6 +280,25 @@ Form<Device> device_form() {
 Fields<DeviceKind> kind_fields() {
   return {{"device", &DeviceKind::device, device_form()},
           {"count", &DeviceKind::count, whole(1, kMostDevices)}};
+}
+
+Fields<Slowness> slowness_fields() {
+  const auto factor = [](const char* key, double Slowness::* member, const char* words) {
+    return JsonField<Slowness>{
+        key, [member](const Slowness& s) { return s.*member == 1 ? nullptr : &(s.*member); }, words,
+        [member](Slowness& s, const JsonCursor& at) { s.*member = at.number(); }};
+  };
+  return {{"lasting", &Slowness::lasting, kWhereSet,
+           "spread of the logarithm of a device's compute time"},
+          {"jitter", &Slowness::jitter, kWhereSet, "of the same, anew in every step"},
+          factor("throttled", &Slowness::throttled, "device 0 computes so many times as long"),
+          factor("slow_link", &Slowness::slow_link,
+                 "what passes the farthest link of device 0 takes so many times as long"),
+          {"seed", [](const Slowness& s) { return static_cast<std::int64_t>(s.seed); },
+           whole(0, INT64_MAX), kDefaulted, "draws which devices are slow",
+           [](Slowness& s, const JsonCursor& at) {
+             s.seed = static_cast<std::uint64_t>(whole(0, INT64_MAX).read(at));
+           }}};
 }
 
 JsonField<Cluster> region_field() {
@@ -301,6 +339,8 @@ const Fields<Cluster>& cluster_fields() {
                        host_field("nvme_read", &Cluster::nvme_read),
                        host_field("nvme_write", &Cluster::nvme_write),
                        {"mixed", &Cluster::mixed, list_of(object(kind_fields())), kWhereSet},
+                       {"slowness", &Cluster::slowness, object(slowness_fields()), kWhereSet,
+                        "how unequal its devices are in use"},
                        region_field(),
                        overhead_field(),
                        {"name", &Cluster::name, kDefaulted}});

@@ -142,7 +142,9 @@ Fields<Breakdown> breakdown_fields() {
           {"bubble", &Breakdown::bubble, time},
           {"allocator", &Breakdown::allocator, time},
           {"host", &Breakdown::host, time, kWhereSet, "waiting for what the host keeps or updates"},
-          {"input", &Breakdown::input, time, kWhereSet, "waiting for samples"}};
+          {"input", &Breakdown::input, time, kWhereSet, "waiting for samples"},
+          {"slower_devices", &Breakdown::slower, time, kWhereSet,
+           "what computation takes longer than on a device of the median"}};
 }
 
 // A rate is absent where the step takes no time, and a rate of tokens where the model has none.

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/methods/precision/narrow_products.h"
+#include "core/methods/precision/tensor_formats.h"
 #include "core/model/ops.h"
 #include "core/model/reference.h"
 #include "core/model/trained_parts.h"
@@ -11,8 +12,8 @@
 namespace trainyard {
 namespace {
 
-constexpr std::int64_t kScale = 4, kFactor = 4, kAnchor = 4, kFullGradient = 4, kGrid = 4,
-                       kWord = 4, kWordBits = 32;  // bytes, and bits of a word
+constexpr std::int64_t kFactor = 4, kAnchor = 4, kFullGradient = 4, kGrid = 4, kWord = 4,
+                       kWordBits = 32;  // bytes, and bits of a word
 
 Bytes offset_bytes(std::int64_t elements, int bits) {
   return Bytes{kWord * ((elements * bits + kWordBits - 1) / kWordBits)};
@@ -77,10 +78,31 @@ std::vector<Trained> trained_in(const Model& model, const Body& body, const Layo
   return found;
 }
 
+// The state that a plan keeps by tensor.
+class KeptByTensor {
+ public:
+  explicit KeptByTensor(const Plan& plan)
+      : optimizer_(plan.optimizer),
+        offset_bits_(halp_of(plan).bits),
+        scaled_(scaled_formats(tensor_formats(plan))) {}
+
+  Bytes bytes(const MatrixShape& shape, std::int64_t first, std::int64_t elements,
+              int slot_bytes) const {
+    Bytes sum = tensor_state_bytes(optimizer_, shape, first, elements, slot_bytes, offset_bits_);
+    for (const DType format : scaled_) sum += scaled_bytes(format, first, elements);
+    return sum;
+  }
+
+ private:
+  std::string_view optimizer_;
+  int offset_bits_;
+  std::vector<DType> scaled_;
+};
+
 // Ranks that divide state take equal ranges of a layer's parameters of one kind, which lie one
 // behind the other.
-Bytes most_of_kind(const Plan& plan, const std::vector<Trained>& all, bool routed, bool narrow,
-                   std::int64_t shards, const Layout& layout) {
+Bytes most_of_kind(const KeptByTensor& kept, const std::vector<Trained>& all, bool routed,
+                   bool narrow, std::int64_t shards, const Layout& layout) {
   std::vector<const Trained*> kind;
   std::int64_t elements = 0;
   for (const Trained& one : all)
@@ -95,8 +117,7 @@ Bytes most_of_kind(const Plan& plan, const std::vector<Trained>& all, bool route
       const std::int64_t begin = std::max(from, offset),
                          end = std::min(from + share, offset + one->elements);
       if (begin < end)
-        sum += tensor_state_bytes(plan.optimizer, one->shape, begin - offset, end - begin,
-                                  slot_bytes_of(layout), halp_of(plan).bits);
+        sum += kept.bytes(one->shape, begin - offset, end - begin, slot_bytes_of(layout));
       offset += one->elements;
     }
     most = std::max(most, sum);
@@ -144,16 +165,17 @@ bool keeps_tensor_state(std::string_view optimizer) {
          optimizer == kHalp;
 }
 
+bool keeps_tensor_state(const Plan& plan) {
+  return keeps_tensor_state(plan.optimizer) || tensor_formats(plan).has_scaled_state();
+}
+
 Bytes tensor_state_bytes(std::string_view optimizer, const MatrixShape& shape, std::int64_t first,
                          std::int64_t elements, int slot_bytes, int offset_bits) {
   if (elements == 0) return {};
   if (optimizer == kHalp)
     return Bytes{elements * (kAnchor + kFullGradient) + kGrid} +
            offset_bytes(elements, offset_bits);
-  if (optimizer == kAdamw8bit) {
-    const std::int64_t blocks = (first + elements - 1) / kStateBlock - first / kStateBlock + 1;
-    return Bytes{2 * elements + 2 * kScale * blocks};
-  }
+  if (optimizer == kAdamw8bit) return scaled_bytes(DType::I8, first, elements) * 2;
   if (optimizer == kAdafactor)
     return Bytes{kFactor *
                  (shape.rows > 0 ? shape.matrices * (shape.rows + shape.columns) : elements)};
@@ -161,14 +183,20 @@ Bytes tensor_state_bytes(std::string_view optimizer, const MatrixShape& shape, s
   return {};
 }
 
+Bytes tensor_state_bytes(const Plan& plan, const MatrixShape& shape, std::int64_t first,
+                         std::int64_t elements, int slot_bytes) {
+  return KeptByTensor(plan).bytes(shape, first, elements, slot_bytes);
+}
+
 Bytes tensor_state_bytes(const Plan& plan, const Model& model, const Body& body,
                          const Layout& layout) {
-  if (!keeps_tensor_state(plan.optimizer) || layout.host_optimizer) return {};
+  if (!keeps_tensor_state(plan) || layout.host_optimizer) return {};
+  const KeptByTensor kept(plan);
   const std::vector<Trained> all = trained_in(model, body, layout);
   Bytes sum{};
   for (const bool narrow : {false, true}) {
-    sum += most_of_kind(plan, all, false, narrow, layout.optimizer_shards, layout);
-    sum += most_of_kind(plan, all, true, narrow, layout.expert_optimizer_shards, layout);
+    sum += most_of_kind(kept, all, false, narrow, layout.optimizer_shards, layout);
+    sum += most_of_kind(kept, all, true, narrow, layout.expert_optimizer_shards, layout);
   }
   return sum;
 }

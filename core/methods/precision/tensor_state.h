@@ -7,6 +7,9 @@
 //   halp        the anchor and the full gradient, 4 bytes an element each, the step of the grid,
 //               and offsets in as many bits as the plan says, in whole words of 4 bytes
 //
+// A plan whose formats have scales (tensor_formats.h) keeps that state of any optimizer by tensor
+// too: a code for each element, and a 4-byte scale for each block.
+//
 // The backend lays its state out by these figures, and memory is predicted with them.
 #pragma once
 
@@ -14,6 +17,7 @@
 #include <string_view>
 
 #include "core/methods/layers/body.h"
+#include "core/methods/precision/scaled_blocks.h"
 #include "core/plan/halp.h"
 #include "core/plan/plan.h"
 
@@ -21,12 +25,6 @@ namespace trainyard {
 
 inline constexpr std::string_view kAdamw8bit = "adamw-8bit", kAdafactor = "adafactor",
                                   kMuon = "muon";
-
-/// Elements of adamw-8bit that share a scale. They are counted from the first element of the
-/// tensor, so that a rank that begins within a block has a scale of its own for the rest of it.
-/// Dettmers et al. propose 2,048 in the paper; their library has 256 since 2024, which costs
-/// 0.03 bytes a parameter and keeps an outlier among fewer others.
-inline constexpr std::int64_t kStateBlock = 256;
 
 /// A MatrixShape is a parameter as optimizers see it that treat matrices as such: so many matrices
 /// of [rows, columns], one behind the other. The experts of a layer are a matrix each, and a kernel
@@ -40,14 +38,19 @@ struct MatrixShape {
 /// the loss, a table what an embedding reads, and both what is tied to another tensor.
 MatrixShape matrix_shape(const Graph&, TensorId parameter, const Binding&);
 
-/// Returns whether the optimizer keeps any state by tensor.
+/// Returns whether the optimizer keeps any state by tensor, or the plan's does because of formats.
 bool keeps_tensor_state(std::string_view optimizer);
+bool keeps_tensor_state(const Plan&);
 
 /// Returns the bytes of that state for the elements [first, first + elements) of a tensor.
 /// slot_bytes: of a moment, 4 or in pure bf16 2. offset_bits: of halp. Rows and columns are of the
 /// whole tensor, which adafactor, muon and halp never divide.
 Bytes tensor_state_bytes(std::string_view optimizer, const MatrixShape&, std::int64_t first,
                          std::int64_t elements, int slot_bytes, int offset_bits = Halp{}.bits);
+
+/// Returns the bytes of that state under the plan, with what formats with scales keep by tensor.
+Bytes tensor_state_bytes(const Plan&, const MatrixShape&, std::int64_t first, std::int64_t elements,
+                         int slot_bytes);
 
 /// Returns the bytes of that state of one layer on the rank that has the most of it; none where
 /// the host has the optimizer's state.

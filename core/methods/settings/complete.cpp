@@ -65,7 +65,7 @@ Model trained_model(const Scenario& scenario) {
   Model model = as_given(scenario.model);
   for (const Choice& c : scenario.plan.choices)
     if (const Method& m = method(c.method); m.derive != nullptr)
-      model = m.derive(std::move(model), c.params);
+      model = m.derive(std::move(model), scenario.plan, c.params);
   return divides_images(scenario.plan) ? with_divided_rows(std::move(model), scenario.plan.mesh.cp)
                                        : model;
 }

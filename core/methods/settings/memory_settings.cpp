@@ -127,16 +127,30 @@ void set_gradient_dtype(Plan& plan, std::string_view value, const Place& place) 
 
 constexpr std::string_view kFormatsName = "tensor-formats";
 
+// Sums would need a scale that all ranks agree on before any of them knows its own part of one.
+// That small second moments in fp8 become 0 is measured in tests/training/scaled_numbers_test.cpp.
+void refuse_format(std::string_view param, std::string_view value, const Place& place) {
+  const std::optional<DType> format = parse_dtype(value);
+  if (param == "second-moment" && (format == DType::F8 || format == DType::I8))
+    throw Error(
+        Error::Kind::InvalidInput,
+        "expected fp32, bf16 or fp16, found \"" + std::string(value) +
+            "\", in which second moments far below the largest of their block become 0, and the "
+            "weights that are divided by them run away; optimizer=adamw-8bit has codes of 8 "
+            "bits that reach over seven decades",
+        place);
+  if ((param == "reduce" || param == "boundary") && (format == DType::F8 || format == DType::F16))
+    throw Error(Error::Kind::InvalidInput,
+                "expected a format without scales, found \"" + std::string(value) +
+                    "\", whose sums need a scale that all ranks know before they add up",
+                place);
+}
+
 // Frameworks spell formats as float32 and bfloat16 too. A plan whose formats are all those that its
 // precision decides does not mention them.
 void set_format(Plan& plan, std::string_view param, std::string_view value, const Place& place) {
   const std::optional<DType> format = parse_dtype(value);
-  if (value == "fp8" || format == DType::F16)
-    throw Error(Error::Kind::InvalidInput,
-                "expected a format without scales, found \"" + std::string(value) +
-                    "\", in which each tensor needs a scale that depends on how ranks divide it; "
-                    "optimizer=adamw-8bit has a scale for each block of its moments",
-                place);
+  refuse_format(param, value, place);
   set_param(plan, kFormatsName, param, format ? to_string(*format) : value, place);
   const std::vector<ParamSpec>& specs = method(kFormatsName).params;
   const Params params = with_defaults(find_choice(plan, kFormatsName)->params, specs);
@@ -245,22 +259,32 @@ std::vector<Setting> memory_settings() {
        {"activations", "bf16"},
        [](P& p, V v, L& l) { set_format(p, "boundary", v, l); },
        [](const P& p) { return read_optional(p, kFormatsName, "boundary", "activations"); }},
+      {"gather-dtype",
+       {"weight-gather-dtype"},
+       "format in which zero=3 gathers weights: their own, bf16 of fp32 ones, or fp8 or int8 with "
+       "a "
+       "scale for each block",
+       {"weights", "bf16", "fp8", "int8"},
+       [](P& p, V v, L& l) { set_format(p, "gather", v, l); },
+       [](const P& p) { return read_optional(p, kFormatsName, "gather", "weights"); }},
       {"first-moment-dtype",
        {"exp-avg-dtype"},
-       "format of an optimizer's first moment, or its momentum",
-       {"fp32", "bf16"},
+       "format of an optimizer's first moment, or its momentum: fp16 and fp8 have a scale for each "
+       "block",
+       {"fp32", "bf16", "fp16", "fp8"},
        [](P& p, V v, L& l) { set_format(p, "first-moment", v, l); },
        [](const P& p) { return read_optional(p, kFormatsName, "first-moment", "fp32"); }},
       {"second-moment-dtype",
        {"exp-avg-sq-dtype"},
-       "format of an optimizer's second moment",
-       {"fp32", "bf16"},
+       "format of an optimizer's second moment: fp16 has a scale for each block",
+       {"fp32", "bf16", "fp16"},
        [](P& p, V v, L& l) { set_format(p, "second-moment", v, l); },
        [](const P& p) { return read_optional(p, kFormatsName, "second-moment", "fp32"); }},
       {"main-weights-dtype",
        {"main-params-dtype"},
-       "main weights beside bf16 ones: whole in fp32, or the 16 bits that bf16 lacks of them",
-       {"fp32", "remainder"},
+       "main weights beside bf16 ones: whole in fp32, the 16 bits that bf16 lacks of them, or fp16 "
+       "with a scale for each block",
+       {"fp32", "remainder", "fp16"},
        [](P& p, V v, L& l) { set_format(p, "main-weights", v, l); },
        [](const P& p) { return read_optional(p, kFormatsName, "main-weights", "fp32"); }},
       {"loss-scale",

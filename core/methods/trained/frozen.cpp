@@ -32,7 +32,7 @@ Method frozen_parts() {
                    "layer), all-but-head, vision (the tower of a vision-language model), or names "
                    "of blocks, as in embedding,layers"}},
       .derive =
-          [](Model model, const Params& params) {
+          [](Model model, const Plan&, const Params& params) {
             return with_frozen(std::move(model), params.text("parts"),
                                {"plan#/choices/frozen/parts"});
           },

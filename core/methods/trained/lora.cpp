@@ -24,7 +24,7 @@ namespace {
 constexpr std::string_view kLoraPlace = "plan#/choices/lora";
 
 // Alpha may be left to the rank, which leaves the adapter's output as it is.
-Model adapt(Model model, const Params& params) {
+Model adapt(Model model, const Plan&, const Params& params) {
   const std::int64_t rank = params.integer("rank"), alpha = params.integer("alpha");
   return with_adapters(std::move(model), {rank, alpha > 0 ? alpha : rank, params.text("targets")},
                        {std::string(kLoraPlace) + "/targets"});

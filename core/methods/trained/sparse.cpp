@@ -20,6 +20,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 
 #include "core/base/units_text.h"
@@ -31,6 +32,23 @@ namespace trainyard {
 namespace {
 
 constexpr std::string_view kSparsePlace = "plan#/choices/sparse";
+
+// Precisions by the bytes of a weight as products read it, and of each number of its pattern.
+constexpr std::string_view kFourBytes[] = {"fp32", "tf32"},
+                           kTwoBytes[] = {"fp16", "bf16", "bf16-kahan", "bf16-nearest", "bf16-sr"};
+
+template <std::size_t n>
+bool is_one_of(const std::string_view (&list)[n], std::string_view word) {
+  return std::find(std::begin(list), std::end(list), word) != std::end(list);
+}
+
+std::string_view precision_of(const Plan& plan) {
+  return chosen_on(plan, MethodAxis::Precision)->method;
+}
+
+std::int64_t bytes_of_weight(const Plan& plan) {
+  return is_one_of(kFourBytes, precision_of(plan)) ? 4 : 2;
+}
 
 void refuse_beside(const Plan& plan, Diagnostics& found) {
   const auto refuse = [&](std::string sentence, std::string fix) {
@@ -56,13 +74,11 @@ void refuse_beside(const Plan& plan, Diagnostics& found) {
     refuse("a device moves stored weights with their state, and offload=" +
                offload->params.text("host") + " has the host keep that",
            "offload=none");
-  const std::string& precision = chosen_on(plan, MethodAxis::Precision)->method;
-  if (precision != "fp32" && precision != "tf32")
-    refuse(
-        "a pattern is kept in the format of weights, which holds all of its numbers in 4 bytes "
-        "alone, found precision=" +
-            precision,
-        "precision=fp32");
+  if (const std::string_view precision = precision_of(plan);
+      !is_one_of(kFourBytes, precision) && !is_one_of(kTwoBytes, precision))
+    refuse("sparse weights are trained in formats of 4 or 2 bytes a weight, found precision=" +
+               std::string(precision),
+           "precision=bf16");
   if (const Method& schedule = schedule_of(plan); schedule.settles != nullptr)
     refuse("the pattern of sparse weights moves between steps, and " + std::string(schedule.name) +
                " updates while microbatches are under way",
@@ -83,9 +99,8 @@ void refuse_beside(const Plan& plan, Diagnostics& found) {
 // Says where matrices would take fewer bytes than values with indices, and at what sparsity coarse
 // blocks take as many as single weights.
 void weigh(const Scenario& scenario, const Params& params, Diagnostics& found) {
-  const std::int64_t block = params.integer("block"),
-                     each = bytes_of(DType::F32);  // of a weight
-  std::int64_t sparse = 0, dense = 0;
+  const std::int64_t block = params.integer("block"), each = bytes_of_weight(scenario.plan);
+  std::int64_t sparse = 0, dense = 0, digits = 1;
   double density = 1;  // up to which the sparse form of all weights is the smaller one
   for (const Block& one : scenario.model.blocks)
     for (const Node& node : one.graph.nodes)
@@ -93,7 +108,8 @@ void weigh(const Scenario& scenario, const Params& params, Diagnostics& found) {
         const SparseShape& shape = weight->shape;
         sparse += one.count * sparse_bytes(shape, each).value;
         dense += one.count * shape.rows * shape.columns * each;
-        density = std::min(density, dense_density(shape.columns, block, each));
+        density = std::min(density, dense_density(shape.columns, block, shape.digits));
+        digits = std::max(digits, shape.digits);
       }
   const Place place{std::string(kSparsePlace) + "/sparsity"};
   const auto share = [](double of) { return fmt::format("{:.3f}", of); };
@@ -103,7 +119,7 @@ void weigh(const Scenario& scenario, const Params& params, Diagnostics& found) {
                                  to_text(Bytes{sparse}), to_text(Bytes{dense})),
                      place, density > 0 ? "sparsity=" + share(1 - density) : "sparsity=off"});
   constexpr std::int64_t kCoarse = 16;
-  const double same = equal_bytes_density(1 - params.number("sparsity"), block, kCoarse, each);
+  const double same = equal_bytes_density(1 - params.number("sparsity"), block, kCoarse, digits);
   if (block < kCoarse && same < 1)
     found.push_back({Diagnostic::Severity::Note,
                      fmt::format("blocks of {} share an index, and take as many bytes at a "
@@ -119,10 +135,11 @@ Diagnostics check_sparse(const Scenario& scenario, const Params& params) {
   return found;
 }
 
-Model derive_sparse(Model model, const Params& params) {
-  return with_sparse_weights(std::move(model),
-                             {1 - params.number("sparsity"), params.integer("block")},
-                             {std::string(kSparsePlace) + "/block"});
+Model derive_sparse(Model model, const Plan& plan, const Params& params) {
+  return with_sparse_weights(
+      std::move(model),
+      {1 - params.number("sparsity"), params.integer("block"), bytes_of_weight(plan) == 2},
+      {std::string(kSparsePlace) + "/block"});
 }
 
 // A move reads and writes values, pattern and state once; each step has its share of it.
@@ -135,7 +152,7 @@ void move_pattern(Body& body, const Layout& layout, const Scenario& scenario,
   for (const Node& node : graph.nodes)
     if (const auto weight = sparse_weight_of(graph, node)) {
       values += weight->shape.stored();
-      numbers += weight->shape.rows + weight->shape.blocks;
+      numbers += weight->shape.pattern_elements();
     }
   if (values == 0) return;
   BodyOp op;
@@ -143,8 +160,8 @@ void move_pattern(Body& body, const Layout& layout, const Scenario& scenario,
   op.pass_name = "sparse";
   op.work.kind = WorkKind::Optimizer;
   op.work.read = op.work.written =
-      Bytes{(values * (bytes_of(layout.precision.parameter) + layout.optimizer_bytes) +
-             numbers * kPatternBytes) /
+      Bytes{((values + numbers) * bytes_of(layout.precision.parameter) +
+             values * layout.optimizer_bytes) /
             every};
   body.update.push_back(std::move(op));
 }
@@ -162,16 +179,17 @@ Method sparse() {
                 "inspired by network science",
                 "Mocanu et al.", "Nature Communications", 2018},
       .card = {.gains =
-                   "weights, gradients and optimizer state of products at their density, and "
-                   "4 bytes an index for each block; as many FLOPs as are stored; gradients of "
-                   "that size to reduce",
+                   "weights, gradients and optimizer state of products at their density, and an "
+                   "index for each block: 4 bytes, in 16 bits 2 up to 256 blocks a row; as many "
+                   "FLOPs as are stored; gradients of that size to reduce",
                .costs =
                    "products at about 0.29 of the rate of dense ones in 4 bytes, so that dense "
                    "ones are faster up to high sparsity; some accuracy, which a wider model "
                    "gives back",
                .legal_when =
-                   "data and pipeline parallel, fp32 or tf32, schedules that update once a "
-                   "step; norms, biases, tables, convolutions and routed experts stay dense"},
+                   "data and pipeline parallel, weights in 4 or 2 bytes, schedules that update "
+                   "once a step; norms, biases, tables, convolutions and routed experts stay "
+                   "dense"},
       .file = "core/methods/trained/sparse.cpp",
       .params = {{.name = "sparsity",
                   .fallback = 0.9,

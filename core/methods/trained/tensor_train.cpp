@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::string_view kTrainPlace = "plan#/choices/tensor-train";
 
-Model train_as_cores(Model model, const Params& params) {
+Model train_as_cores(Model model, const Plan&, const Params& params) {
   return with_table_trains(std::move(model),
                            {params.integer("rank"), params.integer("tables"),
                             params.integer("cache"), params.number("zipf")},

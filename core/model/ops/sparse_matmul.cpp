@@ -20,7 +20,7 @@ SparseWeight weight_of(const LocalNode& local) {
 std::vector<Tensor> infer_sparse_matmul(const Graph& graph, const Node& node) {
   expect_inputs(node, 3, 4);
   expect_rank(graph, node, 1, 2);
-  expect_rank(graph, node, 2, 1);
+  if (input(graph, node, 2).shape.size() != 2) expect_rank(graph, node, 2, 1);
   const Tensor& x = input(graph, node, 0);
   const SparseShape shape = sparse_weight_of(graph, node)->shape;
   if (shape.columns < 1 || shape.block < 1 || shape.columns % shape.block != 0)

@@ -145,11 +145,12 @@ struct FlipReport {
   std::array<std::int64_t, kFlipDetectors> alarms = {};  // by detector: tensors that it named
   std::int64_t steps = 0;                                // begun, repeated ones included
   std::int64_t alarmed_steps = 0;                        // with an alarm
-  std::int64_t false_alarms = 0;            // steps with an alarm in whose state no bit was flipped
-  std::int64_t restores = 0;                // times that the run went back
-  std::int64_t steps_repeated = 0;          // updates that were done and then done again
-  std::int64_t not_restored = 0;            // alarms after which there was nothing to go back to
-  std::vector<std::string> sentences = {};  // of the first alarms, at most kMostFlipSentences
+  std::int64_t false_alarms = 0;    // steps with an alarm in whose state no bit was flipped
+  std::int64_t restores = 0;        // times that the run went back
+  std::int64_t steps_repeated = 0;  // updates that were done and then done again
+  std::int64_t not_restored = 0;    // alarms after which there was nothing to go back to
+  // Of alarms, each with the first step in which it was raised; at most kMostFlipSentences.
+  std::vector<std::string> sentences = {};
   FlipCounts all() const;
 };
 inline constexpr std::size_t kMostFlipSentences = 20;

@@ -33,15 +33,6 @@ Numbers numbers_of(const SmallFloat& format) {
 
 bool is_packed(const SmallFloat& format) { return format.exponent_bits + format.mantissa_bits < 4; }
 
-// The largest power of two that the largest element can be divided by and stay in range, as the
-// exponent of its inverse: 2^-floor(log2(range / largest)).
-float power_scale(float range, float largest) {
-  if (!(largest > 0)) return 1;
-  int exponent = 0;
-  std::frexp(double{range} / double{largest}, &exponent);
-  return power_of_two(-std::clamp(exponent - 1, -126, 126));
-}
-
 // The MX specification: the exponent of the largest element, less that of the format's largest.
 float shared_power(const SmallFloat& format, float largest) {
   if (!std::isfinite(largest)) return power_of_code(255);
@@ -136,6 +127,13 @@ float power_of_code(std::uint8_t code) {
 
 std::uint8_t code_of_power(float power) {
   return std::isnan(power) ? 255 : static_cast<std::uint8_t>(std::ilogb(power) + 127);
+}
+
+float power_scale(float range, float largest) {
+  if (!(largest > 0)) return 1;
+  int exponent = 0;
+  std::frexp(double{range} / double{largest}, &exponent);
+  return power_of_two(-std::clamp(exponent - 1, -126, 126));
 }
 
 float tensor_scale(const SmallFloat& format, float largest) {

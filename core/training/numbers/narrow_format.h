@@ -93,6 +93,9 @@ struct Tiles {
 /// The largest finite size of an element; 0 if there is none.
 float largest_size(const float* values, std::int64_t count);
 
+/// The smallest power of two by which a size of `largest` can be divided and stay below `range`,
+/// 2^-floor(log2(range / largest)) within those of normal numbers; 1 where it is 0.
+float power_scale(float range, float largest);
 /// The scale of all elements of a tensor that share one, a power of two, where none of them is
 /// expected to be larger.
 float tensor_scale(const SmallFloat&, float largest);

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "core/methods/precision/tensor_formats.h"
 #include "core/training/optimizers/optimizer_step.h"
@@ -13,9 +14,10 @@
 namespace trainyard {
 
 /// The rule must update one element after another, keep no state by tensor and update none in
-/// norms(). A part's slots are
-/// in the formats that slot_format() gives. With remainders, part.master points at `elements`
-/// numbers of 16 bits, and weights are bf16. Returns the rule itself where all state is in F32.
+/// norms(). A part's slots are in the formats that slot_format() gives, but for those with scales,
+/// which are no slots: they lie in part.tensor_state as the ScaledNumbers of scaled_formats(). With
+/// remainders, part.master points at `elements` numbers of 16 bits, and weights are bf16; where
+/// main weights have scales it is null. Returns the rule itself where all state is in F32.
 std::unique_ptr<OptimizerRule> formatted_rule(const TensorFormats&, std::unique_ptr<OptimizerRule>);
 
 /// These divide main weights into bf16 weights, rounded to nearest with halves away from zero, and
@@ -25,5 +27,9 @@ void divide_main_weights(std::span<const float> main, std::uint16_t* weights,
                          std::span<std::uint16_t> remainders);
 void join_main_weights(const std::uint16_t* weights, std::span<const std::uint16_t> remainders,
                        float* main);
+
+/// Returns the main weights of a part that has any, as they are stored or in `copy`.
+std::span<const float> main_weights_of(const TensorFormats&, const ParameterPart&,
+                                       std::vector<float>& copy);
 
 }  // namespace trainyard

@@ -6,8 +6,10 @@
 
 #include <algorithm>
 #include <string>
+#include <tuple>
 
 #include "core/lowering/lower.h"
+#include "core/methods/precision/tensor_state.h"
 #include "core/methods/settings/settings.h"
 #include "tests/support/layers.h"
 #include "tests/support/non_empty.h"
@@ -112,6 +114,60 @@ TEST(TensorFormats, MessagesBetweenStagesTakeHalf) {
   EXPECT_EQ(2 * sent({"boundary-dtype=bf16"}), sent({}));
 }
 
+// Blocks of 256 elements have 4 bytes each, of which a layer's tensors have as many as they begin.
+TEST(TensorFormats, StateWithScalesTakesItsCodesAndScales) {
+  const auto optimizer_bytes = [](const Settings& more) {
+    const Workload w = prepare(testing::scenario(
+        testing::gpt(), 1, testing::with({"precision=bf16", "optimizer=adamw"}, more)));
+    return state_bytes(w.scenario.plan, w.scenario.model, testing::layer(w), w.layout)
+        .optimizer.value;
+  };
+  const Workload w =
+      prepare(testing::scenario(testing::gpt(), 1, {"precision=bf16", "optimizer=adamw"}));
+  const Body& body = testing::layer(w);
+  const Graph& graph = w.scenario.model.blocks[static_cast<std::size_t>(body.block)].graph;
+  std::int64_t blocks = 0;
+  for (const Tensor& tensor : graph.tensors)
+    if (tensor.kind == TensorKind::Parameter)
+      blocks += (local_elements(tensor.shape, body.binding) + 255) / 256;
+  const std::int64_t all = body.parameters.dense;
+  EXPECT_EQ(optimizer_bytes({}), 12 * all);
+  EXPECT_EQ(optimizer_bytes({"first-moment-dtype=fp8"}), 9 * all + 4 * blocks);
+  EXPECT_EQ(optimizer_bytes({"first-moment-dtype=fp16", "second-moment-dtype=bf16"}),
+            8 * all + 4 * blocks);
+  EXPECT_EQ(optimizer_bytes(
+                {"first-moment-dtype=fp8", "second-moment-dtype=fp16", "main-weights-dtype=fp16"}),
+            5 * all + 12 * blocks);
+}
+
+// Every rank gives codes and scales of its own, and nothing else of the program shrinks.
+TEST(TensorFormats, GathersHaveTheirOwnBytes) {
+  for (const auto& [format, each, scale] :
+       {std::tuple{"gather-dtype=int8", 1, 4}, std::tuple{"gather-dtype=fp8", 1, 4}}) {
+    const Settings settings = {"precision=bf16", "zero=3", "global-batch=16"};
+    const Workload own = prepare(testing::scenario(testing::gpt(), 8, settings)),
+                   other = prepare(
+                       testing::scenario(testing::gpt(), 8, testing::with(settings, {format})));
+    for (std::size_t b = 0; b < own.bodies.size(); ++b) {
+      const Body &wide = own.bodies[b], &narrow = other.bodies[b];
+      for (const auto ops : {&Body::forward, &Body::backward, &Body::gather, &Body::reduce})
+        for (std::size_t i = 0; i < (wide.*ops).size(); ++i) {
+          const BodyOp &before = (wide.*ops)[i], &after = (narrow.*ops)[i];
+          if (!before.communication || before.collective != CollectiveKind::AllGather) {
+            EXPECT_EQ(after.bytes, before.bytes);
+            continue;
+          }
+          const std::int64_t elements = before.bytes.value / 2, share = (elements + 7) / 8;
+          std::int64_t blocks = 0;
+          for (std::int64_t first = 0; first < elements; first += share)
+            blocks += (std::min(share, elements - first) + 255) / 256;
+          EXPECT_EQ(after.bytes.value, elements * each + blocks * scale);
+        }
+      EXPECT_EQ(narrow.gathered, wide.gathered);
+    }
+  }
+}
+
 TEST(TensorFormats, APlanWithoutThemDoesNotMentionThem) {
   Plan plan;
   apply_setting(plan, "exp-avg-dtype", "bfloat16");
@@ -152,14 +208,45 @@ TEST(TensorFormats, WhatDoesNotGoTogetherIsRefused) {
   EXPECT_EQ(first_error({"precision=bf16", "boundary-dtype=bf16", "pp=2"}),
             "messages between stages are in the 16 bits of their activations already under "
             "precision=bf16; boundary-dtype=activations");
-  EXPECT_EQ(first_error({"precision=bf16", "optimizer=adamw", "first-moment-dtype=bf16",
-                         "second-moment-dtype=bf16", "main-weights-dtype=remainder"}),
-            "");
+  EXPECT_EQ(first_error({"precision=fp16", "optimizer=adamw", "main-weights-dtype=fp16"}),
+            "main weights in fp16 beside fp16 weights would be these weights once more, found "
+            "precision=fp16; precision=bf16");
+  EXPECT_EQ(
+      first_error(
+          {"precision=fp8", "fp8.weights=fp8", "optimizer=adamw", "main-weights-dtype=fp16"}),
+      "main weights in fp16 are of bf16 weights: expected precision=bf16, or fp8 with weights "
+      "kept and gathered in bf16, found precision=fp8; main-weights-dtype=fp32");
+  EXPECT_EQ(first_error({"precision=bf16", "optimizer=adamw", "first-moment-dtype=fp8",
+                         "offload=optimizer"}),
+            "state with a scale for each block is kept by tensor on the device, found "
+            "offload=optimizer; first-moment-dtype=fp32");
+  EXPECT_EQ(
+      first_error({"precision=bf16", "zero=2", "gather-dtype=int8"}),
+      "gather-dtype is the format of weights that zero=3 gathers wherever they are read, found "
+      "zero=2, whose replicas keep what they have gathered; zero=3");
+  EXPECT_EQ(first_error({"precision=bf16", "zero=3", "gather-dtype=bf16"}),
+            "weights are gathered in the 16 bits that they have already under precision=bf16; "
+            "gather-dtype=int8");
+  EXPECT_EQ(first_error({"precision=fp8", "fp8.gather-fp8=on", "zero=3", "gather-dtype=int8"}),
+            "precision=fp8 gathers weights of products in 8 bits already, found gather-dtype=int8; "
+            "gather-dtype=weights");
+  for (const Settings& legal :
+       {Settings{"first-moment-dtype=bf16", "second-moment-dtype=bf16",
+                 "main-weights-dtype=remainder"},
+        Settings{"first-moment-dtype=fp8", "second-moment-dtype=fp16", "main-weights-dtype=fp16"},
+        Settings{"first-moment-dtype=fp16", "zero=3", "gather-dtype=fp8-e4m3"}})
+    EXPECT_EQ(first_error(testing::with({"precision=bf16", "optimizer=adamw"}, legal)), "");
   Plan plan;
-  EXPECT_EQ(refusal([&] { apply_setting(plan, "second-moment-dtype=fp16"); }),
-            "--set second-moment-dtype: expected a format without scales, found \"fp16\", in which "
-            "each tensor needs a scale that depends on how ranks divide it; "
-            "optimizer=adamw-8bit has a scale for each block of its moments");
+  EXPECT_EQ(
+      refusal([&] { apply_setting(plan, "second-moment-dtype=fp8"); }),
+      "--set second-moment-dtype: expected fp32, bf16 or fp16, found \"fp8\", in which second "
+      "moments far below the largest of their block become 0, and the weights that are divided "
+      "by them run away; optimizer=adamw-8bit has codes of 8 bits that reach over seven "
+      "decades");
+  EXPECT_EQ(
+      refusal([&] { apply_setting(plan, "reduce-dtype=fp16"); }),
+      "--set reduce-dtype: expected a format without scales, found \"fp16\", whose sums need a "
+      "scale that all ranks know before they add up");
 }
 
 }  // namespace

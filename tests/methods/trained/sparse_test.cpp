@@ -24,7 +24,7 @@ using testing::refusal;
 using testing::scenario;
 
 Workload prepared(const Model& model, testing::Settings settings) {
-  settings.insert(settings.begin(), "precision=fp32");
+  settings.insert(settings.begin(), "precision=fp32");  // unless the test says otherwise
   return prepare(scenario(model, 1, settings));
 }
 
@@ -58,17 +58,20 @@ Counted counted(const Model& model) {
 }
 
 TEST(Sparse, WeightsGradientsAndStateAreThoseThatAreStored) {
-  for (const char* block : {"sparse-block=1", "sparse-block=4"}) {
-    const Workload w = prepared(zoo_model("mlp-small"),
-                                {"optimizer=adam", "sparsity=0.9", block, "micro-batch=4"});
-    const Counted c = counted(w.scenario.model);
-    EXPECT_GT(c.stored, 0);
-    const StateBytes state = state_of(w);
-    EXPECT_EQ(state.weights.value, 4 * (c.stored + c.dense) + kPatternBytes * c.numbers);
-    EXPECT_EQ(state.gradients.value, 4 * (c.stored + c.dense));
-    EXPECT_EQ(state.optimizer.value, 8 * (c.stored + c.dense));
-    EXPECT_EQ(trained_parameters(w.scenario.model), c.stored + c.dense);
-  }
+  for (const char* block : {"sparse-block=1", "sparse-block=4"})
+    for (const auto& [format, weight, gradient, optimizer] : {std::tuple{"precision=fp32", 4, 4, 8},
+                                                              {"precision=bf16", 2, 4, 12},
+                                                              {"precision=bf16-sr", 2, 2, 4}}) {
+      const Workload w = prepared(zoo_model("mlp-small"), {format, "optimizer=adam", "sparsity=0.9",
+                                                           block, "micro-batch=4"});
+      const Counted c = counted(w.scenario.model);
+      EXPECT_GT(c.stored, 0);
+      const StateBytes state = state_of(w);
+      EXPECT_EQ(state.weights.value, weight * (c.stored + c.dense + c.numbers)) << format;
+      EXPECT_EQ(state.gradients.value, gradient * (c.stored + c.dense)) << format;
+      EXPECT_EQ(state.optimizer.value, optimizer * (c.stored + c.dense)) << format;
+      EXPECT_EQ(trained_parameters(w.scenario.model), c.stored + c.dense);
+    }
 }
 
 // The formula of the sheet, and 4 bytes a row beside it.
@@ -93,7 +96,7 @@ TEST(Sparse, CoarseAndFineModelsTakeAsMuchAtTheDensityOfTheFormula) {
   const auto weights = [&](const std::string& sparsity, const char* block) {
     return state_of(prepared(model, {sparsity, block})).weights.value;
   };
-  const double fine = 0.1, crossover = equal_bytes_density(fine, 1, 16, 4);
+  const double fine = 0.1, crossover = equal_bytes_density(fine, 1, 16);
   const std::int64_t bytes = weights("sparsity=0.9", "sparse-block=1");
   const std::string below = "sparsity=" + std::to_string(1 - (crossover - 0.001)),
                     above = "sparsity=" + std::to_string(1 - (crossover + 0.001));
@@ -117,6 +120,16 @@ TEST(Sparse, SaysWhereMatricesWouldTakeLess) {
   EXPECT_EQ(
       said("sparsity=0.4", "sparse-block=1"),
       "sparse weights take 1578 kB with their indices, and matrices 1280 KiB; sparsity=0.502\n");
+}
+
+// An index among 256 takes a digit, and one among more of them two or three.
+TEST(Sparse, PatternsIn16BitsHaveAsManyDigitsAsTheirRowsAreLong) {
+  for (const auto& [width, digits] : {std::pair{256, 1}, {257, 2}, {65536, 2}, {65537, 3}}) {
+    const Workload w =
+        prepared(build_mlp({"mlp", 2, width, 1, 2}), {"precision=bf16", "sparsity=0.9"});
+    const Graph& graph = w.scenario.model.blocks.front().graph;
+    EXPECT_EQ(sparse_weight_of(graph, graph.nodes.front())->shape.digits, digits) << width;
+  }
 }
 
 TEST(Sparse, WorkIsThatOfWhatIsStored) {
@@ -169,7 +182,8 @@ RC_GTEST_PROP(Sparse, TheGivenModelComesBack, ()) {
   const Model model =
       *rc::gen::element(testing::tiny_mlp(2), testing::tiny_transformer(),
                         testing::tiny_transformer({.tied = true}), testing::tiny_convnet(2));
-  const SparseSpec spec{*rc::gen::inRange(1, 100) / 100.0, *rc::gen::element<std::int64_t>(1, 2)};
+  const SparseSpec spec{*rc::gen::inRange(1, 100) / 100.0, *rc::gen::element<std::int64_t>(1, 2),
+                        *rc::gen::arbitrary<bool>()};
   Model changed;
   try {
     changed = with_sparse_weights(model, spec, {});
@@ -214,7 +228,7 @@ TEST(Sparse, RefusesWhatDividesOrDelaysStoredWeights) {
   };
   has(sentence(2, {"tp=2"}), "found tp=2; try tp=1");
   has(sentence(2, {"zero=1"}), "zero=1 leaves it a part; try zero=0");
-  has(sentence(1, {"precision=bf16"}), "found precision=bf16; try precision=fp32");
+  has(sentence(1, {"precision=fp8"}), "found precision=fp8; try precision=bf16");
   has(sentence(2, {"pp=2", "schedule=pipedream"}), "pipedream updates while microbatches");
   has(sentence(1, {"lora=2"}), "found lora beside them; try lora=off");
   has(sentence(2, {"compression=topk"}), "found compression beside them");

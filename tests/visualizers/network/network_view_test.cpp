@@ -72,6 +72,11 @@ TEST(NetworkView, TellsWhatIsPointedAtAndNamesTheWorstLink) {
             "data all-reduce waits for tensor all-gather");
   EXPECT_TRUE(describe_network(use, {ItemKind::Cell, load_cell(0, 4)}).title.empty());
   EXPECT_TRUE(describe_network(use, {ItemKind::Lane, 2}).title.empty());
+  NetworkUse bursting = use;
+  bursting.incasts = {
+      {"expert all-to-all", "port of device 5, in", 8, 7, Bytes{2'000'000}, 3, Duration{25'000}}};
+  EXPECT_EQ(network_sentences(bursting).size(), network_sentences(use).size() + 1);
+  EXPECT_EQ(network_table(bursting).rows, network_table(use).rows + 1);
   std::string all;
   for (const std::string& sentence : network_sentences(use)) all += sentence + " ";
   for (const char* words : {"+25.0 %", "port of device 3, out and 7 like it: 50.0 % of the step",

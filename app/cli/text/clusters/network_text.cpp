@@ -43,6 +43,17 @@ Fields<TransferWait> wait_fields() {
            "of one step, mean over the pipeline ranks"}};
 }
 
+Fields<LinkIncast> burst_fields() {
+  return {{"name", &LinkIncast::name, text(), "of the transfers"},
+          {"link", &LinkIncast::link, text(), "one of the ports at which the senders meet"},
+          {"links", &LinkIncast::links, whole(1), "at which as many meet"},
+          {"senders", &LinkIncast::senders, whole(2)},
+          {"block_bytes", &LinkIncast::block, "of each sender"},
+          {"timeouts", &LinkIncast::timeouts, number(), "of one exchange, in the mean"},
+          {"seconds", [](const LinkIncast& i) { return in_seconds(i.time); }, number(),
+           "of one step, mean over the pipeline ranks"}};
+}
+
 Fields<NetworkUse> network_fields() {
   return document_fields<NetworkUse>(
       "trainyard/network",
@@ -60,7 +71,9 @@ Fields<NetworkUse> network_fields() {
        {"bin_seconds", [](const NetworkUse& u) { return in_seconds(u.bin); }, number(),
         "width of the bins of time, the last one cut by the end of the step"},
        {"links", &NetworkUse::busiest, list_of(object(link_fields())), "busiest first"},
-       {"waits", &NetworkUse::waits, list_of(object(wait_fields())), "longest first"}});
+       {"waits", &NetworkUse::waits, list_of(object(wait_fields())), "longest first"},
+       {"incasts", &NetworkUse::incasts, list_of(object(burst_fields())), kWhereSet,
+        "what bursts lose that overflow the buffer of a port, longest first"}});
 }
 
 }  // namespace
@@ -83,6 +96,13 @@ std::string network_text(const NetworkUse& use) {
     const LinkUse& link = use.busiest[i];
     line(out, "    {:>5.1f} %  {}, {}{}", 100 * link.load, link.example, to_text(link.rate),
          same_as_it(link.links));
+  }
+  if (!use.incasts.empty()) line(out, "  lost to incast, in a step of a mean pipeline rank");
+  for (std::size_t i = 0; i < std::min(kMostWaits, use.incasts.size()); ++i) {
+    const LinkIncast& burst = use.incasts[i];
+    line(out, "    {:>9} ({:.1f} %)  {}: {} senders of {} meet at the {}{}, {:.3g} timeouts",
+         format_duration(burst.time), share_of_step(burst.time, use), burst.name, burst.senders,
+         to_text(burst.block), burst.link, same_as_it(burst.links), burst.timeouts);
   }
   if (use.waits.empty()) {
     line(out, "  no transfer waits for another on a link");

@@ -27,9 +27,7 @@ std::string placement_text(const PlacementStudy& study) {
          one.name, one.peak / 1e9, 100 * one.against_base, one.peak_to_mean, 100 * one.utilisation,
          format_duration(seconds(one.mean_wait)), one.rejected, 100 * one.fragmentation);
   line(out, "\n{}\n", placement_bound(study));
-  for (const PolicyVerdict& one : study.verdicts)
-    line(out, "{} against {}, peak {:+.1f} %: {}", one.b, one.a, 100 * one.change,
-         outperforming_sentence(one.verdict, one.a, one.b));
+  for (const std::string& sentence : verdict_sentences(study)) line(out, "{}", sentence);
   line(out, "\nunlearnable, because hindsight knows jobs that are yet to come:");
   for (const std::string& sentence : unlearnable_sentences(study)) line(out, "  {}", sentence);
   return out;

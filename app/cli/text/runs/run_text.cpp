@@ -13,6 +13,7 @@
 #include "core/base/units_text.h"
 #include "core/estimate/staleness_bars.h"
 #include "core/model/layer_name.h"
+#include "visualizers/viewmodel/format.h"
 
 namespace trainyard {
 namespace {
@@ -65,7 +66,9 @@ void write_flips(Out& out, const FlipReport& flips) {
            flips.alarms[i]);
   line(out, "went back     {} times, {} steps repeated{}", flips.restores, flips.steps_repeated,
        flips.not_restored > 0
-           ? fmt::format("; {} steps had nothing to go back to", flips.not_restored)
+           ? fmt::format("; {} steps had no sound state to go back to: bits flip more often than a "
+                         "state is kept",
+                         flips.not_restored)
            : std::string());
   for (const std::string& sentence : flips.sentences) line(out, "  {}", sentence);
 }
@@ -97,8 +100,8 @@ void write_recovery(Out& out, const RecoveryReport& r) {
 void write_loss(Out& out, const TrainingReport& r) {
   const std::vector<double>& losses = r.run.losses;
   if (losses.empty()) return;
-  line(out, "loss          {:.4g} at step 1, {:.4g} at step {}", losses.front(), losses.back(),
-       losses.size());
+  line(out, "loss          {} at step 1, {} at step {}", loss_text(losses.front()),
+       loss_text(losses.back()), losses.size());
   line(out, "              {}", sparkline(losses, kColumns));
   if (const double last = last_ratio(r.run.orthogonality); last > 0) {
     line(out,

@@ -190,6 +190,12 @@ void CpuExecution::set_parameter(DeviceState& device, std::size_t at, std::size_
   begin_centre(stage, at, part, p, own);
   begin_server(device, at, layer, p, own);
   for (std::size_t set = 0; set < stage.optimizer.size(); ++set) {
+    if (formats().scaled_main) {
+      held(part.optimizer, [&](std::int64_t, std::span<const float> numbers) {
+        scaled_main(stage.optimizer[set], behind, at, layer, p, device.peer()).write(0, 0, numbers);
+      });
+      continue;
+    }
     if (remainder) {
       held(part.optimizer, [&](std::int64_t index, std::span<const float> numbers) {
         std::vector<std::uint16_t> weights(numbers.size());
@@ -220,7 +226,7 @@ std::vector<float> CpuExecution::whole_parameter(std::size_t at, const PlacedLay
   // Frozen weights have no master copy: each rank gives the part that it holds.
   const StatePart& state_part = layer.part_of(p);
   const bool master = weight_update_ == WeightUpdate::Master && !p.frozen;
-  const bool remainder = master && formats().remainder;
+  const bool remainder = master && formats().remainder, scaled = master && formats().scaled_main;
   const DividedState& newest = p.frozen ? state_part.weights : state_part.optimizer;
   const std::int64_t shards = newest.shards, share = newest.share;
   std::int64_t elements = 1;
@@ -231,6 +237,7 @@ std::vector<float> CpuExecution::whole_parameter(std::size_t at, const PlacedLay
   for (std::int64_t part = 0; part < p.parts * p.expert_parts; ++part) {
     std::vector<const StageState*> by_rank;
     std::vector<std::vector<std::byte>> from_nvme;  // by rank, the layer's master weights
+    std::vector<ScaledNumbers> main;                // by rank, where main weights have scales
     for (std::int64_t rank = 0; rank < shards; ++rank) {
       int peer = 0;
       while (plan_.peers.part_of(p, peer) != part ||
@@ -239,6 +246,8 @@ std::vector<float> CpuExecution::whole_parameter(std::size_t at, const PlacedLay
       const DeviceState& device = state(plan_.places[at].device, peer);
       by_rank.push_back(&device.stage(at));
       if (master && on_nvme()) from_nvme.push_back(read_nvme_weights(device, layer));
+      if (scaled)
+        main.push_back(scaled_main(by_rank.back()->optimizer[0], behind, at, layer, p, peer));
     }
     const TensorPart held = tensor_part(p, part);
     for (std::int64_t e = 0; e < p.elements; ++e) {
@@ -253,6 +262,11 @@ std::vector<float> CpuExecution::whole_parameter(std::size_t at, const PlacedLay
         whole[static_cast<std::size_t>(in_whole)] =
             static_cast<float>(number_at(from_nvme[static_cast<std::size_t>(rank)].data(),
                                          DType::F32, index - layer.optimizer_at));
+        continue;
+      }
+      if (scaled) {
+        const ScaledNumbers& own = main[static_cast<std::size_t>(rank)];
+        whole[static_cast<std::size_t>(in_whole)] = own.number(0, e - own.first());
         continue;
       }
       if (remainder) {

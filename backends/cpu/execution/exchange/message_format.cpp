@@ -8,6 +8,8 @@
 
 #include "backends/cpu/execution/exchange/reduction.h"
 #include "backends/cpu/kernels/convert.h"
+#include "core/methods/precision/tensor_formats.h"
+#include "core/training/numbers/scaled_numbers.h"
 
 namespace trainyard {
 namespace {
@@ -44,6 +46,22 @@ void take(const std::byte* sum, DType message, std::byte* to, DType type, std::i
   convert_numbers(sum, message, converted.data(), type, elements);
   const void* const part = converted.data();
   add_sum_to(to, {&part, 1}, type, elements);
+}
+
+std::size_t gather_bytes(DType message, std::int64_t count) {
+  return static_cast<std::size_t>(gather_message_bytes(message, count, 1).value);
+}
+
+void encode(DType message, std::span<const float> numbers, std::byte* to) {
+  const auto count = static_cast<std::int64_t>(numbers.size());
+  if (!has_scales(message)) return from_floats(numbers.data(), to, message, count);
+  ScaledNumbers({&message, 1}, 0, count, to).write(0, 0, numbers);
+}
+
+void decode(DType message, const std::byte* from, std::span<float> numbers) {
+  const auto count = static_cast<std::int64_t>(numbers.size());
+  if (!has_scales(message)) return to_floats(from, message, numbers.data(), count);
+  ScaledNumbers({&message, 1}, 0, count, const_cast<std::byte*>(from)).read(0, 0, numbers);
 }
 
 }  // namespace
@@ -99,6 +117,39 @@ TravelPtr reduce_scatter_as(DType message, const Company& company,
                      take((*held)[m].data(), message, to[m], type, ranges[m].count, adds);
                  return nullptr;
                });
+}
+
+TravelPtr all_gather_as(DType message, const Company& company,
+                        const std::vector<const std::byte*>& from,
+                        const std::vector<std::byte*>& to, const std::vector<PartRange>& ranges,
+                        DType type) {
+  if (message == type) return all_gather(company, from, to, ranges, type);
+  const auto sent = std::make_shared<Messages>(company.members);
+  std::vector<std::size_t> bytes;
+  for (std::size_t m = 0; m < company.members; ++m) {
+    const std::int64_t count = std::max<std::int64_t>(0, ranges[m].count);
+    bytes.push_back(gather_bytes(message, count));
+    if (!company.here(m) || count == 0) continue;
+    (*sent)[m].resize(bytes.back());
+    std::vector<float> numbers(static_cast<std::size_t>(count));
+    to_floats(from[m], type, numbers.data(), count);
+    encode(message, numbers, (*sent)[m].data());
+  }
+  return spread(company, pointers(*sent), bytes,
+                [=](std::span<const std::byte* const> messages) -> TravelPtr {
+                  static_cast<void>(sent);  // which the messages of this process lie in
+                  for (std::size_t part = 0; part < company.members; ++part) {
+                    const auto [first, count] = ranges[part];
+                    if (count <= 0) continue;
+                    std::vector<float> numbers(static_cast<std::size_t>(count));
+                    decode(message, messages[part], numbers);
+                    for (std::size_t m = 0; m < company.members; ++m)
+                      if (company.here(m))
+                        from_floats(numbers.data(), to[m] + message_bytes(first, type), type,
+                                    count);
+                  }
+                  return nullptr;
+                });
 }
 
 }  // namespace trainyard

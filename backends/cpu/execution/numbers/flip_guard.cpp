@@ -66,7 +66,7 @@ const std::vector<BitFlip>& FlipGuard::flipped(const FlipKey& key, std::int64_t 
 }
 
 void FlipGuard::say(std::string sentence) {
-  if (report_.sentences.size() < kMostFlipSentences)
+  if (report_.sentences.size() < kMostFlipSentences && told_.insert(sentence).second)
     report_.sentences.push_back(fmt::format("step {}: {}", step_ + 1, sentence));
 }
 

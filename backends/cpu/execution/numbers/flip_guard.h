@@ -86,6 +86,7 @@ class FlipGuard {
   bool any_left_ = false;                             // bits flipped in this step that stay flipped
   bool alarmed_ = false, ended_ = false;              // in this step
   bool hidden_ = false;
+  std::set<std::string> told_;  // sentences of the report, whatever their steps
   // The largest sizes of the steps before, and of this one; a class's tensors by number, whatever
   // the microbatch.
   using Largest = std::map<std::pair<FlipClass, std::uint64_t>, double>;

@@ -211,7 +211,10 @@ TravelPtr CpuExecution::gather_stretch(const Company& company, std::size_t at, s
     casts[r] = codes_of(stage, at, l, part, shares[r], weights[r]);
     weights[r] = casts[r].data();
   }
-  return after(all_gather(company, std::move(weights), into, shares, type),
+  // Replicas of weights that are not divided have what they gather as their only ones.
+  const DType message =
+      divided ? gather_format(plan_.workload.scenario.plan, plan_.workload.layout.precision) : type;
+  return after(all_gather_as(to.codes() ? type : message, company, weights, into, shares, type),
                [casts = std::make_shared<std::vector<std::vector<std::byte>>>(std::move(casts))] {
                  return TravelPtr();
                });

@@ -10,9 +10,10 @@ namespace trainyard {
 
 // Tensors lie in the order in which they are updated, of what each peer has of them.
 void CpuExecution::find_tensor_state() {
-  const std::string_view optimizer = plan_.workload.scenario.plan.optimizer;
-  if (!keeps_tensor_state(optimizer)) return;
-  if (optimizer == kMuon) product_ = multiply_floats;
+  const Plan& plan = plan_.workload.scenario.plan;
+  if (!keeps_tensor_state(plan)) return;
+  scaled_ = scaled_formats(formats());
+  if (plan.optimizer == kMuon) product_ = multiply_floats;
   for (std::size_t at = 0; at < plan_.places.size(); ++at)
     for (const PlacedLayer& layer : plan_.places[at].layers) {
       const LayerLayout& layout = plan_.layouts[static_cast<std::size_t>(layer.layout)];
@@ -34,8 +35,8 @@ void CpuExecution::find_tensor_state() {
           const std::int64_t begin = std::max(updated.first, p.offset),
                              end = std::min(updated.first + updated.count, p.offset + p.elements);
           if (begin < end)
-            bytes += tensor_state_bytes(optimizer, shape_of_[norm], begin - p.offset, end - begin,
-                                        bytes_of_tensor_slot(), halp_.value_or(Halp{}).bits)
+            bytes += tensor_state_bytes(plan, shape_of_[norm], begin - p.offset, end - begin,
+                                        bytes_of_tensor_slot())
                          .value;
         }
       of.bytes.push_back(bytes);
@@ -50,6 +51,20 @@ std::byte* CpuExecution::tensor_state(const Allocation& held, std::ptrdiff_t beh
     refuse("the optimizer keeps " + std::to_string(of.bytes[at]) +
            " bytes by tensor, and the program has " + std::to_string(held.bytes.value));
   return held.data + behind + (held.bytes.value - of.bytes[at] + of.at[norm]);
+}
+
+ScaledNumbers CpuExecution::scaled_main(const Allocation& held, std::ptrdiff_t behind,
+                                        std::size_t at, const PlacedLayer& layer,
+                                        const PlacedParameter& p, int peer) const {
+  const auto l = static_cast<std::size_t>(&layer - plan_.places[at].layers.data());
+  const std::size_t norm =
+      norms_at_[at][l] + static_cast<std::size_t>(&p - layer.parameters.data());
+  const StatePart& part = layer.part_of(p);
+  const PartRange updated = held_range(part, part.optimizer, peer);
+  const std::int64_t begin = std::max(updated.first, p.offset),
+                     end = std::min(updated.first + updated.count, p.offset + p.elements);
+  return {scaled_, begin - p.offset, std::max<std::int64_t>(0, end - begin),
+          tensor_state(held, behind, norm, at, peer)};
 }
 
 }  // namespace trainyard

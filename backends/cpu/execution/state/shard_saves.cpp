@@ -73,7 +73,8 @@ void check_recovery(const BackendJob& job, Diagnostics& found) {
   if (w.layout.host_optimizer || w.layout.host_activations)
     refuse("is of what devices hold, found a plan that offloads to the host", "plan#/choices",
            "offload=none");
-  if (narrow_scaling(w) != nullptr || tensor_formats(plan).remainder)
+  const TensorFormats formats = tensor_formats(plan);
+  if (narrow_scaling(w) != nullptr || formats.remainder || formats.has_scaled_state())
     refuse("saves numbers in fp32, bf16 or fp16, found a plan that keeps codes or parts of numbers",
            "plan#/choices", "precision=bf16");
   if (keeps_tensor_state(plan.optimizer))

@@ -35,7 +35,8 @@ void CpuExecution::each_part_of(DeviceState& device, std::size_t at, std::size_t
   const std::vector<std::string_view> slots = rule().slots();
   std::vector<int> widths;
   for (const std::string_view name : slots) widths.push_back(bytes_of_slot(name));
-  const bool remainder = formats().remainder;
+  const TensorFormats stored = formats();
+  const bool remainder = stored.remainder;
   const PlacedLayer& layer = place.layers[l];
   const std::ptrdiff_t behind = static_cast<std::ptrdiff_t>(job) * device.arena().stride();
   const bool master = weight_update_ == WeightUpdate::Master;
@@ -85,7 +86,7 @@ void CpuExecution::each_part_of(DeviceState& device, std::size_t at, std::size_t
                        : of.held.of(weights, begin - (of.weights.shards > 1 ? from : of.first));
     part.gradients = element_at(gradients, index(of.gradients), gradient_each);
     std::byte* slot = state;
-    if (master && !remainder) {
+    if (master && !remainder && !stored.scaled_main) {
       part.master = reinterpret_cast<float*>(slot) + in_kept;
       slot += static_cast<std::size_t>(kept) * 4;
     }
