@@ -30,9 +30,9 @@ constexpr Alias kAliases[] = {
      "has it is priced by "
      "--cluster h100-sxm:8,compression=0.7"},
     {"randbet",
-     "RandBET trains against random bit errors of a low-voltage memory (Stutz et al., MLSys 2021): "
-     "run --train weight-clip=0.15 --train bit-errors=0.01; \"trainyard gate\" measures the error "
-     "of flipped bits"},
+     "RandBET trains against the random bit errors of a low-voltage memory (Stutz et al., MLSys "
+     "2021): run --train weight-clip=0.15 --train bit-errors=0.01, or bit-errors=memory with a "
+     "cluster such as cpu:1,bit-errors=0.01; \"trainyard gate\" measures what flipped bits cost"},
     {"swalp",
      "SWALP, weights in few bits that are averaged, is not built; \"trainyard methods halp\" "
      "trains "
