@@ -53,6 +53,8 @@ constexpr std::string_view kOnlyAsked[] = {"bf16-nearest", "vs-quant"};
 constexpr std::string_view kStateFormats[] = {"first-moment-dtype", "main-weights-dtype",
                                               "optimizer"};
 
+constexpr double kLeastSaved = 0.01;  // between plans of the front, of memory
+
 // Moments in these are for who asks for them: fp8 rounds an average to 3 bits, and fp16 takes
 // scales beside the bytes of bf16.
 constexpr std::string_view kWithScales[] = {"fp16", "fp8"};
@@ -89,6 +91,7 @@ class BudgetFit {
     found_.faithful = within_budget(front_of(faithful_levers(), tried, fitting));
     if (found_.chosen || !found_.front.empty())
       walk_to(found_.chosen ? *found_.chosen : found_.front.back());
+    thin_front();
     return std::move(found_);
   }
 
@@ -233,6 +236,21 @@ class BudgetFit {
       return plan.figures.reserved <= question_.budget;
     });
     return first == front.end() ? std::nullopt : std::optional(*first);
+  }
+
+  // A plan that is slower for a few bytes is no choice; the chosen one and the smallest stay.
+  void thin_front() {
+    std::vector<FitPlan> kept;
+    for (FitPlan& plan : found_.front) {
+      const bool last = &plan == &found_.front.back(),
+                 chosen = found_.chosen && found_.chosen->words == plan.words;
+      const auto saves = [&](const FitPlan& than) {
+        return static_cast<double>(plan.figures.reserved.value) <=
+               (1 - kLeastSaved) * static_cast<double>(than.figures.reserved.value);
+      };
+      if (kept.empty() || last || chosen || saves(kept.back())) kept.push_back(std::move(plan));
+    }
+    found_.front = std::move(kept);
   }
 
   // Pulls the levers of the goal one by one, always the one that frees most.

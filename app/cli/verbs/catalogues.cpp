@@ -5,6 +5,7 @@
 #include <iterator>
 #include <optional>
 
+#include "app/cli/literature.h"
 #include "app/cli/text/lines.h"
 #include "app/cli/text/plans/scenario_words.h"
 #include "app/cli/verbs/collectives.h"
@@ -276,9 +277,12 @@ void show_method(Out& out, const Method& m) {
 
 int run_methods(const Words& words, Streams& streams) {
   Out out;
-  if (words.has(""))
-    show_method(out,
-                with_place("methods", [&]() -> const Method& { return method(words.text("")); }));
+  const std::string name = words.text("");
+  if (const std::string leads = find_method(name) == nullptr ? where_it_leads(name) : "";
+      !leads.empty())
+    out = leads;
+  else if (words.has(""))
+    show_method(out, with_place("methods", [&]() -> const Method& { return method(name); }));
   else if (words.has("markdown"))
     methods_table(out);
   else
@@ -331,9 +335,9 @@ Verb methods_verb() {
   return {.name = "methods",
           .summary = "The training methods: what each gains and costs, its paper and its file.",
           .positional = "NAME",
-          .positional_doc = "a method, as zero",
+          .positional_doc = "a method, as zero, or a setting, as optimizer, or a word of one",
           .flags = catalogue_flags({{"markdown", "", "the table in core/methods/README.md"}}),
-          .examples = {"methods", "methods zero"},
+          .examples = {"methods", "methods zero", "methods optimizer"},
           .run = run_methods};
 }
 
