@@ -5,8 +5,8 @@
 #include <iterator>
 #include <optional>
 
-#include "app/cli/literature.h"
 #include "app/cli/text/lines.h"
+#include "app/cli/text/literature.h"
 #include "app/cli/text/plans/scenario_words.h"
 #include "app/cli/verbs/collectives.h"
 #include "app/cli/verbs/efficiency.h"

@@ -3,7 +3,7 @@
 
 #include <ostream>
 
-#include "app/cli/literature.h"
+#include "app/cli/text/literature.h"
 #include "app/cli/topics.h"
 #include "app/cli/verb.h"
 #include "core/base/error.h"

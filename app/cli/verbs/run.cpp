@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "app/cli/interrupt.h"
-#include "app/cli/literature.h"
 #include "app/cli/status_line.h"
+#include "app/cli/text/literature.h"
 #include "app/cli/text/plans/scenario_words.h"
 #include "app/cli/text/rule_text.h"
 #include "app/cli/text/runs/repeats_text.h"

@@ -1,4 +1,4 @@
-#include "app/cli/literature.h"
+#include "app/cli/text/literature.h"
 
 #include <algorithm>
 #include <cctype>
