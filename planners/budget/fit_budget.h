@@ -49,7 +49,9 @@ struct FitStep {
 struct FittedPlan {
   Scenario plain;  // as it was given, with its batch stated
   Bytes budget{};
-  std::vector<Knob> levers;   // each with its values, the plan's own first
+  // Each with its values, the plan's own first. Weights that stay zero count only where nothing
+  // else is within the budget, unless the question asks for them.
+  std::vector<Knob> levers;
   FitPlan start;              // the plan itself
   std::uint64_t tried = 0;    // combinations of values; those that are not legal count too
   std::uint64_t fitting = 0;  // of them, those that fit in a device's whole memory

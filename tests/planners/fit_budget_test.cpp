@@ -37,6 +37,7 @@ FitQuestion fit_question(Scenario scenario, Bytes budget) {
 struct Combination {
   Bytes reserved{};
   Duration step{};
+  bool sparse = false;
 };
 
 // Every legal combination of the levers' values, by no search.
@@ -54,7 +55,8 @@ std::vector<Combination> every_combination(const Scenario& scenario,
       for (std::size_t l = 0; l < levers.size(); ++l)
         if (digits[l] > 0) apply_setting(changed.plan, levers[l].key, levers[l].values[digits[l]]);
       const PlanFigures figures = figures_of(changed, cost);
-      if (figures.fits) all.push_back({figures.reserved, figures.step});
+      if (figures.fits)
+        all.push_back({figures.reserved, figures.step, setting(changed.plan, "sparsity") == "0.9"});
     } catch (const Error&) {
       // Not a legal plan.
     }
@@ -91,9 +93,13 @@ void expect_exhaustive_choices(const Scenario& scenario, const std::string& micr
   EXPECT_EQ(lever_values(whole, "main-weights-dtype"), "fp32,remainder");
   const std::vector<Combination> all = every_combination(scenario, whole.levers);
   ASSERT_FALSE(all.empty());
-  EXPECT_EQ(whole.fitting, all.size());
+  const auto dense = [](const Combination& plan) { return !plan.sparse; };
+  EXPECT_EQ(whole.fitting, std::count_if(all.begin(), all.end(), dense));
   const Random random(seed);
-  const double least = static_cast<double>(whole.front.back().figures.reserved.value),
+  const Combination& smallest = *std::min_element(
+      all.begin(), all.end(),
+      [](const Combination& a, const Combination& b) { return a.reserved < b.reserved; });
+  const double least = static_cast<double>(smallest.reserved.value),
                most = static_cast<double>(whole.start.figures.reserved.value);
   for (std::uint64_t i = 0; i < testing::cases(50, 5); ++i) {
     question.budget =
@@ -101,7 +107,9 @@ void expect_exhaustive_choices(const Scenario& scenario, const std::string& micr
     const FittedPlan found = fit_budget(question);
     std::optional<Combination> best;
     for (const Combination& plan : all)
-      if (plan.reserved <= question.budget && (!best || plan.step < best->step)) best = plan;
+      if (plan.reserved <= question.budget &&
+          (!best || std::pair(plan.sparse, plan.step) < std::pair(best->sparse, best->step)))
+        best = plan;
     ASSERT_EQ(found.chosen.has_value(), best.has_value()) << question.budget.value;
     if (!best) continue;
     EXPECT_EQ(found.chosen->figures.step, best->step) << found.chosen->words;
@@ -242,6 +250,8 @@ TEST(FitBudget, SparsityIsALeverWhereItIsLegal) {
                    "offload",   "zero",           "first-moment-dtype"};
   EXPECT_EQ(lever_values(fit_budget(question), "sparsity"), "");
   question.scenario = plain("gpt-tiny", "cpu:1", {"global-batch=2"});
+  EXPECT_EQ(fit_budget(question).chosen->words.find("sparsity"), std::string::npos);
+  question.budget = 1_MiB;  // in which nothing fits
   const FittedPlan found = fit_budget(question);
   EXPECT_EQ(lever_values(found, "sparsity"), "off,0.9");
   EXPECT_NE(found.front.back().words.find("sparsity=0.9"), std::string::npos);

@@ -85,8 +85,8 @@ Verb fit_verb() {
        "what a lever may be, as micro-batch=1,2,4, or a further one, as "
        "second-moment-dtype=fp32,fp16 or sparsity=off,0.95; else precision, gradient-dtype, "
        "first-moment-dtype, main-weights-dtype, optimizer (adamw's moments in 8 bits), "
-       "micro-batch, recompute, offload, zero, flash-attention, sequence-parallel and sparsity "
-       "(off, 0.9) each have their usual values",
+       "micro-batch, recompute, offload, zero, flash-attention and sequence-parallel each have "
+       "their usual values, and sparsity=0.9 is tried where nothing else is within the budget",
        true},
       {"keep", "KEY", "a lever that stays as the plan has it", true},
       {"steps", "N",
