@@ -54,7 +54,8 @@ struct FittedPlan {
   std::uint64_t tried = 0;    // combinations of values; those that are not legal count too
   std::uint64_t fitting = 0;  // of them, those that fit in the smallest device's whole memory
   // Plans that fit in the smallest device's whole memory and of which none is both faster and
-  // smaller than another; fastest first.
+  // smaller than another; fastest first. Each saves at least 1 % of the memory of the one before
+  // it, but for the chosen one and the smallest, which are listed in any case.
   std::vector<FitPlan> front;
   std::optional<FitPlan> chosen;  // the fastest within the budget; empty if none is
   // The fastest within the budget whose training is step by step the plan's; empty if none is.
