@@ -164,6 +164,14 @@ void refuse_mixed_networks(const Device& device, const ClusterOptions& options) 
            std::string(torus_network ? "torus" : "rail"));
 }
 
+void refuse_seed_of_none(const Slowness& slow) {
+  if (slow.seed == Slowness{}.seed || has_slow_devices(slow)) return;
+  refuse(
+      fmt::format("slow-seed={} draws which devices are slow, and none is; try slow=0.05 beside "
+                  "it",
+                  slow.seed));
+}
+
 // Options that equal the default are dropped, so that equal clusters have equal names and sources.
 void drop_defaults(const Device& device, std::int64_t count, std::int64_t per_node,
                    ClusterOptions& options) {
@@ -269,9 +277,11 @@ void check_level(const Level& level, std::int64_t below, Diagnostics& found) {
     wrong("needs a port's buffer and marks of at least 0 bytes");
   if (level.port_marks > Bytes{} && level.port_buffer == Bytes{})
     wrong("marks packets in the queue of a port, whose buffer must be given too (port-buffer)");
-  if (level.reduces && (level.topology == Topology::Torus || level.topology == Topology::Mesh ||
-                        level.topology == Topology::CubeMesh))
-    wrong("has no switches that could add up what passes them");
+  const bool switched = level.topology != Topology::Torus && level.topology != Topology::Mesh &&
+                        level.topology != Topology::CubeMesh;
+  if (level.reduces && !switched) wrong("has no switches that could add up what passes them");
+  if (level.port_buffer > Bytes{} && !switched)
+    wrong("has no switches whose ports could overflow; leave port-buffer out");
   const bool parted = level.topology == Topology::Dragonfly || level.topology == Topology::CubeMesh;
   if (level.topology != Topology::Torus && !parted && !level.dimensions.empty())
     wrong("has torus extents but is no torus");
@@ -322,6 +332,11 @@ Diagnostics check(const Cluster& cluster) {
     check_level(level, below, found);
     below = std::max<std::int64_t>(1, level.size);
   }
+  for (const Level& level : cluster.levels)
+    if (level.port_buffer > Bytes{} && &level - cluster.levels.data() != 1)
+      add(found, "level \"" + level.name +
+                     "\" has a port-buffer, which is that of the ports between nodes, the second "
+                     "level's");
   if (below < cluster.count)
     add(found,
         fmt::format("the top level joins {} devices, but there are {}", below, cluster.count));
@@ -338,6 +353,7 @@ Cluster make_cluster(const Device& device, std::int64_t count, ClusterOptions op
     refuse(fmt::format("a cluster has 1 to {} devices, not {}", kMostDevices, count));
   const std::int64_t per_node = choose_per_node(device, count, options);
   refuse_mixed_networks(device, options);
+  refuse_seed_of_none(options.slowness);
   drop_defaults(device, count, per_node, options);
   Cluster cluster{.name = canonical_name(device, count, options),
                   .device = device,

@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "core/plan/mesh.h"
+#include "core/plan/stage_kinds.h"
 #include "core/result/step_calls.h"
 
 namespace trainyard {
@@ -53,7 +54,9 @@ std::string point_name(const Alike& group) {
 
 class Collector {
  public:
-  Collector(const Workload& workload, const CostModel& cost) : workload_(workload), cost_(cost) {}
+  // `cluster` is as the kind of devices has it on which all of the work lies.
+  Collector(const Workload& workload, const CostModel& cost, const Cluster& cluster)
+      : workload_(workload), cost_(cost), cluster_(cluster) {}
 
   void add(const BodyOp& op, std::int64_t calls) {
     if (op.communication)
@@ -64,10 +67,10 @@ class Collector {
 
   void add_send(Bytes bytes, std::int64_t calls) {
     if (calls == 0 || bytes.value == 0) return;
-    const std::size_t level = pipeline_level(mesh(), cluster());
+    const std::size_t level = pipeline_level(mesh(), cluster_);
     LinkPoint& link = link_of(std::string(to_string(Group::Pipeline)), level);
     link.bytes += bytes * calls;
-    link.time += cost_.transfer(bytes, cluster(), level) * calls;
+    link.time += cost_.transfer(bytes, cluster_, level) * calls;
   }
 
   void finish(Roofline& roofline) {
@@ -98,7 +101,6 @@ class Collector {
 
  private:
   const Mesh& mesh() const { return workload_.scenario.plan.mesh; }
-  const Cluster& cluster() const { return workload_.scenario.cluster; }
 
   LinkPoint& link_of(const std::string& name, std::size_t level) {
     LinkPoint& link = links_[name];
@@ -120,14 +122,14 @@ class Collector {
     }
     point.flops += op.work.flops * static_cast<double>(calls);
     point.bytes += (op.work.read + op.work.written) * calls;
-    point.time += cost_.compute(op.work, cluster().device) * calls;
+    point.time += cost_.compute(op.work, cluster_.device) * calls;
     point.calls += calls;
   }
 
   void add_traffic(const BodyOp& op, std::int64_t calls) {
-    const GroupShape shape = group_shape(mesh(), op.group, cluster(), workload_.shard);
+    const GroupShape shape = group_shape(mesh(), op.group, cluster_, workload_.shard);
     if (shape.ranks <= 1) return;
-    const CollectiveTime time = cost_.collective(op.collective, op.bytes, shape, cluster());
+    const CollectiveTime time = cost_.collective(op.collective, op.bytes, shape, cluster_);
     LinkPoint& link = link_of(std::string(to_string(op.group)), time.level);
     link.bytes += sent_bytes(op.collective, op.bytes, shape.ranks) * calls;
     link.time += time.time * calls;
@@ -135,6 +137,7 @@ class Collector {
 
   const Workload& workload_;
   const CostModel& cost_;
+  const Cluster& cluster_;
   Groups groups_;
   std::map<std::string, LinkPoint> links_;
 };
@@ -185,16 +188,24 @@ Bytes sent_bytes(CollectiveKind kind, Bytes bytes, std::int64_t ranks) {
 }
 
 Roofline roofline(const Workload& workload, const CostModel& cost, std::optional<DeviceId> rank) {
-  const Device& device = workload.scenario.cluster.device;
+  const Scenario& scenario = workload.scenario;
+  const KindClusters clusters(scenario.cluster);
+  const auto kind_of = [&](DeviceId on) {
+    return kind_of_rank(scenario.cluster, scenario.plan.mesh, on);
+  };
+  const std::size_t kind = rank ? kind_of(*rank) : 0;
+  const Device& device = clusters[kind].device;
   Roofline roofline;
   roofline.compute = compute_roofs(device);
   const BytesPerSecond bandwidth = tensor_bandwidth(device);
   roofline.memory = {
       device.memory_kind, bandwidth, {bandwidth.value * device.efficiency.memory.value}};
-  roofline.links = link_roofs(workload.scenario.cluster);
-  Collector collector(workload, cost);
-  for (std::size_t stage = 0; stage < workload.runs.size(); ++stage)
-    if (!rank || workload.table[stage].device == *rank) collect_stage(workload, stage, collector);
+  roofline.links = link_roofs(clusters[kind]);
+  Collector collector(workload, cost, clusters[kind]);
+  for (std::size_t stage = 0; stage < workload.runs.size(); ++stage) {
+    const DeviceId on = workload.table[stage].device;
+    if (rank ? on == *rank : kind_of(on) == kind) collect_stage(workload, stage, collector);
+  }
   collector.finish(roofline);
   for (const RooflinePoint& point : roofline.points)
     for (ComputeRoof& roof : roofline.compute)

@@ -65,7 +65,8 @@ struct Roofline {
   FlopsPerSecond busy{};            // all FLOPs over all compute time
 };
 
-/// rank is one pipeline rank; empty = all of them together.
+/// rank is one pipeline rank; empty = all of them together, of a mixed cluster those on its first
+/// kind of devices. Roofs and times are those of the kind.
 Roofline roofline(const Workload&, const CostModel&, std::optional<DeviceId> rank = {});
 
 /// A RooflineBound is the lowest roof over a point and how far below it the point lies.

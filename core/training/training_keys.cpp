@@ -406,7 +406,7 @@ Training at_rate_of(const Device& device, Training training) {
     throw Error(
         Error::Kind::InvalidInput,
         fmt::format("expected a device whose memory has bit errors, found {} with none; try "
-                    "--cluster {},bit-errors=0.01",
+                    "--cluster {}:1,bit-errors=0.01",
                     device.name, device.id),
         {"--train bit-errors"});
   training.bit_errors = device.bit_errors.value;

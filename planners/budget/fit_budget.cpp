@@ -72,10 +72,20 @@ bool is_one_of(const std::string_view (&list)[n], std::string_view word) {
   return std::find(std::begin(list), std::end(list), word) != std::end(list);
 }
 
+// A budget is that of every device, and so is the memory that plans are held to: where kinds
+// differ, the least. The fullest device is then the one with the least room.
+void share_least_memory(Cluster& cluster) {
+  Bytes least = cluster.device.memory.value;
+  for (const DeviceKind& kind : cluster.mixed) least = std::min(least, kind.device.memory.value);
+  cluster.device.memory.value = least;
+  for (DeviceKind& kind : cluster.mixed) kind.device.memory.value = least;
+}
+
 class BudgetFit {
  public:
   explicit BudgetFit(const FitQuestion& question) : question_(question), base_(question.scenario) {
-    whole_ = prepare(question.scenario).scenario;
+    share_least_memory(base_.cluster);
+    whole_ = prepare(base_).scenario;
     found_.budget = question.budget;
     const Bytes capacity = whole_.cluster.device.memory.value;
     if (question.budget > capacity)
@@ -84,6 +94,7 @@ class BudgetFit {
     // Every plan has the batch of this one, and states the microbatch that a lever may replace.
     base_.plan.batch = whole_.plan.batch;
     found_.plain = base_;
+    found_.plain.cluster = question.scenario.cluster;
     find_levers();
   }
 

@@ -22,7 +22,7 @@ namespace trainyard {
 
 struct FitQuestion {
   Scenario scenario;              // the plan as it would be without a budget
-  Bytes budget{};                 // of each device, > 0 and at most what the device has
+  Bytes budget{};                 // of each device, > 0 and at most what the smallest has
   std::vector<Bound> levers;      // values of levers in place of their usual ones, further levers
   std::vector<std::string> kept;  // keys of usual levers that stay as the plan has them
   CostModels::Make cost;          // prices every plan
@@ -54,10 +54,10 @@ struct FittedPlan {
   std::vector<Knob> levers;
   FitPlan start;              // the plan itself
   std::uint64_t tried = 0;    // combinations of values; those that are not legal count too
-  std::uint64_t fitting = 0;  // of them, those that fit in a device's whole memory
-  // Plans that fit in a device's whole memory and of which none is both faster and smaller than
-  // another; fastest first. Each saves at least 1 % of the memory of the one before it, but for
-  // the chosen one and the smallest, which are listed in any case.
+  std::uint64_t fitting = 0;  // of them, those that fit in the smallest device's whole memory
+  // Plans that fit in the smallest device's whole memory and of which none is both faster and
+  // smaller than another; fastest first. Each saves at least 1 % of the memory of the one before
+  // it, but for the chosen one and the smallest, which are listed in any case.
   std::vector<FitPlan> front;
   std::optional<FitPlan> chosen;  // the fastest within the budget; empty if none is
   // The fastest within the budget whose training is step by step the plan's; empty if none is.

@@ -9,13 +9,14 @@ namespace trainyard {
 
 struct PlanFigures {
   Duration step{};
-  Bytes peak{}, reserved{};    // of the device with the most reserved memory
+  Bytes peak{}, reserved{};    // of the device with the least room
   CategoryBytes categories{};  // categories of that peak
   DeviceId worst;
   Bytes margin{};  // capacity minus reserved; negative = over
   bool fits = true;
   double work = 0;      // tokens per step, or samples if the model has no tokens
   Breakdown breakdown;  // of the device that computes longest; sums to step
+  Bytes capacity() const { return reserved + margin; }             // of that device
   double time_of_work() const { return to_seconds(step) / work; }  // seconds per token (or sample)
 };
 

@@ -250,5 +250,16 @@ TEST(Cluster, SlownessIsReadAndWrittenAsItIs) {
             parse_cluster("h100-sxm:16"));
 }
 
+TEST(Cluster, BuffersAreThoseOfSwitchesBetweenNodes) {
+  const auto is_refused = [](const Cluster& cluster) { return has_errors(check(cluster)); };
+  Cluster cluster = parse_cluster("h100-sxm:16,port-buffer=1MB");
+  EXPECT_FALSE(is_refused(cluster));
+  std::swap(cluster.levels[0].port_buffer, cluster.levels[1].port_buffer);
+  EXPECT_TRUE(is_refused(cluster));
+  EXPECT_THROW(parse_cluster("h100-sxm:64,torus=2x4,port-buffer=1MB"), Error);
+  EXPECT_NO_THROW(parse_cluster("h100-sxm:64,torus=2x4"));
+  EXPECT_NO_THROW(parse_cluster("h100-sxm:64,rail,port-buffer=1MB"));
+}
+
 }  // namespace
 }  // namespace trainyard

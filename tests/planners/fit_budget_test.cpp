@@ -8,6 +8,7 @@
 
 #include "app/workspace/scenario/workspace.h"
 #include "core/base/random.h"
+#include "core/estimate/estimate.h"
 #include "core/methods/settings/settings.h"
 #include "tests/support/cases.h"
 #include "tests/support/non_empty.h"
@@ -364,6 +365,29 @@ TEST(FitBudget, RefusesWithASentence) {
   question.kept = {"recompute"};
   EXPECT_NE(testing::refusal([&] { fit_budget(question); }).find("kept by --keep too"),
             std::string::npos);
+}
+
+// A stage on larger devices reserves more than one with less room on smaller ones.
+TEST(FitBudget, ABudgetIsThatOfEveryKindOfDevice) {
+  const Scenario mixed = open({"gpt2",
+                               "h100-sxm:8,mixed=a100-sxm-40:8",
+                               "",
+                               {"pp=2", "global-batch=64", "micro-batch=4", "schedule=gpipe"}});
+  FitQuestion question = fit_question(mixed, 41_GiB);
+  question.levers = {{"micro-batch", "1,2,4"}};
+  for (const std::string_view lever : usual_levers())
+    if (lever != "micro-batch") question.kept.emplace_back(lever);
+  EXPECT_NE(testing::refusal([&] { fit_budget(question); }).find("memory of a device"),
+            std::string::npos);
+  question.budget = 30_GiB;
+  const FittedPlan found = fit_budget(question);
+  EXPECT_EQ(found.plain.cluster, mixed.cluster);
+  ASSERT_FALSE(found.front.empty());
+  for (const FitPlan& plan : found.front) {
+    const Workload w = prepare(fitted(found, plan));
+    const std::vector<Bytes> reserved = estimate_step(w, *cost_model(w.scenario)).reserved;
+    EXPECT_EQ(plan.figures.reserved, *std::max_element(reserved.begin(), reserved.end()));
+  }
 }
 
 }  // namespace

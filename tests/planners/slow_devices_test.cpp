@@ -101,6 +101,26 @@ TEST(SlowDevices, TheClosedFormIsTheMeanOfSimulatedDraws) {
   }
 }
 
+// It never drains, so that however few microbatches it has, the slowest of all devices is waited
+// for.
+TEST(SlowDevices, AnAsynchronousPipelineIsAsSlowAsTheSlowestOfAllDevices) {
+  constexpr std::uint64_t kDraws = 20;
+  const Scenario s =
+      of_layers(8, "h100-sxm:32",
+                {"pp=4", "global-batch=16", "micro-batch=1", "schedule=pipedream", "seq=512"});
+  Slowness slow{.lasting = 0.1};
+  Scenario complete = prepare(s).scenario;
+  complete.cluster.slowness = slow;
+  for (const double factor : expected_slowness(complete))
+    EXPECT_DOUBLE_EQ(factor, slowest_step(32, 0.1));
+  double drawn = 0;
+  for (slow.seed = 1; slow.seed <= kDraws; ++slow.seed)
+    drawn += to_seconds(simulated(s, slow)) / static_cast<double>(kDraws);
+  EXPECT_NEAR(to_seconds(estimated(s, slow)) / to_seconds(estimated(s, {})) /
+                  (drawn / to_seconds(simulated(s, {}))),
+              1, 0.05);
+}
+
 TEST(SlowDevices, OneSeedIsOneStep) {
   const Scenario s = of_layers(2, "h100-sxm:8", {"global-batch=8"});
   const Slowness slow{.lasting = 0.1, .seed = 3}, other{.lasting = 0.1, .seed = 4};

@@ -151,8 +151,8 @@ struct FormattedTensor {
   std::vector<std::byte> by_tensor;
 };
 
-// Of half the mean square of what is left of noisy descents to drawn minima whose curvatures reach
-// over four decades, that above the one in fp32, relative to it.
+// Returns how far half the mean square of what is left of noisy descents is above that in fp32,
+// relative to it. The minima are drawn, with curvatures over four decades.
 double excess_loss(const TensorFormats& formats) {
   constexpr std::size_t kElements = 1024;
   constexpr std::int64_t kSteps = 600;

@@ -65,6 +65,18 @@ class TrainedModels : public ::testing::Test {
   std::filesystem::path folder_;
 };
 
+TEST_F(TrainedModels, AMemoryWithErrorsKeepsNoGroupsOfCodes) {
+  GateQuestion q;
+  q.scenario = scenario(), q.data = "fashion-mnist", q.samples = 100;
+  q.scenario.cluster.device.bit_errors.value = 0.01;
+  q.reference = read_gate_side(train("few.ckpt", 2, {}), "", {"A"});
+  q.models = {read_gate_side("bits=8,group=16", q.reference.file, {"B"})};
+  EXPECT_THROW(gate_study(q), Error);
+  q.models = {read_gate_side("bits=8,chips=2", q.reference.file, {"B"})};
+  ASSERT_TRUE(gate_study(q).models[0].chips.has_value());
+  EXPECT_EQ(gate_study(q).models[0].chips->rate, 0.01);
+}
+
 TEST_F(TrainedModels, OneModelIsStableAgainstItself) {
   const std::string a = train("a.ckpt", 60, {});
   const GateReport report = gate(a, {a, "backend=cpu", "sparsity=0", "rank=10000"},

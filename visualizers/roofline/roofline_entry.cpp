@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/cluster/mixed.h"
+
 namespace trainyard {
 namespace {
 
@@ -67,7 +69,11 @@ DataTable roofline_table(const Roofline& roofline) {
 
 template <>
 Roofline make_model(const ViewData& data) {
-  return roofline(data.experiment->workload, data.cost());
+  const Experiment& e = *data.experiment;
+  // Kinds of devices have roofs of their own, and the step is as long as this rank takes.
+  if (is_mixed(e.workload.scenario.cluster))
+    return roofline(e.workload, data.cost(), e.result.critical_device);
+  return roofline(e.workload, data.cost());
 }
 
 constinit const View kRooflineView{

@@ -11,6 +11,7 @@
 #include "core/result/figures.h"
 #include "core/timeline/compare.h"
 #include "core/timeline/metrics.h"
+#include "visualizers/chart/time_plot.h"
 #include "visualizers/time/memory_model.h"
 #include "visualizers/time/timeline_model.h"
 #include "visualizers/view_data.h"

@@ -11,6 +11,7 @@
 #include "backends/simulator/simulator.h"
 #include "core/cost/physical.h"
 #include "core/methods/catalogue.h"
+#include "core/methods/parallel/waiting_devices.h"
 #include "core/timeline/compare.h"
 #include "core/timeline/metrics.h"
 #include "core/validation/fit.h"
@@ -27,9 +28,11 @@ SimulatedRow simulated(const RowSet& set, std::size_t index, const Parameters& p
   const auto cost = physical_cost_model(w.scenario, parameters);
   const StepEstimate closed = estimate_step(w, *cost);
   const Program program = lower(w, {.verify = false, .times = phase_times(w, *cost)});
-  const TaskPrices prices = price(program, w.scenario.plan.mesh, w.scenario.cluster, *cost);
+  const TaskPrices prices = price(program, w.scenario.plan.mesh, w.scenario.cluster, *cost,
+                                  expected_slowness(w.scenario));
   const Timeline timeline = simulate(program, prices, RunOptions{});
-  const std::vector<Breakdown> parts = breakdowns(timeline, program, prices.recompute_share);
+  std::vector<Breakdown> parts = breakdowns(timeline, program, prices.recompute_share);
+  for (std::size_t d = 0; d < prices.slower.size(); ++d) part_slower(parts[d], prices.slower[d]);
   const Breakdown& critical = parts[critical_device(parts).value];
   return {index, to_seconds(closed.step), to_seconds(critical.sum()), closed.breakdown, critical};
 }

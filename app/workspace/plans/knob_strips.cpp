@@ -7,7 +7,7 @@ KnobsModel knobs_model(const Sensitivity& all) {
   model.title = all.scenario.model.name + " on " + all.scenario.cluster.name;
   model.step = all.now.step;
   model.reserved = all.now.reserved;
-  model.capacity = all.scenario.cluster.device.memory.value;
+  model.capacity = all.now.capacity();
   for (const KnobStrip* strip : by_gain(all)) {
     KnobRow row{strip->key, strip->doc, strip->now, {}, {}};
     for (const KnobValue& v : strip->values) {

@@ -106,11 +106,13 @@ std::int64_t chips_of(const LossyWeights& loses) {
 }
 
 // A model whose weights are codes keeps them in the device's memory, with the errors that it has.
+// Throws Error{InvalidInput} where codes have groups, which nobody keeps in such a memory.
 GateSide in_memory_of(const Device& device, GateSide side) {
   LossyWeights& loses = side.loses;
   const double rate = device.bit_errors.value;
-  if (rate == 0 || loses.bits == 0 || loses.group > 0 || loses.bit_errors) return side;
+  if (rate == 0 || loses.bits == 0 || loses.bit_errors) return side;
   loses.bit_errors = rate;
+  expect_consistent(loses, Place{side.words});
   side.words += fmt::format(",bit-errors={}", rate);
   return side;
 }

@@ -58,7 +58,7 @@ FusedTrials::Partition& FusedTrials::partition(const Scenario& scenario,
     const std::unique_ptr<DataSource>& data = p.data[data_seeds(first.training)] =
         open_data(name, data_seeds(first.training));
     throw_if_errors(data->check(scenario.model));
-    p.training = std::make_unique<Training>(first.training);
+    p.training = std::make_unique<Training>(at_rate_of(scenario.cluster.device, first.training));
     BackendJob job = p.job();
     job.training = p.training.get(), job.data = data.get();
     for (const Diagnostic& d : check_fused(job))

@@ -45,6 +45,8 @@ ProfileStudy profile_study(const ProfileQuestion& question) {
   expect_devices_here(question.scenario.cluster);
   const ExperimentPtr predicted =
       predict_training(question.scenario, question.training, nullptr, question.stop);
+  const Training training =
+      at_rate_of(predicted->workload.scenario.cluster.device, question.training);
   expect_fits(*predicted, "expected a training that fits on this machine's devices", {"--cluster"});
   const Scenario& scenario = predicted->workload.scenario;
   ProfileStudy study;
@@ -60,8 +62,8 @@ ProfileStudy profile_study(const ProfileQuestion& question) {
   options.mode = RunMode::WallClock;
   options.record_timeline = false;
   options.memory_limit = scenario.cluster.device.memory.value;
-  const BackendJob job{predicted->workload, predicted->program, predicted->prices,
-                       &question.training, data.get()};
+  const BackendJob job{predicted->workload, predicted->program, predicted->prices, &training,
+                       data.get()};
   // The backend lives as long as the names of its spans are needed.
   const ProfiledWork work = [&](SpanRecorder* recorder) -> std::function<void()> {
     study.episode_lengths.clear();

@@ -22,7 +22,7 @@
 namespace trainyard {
 
 struct CpuSession {
-  /// What the job refers to must outlive it.
+  /// The workload, program, training and data of the job must outlive it.
   CpuSession(const BackendJob&, const CpuOptions&);
 
   // --- training_loop.cpp ---

@@ -52,7 +52,7 @@ class TrainingLoop {
     std::vector<MemoryWave> waves;
     Duration time{};
   };
-  // What is looked at in a step besides its training.
+  // Sight says who looks at a step besides its training.
   struct Sight {
     bool shows = false;     // rules look
     bool explodes = false;  // the guard against flipped bits looks

@@ -1,5 +1,6 @@
 #include "core/methods/parallel/waiting_devices.h"
 
+#include "core/methods/catalogue.h"
 #include "core/methods/parallel/relaxed_synchrony.h"
 
 namespace trainyard {
@@ -20,7 +21,8 @@ std::vector<double> expected_slowness(const Scenario& s) {
   WaitingDevices all = own;
   all.each *= s.plan.mesh.pp;
   const auto m = static_cast<double>(microbatches(s.plan));
-  const double full = m / (m + static_cast<double>(ranks) - 1);
+  const bool drains = schedule_of(s.plan).settles == nullptr;
+  const double full = drains ? m / (m + static_cast<double>(ranks) - 1) : 1;
   const auto factor = [&](bool first) {
     const double alone = expected_slowness(slow, own, first);
     return ranks == 1 ? alone : full * expected_slowness(slow, all, first) + (1 - full) * alone;

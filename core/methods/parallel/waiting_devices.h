@@ -19,8 +19,9 @@ WaitingDevices waiting_devices(const Scenario&);
 ///
 /// A full pipeline is as slow as the slowest device of all its stages, of which any may be that,
 /// while it fills and drains at the mean of its stages: with m microbatches and p ranks the factor
-/// is the first one with weight m / (m + p - 1). The step is within 5 % of the mean over simulated
-/// draws while both spreads are at most 0.1; with one rank it is that mean.
+/// is the first one with weight m / (m + p - 1), and with weight 1 under an asynchronous schedule,
+/// which never drains. The step is within 5 % of the mean over simulated draws while both spreads
+/// are at most 0.1; with one rank it is that mean.
 std::vector<double> expected_slowness(const Scenario&);
 /// Returns the same for the cluster that its seed draws: the slowest of each rank's devices. The
 /// seed kMeanOfDraws draws none and gives the mean.

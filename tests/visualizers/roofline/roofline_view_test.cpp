@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
+#include <utility>
 
 #include "core/methods/settings/settings.h"
 #include "core/model/zoo/zoo.h"
@@ -16,12 +18,27 @@ namespace {
 
 using testing::says;
 
-Roofline of(const std::vector<std::string>& settings) {
-  Scenario scenario{zoo_model("llama-3-8b"), parse_cluster("h100-sxm:16"), {}};
+Roofline of(const std::vector<std::string>& settings, const std::string& cluster = "h100-sxm:16",
+            std::optional<DeviceId> rank = {}) {
+  Scenario scenario{zoo_model("llama-3-8b"), parse_cluster(cluster), {}};
   for (const std::string& setting : settings) apply_setting(scenario.plan, setting);
   scenario.plan = complete(scenario);
   const auto cost = roofline_cost_model();
-  return roofline(prepare(scenario), *cost);
+  return roofline(prepare(scenario), *cost, rank);
+}
+
+TEST(RooflineView, ARankHasTheRoofsOfItsOwnKindOfDevices) {
+  const std::vector<std::string> settings = {"tp=8", "pp=2", "global-batch=16"};
+  const std::string mixed = "h100-sxm:8,mixed=a100-sxm-80:8";
+  for (const auto& [rank, kind] : {std::pair{0u, "h100-sxm:16"}, {1u, "a100-sxm-80:16"}}) {
+    const Roofline own = of(settings, mixed, DeviceId{rank}),
+                   alone = of(settings, kind, DeviceId{rank});
+    EXPECT_EQ(own.memory.datasheet, alone.memory.datasheet);
+    ASSERT_EQ(own.compute.size(), alone.compute.size());
+    EXPECT_EQ(own.compute.front().datasheet, alone.compute.front().datasheet);
+    EXPECT_NEAR(own.busy.value / alone.busy.value, 1, 0.05);  // an H100 is far from that
+  }
+  EXPECT_EQ(of(settings, mixed).busy, of(settings, mixed, DeviceId{0}).busy);
 }
 
 TEST(RooflineView, DotsKeepTheirIdentityFromPlanToPlan) {

@@ -91,8 +91,7 @@ std::string spare_words(Bytes margin) {
 std::string plan_words(const Scenario& scenario, const PlanFigures& now) {
   return fmt::format("{} on {}: {} a step, {} reserved of {} on device {}; {}", scenario.model.name,
                      scenario.cluster.name, readable_step(now.step), readable(now.reserved),
-                     readable(scenario.cluster.device.memory.value), now.worst.value,
-                     spare_words(now.margin));
+                     readable(now.capacity()), now.worst.value, spare_words(now.margin));
 }
 
 std::string strips_text(const Sensitivity& all, bool alone) {
@@ -173,15 +172,14 @@ Fields<Sensitivity> strips_fields() {
   using All = Sensitivity;
   const auto now = [](auto member) { return in(&All::now, member); };
   return document_fields<All>(
-      "trainyard/knobs",
-      {{"model", [](const All& all) { return all.scenario.model.name; }},
-       {"cluster", [](const All& all) { return all.scenario.cluster.name; }},
-       {"step_seconds", now(&PlanFigures::step)},
-       {"reserved_bytes", now(&PlanFigures::reserved)},
-       {"margin_bytes", now(&PlanFigures::margin), signed_whole()},
-       {"capacity_bytes", [](const All& all) { return all.scenario.cluster.device.memory.value; }},
-       {"priced", &All::priced, "plans"},
-       {"strips", strips_by_gain, list_of(object(strip_fields()))}});
+      "trainyard/knobs", {{"model", [](const All& all) { return all.scenario.model.name; }},
+                          {"cluster", [](const All& all) { return all.scenario.cluster.name; }},
+                          {"step_seconds", now(&PlanFigures::step)},
+                          {"reserved_bytes", now(&PlanFigures::reserved)},
+                          {"margin_bytes", now(&PlanFigures::margin), signed_whole()},
+                          {"capacity_bytes", now(&PlanFigures::capacity)},
+                          {"priced", &All::priced, "plans"},
+                          {"strips", strips_by_gain, list_of(object(strip_fields()))}});
 }
 
 }  // namespace
