@@ -60,6 +60,59 @@ void write_troubles(Out& out, const TrainingReport& r) {
   }
 }
 
+void write_loss(Out& out, const TrainingReport& r) {
+  const std::vector<double>& losses = r.run.losses;
+  if (losses.empty()) return;
+  line(out, "loss          {} at step 1, {} at step {}", loss_text(losses.front()),
+       loss_text(losses.back()), losses.size());
+  line(out, "              {}", sparkline(losses, kColumns));
+  if (const double last = last_ratio(r.run.orthogonality); last > 0) {
+    line(out,
+         "orthogonality {:.3g} of the last updates, mean over layers (1 = orthogonal, {:.3g} = "
+         "equal)",
+         last, 1.0 / static_cast<double>(updates_combined(r)));
+    line(out, "              {}", headroom_sentence(last, updates_combined(r)));
+    write_layers(out, r, r.run.orthogonality, 1.0 / static_cast<double>(updates_combined(r)));
+  }
+  if (const auto& traffic = r.predicted->result.gradient_traffic)
+    line(out, "exchanged     {}", traffic->sentence);
+  if (const double last = last_ratio(r.run.energy_sent); last > 0)
+    line(out,
+         "              {} of the energy that had added up was sent, mean over layers of the "
+         "last steps",
+         readable_share(last));
+  write_layers(out, r, r.run.energy_sent, 0);
+  if (!r.run.staleness.empty()) {
+    const StalenessBars stale = staleness_bars(r.run.staleness, 1);
+    line(out,
+         "staleness     {:.3g} other changes on average between a replica's fetch and its push, "
+         "expected {}",
+         stale.mean, ranks(r.predicted->workload.scenario.plan.mesh, Group::Data) - 1);
+  }
+  if (r.input)
+    line(out,
+         "input         {} samples decoded, {} from the cache ({}), which keeps {} of them in {}",
+         r.input->misses, r.input->hits, readable_share(r.input->hit_share()), r.input->kept,
+         readable(r.input->bytes));
+  if (r.run.skipped > 0)
+    line(out, "skipped       {} updates whose gradients had overflowed", r.run.skipped);
+  write_troubles(out, r);
+  for (const RunEvaluation& e : r.run.evaluations)
+    line(out, "evaluation    after step {}: loss {:.4g}{} over {} samples, {}", e.step, e.loss,
+         e.accuracy >= 0 ? ", " + readable_share(e.accuracy) + " right" : "", e.samples,
+         readable(e.time));
+  if (!r.evaluation) return;
+  if (r.evaluation->mean_return) {
+    line(out, "evaluation    mean return {:.4g} over {} episodes without exploration",
+         *r.evaluation->mean_return, r.evaluation->samples);
+    return;
+  }
+  line(out, "evaluation    loss {:.4g}{} over {} samples that it was not trained on",
+       r.evaluation->loss,
+       r.evaluation->accuracy >= 0 ? ", " + readable_share(r.evaluation->accuracy) + " right" : "",
+       r.evaluation->samples);
+}
+
 void write_start(Out& out, const TrainingReport& r) {
   if (!r.started_from) return;
   const char* name = "started from ";
