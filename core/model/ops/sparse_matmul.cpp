@@ -23,6 +23,10 @@ std::vector<Tensor> infer_sparse_matmul(const Graph& graph, const Node& node) {
   if (input(graph, node, 2).shape.size() != 2) expect_rank(graph, node, 2, 1);
   const Tensor& x = input(graph, node, 0);
   const SparseShape shape = sparse_weight_of(graph, node)->shape;
+  if (shape.digits < 1 || shape.digits > kMostDigits)
+    refuse(node, "expected 1 to " + std::to_string(kMostDigits) +
+                     " digits of each number of the pattern, found " +
+                     std::to_string(shape.digits));
   if (shape.columns < 1 || shape.block < 1 || shape.columns % shape.block != 0)
     refuse(node, "expected columns that divide into blocks of " + std::to_string(shape.block) +
                      ", found columns=" + std::to_string(shape.columns));
