@@ -102,7 +102,8 @@ class Check {
     for (const std::string_view other : {"compression", "adasum", "sync", "sparse"})
       if (find_choice(plan_, other) != nullptr)
         refuse(param,
-               "state in 16 bits is of dense weights whose replicas add up whole gradients in "
+               "state in a format of its own is of dense weights whose replicas add up whole "
+               "gradients in "
                "every step, found " +
                    std::string(other) + " beside it",
                fix);
