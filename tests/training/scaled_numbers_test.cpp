@@ -151,8 +151,8 @@ struct FormattedTensor {
   std::vector<std::byte> by_tensor;
 };
 
-// Of half the mean square of what is left of noisy descents to drawn minima whose curvatures reach
-// over four decades, that above the one in fp32, relative to it.
+// Returns by how much the squares of what is left of noisy descents, to drawn minima whose
+// curvatures reach over four decades, are above those in fp32, relative to these.
 double excess_loss(const TensorFormats& formats) {
   constexpr std::size_t kElements = 1024;
   constexpr std::int64_t kSteps = 600;

@@ -50,7 +50,7 @@ class TrainingLoop {
     std::vector<MemoryWave> waves;
     Duration time{};
   };
-  // What is looked at in a step besides its training.
+  // Some steps are looked at while they are trained.
   struct Sight {
     bool shows = false;     // rules look
     bool explodes = false;  // the guard against flipped bits looks

@@ -149,7 +149,7 @@ struct FlipReport {
   std::int64_t restores = 0;        // times that the run went back
   std::int64_t steps_repeated = 0;  // updates that were done and then done again
   std::int64_t not_restored = 0;    // alarms after which there was nothing to go back to
-  // Of alarms, each with the first step in which it was raised; at most kMostFlipSentences.
+  // Alarms, each with the first step in which it was raised; at most kMostFlipSentences.
   std::vector<std::string> sentences = {};
   FlipCounts all() const;
 };
