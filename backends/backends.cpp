@@ -30,8 +30,9 @@ constexpr BackendEntry kBackends[] = {
        return CpuBackend::open(job, options, "cpu");
      }},
     {.name = "mpi",
-     .summary = "Trains as cpu does, over the processes that mpirun or srun started: a message "
-                "where two devices are of two processes.",
+     .summary =
+         "Trains as cpu does, over the processes that --processes, mpirun or srun started: a "
+         "message where two devices are of two processes.",
      .needs = "a program at op grain, training and data, and at least as many devices as processes",
      .trains = true,
      .measures = true,

@@ -1,5 +1,5 @@
 // Processes execute one program together, each on the devices that are its own, on one machine or
-// on several. Bytes travel between them as messages and in collectives; backends/mpi/launch.h
+// on several. Bytes travel between them as messages and in collectives; backends/launch.h
 // connects them. Only the thread that joined the processes may call any of this.
 #pragma once
 
@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/error.h"
 #include "core/base/ranks.h"
 
 namespace trainyard {
@@ -64,6 +65,19 @@ class Processes : public Ranks {
   /// Ends every process at once, including this one: the last resort if one of them cannot go on.
   /// Does not return.
   [[noreturn]] virtual void abandon(int exit_code) = 0;
+
+  /// Returns whether replace() may be called: where it may not, all end with one.
+  virtual bool replaces() const { return false; }
+  /// Returns whether this process has taken the place of one that was lost. It makes the channels
+  /// that the others have, in their order, and must not take part in what they did before.
+  virtual bool took_place() const { return false; }
+  /// Kills the process of that rank; there it does not return. On all others, which call it with
+  /// nothing under way, it blocks until another process is in its place. Throws Error{Internal}
+  /// where nothing replaces().
+  virtual void replace(int rank) {
+    throw Error(Error::Kind::Internal,
+                "rank " + std::to_string(rank) + " is of processes that all end with one");
+  }
 };
 
 }  // namespace trainyard

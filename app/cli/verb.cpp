@@ -11,7 +11,7 @@
 #include "app/cli/interrupt.h"
 #include "app/cli/printable_stream.h"
 #include "app/cli/topics.h"
-#include "backends/mpi/launch.h"
+#include "backends/launch.h"
 #include "core/base/error.h"
 #include "core/base/nearest.h"
 

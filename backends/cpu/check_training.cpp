@@ -7,6 +7,7 @@
 #include "backends/cpu/execution/state/shard_saves.h"
 #include "backends/cpu/kernels/rounded_copies.h"
 #include "backends/executable.h"
+#include "backends/processes.h"
 #include "core/methods/catalogue.h"
 #include "core/methods/parallel/relaxed_synchrony.h"
 #include "core/model/ops.h"
@@ -224,14 +225,26 @@ Diagnostics check_flips(const BitFlips& flips, const CpuOptions& options) {
            "--backend cpu without mpirun"}};
 }
 
-// Processes that fail end with all others (tests/rank_kills), so that a rank is lost within one.
-Diagnostics check_shards(const PartialRecovery& recovery, const CpuOptions& options) {
-  if (!recovery.on() || options.processes == nullptr) return {};
-  return {{Diagnostic::Severity::Error,
-           "expected one process, found " + std::to_string(options.processes->count()) +
-               ": cpr takes ranks away within a process, and MPI ends all processes with one",
-           {"--backend"},
-           "--backend cpu without mpirun"}};
+// What is kept for a rank is in the process of the next one.
+Diagnostics check_shards(const BackendJob& job, const CpuOptions& options) {
+  const PartialRecovery& recovery = job.training->recovery;
+  const Processes* const processes = options.processes;
+  if (!recovery.on() || processes == nullptr) return {};
+  Diagnostics found;
+  const auto refuse = [&](std::string sentence, std::string place, std::string fix) {
+    found.push_back(
+        {Diagnostic::Severity::Error, std::move(sentence), {std::move(place)}, std::move(fix)});
+  };
+  const auto ranks = std::to_string(job.program.replicas);
+  if (processes->count() != job.program.replicas)
+    refuse("expected a process for each of the " + ranks + " ranks of cpr, found " +
+               std::to_string(processes->count()),
+           "--processes", "--processes " + ranks);
+  if (recovery.kills.empty()) return found;
+  if (!processes->replaces())
+    refuse("expected processes of which one can be lost: MPI ends all with one", "--train cpr-kill",
+           "--processes " + ranks + " without mpirun");
+  return found;
 }
 
 }  // namespace
@@ -251,7 +264,7 @@ Diagnostics check_options(const BackendJob& job, const CpuOptions& options) {
   };
   if (const auto acting = job.data->acting()) add(check_acting(*acting, options));
   add(check_flips(job.training->flips, options));
-  add(check_shards(job.training->recovery, options));
+  add(check_shards(job, options));
   return found;
 }
 

@@ -1,3 +1,5 @@
+#include "backends/mpi/mpi_processes.h"
+
 #define OMPI_SKIP_MPICXX 1  // use the C interface; MPI has removed its C++ bindings
 #include <fmt/format.h>
 #include <malloc.h>
@@ -14,7 +16,6 @@
 #include <string_view>
 #include <thread>
 
-#include "backends/mpi/launch.h"
 #include "core/base/error.h"
 
 namespace trainyard {
@@ -249,17 +250,15 @@ class MpiProcesses final : public Processes {
 
 }  // namespace
 
-std::unique_ptr<Processes> join_processes() {
-  const Launch started = launch();
-  if (started.count == 1) return nullptr;
+std::unique_ptr<Processes> join_mpi_processes(int count, const std::string& launcher) {
   auto processes = std::make_unique<MpiProcesses>();
-  if (processes->count() != started.count)
+  if (processes->count() != count)
     throw Error(
         Error::Kind::Internal,
         fmt::format("{} started {} processes, and MPI sees {}; under Slurm, srun --mpi=pmix "
                     "lets them find each other",
-                    started.launcher, started.count, processes->count()),
-        {started.launcher});
+                    launcher, count, processes->count()),
+        {launcher});
   return processes;
 }
 

@@ -1,5 +1,5 @@
 // Ranks are the processes that share one piece of work: this one alone, or all those that mpirun or
-// Slurm started (backends/mpi/launch.h).
+// Slurm started (backends/launch.h).
 #pragma once
 
 #include <string>

@@ -134,6 +134,32 @@ Balance balance(const GoodputSubject& subject, const GoodputQuestion& q, const S
   return b;
 }
 
+// Returns why a partial recovery is not to be had for what was asked; empty where it is.
+std::string reason_against_partial(const GoodputSubject& subject, const GoodputQuestion& q) {
+  if (q.recovery != Recovery::Partial) return {};
+  constexpr double kRounding = 1e-9;
+  const Balance partial = balance(subject, q, {.forgiving = false});
+  if (!std::isfinite(partial.training.mtbf)) return {};
+  const double portion =
+      portion_of_lost_samples(partial.interval, partial.training.mtbf,
+                              static_cast<double>(nodes(subject.scenario.cluster)));
+  if (portion > q.portion * (1 + kRounding))
+    return fmt::format(
+        "A partial recovery with saves every {} would lose {} of the samples, more than the {} "
+        "that "
+        "it may: this is a full recovery.",
+        long_time(partial.interval), readable_share(portion), readable_share(q.portion));
+  GoodputQuestion full = q;
+  full.recovery = Recovery::Full;
+  const double of_full = balance(subject, full, {.forgiving = false}).goodput();
+  if (partial.goodput() > of_full) return {};
+  return fmt::format(
+      "A partial recovery that loses at most {} of the samples saves every {}, which leaves {} of "
+      "the time useful: this is a full recovery, which leaves {}.",
+      readable_share(q.portion), long_time(partial.interval), readable_share(partial.goodput()),
+      readable_share(of_full));
+}
+
 // Refuses questions whose nodes under repair or failures of drawn weeks are too many to be counted
 // one by one.
 void check_counts(const Balance& b, const GoodputQuestion& q) {
@@ -334,6 +360,13 @@ GoodputAnswer goodput(const GoodputSubject& subject, const GoodputQuestion& q) {
   check_question(q);
   const Result& result = subject.result;
   const Cluster& cluster = subject.scenario.cluster;
+  if (std::string why = reason_against_partial(subject, q); !why.empty()) {
+    GoodputQuestion full = q;
+    full.recovery = Recovery::Full;
+    GoodputAnswer answer = goodput(subject, full);
+    answer.fallback = std::move(why);
+    return answer;
+  }
   const Balance b = balance(subject, q, {.forgiving = false});
   if (!(b.goodput() > kLeastGoodput)) refuse_hopeless(q, b.training, b.least, b.times.load);
   check_counts(b, q);
@@ -383,6 +416,7 @@ std::string long_time(double seconds) {
 std::vector<std::string> goodput_sentences(const GoodputAnswer& a) {
   std::vector<std::string> found;
   if (!a.misfit.empty()) found.push_back(a.misfit);
+  if (!a.fallback.empty()) found.push_back(a.fallback);
   if (std::isinf(a.training.mtbf)) {
     found.push_back(
         fmt::format("Nothing fails: {} of the time is useful, and {} are what the steps take.",

@@ -100,8 +100,12 @@ struct GoodputAnswer {
   std::vector<IntervalPoint> curve;          // rising
   std::vector<GoodputLever> levers;
   DrawnWeeks drawn;
+  std::string fallback = {};  // why this is a full recovery where a partial one was asked for
 };
 
+/// A partial recovery falls back to a full one, as CPR does (Maeng et al., MLSys 2021), where the
+/// interval that is given or that storage allows would lose a larger portion of samples than the
+/// question permits, or where saves often enough for that portion cost more than a full recovery.
 /// Throws Error{InvalidInput} at the name of the field of the question that is wrong, or that makes
 /// more than two million failures or kMostSpares nodes under repair, what checkpoint_times()
 /// throws, and Error{Unsupported} where the training would never end: at

@@ -6,6 +6,8 @@
 #include <numeric>
 #include <utility>
 
+#include "core/base/packed.h"
+
 namespace trainyard {
 namespace {
 
@@ -84,6 +86,25 @@ void RowSaves::went_back() {
   at_risk_ = 0;
   list_.clear();
   listed_.assign(listed_.size(), false);
+}
+
+std::string RowSaves::counted() const {
+  std::string bytes;
+  append_list(bytes, unsaved_);
+  append(bytes, at_risk_);
+  append(bytes, seen_);
+  append_list(bytes, list_);
+  return bytes;
+}
+
+void RowSaves::go_on(std::string_view counted) {
+  Pieces pieces(counted);
+  unsaved_ = pieces.list<std::uint32_t>();
+  at_risk_ = pieces.next<std::int64_t>();
+  seen_ = pieces.next<std::uint64_t>();
+  list_ = pieces.list<std::int64_t>();
+  listed_.assign(listed_.size(), false);
+  for (const std::int64_t row : list_) listed_[static_cast<std::size_t>(row)] = true;
 }
 
 }  // namespace trainyard

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/base/random.h"
@@ -33,6 +35,9 @@ class RowSaves {
   std::int64_t at_risk() const { return at_risk_; }
   /// Says that all rows are as they were saved, after a failure; what was counted is forgotten too.
   void went_back();
+  /// Returns what was counted, with which RowSaves of as many rows in another process go on.
+  std::string counted() const;
+  void go_on(std::string_view counted);
 
  private:
   std::vector<std::int64_t> highest(const std::function<double(std::int64_t)>& of) const;

@@ -277,6 +277,46 @@ TEST(Goodput, PartialRecoveryNeedsTablesAndKeepsItsPortionOfLostSamples) {
   EXPECT_GT(a.goodput.value, goodput(tables_subject(), q).goodput.value);
 }
 
+// As CPR does: where more samples would be lost than may be, and where saves for few lost ones cost
+// more than work that is done again.
+TEST(Goodput, PartialRecoveryFallsBackToFull) {
+  GoodputQuestion q;
+  q.recovery = Recovery::Partial;
+  q.work = 1e12;
+  const GoodputAnswer partial = goodput(tables_subject(), q);
+  EXPECT_TRUE(partial.fallback.empty());
+  const auto falls_back = [&](const GoodputQuestion& asked) {
+    GoodputQuestion full = asked;
+    full.recovery = Recovery::Full;
+    const GoodputAnswer a = goodput(tables_subject(), asked), b = goodput(tables_subject(), full);
+    EXPECT_EQ(a.question.recovery, Recovery::Full);
+    EXPECT_FALSE(a.lost_samples);
+    EXPECT_EQ(a.goodput.value, b.goodput.value);
+    EXPECT_EQ(a.interval, b.interval);
+    const std::vector<std::string> sentences = goodput_sentences(a);
+    EXPECT_NE(std::find(sentences.begin(), sentences.end(), a.fallback), sentences.end());
+    return a.fallback;
+  };
+  q.interval = partial.interval * 1.01;
+  EXPECT_NE(falls_back(q).find("more than the 10"), std::string::npos);
+  q.interval = partial.interval;
+  EXPECT_TRUE(goodput(tables_subject(), q).fallback.empty());
+  q.interval = std::nullopt;
+  // The portion at which both leave as much is between these.
+  double least = 1e-15, most = q.portion;
+  for (int halving = 0; halving < 30; ++halving) {
+    q.portion = std::sqrt(least * most);
+    (goodput(tables_subject(), q).fallback.empty() ? most : least) = q.portion;
+  }
+  q.portion = least;
+  EXPECT_NE(falls_back(q), "");
+  q.portion = most;
+  const GoodputAnswer a = goodput(tables_subject(), q);
+  EXPECT_EQ(a.question.recovery, Recovery::Partial);
+  q.recovery = Recovery::Full;
+  EXPECT_GE(a.goodput.value, goodput(tables_subject(), q).goodput.value);
+}
+
 TEST(Goodput, WhatIsWrongIsRefusedWhereItIs) {
   const auto refused = [](auto change) {
     GoodputQuestion q;

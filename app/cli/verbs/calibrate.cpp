@@ -19,7 +19,7 @@
 #include "app/workspace/scenario/workspace.h"
 #include "backends/cpu/calibration/calibrate.h"
 #include "backends/cpu/calibration/exchange_times.h"
-#include "backends/mpi/launch.h"
+#include "backends/launch.h"
 #include "core/base/units_text.h"
 #include "core/cost/kernels/variant_ranking.h"
 #include "core/io/bytes/file_writer.h"

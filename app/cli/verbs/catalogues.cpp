@@ -11,7 +11,7 @@
 #include "app/cli/verbs/efficiency.h"
 #include "app/cli/verbs/measured_collectives.h"
 #include "app/workspace/scenario/refuse_flag.h"
-#include "backends/mpi/launch.h"
+#include "backends/launch.h"
 #include "core/base/units_text.h"
 #include "core/cluster/cluster.h"
 #include "core/cost/physical.h"

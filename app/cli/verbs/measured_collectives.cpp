@@ -11,7 +11,7 @@
 #include "app/cli/together.h"
 #include "app/workspace/scenario/refuse_flag.h"
 #include "backends/cpu/calibration/collective_times.h"
-#include "backends/mpi/launch.h"
+#include "backends/launch.h"
 
 namespace trainyard {
 namespace {

@@ -16,7 +16,7 @@
 #include "app/cli/text/plans/scenario_words.h"
 #include "app/cli/text/plans/search_words.h"
 #include "app/cli/together.h"
-#include "backends/mpi/launch.h"
+#include "backends/launch.h"
 #include "core/base/error.h"
 #include "core/base/units_text.h"
 #include "core/io/bytes/file_writer.h"

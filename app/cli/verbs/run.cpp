@@ -23,7 +23,8 @@
 #include "app/workspace/runs/training_run.h"
 #include "app/workspace/scenario/local_cluster.h"
 #include "app/workspace/scenario/workspace.h"
-#include "backends/mpi/launch.h"
+#include "backends/launch.h"
+#include "backends/local/local_launch.h"
 #include "core/base/error.h"
 #include "core/base/units_text.h"
 #include "core/exporters/trace_event.h"
@@ -328,9 +329,10 @@ int run_here(const Words& words, const Launch& started, Processes* processes, St
     asked = prepare_run(read_question(words, started, processes, streams), started,
                         interrupt.token(), update);
   };
-  processes != nullptr ? begin_together(*processes, read) : read();
-  if (processes != nullptr)
-    expect_one_question(*processes, question_text(asked, words), "run", "run");
+  // One that has taken another's place was asked for what that one was asked for.
+  const bool begins = processes != nullptr && !processes->took_place();
+  begins ? begin_together(*processes, read) : read();
+  if (begins) expect_one_question(*processes, question_text(asked, words), "run", "run");
   if (asked.trains && !asked.job->fits()) {
     if (started.rank > 0) return kDone;
     streams.err << "not started: " << asked.job->predicted()->result.verdict.sentence << "\n";
@@ -412,7 +414,26 @@ int run_repeats(const Words& words, Streams& streams) {
   return kDone;
 }
 
+// Starts the processes of --processes and returns their exit code; nothing where this one is to do
+// the work itself.
+std::optional<int> run_by_processes(const Words& words, Streams& streams) {
+  if (!words.has("processes")) return std::nullopt;
+  const auto count = static_cast<int>(words.integer("processes", 1, kMostLocalProcesses, 1));
+  const Launch started = launch();
+  if (started.launcher == kByItself) return std::nullopt;
+  if (started.count > 1)
+    refuse_run_flag("processes", fmt::format("expected no --processes beside {}, which has started "
+                                             "{} processes itself",
+                                             started.launcher, started.count));
+  for (const char* flag : {"replay", "repeat"})
+    if (words.has(flag))
+      refuse_run_flag(flag, "expected no --processes beside it, because one process does it");
+  if (count == 1) return std::nullopt;
+  return launch_processes(count, streams.err);
+}
+
 int run_run(const Words& words, Streams& streams) {
+  if (const std::optional<int> code = run_by_processes(words, streams)) return *code;
   if (words.has("repeat")) return run_repeats(words, streams);
   if (words.has("vary"))
     refuse_run_flag("vary", "expected --repeat N beside it, which trains more than once");
@@ -439,7 +460,7 @@ Verb run_verb() {
            {"memory-limit", "SIZE", "hard limit of each device, as 256MiB; else 1 GiB"},
            {"backend", "NAME",
             "cpu (default), reference: one core, 8-byte numbers, no times, or mpi (default under "
-            "mpirun and srun): over all processes"},
+            "mpirun, srun and --processes): over all processes"},
            {"check", "NAME",
             "trains on that backend too, from the same weights and on the same data; exit 3 when "
             "they differ, and where"},
@@ -449,6 +470,9 @@ Verb run_verb() {
            {"mode", "MODE",
             "virtual (default): every device as if it had a core of its own; wall: as fast as it "
             "goes"},
+           {"processes", "N",
+            "over so many processes of this machine, as under mpirun -n N, without MPI; with "
+            "cpr, those that cpr-kill names are killed and others take their place"},
            {"threads", "N", "wall: at most so many at once; else as many as there are cores"},
            {"steps", "N", "updates to train for; else 100"},
            {"train", "KEY=VALUE", "one setting of training, as rate=0.1 or schedule=cosine", true},

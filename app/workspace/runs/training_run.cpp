@@ -10,6 +10,7 @@
 #include "app/workspace/scenario/run_once.h"
 #include "app/workspace/scenario/wave_study.h"
 #include "app/workspace/scenario/workspace.h"
+#include "backends/cpu/check_training.h"
 #include "backends/cpu/cpu_backend.h"
 #include "backends/cpu/execution/evaluation.h"
 #include "backends/processes.h"
@@ -199,9 +200,25 @@ TrainingJob::TrainingJob(TrainingRequest request) : request_(std::move(request))
   read_input();
   if (!earlier_.empty()) expect_ramped();
   request_.options.memory_limit = scenario.cluster.device.memory.value;
+  if (request_.options.processes != nullptr) expect_processes();
 }
 
 TrainingJob::~TrainingJob() = default;
+
+// A process in a lost one's place has not seen the steps before.
+void TrainingJob::expect_processes() const {
+  throw_if_errors(check_options(job(*predicted_), request_.options));
+  if (request_.training.recovery.kills.empty()) return;
+  for (const auto& [asked, flag] :
+       {std::pair{request_.rules.has_value(), "--rules"}, {request_.numbers > 0, "--numbers"}})
+    if (asked)
+      throw Error(
+          Error::Kind::InvalidInput,
+          fmt::format("expected no {} beside processes that cpr-kill takes away: those that "
+                      "take their places have not seen the steps before",
+                      flag),
+          {flag});
+}
 
 // Counts what is decoded for a plan that states its input, and keeps it where the plan has a cache.
 void TrainingJob::read_input() {
@@ -262,9 +279,10 @@ std::unique_ptr<Backend> TrainingJob::open(const CpuOptions& options) const {
 
 // All processes get what the first one has read.
 std::optional<StartedFrom> TrainingJob::start() const {
+  Processes* const processes = request_.options.processes;
+  if (processes != nullptr && processes->took_place()) return std::nullopt;
   if (request_.start_from.empty() || checkpoint_to_resume(request_.options)) return std::nullopt;
   const Model& model = predicted_->workload.scenario.model;
-  Processes* const processes = request_.options.processes;
   std::vector<TrainedTensor> fresh = backend_->parameters();
   if (processes == nullptr) {
     StartWeights start = start_weights(load_checkpoint(request_.start_from), model,

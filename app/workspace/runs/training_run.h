@@ -112,6 +112,7 @@ class TrainingJob {
  private:
   BackendJob job(const Experiment&) const;
   void expect_ramped() const;
+  void expect_processes() const;
   void read_input();
   std::unique_ptr<Backend> open(const CpuOptions&) const;
   std::optional<StartedFrom> start() const;

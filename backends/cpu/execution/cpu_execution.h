@@ -73,6 +73,8 @@ class CpuExecution final : public Execution {
   bool holds(DeviceId device, int peer) const { return devices_[index(device, peer)] != nullptr; }
   /// Gives the first process the weights and optimizer state of all devices. All processes call it.
   void fetch_state();
+  /// Forgets what fetch_state() has brought here.
+  void forget_fetched();
   /// A device of this process; on the first process any, once fetch_state() has been called.
   DeviceState& state(DeviceId device, int peer) { return *devices_[index(device, peer)]; }
   /// The widths of microbatches so far, those of all processes; nothing where samples are whole
@@ -117,6 +119,10 @@ class CpuExecution final : public Execution {
   /// in what it holds of parameters until their owner restores it, who then calls restored().
   void replace(DeviceId, int peer);
   void restored() { gather_all(); }
+  /// Returns what every process knows of the run beside what its devices hold, with which one that
+  /// takes another's place goes on.
+  std::string shared_state() const;
+  void go_on(std::string_view shared_state);
   /// Null where no bits flip and nothing looks for flipped ones.
   FlipGuard* flips() { return flips_.get(); }
   /// Begins a step of it: flips bits of what devices hold between two updates, and looks at that.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -29,9 +30,10 @@ struct CpuSession {
   /// Trains until the updates are done, the session is stopped or a rule stops it. `name` is that
   /// of the backend, which the timeline states.
   BackendRun run(const RunOptions&, std::string_view name);
-  /// Takes away the ranks that fail after the update that has ended, or else saves what is due
-  /// then. Returns whether all have gone back.
-  bool lose_ranks();
+  /// Takes away the ranks that fail after the update that has ended, and saves what is due then.
+  /// A process that takes a lost one's place is given what `known` returns, and goes on from here
+  /// with `lost`. Returns whether all have gone back.
+  bool lose_ranks(const std::function<std::string()>& known, bool lost);
   /// Goes back to a sound state, after `done` updates. Returns whether there was one.
   bool go_back(std::int64_t done);
   /// Evaluates as the plan says. All processes call it, and each takes part that has an evaluator.

@@ -12,7 +12,9 @@
 #include "backends/cpu/execution/task_spans.h"
 #include "backends/cpu/session/cpu_session.h"
 #include "backends/device_memory.h"
+#include "backends/processes.h"
 #include "core/base/median.h"
+#include "core/base/packed.h"
 #include "core/timeline/metrics.h"
 
 namespace trainyard {
@@ -59,6 +61,7 @@ class TrainingLoop {
   };
 
   void begin() {
+    if (m_.processes != nullptr && m_.processes->took_place()) return take_over();
     if (m_.options.from != nullptr)
       m_.resume(*m_.options.from);
     else if (const std::optional<Checkpoint> from = checkpoint_to_resume(m_.options))
@@ -68,13 +71,51 @@ class TrainingLoop {
     result_.first_step = m_.first_step;
     last_checkpoint_ = m_.first_step;
     if (const PartialRecovery& recovery = m_.training.recovery; recovery.on())
-      m_.shards = std::make_unique<ShardSaves>(
-          m_.execution, m_.workload, m_.training, m_.data,
-          recovery.how == ShardSaving::Full ? to_bytes(m_.state()) : std::string());
+      begin_shards(recovery.how == ShardSaving::Full ? to_bytes(m_.state()) : std::string());
     recorded_.emplace(m_.options.spans);
     if (rules_ != nullptr) rules_->begin(m_.first_step);
     if (numbers_ != nullptr)
       numbers_->begin(m_.first_step, m_.training.steps, number_windows(m_.workload));
+  }
+
+  void begin_shards(std::string state) {
+    m_.shards = std::make_unique<ShardSaves>(m_.execution, m_.workload, m_.training, m_.data,
+                                             std::move(state));
+  }
+
+  // Returns what a process that takes a lost one's place must know of the session.
+  std::string known() const {
+    std::string bytes;
+    append(bytes, m_.first_step);
+    append(bytes, last_checkpoint_);
+    append(bytes, now_);
+    append(bytes, time_);
+    append(bytes, result_.skipped);
+    append_list(bytes, m_.losses);
+    append_list(bytes, result_.step_times);
+    append_list(bytes, result_.evaluations);
+    return bytes;
+  }
+
+  // Begins in a lost one's place, and ends the step after which that one was lost.
+  void take_over() {
+    begin_shards({});
+    Pieces pieces(m_.shards->session());
+    result_.first_step = m_.first_step = pieces.next<std::int64_t>();
+    last_checkpoint_ = pieces.next<std::int64_t>();
+    now_ = pieces.next<Instant>();
+    time_ = pieces.next<Duration>();
+    result_.skipped = pieces.next<std::int64_t>();
+    m_.losses = pieces.list<double>();
+    result_.step_times = pieces.list<Duration>();
+    result_.evaluations = pieces.list<RunEvaluation>();
+    recorded_.emplace(m_.options.spans);
+    anew_ = true;
+    if (goes_back_after_losses(true)) return;
+    note_step();
+    evaluate_if_due();
+    keep({{}, {}, time_});
+    end_step();
   }
 
   // Trains one repetition, or goes back to an earlier state.
@@ -99,11 +140,11 @@ class TrainingLoop {
     const std::int64_t next = m_.execution.updates() + 1;
     const Sight sight = begin_sight(next);
     DriverResult done = repeat();
-    const Duration time = m_.longest(makespan(done.timeline));
+    time_ = m_.longest(makespan(done.timeline));
     // The steps of an asynchronous program overlap over the processes too.
     if (m_.processes != nullptr && m_.plan.asynchronous)
       gather_spans(done.timeline, m_.program, m_.execution);
-    now_ += time;
+    now_ += time_;
     m_.note_losses(now_);
     const SeenNumbers seen = sight.watches ? m_.execution.take_numbers() : SeenNumbers{};
     std::optional<Look> look;
@@ -112,38 +153,46 @@ class TrainingLoop {
       if (sight.explodes) flips_->see(*look, m_.losses);
       const bool wrong = flips_->end_step();
       if (recovers && wrong && !stuck && m_.go_back(m_.execution.updates())) {
-        result_.step_times.push_back(time);
+        result_.step_times.push_back(time_);
         return begin_again();
       }
       m_.execution.see_state();
     }
     std::vector<MemoryWave> waves = take_waves();
-    if (m_.shards != nullptr && loses_ranks()) {
-      result_.step_times.push_back(time);
-      return begin_again();
+    if (m_.shards != nullptr) {
+      m_.shards->see_update();
+      if (goes_back_after_losses(false)) return;
     }
     note_step();
     if (numbers_ != nullptr)
       numbers_->add(next, sight.loss_scale, m_.execution.skipped(),
                     sight.watches ? &seen : nullptr);
-    if (evaluates_ && m_.execution.updates() % evaluates_->every == 0)
-      result_.evaluations.push_back(m_.evaluate(*evaluates_));
+    evaluate_if_due();
     const bool ends = rules_ != nullptr &&
                       m_.show(*rules_, sight.shows ? look : std::nullopt, result_.evaluations);
-    keep({std::move(done.timeline), std::move(waves), time});
+    keep({std::move(done.timeline), std::move(waves), time_});
     if (options_.progress)
       options_.progress(static_cast<double>(m_.execution.updates()) /
                         static_cast<double>(std::max<std::int64_t>(1, m_.training.steps)));
+    end_step();
+    if (ends && m_.execution.updates() < m_.training.steps) {
+      result_.stopped = true;
+      result_.stopped_by_rule = m_.execution.updates();
+    }
+  }
+
+  void evaluate_if_due() {
+    if (evaluates_ && m_.execution.updates() % evaluates_->every == 0)
+      result_.evaluations.push_back(m_.evaluate(*evaluates_));
+  }
+
+  void end_step() {
     if (m_.options.checkpoint_every > 0 &&
         m_.execution.updates() - last_checkpoint_ >= m_.options.checkpoint_every) {
       m_.write_checkpoint();
       last_checkpoint_ = m_.execution.updates();
     }
-    ++repetition_;
-    if (ends && m_.execution.updates() < m_.training.steps) {
-      result_.stopped = true;
-      result_.stopped_by_rule = m_.execution.updates();
-    }
+    repetition_ = std::exchange(anew_, false) ? 0 : repetition_ + 1;
   }
 
   // After the run has gone back: what is known of later steps is forgotten.
@@ -153,8 +202,9 @@ class TrainingLoop {
     while (!result_.evaluations.empty() && result_.evaluations.back().step > m_.execution.updates())
       result_.evaluations.pop_back();
     for (std::uint32_t d = 0; d < static_cast<std::uint32_t>(m_.program.devices); ++d)
-      m_.execution.arena(DeviceId{d}, 0).take_wave();
+      if (m_.execution.here(DeviceId{d}, 0)) m_.execution.arena(DeviceId{d}, 0).take_wave();
     repetition_ = 0;
+    anew_ = false;
   }
 
   Sight begin_sight(std::int64_t next) {
@@ -201,11 +251,20 @@ class TrainingLoop {
     return waves;
   }
 
-  bool loses_ranks() {
+  // `lost`: this process has taken a lost one's place. It has no repetition of before, and the
+  // others then keep none.
+  bool goes_back_after_losses(bool lost) {
     const std::size_t losses = m_.shards->report().losses.size();
-    const bool back = m_.lose_ranks();
-    unplaced_ = unplaced_ || m_.shards->report().losses.size() > losses;
-    return back;
+    const bool back = m_.lose_ranks([this] { return known(); }, lost);
+    if (m_.shards->report().losses.size() > losses) {
+      unplaced_ = true;
+      anew_ = m_.processes != nullptr;
+      if (anew_) kept_.clear();
+    }
+    if (!back) return false;
+    result_.step_times.push_back(time_);
+    begin_again();
+    return true;
   }
 
   void note_step() {
@@ -222,6 +281,7 @@ class TrainingLoop {
     const std::vector<Duration> steps = m_.plan.asynchronous ? step_times(one.timeline, m_.program)
                                                              : std::vector<Duration>{one.time};
     result_.step_times.insert(result_.step_times.end(), steps.begin(), steps.end());
+    if (anew_) return;
     kept_.push_back(std::move(one));
     if (kept_.size() > kMostKept) kept_.erase(kept_.begin());
   }
@@ -281,9 +341,11 @@ class TrainingLoop {
   BackendRun result_;
   std::vector<Repetition> kept_;  // the latest
   Instant now_;
+  Duration time_{};  // of the last repetition
   std::int64_t last_checkpoint_ = 0;
   int repetition_ = 0;  // since the run began or went back
   bool unplaced_ = true;
+  bool anew_ = false;  // the next repetition is as the first: a process has been replaced
 };
 
 }  // namespace
@@ -301,17 +363,19 @@ bool CpuSession::go_back(std::int64_t done) {
   return true;
 }
 
-bool CpuSession::lose_ranks() {
-  shards->see_update();
+bool CpuSession::lose_ranks(const std::function<std::string()>& known, bool lost) {
   const bool full = training.recovery.how == ShardSaving::Full;
-  const std::vector<ShardKill> failing = shards->failing();
-  for (const ShardKill& kill : failing) {
-    const int rank = static_cast<int>(kill.rank);
-    add_memory(lost_memory, {memory_of(DeviceId{0}, rank)});
-    lost_prepared += execution.state(DeviceId{0}, rank).prepared;
-    shards->lose(kill);
+  while (const std::optional<ShardKill> kill = shards->next_failing()) {
+    const int rank = static_cast<int>(kill->rank);
+    lost = true;
+    if (processes == nullptr) {
+      add_memory(lost_memory, {memory_of(DeviceId{0}, rank)});
+      lost_prepared += execution.state(DeviceId{0}, rank).prepared;
+    }
+    shards->lose(*kill, known);
   }
-  if (full && !failing.empty()) {
+  execution.forget_fetched();
+  if (full && lost) {
     const std::int64_t done = execution.updates(), first = first_step;
     resume(parse_checkpoint(shards->kept(), "the state in memory"));
     first_step = first;

@@ -5,7 +5,6 @@
 #include <string>
 
 #include "core/methods/catalogue.h"
-#include "core/methods/precision/tensor_state.h"
 
 namespace trainyard {
 namespace {

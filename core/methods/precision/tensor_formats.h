@@ -17,7 +17,7 @@
 // two make up the fp32 weight bit for bit, so that training is that of fp32 main weights but for
 // the one weight in 65,536 that lies half way.
 //
-// A format with scales has one of 4 bytes for each block of kStateBlock elements (tensor_state.h),
+// A format with scales has one of 4 bytes for each block of kStateBlock elements (scaled_blocks.h),
 // as adamw-8bit has, and not one for a tensor, of which a rank may have a part. Scales of fp16 and
 // fp8 are powers of two, as FP8-LM's are, so that a block which ranks cut is rounded alike on both
 // sides, but for numbers that are too small for the format beside the largest of the block.
@@ -32,6 +32,7 @@
 #include <vector>
 
 #include "core/methods/layers/layout.h"
+#include "core/methods/precision/scaled_blocks.h"
 #include "core/plan/plan.h"
 
 namespace trainyard {
@@ -43,11 +44,6 @@ inline constexpr std::string_view kFirstMoment = "first-moment", kSecondMoment =
                                   kBoundaryFormat = "boundary", kGatherFormat = "gather";
 inline constexpr std::string_view kAsGradients = "gradients", kAsActivations = "activations",
                                   kRemainder = "remainder", kAsWeights = "weights";
-
-/// Returns whether numbers of the format have a scale for each block of them.
-constexpr bool has_scales(DType format) {
-  return format == DType::F16 || format == DType::F8 || format == DType::I8;
-}
 
 struct TensorFormats {
   DType first_moment = DType::F32, second_moment = DType::F32;  // F32, BF16, or with scales F16, F8

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/methods/precision/narrow_products.h"
+#include "core/methods/precision/tensor_formats.h"
 #include "core/model/ops.h"
 #include "core/model/reference.h"
 #include "core/model/trained_parts.h"
@@ -11,8 +12,8 @@
 namespace trainyard {
 namespace {
 
-constexpr std::int64_t kScale = 4, kFactor = 4, kAnchor = 4, kFullGradient = 4, kGrid = 4,
-                       kWord = 4, kWordBits = 32;  // bytes, and bits of a word
+constexpr std::int64_t kFactor = 4, kAnchor = 4, kFullGradient = 4, kGrid = 4, kWord = 4,
+                       kWordBits = 32;  // bytes, and bits of a word
 
 Bytes offset_bytes(std::int64_t elements, int bits) {
   return Bytes{kWord * ((elements * bits + kWordBits - 1) / kWordBits)};
@@ -166,10 +167,6 @@ bool keeps_tensor_state(std::string_view optimizer) {
 
 bool keeps_tensor_state(const Plan& plan) {
   return keeps_tensor_state(plan.optimizer) || tensor_formats(plan).has_scaled_state();
-}
-
-Bytes scaled_bytes(DType format, std::int64_t first, std::int64_t elements) {
-  return Bytes{elements * bytes_of(format) + kScale * state_blocks(first, elements)};
 }
 
 Bytes tensor_state_bytes(std::string_view optimizer, const MatrixShape& shape, std::int64_t first,

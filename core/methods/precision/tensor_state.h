@@ -17,7 +17,7 @@
 #include <string_view>
 
 #include "core/methods/layers/body.h"
-#include "core/methods/precision/tensor_formats.h"
+#include "core/methods/precision/scaled_blocks.h"
 #include "core/plan/halp.h"
 #include "core/plan/plan.h"
 
@@ -25,19 +25,6 @@ namespace trainyard {
 
 inline constexpr std::string_view kAdamw8bit = "adamw-8bit", kAdafactor = "adafactor",
                                   kMuon = "muon";
-
-/// Elements of adamw-8bit, and of formats with scales, that share a scale. They are counted from
-/// the first element of the tensor, so that a rank that begins within a block has a scale of its
-/// own for the rest of it. Dettmers et al. propose 2,048 in the paper; their library has 256 since
-/// 2024, which costs 0.03 bytes a parameter and keeps an outlier among fewer others.
-inline constexpr std::int64_t kStateBlock = 256;
-
-/// Returns the number of blocks in which the elements [first, first + elements) of a tensor lie.
-constexpr std::int64_t state_blocks(std::int64_t first, std::int64_t elements) {
-  return elements == 0 ? 0 : (first + elements - 1) / kStateBlock - first / kStateBlock + 1;
-}
-/// Returns the bytes of these elements in a format with scales: codes, and 4 bytes for each block.
-Bytes scaled_bytes(DType, std::int64_t first, std::int64_t elements);
 
 /// A MatrixShape is a parameter as optimizers see it that treat matrices as such: so many matrices
 /// of [rows, columns], one behind the other. The experts of a layer are a matrix each, and a kernel

@@ -125,6 +125,11 @@ Fields<GoodputAnswer> goodput_fields() {
         text(), "why the plan cannot run as it is; absent where it fits"},
        {"failures", of(&GoodputQuestion::record), "whose record; not used where mtbf is given"},
        {"recovery", of(&GoodputQuestion::recovery)},
+       {"falls_back",
+        [](const GoodputAnswer& a) {
+          return a.fallback.empty() ? std::nullopt : std::optional(a.fallback);
+        },
+        text(), "why it is full where partial was asked for; absent elsewhere"},
        {"mtbf_seconds", [](const GoodputAnswer& a) { return finite(a.training.mtbf); }, number(),
         "between failures of the job; absent where nothing fails"},
        {"restart_seconds", [](const GoodputAnswer& a) { return a.training.restart; }, number(),

@@ -139,4 +139,9 @@ void CpuExecution::fetch_state() {
     }
 }
 
+void CpuExecution::forget_fetched() {
+  for (std::unique_ptr<DeviceState>& device : devices_)
+    if (device != nullptr && !here(device->device(), device->peer())) device.reset();
+}
+
 }  // namespace trainyard

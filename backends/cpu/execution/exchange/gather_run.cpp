@@ -1,43 +1,11 @@
 #include "backends/cpu/execution/exchange/gather_run.h"
 
 #include <algorithm>
-#include <cstring>
 #include <string>
-#include <type_traits>
+
+#include "core/base/packed.h"
 
 namespace trainyard {
-namespace {
-
-template <class T>
-void append(std::string& bytes, const T* values, std::size_t count) {
-  static_assert(std::is_trivially_copyable_v<T>);
-  bytes.append(reinterpret_cast<const char*>(values), count * sizeof(T));
-}
-
-// Reads what append() has written, piece by piece.
-class Pieces {
- public:
-  explicit Pieces(const std::string& bytes) : bytes_(bytes) {}
-  bool left() const { return at_ < bytes_.size(); }
-  template <class T>
-  T next() {
-    T value{};
-    next(&value, 1);
-    return value;
-  }
-  template <class T>
-  void next(T* into, std::size_t count) {
-    std::memcpy(into, bytes_.data() + at_, count * sizeof(T));
-    at_ += count * sizeof(T);
-  }
-
- private:
-  const std::string& bytes_;
-  std::size_t at_ = 0;
-};
-
-}  // namespace
-
 void gather_spans(Timeline& timeline, const Program& program, const Execution& execution) {
   std::string own;
   for (std::uint32_t s = 0; s < program.streams.size(); ++s) {

@@ -52,13 +52,13 @@ std::size_t gather_bytes(DType message, std::int64_t count) {
   return static_cast<std::size_t>(gather_message_bytes(message, count, 1).value);
 }
 
-void pack(DType message, std::span<const float> numbers, std::byte* to) {
+void encode(DType message, std::span<const float> numbers, std::byte* to) {
   const auto count = static_cast<std::int64_t>(numbers.size());
   if (!has_scales(message)) return from_floats(numbers.data(), to, message, count);
   ScaledNumbers({&message, 1}, 0, count, to).write(0, 0, numbers);
 }
 
-void unpack(DType message, const std::byte* from, std::span<float> numbers) {
+void decode(DType message, const std::byte* from, std::span<float> numbers) {
   const auto count = static_cast<std::int64_t>(numbers.size());
   if (!has_scales(message)) return to_floats(from, message, numbers.data(), count);
   ScaledNumbers({&message, 1}, 0, count, const_cast<std::byte*>(from)).read(0, 0, numbers);
@@ -133,7 +133,7 @@ TravelPtr all_gather_as(DType message, const Company& company,
     (*sent)[m].resize(bytes.back());
     std::vector<float> numbers(static_cast<std::size_t>(count));
     to_floats(from[m], type, numbers.data(), count);
-    pack(message, numbers, (*sent)[m].data());
+    encode(message, numbers, (*sent)[m].data());
   }
   return spread(company, pointers(*sent), bytes,
                 [=](std::span<const std::byte* const> messages) -> TravelPtr {
@@ -142,7 +142,7 @@ TravelPtr all_gather_as(DType message, const Company& company,
                     const auto [first, count] = ranges[part];
                     if (count <= 0) continue;
                     std::vector<float> numbers(static_cast<std::size_t>(count));
-                    unpack(message, messages[part], numbers);
+                    decode(message, messages[part], numbers);
                     for (std::size_t m = 0; m < company.members; ++m)
                       if (company.here(m))
                         from_floats(numbers.data(), to[m] + message_bytes(first, type), type,

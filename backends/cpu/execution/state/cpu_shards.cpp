@@ -3,6 +3,7 @@
 
 #include "backends/cpu/execution/cpu_execution.h"
 #include "backends/cpu/execution/state/updated_parts.h"
+#include "core/base/packed.h"
 
 namespace trainyard {
 
@@ -44,6 +45,27 @@ void CpuExecution::replace(DeviceId device, int peer) {
     for (const HeldState& held : part.states)
       std::memset(held.data, kNoNumber, static_cast<std::size_t>(part.elements) * held.each);
   state(device, peer).arena().take_wave();  // which is of no step
+}
+
+std::string CpuExecution::shared_state() const {
+  std::string bytes;
+  append(bytes, updates_);
+  append(bytes, consumed());
+  append(bytes, scaler_.state());
+  append(bytes, skip_);
+  append(bytes, jobs_.front().gradient_norm);
+  append_list(bytes, jobs_.front().part_losses);
+  return bytes;
+}
+
+void CpuExecution::go_on(std::string_view shared_state) {
+  Pieces pieces(shared_state);
+  const auto updates = pieces.next<std::int64_t>(), consumed = pieces.next<std::int64_t>();
+  go_on(updates, consumed);
+  scaler_.restore(pieces.next<LossScaler::State>());
+  skip_ = pieces.next<bool>();
+  jobs_.front().gradient_norm = pieces.next<double>();
+  jobs_.front().part_losses = pieces.list<double>();
 }
 
 }  // namespace trainyard

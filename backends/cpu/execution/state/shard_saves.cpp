@@ -6,6 +6,7 @@
 
 #include "backends/cpu/kernels/convert.h"
 #include "backends/executable.h"
+#include "core/base/packed.h"
 #include "core/methods/parallel/adasum.h"
 #include "core/methods/precision/tensor_state.h"
 #include "core/model/ops.h"
@@ -105,14 +106,43 @@ ShardSaves::ShardSaves(CpuExecution& execution, const Workload& workload, const 
       struck_(training.recovery.kills.size(), false),
       first_update_(execution.updates()),
       kept_(std::move(state)) {
-  for (int rank = 0; rank < execution_.peers(); ++rank) shards_.push_back(begun_shard(rank));
   report_.how = training.recovery.how;
   report_.shards = execution_.peers();
   report_.samples = training.steps * workload.scenario.plan.batch.global;
+  Processes* const processes = execution_.processes();
+  if (processes != nullptr && processes->took_place()) {
+    take_over();
+    return;
+  }
+  std::vector<std::string> parts;
+  if (processes != nullptr)
+    parts = processes->all_gather(packed(parts_of(execution_.held_parts(processes->rank()))));
+  for (int rank = 0; rank < execution_.peers(); ++rank) {
+    const Parts held = here(rank) ? execution_.held_parts(rank) : Parts{};
+    shards_.push_back(begun_shard(rank, processes != nullptr
+                                            ? unpacked(parts[static_cast<std::size_t>(rank)])
+                                            : parts_of(held)));
+    for (std::size_t i = 0; i < held.size(); ++i)
+      for (std::size_t s = 0; s < held[i].states.size(); ++s) {
+        std::vector<std::byte>& saved = shards_.back().saved[i][s];
+        std::memcpy(saved.data(), held[i].states[s].data, saved.size());
+      }
+  }
+  if (processes == nullptr) return;
+  const int own = processes->rank();
+  keep_for(before(own), pass_on(kept_for(own)));
 }
 
-ShardSaves::Shard ShardSaves::begun_shard(int rank) {
-  const Parts parts = execution_.held_parts(rank);
+std::vector<ShardSaves::Part> ShardSaves::parts_of(const Parts& held) {
+  std::vector<Part> parts;
+  for (const CpuExecution::HeldPart& one : held) {
+    parts.push_back({one.model_layer, one.tensor, one.first, one.elements, one.type, {}});
+    for (const CpuExecution::HeldState& state : one.states) parts.back().each.push_back(state.each);
+  }
+  return parts;
+}
+
+ShardSaves::Shard ShardSaves::begun_shard(int rank, std::vector<Part> parts) const {
   std::vector<HeldRows> held;
   std::int64_t rows = 0;
   for (std::size_t i = 0; i < parts.size(); ++i)
@@ -124,36 +154,17 @@ ShardSaves::Shard ShardSaves::begun_shard(int rank) {
       held.push_back({i, t, first, last + 1 - first, rows});
       rows += last + 1 - first;
     }
-  Shard shard{std::move(held),
+  Shard shard{std::move(parts), std::move(held),
               RowSaves(training_.recovery, rows,
                        Random(seed_of(training_, RandomSource::Rounding))
-                           .bits(static_cast<std::uint64_t>(rank))),
-              {}};
-  for (const CpuExecution::HeldPart& part : parts) {
+                           .bits(static_cast<std::uint64_t>(rank)))};
+  for (const Part& part : shard.parts) {
+    if (!keeps_for(rank)) break;
     shard.saved.emplace_back();
-    for (const CpuExecution::HeldState& state : part.states)
-      shard.saved.back().emplace_back(
-          state.data, state.data + static_cast<std::size_t>(part.elements) * state.each);
+    for (const std::uint64_t each : part.each)
+      shard.saved.back().emplace_back(static_cast<std::size_t>(part.elements) * each);
   }
   return shard;
-}
-
-// Calls f(part, index of the state, byte of its first number in it, bytes) for all that the rank
-// holds of the row.
-template <class F>
-void ShardSaves::each_state_of(const Shard& shard, const Parts& parts, std::int64_t row,
-                               F&& f) const {
-  const auto held =
-      std::prev(std::upper_bound(shard.held.begin(), shard.held.end(), row,
-                                 [](std::int64_t r, const HeldRows& h) { return r < h.number; }));
-  const CpuExecution::HeldPart& part = parts[held->part];
-  const std::int64_t width = tables_[held->table].width,
-                     in_table = held->first + row - held->number,
-                     from = std::max(part.first, in_table * width) - part.first,
-                     to = std::min(part.first + part.elements, (in_table + 1) * width) - part.first;
-  for (std::size_t s = 0; s < part.states.size(); ++s)
-    f(held->part, s, static_cast<std::size_t>(from) * part.states[s].each,
-      static_cast<std::size_t>(to - from) * part.states[s].each);
 }
 
 void ShardSaves::see_update() {
@@ -180,101 +191,130 @@ void ShardSaves::see_update() {
       }
   }
   if (training_.recovery.how == ShardSaving::Full) return;
-  for (int rank = 0; rank < report_.shards; ++rank)
-    mirror(shards_[static_cast<std::size_t>(rank)], execution_.held_parts(rank));
-}
-
-// Copies what is of no table to the neighbour.
-void ShardSaves::mirror(Shard& shard, const Parts& parts) {
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    if (std::any_of(shard.held.begin(), shard.held.end(),
-                    [&](const HeldRows& held) { return held.part == i; }))
-      continue;
-    for (std::size_t s = 0; s < parts[i].states.size(); ++s) {
-      std::memcpy(shard.saved[i][s].data(), parts[i].states[s].data, shard.saved[i][s].size());
-      report_.mirrored += Bytes{static_cast<std::int64_t>(shard.saved[i][s].size())};
-    }
+  for (int rank = 0; rank < execution_.peers(); ++rank) {
+    const Parts parts = here(rank) ? execution_.held_parts(rank) : Parts{};
+    Shard& one = shard(rank);
+    each_mirrored(one, [&](std::size_t part, std::size_t state, std::size_t bytes) {
+      if (!parts.empty())
+        std::memcpy(one.saved[part][state].data(), parts[part].states[state].data, bytes);
+      report_.mirrored += Bytes{static_cast<std::int64_t>(bytes)};
+    });
   }
+  if (execution_.processes() != nullptr) pass_on_mirrored();
 }
 
-std::vector<ShardKill> ShardSaves::failing() {
-  std::vector<ShardKill> now;
+std::optional<ShardKill> ShardSaves::next_failing() {
   const std::vector<ShardKill>& kills = training_.recovery.kills;
   for (std::size_t k = 0; k < kills.size(); ++k) {
     if (struck_[k] || kills[k].step != execution_.updates()) continue;
     struck_[k] = true;
-    now.push_back(kills[k]);
+    return kills[k];
   }
-  return now;
+  return std::nullopt;
 }
 
-void ShardSaves::lose(const ShardKill& kill) {
-  Shard& shard = shards_[static_cast<std::size_t>(kill.rank)];
+void ShardSaves::lose(const ShardKill& kill, const std::function<std::string()>& session) {
   const int rank = static_cast<int>(kill.rank);
+  RowSaves& rows = shard(rank).rows;
   const bool partial = training_.recovery.how != ShardSaving::Full;
   ShardLoss loss{kill};
   const std::int64_t interval = training_.recovery.save;
   if (partial) {
     loss.samples = ((done() - 1) % interval + 1) * workload_.scenario.plan.batch.global;
-    loss.lookups = shard.rows.at_risk();
-    for (std::int64_t row = 0; row < shard.rows.rows(); ++row)
-      loss.rows += shard.rows.unsaved(row) > 0 ? 1 : 0;
+    loss.lookups = rows.at_risk();
+    for (std::int64_t row = 0; row < rows.rows(); ++row) loss.rows += rows.unsaved(row) > 0 ? 1 : 0;
+    rows.went_back();
   }
   report_.losses.push_back(loss);
+  if (execution_.processes() != nullptr) {
+    execution_.processes()->replace(rank);
+    return hand_over(rank, session());
+  }
   execution_.replace(DeviceId{0}, rank);
   if (!partial) return;
+  restore(rank);
+  execution_.restored();
+}
+
+void ShardSaves::restore(int rank) {
   const Parts parts = execution_.held_parts(rank);
+  const auto& saved = shard(rank).saved;
   for (std::size_t i = 0; i < parts.size(); ++i)
     for (std::size_t s = 0; s < parts[i].states.size(); ++s)
-      std::memcpy(parts[i].states[s].data, shard.saved[i][s].data(), shard.saved[i][s].size());
-  shard.rows.went_back();
-  execution_.restored();
+      std::memcpy(parts[i].states[s].data, saved[i][s].data(), saved[i][s].size());
 }
 
 bool ShardSaves::due() const { return done() % training_.recovery.every() == 0; }
 
 double ShardSaves::change(const Shard& shard, const Parts& parts, std::int64_t row) const {
   double sum = 0;
-  each_state_of(shard, parts, row,
-                [&](std::size_t part, std::size_t state, std::size_t at, std::size_t bytes) {
-                  if (state > 0) return;
-                  const CpuExecution::HeldState& held = parts[part].states[state];
-                  const auto count = static_cast<std::int64_t>(bytes / held.each);
-                  std::vector<float> now(static_cast<std::size_t>(count)), then(now.size());
-                  to_floats(held.data + at, parts[part].type, now.data(), count);
-                  to_floats(shard.saved[part][state].data() + at, parts[part].type, then.data(),
-                            count);
-                  for (std::size_t e = 0; e < now.size(); ++e) {
-                    const double by = static_cast<double>(now[e]) - static_cast<double>(then[e]);
-                    sum += by * by;
-                  }
-                });
+  each_state_of(
+      shard, row, [&](std::size_t part, std::size_t state, std::size_t at, std::size_t bytes) {
+        if (state > 0) return;
+        const CpuExecution::HeldState& held = parts[part].states[state];
+        const auto count = static_cast<std::int64_t>(bytes / held.each);
+        std::vector<float> now(static_cast<std::size_t>(count)), then(now.size());
+        to_floats(held.data + at, parts[part].type, now.data(), count);
+        to_floats(shard.saved[part][state].data() + at, parts[part].type, then.data(), count);
+        for (std::size_t e = 0; e < now.size(); ++e) {
+          const double by = static_cast<double>(now[e]) - static_cast<double>(then[e]);
+          sum += by * by;
+        }
+      });
   return sum;
 }
 
+// Returns a list for each rank. Only the process of a rank knows how far its rows have changed; all
+// else that chooses them is known to all.
+std::vector<std::vector<std::int64_t>> ShardSaves::chosen_rows() {
+  const bool told =
+      execution_.processes() != nullptr && training_.recovery.how == ShardSaving::Scar;
+  std::vector<std::vector<std::int64_t>> rows;
+  std::string own;
+  for (int rank = 0; rank < execution_.peers(); ++rank) {
+    Shard& one = shard(rank);
+    const Parts parts = here(rank) ? execution_.held_parts(rank) : Parts{};
+    rows.emplace_back();
+    if (told && !here(rank)) continue;
+    rows.back() = one.rows.choose([&](std::int64_t row) { return change(one, parts, row); });
+    if (told) append_list(own, rows.back());
+  }
+  if (!told) return rows;
+  rows.clear();
+  for (const std::string& bytes : execution_.processes()->all_gather(own))
+    rows.push_back(Pieces(bytes).list<std::int64_t>());
+  return rows;
+}
+
 void ShardSaves::save() {
-  for (int rank = 0; rank < report_.shards; ++rank) {
-    Shard& shard = shards_[static_cast<std::size_t>(rank)];
-    const Parts parts = execution_.held_parts(rank);
-    const std::vector<std::int64_t> rows =
-        shard.rows.choose([&](std::int64_t row) { return change(shard, parts, row); });
-    for (const std::int64_t row : rows)
-      each_state_of(shard, parts, row,
+  const std::vector<std::vector<std::int64_t>> rows = chosen_rows();
+  for (int rank = 0; rank < execution_.peers(); ++rank) {
+    Shard& one = shard(rank);
+    const std::vector<std::int64_t>& chosen = rows[static_cast<std::size_t>(rank)];
+    const Parts parts = here(rank) ? execution_.held_parts(rank) : Parts{};
+    for (const std::int64_t row : chosen)
+      each_state_of(one, row,
                     [&](std::size_t part, std::size_t state, std::size_t at, std::size_t bytes) {
-                      std::memcpy(shard.saved[part][state].data() + at,
-                                  parts[part].states[state].data + at, bytes);
+                      if (!parts.empty())
+                        std::memcpy(one.saved[part][state].data() + at,
+                                    parts[part].states[state].data + at, bytes);
                       report_.saved += Bytes{static_cast<std::int64_t>(bytes)};
                     });
-    shard.rows.saved(rows);
-    report_.rows_saved += static_cast<std::int64_t>(rows.size());
+    one.rows.saved(chosen);
+    report_.rows_saved += static_cast<std::int64_t>(chosen.size());
   }
   ++report_.saves;
+  if (execution_.processes() != nullptr) pass_on_rows(rows);
 }
 
 void ShardSaves::keep(std::string bytes) {
   kept_ = std::move(bytes);
-  report_.saved += Bytes{static_cast<std::int64_t>(kept_.size())};
+  for (const Shard& one : shards_)
+    for (const Part& part : one.parts)
+      for (const std::uint64_t each : part.each)
+        report_.saved += Bytes{part.elements * static_cast<std::int64_t>(each)};
   ++report_.saves;
+  if (execution_.processes() != nullptr) kept_before_ = pass_on(kept_);
 }
 
 }  // namespace trainyard

@@ -1,19 +1,24 @@
-// Connects the processes that mpirun or Slurm's srun started, over Open MPI. A program that was
-// started by neither never touches MPI.
+// Says which processes were started together, and connects them: those of "trainyard run
+// --processes N" by sockets (backends/local), those of mpirun and Slurm's srun over Open MPI
+// (backends/mpi). A program that was started by neither of these two never touches MPI.
 #pragma once
 
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "backends/processes.h"
 
 namespace trainyard {
 
+/// The launcher of processes that this program has started.
+inline constexpr std::string_view kByItself = "--processes";
+
 /// How this process was started, according to the environment variables that launchers set. No MPI
 /// function is called.
 struct Launch {
   int rank = 0, count = 1;  // count 1: started by hand, or as the only rank
-  std::string launcher;     // "mpirun", "srun"; "" = by hand
+  std::string launcher;     // kByItself, "mpirun", "srun"; "" = by hand
 };
 Launch launch();
 
