@@ -116,6 +116,18 @@ TEST(ScaledNumbers, ZerosAndNumbersThatAreNone) {
     EXPECT_EQ(read, std::vector<float>(3));
     stored.write(0, 0, std::vector<float>{1, NAN, 2});
     EXPECT_TRUE(std::isnan(stored.number(0, 1)));
+    EXPECT_EQ(std::isnan(stored.number(0, 0)), format == DType::I8);
+    // Beside 2 the largest number of E4M3 is 448 of a 128th.
+    stored.write(0, 0, std::vector<float>{1, -INFINITY, 2});
+    for (const std::int64_t finite : {0, 2}) {
+      EXPECT_EQ(std::isnan(stored.number(0, finite)), format == DType::I8);
+      if (format != DType::I8) {
+        EXPECT_EQ(stored.number(0, finite), static_cast<float>(finite == 0 ? 1 : 2));
+      }
+    }
+    if (format != DType::I8) {
+      EXPECT_EQ(stored.number(0, 1), format == DType::F8 ? -3.5F : -INFINITY);
+    }
   }
 }
 

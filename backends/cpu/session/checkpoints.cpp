@@ -15,7 +15,6 @@
 #include "core/methods/catalogue.h"
 #include "core/methods/precision/tensor_formats.h"
 #include "core/plan/batch_ramp.h"
-#include "core/training/lossy_weights.h"
 
 namespace trainyard {
 namespace {
