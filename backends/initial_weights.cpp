@@ -45,7 +45,7 @@ std::vector<float> stored_weights(const Graph& graph, const SparseWeight& weight
                                   std::span<const float> pattern, const Random& random) {
   const SparseShape& shape = weight.shape;
   const double size =
-      size_of(graph, weight.values, static_cast<double>(shape.rows) * shape.density());
+      size_of(graph, weight.values, static_cast<double>(weight.inputs) * shape.density());
   std::vector<float> values;
   for (const std::int64_t place : places_of(shape, pattern))
     for (std::int64_t i = 0; i < shape.block; ++i)

@@ -5,6 +5,7 @@
 #include "core/base/nearest.h"
 #include "core/base/units_text.h"
 #include "core/cluster/mixed.h"
+#include "core/cluster/wiring.h"
 
 namespace trainyard {
 namespace {
@@ -117,12 +118,24 @@ void visit_reduces(FieldVisitor& visitor, View key, View group, Level& level) {
                level.reduces);
 }
 
-constexpr Topology kInside[] = {Topology::Switch, Topology::Mesh};
-constexpr Topology kBetween[] = {Topology::FatTree, Topology::Rail, Topology::Switch};
+constexpr Topology kInside[] = {Topology::Switch, Topology::Mesh, Topology::CubeMesh};
+constexpr Topology kBetween[] = {Topology::FatTree, Topology::Rail, Topology::Switch,
+                                 Topology::Torus, Topology::Dragonfly};
 
+void propose_dimensions(View key, Cluster& cluster, std::size_t at_level) {
+  Level& level = cluster.levels[at_level];
+  level.dimensions = proposed_dimensions(cluster, at_level, level.topology);
+  if (level.topology == Topology::Dragonfly && level.dimensions.empty())
+    refuse_field(key, "expected devices that divide to the routers of a dragonfly, found " +
+                          std::to_string(cluster.count));
+}
+
+// Wirings with sizes begin with those that are proposed for them.
 template <std::size_t N>
-void visit_topology(FieldVisitor& visitor, View key, View group, const Topology (&known)[N],
-                    Level& level) {
+void visit_topology(FieldVisitor& visitor, const std::string& base, View group,
+                    const Topology (&known)[N], Cluster& cluster, std::size_t at_level) {
+  const std::string key = base + ".kind", sizes = base + ".sizes";
+  Level& level = cluster.levels[at_level];
   std::vector<std::string> words;
   for (const Topology topology : known) words.emplace_back(to_string(topology));
   const std::string now(to_string(level.topology));
@@ -135,11 +148,23 @@ void visit_topology(FieldVisitor& visitor, View key, View group, const Topology 
                             did_you_mean(text, words));
     const auto at = static_cast<std::size_t>(found - words.begin());
     if (at < N) level.topology = known[at];
-    level.dimensions.clear();
+    propose_dimensions(key, cluster, at_level);
     if (level.topology != Topology::FatTree) level.oversubscription = 1;
+    if (level.topology == Topology::Mesh || level.topology == Topology::CubeMesh ||
+        level.topology == Topology::Torus)
+      level.reduces = false;  // without switches nothing adds up
   }
   visitor.word(key, group, "Kind", "how the links are wired",
                std::string(to_string(level.topology)), words);
+  if (level.dimensions.empty()) return;
+  if (visitor.wants(sizes))
+    level.dimensions = parse_extents(visitor.text(), Place{"cluster " + sizes});
+  visitor.figure(sizes, group, "Sizes",
+                 level.topology == Topology::Dragonfly
+                     ? "groups, routers of a group, links of a router to other groups"
+                 : level.topology == Topology::CubeMesh ? "links of each device: 4 or 6"
+                                                        : "extents of the torus, as 8x4",
+                 extents_text(level.dimensions), "");
 }
 
 std::int64_t count_of(FieldVisitor& visitor, View key, std::int64_t now, std::int64_t most) {
@@ -161,17 +186,16 @@ void visit_counts(FieldVisitor& visitor, Cluster& cluster) {
   if (nodes_now == nodes_before && each_now == each_before) return;
   if (nodes_now > kMostDevices / each_now)
     refuse_field("nodes", "expected at most " + std::to_string(kMostDevices) + " devices in all");
-  const bool extents = std::any_of(cluster.levels.begin(), cluster.levels.end(),
-                                   [](const Level& l) { return !l.dimensions.empty(); });
-  if (extents)
-    refuse_field(
-        visitor.wants("nodes") ? "nodes" : "per-node",
-        "expected links that are no torus, cube mesh or dragonfly, whose extents would have to be "
-        "given anew; choose the cluster by its name, as tpu-v5p:64");
+  if (each_now != each_before && !cluster.levels.front().dimensions.empty())
+    refuse_field("per-node",
+                 "expected links inside a node that are no torus or cube mesh, whose extents would "
+                 "have to be given anew; choose the cluster by its name, as tpu-v5p:64");
   cluster.count = nodes_now * each_now;
   cluster.levels.front().size = each_now;
   for (std::size_t l = 1; l < cluster.levels.size(); ++l)
     cluster.levels[l].size = std::max(cluster.count, each_now);
+  for (std::size_t l = 1; l < cluster.levels.size(); ++l)
+    if (!cluster.levels[l].dimensions.empty()) propose_dimensions("nodes", cluster, l);
 }
 
 void visit_mixed(FieldVisitor& visitor, Cluster& cluster) {
@@ -312,12 +336,12 @@ void visit_all(FieldVisitor& visitor, Cluster& cluster) {
   visit_counts(visitor, cluster);
   visit_mixed(visitor, cluster);
   Level& inside = cluster.levels.front();
-  visit_topology(visitor, "intra.kind", "Inside a node", kInside, inside);
+  visit_topology(visitor, "intra", "Inside a node", kInside, cluster, 0);
   visit_links(visitor, "intra", "Inside a node", inside);
   visit_reduces(visitor, "intra.reduces", "Inside a node", inside);
   if (cluster.levels.size() > 1) {
     Level& between = cluster.levels[1];
-    visit_topology(visitor, "network.kind", "Between nodes", kBetween, between);
+    visit_topology(visitor, "network", "Between nodes", kBetween, cluster, 1);
     visit_links(visitor, "network", "Between nodes", between);
     if (between.topology == Topology::FatTree) {
       Sourced<double> factor{between.oversubscription, ""};

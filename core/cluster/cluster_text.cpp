@@ -8,6 +8,7 @@
 #include "core/cluster/cluster.h"
 #include "core/cluster/cluster_options.h"
 #include "core/cluster/price.h"
+#include "core/cluster/wiring.h"
 
 namespace trainyard {
 namespace {
@@ -74,22 +75,8 @@ int cube_links(View text) {
   refuse("expected 4 links of each device (NVLink 1) or 6 (NVLink 2), found " + quoted(text));
 }
 
-std::vector<int> extents(View text) {
-  std::vector<int> result;
-  for (std::size_t start = 0; start <= text.size();) {
-    const std::size_t end = std::min(text.find('x', start), text.size());
-    const std::int64_t extent = parse_integer(text.substr(start, end - start));
-    if (extent < 1 || extent > kMostDevices || result.size() == 3)
-      refuse("expected one to three extents of at least 1 such as \"16x16\", found " +
-             quoted(text));
-    result.push_back(static_cast<int>(extent));
-    start = end + 1;
-  }
-  return result;
-}
-
 std::vector<int> dragonfly(View text) {
-  std::vector<int> parts = extents(text);
+  std::vector<int> parts = parse_extents(text);
   if (parts.size() != 3)
     refuse("expected groups, routers of each and links of each router such as \"9x4x2\", found " +
            quoted(text));
@@ -126,7 +113,7 @@ constexpr Option kOptions[] = {
     {"fat-tree", false, [](ClusterOptions& o, View, View) { set_network(o, Topology::FatTree); }},
     {"oversubscription", true,
      [](ClusterOptions& o, View name, View v) { o.oversubscription = factor(name, v); }},
-    {"torus", true, [](ClusterOptions& o, View, View v) { o.torus = extents(v); }},
+    {"torus", true, [](ClusterOptions& o, View, View v) { o.torus = parse_extents(v); }},
     {"dragonfly", true, [](ClusterOptions& o, View, View v) { o.dragonfly = dragonfly(v); }},
     {"cube-mesh", true, [](ClusterOptions& o, View, View v) { o.cube_mesh = cube_links(v); }},
     {"intra-reduce", true, [](ClusterOptions& o, View, View v) { o.intra_reduce = on_or_off(v); }},

@@ -18,6 +18,10 @@ constexpr EnergyRow kEnergies[] = {
     {I::Dram, "DRAM", "DRAM", 0, 640, 2560},
 };
 
+constexpr Tiling kTilings[] = {{"every operand from DRAM", kUntiled},
+                               {"tiled for SRAM of 32 K words", kTiledForSram},
+                               {"and for registers of 64 words", kTiledForRegisters}};
+
 constexpr int kTabulatedBits = 16;
 constexpr double kPicojoule = 1e-12;
 
@@ -59,6 +63,8 @@ constexpr double kOperandsOfMac = 4;
 
 const std::string_view kEnergyTableSource =
     "tutorial on accelerators for machine learning, 45 nm; other widths are interpolated";
+
+std::span<const Tiling> tilings() { return kTilings; }
 
 std::span<const EnergyRow> energy_table() { return kEnergies; }
 

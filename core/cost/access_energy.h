@@ -67,6 +67,16 @@ inline constexpr EnergyItem kOnChip[] = {EnergyItem::Registers64, EnergyItem::Sr
 /// strips of the other two stream past; the best block shape and the best of the three are taken.
 double block_words(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t capacity);
 
+/// A hierarchy with the name of what a product is tiled for.
+struct Tiling {
+  std::string_view name;  // "tiled for SRAM of 32 K words"
+  Hierarchy levels;
+};
+/// From every operand in DRAM to tiles for SRAM and for registers.
+std::span<const Tiling> tilings();
+/// Elements of a side of the square matrices by whose product tilings are compared.
+inline constexpr std::int64_t kTiledSide = 1024;
+
 struct LevelEnergy {
   EnergyItem level = EnergyItem::Dram;
   Joules energy{};

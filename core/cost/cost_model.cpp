@@ -5,6 +5,7 @@
 #include "core/base/saturating.h"
 #include "core/cost/collectives/collective_time.h"
 #include "core/cost/collectives/fabric.h"
+#include "core/cost/links_left_out.h"
 #include "core/cost/roofline.h"
 
 namespace trainyard {
@@ -27,9 +28,8 @@ class RooflineCost final : public CostModel {
         "power caps and clock throttling",
         "compute and communication slowing each other down",
         "reduction in the switch (SHARP, NVLS)",
-        "which leaf switch a node hangs on: everything that leaves a node is divided by the "
-        "oversubscription",
-        "uneven meshes such as the hybrid cube mesh of 8 V100, taken as a switch",
+        std::string(kLeafOfNodeLeftOut),
+        std::string(kUnevenMeshLeftOut),
     };
   }
 

@@ -18,7 +18,10 @@ constexpr double kConvolutionCall = 15e-6;
 bool is_convolution(const Work& work) {
   static const std::array kernels{kernel_of(convolution(), Pass::Forward),
                                   kernel_of(convolution(), Pass::BackwardInput),
-                                  kernel_of(convolution(), Pass::BackwardWeight)};
+                                  kernel_of(convolution(), Pass::BackwardWeight),
+                                  kernel_of(sparse_convolution(), Pass::Forward),
+                                  kernel_of(sparse_convolution(), Pass::BackwardInput),
+                                  kernel_of(sparse_convolution(), Pass::BackwardWeight)};
   return std::find(kernels.begin(), kernels.end(), work.kernel) != kernels.end();
 }
 

@@ -7,6 +7,7 @@
 
 #include "core/base/saturating.h"
 #include "core/cluster/local_device.h"
+#include "core/cost/links_left_out.h"
 #include "core/cost/local_core.h"
 #include "core/cost/physical_links.h"
 #include "core/cost/sparse_product.h"
@@ -223,11 +224,10 @@ class Physical final : public CostModel {
   std::vector<std::string> leaves_out() const override {
     return {
         "cache reuse between kernels, fusion that the graph does not show",
-        "which leaf switch a node hangs on: everything that leaves a node is divided by the "
-        "oversubscription",
+        std::string(kLeafOfNodeLeftOut),
         "software releases: published steps of one configuration differ by 6 % between releases "
         "(median of 22), and by up to 53 %",
-        "uneven meshes such as the hybrid cube mesh of 8 V100, taken as a switch"};
+        std::string(kUnevenMeshLeftOut)};
   }
 
   Duration compute(const Work& work, const Device& device) const override {

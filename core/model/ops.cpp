@@ -53,6 +53,7 @@ std::span<const Op* const> ops() {
       &layer_scale(),
       &formula_op(),
       &sparse_matmul(),
+      &sparse_convolution(),
       &tensor_train(),
   };
   return list;

@@ -69,9 +69,11 @@ const Op& formula_op();     // inputs x[, more]: a formula of each element, whos
                             // gradients too (core/model/formula.h)
 const Op& sparse_matmul();  // inputs x, values, pattern[, bias]: a product with a weight of which
                             // only stored blocks are not zero (core/model/sparse_pattern.h)
-const Op& tensor_train();   // inputs ids, three cores: rows of a table that is kept as a tensor
-                            // train (core/model/tensor_train.h); attributes rows, first_rank,
-                            // second_rank, hot_rows, zipf
+const Op& sparse_convolution();  // inputs x, values, pattern[, bias]: a convolution with such a
+                                 // weight
+const Op& tensor_train();  // inputs ids, three cores: rows of a table that is kept as a tensor
+                           // train (core/model/tensor_train.h); attributes rows, first_rank,
+                           // second_rank, hot_rows, zipf
 /// Appends a node of the op "formula" and returns its output. Throws as Graph::add does.
 TensorId add_formula(Graph&, std::string name, std::vector<TensorId> inputs, ElementFormulas);
 

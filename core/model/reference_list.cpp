@@ -53,6 +53,7 @@ const Reference& reference(const Op& op) {
       {&place_images(), place_images_reference()},
       {&formula_op(), formula_reference()},
       {&sparse_matmul(), sparse_matmul_reference()},
+      {&sparse_convolution(), sparse_convolution_reference()},
       {&tensor_train(), tensor_train_reference()},
   };
   const auto found = list.find(&op);

@@ -131,15 +131,29 @@ std::vector<std::int64_t> drawn_of(std::int64_t all, std::int64_t count, const R
   return drawn;
 }
 
+const Op* sparse_form(const Op* dense) {
+  return dense == &matmul()        ? &sparse_matmul()
+         : dense == &convolution() ? &sparse_convolution()
+                                   : nullptr;
+}
+
+const Op* dense_form(const Op* sparse) {
+  return sparse == &sparse_matmul()        ? &matmul()
+         : sparse == &sparse_convolution() ? &convolution()
+                                           : nullptr;
+}
+
 std::optional<SparseWeight> sparse_weight_of(const Graph& graph, const Node& node) {
-  if (node.op != &sparse_matmul()) return std::nullopt;
+  if (dense_form(node.op) == nullptr) return std::nullopt;
   const TensorId values = node.inputs[kValues], pattern = node.inputs[kPattern];
   const Shape &stored = graph[values].shape, &numbers = graph[pattern].shape;
-  const std::int64_t blocks = stored[0].size;
-  return SparseWeight{{numbers[0].size - blocks, attribute(node, "columns"), stored[1].size, blocks,
-                       numbers.size() > 1 ? numbers[1].size : 1},
-                      values,
-                      pattern};
+  const std::int64_t blocks = stored[0].size, rows = numbers[0].size - blocks,
+                     columns = attribute(node, "columns");
+  return SparseWeight{
+      {rows, columns, stored[1].size, blocks, numbers.size() > 1 ? numbers[1].size : 1},
+      values,
+      pattern,
+      node.op == &sparse_matmul() ? rows : columns};
 }
 
 std::optional<SparseWeight> sparse_weight_of(const Graph& graph, TensorId parameter) {
@@ -151,7 +165,38 @@ std::optional<SparseWeight> sparse_weight_of(const Graph& graph, TensorId parame
 }
 
 bool is_pattern(const Node& node, std::size_t i) {
-  return i == kPattern && node.op == &sparse_matmul();
+  return i == kPattern && dense_form(node.op) != nullptr;
+}
+
+Shape dense_shape(const Graph& graph, const Node& node) {
+  const SparseShape shape = sparse_weight_of(graph, node)->shape;
+  const auto dim = [&](std::int64_t size, const char* axis, const char* units) {
+    return Dim{size, static_cast<Axis>(attribute(node, axis)), attribute(node, units)};
+  };
+  const Dim rows = dim(shape.rows, "row_axis", "row_units");
+  if (node.op == &sparse_matmul()) return {rows, dim(shape.columns, "column_axis", "column_units")};
+  const std::int64_t height = attribute(node, "kernel_rows", 1),
+                     width = attribute(node, "kernel_columns", 1);
+  return {rows,
+          dim(shape.columns / (height * width), "column_axis", "column_units"),
+          {height, Axis::None, 0},
+          {width, Axis::None, 0}};
+}
+
+Graph dense_graph(const Graph& graph, const Node& node) {
+  Graph made;
+  Node dense = node;
+  dense.op = dense_form(node.op);
+  dense.inputs.clear(), dense.outputs.clear();
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    if (i == kPattern) continue;
+    Tensor tensor = graph[node.inputs[i]];
+    if (i == kValues) tensor.shape = dense_shape(graph, node);
+    dense.inputs.push_back(made.add(std::move(tensor)));
+  }
+  for (const TensorId output : node.outputs) dense.outputs.push_back(made.add(graph[output]));
+  made.nodes.push_back(std::move(dense));
+  return made;
 }
 
 }  // namespace trainyard

@@ -68,16 +68,30 @@ std::vector<std::int64_t> places_of(const SparseShape&, std::span<const float> p
 std::vector<std::int64_t> drawn_of(std::int64_t all, std::int64_t count, const Random&,
                                    std::uint64_t first = 0);
 
-/// SparseWeight is a sparse matrix of a graph.
+/// SparseWeight is a sparse matrix of a graph: a product's [in, out], or a convolution's
+/// [out, channels x height x width], whose rows are filters.
 struct SparseWeight {
   SparseShape shape;
   TensorId values, pattern;
+  std::int64_t inputs = 0;  // that each result sums over where the weight is dense
 };
+/// Returns the op with a sparse weight that stands for that one, and back; null where there is
+/// none.
+const Op* sparse_form(const Op*);
+const Op* dense_form(const Op*);
 /// Returns the sparse matrix that a node multiplies with, if it does.
 std::optional<SparseWeight> sparse_weight_of(const Graph&, const Node&);
 /// Returns the sparse matrix whose values, or whose pattern, the parameter is.
 std::optional<SparseWeight> sparse_weight_of(const Graph&, TensorId parameter);
 /// Returns whether input i of the node is a pattern, which has no gradient.
 bool is_pattern(const Node&, std::size_t i);
+
+/// Returns the shape that the weight of a sparse node has where it is dense. Its elements lie in
+/// the order of the matrix, so that stored element i of the block at a place is the dense one
+/// place * block + i.
+Shape dense_shape(const Graph&, const Node&);
+/// Returns a graph of one node that does with a dense weight what the sparse node does: its tensors
+/// are x, the weight, the bias if there is one, and the output if the node has it.
+Graph dense_graph(const Graph&, const Node&);
 
 }  // namespace trainyard

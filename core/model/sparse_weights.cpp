@@ -13,11 +13,11 @@
 namespace trainyard {
 namespace {
 
-// Says that a plan has made a product sparse, and what its rows were.
-constexpr const char *kMadeSparse = "by_plan", *kRowAxis = "row_axis", *kRowUnits = "row_units";
+// Says that a plan has made a product sparse.
+constexpr const char* kMadeSparse = "by_plan";
 
 bool is_sparse_by_plan(const Node& node) {
-  return node.op == &sparse_matmul() && attribute(node, kMadeSparse) != 0;
+  return dense_form(node.op) != nullptr && attribute(node, kMadeSparse) != 0;
 }
 
 std::set<std::string> tables_that_are_shared(const Model& model) {
@@ -31,20 +31,26 @@ std::set<std::string> tables_that_are_shared(const Model& model) {
   return shared;
 }
 
+std::int64_t size_of_row(const Shape& weight) {
+  return local_elements({weight.begin() + 1, weight.end()}, Binding{});
+}
+
 bool can_be_sparse(const Graph& graph, const Node& node, std::int64_t block) {
-  if (node.op != &matmul()) return false;
+  if (sparse_form(node.op) == nullptr || attribute(node, "groups", 1) != 1) return false;
   const Tensor& weight = graph[node.inputs[1]];
   std::ptrdiff_t readers = 0;
   for (const Node& other : graph.nodes)
     readers += std::count(other.inputs.begin(), other.inputs.end(), node.inputs[1]);
-  return weight.kind == TensorKind::Parameter && readers == 1 &&
-         weight.shape[1].size % block == 0 && weight.shape[1].size / block < kMostOfPattern;
+  const std::int64_t row = size_of_row(weight.shape);
+  return weight.kind == TensorKind::Parameter && readers == 1 && row % block == 0 &&
+         row / block < kMostOfPattern;
 }
 
 void make_sparse(Graph& graph, Node& node, const SparseSpec& spec) {
   Tensor& weight = graph.tensors[node.inputs[1].value];
-  const Dim rows = weight.shape[0], columns = weight.shape[1];
-  const SparseShape shape = with_density({rows.size, columns.size, spec.block, 0}, spec.density);
+  const Shape dense = weight.shape;
+  const std::int64_t columns = size_of_row(dense);
+  const SparseShape shape = with_density({dense[0].size, columns, spec.block, 0}, spec.density);
   weight.shape = {{shape.blocks, Axis::None, 0}, {shape.block, Axis::None, 0}};
   Tensor pattern;
   pattern.name = weight.name + ".pattern";
@@ -53,26 +59,25 @@ void make_sparse(Graph& graph, Node& node, const SparseSpec& spec) {
     pattern.shape.push_back({digits_in_16_bits(shape.row_blocks()), Axis::None, 0});
   pattern.kind = TensorKind::Parameter;
   node.inputs.insert(node.inputs.begin() + 2, graph.add(std::move(pattern)));
-  node.op = &sparse_matmul();
-  for (const auto& [name, value] : {std::pair{"columns", columns.size},
-                                    {"column_axis", static_cast<std::int64_t>(columns.axis)},
-                                    {"column_units", columns.units},
-                                    {kRowAxis, static_cast<std::int64_t>(rows.axis)},
-                                    {kRowUnits, rows.units},
+  node.op = sparse_form(node.op);
+  for (const auto& [name, value] : {std::pair{"columns", columns},
+                                    {"row_axis", static_cast<std::int64_t>(dense[0].axis)},
+                                    {"row_units", dense[0].units},
+                                    {"column_axis", static_cast<std::int64_t>(dense[1].axis)},
+                                    {"column_units", dense[1].units},
                                     {kMadeSparse, std::int64_t{1}}})
     node.attributes[name] = value;
+  if (dense.size() < 4) return;
+  node.attributes["kernel_rows"] = dense[2].size;
+  node.attributes["kernel_columns"] = dense[3].size;
 }
 
 void make_dense(Graph& graph, Node& node) {
-  const SparseShape shape = sparse_weight_of(graph, node)->shape;
-  graph.tensors[node.inputs[1].value].shape = {
-      {shape.rows, static_cast<Axis>(attribute(node, kRowAxis)), attribute(node, kRowUnits)},
-      {shape.columns, static_cast<Axis>(attribute(node, "column_axis")),
-       attribute(node, "column_units")}};
+  graph.tensors[node.inputs[1].value].shape = dense_shape(graph, node);
   node.inputs.erase(node.inputs.begin() + 2);
-  node.op = &matmul();
-  for (const char* name :
-       {"columns", "column_axis", "column_units", kRowAxis, kRowUnits, kMadeSparse})
+  node.op = dense_form(node.op);
+  for (const char* name : {"columns", "row_axis", "row_units", "column_axis", "column_units",
+                           "kernel_rows", "kernel_columns", kMadeSparse})
     node.attributes.erase(name);
 }
 
@@ -91,7 +96,7 @@ Model with_sparse_weights(Model model, const SparseSpec& spec, const Place& plac
     }
   if (!any)
     throw Error(Error::Kind::InvalidInput,
-                "expected a product whose weight is its own, of whole blocks of " +
+                "expected a product or convolution whose weight is its own, of whole blocks of " +
                     std::to_string(spec.block) + " along its rows, found none in " + model.name,
                 place);
   return model;

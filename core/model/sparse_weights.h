@@ -1,6 +1,6 @@
-// Sparse weights: the weights of products are kept, trained and updated as the blocks that are
-// stored of them (core/model/sparse_pattern.h). Biases, norms, tables, convolutions, routed experts
-// and what shares a table stay dense.
+// Sparse weights: the weights of products and convolutions are kept, trained and updated as the
+// blocks that are stored of them (core/model/sparse_pattern.h). Biases, norms, tables, convolutions
+// in groups, routed experts and what shares a table stay dense.
 #pragma once
 
 #include <cstdint>

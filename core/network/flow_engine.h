@@ -71,6 +71,9 @@ class FlowEngine {
 
   /// Brings what has been moved up to date.
   void settle_all(double now);
+  /// Returns the bytes that each of the flow's flows still has to move, as of the last
+  /// settle_all().
+  double left(Id id) const { return flows_[id].left; }
   /// Returns the bytes that the link has carried, as of the last settle_all().
   double carried(std::uint32_t link) const { return links_[link].carried; }
   /// Returns how often the rate of a flow was looked at anew: what all of it has cost.

@@ -7,6 +7,7 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <utility>
 
 #include "core/base/error.h"
 #include "core/base/random.h"
@@ -91,27 +92,42 @@ JobFlows rings_of(const SharedClusterQuestion& q, const LeavesAndSpines& fabric)
   return flows;
 }
 
-// The first spine of a job is hashed, and its other trees take the ones that follow.
+// The share of a link's rate that the slots of a job carry: all slots in equal parts for the jobs,
+// each packet of them once in a round trip.
+double share_of_slots(const SharedClusterQuestion& q) {
+  const double in_flight =
+      static_cast<double>(q.slots) * bytes_of(q.packet) / static_cast<double>(q.round_trip.count());
+  return std::min(1.0, in_flight / (static_cast<double>(q.jobs) * q.link.value * 1e-9));
+}
+
+// The share of a job's gradients that goes through its trees while the rest goes around its ring,
+// in which every worker sends 2 (p - 1) / p as many bytes, so that both end together.
+double share_in_switches(const SharedClusterQuestion& q) {
+  const auto p = static_cast<double>(q.leaves);
+  const double ring = 2 * (p - 1) / p, slots = share_of_slots(q);
+  return slots * ring / (1 + (ring - 1) * slots);
+}
+
+// The first spine of a job is hashed, and its other trees take the ones that follow. A job has one
+// window for all its trees, but a connection of a ring one of its own.
 JobFlows trees_of(const SharedClusterQuestion& q, const LeavesAndSpines& fabric,
-                  std::int64_t trees) {
-  std::vector<std::vector<std::int64_t>> spines;  // by job
+                  const JobFlows& rings, std::int64_t trees) {
+  const double slots = share_of_slots(q), part = share_in_switches(q);
+  const auto connections = static_cast<double>(q.connections), all = static_cast<double>(trees);
+  const double windows = slots + (1 - slots) * connections;
+  JobFlows flows;
   for (std::int64_t j = 0; j < q.jobs; ++j) {
     const std::int64_t first =
         Random(q.seed, 1'000).between(static_cast<std::uint64_t>(j), 0, q.spines - 1);
-    spines.emplace_back();
-    for (std::int64_t t = 0; t < trees; ++t) spines.back().push_back((first + t) % q.spines);
-  }
-  JobFlows flows;
-  const double in_flight =
-      static_cast<double>(q.slots) * bytes_of(q.packet) / static_cast<double>(q.round_trip.count());
-  const std::int64_t through_leaf = q.jobs * trees;  // all of them; a spine has fewer
-  for (std::int64_t j = 0; j < q.jobs; ++j) {
-    flows.emplace_back();
-    for (const std::int64_t spine : spines[static_cast<std::size_t>(j)]) {
-      flows.back().push_back({fabric.tree(j, spine),
-                              bytes_of(q.gradients) / static_cast<double>(trees),
-                              1 / static_cast<double>(trees),  // a job has one window for all
-                              in_flight / static_cast<double>(through_leaf)});
+    std::vector<JobFlow>& of = flows.emplace_back();
+    for (std::int64_t t = 0; t < trees; ++t)
+      of.push_back({fabric.tree(j, (first + t) % q.spines), part * bytes_of(q.gradients) / all,
+                    slots * windows / all, slots * q.link.value * 1e-9 / all});
+    if (slots == 1) continue;
+    for (JobFlow around : rings[static_cast<std::size_t>(j)]) {
+      around.bytes *= 1 - part;
+      around.weight = (1 - slots) * windows / connections;
+      of.push_back(std::move(around));
     }
   }
   return flows;
@@ -163,65 +179,148 @@ std::vector<ShortFlow> short_flows(const SharedClusterQuestion& q, const LeavesA
   return flows;
 }
 
-struct Shared {
-  double all_reduce = 0, mean = 0, p99 = 0;  // nanoseconds
+// A study of jobs beside short flows, of which one row is asked after another.
+struct Watch {
+  std::stop_token stop;
+  const std::function<void(double)>& progress;
+  double rows = 1, row = 0;
+
+  void look(std::size_t done, std::size_t all) const {
+    if (stop.stop_requested())
+      throw Error(Error::Kind::Cancelled, "the study of the network was stopped");
+    if (progress && all > 0)
+      progress((row + static_cast<double>(done) / static_cast<double>(all)) / rows);
+  }
 };
 
-// Jobs compute, reduce, and compute again, until the last short flow has arrived. They begin at
-// drawn places of their first computation.
-Shared run_shared(const SharedClusterQuestion& q, const LeavesAndSpines& fabric,
-                  const JobFlows& jobs, double compute) {
-  FlowEngine engine(std::vector<double>(fabric.links(), q.link.value * 1e-9));
-  const std::vector<ShortFlow> shorts = short_flows(q, fabric);
-  std::vector<double> completions;
-  struct Job {
-    double begins = 0;
-    std::size_t left = 0;
-  };
-  std::vector<Job> state(jobs.size());
-  const Random random(q.seed, 3'000);
-  for (std::size_t j = 0; j < jobs.size(); ++j) state[j].begins = compute * random.uniform(j);
-  std::vector<std::size_t> owner;  // by flow: job, or jobs.size() + short flow
-  double reduced = 0;
-  std::int64_t reductions = 0;
-  std::size_t begun = 0;
-  const auto own = [&](FlowEngine::Id id, std::size_t of) {
-    if (owner.size() <= id) owner.resize(std::size_t{id} + 1);
-    owner[id] = of;
-  };
-  while (completions.size() < shorts.size()) {
-    double at = begun < shorts.size() ? shorts[begun].begins : kForever;
-    std::size_t job = jobs.size();
-    for (std::size_t j = 0; j < jobs.size(); ++j)
-      if (state[j].left == 0 && state[j].begins < at) at = state[j].begins, job = j;
-    const std::optional<double> end = engine.next();
-    if (end && *end <= at) {
-      for (const FlowEngine::Id id : engine.finish(*end)) {
-        const std::size_t of = owner[id];
-        if (of >= jobs.size()) {
-          completions.push_back(*end - shorts[of - jobs.size()].begins);
-        } else if (--state[of].left == 0) {
-          reduced += *end - state[of].begins, ++reductions;
-          state[of].begins = *end + compute;
-        }
-      }
-    } else if (job < jobs.size()) {
-      state[job].left = jobs[job].size();
-      for (const JobFlow& f : jobs[job])
-        own(engine.start({f.path, f.bytes, f.weight, f.most}, at), job);
-    } else {
-      own(engine.start({shorts[begun].path, bytes_of(q.message)}, at), jobs.size() + begun);
-      ++begun;
+// Jobs that compute, reduce, and compute again on a network with short flows.
+class SharedRun {
+ public:
+  SharedRun(const SharedClusterQuestion& q, const LeavesAndSpines& fabric, const JobFlows& jobs,
+            double compute, double ring)
+      : q_(q),
+        jobs_(jobs),
+        shorts_(short_flows(q, fabric)),
+        engine_(std::vector<double>(fabric.links(), q.link.value * 1e-9)),
+        compute_(compute),
+        state_(jobs.size()) {
+    const Random random(q.seed, 3'000);
+    for (std::size_t j = 1; j < jobs.size(); ++j) {
+      const double at = (compute + ring) * random.uniform(j) - compute;  // in the cycle of a ring
+      state_[j].begins = std::max(0.0, -at);
+      if (at > 0) state_[j].share = 1 - at / ring;
     }
   }
-  Shared found;
-  found.all_reduce = reductions > 0 ? reduced / static_cast<double>(reductions) : 0;
-  if (completions.empty()) return found;
-  std::sort(completions.begin(), completions.end());
-  for (const double c : completions) found.mean += c / static_cast<double>(completions.size());
-  found.p99 = completions[(completions.size() - 1) * 99 / 100];
-  return found;
-}
+
+  void run(const Watch& watch) {
+    constexpr std::size_t kReductions = 2;  // of each job, where no short flows are measured
+    const std::size_t wanted = shorts_.empty() ? jobs_.size() * kReductions : shorts_.size();
+    for (std::size_t done = 0; done < wanted;) {
+      step();
+      done = completions_.size();
+      if (shorts_.empty())
+        for (const Job& job : state_) done += std::min(kReductions, job.reductions);
+      if (++steps_ % 64 == 0 || done == wanted) watch.look(done, wanted);
+    }
+    count_parts();
+  }
+
+  void state(SharedClusterRow& row) {
+    row.all_reduce_seconds = reduced_ > 0 ? 1e-9 * reducing_ / reduced_ : 0;
+    if (completions_.empty()) return;
+    std::sort(completions_.begin(), completions_.end());
+    const std::size_t n = completions_.size();
+    for (const double c : completions_) row.mean_completion += 1e-9 * c / static_cast<double>(n);
+    for (std::size_t percent = 0; percent <= 100; ++percent)
+      row.completions.push_back(1e-9 * completions_[(n - 1) * percent / 100]);
+    row.p99_completion = row.completions[99];
+  }
+
+ private:
+  struct Job {
+    double begins = 0;  // its reduction that is under way, or its next one
+    double share = 1;   // of that reduction which was left where the study began
+    std::vector<std::optional<FlowEngine::Id>> flows;  // under way, by place in its JobFlows
+    std::size_t left = 0, reductions = 0;
+  };
+  struct Owner {
+    std::size_t of = 0, place = 0;  // job and place in it, or jobs_.size() + short flow
+  };
+
+  void own(FlowEngine::Id id, Owner owner) {
+    if (owners_.size() <= id) owners_.resize(std::size_t{id} + 1);
+    owners_[id] = owner;
+  }
+
+  // Goes on to what comes next: the end of a flow, the reduction of a job, or a short flow.
+  void step() {
+    double at = begun_ < shorts_.size() ? shorts_[begun_].begins : kForever;
+    std::size_t job = jobs_.size();
+    for (std::size_t j = 0; j < jobs_.size(); ++j)
+      if (state_[j].left == 0 && state_[j].begins < at) at = state_[j].begins, job = j;
+    const std::optional<double> end = engine_.next();
+    if (end && *end <= at) {
+      now_ = *end;
+      for (const FlowEngine::Id id : engine_.finish(now_)) finish(owners_[id]);
+    } else if (job < jobs_.size()) {
+      reduce(job, at);
+    } else {
+      own(engine_.start({shorts_[begun_].path, bytes_of(q_.message)}, at),
+          {jobs_.size() + begun_, 0});
+      ++begun_;
+    }
+  }
+
+  void reduce(std::size_t j, double at) {
+    Job& job = state_[j];
+    job.left = jobs_[j].size();
+    job.flows.clear();
+    for (const JobFlow& f : jobs_[j]) {
+      const FlowEngine::Id id = engine_.start({f.path, job.share * f.bytes, f.weight, f.most}, at);
+      own(id, {j, job.flows.size()});
+      job.flows.emplace_back(id);
+    }
+  }
+
+  void finish(Owner owner) {
+    if (owner.of >= jobs_.size()) {
+      completions_.push_back(now_ - shorts_[owner.of - jobs_.size()].begins);
+      return;
+    }
+    Job& job = state_[owner.of];
+    job.flows[owner.place].reset();
+    if (--job.left > 0) return;
+    reducing_ += now_ - job.begins, reduced_ += job.share;
+    ++job.reductions;
+    job.begins = now_ + compute_, job.share = 1;
+  }
+
+  // A reduction is as far as the slowest of its flows.
+  void count_parts() {
+    engine_.settle_all(now_);
+    for (std::size_t j = 0; j < jobs_.size(); ++j) {
+      const Job& job = state_[j];
+      if (job.left == 0) continue;
+      double left = 0;
+      for (std::size_t i = 0; i < job.flows.size(); ++i)
+        if (job.flows[i])
+          left = std::max(left, engine_.left(*job.flows[i]) / (job.share * jobs_[j][i].bytes));
+      reducing_ += now_ - job.begins, reduced_ += job.share * (1 - left);
+    }
+  }
+
+  const SharedClusterQuestion& q_;
+  const JobFlows& jobs_;
+  std::vector<ShortFlow> shorts_;
+  FlowEngine engine_;
+  double compute_;
+  std::vector<Job> state_;
+  std::vector<Owner> owners_;  // by flow
+  std::vector<double> completions_;
+  std::size_t begun_ = 0, steps_ = 0;
+  double now_ = 0;
+  double reducing_ = 0, reduced_ = 0;  // time of all jobs, and how many reductions that were
+};
 
 void expect_range(bool fine, std::string_view what) {
   if (!fine) throw Error(Error::Kind::InvalidInput, std::string(what), {"shared cluster"});
@@ -229,7 +328,8 @@ void expect_range(bool fine, std::string_view what) {
 
 }  // namespace
 
-SharedClusterAnswer shared_cluster(const SharedClusterQuestion& q) {
+SharedClusterAnswer shared_cluster(const SharedClusterQuestion& q, std::stop_token stop,
+                                   const std::function<void(double)>& progress) {
   expect_range(q.leaves >= 2 && q.hosts >= 1 && q.spines >= 1,
                "expected at least 2 leaves, 1 host of each and 1 spine");
   expect_range(q.jobs >= 1 && q.messages >= 0,
@@ -242,19 +342,27 @@ SharedClusterAnswer shared_cluster(const SharedClusterQuestion& q) {
                    q.round_trip.count() > 0,
                "expected rates, bytes, connections, slots and times above 0");
   const LeavesAndSpines fabric(q);
-  SharedClusterAnswer answer{q, {}};
   const JobFlows rings = rings_of(q, fabric);
   const double ring = lone_nanoseconds(q, fabric, rings.front());
   const double compute = ring * (1 - q.communication) / q.communication;
-  const auto add = [&](std::string name, const JobFlows& jobs) {
-    const Shared shared = run_shared(q, fabric, jobs, compute);
-    answer.rows.push_back({std::move(name), 1e-9 * lone_nanoseconds(q, fabric, jobs.front()),
-                           1e-9 * shared.all_reduce, 1e-9 * shared.mean, 1e-9 * shared.p99,
-                           worst_link(fabric, jobs)});
+  SharedClusterAnswer answer{q, {}, 1e-9 * compute};
+  Watch watch{std::move(stop), progress, q.trees > 1 ? 3.0 : 2.0};
+  const auto add = [&](std::string name, const JobFlows& jobs, double in_switches) {
+    SharedClusterRow row{.reduction = std::move(name),
+                         .lone_seconds = 1e-9 * lone_nanoseconds(q, fabric, jobs.front()),
+                         .worst_link = worst_link(fabric, jobs),
+                         .in_switches = in_switches,
+                         .completions = {}};
+    SharedRun run(q, fabric, jobs, compute, ring);
+    run.run(watch);
+    run.state(row);
+    answer.rows.push_back(std::move(row));
+    ++watch.row;
   };
-  add("ring", rings);
-  add("1 tree", trees_of(q, fabric, 1));
-  if (q.trees > 1) add(fmt::format("{} trees", q.trees), trees_of(q, fabric, q.trees));
+  const double part = share_in_switches(q);
+  add("ring", rings, 0);
+  add("1 tree", trees_of(q, fabric, rings, 1), part);
+  if (q.trees > 1) add(fmt::format("{} trees", q.trees), trees_of(q, fabric, rings, q.trees), part);
   return answer;
 }
 

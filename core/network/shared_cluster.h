@@ -4,12 +4,22 @@
 // it send and passes on one stream; the sum comes back the same way. A job has one tree through one
 // spine, or several through different ones that carry equal parts. A tree moves as fast as the
 // slowest of its links, and no faster than the packets that its slots hold allow in a round trip.
+// Packets that find no slot are added up by the hosts: where the slots of a job carry the share x
+// of a link, so much of its rate goes through its trees and the rest around its ring, in such parts
+// of its gradients that both end together when it is alone. So it is never slower than its ring.
+//
+// Short flows arrive from the beginning to the last one that is drawn. A job is found anywhere in
+// its cycle of computing and reducing, the first one where its reduction begins; a reduction that
+// has not ended with the last short flow counts as the part of it that is done. Without short flows
+// every job reduces twice.
 //
 // The study leaves out loss and its recovery, the shape of queues, and control by marks on the way
 // to the fair rate.
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -38,20 +48,25 @@ struct SharedClusterQuestion {
 struct SharedClusterRow {
   std::string reduction;          // "ring", "1 tree", "4 trees"
   double lone_seconds = 0;        // an all-reduce of one job that has the network to itself
-  double all_reduce_seconds = 0;  // mean with all jobs, of those that end before the last short
-                                  // flow; 0 where none does
-  double mean_completion = 0, p99_completion = 0;  // seconds of a short flow
-  double worst_link = 0;  // bytes of an all-reduce of every job over the most loaded link between
-                          // switches
+  double all_reduce_seconds = 0;  // mean with all jobs and short flows
+  double mean_completion = 0, p99_completion = 0;  // seconds of a short flow; 0 without any
+  double worst_link = 0;   // bytes of an all-reduce of every job over the most loaded link between
+                           // switches
+  double in_switches = 0;  // share of a job's gradients that switches add up, in [0, 1]
+  std::vector<double> completions;  // seconds within which 0, 1, ... 100 % of the short flows
+                                    // complete; empty without any
 };
 
 struct SharedClusterAnswer {
   SharedClusterQuestion question;
   std::vector<SharedClusterRow> rows;  // ring, one tree, several
+  double compute_seconds = 0;          // of a job between two reductions, however it reduces
 };
 
 /// Every job has a worker below each leaf, on a host of its own; short flows are of other hosts.
-/// Throws Error{InvalidInput} where a figure is out of the range stated above.
-SharedClusterAnswer shared_cluster(const SharedClusterQuestion&);
+/// `progress` is told the share that is done, in [0, 1]. Throws Error{InvalidInput} where a figure
+/// is out of the range stated above, and Error{Cancelled} when stopped.
+SharedClusterAnswer shared_cluster(const SharedClusterQuestion&, std::stop_token = {},
+                                   const std::function<void(double)>& progress = {});
 
 }  // namespace trainyard

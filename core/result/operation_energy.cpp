@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "core/cost/cost_model.h"
 #include "core/lowering/lower.h"
@@ -11,18 +12,24 @@
 namespace trainyard {
 namespace {
 
-// Equal works are priced once, however many layers have them.
+// Equal works are priced once, however many layers have them. What crosses into the device's
+// memory, the outermost level, crosses in the bytes that it stores.
 class Priced {
  public:
-  explicit Priced(Hierarchy levels) : levels_(levels) {}
+  explicit Priced(const Device& device)
+      : levels_(operation_hierarchy(device)), stored_(device.compression.value) {}
   const WorkEnergy& of(const Work& work) {
     for (const auto& [known, energy] : known_)
       if (known == work) return energy;
-    return known_.emplace_back(work, work_energy(work, levels_)).second;
+    WorkEnergy energy = work_energy(work, levels_);
+    LevelEnergy& memory = energy.levels.back();
+    memory.energy = memory.energy * stored_;
+    return known_.emplace_back(work, std::move(energy)).second;
   }
 
  private:
   Hierarchy levels_;
+  double stored_;  // bytes over those of the tensors
   std::vector<std::pair<Work, WorkEnergy>> known_;
 };
 
@@ -45,7 +52,7 @@ Hierarchy operation_hierarchy(const Device& device) {
 std::vector<OperationEnergy> operation_energies(const Workload& workload) {
   std::vector<OperationEnergy> found;
   std::map<std::string, std::size_t> places;
-  Priced priced(operation_hierarchy(workload.scenario.cluster.device));
+  Priced priced(workload.scenario.cluster.device);
   const std::int64_t replicas = workload.scenario.cluster.count / pipeline_ranks(workload);
   for (std::size_t stage = 0; stage < workload.runs.size(); ++stage)
     visit_calls(workload, stage, [&](const BodyOp& op, std::int64_t calls) {

@@ -2,7 +2,8 @@
 // the energies of core/cost/access_energy.h, tiled for registers of 64 words and an SRAM of 32 K
 // words. It counts gates and wires of 45 nm logic. What boards draw (energy.h) also has clocks,
 // leakage, control and links, at today's smaller gates, so the two are shown beside each other and
-// never added.
+// never added. A device whose memory stores numbers in fewer bits (Device::compression) moves fewer
+// bytes there, at the energy of those alone; the logic that codes and decodes them is not counted.
 #pragma once
 
 #include <cstdint>

@@ -393,10 +393,11 @@ void apply_training(Training& training, std::string_view assignment, const Place
                          {place.text + " " + std::string(key)});
     names.push_back(known.key);
   }
-  throw Error(Error::Kind::InvalidInput,
-              fmt::format("no training setting is called \"{}\"{}", key.substr(0, 80),
-                          did_you_mean(key.substr(0, 80), names)),
-              place);
+  throw Error(
+      Error::Kind::InvalidInput,
+      fmt::format("no training setting is called \"{}\"{}; \"trainyard help train\" lists them",
+                  key.substr(0, 80), did_you_mean(key.substr(0, 80), names)),
+      place);
 }
 
 Training at_rate_of(const Device& device, Training training) {

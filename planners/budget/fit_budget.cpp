@@ -53,9 +53,19 @@ constexpr std::string_view kOnlyAsked[] = {"bf16-nearest", "vs-quant"};
 constexpr std::string_view kStateFormats[] = {"first-moment-dtype", "main-weights-dtype",
                                               "optimizer"};
 
+constexpr double kLeastSaved = 0.01;  // between plans of the front, of memory
+
 // Moments in these are for who asks for them: fp8 rounds an average to 3 bits, and fp16 takes
 // scales beside the bytes of bf16.
 constexpr std::string_view kWithScales[] = {"fp16", "fp8"};
+
+// Nine of ten weights that stay zero cost more quality than any other lever and are faster on many
+// devices, so that the fastest plan would always have them: they are pulled where nothing else is
+// within the budget, or by who asks for them.
+constexpr std::string_view kLastResort = "sparsity";
+// The sparsity at which the quality of sparse networks is measured
+// (tests/backends/sparse_test.cpp).
+constexpr std::string_view kUsualSparsity = "0.9";
 
 template <std::size_t n>
 bool is_one_of(const std::string_view (&list)[n], std::string_view word) {
@@ -79,12 +89,13 @@ class BudgetFit {
 
   FittedPlan run() {
     found_.start = priced("", base_);
-    found_.front = front_of(found_.levers, found_.tried, found_.fitting);
-    found_.chosen = within_budget(found_.front);
+    choose_among(ordinary_levers());
+    if (!found_.chosen && last_resort_) choose_among(found_.levers);
     std::uint64_t tried = 0, fitting = 0;
     found_.faithful = within_budget(front_of(faithful_levers(), tried, fitting));
     if (found_.chosen || !found_.front.empty())
       walk_to(found_.chosen ? *found_.chosen : found_.front.back());
+    thin_front();
     return std::move(found_);
   }
 
@@ -124,19 +135,23 @@ class BudgetFit {
   // The plan's own value, and those of its neighbours that can free memory.
   void add_usual(std::string_view key) {
     if (!acts(key)) return;
-    const KnobValues values = knob_values(key, whole_);
+    KnobValues values = knob_values(key, whole_);
     std::string words = own_value(key);
+    if (key == kLastResort && words == "off") values.words.emplace_back(kUsualSparsity);
     if (words.empty()) return;  // this plan has no such choice
     for (const std::vector<std::string>* others : {&values.below, &values.words})
       for (const std::string& value : *others)
         if (is_usual(std::string(key), value)) words += "," + value;
-    if (words.find(',') != std::string::npos) bounds_.push_back({std::string(key), words});
+    if (words.find(',') == std::string::npos) return;
+    bounds_.push_back({std::string(key), words});
+    last_resort_ = last_resort_ || key == kLastResort;
   }
 
-  // Most optimizers have none of the formats, and no other rule keeps its state in less.
+  // Most optimizers have none of the formats, and no other rule keeps its state in less. Sparse
+  // weights are not legal beside all else, and some models have none.
   bool is_usual(const std::string& key, const std::string& value) const {
     if (is_one_of(kOnlyAsked, value) || !with_value(base_.plan, key, value)) return false;
-    if (!is_one_of(kStateFormats, key)) return true;
+    if (!is_one_of(kStateFormats, key) && key != kLastResort) return true;
     if (is_one_of(kWithScales, value) && !(key == "main-weights-dtype" && wants_scaled_main()))
       return false;
     if (key == "optimizer" && (whole_.plan.optimizer != "adamw" || value != kAdamw8bit))
@@ -164,6 +179,18 @@ class BudgetFit {
     for (const std::string_view key : knob_keys())
       if (!has_key(bound, key)) fixed.emplace_back(key);
     return PlanSpace(base_, fixed, bounds);
+  }
+
+  void choose_among(const std::vector<Knob>& levers) {
+    found_.front = front_of(levers, found_.tried, found_.fitting);
+    found_.chosen = within_budget(found_.front);
+  }
+
+  std::vector<Knob> ordinary_levers() const {
+    std::vector<Knob> levers = found_.levers;
+    for (Knob& lever : levers)
+      if (last_resort_ && lever.key == kLastResort) lever.values.resize(1);
+    return levers;
   }
 
   // The levers without the values after which training is not step by step the same.
@@ -229,6 +256,21 @@ class BudgetFit {
     return first == front.end() ? std::nullopt : std::optional(*first);
   }
 
+  // A plan that is slower for a few bytes is no choice; the chosen one and the smallest stay.
+  void thin_front() {
+    std::vector<FitPlan> kept;
+    for (FitPlan& plan : found_.front) {
+      const bool last = &plan == &found_.front.back(),
+                 chosen = found_.chosen && found_.chosen->words == plan.words;
+      const auto saves = [&](const FitPlan& than) {
+        return static_cast<double>(plan.figures.reserved.value) <=
+               (1 - kLeastSaved) * static_cast<double>(than.figures.reserved.value);
+      };
+      if (kept.empty() || last || chosen || saves(kept.back())) kept.push_back(std::move(plan));
+    }
+    found_.front = std::move(kept);
+  }
+
   // Pulls the levers of the goal one by one, always the one that frees most.
   void walk_to(const FitPlan& goal) {
     std::vector<std::string> left;
@@ -275,6 +317,7 @@ class BudgetFit {
   Scenario whole_;                 // with its plan complete
   std::vector<std::string> kept_;  // keys
   std::vector<Bound> bounds_;
+  bool last_resort_ = false;  // it is among the levers, and nobody asked for it
   FittedPlan found_;
 };
 
@@ -284,7 +327,7 @@ const std::vector<std::string_view>& usual_levers() {
   static const std::vector<std::string_view> levers = {
       "precision", "gradient-dtype",  "first-moment-dtype", "main-weights-dtype",
       "optimizer", "micro-batch",     "recompute",          "offload",
-      "zero",      "flash-attention", "sequence-parallel"};
+      "zero",      "flash-attention", "sequence-parallel",  "sparsity"};
   return levers;
 }
 

@@ -49,12 +49,15 @@ struct FitStep {
 struct FittedPlan {
   Scenario plain;  // as it was given, with its batch stated
   Bytes budget{};
-  std::vector<Knob> levers;   // each with its values, the plan's own first
+  // Each with its values, the plan's own first. Weights that stay zero count only where nothing
+  // else is within the budget, unless the question asks for them.
+  std::vector<Knob> levers;
   FitPlan start;              // the plan itself
   std::uint64_t tried = 0;    // combinations of values; those that are not legal count too
   std::uint64_t fitting = 0;  // of them, those that fit in a device's whole memory
   // Plans that fit in a device's whole memory and of which none is both faster and smaller than
-  // another; fastest first.
+  // another; fastest first. Each saves at least 1 % of the memory of the one before it, but for
+  // the chosen one and the smallest, which are listed in any case.
   std::vector<FitPlan> front;
   std::optional<FitPlan> chosen;  // the fastest within the budget; empty if none is
   // The fastest within the budget whose training is step by step the plan's; empty if none is.

@@ -264,9 +264,14 @@ std::string maths_between(const Model& model, const Plan& plan, const Plan& othe
   };
   say((precision != nullptr && others != nullptr && !(*precision == *others)) ||
           differ(kTensorFormats),
-      "other rounding");
+      precision != nullptr && others != nullptr && precision->method != "fp32" &&
+              others->method == "fp32" && find_choice(other, kTensorFormats) == nullptr
+          ? "finer rounding"
+          : "other rounding");
   say(plan.optimizer != other.optimizer, "another update rule");
-  say(differ("sparse"), "other weights that stay zero");
+  say(differ("sparse"), find_choice(plan, "sparse") == nullptr    ? "weights that stay zero"
+                        : find_choice(other, "sparse") == nullptr ? "no weights that stay zero"
+                                                                  : "other weights that stay zero");
   say(differ("tensor-train"), "tables as products of other cores");
   say(differ("lora") || differ("frozen"), "other weights that are trained");
   say(reduce_of(plan) != reduce_of(other) ||

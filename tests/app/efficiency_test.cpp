@@ -1,8 +1,12 @@
-// Tests what hardware --efficiency and --energy print.
+// Tests what hardware --efficiency and --energy print, and the document of the first.
 #include <gtest/gtest.h>
 
 #include "app/cli/verb.h"
+#include "app/cli/verbs/json_schemas.h"
+#include "core/cost/engine_efficiency.h"
+#include "core/io/json/json.h"
 #include "tests/app/trainyard.h"
+#include "tests/support/conforms.h"
 
 namespace trainyard {
 namespace {
@@ -15,6 +19,18 @@ TEST(Efficiency, ListsEnginesDevicesEnergiesAndATiledProduct) {
                           "  tiled for SRAM of 32 K words           56.8         15.4 %\n",
                           "in 16-bit integers it is 3556 times", "  h100-sxm "})
     EXPECT_NE(ran.out.find(row), std::string::npos) << row << ran.out;
+}
+
+TEST(Efficiency, IsADocumentToo) {
+  const TemporaryFolder folder;
+  const Ran ran = trainyard("hardware --efficiency --json", folder);
+  ASSERT_EQ(ran.exit, kDone) << ran.err;
+  const Json answer = parse_json(ran.out, "efficiency");
+  conforms(answer, parse_json(json_schema("efficiency"), "schema"), "efficiency");
+  EXPECT_EQ(answer.find("engines")->as_list()->size(), engines().size());
+  EXPECT_EQ(answer.find("devices")->as_list()->size(), device_efficiencies().size());
+  EXPECT_EQ(answer.find("energies")->as_list()->size(), 7u);  // two figures each
+  EXPECT_EQ(answer.find("product")->as_list()->size(), 3u);
 }
 
 TEST(Efficiency, AnAnswerStatesOperationsOnlyWhereTheyAreAskedFor) {

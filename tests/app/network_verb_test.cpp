@@ -7,6 +7,7 @@
 #include "app/cli/text/clusters/incast_text.h"
 #include "app/cli/text/clusters/network_text.h"
 #include "app/cli/text/clusters/shared_cluster_text.h"
+#include "app/workspace/scenario/shared_cluster_document.h"
 #include "core/io/json/json.h"
 #include "tests/support/conforms.h"
 
@@ -35,17 +36,45 @@ TEST(NetworkText, NamesTheBusiestLinkAndWhoWaitsForWhom) {
   EXPECT_EQ(network_document(without).find("incasts"), std::string::npos);
 }
 
+TEST(NetworkText, CountsInWordsAndNamesNoNegativeNothing) {
+  NetworkUse use = used_network();
+  use.step = Duration{999'999};
+  use.flows = 384, use.kinds = 1, use.links = 2;
+  const std::string text = network_text(use);
+  EXPECT_NE(text.find("+0.0 %"), std::string::npos) << text;
+  EXPECT_NE(text.find("384 flows of 1 kind over 2 links"), std::string::npos) << text;
+}
+
 TEST(NetworkText, ItsDocumentConformsToItsSchema) {
   conforms(parse_json(network_document(used_network()), "network"), network_schema(), "network");
 }
 
 TEST(SharedClusterText, StatesHowMuchFasterAndConformsToItsSchema) {
   SharedClusterAnswer answer;
-  answer.rows = {{"ring", 2, 4, 0.5, 3, 8e6}, {"4 trees", 1, 1.5, 0.25, 1, 2e6}};
+  answer.compute_seconds = 2;
+  answer.rows = {{"ring", 2, 4, 0.5, 3, 8e6, 0, {0.1, 3}},
+                 {"4 trees", 1, 1.5, 0.25, 1, 2e6, 1, {}}};
   const std::string text = shared_cluster_text(answer);
-  EXPECT_NE(text.find("in 4 trees a lone job takes 0.50 of its ring's time"), std::string::npos)
-      << text;
-  EXPECT_NE(text.find("3 times as fast, 2 times in the mean"), std::string::npos) << text;
+  for (const char* words :
+       {"8 jobs on 16 leaves and 4 spines of 1250 MB/s links reduce 1 MB each",
+        "In 4 trees a lone job takes 0.50 of its ring's time.", "takes 0.58 of that with rings",
+        "3 times as fast, 2 times in the mean", "with 4 connections between"})
+    EXPECT_NE(text.find(words), std::string::npos) << words << "\n" << text;
+  EXPECT_EQ(text.find("without a slot"), std::string::npos) << text;
+  conforms(parse_json(shared_cluster_document(answer), "answer"), shared_cluster_schema(),
+           "answer");
+}
+
+TEST(SharedClusterText, SaysNothingOfShortFlowsWhereThereAreNone) {
+  SharedClusterAnswer answer;
+  answer.question.jobs = 1, answer.question.spines = 1;
+  answer.rows = {{"ring", 2, 2, 0, 0, 8e6, 0, {}}, {"1 tree", 1.9, 1.9, 0, 0, 2e6, 0.1, {}}};
+  const std::string text = shared_cluster_text(answer);
+  for (const char* words : {"1 job on 16 leaves and 1 spine of", "links reduces 1 MB each",
+                            "there are no short flows", "packets without a slot go around"})
+    EXPECT_NE(text.find(words), std::string::npos) << words << "\n" << text;
+  for (const char* words : {"none", "short flow, mean", "as fast"})
+    EXPECT_EQ(text.find(words), std::string::npos) << words << "\n" << text;
   conforms(parse_json(shared_cluster_document(answer), "answer"), shared_cluster_schema(),
            "answer");
 }

@@ -141,7 +141,24 @@ TEST_F(RunOnRanks, TrainsAsOneProcessBitForBit) {
       {2, "--model gpt-tiny --devices 2 --set schedule=tick-tock --set global-batch=8"},
       {4,
        "--model mlp-small --devices 4 --set pp=4 --set schedule=pipemare --set "
-       "global-batch=8 --set micro-batch=2"}};
+       "global-batch=8 --set micro-batch=2"},
+      {2,
+       "--model mlp-small --devices 2 --set precision=fp32 --set sparsity=0.5 --set "
+       "global-batch=64 --set micro-batch=16 --train weight-clip=0.2 --train bit-errors=0.01 "
+       "--train bit-errors-below=5"},
+      {2, "--model mlp-small --devices 2 --set optimizer=halp --set global-batch=64"},
+      {2,
+       "--model mlp-small --devices 2 --set precision=flex16 --set optimizer=muon --set "
+       "global-batch=64"},
+      {2,
+       "--model mlp-small --devices 2 --set precision=vs-quant --set optimizer=adamw-8bit --set "
+       "global-batch=64"},
+      {2,
+       "--model mlp-small --devices 2 --set pp=2 --set offload=activations --set "
+       "offload-layers=all --set global-batch=64 --set micro-batch=32"},
+      {2,
+       "--model dlrm-tiny --devices 2 --set tt-rank=4 --set tt-tables=100 --set "
+       "global-batch=64"}};
   for (const ProcessCase& c : cases) {
     const std::string line = "run " + c.words + " --steps 3" + kRunsQuietly;
     const bool stated = c.words.find("--devices") != std::string::npos ||

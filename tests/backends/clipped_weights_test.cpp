@@ -1,6 +1,8 @@
 // Tests what flipped bits cost a network, and what clipped weights save of it: B-NUM-06.
 #include <gtest/gtest.h>
 
+#include <string>
+
 #include "backends/cpu/execution/evaluation.h"
 #include "core/base/drawn_normal.h"
 #include "core/quality/quality_gate.h"
@@ -80,6 +82,30 @@ TEST(ClippedWeights, LoseLittleToFlippedBits) {
   EXPECT_GE(normal_errors, 2 * clipped_errors);
   EXPECT_GE(normal_errors, 5 * clean);
   EXPECT_LE(clean_clipped - clean, 0.005);
+}
+
+// RandBET: a network that was trained against flipped bits errs less where bits flip than one whose
+// weights were 8-bit codes all the same, without clipping either.
+TEST(RandomBitErrors, InTrainingSaveErrorsInMemory) {
+  const Clouds source;
+  const Model model = build_mlp({"clouds", kCloudWidth, 128, 6, kClasses});
+  constexpr double kRate = 0.025, kNever = 1e-12;
+  const auto errors_after = [&](double trained_against) {
+    Training training;
+    training.rate = 0.01, training.momentum = 0.9, training.steps = 150;
+    training.bit_errors = trained_against;
+    CpuOptions options;
+    options.record_timeline = false;
+    const testing::CpuRun run =
+        testing::train_on_cpu(model, 1, {"global-batch=64", "micro-batch=32", "optimizer=momentum"},
+                              training, options, source);
+    EXPECT_LE(errors_at(0, run, source, 1).mean, 0.02);
+    return errors_at(kRate, run, source, 10).mean;
+  };
+  const double plain = errors_after(kNever), against = errors_after(kRate);
+  RecordProperty("plain", std::to_string(plain));
+  RecordProperty("against", std::to_string(against));
+  EXPECT_LE(against, plain / 2);
 }
 
 }  // namespace

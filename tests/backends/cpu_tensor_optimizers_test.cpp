@@ -1,5 +1,7 @@
 // The CPU backend trains with optimizers that keep state by tensor: as one device does, in as many
-// bytes as are predicted, from a checkpoint to the same bits, and about as fast as AdamW.
+// bytes as are predicted, from a checkpoint to the same bits, and in about as many steps as AdamW.
+// A step takes longer: for each parameter of 512 x 512 on one core of the machine of these tests
+// AdamW's takes 0.6 ns, adamw-8bit's 5.5 ns and Adafactor's 7.7 ns.
 #include <gtest/gtest.h>
 
 #include <algorithm>

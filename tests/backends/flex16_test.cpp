@@ -157,6 +157,8 @@ TEST(OperandScales, PredictExponentsByAutoflex) {
 
 struct FlexUse {
   double uses = 0, saturated = 0, bits = 0;  // bits: mean over uses
+  // Of the operand that does worst: share of uses with an element out of range, mean of bits.
+  double worst = 0, fewest = 15;
 };
 // Reads from the state of a run how its operands used their mantissas.
 FlexUse flex_use(const std::string& state, std::size_t operands) {
@@ -170,6 +172,9 @@ FlexUse flex_use(const std::string& state, std::size_t operands) {
     use.uses += uses;
     use.saturated += static_cast<double>(one.saturated());
     use.bits += one.mean_bits() * uses;
+    if (uses == 0) continue;
+    use.worst = std::max(use.worst, static_cast<double>(one.saturated()) / uses);
+    use.fewest = std::min(use.fewest, one.mean_bits());
   }
   use.bits /= use.uses;
   return use;
@@ -226,8 +231,8 @@ Model flex_convnet() {
   return model;
 }
 
-// Bar B-NUM-03 on runs: accuracy within half a point of fp32, at most one overflow in a thousand
-// uses, at least 12 of 15 bits used.
+// Bar B-NUM-03 on runs: accuracy within half a point of fp32, and for each operand of each op at
+// most one overflow in a thousand uses, and at least 12 of 15 bits used.
 TEST(Flex16Training, AnswersAsFp32DoesOnRealImages) {
   if (!data_entry("fashion-mnist").absent().empty()) GTEST_SKIP() << "no data";
   for (const Model& model : {build_mlp({"mlp", 784, 128, 3, 10}), flex_convnet()}) {
@@ -242,8 +247,8 @@ TEST(Flex16Training, AnswersAsFp32DoesOnRealImages) {
     EXPECT_GT(wide, 0.8);
     EXPECT_GE(flex, wide - 0.005);
     EXPECT_GT(use.uses, 400 * 7);
-    EXPECT_GE(use.bits, 12);
-    EXPECT_LE(use.saturated / use.uses, 1e-3);
+    EXPECT_GE(use.fewest, 12);
+    EXPECT_LE(use.worst, 1e-3);
   }
 }
 

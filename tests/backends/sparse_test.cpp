@@ -34,14 +34,6 @@ Training steps(std::int64_t count) {
   return t;
 }
 
-TensorView view_of(std::vector<float>& numbers, std::initializer_list<std::int64_t> sizes) {
-  TensorView view;
-  view.data = numbers.data();
-  view.rank = static_cast<int>(sizes.size());
-  std::copy(sizes.begin(), sizes.end(), view.size.begin());
-  return view;
-}
-
 std::vector<float> numbers(std::int64_t count, std::uint64_t seed) {
   std::vector<float> made(static_cast<std::size_t>(count));
   const Random random(seed);
@@ -50,80 +42,114 @@ std::vector<float> numbers(std::int64_t count, std::uint64_t seed) {
   return made;
 }
 
-HostTensor host(const std::vector<float>& from, std::vector<std::int64_t> shape) {
-  return {std::move(shape), {from.begin(), from.end()}};
-}
-
 void expect_near(const std::vector<float>& found, const std::vector<double>& wanted) {
   ASSERT_EQ(found.size(), wanted.size());
   for (std::size_t i = 0; i < found.size(); ++i)
     ASSERT_NEAR(found[i], wanted[i], 1e-5 * (1 + std::abs(wanted[i]))) << i;
 }
 
+// Runs all passes of the graph's one node on values, pattern and bias of a shape.
+void expect_as_the_reference(const Graph& graph, const SparseShape& shape, std::uint64_t seed) {
+  const Node& node = graph.nodes[0];
+  const auto size_of = [&](TensorId id) { return local_elements(graph[id].shape, Binding{}); };
+  const auto view = [&](std::vector<float>& from, TensorId id) {
+    TensorView made;
+    made.data = from.data();
+    for (const Dim& dim : graph[id].shape)
+      made.size[static_cast<std::size_t>(made.rank++)] = dim.size;
+    return made;
+  };
+  const auto host = [&](const std::vector<float>& from, TensorId id) {
+    return HostTensor{local_shape(graph[id], Binding{}), {from.begin(), from.end()}};
+  };
+  std::vector<std::vector<float>> in, gradients;
+  std::vector<HostTensor> given;
+  for (std::size_t i = 0; i < 4; ++i) {
+    const TensorId id = node.inputs[i];
+    in.push_back(i != 2
+                     ? numbers(size_of(id), i + 1)
+                     : pattern_of(shape, drawn_of(shape.all_blocks(), shape.blocks, Random(seed))));
+    gradients.push_back(numbers(size_of(id), i + 5));
+    given.push_back(host(in.back(), id));
+  }
+  const TensorId made = node.outputs[0];
+  std::vector<float> out(static_cast<std::size_t>(size_of(made))), dout = numbers(size_of(made), 9);
+  std::vector<TensorView> inputs, outputs = {view(out, made)}, dy = {view(dout, made)}, dx(4),
+                                  dparameters(4);
+  std::vector<const HostTensor*> list;
+  for (std::size_t i = 0; i < 4; ++i) {
+    inputs.push_back(view(in[i], node.inputs[i]));
+    if (i != 2) (i == 0 ? dx : dparameters)[i] = view(gradients[i], node.inputs[i]);
+    list.push_back(&given[i]);
+  }
+  const std::vector<std::uint8_t> adds = {1, 0, 0, 0};
+  const HostTensor hdy = host(dout, made);
+  const std::vector<const HostTensor*> of_output = {&hdy};
+  const Binding binding;
+  Scratch scratch;
+  ReferenceCall maths{graph, node, binding};
+  maths.inputs = list, maths.gradients = of_output;
+  const Reference& reference_maths = reference(*node.op);
+
+  KernelCall call{.graph = graph, .node = node, .binding = binding, .scratch = scratch};
+  call.inputs = inputs, call.outputs = outputs;
+  run_kernel(call, Pass::Forward);
+  expect_near(out, reference_maths.forward(maths).outputs[0].values);
+
+  call.output_gradients = dy;
+  call.input_gradients = dx, call.adds = adds;
+  const auto sum = [](const std::vector<float>& before, const HostTensor& more) {
+    std::vector<double> total(before.begin(), before.end());
+    for (std::size_t i = 0; i < total.size(); ++i) total[i] += more.values[i];
+    return total;
+  };
+  const std::vector<double> wanted_input =
+      sum(gradients[0], reference_maths.backward_input(maths)[0]);
+  run_kernel(call, Pass::BackwardInput);
+  expect_near(gradients[0], wanted_input);
+
+  call.input_gradients = {}, call.weight_gradients = dparameters;
+  const std::vector<HostTensor> of_weights = reference_maths.backward_weight(maths);
+  EXPECT_TRUE(of_weights[2].values.empty());
+  const std::vector<double> wanted_weight = sum(gradients[1], of_weights[1]),
+                            wanted_bias = sum(gradients[3], of_weights[3]);
+  run_kernel(call, Pass::BackwardWeight);
+  expect_near(gradients[1], wanted_weight);
+  expect_near(gradients[3], wanted_bias);
+}
+
+// Appends values, pattern and bias to the graph's input, and the node.
+void add_sparse(GraphBuilder& b, const Op& op, TensorId x, const SparseShape& shape,
+                std::int64_t bias, std::map<std::string, std::int64_t> attributes) {
+  const TensorId values = b.parameter("w", {whole(shape.blocks), whole(shape.block)}),
+                 pattern = b.parameter("p", {whole(shape.rows + shape.blocks)}),
+                 added = b.parameter("b", {whole(bias)});
+  attributes["columns"] = shape.columns;
+  b.node("sparse", op, {x, values, pattern, added}, std::move(attributes));
+}
+
 // Batches of less than a lane, of lanes and of more than a strip of them.
 TEST(SparseKernel, AgreesWithTheReference) {
   for (const std::int64_t batch : {1, 16, 77, 131})
     for (const std::int64_t block : {1, 4}) {
-      constexpr std::int64_t kRows = 9, kColumns = 20;
-      const SparseShape shape = with_density({kRows, kColumns, block, 0}, 0.3);
+      const SparseShape shape = with_density({9, 20, block, 0}, 0.3);
       GraphBuilder b;
-      const auto whole_parameter = [&](const char* name, Shape sizes) {
-        return b.parameter(name, std::move(sizes));
-      };
-      const TensorId x = b.activation("x", {whole(batch), whole(kRows)}),
-                     values = whole_parameter("w", {whole(shape.blocks), whole(block)}),
-                     pattern = whole_parameter("p", {whole(kRows + shape.blocks)}),
-                     bias = whole_parameter("b", {whole(kColumns)});
-      b.node("fc", sparse_matmul(), {x, values, pattern, bias}, {{"columns", kColumns}});
-      std::vector<float> in = numbers(batch * kRows, 1), w = numbers(shape.stored(), 2),
-                         p = pattern_of(shape, drawn_of(shape.all_blocks(), shape.blocks,
-                                                        Random(static_cast<std::uint64_t>(batch)))),
-                         add = numbers(kColumns, 3),
-                         out(static_cast<std::size_t>(batch * kColumns)),
-                         dout = numbers(batch * kColumns, 4), din = numbers(batch * kRows, 5),
-                         dw = numbers(shape.stored(), 6), db = numbers(kColumns, 7);
-      const Binding binding;
-      Scratch scratch;
-      std::vector<TensorView>
-          inputs = {view_of(in, {batch, kRows}), view_of(w, {shape.blocks, block}),
-                    view_of(p, {kRows + shape.blocks}), view_of(add, {kColumns})},
-          outputs = {view_of(out, {batch, kColumns})}, dy = {view_of(dout, {batch, kColumns})},
-          dx = {view_of(din, {batch, kRows}), {}, {}, {}},
-          dparameters = {{}, view_of(dw, {shape.blocks, block}), {}, view_of(db, {kColumns})};
-      const std::vector<std::uint8_t> adds = {1, 0, 0, 0};
-      const HostTensor hx = host(in, {batch, kRows}), hw = host(w, {shape.blocks, block}),
-                       hp = host(p, {kRows + shape.blocks}), hb = host(add, {kColumns}),
-                       hdy = host(dout, {batch, kColumns});
-      const std::vector<const HostTensor*> list = {&hx, &hw, &hp, &hb}, gradients = {&hdy};
-      ReferenceCall maths{b.graph, b.graph.nodes[0], binding};
-      maths.inputs = list, maths.gradients = gradients;
-      const Reference& reference_maths = reference(sparse_matmul());
+      add_sparse(b, sparse_matmul(), b.activation("x", {whole(batch), whole(shape.rows)}), shape,
+                 shape.columns, {});
+      expect_as_the_reference(b.graph, shape, static_cast<std::uint64_t>(batch));
+    }
+}
 
-      KernelCall call{
-          .graph = b.graph, .node = b.graph.nodes[0], .binding = binding, .scratch = scratch};
-      call.inputs = inputs, call.outputs = outputs;
-      run_kernel(call, Pass::Forward);
-      expect_near(out, reference_maths.forward(maths).outputs[0].values);
-
-      call.output_gradients = dy;
-      call.input_gradients = dx, call.adds = adds;
-      const auto sum = [](const std::vector<float>& before, const HostTensor& more) {
-        std::vector<double> total(before.begin(), before.end());
-        for (std::size_t i = 0; i < total.size(); ++i) total[i] += more.values[i];
-        return total;
-      };
-      const std::vector<double> wanted_input = sum(din, reference_maths.backward_input(maths)[0]);
-      run_kernel(call, Pass::BackwardInput);
-      expect_near(din, wanted_input);
-
-      call.input_gradients = {}, call.weight_gradients = dparameters;
-      const std::vector<HostTensor> of_weights = reference_maths.backward_weight(maths);
-      EXPECT_TRUE(of_weights[2].values.empty());
-      const std::vector<double> wanted_weight = sum(dw, of_weights[1]),
-                                wanted_bias = sum(db, of_weights[3]);
-      run_kernel(call, Pass::BackwardWeight);
-      expect_near(dw, wanted_weight);
-      expect_near(db, wanted_bias);
+// Five filters of 3 x 2 over four channels.
+TEST(SparseKernel, ConvolutionsAgreeWithTheReference) {
+  for (const std::int64_t stride : {1, 2})
+    for (const std::int64_t block : {1, 4}) {
+      const SparseShape shape = with_density({5, 4 * 3 * 2, block, 0}, 0.3);
+      GraphBuilder b;
+      add_sparse(b, sparse_convolution(),
+                 b.activation("x", {whole(3), whole(4), whole(6), whole(5)}), shape, shape.rows,
+                 {{"kernel_rows", 3}, {"kernel_columns", 2}, {"stride", stride}, {"padding", 1}});
+      expect_as_the_reference(b.graph, shape, static_cast<std::uint64_t>(stride));
     }
 }
 
@@ -148,7 +174,8 @@ void expect_losses_near(const std::vector<double>& found, const std::vector<doub
 
 // Law: where all weights are stored, a sparse plan trains as the dense one.
 TEST(SparseTraining, AtFullDensityItIsDenseTraining) {
-  for (const Model& model : {testing::tiny_mlp(3), testing::tiny_transformer({.family = "llama"})})
+  for (const Model& model : {testing::tiny_mlp(3), testing::tiny_convnet(2),
+                             testing::tiny_transformer({.family = "llama"})})
     for (const auto& [format, apart] : kFormats) {
       SCOPED_TRACE(format);
       const CpuRun dense = train_on_cpu(model, 1, with(small(), {format}), steps(6));
@@ -227,6 +254,15 @@ TEST(SparseTraining, MovesIn16BitsAsIn4Bytes) {
   }
 }
 
+TEST(SparseTraining, ConvolutionsOfReplicasAndStagesTrainAsOneDevice) {
+  const Model model = testing::tiny_convnet(2);
+  const Settings sparse = with(small(), {"sparsity=0.5", "sparse-every=2", "sparse-drop=0.4"});
+  const CpuRun one = train_on_cpu(model, 1, sparse, steps(6));
+  for (const char* plan : {"dp=2", "pp=2"})
+    testing::expect_same_training(train_on_cpu(model, 2, with(sparse, {plan}), steps(6)), one,
+                                  1e-5);
+}
+
 TEST(SparseTraining, EveryOptimizerMovesItsState) {
   const Model model = testing::tiny_mlp(3);
   for (const char* rule : {"optimizer=sgd", "optimizer=adam", "optimizer=adamw", "optimizer=lamb",
@@ -300,19 +336,18 @@ TEST(SparseTraining, IsThatOfAMaskOnDenseWeights) {
 }
 
 TEST(SparseTraining, TheReferenceTrainsAndMovesAlike) {
-  const Model model = build_mlp({"mlp", 12, 16, 2, 8});
-  const CpuRun fast = train_on_cpu(
-      model, 1, with(small(), {"sparsity=0.75", "sparse-every=2", "sparse-block=2"}), steps(7));
-  const Training training = steps(7);
-  const testing::SampleNumbers source;
-  const TaskPrices prices = price(fast.program, fast.workload.scenario.plan.mesh,
-                                  fast.workload.scenario.cluster, *roofline_cost_model());
-  ReferenceBackend exact({fast.workload, fast.program, prices, &training, &source});
-  const BackendRun run = exact.run();
-  ASSERT_EQ(run.losses.size(), fast.run.losses.size());
-  for (std::size_t i = 0; i < run.losses.size(); ++i)
-    EXPECT_NEAR(fast.run.losses[i], run.losses[i], 1e-5 * run.losses[i]) << i;
-  EXPECT_LT(testing::apart(fast.parameters, exact.parameters()), 1e-5);
+  for (const Model& model : {build_mlp({"mlp", 12, 16, 2, 8}), testing::tiny_convnet(2)}) {
+    const CpuRun fast = train_on_cpu(
+        model, 1, with(small(), {"sparsity=0.75", "sparse-every=2", "sparse-block=2"}), steps(7));
+    const Training training = steps(7);
+    const testing::SampleNumbers source;
+    const TaskPrices prices = price(fast.program, fast.workload.scenario.plan.mesh,
+                                    fast.workload.scenario.cluster, *roofline_cost_model());
+    ReferenceBackend exact({fast.workload, fast.program, prices, &training, &source});
+    const BackendRun run = exact.run();
+    expect_losses_near(fast.run.losses, run.losses, 1e-5);
+    EXPECT_LT(testing::apart(fast.parameters, exact.parameters()), 1e-5);
+  }
 }
 
 // Predicted, held and measured bytes of weights, gradients and optimizer state are equal.

@@ -90,6 +90,30 @@ TEST(ClusterFields, DevicesMayBeUnequallyFast) {
   EXPECT_NE(field_refusal(cluster, "slow-seed", "-1").find("at least 0"), std::string::npos);
 }
 
+TEST(ClusterFields, EveryWiringHasSizesThatFollowTheNodes) {
+  const auto wired = [](const Cluster& cluster, const char* key, const char* value) {
+    return with_cluster_field(cluster, key, value);
+  };
+  Cluster cluster = wired(parse_cluster("h100-sxm:64"), "network.kind", "torus");
+  EXPECT_EQ(cluster.levels[1].dimensions, (std::vector<int>{4, 2}));
+  cluster = wired(cluster, "network.sizes", "2x2x2");
+  EXPECT_EQ(cluster.levels[1].dimensions, (std::vector<int>{2, 2, 2}));
+  EXPECT_NE(field_refusal(cluster, "network.sizes", "3x3").find("cluster network.sizes"),
+            std::string::npos);
+  cluster = wired(cluster, "nodes", "16");
+  EXPECT_EQ(cluster.levels[1].dimensions, (std::vector<int>{4, 4}));
+  cluster = wired(cluster, "network.kind", "dragonfly");
+  EXPECT_EQ(cluster.levels[1].topology, Topology::Dragonfly);
+  EXPECT_EQ(cluster.levels[1].dimensions.size(), 3u);
+  cluster = wired(cluster, "network.kind", "rail");
+  EXPECT_TRUE(cluster.levels[1].dimensions.empty());
+  cluster = wired(cluster, "intra.kind", "cube-mesh");
+  EXPECT_EQ(cluster.levels[0].dimensions, std::vector<int>{6});
+  cluster = wired(cluster, "intra.sizes", "4");
+  EXPECT_EQ(cluster.levels[0].dimensions, std::vector<int>{4});
+  EXPECT_NE(field_refusal(cluster, "per-node", "4").find("torus or cube mesh"), std::string::npos);
+}
+
 TEST(ClusterFields, WrongValuesAreSentences) {
   const Cluster cluster = parse_cluster("h100-sxm:64");
   EXPECT_EQ(field_refusal(cluster, "nodes", "0"),

@@ -8,6 +8,7 @@
 #include <QLineEdit>
 #include <QPushButton>
 
+#include "app/desktop/design/fit_sheet.h"
 #include "app/desktop/design/strategy_row.h"
 #include "core/result/result.h"
 #include "tests/desktop/support.h"
@@ -47,10 +48,16 @@ TEST(BudgetField, WhatItFindsIsAppliedWithOneClick) {
       << budget_words(field).toStdString();
   for (const char* key : {"zero=", "precision=", "recompute="})
     EXPECT_FALSE(budget_words(field).contains(key)) << budget_words(field).toStdString();
-  budget_button(field, "Apply")->click();
+  // The sheet behind it applies the same.
+  budget_button(field, "Show the levers")->click();
+  auto* sheet = window->findChild<FitSheet*>();
+  ASSERT_NE(sheet, nullptr);
+  const QString applied = budget_button(field, "Apply")->accessibleName();
+  named<QPushButton>(*sheet, applied)->click();
   ASSERT_TRUE(happens([&] { return window->settled(); }));
   EXPECT_LE(worst_peak(window->session().experiment()->result), 30_GiB);
   EXPECT_FALSE(budget_button(field, "Apply")->isEnabled());
+  EXPECT_FALSE(budget_button(field, "Show the levers")->isEnabled());
 }
 
 TEST(BudgetField, NoRowMovesWhenThePlanChangesAfterAnAnswer) {

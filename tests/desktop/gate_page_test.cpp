@@ -13,6 +13,9 @@
 #include "app/desktop/calibrate/calibrate_page.h"
 #include "app/desktop/controls/canvas_widget.h"
 #include "app/desktop/controls/complaint.h"
+#include "app/desktop/controls/widgets.h"
+#include "app/desktop/controls/word_list.h"
+#include "app/desktop/tables/view_table.h"
 #include "app/workspace/runs/training_run.h"
 #include "app/workspace/scenario/workspace.h"
 #include "core/io/documents/gate_json.h"
@@ -75,6 +78,45 @@ TEST(GatePage, AsksAboutModelsAgainstACheckpoint) {
   for (QCheckBox* box : tab.page->findChildren<QCheckBox*>())
     if (box->text().startsWith("Block export")) box->setChecked(false);
   EXPECT_EQ(tab.page->blocks("mlp-small"), "");
+}
+
+TEST(GatePage, RatesOfBitErrorsAreACurveAndTensorsAreListed) {
+  const GateTab tab;
+  tab.type("Reference", QString::fromStdString(saved_checkpoint(tab.folder)));
+  tab.type("Samples, at most", "20");
+  tab.type("Rates of bit errors", "0.01,10%");
+  for (QCheckBox* box : tab.page->findChildren<QCheckBox*>())
+    if (box->text() == "Lossless size") box->setChecked(true);
+  EXPECT_NE(tab.copied().find(" --error-rates 0.01,10% --lossless --samples 20"), std::string::npos)
+      << tab.copied();
+  auto* listed = named<Segment>(*tab.page, "Which rows are listed");
+  EXPECT_TRUE(listed->isHidden());
+  tab.action("calibrate.gate")->trigger();
+  ASSERT_TRUE(happens([&] { return tab.window->settled(); }));
+  const auto found = tab.page->measurement().found();
+  ASSERT_NE(found, nullptr) << tab.page->measurement().error();
+  ASSERT_EQ(found->models.size(), 3u);  // 4 bits at two rates, and the pruned one
+  EXPECT_EQ(found->models[1].chips->rate, 0.1);
+  EXPECT_TRUE(
+      tab.page->canvas()->scene().description().contains("Error in memories that flip bits."));
+  ASSERT_FALSE(found->tensors.empty());
+  EXPECT_FALSE(listed->isHidden());
+  for (auto* button : listed->findChildren<QAbstractButton*>())
+    if (button->text() == "Tensors") button->click();
+  EXPECT_EQ(tab.page->table()->rows, found->tensors.size());
+  EXPECT_EQ(tab.page->rows().table().columns[0].name, "tensor of the reference");
+}
+
+TEST(GatePage, RatesOfBitErrorsNeedAModelOfWholeBits) {
+  const GateTab tab;
+  tab.type("Reference", QString::fromStdString(saved_checkpoint(tab.folder)));
+  tab.page->findChild<WordList*>()->set_usual({"sparsity=0.5"});
+  tab.type("Rates of bit errors", "0.01");
+  tab.page->start();
+  ASSERT_TRUE(happens([&] { return tab.window->settled(); }));
+  EXPECT_EQ(tab.page->measurement().found(), nullptr);
+  EXPECT_TRUE(tab.said("Why nothing is judged").contains("Rates of bit errors"))
+      << tab.said("Why nothing is judged").toStdString();
 }
 
 TEST(GatePage, AWrongCheckpointIsNamed) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <QAction>
+#include <QLabel>
 #include <QMouseEvent>
 #include <QPushButton>
 
@@ -167,6 +168,30 @@ TEST(RunPage, WavesThatShareADeviceHaveTheirAlignedGhost) {
   const QString words = window->findChild<AnalysePage*>()->current()->scene().description();
   EXPECT_TRUE(words.contains(", aligned " + q(format_bytes(model.aligned->peak))))
       << words.toStdString();
+}
+
+TEST(RunPage, FlippedBitsAreSaidAndListed) {
+  const auto window = window_with(local_run());
+  window->show_tab("run");
+  RunPage& page = page_of_run(*window);
+  auto* said = named<QLabel>(page, "Flipped bits and failed ranks of the run");
+  ASSERT_TRUE(trained(*window, 2));
+  EXPECT_FALSE(said->isVisible()) << "nothing flipped";
+  const std::size_t rows = page.table()->rows;
+  window->training().start({.request = local_run(),
+                            .training = {"rate=0.05", "flip-bits=weights:1e-4"},
+                            .steps = 2,
+                            .mode = RunMode::VirtualTime,
+                            .data = "random",
+                            .evaluate = false});
+  ASSERT_TRUE(happens([&] { return !window->training().running() && window->settled(); }));
+  ASSERT_TRUE(window->training().report()->run.flips);
+  const FlipCounts all = window->training().report()->run.flips->all();
+  EXPECT_GT(all.injected, 0);
+  EXPECT_TRUE(said->isVisible());
+  EXPECT_TRUE(said->text().startsWith(QString("Bits: %1 flipped").arg(all.injected)))
+      << said->text().toStdString();
+  EXPECT_GT(page.table()->rows, rows);
 }
 
 TEST(RunPage, ARunThatFailedHasNothingToAccept) {

@@ -8,18 +8,25 @@
 namespace trainyard {
 namespace {
 
+// Bar B-MEM-06, on traces as training and as inference make them: training gives tensors back in
+// the reverse order, which is easy, while branches do not.
 TEST(BestFit, NothingOverlapsAndLittleIsLost) {
-  std::uint64_t close = 0;
   const std::uint64_t n = testing::cases(10000, 1500);
-  for (std::uint64_t seed = 0; seed < n; ++seed) {
-    const std::vector<Lifetime> lives = testing::trace(seed);
-    const Placement1D placed = place(lives);
-    ASSERT_EQ(testing::wrong_with(lives, placed.offsets, placed.reach, 64_B), "")
-        << "seed " << seed;
-    ASSERT_GE(placed.reach, placed.lower_bound);
-    close += 10 * placed.reach.value <= 12 * placed.lower_bound.value ? 1 : 0;
+  for (const auto trace : {&testing::trace, &testing::inference_trace}) {
+    std::uint64_t close = 0, close_by_size = 0;
+    for (std::uint64_t seed = 0; seed < n; ++seed) {
+      const std::vector<Lifetime> lives = trace(seed);
+      const Placement1D placed = place(lives);
+      ASSERT_EQ(testing::wrong_with(lives, placed.offsets, placed.reach, 64_B), "")
+          << "seed " << seed;
+      ASSERT_GE(placed.reach, placed.lower_bound);
+      close += 10 * placed.reach.value <= 12 * placed.lower_bound.value ? 1 : 0;
+      const Placement1D by_size = best_fit(lives, FitOrder::BySize, 64_B);
+      close_by_size += 10 * by_size.reach.value <= 12 * by_size.lower_bound.value ? 1 : 0;
+    }
+    EXPECT_GE(100 * close, 95 * n) << close << " of " << n;
+    EXPECT_GE(100 * close_by_size, 95 * n) << close_by_size << " of " << n;
   }
-  EXPECT_GE(100 * close, 95 * n) << close << " of " << n;
 }
 
 TEST(BestFit, EveryOrderPlaces) {

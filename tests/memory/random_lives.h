@@ -32,6 +32,47 @@ inline std::vector<Lifetime> trace(std::uint64_t seed) {
   return lives;
 }
 
+/// Outputs of the nodes of a network that only answers, in steps: each lives until its last reader
+/// has run. Nodes follow one another, with residual connections over some of them, and open into up
+/// to four branches of unequal lengths whose ends are joined; scratch buffers live for one node.
+inline std::vector<Lifetime> inference_trace(std::uint64_t seed) {
+  const Random random(seed, 3);
+  std::uint64_t next = 0;
+  const auto pick = [&](std::int64_t low, std::int64_t high) {
+    return random.between(next++, low, high);
+  };
+  std::vector<Lifetime> lives;
+  std::int64_t now = 0;
+  // Runs a node that reads the output `from`; returns its own.
+  const auto node = [&](std::size_t from) {
+    lives[from].to = std::max(lives[from].to, now + 1);
+    if (pick(0, 3) == 0) lives.push_back({now, now + 1, Bytes{pick(1, 3000)}});
+    lives.push_back({now, now + 1, Bytes{pick(1, 40) * 64}});
+    ++now;
+    return lives.size() - 1;
+  };
+  lives.push_back({now, now + 1, Bytes{pick(1, 40) * 64}});
+  std::size_t last = 0;
+  for (std::int64_t part = pick(2, 10); part > 0; --part) {
+    const std::size_t from = last;
+    const std::int64_t branches = pick(0, 4);
+    if (branches < 2) {
+      for (std::int64_t n = pick(1, 4); n > 0; --n) last = node(last);
+      if (branches == 1) lives[from].to = now;  // the last of these nodes adds it
+      continue;
+    }
+    std::vector<std::size_t> ends;
+    for (std::int64_t b = 0; b < branches; ++b) {
+      std::size_t end = from;
+      for (std::int64_t n = pick(1, 3); n > 0; --n) end = node(end);
+      ends.push_back(end);
+    }
+    last = node(ends.back());
+    for (const std::size_t end : ends) lives[end].to = now;
+  }
+  return lives;
+}
+
 /// Up to `most` that begin and end anywhere in `times`, at most `bytes` each, some never there.
 inline std::vector<Lifetime> scattered(std::uint64_t seed, std::int64_t most, std::int64_t times,
                                        std::int64_t bytes) {

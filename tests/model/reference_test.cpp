@@ -410,27 +410,31 @@ std::vector<Case> token_cases() {
 
 // These cases have a weight of four rows and six columns, of which five blocks are stored.
 std::vector<Case> sparse_cases() {
-  const Tensor x = activation(sizes({3, 2, 4}));
+  const Tensor x = activation(sizes({3, 2, 4})), image = activation(sizes({2, 1, 4, 3}));
+  const std::map<std::string, std::int64_t> filters = {
+      {"columns", 6}, {"kernel_rows", 3}, {"kernel_columns", 2}, {"stride", 2}, {"padding", 1}};
   std::vector<Case> list;
   for (const std::int64_t block : {1, 2}) {
-    const Tensor values = parameter(sizes({5, block})), pattern = parameter(sizes({9}));
-    const std::map<std::size_t, std::vector<double>> given = {{2, {2, 0, 1, 2, 0, 2, 1, 1, 2}}};
-    list.push_back({"sparse matmul",
-                    sparse_matmul(),
-                    {x, values, pattern},
-                    {{"columns", 6}},
-                    4,
-                    true,
-                    nullptr,
-                    given});
-    list.push_back({"sparse matmul with bias",
-                    sparse_matmul(),
-                    {x, values, pattern, parameter(sizes({6}))},
-                    {{"columns", 6}},
-                    4,
-                    true,
-                    nullptr,
-                    given});
+    const std::vector<Tensor> weight = {parameter(sizes({5, block})), parameter(sizes({9}))};
+    const auto add = [&](const char* name, const Op& op, const Tensor& in,
+                         const std::map<std::string, std::int64_t>& attributes,
+                         std::vector<Tensor> bias) {
+      std::vector<Tensor> inputs = {in, weight[0], weight[1]};
+      inputs.insert(inputs.end(), bias.begin(), bias.end());
+      list.push_back({name,
+                      op,
+                      std::move(inputs),
+                      attributes,
+                      4,
+                      true,
+                      nullptr,
+                      {{2, {2, 0, 1, 2, 0, 2, 1, 1, 2}}}});
+    };
+    add("sparse matmul", sparse_matmul(), x, {{"columns", 6}}, {});
+    add("sparse matmul with bias", sparse_matmul(), x, {{"columns", 6}}, {parameter(sizes({6}))});
+    add("sparse convolution", sparse_convolution(), image, filters, {});
+    add("sparse convolution with bias", sparse_convolution(), image, filters,
+        {parameter(sizes({4}))});
   }
   return list;
 }

@@ -37,6 +37,7 @@ FitQuestion fit_question(Scenario scenario, Bytes budget) {
 struct Combination {
   Bytes reserved{};
   Duration step{};
+  bool sparse = false;
 };
 
 // Every legal combination of the levers' values, by no search.
@@ -54,7 +55,8 @@ std::vector<Combination> every_combination(const Scenario& scenario,
       for (std::size_t l = 0; l < levers.size(); ++l)
         if (digits[l] > 0) apply_setting(changed.plan, levers[l].key, levers[l].values[digits[l]]);
       const PlanFigures figures = figures_of(changed, cost);
-      if (figures.fits) all.push_back({figures.reserved, figures.step});
+      if (figures.fits)
+        all.push_back({figures.reserved, figures.step, setting(changed.plan, "sparsity") == "0.9"});
     } catch (const Error&) {
       // Not a legal plan.
     }
@@ -77,22 +79,27 @@ std::string lever_values(const FittedPlan& found, const std::string& key) {
 }
 
 void expect_exhaustive_choices(const Scenario& scenario, const std::string& micro_batches,
-                               std::uint64_t seed, const std::vector<Bound>& more = {}) {
+                               std::uint64_t seed, bool sparsity) {
   FitQuestion question = fit_question(scenario, 1_GiB);
   question.levers = {{"precision", "fp32,bf16,bf16-sr"},
                      {"recompute", "none,op,full"},
                      {"micro-batch", micro_batches},
                      {"offload", "none,optimizer"}};
-  question.levers.insert(question.levers.end(), more.begin(), more.end());
   question.kept = {"gradient-dtype", "flash-attention"};
+  if (!sparsity) question.kept.emplace_back("sparsity");
   const FittedPlan whole = fit_budget(question);
+  EXPECT_EQ(lever_values(whole, "sparsity"), sparsity ? "off,0.9" : "");
   EXPECT_EQ(lever_values(whole, "first-moment-dtype"), "fp32,bf16");
   EXPECT_EQ(lever_values(whole, "main-weights-dtype"), "fp32,remainder");
   const std::vector<Combination> all = every_combination(scenario, whole.levers);
   ASSERT_FALSE(all.empty());
-  EXPECT_EQ(whole.fitting, all.size());
+  const auto dense = [](const Combination& plan) { return !plan.sparse; };
+  EXPECT_EQ(whole.fitting, std::count_if(all.begin(), all.end(), dense));
   const Random random(seed);
-  const double least = static_cast<double>(whole.front.back().figures.reserved.value),
+  const Combination& smallest = *std::min_element(
+      all.begin(), all.end(),
+      [](const Combination& a, const Combination& b) { return a.reserved < b.reserved; });
+  const double least = static_cast<double>(smallest.reserved.value),
                most = static_cast<double>(whole.start.figures.reserved.value);
   for (std::uint64_t i = 0; i < testing::cases(50, 5); ++i) {
     question.budget =
@@ -100,7 +107,9 @@ void expect_exhaustive_choices(const Scenario& scenario, const std::string& micr
     const FittedPlan found = fit_budget(question);
     std::optional<Combination> best;
     for (const Combination& plan : all)
-      if (plan.reserved <= question.budget && (!best || plan.step < best->step)) best = plan;
+      if (plan.reserved <= question.budget &&
+          (!best || std::pair(plan.sparse, plan.step) < std::pair(best->sparse, best->step)))
+        best = plan;
     ASSERT_EQ(found.chosen.has_value(), best.has_value()) << question.budget.value;
     if (!best) continue;
     EXPECT_EQ(found.chosen->figures.step, best->step) << found.chosen->words;
@@ -109,23 +118,30 @@ void expect_exhaustive_choices(const Scenario& scenario, const std::string& micr
 }
 
 TEST(FitBudget, ChoosesAsAnExhaustiveSearchDoes) {
-  expect_exhaustive_choices(wide_residual(), "1,10,50,100", 1);
+  expect_exhaustive_choices(wide_residual(), "1,10,50,100", 1, false);
   expect_exhaustive_choices(plain("resnet-20", "cpu:1", {"global-batch=64", "micro-batch=64"}),
-                            "1,8,32,64", 2);
+                            "1,64", 2, true);
   expect_exhaustive_choices(
       plain("gpt-tiny", "cpu:2", {"global-batch=16", "micro-batch=8", "optimizer=adamw"}), "1,4,8",
-      3);
+      3, false);
   expect_exhaustive_choices(
       plain("mlp-small", "cpu:1", {"global-batch=16", "micro-batch=16", "optimizer=momentum"}),
-      "1,4,16", 4, {{"sparsity", "off,0.9"}});
+      "1,4,16", 4, true);
 }
 
 TEST(FitBudget, WideResidualNetworksTrainInAThirtiethOfTheMemory) {
-  const FittedPlan found = fit_budget(fit_question(wide_residual(), 1_MiB));
+  FitQuestion question = fit_question(wide_residual(), 1_MiB);
+  const FittedPlan found = fit_budget(question);
   EXPECT_FALSE(found.chosen);
-  const double smaller = static_cast<double>(found.start.figures.reserved.value) /
-                         static_cast<double>(found.front.back().figures.reserved.value);
-  EXPECT_GE(smaller, 30);
+  question.kept = {"offload"};  // without help of the host's memory too
+  const FittedPlan alone = fit_budget(question);
+  for (const FittedPlan* fitted : {&found, &alone}) {
+    const double smaller = static_cast<double>(fitted->start.figures.reserved.value) /
+                           static_cast<double>(fitted->front.back().figures.reserved.value);
+    EXPECT_GE(smaller, 30);
+  }
+  EXPECT_EQ(alone.front.back().words.find("offload"), std::string::npos);
+  EXPECT_NE(found.front.back().words.find("offload"), std::string::npos);
   EXPECT_EQ(fit_sentence(found).find("Nothing fits in 1.00 MiB"), 0u) << fit_sentence(found);
 }
 
@@ -155,7 +171,9 @@ TEST(FitBudget, TheWaterfallPullsEachLeverOnceAndEndsAtTheChoice) {
 TEST(FitBudget, MoreMemoryIsNeverSlower) {
   Duration before = Duration::max();
   for (int mib = 12; mib <= 400; mib += 60) {
-    const FittedPlan found = fit_budget(fit_question(wide_residual(), mib * 1_MiB));
+    FitQuestion question = fit_question(wide_residual(), mib * 1_MiB);
+    question.kept = {"sparsity"};
+    const FittedPlan found = fit_budget(question);
     if (!found.chosen) {
       EXPECT_EQ(before, Duration::max()) << mib;
       continue;
@@ -195,6 +213,19 @@ TEST(FitBudget, FoundPlansAreThoseOfTheirWords) {
     EXPECT_EQ(figures.reserved, plan.figures.reserved) << plan.words;
     EXPECT_EQ(figures.step, plan.figures.step) << plan.words;
   }
+  // No plan is slower for a few bytes; the chosen one and the smallest are listed in any case.
+  ASSERT_GE(found.front.size(), 4u);
+  ASSERT_TRUE(found.chosen);
+  bool listed = false;
+  for (std::size_t i = 0; i < found.front.size(); ++i) {
+    const bool chosen = found.front[i].words == found.chosen->words;
+    listed = listed || chosen;
+    if (i == 0 || i + 1 == found.front.size() || chosen) continue;
+    EXPECT_LE(static_cast<double>(found.front[i].figures.reserved.value),
+              0.99 * static_cast<double>(found.front[i - 1].figures.reserved.value));
+    EXPECT_GT(found.front[i].figures.step, found.front[i - 1].figures.step);
+  }
+  EXPECT_TRUE(listed);
 }
 
 TEST(FitBudget, KeptLeversStayAndOthersAreAdded) {
@@ -209,6 +240,24 @@ TEST(FitBudget, KeptLeversStayAndOthersAreAdded) {
     adds = adds || lever.key == "optimizer";
   }
   EXPECT_TRUE(adds);
+  EXPECT_EQ(lever_values(found, "sparsity"), "off,0.9");
+}
+
+TEST(FitBudget, SparsityIsALeverWhereItIsLegal) {
+  FitQuestion question = fit_question(
+      open({"gpt-tiny", "cpu:2", "", {"global-batch=2", "precision=fp32", "tp=2"}}), 1_GiB);
+  question.kept = {"precision", "gradient-dtype", "micro-batch",       "recompute",
+                   "offload",   "zero",           "first-moment-dtype"};
+  EXPECT_EQ(lever_values(fit_budget(question), "sparsity"), "");
+  question.scenario = plain("gpt-tiny", "cpu:1", {"global-batch=2"});
+  EXPECT_EQ(fit_budget(question).chosen->words.find("sparsity"), std::string::npos);
+  question.budget = 1_MiB;  // in which nothing fits
+  const FittedPlan found = fit_budget(question);
+  EXPECT_EQ(lever_values(found, "sparsity"), "off,0.9");
+  EXPECT_NE(found.front.back().words.find("sparsity=0.9"), std::string::npos);
+  EXPECT_NE(found.front.back().changes.find("weights that stay zero"), std::string::npos);
+  question.scenario = plain("gpt-tiny", "cpu:1", {"global-batch=2", "sparsity=0.5"});
+  EXPECT_EQ(lever_values(fit_budget(question), "sparsity"), "");
 }
 
 struct StateLevers {
@@ -281,8 +330,8 @@ TEST(FitBudget, FormatsOfStateBringAPlanFurtherThanPrecisionAlone) {
   FitQuestion question = fit_question(
       open({"gpt-tiny", "cpu:1", "", {"global-batch=1", "optimizer=adamw", "precision=bf16"}}),
       1_GiB);
-  question.kept = {"precision", "gradient-dtype",     "micro-batch", "recompute",
-                   "offload",   "main-weights-dtype", "optimizer",   "flash-attention"};
+  question.kept = {"precision", "gradient-dtype",     "micro-batch", "recompute",      "offload",
+                   "sparsity",  "main-weights-dtype", "optimizer",   "flash-attention"};
   const FittedPlan moments = fit_budget(question);
   question.kept.erase(question.kept.end() - 3);
   const FittedPlan halves = fit_budget(question);

@@ -153,6 +153,7 @@ TEST(Sensitivity, SaysWhatIsNotTheSameTraining) {
   EXPECT_EQ(value(strip(all, "precision"), "fp8").maths, "other rounding");
   EXPECT_EQ(value(strip(all, "first-moment-dtype"), "bf16").maths, "other rounding");
   EXPECT_EQ(value(strip(all, "reduce-dtype"), "bf16").maths, "other rounding");
+  EXPECT_EQ(value(strip(all, "precision"), "fp32").maths, "finer rounding");
   EXPECT_EQ(value(strip(all, "optimizer"), "lamb").maths, "another update rule");
   EXPECT_EQ(value(strip(all, "reduce"), "sum").maths, "updates of replicas combined otherwise");
   EXPECT_EQ(value(strip(all, "compression"), "topk").maths, "other parts of gradients sent");

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <set>
 #include <string>
 
@@ -120,6 +121,32 @@ TEST(DynamicCodes, RoundToTheNearest) {
     }
     EXPECT_EQ(codes.code(2), 255);
     EXPECT_EQ(codes.code(-2), 0);
+  }
+}
+
+// A search of the ends between codes finds the same code as their table: at each end and the floats
+// beside it, at powers of two, outside the list, and at all sizes between.
+TEST(DynamicCodes, AreThoseOfASearch) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  for (const bool has_sign : {false, true}) {
+    const DynamicCodes codes(has_sign);
+    std::vector<float> ends, tried = {0.0F, 1e-30F, 1.5F, 3e38F, kInfinity};
+    for (int code = 0; code < 255; ++code)
+      ends.push_back((codes.number(static_cast<std::uint8_t>(code)) +
+                      codes.number(static_cast<std::uint8_t>(code + 1))) /
+                     2);
+    for (const float end : ends)
+      for (const float to : {-kInfinity, end, kInfinity}) tried.push_back(std::nextafter(end, to));
+    for (int power = -30; power < 2; ++power) tried.push_back(std::ldexp(1.0F, power));
+    for (std::uint64_t i = 0; i < 20000; ++i)
+      tried.push_back(static_cast<float>(std::pow(10.0, -8 * Random(6).uniform(i))));
+    for (const float size : tried)
+      for (const float number : {size, -size})
+        ASSERT_EQ(codes.code(number),
+                  std::lower_bound(ends.begin(), ends.end(), number) - ends.begin())
+            << number;
+    EXPECT_EQ(codes.code(std::numeric_limits<float>::quiet_NaN()), 255);
+    EXPECT_EQ(codes.code(-std::numeric_limits<float>::quiet_NaN()), 255);
   }
 }
 

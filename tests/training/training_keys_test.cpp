@@ -49,7 +49,8 @@ TEST(TrainingKeys, OneFieldEach) {
 
 TEST(TrainingKeys, RefuseInASentence) {
   EXPECT_EQ(key_refusal("ratte=1"),
-            "--train: no training setting is called \"ratte\"; did you mean \"rate\"?");
+            "--train: no training setting is called \"ratte\"; did you mean \"rate\"?; \"trainyard "
+            "help train\" lists them");
   EXPECT_EQ(key_refusal("rate"), "--train: expected key=value, found \"rate\"");
   EXPECT_EQ(key_refusal("schedule=cosin"),
             "--train schedule: expected constant, linear, cosine, step, polynomial, inverse-root, "

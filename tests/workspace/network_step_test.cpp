@@ -120,6 +120,24 @@ TEST(NetworkStep, ACubeMeshGivesItsRingsThePriceAndSmallerGroupsLess) {
   EXPECT_NEAR(slower("4", "v100-sxm2-32:8"), 1, 1e-6);
 }
 
+// What links of the graph have is not among what is left out, and the rest is.
+TEST(NetworkStep, LeavesOutNothingThatItsLinksHave) {
+  const ExperimentPtr alone = step_alone("v100-sxm2-32:8,cube-mesh=6", {"tp=4", "precision=fp16"});
+  const NetworkStep shared = over_network(*alone, {});
+  const auto says = [](const Experiment& e, const std::string& words) {
+    return std::any_of(
+        e.result.leaves_out.begin(), e.result.leaves_out.end(),
+        [&](const std::string& one) { return one.find(words) != std::string::npos; });
+  };
+  for (const char* words : {"hybrid cube mesh", "divided by the oversubscription"}) {
+    EXPECT_TRUE(says(*alone, words)) << words;
+    EXPECT_FALSE(says(*shared.experiment, words)) << words;
+  }
+  for (const char* words :
+       {"cache reuse between kernels", "loads no link here", "each node is a leaf"})
+    EXPECT_TRUE(says(*shared.experiment, words)) << words;
+}
+
 // Nodes of 8 ports at one router reach the next router over one link, unless groups are wide.
 TEST(NetworkStep, TheNarrowLinksOfADragonflyMakeTheStepLonger) {
   const auto slower = [](const std::string& network) {

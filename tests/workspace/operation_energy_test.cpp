@@ -51,6 +51,21 @@ TEST(OperationEnergy, NarrowerFormatsTakeLess) {
   EXPECT_LT(with("bf16"), with("fp32"));
 }
 
+// Levels inside the chip hold numbers as they are.
+TEST(OperationEnergy, AMemoryThatStoresInHalfTheBytesTakesHalfTheEnergy) {
+  const auto of = [](const char* cluster) {
+    return total(operation_energies(prepare(asked(cluster, {"global-batch=4"}))));
+  };
+  const WorkEnergy plain = of("h100-sxm:1"), packed = of("h100-sxm:1,compression=0.5");
+  EXPECT_EQ(packed.arithmetic, plain.arithmetic);
+  ASSERT_EQ(packed.levels.size(), 3u);
+  for (std::size_t level = 0; level < 3; ++level) {
+    const double share = plain.levels[level].level == EnergyItem::Dram ? 0.5 : 1;
+    EXPECT_NEAR(packed.levels[level].energy / plain.levels[level].energy, share, 1e-12);
+  }
+  EXPECT_LT(dram_share(packed), dram_share(plain));
+}
+
 TEST(OperationEnergy, RecomputingTakesMoreAndTheScheduleChangesNothing) {
   const double plain =
       sum_of(asked("h100-sxm:4", {"pp=4", "global-batch=16", "schedule=gpipe"})).value;

@@ -209,11 +209,12 @@ void write_on(Drawing& drawing, const std::string& words, Point left, Weight wei
 }
 
 void label_capacity(Drawing& drawing, const ParetoModel& model, const ParetoPlot& plot,
-                    const ParetoState& state) {
+                    const ParetoState& state, std::string_view name) {
   if (model.capacity <= 0) return;
   const auto over = std::count_if(model.points.begin(), model.points.end(),
                                   [](const auto& p) { return p.fate == ParetoFate::TooLarge; });
-  const std::string limit = "capacity " + value_text(model.capacity, ParetoAxis::Memory);
+  const std::string limit =
+      std::string(name) + " " + value_text(model.capacity, ParetoAxis::Memory);
   const std::string count =
       format_count(over) + (over == 1 ? " legal plan does not fit" : " legal plans do not fit");
   const Rect& r = plot.rect;
@@ -382,7 +383,7 @@ std::optional<std::size_t> point_of(const ParetoModel& model, const Rect& area,
 }
 
 void draw_pareto(Drawing& drawing, const Rect& area, const ParetoModel& model,
-                 const ParetoState& state) {
+                 const ParetoState& state, std::string_view limit) {
   const ClipScope whole(drawing, area);
   if (model.points.empty()) {
     write(drawing, "No plan has been priced yet.", {area.x + 12, area.y + 24}, 12, Weight::Regular,
@@ -398,7 +399,7 @@ void draw_pareto(Drawing& drawing, const Rect& area, const ParetoModel& model,
     draw_capacity(drawing, model, plot, state);
     layers.dense() ? draw_density(drawing, model, layers, state)
                    : draw_each_plan(drawing, model, layers, state);
-    label_capacity(drawing, model, plot, state);
+    label_capacity(drawing, model, plot, state, limit);
     draw_stair(drawing, model, plot, layers, state);
     draw_letters(drawing, model, plot, layers);
     draw_front(drawing, model, plot, layers, state);

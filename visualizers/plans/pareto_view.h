@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "visualizers/drawing/drawing.h"
@@ -17,8 +18,10 @@ namespace trainyard {
 /// Dots beyond so many are drawn as a density.
 inline constexpr std::size_t kMostParetoDots = 2500;
 
-/// Items: Dot, tag the point; Cell, tag the cell of a density; Capacity.
-void draw_pareto(Drawing&, const Rect& area, const ParetoModel&, const ParetoState&);
+/// Items: Dot, tag the point; Cell, tag the cell of a density; Capacity. `limit` names the model's
+/// capacity at its line.
+void draw_pareto(Drawing&, const Rect& area, const ParetoModel&, const ParetoState&,
+                 std::string_view limit = "capacity");
 /// The point of an item: its own, or of a cell the one that is best on y; nothing for other items.
 std::optional<std::size_t> point_of(const ParetoModel&, const Rect& area, const ParetoState&, Item);
 /// The points of a cell.

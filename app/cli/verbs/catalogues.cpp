@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "app/cli/text/lines.h"
+#include "app/cli/text/literature.h"
 #include "app/cli/text/plans/scenario_words.h"
 #include "app/cli/verbs/collectives.h"
 #include "app/cli/verbs/efficiency.h"
@@ -214,12 +215,12 @@ int run_hardware(const Words& words, Streams& streams) {
     return with_place("hardware", [&]() -> const Device& { return device(words.text("")); });
   };
   Out out;
-  for (const char* flag : {"explain", "json", "collectives", ""})
+  for (const char* flag : {"explain", "collectives", ""})
     if (words.has("efficiency") && words.has(flag))
       refuse_flag("efficiency", fmt::format("expected none beside {}: it compares all devices",
                                             *flag == 0 ? "a device" : "--" + std::string(flag)));
   if (words.has("efficiency"))
-    out = efficiency_text();
+    out = words.has("json") ? efficiency_document() : efficiency_text();
   else if (words.has("collectives"))
     out = collectives_text(parse_cluster(words.text("")));
   else if (words.has("json"))
@@ -276,9 +277,12 @@ void show_method(Out& out, const Method& m) {
 
 int run_methods(const Words& words, Streams& streams) {
   Out out;
-  if (words.has(""))
-    show_method(out,
-                with_place("methods", [&]() -> const Method& { return method(words.text("")); }));
+  const std::string name = words.text("");
+  if (const std::string leads = find_method(name) == nullptr ? where_it_leads(name) : "";
+      !leads.empty())
+    out = leads;
+  else if (words.has(""))
+    show_method(out, with_place("methods", [&]() -> const Method& { return method(name); }));
   else if (words.has("markdown"))
     methods_table(out);
   else
@@ -315,14 +319,14 @@ Verb hardware_verb() {
             "what all devices compute for each watt, beside engines of a tutorial, and the energy "
             "of operations and memory accesses"},
            {"json", "",
-            "one trainyard/device@1 document with both, or of measured collectives "
-            "trainyard/collectives@1"},
+            "one trainyard/device@1 document with both; with --efficiency trainyard/efficiency@1, "
+            "or of measured collectives trainyard/collectives@1"},
            {"collectives", "",
             "of a cluster: algorithm, time and bandwidths of collectives by size; without one, of "
             "the "
             "processes that mpirun started: all-reduces measured beside their prices"}}),
       .examples = {"hardware", "hardware h100-sxm --explain", "hardware gb300 --json",
-                   "hardware h100-sxm:64 --collectives", "hardware --efficiency"},
+                   "hardware h100-sxm:64 --collectives", "hardware --efficiency --json"},
       .splits = true,
       .run = run_hardware};
 }
@@ -331,9 +335,9 @@ Verb methods_verb() {
   return {.name = "methods",
           .summary = "The training methods: what each gains and costs, its paper and its file.",
           .positional = "NAME",
-          .positional_doc = "a method, as zero",
+          .positional_doc = "a method, as zero, or a setting, as optimizer, or a word of one",
           .flags = catalogue_flags({{"markdown", "", "the table in core/methods/README.md"}}),
-          .examples = {"methods", "methods zero"},
+          .examples = {"methods", "methods zero", "methods optimizer"},
           .run = run_methods};
 }
 

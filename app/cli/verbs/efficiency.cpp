@@ -4,9 +4,14 @@
 #include "core/base/units_text.h"
 #include "core/cost/access_energy.h"
 #include "core/cost/engine_efficiency.h"
+#include "core/io/json/fields.h"
 
 namespace trainyard {
 namespace {
+
+WorkEnergy product_in(const Tiling& tiling) {
+  return product_energy(kTiledSide, kTiledSide, kTiledSide, DType::F16, tiling.levels);
+}
 
 // Three digits, and never an exponent.
 std::string figure(const std::optional<double>& value) {
@@ -56,21 +61,81 @@ void write_energies(Out& out) {
 
 // Tiling for the SRAM takes traffic from DRAM; registers then take it from the SRAM.
 void write_product(Out& out) {
-  struct Tiling {
-    std::string_view name;
-    Hierarchy levels;
-  };
-  const Tiling tilings[] = {{"every operand from DRAM", kUntiled},
-                            {"tiled for SRAM of 32 K words", kTiledForSram},
-                            {"and for registers of 64 words", kTiledForRegisters}};
-  constexpr std::int64_t kSide = 1024;
-  line(out, "\na product of matrices of {0} x {0} in 16 bits, by these energies", kSide);
+  line(out, "\na product of matrices of {0} x {0} in 16 bits, by these energies", kTiledSide);
   line(out, "  {:<30} {:>12} {:>14}", "", "mJ", "DRAM's share");
-  for (const Tiling& one : tilings) {
-    const WorkEnergy energy = product_energy(kSide, kSide, kSide, DType::F16, one.levels);
+  for (const Tiling& one : tilings()) {
+    const WorkEnergy energy = product_in(one);
     line(out, "  {:<30} {:>12} {:>14}", one.name, figure(1e3 * energy.total().value),
          readable_share(dram_share(energy)));
   }
+}
+
+// All there is; the lists are those of the core.
+struct Efficiencies {
+  std::vector<Engine> engines;
+  std::vector<DeviceEfficiency> devices;
+  std::vector<EnergyRow> energies;
+  std::vector<Tiling> tilings;
+};
+
+Fields<Engine> engine_fields() {
+  return {{"name", &Engine::name},
+          {"precision", &Engine::precision, kWhereSet},
+          {"gflops_per_watt", &Engine::gflops_per_watt},
+          {"utilisation", &Engine::utilisation, number(kShare), "of its peak"},
+          {"at_least", &Engine::at_least, kWhereSet, "the utilisation is a lower bound"}};
+}
+
+Fields<DeviceEfficiency> device_efficiency_fields() {
+  using D = DeviceEfficiency;
+  return {
+      {"device", [](const D& d) { return d.device->id; }},
+      {"gflops_per_watt_16_bit", &D::half, "absent: it has no such peak"},
+      {"gflops_per_watt_fp32", &D::single},
+      {"gflops_per_watt_fp64", &D::precise},
+      {"utilisation", &D::utilisation, number(kShare), "of the dense peak, which products sustain"},
+      {"die_mm2",
+       [](const D& d) { return d.area ? std::optional(d.area->value) : std::optional<double>(); }},
+      {"die_source", [](const D& d) { return d.area ? d.area->source : std::string(); }, kWhereSet},
+      {"gflops_per_mm2_16_bit", &D::half_per_area}};
+}
+
+Fields<EnergyRow> energy_row_fields() {
+  return {{"of", &EnergyRow::name, "an operation, or an access to a word of this memory"},
+          {"words", &EnergyRow::words, kWhereSet, "that the memory holds"},
+          {"picojoules_of_16_bit_integer", &EnergyRow::integer16},
+          {"picojoules_of_64_bit_precision", &EnergyRow::float64}};
+}
+
+Fields<Tiling> tiling_fields() {
+  return {
+      {"tiling", &Tiling::name},
+      {"joules", [](const Tiling& t) { return product_in(t).total().value; }},
+      {"dram_share", [](const Tiling& t) { return dram_share(product_in(t)); }, number(kShare)}};
+}
+
+Fields<Efficiencies> efficiency_fields() {
+  using E = Efficiencies;
+  const auto sentence = [](std::string_view words) {
+    return [words](const E&) { return std::string(words); };
+  };
+  return document_fields<E>(
+      "trainyard/efficiency",
+      {{"engines_source", sentence(kEnginesSource)},
+       {"engines", &E::engines, list_of(object(engine_fields()))},
+       {"devices", &E::devices, list_of(object(device_efficiency_fields())),
+        "of the catalogue, whose board limit is stated; at the share of the dense peak that "
+        "products sustain"},
+       {"energies_source", sentence(kEnergyTableSource)},
+       {"energies", &E::energies, list_of(object(energy_row_fields()))},
+       {"product_side", [](const E&) { return kTiledSide; }, whole(1),
+        "of the square matrices in 16 bits whose product is tiled"},
+       {"product", &E::tilings, list_of(object(tiling_fields()))}});
+}
+
+template <class T>
+std::vector<T> listed(std::span<const T> all) {
+  return {all.begin(), all.end()};
 }
 
 }  // namespace
@@ -82,6 +147,13 @@ std::string efficiency_text() {
   write_energies(out);
   write_product(out);
   return out;
+}
+
+Json efficiency_schema() { return efficiency_fields().schema(); }
+
+std::string efficiency_document() {
+  return write_json(efficiency_fields().write(
+      {listed(engines()), device_efficiencies(), listed(energy_table()), listed(tilings())}));
 }
 
 }  // namespace trainyard

@@ -3,9 +3,14 @@
 
 #include <string>
 
+#include "core/io/json/json.h"
+
 namespace trainyard {
 
 /// The tutorial's engines, then the devices of the catalogue whose board limit is stated.
 std::string efficiency_text();
+/// The same as a document.
+std::string efficiency_document();
+Json efficiency_schema();
 
 }  // namespace trainyard

@@ -83,10 +83,10 @@ Verb fit_verb() {
       {"budget", "BYTES", "of each device, as 2GiB: what the plan is to fit in"},
       {"lever", "KEY=VALUES",
        "what a lever may be, as micro-batch=1,2,4, or a further one, as "
-       "second-moment-dtype=fp32,fp16 or sparsity=off,0.9; else precision, gradient-dtype, "
+       "second-moment-dtype=fp32,fp16 or sparsity=off,0.95; else precision, gradient-dtype, "
        "first-moment-dtype, main-weights-dtype, optimizer (adamw's moments in 8 bits), "
        "micro-batch, recompute, offload, zero, flash-attention and sequence-parallel each have "
-       "their usual values",
+       "their usual values, and sparsity=0.9 is tried where nothing else is within the budget",
        true},
       {"keep", "KEY", "a lever that stays as the plan has it", true},
       {"steps", "N",
@@ -95,7 +95,8 @@ Verb fit_verb() {
       {"train", "KEY=VALUE", "as run takes it, beside --steps", true},
       {"data", "NAME", "as run takes it, beside --steps"},
       {"fitted", "FILE", "writes the fitted plan as a trainyard/plan file"},
-      {"svg", "FILE", "draws memory by category, lever by lever, beside the budget"},
+      {"svg", "FILE",
+       "draws memory by category, lever by lever, and beside it the front of memory and time"},
       {"png", "FILE", "the same as pixels, two a logical one"},
       calibration_flag(),
       cost_flag(),

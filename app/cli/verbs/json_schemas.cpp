@@ -5,7 +5,6 @@
 #include "app/cli/text/clusters/incast_text.h"
 #include "app/cli/text/clusters/network_text.h"
 #include "app/cli/text/clusters/scaling_text.h"
-#include "app/cli/text/clusters/shared_cluster_text.h"
 #include "app/cli/text/clusters/straggling_text.h"
 #include "app/cli/text/lesson_pages.h"
 #include "app/cli/text/plans/fit_text.h"
@@ -19,6 +18,7 @@
 #include "app/cli/text/runs/profile_text.h"
 #include "app/cli/text/runs/repeats_text.h"
 #include "app/cli/text/waves_text.h"
+#include "app/cli/verbs/efficiency.h"
 #include "app/workspace/comparison/snapshot_document.h"
 #include "app/workspace/plans/placement_document.h"
 #include "app/workspace/plans/sweep_document.h"
@@ -27,6 +27,7 @@
 #include "app/workspace/runs/run_document.h"
 #include "app/workspace/runs/sharpness/sharpness_document.h"
 #include "app/workspace/runs/tuning/tune_document.h"
+#include "app/workspace/scenario/shared_cluster_document.h"
 #include "core/base/error.h"
 #include "core/base/nearest.h"
 #include "core/io/documents/benchmark_report_json.h"
@@ -94,6 +95,7 @@ constexpr DocumentSchema kDocuments[] = {
     {"profile", [] { return profile_fields().schema(); }},
     {"validation", validation_schema},
     {"device", device_schema},
+    {"efficiency", efficiency_schema},
     {"collectives", collectives_schema},
     {"arena", arena_schema},
     {"trace", trace_schema},

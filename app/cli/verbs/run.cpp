@@ -11,6 +11,7 @@
 
 #include "app/cli/interrupt.h"
 #include "app/cli/status_line.h"
+#include "app/cli/text/literature.h"
 #include "app/cli/text/plans/scenario_words.h"
 #include "app/cli/text/rule_text.h"
 #include "app/cli/text/runs/repeats_text.h"
@@ -433,6 +434,10 @@ std::optional<int> run_by_processes(const Words& words, Streams& streams) {
 }
 
 int run_run(const Words& words, Streams& streams) {
+  if (words.texts("train") == std::vector<std::string>{"help"}) {
+    if (launch().rank == 0) streams.out << training_settings();
+    return kDone;
+  }
   if (const std::optional<int> code = run_by_processes(words, streams)) return *code;
   if (words.has("repeat")) return run_repeats(words, streams);
   if (words.has("vary"))
@@ -475,7 +480,8 @@ Verb run_verb() {
             "cpr, those that cpr-kill names are killed and others take their place"},
            {"threads", "N", "wall: at most so many at once; else as many as there are cores"},
            {"steps", "N", "updates to train for; else 100"},
-           {"train", "KEY=VALUE", "one setting of training, as rate=0.1 or schedule=cosine", true},
+           {"train", "KEY=VALUE",
+            "one setting of training, as rate=0.1 or schedule=cosine; help lists them", true},
            {"data", "NAME",
             "fashion-mnist, fashion-mnist-augmented, licenses, clicks, cart-pole, "
             "cart-pole-policy, "

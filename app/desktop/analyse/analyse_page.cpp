@@ -24,6 +24,7 @@
 #include "app/desktop/scene/analyse_scene.h"
 #include "app/desktop/scene/utilisation_scene.h"
 #include "app/desktop/scene/waves_scene.h"
+#include "app/desktop/study/aggregation_page.h"
 #include "app/desktop/study/network_page.h"
 #include "app/desktop/study/placement_page.h"
 #include "app/desktop/tables/view_table.h"
@@ -31,8 +32,8 @@
 namespace trainyard {
 namespace {
 
-constexpr const char* kPagesOfSeveralResults[] = {"Schedules", "Run",   "Numbers", "Network",
-                                                  "Plans",     "Sweep", "Tune",    "Placement"};
+constexpr const char* kPagesOfSeveralResults[] = {
+    "Schedules", "Run", "Numbers", "Network", "Aggregation", "Plans", "Sweep", "Tune", "Placement"};
 
 }  // namespace
 
@@ -68,10 +69,11 @@ AnalysePage::AnalysePage(Document& document, Session& session, TrainingSession& 
       planner_(new PlannerPage(document)),
       sweep_(new SweepPage(document, planner_->space())),
       tune_(new TunePage(document)),
-      placement_(new PlacementPage(document)) {
+      placement_(new PlacementPage(document)),
+      aggregation_(new AggregationPage(document)) {
   for (const View& view : views())
     if (!view.tab.empty()) add(q(view.tab), page_of(view));
-  Page* const several[] = {schedules_, run_,   numbers_, network_,
+  Page* const several[] = {schedules_, run_,   numbers_, network_,  aggregation_,
                            planner_,   sweep_, tune_,    placement_};
   for (std::size_t i = 0; i < std::size(several); ++i) add(kPagesOfSeveralResults[i], several[i]);
   auto* splitter = new QSplitter(Qt::Vertical);
@@ -90,6 +92,8 @@ AnalysePage::AnalysePage(Document& document, Session& session, TrainingSession& 
   connect(&schedules_->comparison(), &Comparison::changed, this, &AnalysePage::refresh_rows);
   connect(&sweep_->sweeping(), &Sweeping::changed, this, &AnalysePage::refresh_rows);
   connect(&network_->measurement(), &BackgroundMeasurement::changed, this,
+          &AnalysePage::refresh_rows);
+  connect(&aggregation_->measurement(), &BackgroundMeasurement::changed, this,
           &AnalysePage::refresh_rows);
   connect(&placement_->measurement(), &BackgroundMeasurement::changed, this,
           &AnalysePage::refresh_rows);

@@ -16,6 +16,7 @@
 
 namespace trainyard {
 
+class AggregationPage;
 class NetworkPage;
 class NumbersPage;
 class OrderPage;
@@ -40,6 +41,7 @@ class AnalysePage : public TabPage {
   void show_rows(bool);
   ViewTable& rows() const { return *rows_; }
   OrderPage& order() const { return *order_; }
+  AggregationPage& aggregation() const { return *aggregation_; }
   NetworkPage& network() const { return *network_; }
   PlacementPage& placement() const { return *placement_; }
   PlannerPage& planner() const { return *planner_; }
@@ -70,6 +72,7 @@ class AnalysePage : public TabPage {
   SweepPage* sweep_;
   TunePage* tune_;
   PlacementPage* placement_;
+  AggregationPage* aggregation_;
 };
 
 }  // namespace trainyard

@@ -3,7 +3,9 @@
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QLineEdit>
+#include <QPushButton>
 
+#include "app/desktop/analyse/efficiency_sheet.h"
 #include "app/desktop/controls/text.h"
 #include "app/desktop/controls/theme.h"
 #include "app/desktop/controls/widgets.h"
@@ -76,6 +78,18 @@ EnergyPage::EnergyPage(Session& session, QWidget* parent) : ViewPage(session, pa
   bar->row()->addWidget(make_label("region", 11, QFont::Normal, "third"));
   bar->row()->addWidget(region_);
   connect(region_, &QComboBox::activated, this, &EnergyPage::take);
+  auto* efficiency = new QPushButton("Efficiency…");
+  efficiency->setAccessibleName("Show the efficiency of devices");
+  efficiency->setToolTip(
+      "What all devices compute for each watt, and the energy of operations and accesses");
+  efficiency->setProperty("kind", "small");
+  bar->row()->addWidget(efficiency);
+  connect(efficiency, &QPushButton::clicked, this, [this, &of = session] {
+    const auto& experiment = of.experiment();
+    (new EfficiencySheet(experiment ? experiment->workload.scenario.cluster.device.id : "",
+                         window()))
+        ->open();
+  });
   set_scene_under(bar, "Energy and money", std::make_unique<EnergyScene>(session, state_));
 }
 

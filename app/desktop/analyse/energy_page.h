@@ -1,4 +1,5 @@
-// The Energy tab: joules by what devices do, and what a step and a training cost.
+// The Energy tab: joules by what devices do, and what a step and a training cost. A sheet lists the
+// efficiency of all devices.
 #pragma once
 
 #include "app/desktop/analyse/view_page.h"

@@ -1,6 +1,7 @@
 #include "app/desktop/analyse/run_page.h"
 
 #include <QAction>
+#include <QLabel>
 #include <QPushButton>
 #include <QVBoxLayout>
 
@@ -56,6 +57,7 @@ RunPage::RunPage(Document& document, TrainingSession& training, QWidget* parent)
       training_(training),
       canvas_(new CanvasWidget("Run beside its prediction",
                                std::make_unique<RunScene>(training.model()))),
+      troubles_(make_label("", 12, QFont::Normal, "second")),
       words_(new ElidedLabel(11, "second")),
       accept_(new QPushButton("Accept profile")),
       start_(new QPushButton("Start run…")) {
@@ -77,6 +79,12 @@ RunPage::RunPage(Document& document, TrainingSession& training, QWidget* parent)
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(0);
   column->addWidget(canvas_, 1);
+  troubles_->setTextFormat(Qt::PlainText);
+  troubles_->setWordWrap(true);
+  troubles_->setContentsMargins(10, 6, 10, 6);
+  troubles_->setTextInteractionFlags(Qt::TextSelectableByMouse);
+  troubles_->setAccessibleName("Flipped bits and failed ranks of the run");
+  column->addWidget(troubles_);
   column->addWidget(bar);
   setFocusProxy(canvas_);
   connect(accept_, &QPushButton::clicked, this, &RunPage::accept);
@@ -98,7 +106,17 @@ std::optional<Drawing> RunPage::picture() const {
   return run;
 }
 
-std::optional<DataTable> RunPage::table() const { return run_table(training_.model()); }
+std::vector<RunTrouble> RunPage::troubles() const {
+  const TrainingReport* const report = training_.report().get();
+  if (report == nullptr || training_.running()) return {};
+  return run_troubles(report->run.flips, report->run.recovery);
+}
+
+std::optional<DataTable> RunPage::table() const {
+  DataTable table = run_table(training_.model());
+  add_troubles(table, troubles());
+  return table;
+}
 
 void RunPage::connect_commands(const Actions& actions) {
   connect(start_, &QPushButton::clicked, actions["run.start"], &QAction::trigger);
@@ -189,6 +207,10 @@ void RunPage::accept() {
 }
 
 void RunPage::refresh() {
+  QStringList told;
+  for (const std::string& sentence : trouble_sentences(troubles())) told << q(sentence);
+  troubles_->setText(told.join(' '));
+  troubles_->setVisible(!told.isEmpty());
   const QString why = why_not();
   accept_->setEnabled(why.isEmpty());
   accept_->setToolTip(why.isEmpty() ? QString(kWhat) : why);

@@ -5,13 +5,16 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "app/desktop/controls/page.h"
 #include "app/desktop/session/background.h"
 #include "app/desktop/session/document.h"
 #include "app/desktop/session/training_session.h"
 #include "app/workspace/runs/run_profile.h"
+#include "visualizers/run/run_troubles.h"
 
+class QLabel;
 class QPushButton;
 
 namespace trainyard {
@@ -54,12 +57,14 @@ class RunPage : public Page {
   };
   void begin();
   void work_out();
+  std::vector<RunTrouble> troubles() const;  // of the run that is over
   std::string word() const;
   void refresh();
 
   Document& document_;
   TrainingSession& training_;
   CanvasWidget* canvas_;
+  QLabel* troubles_;
   ElidedLabel* words_;
   QPushButton *accept_, *start_;
   std::optional<std::int64_t> number_;

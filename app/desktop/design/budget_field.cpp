@@ -10,6 +10,7 @@
 #include "app/desktop/controls/checked_field.h"
 #include "app/desktop/controls/text.h"
 #include "app/desktop/controls/widgets.h"
+#include "app/desktop/design/fit_sheet.h"
 #include "app/desktop/session/plan_words.h"
 #include "app/workspace/scenario/priced_scenario.h"
 #include "core/base/error.h"
@@ -82,6 +83,17 @@ BudgetField::BudgetField(Document& document, QWidget* parent)
   }
   buttons->addStretch(1);
   column->addLayout(buttons);
+  show_ = new QPushButton("Levers and other plans…");
+  show_->setAccessibleName("Show the levers and the other plans to choose from");
+  show_->setToolTip(
+      "What each lever frees, and which plans there are by memory, time and training");
+  show_->setProperty("kind", "small");
+  column->addWidget(show_, 0, Qt::AlignLeft);
+  connect(show_, &QPushButton::clicked, this, [this] {
+    auto* sheet = new FitSheet(*found_, window());
+    connect(sheet, &FitSheet::apply, this, &BudgetField::apply);
+    sheet->open();
+  });
   connect(find_, &QPushButton::clicked, this, &BudgetField::find);
   connect(budget_, &CheckedField::changed, this, [this] { budget_->check(); });
   connect(&document_, &Document::changed, this, &BudgetField::outdate);
@@ -94,16 +106,15 @@ BudgetField::BudgetField(Document& document, QWidget* parent)
 void BudgetField::outdate() {
   work_.stop();
   find_->setText(sentence_->isHidden() ? "Find" : "Find again");
-  apply_->setEnabled(false);
-  apply_faithful_->setEnabled(false);
+  for (QPushButton* button : {apply_, apply_faithful_, show_}) button->setEnabled(false);
 }
 
 void BudgetField::forget() {
   work_.stop();
   find_->setText("Find");
+  found_.reset();
   sentence_->hide();
-  apply_->hide();
-  apply_faithful_->hide();
+  for (QPushButton* button : {apply_, apply_faithful_, show_}) button->hide();
 }
 
 void BudgetField::find() {
@@ -126,6 +137,9 @@ void BudgetField::find() {
 }
 
 void BudgetField::show_found(const FittedPlan& found) {
+  found_ = found;
+  show_->setEnabled(true);
+  show_->show();
   QString text = q(fit_sentence(found, titles));
   if (found.chosen && !found.chosen->changes.empty())
     text +=

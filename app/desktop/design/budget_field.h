@@ -1,8 +1,11 @@
 // A BudgetField asks for memory of a device and finds which levers of the open plan bring it in,
-// in the background; what it finds is applied with one click.
+// in the background; what it finds is applied with one click. A sheet shows each lever's part, and
+// what else there is to choose.
 #pragma once
 
 #include <QWidget>
+
+#include <optional>
 
 #include "app/desktop/session/background.h"
 #include "app/desktop/session/document.h"
@@ -34,7 +37,8 @@ class BudgetField : public QWidget {
   CheckedField* budget_;
   QPushButton* find_;
   QLabel* sentence_;
-  QPushButton *apply_, *apply_faithful_;
+  QPushButton *apply_, *apply_faithful_, *show_;
+  std::optional<FittedPlan> found_;
   Background work_{this};  // last, because it uses all members above
 };
 

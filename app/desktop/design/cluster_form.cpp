@@ -2,6 +2,7 @@
 
 #include <QHBoxLayout>
 #include <QLabel>
+#include <QLineEdit>
 #include <QPushButton>
 
 #include <algorithm>
@@ -10,8 +11,11 @@
 #include "app/desktop/controls/theme.h"
 #include "app/desktop/controls/widgets.h"
 #include "app/desktop/design/cluster_numbers.h"
+#include "app/workspace/scenario/cluster_wiring.h"
 #include "app/workspace/scenario/workspace.h"
 #include "core/cluster/cluster.h"
+#include "core/cluster/cluster_fields.h"
+#include "core/cluster/wiring.h"
 #include "core/io/json/inline_document.h"
 #include "visualizers/viewmodel/format.h"
 
@@ -23,7 +27,7 @@ std::int64_t stepped(std::int64_t n, int direction) {
 }
 
 // The options behind the count, such as ",per-node=8,inter=200GB/s". They stay when the count
-// changes; per-node is rewritten.
+// changes; per-node is rewritten, and sizes of a wiring are proposed anew (rewire()).
 std::string options_of(const std::string& words) {
   const std::size_t comma = words.find(',');
   if (comma == std::string::npos) return "";
@@ -31,6 +35,31 @@ std::string options_of(const std::string& words) {
   for (const QString& option : q(words.substr(comma + 1)).split(','))
     if (!option.startsWith("per-node=")) kept += "," + option.toStdString();
   return kept;
+}
+
+bool torus_inside(const Cluster& cluster) {
+  return cluster.device.scale_up_topology == Topology::Torus;
+}
+
+// Options of a cluster whose count is another: sizes of the wirings that they name as they suit it.
+std::string rewired(const Cluster& bare, std::string options) {
+  if (options.find(",cube-mesh=") != std::string::npos && !may_be_cube_mesh(bare))
+    options = with_cube_mesh(options, 0);
+  const bool inside = torus_inside(bare);
+  for (const std::string kind : {"torus", "dragonfly"}) {
+    if (options.find("," + kind + "=") == std::string::npos || (inside && kind == "torus"))
+      continue;
+    const std::string sizes = nodes(bare) > 1 ? proposed_sizes(bare, kind) : std::string();
+    return with_network(options, sizes.empty() ? "fat-tree" : kind, sizes, inside);
+  }
+  return options;
+}
+
+// The kinds that the fields of a cluster of its own can have.
+std::vector<std::string> own_network_kinds(const Cluster& cluster) {
+  for (const ClusterField& field : cluster_fields(cluster))
+    if (field.key == "network.kind") return field.words;
+  return {};
 }
 
 QString facts(const Cluster& cluster) {
@@ -62,8 +91,19 @@ ClusterForm::ClusterForm(Document& document, ClusterNumbers& numbers, QWidget* p
   nodes_->setFixedWidth(84);
   per_node_->setFixedWidth(84);
   network_ = new Field("Network");
-  network_->addItems({"fat-tree", "rail"});
   network_->setMinimumWidth(84);
+  network_->setToolTip(
+      "Fat tree: leaf and spine switches. Rail: devices of one index meet in one switch. Torus: "
+      "nodes are joined to their neighbours. Dragonfly: groups of routers.");
+  sizes_ = new QLineEdit;
+  sizes_->setAccessibleName("Sizes of the network");
+  sizes_->setFixedSize(76, kFieldHeight);
+  inside_ = new Field("Wiring inside a node");
+  inside_->addItem("switch", 0);
+  for (const int links : {4, 6}) inside_->addItem(QString("cube mesh, %1 links").arg(links), links);
+  inside_->setToolTip(
+      "The 8 devices of a node are joined by switches, or as in a DGX-1: with 4 links of each "
+      "(P100), or 6 (V100).");
   auto* all = new QPushButton("Numbers…");
   all->setProperty("kind", "small");
   all->setCheckable(true);
@@ -71,14 +111,18 @@ ClusterForm::ClusterForm(Document& document, ClusterNumbers& numbers, QWidget* p
   all->setToolTip("Every number with its source; what you type is marked as assumed");
   facts_ = new ElidedLabel(11, "error");
   const auto add = [&](const char* name, QWidget* control) {
-    row->addWidget(make_label(name, 12, QFont::Normal, "second"));
+    QLabel* const label = make_label(name, 12, QFont::Normal, "second");
+    row->addWidget(label);
     row->addWidget(control);
     row->addSpacing(8);
+    return label;
   };
   add("Device", device_);
   add("Nodes", nodes_);
   add("Per node", per_node_);
+  inside_label_ = add("Inside", inside_);
   add("Network", network_);
+  row->insertWidget(row->count() - 1, sizes_);
   row->addWidget(all);
   row->addWidget(facts_, 1);
   const auto number = [](const QString& text) { return std::max<qlonglong>(0, text.toLongLong()); };
@@ -100,6 +144,8 @@ ClusterForm::ClusterForm(Document& document, ClusterNumbers& numbers, QWidget* p
   connect(per_node_, &Stepper::entered, this,
           [this, now](const QString& text) { own_ ? numbers_.set("per-node", text) : now(0, 0); });
   connect(network_, &QComboBox::textActivated, this, &ClusterForm::write_network);
+  connect(sizes_, &QLineEdit::editingFinished, this, &ClusterForm::write_sizes);
+  connect(inside_, &QComboBox::activated, this, &ClusterForm::write_inside);
   connect(all, &QPushButton::toggled, this, &ClusterForm::numbers_wanted);
   connect(&document_, &Document::changed, this, &ClusterForm::refresh);
   refresh();
@@ -115,10 +161,23 @@ void ClusterForm::write(const std::string& device_id, std::int64_t nodes, std::i
     const std::string options = device_id == device_->property("shown").toString().toStdString()
                                     ? options_of(document_.project().cluster)
                                     : std::string();
-    const std::string wanted =
-        (usual ? device_id + ":" + std::to_string(nodes * per_node) : words) + options;
-    parse_cluster(wanted);  // validated here, so that the form never writes what it could not read
-    document_.set_cluster(q(wanted));
+    const std::string bare = usual ? device_id + ":" + std::to_string(nodes * per_node) : words;
+    set_words(bare + rewired(parse_cluster(bare), options));
+  } catch (const Error& error) {
+    refresh();
+    say(q(describe(error)));
+  }
+}
+
+// The form never writes what it could not read.
+void ClusterForm::set_words(const std::string& words) {
+  parse_cluster(words);
+  document_.set_cluster(q(words));
+}
+
+void ClusterForm::write_wiring(const std::function<std::string(const Cluster&)>& words) {
+  try {
+    set_words(words(parse_cluster(document_.project().cluster)));
   } catch (const Error& error) {
     refresh();
     say(q(describe(error)));
@@ -128,27 +187,57 @@ void ClusterForm::write(const std::string& device_id, std::int64_t nodes, std::i
 // If the cluster is described by words, the kind of network is one of them; other options stay.
 void ClusterForm::write_network(const QString& kind) {
   if (own_) return numbers_.set("network.kind", kind);
-  QStringList options;
-  for (const QString& option : q(document_.project().cluster).split(','))
-    if (option != "rail" && option != "fat-tree" &&
-        !(kind == "rail" && option.startsWith("oversubscription=")))
-      options << option;
-  if (kind != "fat-tree") options << kind;
-  const QString words = options.join(',');
-  try {
-    parse_cluster(words.toStdString());
-    document_.set_cluster(words);
-  } catch (const Error& error) {
-    refresh();
-    say(q(describe(error)));
-  }
+  write_wiring([&](const Cluster& now) {
+    return with_network(document_.project().cluster, kind.toStdString(),
+                        proposed_sizes(now, kind.toStdString()), torus_inside(now));
+  });
+}
+
+void ClusterForm::write_sizes() {
+  const std::string typed = sizes_->text().trimmed().toStdString();
+  if (typed == shown_sizes_) return;
+  if (own_) return numbers_.set("network.sizes", q(typed));
+  write_wiring([&](const Cluster& now) {
+    return with_network(document_.project().cluster, network_->currentText().toStdString(), typed,
+                        torus_inside(now));
+  });
+}
+
+void ClusterForm::write_inside(int index) {
+  write_wiring([&](const Cluster&) {
+    return with_cube_mesh(document_.project().cluster, inside_->itemData(index).toInt());
+  });
+}
+
+void ClusterForm::show_wiring(const Cluster& cluster) {
+  std::vector<std::string> kinds = network_kinds(cluster);
+  if (own_) kinds = own_network_kinds(cluster);
+  network_->clear();
+  for (const std::string& kind : kinds) network_->addItem(q(kind));
+  network_->setEnabled(!kinds.empty());
+  const bool joined = cluster.levels.size() > 1;
+  if (joined) network_->setCurrentText(q(std::string(to_string(cluster.levels[1].topology))));
+  shown_sizes_ =
+      joined && !kinds.empty() ? extents_text(cluster.levels[1].dimensions) : std::string();
+  sizes_->setText(q(shown_sizes_));
+  sizes_->setVisible(!shown_sizes_.empty());
+  sizes_->setToolTip(joined && cluster.levels[1].topology == Topology::Dragonfly
+                         ? "Groups, routers of a group, and links of a router to other groups"
+                         : "Nodes along each dimension, as 8x4");
+  const Level& node = cluster.levels.front();
+  const bool inside = !own_ && may_be_cube_mesh(cluster);
+  inside_->setVisible(inside);
+  inside_label_->setVisible(inside);
+  inside_->setCurrentIndex(std::max(
+      0, inside_->findData(node.topology == Topology::CubeMesh ? node.dimensions.front() : 0)));
 }
 
 void ClusterForm::refresh() {
   const std::string& words = document_.project().cluster;
   own_ = words.find(':') == std::string::npos || is_inline_document(words);
   const bool empty = words.empty();
-  for (QWidget* control : std::initializer_list<QWidget*>{device_, nodes_, per_node_, network_})
+  for (QWidget* control :
+       std::initializer_list<QWidget*>{device_, nodes_, per_node_, network_, inside_, sizes_})
     control->setEnabled(!empty);
   say("");
   if (empty) return Q_EMIT described("");
@@ -168,10 +257,7 @@ void ClusterForm::refresh() {
     per_node_->set_value(QString::number(std::min(devices_per_node(cluster), cluster.count)));
     nodes_->set_steps(nodes(cluster) > 1, true);
     per_node_->set_steps(devices_per_node(cluster) > 1, true);
-    network_->setEnabled(cluster.levels.size() > 1);
-    if (cluster.levels.size() > 1)
-      network_->setCurrentText(
-          QString::fromUtf8(std::string(to_string(cluster.levels[1].topology)).c_str()));
+    show_wiring(cluster);
     Q_EMIT described(facts(cluster));
   } catch (const Error& error) {
     say(q(describe(error)));

@@ -4,14 +4,19 @@
 
 #include <QWidget>
 
+#include <functional>
+#include <string>
+
 #include "app/desktop/session/document.h"
 #include "app/desktop/session/session.h"
 
 class QLabel;
+class QLineEdit;
 
 namespace trainyard {
 
 class ClusterNumbers;
+struct Cluster;
 class Field;
 class Stepper;
 
@@ -30,12 +35,19 @@ class ClusterForm : public QWidget {
   void refresh();
   void say(const QString& sentence);
   void write(const std::string& device, std::int64_t nodes, std::int64_t per_node);
+  void set_words(const std::string&);
+  void write_wiring(const std::function<std::string(const Cluster&)>& words);
   void write_network(const QString& kind);
+  void write_sizes();
+  void write_inside(int index);
+  void show_wiring(const Cluster&);
   Document& document_;
   ClusterNumbers& numbers_;
-  Field *device_, *network_;
+  Field *device_, *network_, *inside_;
   Stepper *nodes_, *per_node_;
-  QLabel* facts_;
+  QLineEdit* sizes_;  // of a torus between nodes, or a dragonfly
+  std::string shown_sizes_;
+  QLabel *inside_label_, *facts_;
   bool own_ = false;  // the cluster is a document, so its fields are set one by one
 };
 

@@ -45,6 +45,7 @@
 #include "app/desktop/shell/project_panel.h"
 #include "app/desktop/shell/tool_bar.h"
 #include "app/desktop/shell/welcome_page.h"
+#include "app/desktop/study/aggregation_page.h"
 #include "app/desktop/study/branches_page.h"
 #include "app/desktop/study/descent_page.h"
 #include "app/desktop/study/gate_page.h"
@@ -111,6 +112,7 @@ Window::Window(Published::Rows rows) : published_(std::move(rows)), actions_(thi
   centre_->findChild<ProfilePage*>()->connect_commands(actions_);
   analyse_->run().connect_commands(actions_);
   analyse_->network().connect_commands(actions_);
+  analyse_->aggregation().connect_commands(actions_);
   analyse_->placement().connect_commands(actions_);
   analyse_->sweep().connect_commands(actions_);
   analyse_->tune().connect_commands(actions_);

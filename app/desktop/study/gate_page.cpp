@@ -1,9 +1,12 @@
 #include "app/desktop/study/gate_page.h"
 
+#include <QHBoxLayout>
+
 #include <utility>
 
 #include "app/desktop/controls/canvas_widget.h"
 #include "app/desktop/controls/text.h"
+#include "app/desktop/controls/widgets.h"
 #include "app/desktop/scene/chart_scene.h"
 #include "app/desktop/tables/view_table.h"
 #include "app/workspace/scenario/workspace.h"
@@ -14,7 +17,8 @@ namespace trainyard {
 GatePage::GatePage(Document& document, QWidget* parent)
     : StudyPage(document, "gate", std::make_unique<GateMeasurement>(), parent),
       measurement_(static_cast<GateMeasurement&>(work())),
-      panel_(new GatePanel(document, measurement_)) {
+      panel_(new GatePanel(document, measurement_)),
+      listed_(new Segment("Which rows are listed", {"Tasks", "Tensors"})) {
   lay_out(panel_,
           {"Answers that one model alone has right",
            "Answers that one model alone has right, by model and task", "Tasks of the gate",
@@ -31,6 +35,10 @@ GatePage::GatePage(Document& document, QWidget* parent)
                            : "Ask, to see what models that lost weights, bits or formats "
                              "answer otherwise than a checkpoint does.";
               }}));
+  listed_->set_current(0);
+  listed_->hide();
+  bar().row()->addWidget(listed_);
+  connect(listed_, &Segment::chosen, this, &GatePage::show_rows);
   add_command("gate");
   ask_by(*panel_);
   connect(&measurement_, &BackgroundMeasurement::changed, this, &GatePage::refresh);
@@ -47,8 +55,12 @@ void GatePage::start() {
   if (!request) return;
   note_question();
   measurement_.start<GateQuestion>(
-      panel_->question(), [request = *request](const GateQuestion& question) {
+      panel_->question(),
+      [request = *request, rates = panel_->words().error_rates](const GateQuestion& question) {
         GateQuestion opened = question;
+        const Place place{"Rates of bit errors"};
+        if (!rates.empty())
+          opened.models = at_error_rates(opened.models, read_error_rates(rates, place), place);
         opened.scenario = open(request);
         if (opened.corruptions.empty())
           opened.corruptions = usual_corruptions(opened.scenario.model);
@@ -66,11 +78,16 @@ std::optional<Drawing> GatePage::picture() const {
 }
 
 std::optional<DataTable> GatePage::table() const {
-  return shown_ != nullptr ? std::optional(gate_table(*shown_)) : std::nullopt;
+  return shown_ != nullptr ? std::optional(rows().table()) : std::nullopt;
 }
 
 std::optional<std::string> GatePage::document() const {
   return shown_ != nullptr ? std::optional(write_json(gate_fields().write(*shown_))) : std::nullopt;
+}
+
+void GatePage::show_rows() {
+  rows().show_table(listed_->current() == 0 ? gate_table(*shown_) : lossless_table(*shown_));
+  rows().fit_columns();
 }
 
 void GatePage::refresh() {
@@ -78,8 +95,9 @@ void GatePage::refresh() {
   if (found.get() != shown_) {
     shown_ = found.get();
     charts_ = gate_charts(*shown_);
-    rows().show_table(gate_table(*shown_));
-    rows().fit_columns();
+    listed_->setVisible(!shown_->tensors.empty());
+    if (shown_->tensors.empty()) listed_->set_current(0);
+    show_rows();
     scene().select({});
   }
   say(shown_ == nullptr ? std::vector<std::string>{} : gate_sentences(*shown_));

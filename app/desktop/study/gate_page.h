@@ -1,12 +1,15 @@
 // A GatePage holds lossy models against a checkpoint of the open model: the question at the left,
 // charts over the tasks as rows, and who passes in sentences. The charts are the answers that one
-// model alone has right as bars, and errors over the rate of flipped bits as a curve.
+// model alone has right as bars, and errors over the rate of flipped bits as a curve. Where the
+// lossless size was asked for, the tensors are rows in place of the tasks on demand.
 #pragma once
 
 #include "app/desktop/study/gate_panel.h"
 #include "app/desktop/study/study_page.h"
 
 namespace trainyard {
+
+class Segment;
 
 class GatePage : public StudyPage {
   Q_OBJECT
@@ -29,11 +32,13 @@ class GatePage : public StudyPage {
 
  private:
   void refresh();
+  void show_rows();
 
   GateMeasurement& measurement_;
   const GateReport* shown_ = nullptr;  // of which the table and the picture are
   std::optional<GateCharts> charts_;
   GatePanel* panel_;
+  Segment* listed_;  // tasks, or tensors
 };
 
 }  // namespace trainyard

@@ -26,9 +26,10 @@ GatePanel::GatePanel(Document& document, const GateMeasurement& measurement, QWi
                         "Why nothing is judged", "Question of the gate"},
                        document, measurement, parent) {
   make_question();
-  follow(models_, {reference_, corruptions_, limits_, samples_});
+  follow(models_, {reference_, corruptions_, limits_, samples_, error_rates_});
   connect(data_, &QComboBox::currentIndexChanged, this, &GatePanel::note_change);
-  connect(vectors_, &QCheckBox::toggled, this, &GatePanel::note_change);
+  for (QCheckBox* box : {vectors_, lossless_})
+    connect(box, &QCheckBox::toggled, this, &GatePanel::note_change);
   refresh();
 }
 
@@ -82,7 +83,14 @@ void GatePanel::make_question() {
                               130});
   limits_->setToolTip("excess-error, instability, flips, eigenspace; as instability=2%");
   samples_ = new CheckedField({"Samples, at most", "all", whole_check(1, 1'000'000'000), 88});
-  for (CheckedField* field : {corruptions_, limits_, samples_}) column->addWidget(field);
+  error_rates_ =
+      new CheckedField({"Rates of bit errors", "none",
+                        [](const std::string& typed) { read_error_rates(typed, {}); }, 130});
+  error_rates_->setToolTip(
+      "As 0.001,0.01,2.5%: asks about each model with whole bits once at every rate of bits that "
+      "are flipped, and draws its errors as a curve.");
+  for (CheckedField* field : {corruptions_, limits_, samples_, error_rates_})
+    column->addWidget(field);
   data_ = make_data_field("Data of the gate");
   add_data(column, data_);
   vectors_ = new QCheckBox("Noise of 4 bits in vectors");
@@ -90,6 +98,11 @@ void GatePanel::make_question() {
       "Draws how much signal the reference's weights have over the noise of 4 bits, by the number "
       "of weights that share a scale and the bits of scales.");
   column->addWidget(vectors_);
+  lossless_ = new QCheckBox("Lossless size");
+  lossless_->setToolTip(
+      "Lists the bytes of the reference's weights and of the activations of its first samples in 8 "
+      "bits where groups of numbers have only as many bits as their widest needs.");
+  column->addWidget(lossless_);
   blocks_ = new QCheckBox("Block export where not passed");
   blocks_->setChecked(true);
   blocks_->setToolTip(
@@ -106,6 +119,7 @@ GateWords GatePanel::words() const {
   words.models = models_->words();
   words.samples = whole_or(*samples_, 0);
   words.vector_bits = vectors_->isChecked() ? kBitsInVectors : 0;
+  words.error_rates = error_rates_->text(), words.lossless = lossless_->isChecked();
   return words;
 }
 
@@ -118,6 +132,7 @@ GateQuestion GatePanel::question() const {
   const GateWords asked = words();
   GateQuestion made;
   made.data = asked.data, made.samples = asked.samples, made.vector_bits = asked.vector_bits;
+  made.lossless = asked.lossless;
   made.reference = read_gate_side(asked.reference, "", {"Reference"});
   for (const std::string& model : asked.models)
     made.models.push_back(read_gate_side(model, made.reference.file, {"Models"}));

@@ -24,7 +24,8 @@ class GatePanel : public MeasurementPanel {
   /// The open model; empty without one, and where a field is wrong.
   std::optional<Request> request() const;
   GateWords words() const;
-  /// Without the scenario, which takes a while to open, and without the usual corruptions.
+  /// Without the scenario, which takes a while to open, the usual corruptions, and the rates of
+  /// bit errors (words() has them), which may fit none of the models.
   GateQuestion question() const;
   QString fingerprint() const override;
   /// Returns whether a gate that is not passed lets no plan of its model be exported.
@@ -36,9 +37,9 @@ class GatePanel : public MeasurementPanel {
   QString missing() const override;
 
   Field* data_;
-  CheckedField *reference_, *corruptions_, *limits_, *samples_;
+  CheckedField *reference_, *corruptions_, *limits_, *samples_, *error_rates_;
   WordList* models_;
-  QCheckBox *vectors_, *blocks_;
+  QCheckBox *vectors_, *lossless_, *blocks_;
 };
 
 }  // namespace trainyard

@@ -107,11 +107,7 @@ QString NetworkPanel::fingerprint() const {
   const auto asked = request();
   if (!asked) return {};
   const NetworkOptions options = question().options;
-  std::string command = "trainyard simulate --model " + shell_word(asked->model) + " --cluster " +
-                        shell_word(asked->cluster);
-  if (!asked->plan.empty()) command += " --plan " + shell_word(asked->plan);
-  for (const std::string& word : asked->settings) command += " --set " + shell_word(word);
-  command += " --network flows";
+  std::string command = "trainyard simulate" + scenario_flags(*asked) + " --network flows";
   if (options.routing == NetworkRouting::Hashed) command += " --routing hashed";
   if (options.tenants > 0) command += " --tenants " + to_text(options.tenants);
   if (options.seed != NetworkOptions{}.seed) command += " --seed " + std::to_string(options.seed);

@@ -9,13 +9,14 @@
 #include <set>
 
 #include "app/workspace/scenario/setting_words.h"
+#include "core/base/units_text.h"
 #include "visualizers/analyse/vector_noise_curve.h"
 
 namespace trainyard {
 namespace {
 
 constexpr double kPercent = 100;
-constexpr float kGateWidth = 900, kCurveHeight = 360;
+constexpr float kGateWidth = 900, kCurveHeight = 360, kLeastCurve = 170;
 constexpr Ink kCurveInks[] = {Ink::Forward, Ink::Backward, Ink::Recompute, Ink::Optimizer};
 
 std::string row_label(const GateReport& report, const GatedModel& model, std::size_t task) {
@@ -70,6 +71,20 @@ DataTable gate_table(const GateReport& report) {
                       std::move(rows));
 }
 
+DataTable lossless_table(const GateReport& report) {
+  std::vector<std::vector<DataCell>> rows;
+  for (const LosslessTensor& tensor : report.tensors)
+    rows.push_back({tensor.name, tensor.activation ? "activation" : "parameter", tensor.numbers,
+                    tensor.ratio, tensor.worst_ratio});
+  return listed_table("Stored without loss",
+                      {{"tensor of the reference", DataUnit::Words},
+                       {"kind", DataUnit::Words},
+                       {"numbers", DataUnit::Count},
+                       {"of the bytes of 8-bit numbers", DataUnit::Share},
+                       {"in the worst tile", DataUnit::Share}},
+                      std::move(rows));
+}
+
 std::vector<std::string> gate_sentences(const GateReport& report) {
   std::vector<std::string> said = {"Limits: " + limit_words(report.limits) + "."};
   for (const GatedModel& model : report.models) {
@@ -86,6 +101,12 @@ std::vector<std::string> gate_sentences(const GateReport& report) {
       said.push_back(
           fmt::format("The weights of {} have a signal of {:.1f} dB over what they lost.",
                       model.name, *model.decibels));
+    if (model.lossless)
+      said.push_back(
+          fmt::format("{} takes {} where groups of 8 have as many bits as their widest number, "
+                      "{:.3f} of those of 8 bits, {:.3f} in the worst tile.",
+                      model.name, readable(Bytes{static_cast<std::int64_t>(model.lossless->bytes)}),
+                      model.lossless->ratio, model.lossless->worst_ratio));
     if (model.chips)
       for (std::size_t t = 0; t < report.tasks.size(); ++t) {
         const ChipErrors& errors = model.chips->tasks[t];
@@ -172,8 +193,9 @@ GateCharts gate_charts(const GateReport& report) {
 }
 
 void draw_gate(Drawing& drawing, const Rect& area, const GateCharts& charts) {
-  const float below =
-      charts.curve ? std::max(area.height - bars_height(charts.bars), area.height / 4) : 0;
+  const float below = charts.curve ? std::max(area.height - bars_height(charts.bars),
+                                              std::min(area.height / 2, kLeastCurve))
+                                   : 0;
   draw_bars(drawing, {area.x, area.y, area.width, area.height - below}, charts.bars);
   if (charts.curve)
     draw_curve(drawing, {area.x, area.y + area.height - below, area.width, below}, *charts.curve);
@@ -220,6 +242,8 @@ std::string gate_command(const Request& request, const GateWords& words) {
   if (!words.corruptions.empty()) command += " --on " + shell_word(words.corruptions);
   if (!words.limits.empty()) command += " --limit " + shell_word(words.limits);
   if (words.vector_bits > 0) command += fmt::format(" --vectors {}", words.vector_bits);
+  if (!words.error_rates.empty()) command += " --error-rates " + shell_word(words.error_rates);
+  if (words.lossless) command += " --lossless";
   if (words.samples > 0) command += fmt::format(" --samples {}", words.samples);
   return command;
 }

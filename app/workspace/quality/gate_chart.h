@@ -19,6 +19,9 @@ std::string side_title(const GateSide&);
 
 /// A row for each model and task.
 DataTable gate_table(const GateReport&);
+/// A row for each tensor of the reference that is stored without loss; none where that was not
+/// asked for.
+DataTable lossless_table(const GateReport&);
 
 /// Says of each model whether it passes, and if not beyond which limits it is, and where noise
 /// shows more of a loss than clean samples do.
@@ -54,6 +57,8 @@ struct GateWords {
   std::vector<std::string> models;
   std::int64_t samples = 0;
   int vector_bits = 0;
+  std::string error_rates = {};  // of bits, as read_error_rates() reads them; may be empty
+  bool lossless = false;
 };
 /// The command line that asks the same of the model of a request.
 std::string gate_command(const Request&, const GateWords&);

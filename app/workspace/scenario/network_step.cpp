@@ -1,15 +1,31 @@
 #include "app/workspace/scenario/network_step.h"
 
+#include <algorithm>
 #include <memory>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "app/workspace/scenario/prices.h"
 #include "backends/simulator/simulator.h"
+#include "core/cost/links_left_out.h"
 #include "core/result/verdict.h"
 #include "core/timeline/metrics.h"
 #include "core/validation/bands.h"
 
 namespace trainyard {
+namespace {
+
+// The links of a network have what a price of each transfer by itself leaves out of them.
+void state_left_out(std::vector<std::string>& sentences) {
+  std::erase(sentences, kUnevenMeshLeftOut);
+  std::replace(sentences.begin(), sentences.end(), std::string(kLeafOfNodeLeftOut),
+               std::string("leaf switches below which several nodes hang: each node is a leaf"));
+  sentences.emplace_back(
+      "what a collective hides beside its own product, which loads no link here");
+}
+
+}  // namespace
 
 NetworkStep over_network(const Experiment& alone, const NetworkOptions& options,
                          const CostModel* given, std::stop_token stop) {
@@ -29,8 +45,7 @@ NetworkStep over_network(const Experiment& alone, const NetworkOptions& options,
                      experiment->waves, cost);
   state_bands(result, workload, cost);
   result.fidelity += ", flows";
-  result.leaves_out.push_back(
-      "what a collective hides beside its own product, which loads no link here");
+  state_left_out(result.leaves_out);
   result.verdict.fixes = alone.result.verdict.fixes;
   result.verdict.gain = alone.result.verdict.gain;
   result.assumptions = alone.result.assumptions;

@@ -52,4 +52,12 @@ std::string shell_word(const std::string& word) {
   return quoted + "'";
 }
 
+std::string scenario_flags(const Request& request) {
+  std::string flags =
+      " --model " + shell_word(request.model) + " --cluster " + shell_word(request.cluster);
+  if (!request.plan.empty()) flags += " --plan " + shell_word(request.plan);
+  for (const std::string& word : request.settings) flags += " --set " + shell_word(word);
+  return flags;
+}
+
 }  // namespace trainyard

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "app/workspace/scenario/request.h"
 #include "core/plan/plan.h"
 
 namespace trainyard {
@@ -26,5 +27,7 @@ void apply_words(Plan&, std::string_view words, const Place& = {"--set"});
 /// The word as a shell reads it: in single quotes where a shell would take it apart or read it as a
 /// pattern.
 std::string shell_word(const std::string&);
+/// The flags of a scenario as a shell reads them: " --model gpt2 --cluster h100-sxm:8 --set tp=2".
+std::string scenario_flags(const Request&);
 
 }  // namespace trainyard

@@ -51,6 +51,7 @@ std::map<const Op*, CpuKernel> fast_kernels() {
       {&merge_patches(), merge_patches_kernel()},
       {&place_images(), place_images_kernel()},
       {&sparse_matmul(), sparse_matmul_kernel()},
+      {&sparse_convolution(), sparse_convolution_kernel()},
       {&tensor_train(), tensor_train_kernel()},
   };
 }

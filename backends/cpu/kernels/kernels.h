@@ -58,6 +58,7 @@ CpuKernel selective_scan_kernel();
 CpuKernel merge_patches_kernel();
 CpuKernel place_images_kernel();
 CpuKernel sparse_matmul_kernel();
+CpuKernel sparse_convolution_kernel();
 CpuKernel tensor_train_kernel();
 
 }  // namespace trainyard

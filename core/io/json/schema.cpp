@@ -32,6 +32,7 @@ constexpr std::array kSchemas = {
     Schema{"trainyard/repeats", "repeats of a run"},
     Schema{"trainyard/validation", "a validation"},
     Schema{"trainyard/device", "a device"},
+    Schema{"trainyard/efficiency", "what devices compute for each watt"},
     Schema{"trainyard/bench", "a benchmark"},
     Schema{"trainyard/comparison", "a comparison"},
     Schema{"trainyard/benchmark-report", "a benchmark report"},

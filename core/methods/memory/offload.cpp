@@ -78,7 +78,7 @@ void arrange_offload(Layout& layout, const Scenario&, const Params& params) {
 
 bool is_read_by_convolution(const Graph& graph, TensorId tensor) {
   return tensor.valid() && std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const Node& n) {
-           return n.op == &convolution() &&
+           return (n.op == &convolution() || n.op == &sparse_convolution()) &&
                   std::find(n.inputs.begin(), n.inputs.end(), tensor) != n.inputs.end();
          });
 }

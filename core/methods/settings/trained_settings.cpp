@@ -77,8 +77,8 @@ std::vector<Setting> trained_settings() {
        read_frozen},
       {"sparsity",
        {"weight-sparsity"},
-       "share of the weights of products that are zero and not stored; off = all are stored, as "
-       "matrices",
+       "share of the weights of products and convolutions that are zero and not stored; off = all "
+       "are stored, as they are",
        {},
        set_sparsity,
        [](const Plan& p) { return read_optional(p, "sparse", "sparsity", "off"); }},

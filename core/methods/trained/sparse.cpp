@@ -1,8 +1,9 @@
-// Sparse training keeps the weights of products as the blocks that are not zero, with the pattern
-// that says where they are, and so do their gradients and the state of the optimizer: no dense copy
-// of them is ever held. The pattern begins as drawn from the seed. Every so many steps it moves: of
-// each weight the blocks of the smallest size are dropped, and as many are grown at places that
-// were zero and are drawn from the seed. They begin at zero, without optimizer state.
+// Sparse training keeps the weights of products and convolutions as the blocks that are not zero,
+// with the pattern that says where they are, and so do their gradients and the state of the
+// optimizer: no dense copy of them is ever held. The pattern begins as drawn from the seed. Every
+// so many steps it moves: of each weight the blocks of the smallest size are dropped, and as many
+// are grown at places that were zero and are drawn from the seed. They begin at zero, without
+// optimizer state.
 //
 //   step            1 ........ every ........ 2 every
 //   stored blocks   ■■■■■■■■   ■■■■■■▫▫       ■■▫■■■■▫     ▫ dropped here, grown elsewhere
@@ -10,7 +11,8 @@
 // The share that is dropped falls to zero over the run as half a cosine, so that what is grown has
 // time to learn. All replicas hold equal weights and draw from one seed, and so move alike.
 // Products are priced at what is stored of their weights: two FLOPs a stored weight and row, and
-// the bytes of values and pattern (core/cost/sparse_product.h).
+// the bytes of values and pattern (core/cost/sparse_product.h). Convolutions decode theirs and are
+// dense but for their memory (core/model/ops/sparse_convolution.cpp).
 //
 // Mocanu et al., "Scalable training of artificial neural networks with adaptive sparse connectivity
 // inspired by network science", Nature Communications 2018 (what moves); Evci et al., "Rigging the
@@ -131,10 +133,39 @@ void weigh(const Scenario& scenario, const Params& params, Diagnostics& found) {
                      place, ""});
 }
 
+// Warns where most weights stay dense, so that sparsity frees little.
+void warn_of_dense_weights(const Model& model, Diagnostics& found) {
+  constexpr double kMost = 0.5;
+  double all = 0, dense = 0, largest = 0;
+  std::string name;
+  for (const Block& block : model.blocks)
+    for (std::uint32_t t = 0; t < block.graph.tensors.size(); ++t) {
+      const Tensor& tensor = block.graph.tensors[t];
+      if (tensor.kind != TensorKind::Parameter || !tensor.tied_to.empty()) continue;
+      if (const auto sparse = sparse_weight_of(block.graph, TensorId{t})) {
+        const SparseShape& shape = sparse->shape;
+        if (sparse->values == TensorId{t})
+          all += static_cast<double>(shape.rows * shape.columns) * block.count;
+        continue;
+      }
+      const double elements =
+          static_cast<double>(local_elements(tensor.shape, Binding{})) * block.count;
+      all += elements, dense += elements;
+      if (elements > largest) largest = elements, name = block.name + "/" + tensor.name;
+    }
+  if (dense > kMost * all)
+    found.push_back({Diagnostic::Severity::Warning,
+                     fmt::format("{:.3g} % of the weights stay dense, {:.3g} % of all in {}",
+                                 100 * dense / all, 100 * largest / all, name),
+                     {std::string(kSparsePlace) + "/sparsity"},
+                     ""});
+}
+
 Diagnostics check_sparse(const Scenario& scenario, const Params& params) {
   Diagnostics found;
   refuse_beside(scenario.plan, found);
   weigh(scenario, params, found);
+  warn_of_dense_weights(scenario.model, found);
   return found;
 }
 
@@ -176,33 +207,35 @@ Method sparse() {
       .name = "sparse",
       .axis = MethodAxis::Memory,
       .summary =
-          "Stores and trains a share of the weights of products, whose places move as they "
-          "learn.",
+          "Stores and trains a share of the weights of products and convolutions, whose places "
+          "move as they learn.",
       .paper = {"Scalable training of artificial neural networks with adaptive sparse connectivity "
                 "inspired by network science",
                 "Mocanu et al.", "Nature Communications", 2018},
       .card = {.gains =
-                   "weights, gradients and optimizer state of products at their density, and an "
-                   "index for each block: 4 bytes, in 16 bits 2 up to 256 blocks a row; as many "
-                   "FLOPs as are stored; gradients of that size to reduce",
+                   "weights, gradients and optimizer state of products and convolutions at their "
+                   "density, and an index for each block: 4 bytes, in 16 bits 2 up to 256 blocks a "
+                   "row; products of as many FLOPs as are stored; gradients of that size to reduce",
                .costs =
                    "products at about 0.29 of the rate of dense ones in 4 bytes, so that dense "
-                   "ones are faster up to high sparsity; some accuracy, which a wider model "
+                   "ones are faster up to high sparsity; convolutions as long as dense ones, each "
+                   "with its weight decoded while it runs; some accuracy, which a wider model "
                    "gives back",
                .legal_when =
                    "data and pipeline parallel, weights in 4 or 2 bytes, schedules that update "
-                   "once a step; norms, biases, tables, convolutions and routed experts stay "
-                   "dense"},
+                   "once a step; norms, biases, tables, convolutions in groups and routed experts "
+                   "stay dense"},
       .file = "core/methods/trained/sparse.cpp",
       .params = {{.name = "sparsity",
                   .fallback = 0.9,
-                  .doc = "share of the weights of products that are not stored; 0 stores all of "
-                         "them in sparse form",
+                  .doc = "share of the weights of products and convolutions that are not stored; "
+                         "0 stores all of them in sparse form",
                   .low = 0,
                   .high = 0.9999},
                  {.name = "block",
                   .fallback = std::int64_t{1},
-                  .doc = "neighbours along a row that are stored together and share an index",
+                  .doc = "neighbours along a row, or of a filter, that are stored together and "
+                         "share an index",
                   .low = 1,
                   .high = 1024},
                  {.name = "every",

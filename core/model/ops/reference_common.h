@@ -86,6 +86,7 @@ Reference merge_patches_reference();
 Reference place_images_reference();
 Reference formula_reference();
 Reference sparse_matmul_reference();
+Reference sparse_convolution_reference();
 Reference tensor_train_reference();
 
 }  // namespace trainyard

@@ -8,7 +8,7 @@
 
 #include "core/model/ops.h"
 #include "core/model/ops/common.h"
-#include "core/model/sparse_pattern.h"
+#include "core/model/ops/expect_sparse.h"
 
 namespace trainyard {
 namespace {
@@ -18,31 +18,14 @@ SparseWeight weight_of(const LocalNode& local) {
 }
 
 std::vector<Tensor> infer_sparse_matmul(const Graph& graph, const Node& node) {
-  expect_inputs(node, 3, 4);
-  expect_rank(graph, node, 1, 2);
-  if (input(graph, node, 2).shape.size() != 2) expect_rank(graph, node, 2, 1);
+  const SparseShape shape = expect_sparse_weight(graph, node);
   const Tensor& x = input(graph, node, 0);
-  const SparseShape shape = sparse_weight_of(graph, node)->shape;
-  if (shape.digits < 1 || shape.digits > kMostDigits)
-    refuse(node, "expected 1 to " + std::to_string(kMostDigits) +
-                     " digits of each number of the pattern, found " +
-                     std::to_string(shape.digits));
-  if (shape.columns < 1 || shape.block < 1 || shape.columns % shape.block != 0)
-    refuse(node, "expected columns that divide into blocks of " + std::to_string(shape.block) +
-                     ", found columns=" + std::to_string(shape.columns));
   if (x.shape.empty() || last(x).size != shape.rows)
     refuse(node, "expected an input whose last dimension is " + std::to_string(shape.rows) +
                      " (pattern of so many rows), found " + to_text(x.shape));
-  if (shape.rows < 1 || shape.blocks < 1 || shape.blocks > shape.all_blocks())
-    refuse(node, "expected 1 to " + std::to_string(shape.all_blocks()) + " stored blocks, found " +
-                     std::to_string(shape.blocks));
-  if (shape.row_blocks() >= kMostOfPattern)
-    refuse(node, "expected fewer than " + std::to_string(kMostOfPattern) +
-                     " blocks in a row, found " + std::to_string(shape.row_blocks()));
   if (node.inputs.size() == 4) expect_vector(graph, node, 3, shape.columns);
   Shape made = rows_of_product(node, x.shape);
-  made.push_back({shape.columns, static_cast<Axis>(attribute(node, "column_axis")),
-                  attribute(node, "column_units")});
+  made.push_back(dense_shape(graph, node).back());
   return one_output(std::move(made));
 }
 

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 namespace trainyard {
 
@@ -20,10 +21,16 @@ class DynamicCodes {
   /// number outside the list's range has the code at that end, and one that is no number has the
   /// last.
   std::uint8_t code(float number) const;
+  friend void from_codes(const DynamicCodes&, const std::uint8_t* codes, float scale,
+                         std::size_t count, float* numbers);
+  friend float to_codes(const DynamicCodes&, const float* numbers, std::size_t count,
+                        std::uint8_t* codes);
 
  private:
   std::array<float, 256> numbers_{};
-  std::array<float, 255> between_{};  // where one code ends and the next begins
+  std::array<float, 256> between_{};  // where one code ends and the next begins
+  // Least code of each piece of the positive and then of the negative numbers.
+  std::vector<std::int32_t> first_;
 };
 
 /// Reads `count` numbers that are `scale` times those that codes stand for.

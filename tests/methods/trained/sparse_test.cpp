@@ -127,6 +127,21 @@ TEST(Sparse, SaysWhereMatricesWouldTakeLess) {
       "sparse weights take 1578 kB with their indices, and matrices 1280 KiB; sparsity=0.502\n");
 }
 
+TEST(Sparse, WarnsWhereMostWeightsStayDense) {
+  const auto warned = [](const Model& model, const char* block) {
+    Scenario s = scenario(model, 1, {"precision=fp32", "sparsity=0.9", block});
+    for (const Diagnostic& d : check(s))
+      if (d.message.find("stay dense") != std::string::npos) {
+        EXPECT_EQ(d.severity, Diagnostic::Severity::Warning);
+        return d.message;
+      }
+    return std::string();
+  };
+  EXPECT_EQ(warned(zoo_model("resnet-20"), "sparse-block=1"), "");
+  EXPECT_EQ(warned(testing::tiny_convnet(1), "sparse-block=2"),
+            "57.6 % of the weights stay dense, 28.2 % of all in head/fc.weight");
+}
+
 // An index among 256 takes a digit, and one among more of them two or three.
 TEST(Sparse, PatternsIn16BitsHaveAsManyDigitsAsTheirRowsAreLong) {
   for (const auto& [width, digits] : {std::pair{256, 1}, {257, 2}, {65536, 2}, {65537, 3}}) {
@@ -150,6 +165,27 @@ TEST(Sparse, WorkIsThatOfWhatIsStored) {
         EXPECT_NEAR(now.work.flops.value / before.work.flops.value, 0.25, 1e-3) << now.name;
         EXPECT_LT(now.work.read.value, before.work.read.value + before.work.written.value);
       }
+}
+
+// Convolutions are dense while they run: as many FLOPs, and more bytes, which decode the weight.
+TEST(Sparse, ConvolutionsWorkAsDenseOnesAndReadWhatIsStored) {
+  const Model model = zoo_model("resnet-20");
+  const Workload dense = prepared(model, {"micro-batch=8"}),
+                 sparse = prepared(model, {"micro-batch=8", "sparsity=0.9", "sparse-every=0"});
+  int convolutions = 0;
+  for (std::size_t b = 0; b < sparse.bodies.size(); ++b)
+    for (const auto ops : {&Body::forward, &Body::backward})
+      for (std::size_t i = 0; i < (sparse.bodies[b].*ops).size(); ++i) {
+        const BodyOp &now = (sparse.bodies[b].*ops)[i], &before = (dense.bodies[b].*ops)[i];
+        ASSERT_EQ(now.name, before.name);
+        if (before.work.kind != WorkKind::Product || before.name.find("fc") != std::string::npos)
+          continue;
+        ++convolutions;
+        EXPECT_EQ(now.work.flops.value, before.work.flops.value) << now.name;
+        EXPECT_GT(now.work.read.value, before.work.read.value) << now.name;
+        EXPECT_GT(now.work.written.value, before.work.written.value) << now.name;
+      }
+  EXPECT_GT(convolutions, 40);
 }
 
 // A layer of 8192 inputs, 2048 outputs and 128 rows, whose sparse form overtakes the dense one at
@@ -199,17 +235,18 @@ RC_GTEST_PROP(Sparse, TheGivenModelComesBack, ()) {
   RC_ASSERT(write_model(as_given(changed)) == write_model(model));
 }
 
-// Tables, heads that share one, convolutions, norms and biases stay dense, and so do rows that do
-// not divide into blocks.
+// Tables, heads that share one, convolutions in groups, norms and biases stay dense, and so do rows
+// that do not divide into blocks.
 TEST(Sparse, SomeWeightsStayDense) {
   const auto sparse_names = [](const Model& model, std::int64_t block) {
     testing::Words names;
     for (const Block& b : with_sparse_weights(model, {0.5, block}, {}).blocks)
       for (const Node& node : b.graph.nodes)
-        if (node.op == &sparse_matmul()) names.push_back(node.name);
+        if (sparse_weight_of(b.graph, node)) names.push_back(node.name);
     return names;
   };
-  EXPECT_EQ(sparse_names(testing::tiny_convnet(1), 1), (testing::Words{"fc"}));
+  EXPECT_EQ(sparse_names(testing::tiny_convnet(1), 1), (testing::Words{"conv", "conv", "fc"}));
+  EXPECT_EQ(sparse_names(testing::tiny_convnet(1), 2), (testing::Words{"conv"}));
   for (const bool tied : {false, true}) {
     const testing::Words names = sparse_names(testing::tiny_transformer({.tied = tied}), 1);
     EXPECT_EQ(std::find(names.begin(), names.end(), "lm_head") == names.end(), tied);
@@ -217,9 +254,10 @@ TEST(Sparse, SomeWeightsStayDense) {
   }
   const testing::Words coarse = sparse_names(zoo_model("mlp-small"), 16);
   EXPECT_EQ(coarse.size(), 2u);  // but for the ten outputs
-  EXPECT_EQ(refusal([] { with_sparse_weights(zoo_model("mlp-small"), {0.5, 1024}, {}); }),
-            "expected a product whose weight is its own, of whole blocks of 1024 along its rows, "
-            "found none in mlp-small");
+  EXPECT_EQ(
+      refusal([] { with_sparse_weights(zoo_model("mlp-small"), {0.5, 1024}, {}); }),
+      "expected a product or convolution whose weight is its own, of whole blocks of 1024 along "
+      "its rows, found none in mlp-small");
 }
 
 TEST(Sparse, RefusesWhatDividesOrDelaysStoredWeights) {

@@ -1,6 +1,8 @@
 #include "app/cli/text/clusters/network_text.h"
 
 #include <algorithm>
+#include <cmath>
+#include <string_view>
 
 #include "app/cli/text/lines.h"
 #include "core/base/units_text.h"
@@ -80,16 +82,22 @@ Fields<NetworkUse> network_fields() {
 
 std::string network_text(const NetworkUse& use) {
   Out out;
-  const double longer =
+  constexpr double kSeen = 0.05;  // % from which on one digit shows it
+  double longer =
       use.alone.count() > 0 ? 100 * (to_seconds(use.step) / to_seconds(use.alone) - 1) : 0;
+  if (std::abs(longer) < kSeen) longer = 0;  // never -0.0 %
   line(out, "\nNetwork: transfers share links max-min fairly, {} over equal paths{}",
        use.routing == NetworkRouting::Spread ? "spread" : "hashed",
        use.tenants > 0
            ? fmt::format(", and other jobs send at {:.3g} % of every port", 100 * use.tenants)
            : "");
   line(out, "  step {}, {} if each transfer had its links to itself: {:+.1f} %",
-       format_duration(use.step), format_duration(use.alone), longer + 0.0);
-  line(out, "  {} flows of {} kinds over {} links", use.flows, use.kinds, use.links);
+       format_duration(use.step), format_duration(use.alone), longer);
+  const auto counted = [](auto count, std::string_view one) {
+    return fmt::format("{} {}{}", count, one, count == 1 ? "" : "s");
+  };
+  line(out, "  {} of {} over {}", counted(use.flows, "flow"), counted(use.kinds, "kind"),
+       counted(use.links, "link"));
   if (!use.busiest.empty())
     line(out, "  busiest links, by the share of the step in which they are busy");
   for (std::size_t i = 0; i < std::min(kMostLinks, use.busiest.size()); ++i) {

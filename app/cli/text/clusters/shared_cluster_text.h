@@ -4,13 +4,10 @@
 
 #include <string>
 
-#include "core/io/json/json.h"
 #include "core/network/shared_cluster.h"
 
 namespace trainyard {
 
 std::string shared_cluster_text(const SharedClusterAnswer&);
-std::string shared_cluster_document(const SharedClusterAnswer&);
-Json shared_cluster_schema();
 
 }  // namespace trainyard

@@ -24,7 +24,7 @@ void fit_row(Out& out, const std::string& name, const FitPlan& plan, const Fitte
 }
 
 void fit_rows_head(Out& out, const char* title, const char* last) {
-  line(out, "\n{}\n  {:>10} {:>8} {:>10}  {}", title, "memory", "smaller", "step", last);
+  line(out, "\n{}\n  {:>10} {:>8} {:>10}  {}", title, "reserved", "smaller", "step", last);
 }
 
 void trial_row(Out& out, const char* name, const FitTrial& trial) {
@@ -38,7 +38,10 @@ void trial_row(Out& out, const char* name, const FitTrial& trial) {
 }
 
 void trial_rows(Out& out, const FitTrials& trials) {
-  line(out, "\nTrained here for {} steps on {}:", trials.steps, trials.data);
+  line(out,
+       "\nTrained here for {} steps on {}; memory is the peak of tensors, without what is reserved "
+       "beyond them above:",
+       trials.steps, trials.data);
   std::string head = fmt::format("  {:<8} {:>10} {:>10} {:>10} {:>10} {:>8}", "", "predicted",
                                  "measured", "apart", "step", "loss");
   if (trials.start.accuracy) head += fmt::format(" {:>10}", "accuracy");
@@ -93,7 +96,9 @@ Fields<FitAnswer> fit_fields() {
        {"steps", found(&FittedPlan::steps), list_of(step),
         "levers from the plan to the chosen one, or to the smallest"},
        {"front", found(&FittedPlan::front), list_of(plan),
-        "none is both faster and smaller than another; fastest first"},
+        "none is both faster and smaller than another; fastest first; each saves at least 1 % of "
+        "the "
+        "memory of the one before it, but for the chosen one and the smallest"},
        {"trials", &FitAnswer::trials, object(trials_fields()), "where both were trained"}});
 }
 
@@ -114,7 +119,7 @@ std::string fit_text(const FitAnswer& answer) {
   fit_row(out, "the plan", found.start, found);
   for (const FitStep& step : found.steps) fit_row(out, step.words, step.after, found);
   if (!found.front.empty()) {
-    fit_rows_head(out, "No plan is both faster and smaller than one of these", "settings");
+    fit_rows_head(out, "No plan is both faster and over 1 % smaller than one of these", "settings");
     for (const FitPlan& plan : found.front)
       fit_row(out, words_or(plan.words, "the plan"), plan, found);
   }

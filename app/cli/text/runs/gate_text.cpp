@@ -17,12 +17,6 @@ Bytes whole_bytes(double bytes) { return Bytes{static_cast<std::int64_t>(bytes)}
 void judged_model(Out& out, const GateReport& report, const GatedModel& model) {
   line(out, "\n{}: {} of weights, {:.3g} times as many as the reference's", model.name,
        readable(whole_bytes(model.bytes)), model.bytes / report.reference_bytes);
-  if (model.lossless)
-    line(out,
-         "  {} where groups of 8 have as many bits as their widest number, {:.3f} of those of 8 "
-         "bits, {:.3f} in the worst tile",
-         readable(whole_bytes(model.lossless->bytes)), model.lossless->ratio,
-         model.lossless->worst_ratio);
   line(out, "  {:<16} {:>9} {:>9} {:>16} {:>12} {:>8} {:>9}", "task", "reference", "model",
        "excess error", "instability", "flips", "loss");
   for (std::size_t t = 0; t < model.tasks.size(); ++t) {

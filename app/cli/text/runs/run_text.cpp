@@ -13,6 +13,7 @@
 #include "core/base/units_text.h"
 #include "core/estimate/staleness_bars.h"
 #include "core/model/layer_name.h"
+#include "visualizers/run/run_troubles.h"
 #include "visualizers/viewmodel/format.h"
 
 namespace trainyard {
@@ -48,107 +49,15 @@ void write_layers(Out& out, const TrainingReport& r, const std::vector<std::vect
   if (more > 0) line(out, "  and {} layers more; --json has them all", more);
 }
 
-// A line a kind of state whose bits flipped, and what came of it.
-void write_flips(Out& out, const FlipReport& flips) {
-  const auto counts = [](const FlipCounts& c) {
-    return fmt::format("{} flipped, {} corrected, {} detected, {} missed", c.injected, c.corrected,
-                       c.detected, c.missed());
-  };
-  line(out, "bits          {}", counts(flips.all()));
-  for (std::size_t i = 0; i < kFlipClasses; ++i)
-    if (flips.classes[i].injected > 0)
-      line(out, "  {:<12}{}", kFlipClassNames[i], counts(flips.classes[i]));
-  line(out, "alarms        in {} of {} steps, {} of them false", flips.alarmed_steps, flips.steps,
-       flips.false_alarms);
-  for (std::size_t i = 0; i < kFlipDetectors; ++i)
-    if (flips.alarms[i] > 0)
-      line(out, "  {:<20}named {} tensors, counted step by step", kFlipDetectorNames[i],
-           flips.alarms[i]);
-  line(out, "went back     {} times, {} steps repeated{}", flips.restores, flips.steps_repeated,
-       flips.not_restored > 0
-           ? fmt::format("; {} steps had no sound state to go back to: bits flip more often than a "
-                         "state is kept",
-                         flips.not_restored)
-           : std::string());
-  for (const std::string& sentence : flips.sentences) line(out, "  {}", sentence);
-}
-
-// Ranks that failed: their cost, and the saves that were made for them.
-void write_recovery(Out& out, const RecoveryReport& r) {
-  const bool full = r.how == ShardSaving::Full;
-  const double lost =
-      r.lookups > 0 ? static_cast<double>(r.lost_lookups()) / static_cast<double>(r.lookups) : 0;
-  line(out, "failures      {} of {} ranks, {}", r.losses.size(), r.shards,
-       full ? fmt::format("after which all went back and repeated {} steps", r.steps_repeated)
-            : fmt::format("portion of lost samples {:.3g}; {} of {} look-ups lost ({})",
-                          r.lost_samples(), r.lost_lookups(), r.lookups, readable_share(lost)));
-  line(out, "saved         {} times, cpr={}: {}", r.saves, to_string(r.how),
-       full ? readable(r.saved)
-            : fmt::format("{} rows in {}, and {} of other parameters by neighbours", r.rows_saved,
-                          readable(r.saved), readable(r.mirrored)));
-  constexpr std::size_t kMostLosses = 20;
-  for (std::size_t i = 0; i < std::min(r.losses.size(), kMostLosses); ++i) {
-    const ShardLoss& loss = r.losses[i];
-    line(out, "  rank {:<6}after step {}{}", loss.kill.rank, loss.kill.step,
-         full ? std::string()
-              : fmt::format(": {} rows went back, by {} look-ups", loss.rows, loss.lookups));
+void write_troubles(Out& out, const TrainingReport& r) {
+  for (const RunTrouble& trouble : run_troubles(r.run.flips, r.run.recovery)) {
+    if (!trouble.part)
+      line(out, "{:<14}{}", trouble.name, trouble.words);
+    else if (trouble.name.empty())
+      line(out, "  {}", trouble.words);
+    else
+      line(out, "  {:<11} {}", trouble.name, trouble.words);
   }
-  if (r.losses.size() > kMostLosses)
-    line(out, "  and {} more; --json has them all", r.losses.size() - kMostLosses);
-}
-
-void write_loss(Out& out, const TrainingReport& r) {
-  const std::vector<double>& losses = r.run.losses;
-  if (losses.empty()) return;
-  line(out, "loss          {} at step 1, {} at step {}", loss_text(losses.front()),
-       loss_text(losses.back()), losses.size());
-  line(out, "              {}", sparkline(losses, kColumns));
-  if (const double last = last_ratio(r.run.orthogonality); last > 0) {
-    line(out,
-         "orthogonality {:.3g} of the last updates, mean over layers (1 = orthogonal, {:.3g} = "
-         "equal)",
-         last, 1.0 / static_cast<double>(updates_combined(r)));
-    line(out, "              {}", headroom_sentence(last, updates_combined(r)));
-    write_layers(out, r, r.run.orthogonality, 1.0 / static_cast<double>(updates_combined(r)));
-  }
-  if (const auto& traffic = r.predicted->result.gradient_traffic)
-    line(out, "exchanged     {}", traffic->sentence);
-  if (const double last = last_ratio(r.run.energy_sent); last > 0)
-    line(out,
-         "              {} of the energy that had added up was sent, mean over layers of the "
-         "last steps",
-         readable_share(last));
-  write_layers(out, r, r.run.energy_sent, 0);
-  if (!r.run.staleness.empty()) {
-    const StalenessBars stale = staleness_bars(r.run.staleness, 1);
-    line(out,
-         "staleness     {:.3g} other changes on average between a replica's fetch and its push, "
-         "expected {}",
-         stale.mean, ranks(r.predicted->workload.scenario.plan.mesh, Group::Data) - 1);
-  }
-  if (r.input)
-    line(out,
-         "input         {} samples decoded, {} from the cache ({}), which keeps {} of them in {}",
-         r.input->misses, r.input->hits, readable_share(r.input->hit_share()), r.input->kept,
-         readable(r.input->bytes));
-  if (r.run.skipped > 0)
-    line(out, "skipped       {} updates whose gradients had overflowed", r.run.skipped);
-  if (r.run.flips) write_flips(out, *r.run.flips);
-  if (r.run.recovery) write_recovery(out, *r.run.recovery);
-  for (const RunEvaluation& e : r.run.evaluations)
-    line(out, "evaluation    after step {}: loss {:.4g}{} over {} samples, {}", e.step, e.loss,
-         e.accuracy >= 0 ? ", " + readable_share(e.accuracy) + " right" : "", e.samples,
-         readable(e.time));
-  if (!r.evaluation) return;
-  if (r.evaluation->mean_return) {
-    line(out, "evaluation    mean return {:.4g} over {} episodes without exploration",
-         *r.evaluation->mean_return, r.evaluation->samples);
-    return;
-  }
-  line(out, "evaluation    loss {:.4g}{} over {} samples that it was not trained on",
-       r.evaluation->loss,
-       r.evaluation->accuracy >= 0 ? ", " + readable_share(r.evaluation->accuracy) + " right" : "",
-       r.evaluation->samples);
 }
 
 void write_start(Out& out, const TrainingReport& r) {

@@ -187,10 +187,7 @@ Drawing sharpness_picture(const SharpnessAnswer& answer) {
 
 std::string sharpness_command(const Request& request, const SharpnessQuestion& question,
                               const std::vector<std::string>& training) {
-  std::string command = "trainyard sharpness --model " + shell_word(request.model) + " --cluster " +
-                        shell_word(request.cluster);
-  if (!request.plan.empty()) command += " --plan " + shell_word(request.plan);
-  for (const std::string& word : request.settings) command += " --set " + shell_word(word);
+  std::string command = "trainyard sharpness" + scenario_flags(request);
   for (const std::string& word : training) command += " --train " + shell_word(word);
   if (!question.data.empty()) command += " --data " + shell_word(question.data);
   if (!question.start_from.empty()) command += " --start-from " + shell_word(question.start_from);

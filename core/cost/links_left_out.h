@@ -1,0 +1,15 @@
+// What cost models leave out of a cluster's wiring, by which they price each transfer by itself;
+// transfers that share the links of a Network have it.
+#pragma once
+
+#include <string_view>
+
+namespace trainyard {
+
+inline constexpr std::string_view kLeafOfNodeLeftOut =
+    "which leaf switch a node hangs on: everything that leaves a node is divided by the "
+    "oversubscription";
+inline constexpr std::string_view kUnevenMeshLeftOut =
+    "uneven meshes such as the hybrid cube mesh of 8 V100, taken as a switch";
+
+}  // namespace trainyard

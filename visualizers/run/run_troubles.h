@@ -1,0 +1,28 @@
+// What a run reports of bits that flipped and of ranks that failed, line by line: both programs
+// show the same lines.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/training/numbers/bit_flips.h"
+#include "core/training/partial_recovery.h"
+#include "visualizers/chart/table.h"
+
+namespace trainyard {
+
+struct RunTrouble {
+  std::string name;   // "bits"; of a part its kind: "weights"
+  std::string words;  // "12 flipped, 3 corrected, 9 detected, 0 missed"
+  bool part = false;  // of the line before that is none; its name may be empty
+};
+/// Of reports that are there; none where neither is. Of more failures than twenty the first.
+std::vector<RunTrouble> run_troubles(const std::optional<FlipReport>&,
+                                     const std::optional<RecoveryReport>&);
+/// The lines that are no parts, as sentences.
+std::vector<std::string> trouble_sentences(const std::vector<RunTrouble>&);
+/// Adds each line as a row with its words in the first column.
+void add_troubles(DataTable&, const std::vector<RunTrouble>&);
+
+}  // namespace trainyard
