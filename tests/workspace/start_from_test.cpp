@@ -98,24 +98,6 @@ TEST(StartFrom, TheWeightsOfAnyOtherPlanAreTakenToTheBit) {
   std::filesystem::remove(file), std::filesystem::remove(other);
 }
 
-// In 16 bits an index among more than 256 is two digits: values would be read with other places.
-TEST(StartFrom, SparseWeightsStayInTheirPlacesInAnotherFormat) {
-  const std::string wide_file = temporary("start_from_sparse.checkpoint"),
-                    narrow_file = temporary("start_from_sparse_bf16.checkpoint");
-  const Names sparse = {"sparsity=0.75"}, narrow = {"sparsity=0.75", "precision=bf16"};
-  const Started wide = train_started({.settings = sparse, .checkpoint = wide_file, .steps = 1});
-  train_started({.settings = narrow,
-                 .checkpoint = narrow_file,
-                 .from = wide_file,
-                 .rate = kStill,
-                 .steps = 1,
-                 .seed = 2});
-  const Started back = train_started(
-      {.settings = sparse, .from = narrow_file, .rate = kStill, .steps = 1, .seed = 3});
-  expect_weights(back.parameters, wide.parameters);
-  std::filesystem::remove(wide_file), std::filesystem::remove(narrow_file);
-}
-
 TEST(StartFrom, AdaptersBeginAnewAndAreLeftOutAgain) {
   const std::string file = temporary("start_from_plain.checkpoint"),
                     adapted = temporary("start_from_adapted.checkpoint");
