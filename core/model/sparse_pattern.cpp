@@ -25,14 +25,6 @@ void push_number(std::int64_t number, std::int64_t digits, std::vector<float>& p
     pattern.push_back(static_cast<float>(number / unit));
 }
 
-float number_of(std::span<const float> pattern, std::size_t which, std::int64_t digits) {
-  float number = 0;
-  for (const float digit :
-       pattern.subspan(which * static_cast<std::size_t>(digits), static_cast<std::size_t>(digits)))
-    number = number * static_cast<float>(kDigit) + digit;
-  return number;
-}
-
 [[noreturn]] void refuse_pattern(const std::string& expected, double found) {
   throw Error(Error::Kind::InvalidInput,
               "expected a sparse pattern with " + expected + ", found " + std::to_string(found));
@@ -43,6 +35,17 @@ std::int64_t whole_number(float number, std::int64_t below, const char* expected
   if (!(number >= 0 && number < static_cast<float>(below) && std::floor(number) == number))
     refuse_pattern(expected, static_cast<double>(number));
   return static_cast<std::int64_t>(number);
+}
+
+// Returns a number from its place among those of the pattern.
+std::int64_t number_of(std::span<const float> pattern, std::size_t which, std::int64_t digits,
+                       std::int64_t below, const char* expected) {
+  const auto count = static_cast<std::size_t>(digits);
+  if (count == 1) return whole_number(pattern[which], below, expected);
+  std::int64_t number = 0;
+  for (const float digit : pattern.subspan(which * count, count))
+    number = number * kDigit + whole_number(digit, kDigit + 1, "whole digits");
+  return whole_number(static_cast<float>(number), below, expected);
 }
 
 }  // namespace
@@ -64,8 +67,9 @@ Bytes sparse_bytes(const SparseShape& shape, std::int64_t value_bytes) {
 }
 
 double equal_bytes_density(double fine_density, std::int64_t fine, std::int64_t coarse,
-                           std::int64_t digits) {
-  return fine_density * elements_of_weight(fine, digits) / elements_of_weight(coarse, digits);
+                           std::int64_t fine_digits, std::int64_t coarse_digits) {
+  return fine_density * elements_of_weight(fine, fine_digits) /
+         elements_of_weight(coarse, coarse_digits);
 }
 
 double dense_density(std::int64_t columns, std::int64_t block, std::int64_t digits) {
@@ -94,15 +98,14 @@ std::vector<std::int64_t> places_of(const SparseShape& shape, std::span<const fl
   std::vector<std::int64_t> places;
   places.reserve(blocks);
   for (std::size_t row = 0; row < rows; ++row) {
-    const std::int64_t count = whole_number(number_of(pattern, row, shape.digits),
-                                            shape.row_blocks() + 1, "counts of blocks by row");
+    const std::int64_t count =
+        number_of(pattern, row, shape.digits, shape.row_blocks() + 1, "counts of blocks by row");
     if (places.size() + static_cast<std::size_t>(count) > blocks)
       refuse_pattern("counts that add up to its blocks", static_cast<double>(count));
     std::int64_t before = -1;
     for (std::int64_t i = 0; i < count; ++i) {
-      const std::int64_t column =
-          whole_number(number_of(pattern, rows + places.size(), shape.digits), shape.row_blocks(),
-                       "columns of blocks");
+      const std::int64_t column = number_of(pattern, rows + places.size(), shape.digits,
+                                            shape.row_blocks(), "columns of blocks");
       if (column <= before) refuse_pattern("rising columns in a row", static_cast<double>(column));
       before = column;
       places.push_back(static_cast<std::int64_t>(row) * shape.row_blocks() + column);

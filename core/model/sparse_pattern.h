@@ -46,16 +46,17 @@ std::int64_t digits_in_16_bits(std::int64_t row_blocks);
 /// Returns the bytes of a matrix: values, and the pattern with its counts by row.
 Bytes sparse_bytes(const SparseShape&, std::int64_t value_bytes);
 /// Returns at what density a matrix of `coarse` weights a block takes as many bytes as one of
-/// `fine` weights a block at that density: below it the coarse one is the smaller. Both have the
-/// same counts by row, and as many digits.
+/// `fine` weights a block at that density: below it the coarse one is the smaller. Counts by row
+/// are left out; both have as many, and a digit each is little beside a row.
 double equal_bytes_density(double fine_density, std::int64_t fine, std::int64_t coarse,
-                           std::int64_t digits = 1);
+                           std::int64_t fine_digits = 1, std::int64_t coarse_digits = 1);
 /// Returns at what density the sparse form of a matrix takes as many bytes as the dense one.
 double dense_density(std::int64_t columns, std::int64_t block, std::int64_t digits = 1);
 
 /// Largest whole number that a pattern may hold: 4-byte floats and doubles have all up to it, and
 /// three digits too.
 inline constexpr std::int64_t kMostOfPattern = std::int64_t{1} << 24;
+inline constexpr std::int64_t kMostDigits = 3;
 
 /// Returns the elements of a pattern from the places of its blocks, counted row by row in blocks
 /// and rising, and back. Throws Error{InvalidInput} for numbers that are no pattern of the shape.

@@ -37,7 +37,10 @@ Fate fate_of(const Error& e) {
 // A plan whose trained parts the model does not have is refused where it is priced.
 bool has_forward_only_stages(const Scenario& s, const std::vector<Stage>& table) {
   try {
-    return forward_only_stages(derives_model(s) ? trained_model(s) : s.model, table) > 0;
+    if (!derives_model(s)) return forward_only_stages(s.model, table) > 0;
+    Scenario whole = s;
+    whole.plan = complete(s);
+    return forward_only_stages(trained_model(whole), table) > 0;
   } catch (const Error&) {
     return false;
   }

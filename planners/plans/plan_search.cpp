@@ -403,7 +403,11 @@ SearchResult search_offloading(PlanSpace& space, SearchOptions options) {
   if (!wider) return found;
   options.progress = {};
   SearchResult more = search(*wider, options);
-  if (more.best.empty() || more.stopped) return found;
+  if (more.best.empty()) {
+    found.stopped = more.stopped;
+    found.seconds += more.seconds;
+    return found;
+  }
   more.seconds += found.seconds;
   space = *std::move(wider);
   return more;

@@ -100,9 +100,10 @@ struct SearchResult {
 /// if no plan fits.
 SearchResult search(const PlanSpace&, const SearchOptions& = {});
 
-/// Searches as search() does. Where no plan of the space fits, those of space.offloading() are
+/// Searches like search(). Where no plan of the space fits, those of space.offloading() are
 /// searched too, and if one of them fits, `space` becomes that one and the result is of it.
-/// Progress is of the space as it is given. A plan that fits is found as fast as by search().
+/// Progress is of the space as it is given. A plan that fits is found as fast as by search(). Where
+/// one of the two searches is stopped, so is the result.
 SearchResult search_offloading(PlanSpace& space, SearchOptions options);
 
 /// Explains why a plan of the space lost (or won) in a search, by pricing it anew.

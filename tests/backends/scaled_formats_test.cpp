@@ -14,6 +14,7 @@
 #include "core/model/zoo/builders.h"
 #include "tests/support/cpu_training.h"
 #include "tests/support/non_empty.h"
+#include "tests/support/refusal.h"
 #include "tests/support/thread_processes.h"
 #include "tests/support/tiny_models.h"
 
@@ -142,6 +143,27 @@ TEST(CpuScaledFormats, ResumeToTheSameBits) {
     EXPECT_EQ(apart(second.parameters, whole.parameters), 0);
     std::filesystem::remove(path);
   }
+}
+
+// State in the order of a checkpoint with other formats would be taken for numbers of this plan.
+TEST(CpuScaledFormats, ACheckpointOfOtherFormatsIsRefusedThoughItHasAsManyBytes) {
+  const std::string path = ::testing::TempDir() + "cpu_other_formats.checkpoint";
+  const Settings plan = {"precision=bf16", "optimizer=adamw", "global-batch=4"};
+  CpuOptions options;
+  options.checkpoint = path;
+  train_on_cpu(scaled_mlp(), 1, testing::with(plan, {"first-moment-dtype=fp16"}),
+               scaled_training(1), options);
+  options.resume = true;
+  EXPECT_EQ(testing::refusal([&] {
+              train_on_cpu(scaled_mlp(), 1, testing::with(plan, {"second-moment-dtype=fp16"}),
+                           scaled_training(2), options);
+            }),
+            path +
+                ": expected a checkpoint trained with first-moment-dtype=fp32 "
+                "second-moment-dtype=fp16, found one with first-moment-dtype=fp16 "
+                "second-moment-dtype=fp32; it goes on with --set first-moment-dtype=fp16 --set "
+                "second-moment-dtype=fp32");
+  std::filesystem::remove(path);
 }
 
 // Wrong by more than a rounding would be a wrong place: main weights begin as the drawn weights.

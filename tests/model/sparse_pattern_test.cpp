@@ -86,6 +86,11 @@ TEST(SparsePattern, RefusesNumbersThatAreNone) {
     EXPECT_THROW(places_of(shape, wrong), Error);
   EXPECT_EQ(testing::refusal([&] { places_of(shape, std::vector<float>{2, 0, 3, 1}); }),
             "expected a sparse pattern with rising columns in a row, found 1.000000");
+  // 128 and 3, but not by digits to the base of 256.
+  const SparseShape wide{1, 600, 1, 1, 2};
+  EXPECT_EQ(testing::refusal([&] { places_of(wide, std::vector<float>{0, 1, 0.5F, 3}); }),
+            "expected a sparse pattern with whole digits, found 0.500000");
+  EXPECT_THROW(places_of(wide, std::vector<float>{0, 1, 0, 300}), Error);
 }
 
 // The coarse matrix is the smaller one up to the density that the formula tells, and beyond it the
@@ -137,6 +142,10 @@ TEST(SparsePattern, AProductRefusesWhatIsNone) {
   EXPECT_EQ(testing::refusal(
                 [&] { b.node("fc", sparse_matmul(), {x, values, pattern}, {{"columns", 2}}); }),
             "fc (sparse_matmul): expected 1 to 4 stored blocks, found 5");
+  const TensorId digits = b.parameter("digits", {whole(9), whole(9)});
+  EXPECT_EQ(testing::refusal(
+                [&] { b.node("fc", sparse_matmul(), {x, values, digits}, {{"columns", 6}}); }),
+            "fc (sparse_matmul): expected 1 to 3 digits of each number of the pattern, found 9");
   const TensorId y = b.node("fc", sparse_matmul(), {x, values, pattern}, {{"columns", 6}});
   EXPECT_EQ(to_text(b.graph[y].shape), "[batch, 6]");
 }

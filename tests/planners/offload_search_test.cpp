@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <stop_token>
 
 #include "core/cluster/cluster.h"
+#include "core/cost/physical.h"
 #include "core/methods/settings/settings.h"
 #include "core/model/zoo/zoo.h"
 #include "planners/plans/cost_models.h"
@@ -117,6 +119,24 @@ TEST(OffloadSearch, LeavesASpaceAsItIsWhereAPlanFitsOrNothingWould) {
   PlanSpace small = space_of("gpt2", "h100-sxm:1", 1_MiB, 8, kOneDevice);
   EXPECT_TRUE(search_offloading(small, {}).best.empty());
   EXPECT_EQ(small.knob(kOffloadLayers), small.knobs().size());
+}
+
+// Nothing fits of the space as it is given, and a search for more that is stopped has not found
+// that nothing else does.
+TEST(OffloadSearch, SaysThatItWasStoppedAmongTheFurtherPlans) {
+  PlanSpace small = space_of("gpt2", "h100-sxm:1", 1_MiB, 8, kOneDevice);
+  std::stop_source source;
+  int searches = 0;
+  SearchOptions options;
+  options.stop = source.get_token();
+  options.cost = [&](const Scenario& s) {
+    if (++searches == 2) source.request_stop();
+    return physical_cost_model(s);
+  };
+  const SearchResult found = search_offloading(small, options);
+  EXPECT_EQ(searches, 2);
+  EXPECT_TRUE(found.best.empty());
+  EXPECT_TRUE(found.stopped);
 }
 
 TEST(OffloadSearch, NoBoundIsAboveItsPlan) {

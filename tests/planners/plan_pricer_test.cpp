@@ -188,6 +188,32 @@ TEST(PlanPricer, HasEveryPlanOfTheSpaceOnceInOrder) {
   }
 }
 
+// A space leaves open what its methods read of a plan, here the precision of sparse weights.
+TEST(PlanPricer, SparseWeightsHaveTheBytesOfEachPrecision) {
+  std::size_t legal_plans = 0;
+  sample({"gpt-tiny",
+          "h100-sxm:4",
+          {"global-batch=16", "sparsity=0.75", "sparse-block=2"},
+          {},
+          {{"tp", "1"},
+           {"cp", "1"},
+           {"zero", "0"},
+           {"precision", "fp32,bf16,bf16-sr,fp8"},
+           {"micro-batch", "1,2"},
+           {"schedule", "1f1b"}}},
+         1,
+         [&](const PricedPlan& table, const ExactPrice& exact, const Scenario&,
+             const std::string& words) {
+           const bool legal_plan = table.fate == Fate::Untried || table.fate == Fate::Memory;
+           ASSERT_EQ(legal_plan, exact.illegal == Fate::Untried) << words;
+           if (!legal_plan) return;
+           ++legal_plans;
+           EXPECT_EQ(table.memory, exact.memory) << words;
+           EXPECT_LE(table.step, exact.step) << words;
+         });
+  EXPECT_GT(legal_plans, 0u);
+}
+
 TEST(PlanPricer, ForbidsWhatCheckForbidsByOneOfItsReasons) {
   for (const Case& c : testing::non_empty(looked_at()))
     sample(c, kStep,

@@ -116,6 +116,18 @@ TEST(ScaledNumbers, ZerosAndNumbersThatAreNone) {
     EXPECT_EQ(read, std::vector<float>(3));
     stored.write(0, 0, std::vector<float>{1, NAN, 2});
     EXPECT_TRUE(std::isnan(stored.number(0, 1)));
+    EXPECT_EQ(std::isnan(stored.number(0, 0)), format == DType::I8);
+    // Beside 2 the largest number of E4M3 is 448 of a 128th.
+    stored.write(0, 0, std::vector<float>{1, -INFINITY, 2});
+    for (const std::int64_t finite : {0, 2}) {
+      EXPECT_EQ(std::isnan(stored.number(0, finite)), format == DType::I8);
+      if (format != DType::I8) {
+        EXPECT_EQ(stored.number(0, finite), static_cast<float>(finite == 0 ? 1 : 2));
+      }
+    }
+    if (format != DType::I8) {
+      EXPECT_EQ(stored.number(0, 1), format == DType::F8 ? -3.5F : -INFINITY);
+    }
   }
 }
 
@@ -151,8 +163,8 @@ struct FormattedTensor {
   std::vector<std::byte> by_tensor;
 };
 
-// Returns how far half the mean square of what is left of noisy descents is above that in fp32,
-// relative to it. The minima are drawn, with curvatures over four decades.
+// Returns by how much the squares of what is left of noisy descents, to drawn minima whose
+// curvatures reach over four decades, are above those in fp32, relative to these.
 double excess_loss(const TensorFormats& formats) {
   constexpr std::size_t kElements = 1024;
   constexpr std::int64_t kSteps = 600;

@@ -649,7 +649,7 @@ class CpuExecution final : public Execution {
   void find_tensor_state();
   std::byte* tensor_state(const Allocation& held, std::ptrdiff_t behind, std::size_t norm,
                           std::size_t place, int peer) const;
-  // Finds a peer's part of a parameter's main weights, where these have scales.
+  // Returns a peer's part of a parameter's main weights, where these have scales.
   ScaledNumbers scaled_main(const Allocation& held, std::ptrdiff_t behind, std::size_t place,
                             const PlacedLayer&, const PlacedParameter&, int peer) const;
   std::vector<DType> scaled_;  // formats of state that have scales

@@ -12,8 +12,9 @@
 #include "core/base/error.h"
 #include "core/base/units_text.h"
 #include "core/io/bytes/file_writer.h"
+#include "core/methods/catalogue.h"
+#include "core/methods/precision/tensor_formats.h"
 #include "core/plan/batch_ramp.h"
-#include "core/training/lossy_weights.h"
 
 namespace trainyard {
 namespace {
@@ -115,6 +116,10 @@ std::vector<CheckpointSetting> CpuSession::settings() const {
   std::vector<CheckpointSetting> all = checkpoint_settings(training, data);
   all.push_back({std::string(kBatchRamp),
                  options.batch_ramp.empty() ? std::string(kNoBatchRamp) : options.batch_ramp});
+  // State of two formats may take as many bytes, in another order.
+  if (const Choice* const formats = find_choice(workload.scenario.plan, kTensorFormats))
+    for (const ParamSpec& spec : method(kTensorFormats).params)
+      all.push_back({std::string(spec.name) + "-dtype", formats->params.text(spec.name)});
   // Another round would begin in the middle of this one.
   if (trains_by_halp(workload.scenario.plan)) {
     const Halp halp = halp_of(workload.scenario.plan);

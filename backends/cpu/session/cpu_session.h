@@ -22,7 +22,7 @@
 namespace trainyard {
 
 struct CpuSession {
-  /// The workload, program, training and data of the job must outlive it.
+  /// The job, and all that it and the options refer to, must outlive it.
   CpuSession(const BackendJob&, const CpuOptions&);
 
   // --- training_loop.cpp ---
@@ -42,19 +42,24 @@ struct CpuSession {
   /// stages of an asynchronous program end no step together, so that only its losses are shown.
   /// `look`: of the step, where it was looked at.
   bool show(RuleRun&, const std::optional<Look>& look, const std::vector<RunEvaluation>&);
+  /// Adds the losses of the steps that the repetition has ended, and tells them where someone is
+  /// told live. `at`: when they ended, by the run's clock.
   void note_losses(Instant at);
+  /// Tells one step: its number, the first being 1, and its mean loss.
   void tell(std::int64_t number, double loss, Instant at);
 
   // --- parameters.cpp ---
 
-  /// Returns all layers, in order. The first process has them after fetch_state(), the others
-  /// nothing.
+  /// Returns the parameters of all layers, in order; on other processes than the first none. All
+  /// processes call it.
   std::vector<TrainedTensor> parameters();
+  /// Returns in the same way what batch norms remember.
   std::vector<TrainedTensor> statistics();
   /// Throws Error{InvalidInput} that names the parameter that is missing or of another shape.
   void set_parameters(const std::vector<TrainedTensor>&);
   /// All processes prune alike, by the weights of all.
   void prune_weights();
+  /// Returns what parameters() does, once the first process has fetched all state.
   std::vector<TrainedTensor> whole_parameters() const;
 
   // --- checkpoints.cpp ---
@@ -63,13 +68,15 @@ struct CpuSession {
   Checkpoint state();
   /// Goes on from a checkpoint. Throws Error{InvalidInput} where it is of another run.
   void resume(const Checkpoint&);
+  /// All processes call it; the first one writes the file, where the options name one.
   void write_checkpoint();
 
   bool first_process() const { return processes == nullptr || processes->rank() == 0; }
   /// Processes end a step together, and when one is asked to stop, all do.
   bool any(bool here) const;
+  /// Returns the longest of all processes' durations.
   Duration longest(Duration here) const;
-  /// Returns the mean over so many microbatches of the repetition.
+  /// Returns the mean loss over `count` microbatches of the repetition from `first` on.
   double mean_loss(std::size_t first, std::size_t count) const;
   DeviceMemory memory_of(DeviceId, int peer);
 

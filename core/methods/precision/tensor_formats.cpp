@@ -101,7 +101,8 @@ class Check {
     for (const std::string_view other : {"compression", "adasum", "sync", "sparse"})
       if (find_choice(plan_, other) != nullptr)
         refuse(param,
-               "state in 16 bits is of dense weights whose replicas add up whole gradients in "
+               "state in a format of its own is of dense weights whose replicas add up whole "
+               "gradients in "
                "every step, found " +
                    std::string(other) + " beside it",
                fix);
@@ -344,7 +345,8 @@ Method tensor_formats_method() {
                    "remainders or fp16 of main weights 2; messages in bf16 halve the bytes on "
                    "the wire of fp32 ones, and gathers in 8 bits those of bf16 ones",
                .costs = "a second moment in bf16 stands still where it changes by less than a "
-                        "512th of itself: beta2 above 0.996; sums of gradients, activations, or "
+                        "512th of itself: beta2 above 0.996; main weights in fp16 do below a "
+                        "4,096th of themselves; sums of gradients, activations, or "
                         "gathered weights that are rounded once more; casts, which no time is "
                         "counted for",
                .legal_when = "optimizers that update element by element (adam, adamw, momentum, "

@@ -142,7 +142,10 @@ void refuse_format(std::string_view param, std::string_view value, const Place& 
   if ((param == "reduce" || param == "boundary") && (format == DType::F8 || format == DType::F16))
     throw Error(Error::Kind::InvalidInput,
                 "expected a format without scales, found \"" + std::string(value) +
-                    "\", whose sums need a scale that all ranks know before they add up",
+                    (param == "reduce"
+                         ? "\", whose sums need a scale that all ranks know before they add up"
+                         : "\", in which activations need a scale beside every message") +
+                    "; bf16 needs none",
                 place);
 }
 
@@ -262,8 +265,7 @@ std::vector<Setting> memory_settings() {
       {"gather-dtype",
        {"weight-gather-dtype"},
        "format in which zero=3 gathers weights: their own, bf16 of fp32 ones, or fp8 or int8 with "
-       "a "
-       "scale for each block",
+       "a scale for each block",
        {"weights", "bf16", "fp8", "int8"},
        [](P& p, V v, L& l) { set_format(p, "gather", v, l); },
        [](const P& p) { return read_optional(p, kFormatsName, "gather", "weights"); }},

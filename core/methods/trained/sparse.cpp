@@ -102,7 +102,8 @@ void refuse_beside(const Plan& plan, Diagnostics& found) {
 // blocks take as many as single weights.
 void weigh(const Scenario& scenario, const Params& params, Diagnostics& found) {
   const std::int64_t block = params.integer("block"), each = bytes_of_weight(scenario.plan);
-  std::int64_t sparse = 0, dense = 0, digits = 1;
+  constexpr std::int64_t kCoarse = 16;
+  std::int64_t sparse = 0, dense = 0, digits = 1, coarse_digits = 1;
   double density = 1;  // up to which the sparse form of all weights is the smaller one
   for (const Block& one : scenario.model.blocks)
     for (const Node& node : one.graph.nodes)
@@ -112,6 +113,8 @@ void weigh(const Scenario& scenario, const Params& params, Diagnostics& found) {
         dense += one.count * shape.rows * shape.columns * each;
         density = std::min(density, dense_density(shape.columns, block, shape.digits));
         digits = std::max(digits, shape.digits);
+        if (each == 2)
+          coarse_digits = std::max(coarse_digits, digits_in_16_bits(shape.columns / kCoarse));
       }
   const Place place{std::string(kSparsePlace) + "/sparsity"};
   const auto share = [](double of) { return fmt::format("{:.3f}", of); };
@@ -120,8 +123,8 @@ void weigh(const Scenario& scenario, const Params& params, Diagnostics& found) {
                      fmt::format("sparse weights take {} with their indices, and matrices {}",
                                  to_text(Bytes{sparse}), to_text(Bytes{dense})),
                      place, density > 0 ? "sparsity=" + share(1 - density) : "sparsity=off"});
-  constexpr std::int64_t kCoarse = 16;
-  const double same = equal_bytes_density(1 - params.number("sparsity"), block, kCoarse, digits);
+  const double same =
+      equal_bytes_density(1 - params.number("sparsity"), block, kCoarse, digits, coarse_digits);
   if (block < kCoarse && same < 1)
     found.push_back({Diagnostic::Severity::Note,
                      fmt::format("blocks of {} share an index, and take as many bytes at a "

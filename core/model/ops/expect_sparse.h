@@ -13,6 +13,10 @@ inline SparseShape expect_sparse_weight(const Graph& graph, const Node& node) {
   expect_rank(graph, node, 1, 2);
   if (input(graph, node, 2).shape.size() != 2) expect_rank(graph, node, 2, 1);
   const SparseShape shape = sparse_weight_of(graph, node)->shape;
+  if (shape.digits < 1 || shape.digits > kMostDigits)
+    refuse(node, "expected 1 to " + std::to_string(kMostDigits) +
+                     " digits of each number of the pattern, found " +
+                     std::to_string(shape.digits));
   if (shape.columns < 1 || shape.block < 1 || shape.columns % shape.block != 0)
     refuse(node, "expected columns that divide into blocks of " + std::to_string(shape.block) +
                      ", found columns=" + std::to_string(shape.columns));

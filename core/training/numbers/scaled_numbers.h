@@ -3,8 +3,7 @@
 // element of the tensor.
 //
 //   F16, F8 (E4M3)   the scale is the smallest power of two that keeps the block's largest number
-//   in
-//                    range, so that its numbers have the bits that they would have without it
+//                    in range, so that its numbers have the bits that they would have without it
 //   I8               the scale is a 127th of the largest number; codes from -127 to 127
 //
 // Peng et al., "FP8-LM: Training FP8 Large Language Models", 2023; Wang et al., "ZeRO++: Extremely
@@ -29,8 +28,8 @@ class ScaledNumbers {
                 std::byte* memory);
 
   std::int64_t first() const { return first_; }
-  // `index`: of an element within the view. A stretch of them begins and ends with the view or
-  // between blocks.
+  /// `format`: which of the formats. `index`: of an element, counted from the view's first. A
+  /// stretch of them begins and ends with the view or between blocks.
   void read(std::size_t format, std::int64_t index, std::span<float> numbers) const;
   /// A block with a number that is infinite or none becomes one without any number where it is I8;
   /// in F16 and F8 such a number alone does, or the largest one.

@@ -90,18 +90,23 @@ TEST(Sparse, StorageIsThatOfTheFormula) {
   EXPECT_EQ(state_of(w).weights.value, bytes + 4 * c.dense);
 }
 
-// B-MEM-07: of whole models in programs, where coarse weights take as many bytes as fine ones.
+// B-MEM-07: of whole models in programs, where coarse weights take as many bytes as fine ones. In
+// 16 bits an index of 512 single weights is two digits, and one of 32 blocks a digit, as are
+// counts.
 TEST(Sparse, CoarseAndFineModelsTakeAsMuchAtTheDensityOfTheFormula) {
-  const Model model = build_mlp({"mlp", 256, 256, 3, 256});
-  const auto weights = [&](const std::string& sparsity, const char* block) {
-    return state_of(prepared(model, {sparsity, block})).weights.value;
-  };
-  const double fine = 0.1, crossover = equal_bytes_density(fine, 1, 16);
-  const std::int64_t bytes = weights("sparsity=0.9", "sparse-block=1");
-  const std::string below = "sparsity=" + std::to_string(1 - (crossover - 0.001)),
-                    above = "sparsity=" + std::to_string(1 - (crossover + 0.001));
-  EXPECT_LT(weights(below, "sparse-block=16"), bytes);
-  EXPECT_GT(weights(above, "sparse-block=16"), bytes);
+  for (const auto& [width, format, digits, near] :
+       {std::tuple{256, "precision=fp32", 1, 0.001}, {512, "precision=bf16", 2, 0.003}}) {
+    const Model model = build_mlp({"mlp", width, width, 3, width});
+    const auto weights = [&, form = format](const std::string& sparsity, const char* block) {
+      return state_of(prepared(model, {form, sparsity, block})).weights.value;
+    };
+    const double fine = 0.1, crossover = equal_bytes_density(fine, 1, 16, digits);
+    const std::int64_t bytes = weights("sparsity=0.9", "sparse-block=1");
+    const std::string below = "sparsity=" + std::to_string(1 - (crossover - near)),
+                      above = "sparsity=" + std::to_string(1 - (crossover + near));
+    EXPECT_LT(weights(below, "sparse-block=16"), bytes);
+    EXPECT_GT(weights(above, "sparse-block=16"), bytes);
+  }
 }
 
 TEST(Sparse, SaysWhereMatricesWouldTakeLess) {
