@@ -166,21 +166,20 @@ struct FormattedTensor {
 // Returns by how much the squares of what is left of noisy descents, to drawn minima whose
 // curvatures reach over four decades, are above those in fp32, relative to these.
 double excess_loss(const TensorFormats& formats) {
-  constexpr std::size_t kElements = 1024;
+  constexpr std::size_t kNoisy = 1024;
   constexpr std::int64_t kSteps = 600;
   Training training;
   training.weight_decay = 0;
   const auto end = [&](const TensorFormats& how) {
-    FormattedTensor tensor(how, training, kElements);
+    FormattedTensor tensor(how, training, kNoisy);
     const Random random(11);
     double loss = 0;
     for (std::int64_t t = 0; t < kSteps; ++t) {
-      std::vector<float> gradients(kElements);
-      for (std::size_t i = 0; i < kElements; ++i) {
+      std::vector<float> gradients(kNoisy);
+      for (std::size_t i = 0; i < kNoisy; ++i) {
         const double curvature = std::pow(10.0, -4 * random.uniform(i)),
-                     minimum = 2 * random.uniform(kElements + i) - 1,
-                     noise = random.uniform(2 * kElements +
-                                            static_cast<std::size_t>(t) * kElements + i) -
+                     minimum = 2 * random.uniform(kNoisy + i) - 1,
+                     noise = random.uniform(2 * kNoisy + static_cast<std::size_t>(t) * kNoisy + i) -
                              0.5,
                      apart = double{tensor.weights[i]} - minimum;
         gradients[i] = static_cast<float>(curvature * (apart + 0.2 * noise));
