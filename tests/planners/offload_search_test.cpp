@@ -27,29 +27,29 @@ PlanSpace space_of(const char* model, const char* cluster, Bytes memory, int bat
   return {s, {}, bounds};
 }
 
-struct PricedPlan {
+struct EveryPrice {
   PlanId id = 0;
   ExactPrice price;
 };
 
 // Every legal plan of a space by the whole closed form.
-std::vector<PricedPlan> price_all(const PlanSpace& space) {
+std::vector<EveryPrice> price_all(const PlanSpace& space) {
   CostModels costs({});
-  std::vector<PricedPlan> all;
+  std::vector<EveryPrice> all;
   for (PlanId id = 0; id < space.combinations(); ++id) {
     const std::vector<std::uint32_t> digits = space.digits(id);
     const auto form = space.canonical(digits);
     if (!form || *form != digits) continue;
     const Scenario s = space.scenario(id);
-    PricedPlan one{id, exact_price(s, costs.of(s))};
+    EveryPrice one{id, exact_price(s, costs.of(s))};
     if (one.price.illegal == Fate::Untried) all.push_back(std::move(one));
   }
   return all;
 }
 
-Bytes least_of(const std::vector<PricedPlan>& plans) {
+Bytes least_of(const std::vector<EveryPrice>& plans) {
   Bytes least{INT64_MAX};
-  for (const PricedPlan& plan : plans) least = std::min(least, plan.price.memory);
+  for (const EveryPrice& plan : plans) least = std::min(least, plan.price.memory);
   return least;
 }
 
@@ -75,7 +75,7 @@ TEST(OffloadSearch, FindsWhatFitsWithOffloadedActivationsAlone) {
     SCOPED_TRACE(c.model);
     const PlanSpace roomy = space_of(c.model, c.cluster, 80_GiB, c.batch, c.bounds);
     const Bytes whole = least_of(price_all(roomy));
-    const std::vector<PricedPlan> all = price_all(*roomy.offloading());
+    const std::vector<EveryPrice> all = price_all(*roomy.offloading());
     const Bytes least = least_of(all);
     ASSERT_LT(least, whole);
     for (const int part : {0, 1, 3}) {
@@ -88,7 +88,7 @@ TEST(OffloadSearch, FindsWhatFitsWithOffloadedActivationsAlone) {
       const Candidate& best = found.best.front();
       EXPECT_NE(setting(space.plan(best.id), "offload"), "none");
       Duration fastest = Duration::max();
-      for (const PricedPlan& plan : all)
+      for (const EveryPrice& plan : all)
         if (plan.price.memory <= memory) fastest = std::min(fastest, plan.price.step);
       EXPECT_EQ(best.step, fastest) << part;
       // The words of a plan are all that another search needs to know of it.
@@ -96,7 +96,7 @@ TEST(OffloadSearch, FindsWhatFitsWithOffloadedActivationsAlone) {
       EXPECT_NE(std::find(words.begin(), words.end(), "offload=activations"), words.end());
       // The front: each next plan is smaller than all that are faster.
       std::vector<std::pair<Duration, Bytes>> front, fitting;
-      for (const PricedPlan& plan : all)
+      for (const EveryPrice& plan : all)
         if (plan.price.memory <= memory) fitting.emplace_back(plan.price.step, plan.price.memory);
       std::sort(fitting.begin(), fitting.end());
       for (const auto& f : fitting)
@@ -146,7 +146,7 @@ TEST(OffloadSearch, NoBoundIsAboveItsPlan) {
     CostModels costs({});
     const PriceTable table = price_space(space, costs, {});
     std::uint64_t bounds = 0;
-    for (const PricedPlan& plan : testing::non_empty(price_all(space))) {
+    for (const EveryPrice& plan : testing::non_empty(price_all(space))) {
       const auto at = std::lower_bound(table.ids.begin(), table.ids.end(), plan.id);
       ASSERT_TRUE(at != table.ids.end() && *at == plan.id);
       const PricedPlan& priced = table.plans[static_cast<std::size_t>(at - table.ids.begin())];
