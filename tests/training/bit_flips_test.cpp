@@ -118,7 +118,7 @@ TEST(BitFlips, SettingsReadBackWhatTheyWrite) {
   Training training;
   for (const char* word : {"flip-bits=weights:1e-09,messages:0.5", "flip-part=last-mantissa",
                            "flip-at=3", "flip-ecc=weights,checkpoints",
-                           "flip-check=checksums,rules", "flip-range=8", "recover=5"}) {
+                           "flip-check=checksums,ranges,rules", "flip-range=8", "recover=5"}) {
     apply_training(training, word);
     const std::string_view key = std::string_view(word).substr(0, std::string_view(word).find('='));
     for (const TrainingKey& known : training_keys())
