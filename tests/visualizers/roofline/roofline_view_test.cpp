@@ -29,7 +29,7 @@ Roofline of(const std::vector<std::string>& settings, const std::string& cluster
 
 TEST(RooflineView, ARankHasTheRoofsOfItsOwnKindOfDevices) {
   const std::vector<std::string> settings = {"tp=8", "pp=2", "global-batch=16"};
-  const std::string mixed = "h100-sxm:8,mixed=a100-sxm-80:8";
+  const std::string mixed = "h100-sxm:16,mixed=a100-sxm-80:8";
   for (const auto& [rank, kind] : {std::pair{0u, "h100-sxm:16"}, {1u, "a100-sxm-80:16"}}) {
     const Roofline own = of(settings, mixed, DeviceId{rank}),
                    alone = of(settings, kind, DeviceId{rank});
