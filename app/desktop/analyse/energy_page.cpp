@@ -59,7 +59,7 @@ class EnergyScene : public ViewScene {
 }  // namespace
 
 EnergyPage::EnergyPage(Session& session, QWidget* parent) : ViewPage(session, parent) {
-  auto* bar = new Header("Power and cost");
+  auto* bar = new Header("Cost");
   const auto add = [&](const QString& words, QLineEdit* edit) {
     bar->row()->addWidget(make_label(words, 11, QFont::Normal, "third"));
     bar->row()->addWidget(edit);

@@ -376,7 +376,7 @@ Method tensor_formats_method() {
                   .values = {"activations", "bf16"}},
                  {.name = kGatherFormat,
                   .fallback = std::string(kAsWeights),
-                  .doc = "format in which zero=3 gathers weights: their own, bf16 of fp32 ones, or "
+                  .doc = "format in which ZeRO 3 gathers weights: their own, bf16 of fp32 ones, or "
                          "fp8 or int8 with a scale for each block (qwZ)",
                   .values = {"weights", "bf16", "fp8", "int8"}}},
       .check = [](const Scenario& s, const Params& params) { return Check(s, params).run(); },

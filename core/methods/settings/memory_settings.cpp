@@ -264,7 +264,7 @@ std::vector<Setting> memory_settings() {
        [](const P& p) { return read_optional(p, kFormatsName, "boundary", "activations"); }},
       {"gather-dtype",
        {"weight-gather-dtype"},
-       "format in which zero=3 gathers weights: their own, bf16 of fp32 ones, or fp8 or int8 with "
+       "format in which ZeRO 3 gathers weights: their own, bf16 of fp32 ones, or fp8 or int8 with "
        "a scale for each block",
        {"weights", "bf16", "fp8", "int8"},
        [](P& p, V v, L& l) { set_format(p, "gather", v, l); },
