@@ -14,7 +14,7 @@ namespace {
 
 struct AggregationTab : PageTab<AggregationPage> {
   AggregationTab()
-      : PageTab("analyse", "aggregation",
+      : PageTab("analyse", "jobs",
                 Request{.model = "mlp-small",
                         .cluster = "h100-sxm:16,per-node=4",
                         .plan = "",

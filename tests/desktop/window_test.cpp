@@ -387,7 +387,7 @@ TEST(Window, EveryTabOfAnalyseDrawsAndSpeaks) {
     const bool nothing_ran = std::string(tab) == "run" || std::string(tab) == "plans" ||
                              std::string(tab) == "network" || std::string(tab) == "sweep" ||
                              std::string(tab) == "tune" || std::string(tab) == "numbers" ||
-                             std::string(tab) == "placement" || std::string(tab) == "aggregation";
+                             std::string(tab) == "placement" || std::string(tab) == "jobs";
     EXPECT_GT(page->current()->drawing()->marks.size(), nothing_ran ? 0u : 10u) << tab;
     EXPECT_FALSE(page->current()->scene().description().isEmpty()) << tab;
     if (nothing_ran) continue;

@@ -33,7 +33,7 @@ namespace trainyard {
 namespace {
 
 constexpr const char* kPagesOfSeveralResults[] = {
-    "Schedules", "Run", "Numbers", "Network", "Aggregation", "Plans", "Sweep", "Tune", "Placement"};
+    "Schedules", "Run", "Numbers", "Network", "Jobs", "Plans", "Sweep", "Tune", "Placement"};
 
 }  // namespace
 

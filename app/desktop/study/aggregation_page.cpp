@@ -9,7 +9,7 @@
 namespace trainyard {
 
 AggregationPage::AggregationPage(Document& document, QWidget* parent)
-    : StudyPage(document, "aggregation", std::make_unique<AggregationMeasurement>(), parent),
+    : StudyPage(document, "jobs", std::make_unique<AggregationMeasurement>(), parent),
       measurement_(static_cast<AggregationMeasurement&>(work())),
       panel_(new AggregationPanel(document, measurement_)) {
   lay_out(
@@ -28,7 +28,7 @@ AggregationPage::AggregationPage(Document& document, QWidget* parent)
                        : "Simulate, to see what jobs and short flows gain where switches add "
                          "up gradients instead of rings.";
           }}));
-  add_command("aggregation");
+  add_command("jobs");
   ask_by(*panel_);
   connect(&measurement_, &BackgroundMeasurement::changed, this, &AggregationPage::refresh);
   refresh();
