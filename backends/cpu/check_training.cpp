@@ -225,7 +225,7 @@ Diagnostics check_flips(const BitFlips& flips, const CpuOptions& options) {
            "--backend cpu without mpirun"}};
 }
 
-// What is kept for a rank is in the process of the next one.
+// The process of a rank keeps the rows of the rank before it, so that each rank has a process.
 Diagnostics check_shards(const BackendJob& job, const CpuOptions& options) {
   const PartialRecovery& recovery = job.training->recovery;
   const Processes* const processes = options.processes;

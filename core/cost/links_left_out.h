@@ -1,5 +1,5 @@
-// What cost models leave out of a cluster's wiring, by which they price each transfer by itself;
-// transfers that share the links of a Network have it.
+// Cost models price each transfer by itself and leave out some of a cluster's wiring, in these
+// words. Transfers that share the links of a Network leave out none of it.
 #pragma once
 
 #include <string_view>

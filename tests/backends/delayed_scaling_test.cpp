@@ -97,9 +97,9 @@ TEST(DelayedScaling, LossOfATransformerIsThatOfBf16AfterAThousandSteps) {
        50});
 }
 
-// By gradient descent whose rate falls, on 128 hidden units and over 200 steps: of eleven ways to
-// train a perceptron on these images three were within the 1 %. AdamW ended 1 to 7 % away, in
-// either direction, and 32 units by momentum 1.4 %.
+// The rate of this descent falls, the net has 128 hidden units, and losses are means of 200 steps:
+// of eleven ways to train a perceptron on these images three were within the 1 %. AdamW ended 1 to
+// 7 % away, in either direction, and 32 units by momentum 1.4 %.
 TEST(DelayedScaling, LossOfAPerceptronIsThatOfBf16AfterAThousandSteps) {
   Training training;
   training.rate = 0.05, training.steps = 1000, training.schedule = RateSchedule::Cosine;

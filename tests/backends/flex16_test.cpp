@@ -157,7 +157,8 @@ TEST(OperandScales, PredictExponentsByAutoflex) {
 
 struct FlexUse {
   double uses = 0, saturated = 0, bits = 0;  // bits: mean over uses
-  // Of the operand that does worst: share of uses with an element out of range, mean of bits.
+  // The operand that does worst has this share of uses with an element out of range, and this mean
+  // of bits.
   double worst = 0, fewest = 15;
 };
 // Reads from the state of a run how its operands used their mantissas.

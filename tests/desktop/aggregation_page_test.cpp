@@ -50,7 +50,7 @@ TEST(AggregationPage, ShowsStepsOfJobsAndShortFlowsOfTheOpenPlan) {
             "--set global-batch=16 --jobs 2 --leaves 4 --messages 100");
   EXPECT_EQ(tab.said("Freshness of the measurement"), "fresh");
 
-  // What is typed holds against the plan's own.
+  // The user types gradients and a rate in place of the plan's own.
   tab.type("Gradients of a job", "2MB");
   tab.type("Rate of a link", "10Gb/s");
   tab.type("Load of short flows", "0");

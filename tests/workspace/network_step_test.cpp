@@ -120,7 +120,7 @@ TEST(NetworkStep, ACubeMeshGivesItsRingsThePriceAndSmallerGroupsLess) {
   EXPECT_NEAR(slower("4", "v100-sxm2-32:8"), 1, 1e-6);
 }
 
-// What links of the graph have is not among what is left out, and the rest is.
+// A step over links of the graph no longer lists these as left out, and still lists the rest.
 TEST(NetworkStep, LeavesOutNothingThatItsLinksHave) {
   const ExperimentPtr alone = step_alone("v100-sxm2-32:8,cube-mesh=6", {"tp=4", "precision=fp16"});
   const NetworkStep shared = over_network(*alone, {});

@@ -1,6 +1,6 @@
-// What devices compute for each watt and what one operation or access takes, as tables: engines of
-// a tutorial, the devices of the catalogue, energies by operation and memory level, and a product
-// that is tiled for these levels.
+// Tables say how much devices compute for each watt and how much energy one operation or access
+// takes: engines of a tutorial, the devices of the catalogue, energies by operation and memory
+// level, and a product that is tiled for these levels.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,4 @@
-// What a run reports of bits that flipped and of ranks that failed, line by line: both programs
-// show the same lines.
+// A run reports bits that flipped and ranks that failed in lines that both programs show alike.
 #pragma once
 
 #include <optional>

@@ -9,7 +9,7 @@ namespace trainyard {
 
 /// The tutorial's engines, then the devices of the catalogue whose board limit is stated.
 std::string efficiency_text();
-/// The same as a document.
+/// Returns the figures of efficiency_text() as a document.
 std::string efficiency_document();
 Json efficiency_schema();
 

@@ -1,6 +1,5 @@
 #include "app/desktop/analyse/efficiency_sheet.h"
 
-#include <QDialogButtonBox>
 #include <QLabel>
 #include <QPushButton>
 #include <QTableView>
@@ -50,13 +49,7 @@ EfficiencySheet::EfficiencySheet(const std::string& device, QWidget* parent)
   source_->setWordWrap(true);
   source_->setAccessibleName("Where the figures are from");
   column->addWidget(source_);
-  auto* buttons = new QDialogButtonBox(QDialogButtonBox::Close);
-  for (QAbstractButton* button : buttons->buttons()) {
-    button->setAccessibleName("Close");
-    button->setIcon({});
-  }
-  connect(buttons, &QDialogButtonBox::rejected, this, &QDialog::reject);
-  column->addWidget(buttons);
+  add_closing_row(this, column);
   connect(which_, &Segment::chosen, this, &EfficiencySheet::show_table);
   which_->set_current(0);
   show_table(0);

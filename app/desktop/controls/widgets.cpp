@@ -1,9 +1,12 @@
 #include "app/desktop/controls/widgets.h"
 
 #include <QButtonGroup>
+#include <QDialog>
+#include <QDialogButtonBox>
 #include <QHBoxLayout>
 #include <QHelpEvent>
 #include <QPainter>
+#include <QPushButton>
 #include <QStyle>
 #include <QToolButton>
 #include <QToolTip>
@@ -201,6 +204,16 @@ std::pair<QWidget*, QVBoxLayout*> make_panel(int width, int spacing) {
   column->setContentsMargins(12, 8, 12, 8);
   column->setSpacing(spacing);
   return {panel, column};
+}
+
+QDialogButtonBox* add_closing_row(QDialog* dialog, QVBoxLayout* column) {
+  auto* row = new QDialogButtonBox(QDialogButtonBox::Close);
+  QPushButton* const close = row->button(QDialogButtonBox::Close);
+  close->setAccessibleName("Close");
+  close->setIcon({});
+  QObject::connect(row, &QDialogButtonBox::rejected, dialog, &QDialog::reject);
+  column->addWidget(row);
+  return row;
 }
 
 QWidget* make_rule(int height) {

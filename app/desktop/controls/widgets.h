@@ -9,6 +9,8 @@
 #include <utility>
 
 class QButtonGroup;
+class QDialog;
+class QDialogButtonBox;
 class QHBoxLayout;
 class QVBoxLayout;
 class QToolButton;
@@ -106,6 +108,9 @@ class Header : public QWidget {
 QHBoxLayout* add_bar(QVBoxLayout* column);
 /// A panel of a fixed width, and the column that its parts go into.
 std::pair<QWidget*, QVBoxLayout*> make_panel(int width, int spacing);
+/// Adds a row of buttons to the column of a dialog, with Close in it, which ends the dialog.
+/// Returns the row, for further buttons.
+QDialogButtonBox* add_closing_row(QDialog*, QVBoxLayout* column);
 /// A vertical line between groups of a bar.
 QWidget* make_rule(int height);
 

@@ -54,15 +54,9 @@ FitSheet::FitSheet(const FittedPlan& found, QWidget* parent)
   rows_->rows()->horizontalHeader()->setStretchLastSection(true);
   rows_->show_table(fit_table(found, lever_titles));
   column->addWidget(rows_, 2);
-  auto* buttons = new QDialogButtonBox(QDialogButtonBox::Close);
-  apply_ = buttons->addButton("Apply", QDialogButtonBox::ActionRole);
+  apply_ = add_closing_row(this, column)->addButton("Apply", QDialogButtonBox::ActionRole);
   apply_->setProperty("kind", "primary");
-  for (QAbstractButton* button : buttons->buttons()) {
-    button->setAccessibleName(button->text().remove('&'));
-    button->setIcon({});
-  }
-  column->addWidget(buttons);
-  connect(buttons, &QDialogButtonBox::rejected, this, &QDialog::reject);
+  apply_->setAccessibleName("Apply");
   connect(apply_, &QPushButton::clicked, this, &FitSheet::apply_selected);
   connect(rows_, &ViewTable::chosen, this, &FitSheet::choose);
   connect(rows_->rows(), &QTableView::activated, this, &FitSheet::apply_selected);

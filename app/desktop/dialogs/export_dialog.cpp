@@ -96,11 +96,9 @@ ExportDialog::ExportDialog(ExperimentPtr experiment, QWidget* parent)
   right->addWidget(text_, 1);
   row->addLayout(right, 1);
   column->addLayout(row, 1);
-  auto* buttons = new QDialogButtonBox(QDialogButtonBox::Close);
+  QDialogButtonBox* const buttons = add_closing_row(this, column);
   save_ = buttons->addButton("Save…", QDialogButtonBox::ActionRole);
   copy_ = buttons->addButton("Copy", QDialogButtonBox::ActionRole);
-  column->addWidget(buttons);
-  connect(buttons, &QDialogButtonBox::rejected, this, &QDialog::reject);
   connect(weights_, &QPushButton::clicked, this, &ExportDialog::choose_weights);
   connect(save_, &QPushButton::clicked, this, &ExportDialog::save);
   connect(copy_, &QPushButton::clicked, this,

@@ -1,6 +1,5 @@
 #include "app/desktop/dialogs/report_sheet.h"
 
-#include <QDialogButtonBox>
 #include <QLabel>
 #include <QPushButton>
 #include <QTextBrowser>
@@ -58,13 +57,7 @@ ReportSheet::ReportSheet(const std::vector<ReportFinding>& findings, const QStri
   story->setVisible(count > 0);
   column->addWidget(story, 1);
   text_ = head->text() + '\n' + story->toPlainText();
-  auto* buttons = new QDialogButtonBox(QDialogButtonBox::Close);
-  for (QAbstractButton* button : buttons->buttons()) {
-    button->setAccessibleName("Close");
-    button->setIcon({});
-  }
-  connect(buttons, &QDialogButtonBox::rejected, this, &QDialog::reject);
-  column->addWidget(buttons);
+  add_closing_row(this, column);
 }
 
 }  // namespace trainyard

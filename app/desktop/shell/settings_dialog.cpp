@@ -2,7 +2,6 @@
 
 #include <QAction>
 #include <QCheckBox>
-#include <QDialogButtonBox>
 #include <QFormLayout>
 #include <QHeaderView>
 #include <QKeySequenceEdit>
@@ -28,9 +27,7 @@ SettingsDialog::SettingsDialog(Actions& actions, QWidget* parent)
   tabs_->addTab(make_general(), "General");
   tabs_->addTab(make_keys(), "Keys");
   tabs_->tabBar()->setAccessibleName("Parts of the settings");
-  auto* buttons = new QDialogButtonBox(QDialogButtonBox::Close);
-  column->addWidget(buttons);
-  connect(buttons, &QDialogButtonBox::rejected, this, &QDialog::reject);
+  add_closing_row(this, column);
 }
 
 QWidget* SettingsDialog::make_general() {

@@ -1,13 +1,13 @@
 #include "app/desktop/shell/shortcut_sheet.h"
 
 #include <QAction>
-#include <QDialogButtonBox>
 #include <QHeaderView>
 #include <QLineEdit>
 #include <QTreeWidget>
 #include <QVBoxLayout>
 
 #include "app/desktop/controls/theme.h"
+#include "app/desktop/controls/widgets.h"
 #include "app/desktop/shell/commands.h"
 #include "app/desktop/shell/key_bindings.h"
 
@@ -38,9 +38,7 @@ ShortcutSheet::ShortcutSheet(const Actions& actions, QWidget* parent)
     add(QString::fromUtf8(key.keys), QString::fromUtf8(key.help), "canvas");
   list_->header()->setSectionResizeMode(QHeaderView::ResizeToContents);
   column->addWidget(list_, 1);
-  auto* buttons = new QDialogButtonBox(QDialogButtonBox::Close);
-  column->addWidget(buttons);
-  connect(buttons, &QDialogButtonBox::rejected, this, &QDialog::reject);
+  add_closing_row(this, column);
   connect(words, &QLineEdit::textChanged, this, &ShortcutSheet::filter);
 }
 

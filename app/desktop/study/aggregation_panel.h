@@ -17,7 +17,7 @@ class AggregationPanel : public MeasurementPanel {
  public:
   AggregationPanel(Document&, const AggregationMeasurement&, QWidget* parent = nullptr);
 
-  /// Of fields that hold.
+  /// Returns what the fields ask, which must all hold.
   SharedClusterAsked question() const;
   QString fingerprint() const override;
   void refresh() override;

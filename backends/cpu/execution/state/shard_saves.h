@@ -36,7 +36,8 @@ class ShardSaves {
   /// arguments must outlive it. In a process that has taken a lost one's place, its rank is as
   /// lose() leaves it instead, and the execution goes on where the others are.
   ShardSaves(CpuExecution&, const Workload&, const Training&, const DataSource&, std::string state);
-  /// What lose() was given for this process; empty unless it has taken a lost one's place.
+  /// Returns the session that lose() was given for this process; empty unless it has taken a lost
+  /// one's place.
   const std::string& session() const { return session_; }
 
   /// Says that an update has ended: counts its look-ups. Must be called after each.
@@ -64,7 +65,7 @@ class ShardSaves {
     TensorId ids, weights;
     std::int64_t width = 0;
   };
-  // CpuExecution::HeldPart, wherever its numbers are.
+  // A Part describes a CpuExecution::HeldPart of any rank, whose numbers may be in another process.
   struct Part {
     int model_layer = 0;
     TensorId tensor;
@@ -82,7 +83,7 @@ class ShardSaves {
     std::vector<Part> parts;
     std::vector<HeldRows> held;
     RowSaves rows;
-    // By part and state. Where ranks are processes: of this one and the one before it.
+    // Saved bytes, by part and state. A process has those of its rank and of the rank before.
     std::vector<std::vector<std::vector<std::byte>>> saved = {};
   };
   using Parts = std::vector<CpuExecution::HeldPart>;
