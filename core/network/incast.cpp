@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
+#include <numeric>
 
 #include "core/base/error.h"
 #include "core/base/random.h"
@@ -51,6 +53,9 @@ class IncastRun {
     const std::int64_t block = packets_of_block(q_);
     for (std::int64_t e = 0; e < q_.exchanges; ++e) {
       for (IncastSender& s : senders_) s.left = block;
+      awake_.resize(senders_.size());
+      std::iota(awake_.begin(), awake_.end(), 0U);
+      left_ = block * q_.senders;
       while (step()) continue;
       now_ += round_trip_;  // of the question and of the last acknowledgement
     }
@@ -60,35 +65,32 @@ class IncastRun {
                   0,
                   lost_ / exchanges,
                   timeouts_ / exchanges,
-                  static_cast<std::int64_t>(std::ceil(queue_))};
+                  static_cast<std::int64_t>(std::ceil(queue_)),
+                  looked_at_ / exchanges};
     row.goodput = static_cast<double>(q_.senders) * static_cast<double>(q_.block.value) /
                   (q_.link.value * row.seconds);
     return row;
   }
 
  private:
-  // One round trip of those that are not waiting for a timer; false where all have arrived.
+  // One round trip of those that are not waiting for a timer; false where all have arrived. It
+  // costs those senders alone: where timers run out one by one there are as many rounds as packets.
   bool step() {
-    std::int64_t sent = 0, sending = 0;
-    double wakes = std::numeric_limits<double>::infinity();
-    for (IncastSender& s : senders_) {
-      s.sent = s.lost = 0;
-      if (s.left == 0) continue;
-      if (s.silent_until > now_) {
-        wakes = std::min(wakes, s.silent_until);
-        continue;
-      }
-      s.sent = std::min(s.left, static_cast<std::int64_t>(s.window));
-      sent += s.sent;
-      ++sending;
-    }
-    if (sending == 0) {
-      if (std::isinf(wakes)) return false;
-      now_ = wakes;
+    wake();
+    if (awake_.empty()) {
+      if (silent_.empty()) return false;
+      now_ = silent_.begin()->first;
       return true;
     }
+    std::int64_t sent = 0;
+    for (const std::uint32_t i : awake_) {
+      IncastSender& s = senders_[i];
+      s.sent = std::min(s.left, static_cast<std::int64_t>(s.window));
+      s.lost = 0;
+      sent += s.sent;
+    }
     // The link of a lone sender is no faster than the receiver's, so that it fills no buffer.
-    const bool meets = sending > 1;
+    const bool meets = awake_.size() > 1;
     const auto room = static_cast<std::int64_t>(pipe_) + q_.buffer;
     const std::int64_t taken = meets ? std::min(sent, std::max<std::int64_t>(1, room)) : sent;
     lose(sent - taken, sent);
@@ -97,22 +99,43 @@ class IncastRun {
     const double marked = marks_ ? std::max(0.0, over - static_cast<double>(q_.threshold)) /
                                        static_cast<double>(taken)
                                  : 0;
-    std::int64_t left = 0;
-    for (IncastSender& s : senders_) left += s.left;
     const double passing = packet_ * static_cast<double>(taken);
-    now_ += left == taken ? passing : std::max(round_trip_, passing);
-    for (IncastSender& s : senders_)
-      if (s.sent > 0) learn(s, marked);
+    now_ += left_ == taken ? passing : std::max(round_trip_, passing);
+    left_ -= taken;
+    looked_at_ += static_cast<double>(awake_.size());
+    std::size_t kept = 0;
+    for (const std::uint32_t i : awake_) {
+      IncastSender& s = senders_[i];
+      learn(s, marked);
+      if (s.left == 0) continue;
+      if (s.silent_until > now_)
+        silent_[s.silent_until].push_back(i);
+      else
+        awake_[kept++] = i;
+    }
+    awake_.resize(kept);
     return true;
+  }
+
+  // Those whose timers have run out send again. Senders stay in order, as losses are drawn in it.
+  void wake() {
+    for (; !silent_.empty() && silent_.begin()->first <= now_; silent_.erase(silent_.begin())) {
+      const std::vector<std::uint32_t>& woken = silent_.begin()->second;
+      awake_.insert(awake_.end(), woken.begin(), woken.end());
+    }
+    if (!std::is_sorted(awake_.begin(), awake_.end())) std::sort(awake_.begin(), awake_.end());
   }
 
   // Draws which packets are lost, all equally likely.
   void lose(std::int64_t lost, std::int64_t sent) {
     lost_ += static_cast<double>(lost);
-    for (IncastSender& s : senders_)
+    for (const std::uint32_t at : awake_) {
+      if (lost == 0) return;
+      IncastSender& s = senders_[at];
       for (std::int64_t i = 0; i < s.sent && lost > 0; ++i, --sent)
         if (random_.uniform(drawn_++) * static_cast<double>(sent) < static_cast<double>(lost))
           ++s.lost, --lost;
+    }
   }
 
   void learn(IncastSender& s, double marked) {
@@ -146,8 +169,11 @@ class IncastRun {
   const double packet_, round_trip_;  // nanoseconds
   const double pipe_;                 // packets
   std::vector<IncastSender> senders_;
+  std::vector<std::uint32_t> awake_;                     // with packets left, by rising number
+  std::map<double, std::vector<std::uint32_t>> silent_;  // by when their timers run out
+  std::int64_t left_ = 0;                                // packets of all senders
   std::uint64_t drawn_ = 0;
-  double now_ = 0, lost_ = 0, timeouts_ = 0, queue_ = 0;
+  double now_ = 0, lost_ = 0, timeouts_ = 0, queue_ = 0, looked_at_ = 0;
 };
 
 void expect_incast(bool fine, std::string_view sentence) {

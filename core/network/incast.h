@@ -49,6 +49,8 @@ struct IncastRow {
   double lost = 0;         // packets of an exchange, in the mean
   double timeouts = 0;     // of an exchange, in the mean
   std::int64_t queue = 0;  // most packets that were in the buffer
+  double looked_at = 0;    // windows that were followed in an exchange, in the mean: what following
+                           // it has cost; each has at least one packet
 };
 
 struct IncastAnswer {

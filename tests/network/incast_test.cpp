@@ -126,6 +126,22 @@ TEST(Incast, ATimerNearTheRoundTripBringsGoodputBack) {
   EXPECT_GE(without(incast(q)).goodput, 0.5);
 }
 
+// Timers that run out one by one make as many rounds as packets, each of few of the senders. To
+// look at all of them in each did not end with 4,096 senders and no latency.
+TEST(Incast, LooksAtNoMoreSendersThanPacketsAreSent) {
+  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+    const IncastAnswer a = incast(drawn_question(seed));
+    const IncastQuestion& q = a.question;
+    const auto packets = static_cast<double>(q.senders * (q.block.value / q.packet.value));
+    for (const IncastRow& row : a.rows) EXPECT_LE(row.looked_at, packets + row.lost) << seed;
+  }
+  IncastQuestion q;
+  q.senders = 4'096;
+  q.exchanges = 1;
+  q.round_trip = Duration{1};
+  for (const IncastRow& row : incast(q).rows) EXPECT_LE(row.looked_at, 4'096.0 * 171 + row.lost);
+}
+
 TEST(Incast, RefusesWhatIsOutOfRange) {
   IncastQuestion q;
   q.senders = 0;
