@@ -142,11 +142,21 @@ TEST(Program, HelpListsVerbsAndTopicsAndShowsEach) {
 TEST(Program, NamesOfSettingsAndOfPapersLeadToWhatIsHere) {
   const TemporaryFolder folder;
   const std::pair<std::string, std::string> names[] = {
-      {"optimizer", "\n  adamw-8bit "},       {"adamw-8bit", "--set optimizer=adamw-8bit\n"},
-      {"adafactor", "optimizer=adafactor\n"}, {"muon", "--set optimizer=muon\n"},
-      {"vDNN", "--set offload-layers=all"},   {"boveda", "compression=0.7"},
-      {"randbet", "--train bit-errors=0.01"}, {"bit-errors", "run --train bit-errors=VALUE"},
-      {"tt-rec", "--set tt-rank=16"},         {"swalp", "is not built"}};
+      {"optimizer", "\n  adamw-8bit "},
+      {"adamw-8bit", "--set optimizer=adamw-8bit\n"},
+      {"adafactor", "optimizer=adafactor\n"},
+      {"muon", "--set optimizer=muon\n"},
+      {"vDNN", "--set offload-layers=all"},
+      {"boveda", "compression=0.7"},
+      {"randbet", "--train bit-errors=0.01"},
+      {"bit-errors", "run --train bit-errors=VALUE"},
+      {"tt-rec", "--set tt-rank=16"},
+      {"swalp", "is not built"},
+      {"flows", "--network flows"},
+      {"panama", "--slots and --trees"},
+      {"incast", "--incast 48"},
+      {"cpr", "--train cpr=plain"},
+      {"flips", "--train flip-bits="}};
   for (const auto& [name, line] : names) {
     const Ran methods = trainyard("methods " + name, folder),
               help = trainyard("help " + name, folder);

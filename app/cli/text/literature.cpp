@@ -54,6 +54,31 @@ constexpr Alias kAliases[] = {
     {"bitcentring", "Bit centring is --set optimizer=halp; see \"trainyard methods halp\""},
     {"8bitadam", "Adam with moments of a byte is --set optimizer=adamw-8bit"},
     {"optimizers", "\"trainyard methods optimizer\" lists them; --set optimizer=NAME takes one"},
+    {"flows",
+     "Flows are transfers that share the links of a network max-min fairly, a grain of pricing and "
+     "no method: \"trainyard simulate --network flows\" prices a step so, and names the links by "
+     "load and who waits for whom; \"trainyard help simulate\""},
+    {"panama",
+     "PANAMA adds up gradients in the switches of a cluster that jobs share (Gebara et al., MLSys "
+     "2021): \"trainyard network\" holds rings, one tree and several trees against each other "
+     "beside short flows, with --slots and --trees; in a step \"reduces\" of a level of a "
+     "trainyard/cluster file says that its switches add up"},
+    {"incast",
+     "Incast is many senders that meet at one port: \"trainyard network --incast 48\", and in a "
+     "step those of an all-to-all, with a cluster such as h100-sxm:64,port-buffer=96kB and "
+     "\"trainyard simulate --network flows\""},
+    {"dctcp",
+     "DCTCP gives way to marks of congestion: \"trainyard network --incast 48\", and in a step a "
+     "cluster such as h100-sxm:64,port-buffer=96kB,port-marks=48kB with \"trainyard simulate "
+     "--network flows\""},
+    {"cpr",
+     "CPR takes back only the shard of embedding tables that failed (Maeng et al., MLSys 2021): "
+     "\"trainyard run --train cpr=plain\", or mfu, ssu and scar, which save rows used or changed "
+     "most, or full, with which all ranks go back; \"trainyard goodput\" prices its recovery"},
+    {"flips",
+     "Bits that flip by themselves are injected, looked for and recovered from in training: "
+     "\"trainyard run --train flip-bits=weights:1e-9 --train flip-check=checksums\"; predictions "
+     "that flip are counted by \"trainyard gate\""},
     {"numbers",
      "\"trainyard run --numbers\" counts which exponents tensors have, and the updates that "
      "rounding "
