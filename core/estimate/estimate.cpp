@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "core/base/units_text.h"
+#include "core/cluster/mixed.h"
 #include "core/memory/process_bytes.h"
 #include "core/methods/catalogue.h"
 #include "core/result/verdict.h"
@@ -58,14 +59,17 @@ double replicas(const Workload& w) {
 }  // namespace
 
 Result estimate(const Workload& w, const CostModel& cost) {
-  const StepEstimate step = estimate_step(w, cost);
+  const bool mixed = is_mixed(w.scenario.cluster);
+  std::vector<DeviceUse> uses;
+  const StepEstimate step = estimate_step(w, cost, mixed ? &uses : nullptr);
   Result result;
   result.fidelity = "estimate";
   result.step.value = step.step;
   result.input = input_cost(w.scenario, step.step - step.breakdown.input);
   result.model_flops = step.model_flops;
   result.hardware_flops = step.hardware_flops;
-  state_common(result, w, cost, device_time(step.device_time) * replicas(w));
+  if (!mixed) uses = {{device_time(step.device_time) * replicas(w), step.hardware_flops}};
+  state_common(result, w, cost, uses);
   if (w.scenario.plan.mesh.pp > 1)
     result.leaves_out.emplace_back(
         "messages between stages, and traffic of a device's two waves or copies of stages, that "

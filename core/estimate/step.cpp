@@ -225,6 +225,12 @@ struct DeviceShare {
   Duration waits{};     // for copies of one microbatch's activations
 };
 
+Flops flops_of(const DeviceShare& share) {
+  Flops sum{};
+  for (const StageTime* s : share.stages) sum += s->forward.flops + s->backward.flops;
+  return sum * static_cast<double>(share.microbatches);
+}
+
 Duration device_compute(const DeviceShare& share) {
   Duration sum{};
   for (const StageTime* s : share.stages)
@@ -404,6 +410,11 @@ std::vector<CategoryBytes> peaks(const Workload& w, const StageCopies& places,
 }  // namespace
 
 StepEstimate estimate_step(const Workload& w, const CostModel& cost) {
+  return estimate_step(w, cost, nullptr);
+}
+
+StepEstimate estimate_step(const Workload& w, const CostModel& cost,
+                           std::vector<DeviceUse>* uses_by_kind) {
   const std::vector<StageTime> stages = stage_times(w, cost);
   const std::vector<LayerWaits> waits = layer_waits(w, cost);
   const Duration transfer = transfer_time(w, cost);
@@ -432,6 +443,7 @@ StepEstimate estimate_step(const Workload& w, const CostModel& cost) {
   found.critical_device = DeviceId{static_cast<std::uint32_t>(critical)};
   const int forward_only = forward_only_stages(w.scenario.model, w.table);
   const std::vector<double> slow_ranks = expected_slowness(w.scenario);
+  std::vector<DeviceUse> uses;  // by pipeline rank
   for (std::size_t d = 0; d < devices; ++d) {
     Breakdown b = break_down(shares[d], times, middle, found.step, forward_only);
     if (!slow_ranks.empty()) part_slower(b, slow_ranks[d]);
@@ -439,6 +451,7 @@ StepEstimate estimate_step(const Workload& w, const CostModel& cost) {
     if (devices == 1) b.data_parallel += std::exchange(b.bubble, Duration{});
     if (d == critical) found.breakdown = b;
     found.device_time = total({found.device_time, b});
+    if (uses_by_kind != nullptr) uses.push_back({device_time(b), flops_of(shares[d])});
   }
   for (const StageTime& s : stages) {
     found.model_flops += s.forward.model_flops + s.backward.model_flops;
@@ -466,6 +479,12 @@ StepEstimate estimate_step(const Workload& w, const CostModel& cost) {
   found.breakdown.input = input;
   found.device_time.input = input * static_cast<std::int64_t>(devices);
   found.step += input;
+  if (uses_by_kind != nullptr) {
+    for (DeviceUse& use : uses)
+      use.time.idle += to_seconds(found.breakdown.allocator + found.breakdown.input);
+    *uses_by_kind = uses_of_kinds(w.scenario.cluster, w.scenario.plan.mesh, uses,
+                                  everywhere / static_cast<double>(m));
+  }
   found.bubble_fraction = bubble_fraction(found.device_time);
   found.exposed_communication_fraction = exposed_communication_fraction(found.device_time);
   return found;

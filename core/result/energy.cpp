@@ -6,7 +6,9 @@
 #include <utility>
 
 #include "core/base/units_text.h"
+#include "core/cluster/mixed.h"
 #include "core/cost/roofline.h"
+#include "core/plan/stage_kinds.h"
 
 namespace trainyard {
 namespace {
@@ -77,6 +79,17 @@ DeviceTime device_time(const Breakdown& b) {
           to_seconds(b.bubble + b.host + b.allocator + b.input + b.slower)};
 }
 
+std::vector<DeviceUse> uses_of_kinds(const Cluster& cluster, const Mesh& mesh,
+                                     const std::vector<DeviceUse>& ranks, double replicas) {
+  std::vector<DeviceUse> uses(kinds(cluster));
+  for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+    DeviceUse& use = uses[kind_of_rank(cluster, mesh, DeviceId{static_cast<std::uint32_t>(rank)})];
+    use.time += ranks[rank].time * replicas;
+    use.hardware += ranks[rank].hardware * replicas;
+  }
+  return uses;
+}
+
 std::optional<PowerDraw> power_draw(const Device& device, double load) {
   const double board = device.power.value.value;
   if (!(board > 0)) return std::nullopt;
@@ -101,6 +114,51 @@ double product_load(const DeviceTime& time, Flops hardware, const Device& device
   const Work product{.flops = hardware, .kind = WorkKind::Product, .math = math};
   const double least = arithmetic_seconds(product, device, device.efficiency, 0);
   return time.computing > 0 ? std::min(1.0, least / time.computing) : 0;
+}
+
+std::optional<std::vector<PowerDraw>> power_of_kinds(const Cluster& cluster,
+                                                     const std::vector<DeviceUse>& uses,
+                                                     DType math) {
+  std::vector<PowerDraw> draws;
+  for (std::size_t kind = 0; kind < uses.size(); ++kind) {
+    const Device& device = device_of_kind(cluster, kind);
+    std::optional<PowerDraw> draw =
+        power_draw(device, product_load(uses[kind].time, uses[kind].hardware, device, math));
+    if (!draw) return std::nullopt;
+    draws.push_back(*std::move(draw));
+  }
+  return draws;
+}
+
+PowerDraw mean_power(const Cluster& cluster, const std::vector<PowerDraw>& draws,
+                     const std::vector<DeviceUse>& uses) {
+  if (draws.size() == 1) return draws.front();
+  DeviceTime all;
+  for (const DeviceUse& use : uses) all += use.time;
+  const auto mean = [&](Banded<Watts> PowerDraw::* power, double DeviceTime::* state) {
+    Banded<Watts> of{};
+    for (std::size_t kind = 0; kind < draws.size(); ++kind) {
+      const double part = all.*state > 0 ? uses[kind].time.*state / (all.*state)
+                                         : static_cast<double>(count_of_kind(cluster, kind)) /
+                                               static_cast<double>(cluster.count);
+      const Banded<Watts>& one = draws[kind].*power;
+      of.value.value += part * one.value.value;
+      of.low.value += part * one.low.value, of.high.value += part * one.high.value;
+      of.basis += fmt::format("{}{}: {}", kind > 0 ? "; " : "", device_of_kind(cluster, kind).name,
+                              one.basis);
+    }
+    return of;
+  };
+  PowerDraw made{mean(&PowerDraw::computing, &DeviceTime::computing),
+                 mean(&PowerDraw::streaming, &DeviceTime::streaming),
+                 mean(&PowerDraw::communicating, &DeviceTime::communicating),
+                 mean(&PowerDraw::idle, &DeviceTime::idle),
+                 {}};
+  for (std::size_t kind = 0; kind < draws.size(); ++kind)
+    made.board.value += draws[kind].board.value *
+                        static_cast<double>(count_of_kind(cluster, kind)) /
+                        static_cast<double>(cluster.count);
+  return made;
 }
 
 Banded<Joules> energy_of(const PowerDraw& draw, const DeviceTime& time) {

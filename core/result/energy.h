@@ -4,10 +4,12 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "core/base/banded.h"
 #include "core/base/units.h"
 #include "core/cluster/device.h"
+#include "core/plan/plan.h"
 #include "core/timeline/metrics.h"
 
 namespace trainyard {
@@ -24,6 +26,17 @@ struct DeviceTime {
 };
 DeviceTime device_time(const Breakdown&);
 
+/// DeviceUse is the time of devices and the FLOPs that they do in it.
+struct DeviceUse {
+  DeviceTime time;
+  Flops hardware{};
+};
+/// Returns the use of the devices of each kind, of which `ranks` has that of one device of each
+/// pipeline rank and `replicas` is how many there are; of a cluster of equal devices one. The mesh
+/// must be legal on the cluster.
+std::vector<DeviceUse> uses_of_kinds(const Cluster&, const Mesh&,
+                                     const std::vector<DeviceUse>& ranks, double replicas);
+
 /// PowerDraw is the power of one device in each of these states. For each of low, value and high:
 /// idle <= communicating <= streaming <= computing <= board limit.
 struct PowerDraw {
@@ -36,6 +49,15 @@ struct PowerDraw {
 std::optional<PowerDraw> power_draw(const Device&, double load);
 /// `hardware` is the FLOPs of all devices in that time.
 double product_load(const DeviceTime&, Flops hardware, const Device&, DType math);
+
+/// Returns the draw of each kind of devices at the load that its products make; nothing where one
+/// has no board limit.
+std::optional<std::vector<PowerDraw>> power_of_kinds(const Cluster&, const std::vector<DeviceUse>&,
+                                                     DType math);
+/// Returns the mean over kinds, in each state by the time in it, so that energy_of() all of their
+/// time is the sum over the kinds. The order of states that PowerDraw states holds for each kind,
+/// and not for their mean.
+PowerDraw mean_power(const Cluster&, const std::vector<PowerDraw>&, const std::vector<DeviceUse>&);
 
 /// All code that turns time into energy must use this function.
 Banded<Joules> energy_of(const PowerDraw&, const DeviceTime&);

@@ -178,15 +178,17 @@ void state_utilisation(Result& result, const Workload& workload) {
 
 // The low end of the range combines the lowest power with the shortest step, the high end the
 // highest power with the longest.
-void state_energy(Result& result, const Workload& workload, const DeviceTime& time) {
-  if (is_mixed(workload.scenario.cluster)) return;  // the time of each kind alone is not known here
-  const Device& device = workload.scenario.cluster.device;
-  const double load =
-      product_load(time, result.hardware_flops, device, workload.layout.precision.math);
-  result.power = power_draw(device, load);
-  if (!result.power || !(result.step.value > Duration{})) return;
+void state_energy(Result& result, const Workload& workload, const std::vector<DeviceUse>& uses) {
+  const Cluster& cluster = workload.scenario.cluster;
+  const std::optional<std::vector<PowerDraw>> draws =
+      power_of_kinds(cluster, uses, workload.layout.precision.math);
+  if (!draws) return;
+  result.power = mean_power(cluster, *draws, uses);
+  if (!(result.step.value > Duration{})) return;
   const double value = to_seconds(result.step.value);
-  Banded<Joules> energy = energy_of(*result.power, time);
+  DeviceTime all;
+  for (const DeviceUse& use : uses) all += use.time;
+  Banded<Joules> energy = energy_of(*result.power, all);
   energy.low.value *= to_seconds(result.step.low) / value;
   energy.high.value *= to_seconds(result.step.high) / value;
   result.energy = std::move(energy);
@@ -215,21 +217,19 @@ void state_capacities(const Workload& workload, Result& result) {
 }
 
 void state_common(Result& result, const Workload& workload, const CostModel& cost,
-                  const DeviceTime& time) {
+                  const std::vector<DeviceUse>& uses) {
   state_who(result, workload);
   const double band = cost.band();
   result.step.low = scaled(result.step.value, 1.0 - band);
   result.step.high = scaled(result.step.value, 1.0 + band);
   result.step.basis = cost.band_basis();
   state_utilisation(result, workload);
-  state_energy(result, workload, time);
+  state_energy(result, workload, uses);
   state_cost(result, workload.scenario.cluster);
   result.leaves_out = cost.leaves_out();
   if (is_mixed(workload.scenario.cluster))
     result.leaves_out.emplace_back(
-        "energy of several kinds of devices, and attention kernels that another kind than the "
-        "first "
-        "would choose");
+        "attention kernels that another kind of devices than the first would choose");
   const bool slow = has_slow_devices(workload.scenario.cluster.slowness);
   if (slow && workload.scenario.plan.mesh.pp > 1)
     result.leaves_out.emplace_back(
@@ -250,6 +250,21 @@ void state_common(Result& result, const Workload& workload, const CostModel& cos
   if (workload.layout.nvme_optimizer)
     result.leaves_out.emplace_back(
         "what reads and writes of NVMe take from the host's memory, and from each other");
+}
+
+std::vector<DeviceUse> device_uses(const Workload& workload, const Program& program,
+                                   const TaskPrices& prices, const std::vector<Breakdown>& parts) {
+  const auto replicas = static_cast<double>(program.replicas);
+  const Scenario& scenario = workload.scenario;
+  if (!is_mixed(scenario.cluster))
+    return {{device_time(total(parts)) * replicas, step_flops(program, prices).hardware}};
+  std::vector<DeviceUse> ranks;
+  for (const Breakdown& part : parts) ranks.push_back({device_time(part), {}});
+  for (const Stream& stream : program.streams)
+    for (std::uint32_t i = stream.first; i < stream.first + stream.count; ++i)
+      ranks[stream.device.value].hardware +=
+          prices.flops[program.instructions[i].task.value] * (1.0 / program.steps);
+  return uses_of_kinds(scenario.cluster, scenario.plan.mesh, ranks, replicas);
 }
 
 TimelineFacts facts_for_rules(const Result& result, const Timeline& timeline,
@@ -285,8 +300,7 @@ Result summarize(const Workload& workload, Grain grain, const Program& program,
   for (Breakdown& part : parts) part.allocator = lost, part.input = waiting;
   for (std::size_t d = 0; d < prices.slower.size(); ++d) part_slower(parts[d], prices.slower[d]);
   result.device_time = total(parts);
-  state_common(result, workload, cost,
-               device_time(result.device_time) * static_cast<double>(program.replicas));
+  state_common(result, workload, cost, device_uses(workload, program, prices, parts));
   result.bubble_fraction = bubble_fraction(result.device_time);
   result.exposed_communication_fraction = exposed_communication_fraction(result.device_time);
   result.critical_device = critical_device(parts);

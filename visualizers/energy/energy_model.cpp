@@ -3,10 +3,13 @@
 #include <cmath>
 #include <string>
 
+#include "core/cluster/mixed.h"
+#include "core/plan/stage_kinds.h"
 #include "core/result/carbon.h"
 #include "core/result/figures.h"
 #include "core/result/operation_energy.h"
 #include "core/result/training_cost.h"
+#include "core/result/verdict.h"
 #include "visualizers/energy/energy_view.h"
 #include "visualizers/viewmodel/format.h"
 
@@ -66,6 +69,35 @@ std::string energy_words(Joules energy) {
 
 std::string decimal(double value) { return band_number({value, value, value, {}}, "").value; }
 
+std::string power_sentence(const std::string& devices, const Sourced<Watts>& power) {
+  return "TDP: " + decimal(power.value.value) + " W per " + devices + " (" + power.source + ")";
+}
+
+// Ranks lie on one kind of devices each, and prices are means over all.
+void state_kinds(const Experiment& e, EnergyModel& model) {
+  const Scenario& scenario = e.workload.scenario;
+  const Cluster& cluster = scenario.cluster;
+  const auto mean = [&](std::optional<Sourced<double>>& price,
+                        std::optional<Sourced<double>> Device::* of) {
+    const std::optional<double> over_all = mean_price(cluster, of);
+    if (price && over_all)
+      price->value = *over_all;
+    else
+      price.reset();
+  };
+  mean(model.price_low, &Device::price_low), mean(model.price_high, &Device::price_high);
+  for (std::size_t kind = 1; kind < kinds(cluster); ++kind) {
+    const Device& device = device_of_kind(cluster, kind);
+    model.device += " and " + device.name;
+    model.more_power.push_back(power_sentence(device.name, device.power));
+  }
+  const std::optional<std::vector<PowerDraw>> draws =
+      power_of_kinds(cluster, device_uses(e.workload, e.program, e.prices, model.ranks),
+                     e.workload.layout.precision.math);
+  for (std::uint32_t rank = 0; draws && rank < model.ranks.size(); ++rank)
+    model.draws.push_back((*draws)[kind_of_rank(cluster, scenario.plan.mesh, DeviceId{rank})]);
+}
+
 }  // namespace
 
 EnergyModel energy_model(const Experiment& e) {
@@ -92,6 +124,7 @@ EnergyModel energy_model(const Experiment& e) {
   model.operations = operation_energies(e.workload);
   if (result.evaluation) model.evaluation = result.evaluation->of_step(result.step.value);
   model.ranks = rank_breakdowns(e);
+  if (is_mixed(e.workload.scenario.cluster)) state_kinds(e, model);
   if (model.step.value.count() <= 0 && !model.ranks.empty())
     model.step = {model.ranks.front().sum(), model.ranks.front().sum(), model.ranks.front().sum(),
                   ""};
@@ -124,13 +157,15 @@ std::optional<double> parse_budget(std::string_view words, double low, double hi
 std::vector<EnergyPart> energy_parts(const EnergyModel& model, std::size_t rank) {
   std::vector<EnergyPart> parts;
   const Breakdown& whole = model.ranks[rank];
+  const PowerDraw draw =
+      rank < model.draws.size() ? model.draws[rank] : model.draw.value_or(PowerDraw{});
   const auto add = [&](const State& state, Duration time) {
     if (time.count() <= 0) return;
     Breakdown alone;
     alone.*state.time = time;
     const DeviceTime devices = device_time(alone) * static_cast<double>(model.replicas);
     parts.push_back({state.name, state.ink, state.ink == Ink::Idle, time,
-                     model.draw ? energy_of(*model.draw, devices).value : Joules{}});
+                     model.draw ? energy_of(draw, devices).value : Joules{}});
   };
   for (const State& state : kComputing) add(state, whole.*state.time);
   add({"exposed communication", &Breakdown::data_parallel, Ink::Communication},
@@ -163,10 +198,12 @@ std::vector<std::string> energy_sources(const EnergyModel& model, const EnergySt
   std::vector<std::string> lines;
   const Watts power = model.power.value;
   if (power.value > 0)
-    lines.push_back("TDP: " + decimal(power.value) + " W per device (" + model.power.source + ")");
+    lines.push_back(power_sentence(model.more_power.empty() ? "device" : "device of the first kind",
+                                   model.power));
   else
     lines.push_back("missing: the power of " + model.device +
                     "; add a power to the device file to see energy");
+  lines.insert(lines.end(), model.more_power.begin(), model.more_power.end());
   if (model.draw) {
     const auto watts = [](const Banded<Watts>& draw) {
       return band_number({draw.value.value, draw.low.value, draw.high.value, {}}, "W").text();

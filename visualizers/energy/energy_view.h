@@ -46,6 +46,8 @@ struct EnergyModel {
   Joules waiting{};               // of a step's energy, what devices draw while they wait
   std::optional<DeviceEfficiency> efficiency;  // products for each watt; empty without a power
   std::vector<OperationEnergy> operations;     // of a step, of gates and wires, most energy first
+  std::vector<PowerDraw> draws;         // by rank, of a mixed cluster; empty: `draw` is of all
+  std::vector<std::string> more_power;  // sentences on the power of its other kinds
 };
 EnergyModel energy_model(const Experiment&);
 
