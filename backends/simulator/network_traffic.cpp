@@ -5,14 +5,19 @@
 #include <cmath>
 #include <optional>
 #include <tuple>
+#include <utility>
 
 #include "core/base/random.h"
+#include "core/cluster/mixed.h"
 #include "core/network/collective_phases.h"
 #include "core/network/cube_mesh.h"
 #include "core/network/flow_engine.h"
 #include "core/network/incast.h"
+#include "core/network/shared_cluster.h"
+#include "core/network/switch_slots.h"
 #include "core/plan/mesh.h"
 #include "core/plan/mesh_axes.h"
+#include "core/plan/stage_kinds.h"
 
 namespace trainyard {
 namespace {
@@ -70,6 +75,9 @@ struct PatternKey {
   CollectiveKind kind = CollectiveKind::AllReduce;
   CollectiveAlgorithm algorithm = CollectiveAlgorithm::Ring;
   bool send = false;
+  double slots = 1;  // share of links that the slots of switches carry, in (0, 1]; the rest of the
+                     // bytes goes around a ring that takes `ring` times as long
+  double ring = 1;
   friend auto operator<=>(const PatternKey&, const PatternKey&) = default;
 };
 
@@ -91,10 +99,29 @@ class Placer {
         phase.messages.push_back({device + key.from * stride_, device + key.to * stride_, 1});
       return {phase};
     }
-    return key.to >= 0 ? between_copies(key) : within_rank(key);
+    if (!(key.slots < 1)) return key.to >= 0 ? between_copies(key) : within_rank(key);
+    return beside_ring(key);
   }
 
  private:
+  // What the switches add up and what goes around the ring move at once, in pieces.
+  DevicePhases beside_ring(PatternKey key) const {
+    const double part = share_in_switches(key.slots, key.ring);
+    key.slots = 1;
+    const DevicePhases added = phases(key);
+    key.algorithm = CollectiveAlgorithm::Ring;
+    DevicePhase all{0, added.front().level, {}};
+    const auto take = [&](const DevicePhases& some, double of) {
+      for (const DevicePhase& phase : some) {
+        all.rounds += phase.rounds;
+        for (const Message& m : phase.messages)
+          all.messages.push_back({m.from, m.to, m.share * of});
+      }
+    };
+    take(added, part), take(phases(key), 1 - part);
+    return {std::move(all)};
+  }
+
   DevicePhases between_copies(const PatternKey& key) const {
     DevicePhases made;
     for (const std::int64_t device : first_rank_)
@@ -190,14 +217,15 @@ class Placer {
   std::vector<std::int64_t> first_rank_;  // devices of pipeline rank 0
 };
 
-void place(const DevicePhase& phase, std::uint32_t pattern, std::uint64_t job,
+void place(const DevicePhase& phase, std::uint32_t pattern, std::uint64_t job, std::int64_t trees,
            const Network& network, PlacedFlows& placed) {
+  const Network::Trees sum{phase.level, trees, job};
   for (const Message& m : phase.messages) {
     const auto first = static_cast<std::uint32_t>(placed.paths.size());
     if (m.from < 0)
-      network.from_switch(m.to, phase.level, placed.paths);
+      network.from_switch(m.to, sum, placed.paths);
     else if (m.to < 0)
-      network.to_switch(m.from, phase.level, placed.paths);
+      network.to_switch(m.from, sum, placed.paths);
     else
       network.route(m.from, m.to, job, placed.paths);
     const auto count = static_cast<std::uint32_t>(placed.paths.size()) - first;
@@ -305,16 +333,45 @@ double wire_share(Duration once, Duration twice) {
                     0.0, 1.0);
 }
 
+// Where switches have no slots for all that the links carry, the rest goes around the ring of a
+// cluster whose switches do not add up. All devices of a node send through one switch, but those of
+// a rail network each through one of their own.
+struct AggregatingSwitches {
+  double share = 1;  // of links that slots carry
+  Cluster without;   // where share < 1
+};
+AggregatingSwitches aggregating(const Cluster& cluster, std::int64_t slots) {
+  if (slots < 0 || cluster.levels.size() < 2) return {};
+  const SharedClusterQuestion usual;  // for its packets and round trip
+  const Level& network = cluster.levels[1];
+  const auto streams =
+      network.topology == Topology::Rail ? 1.0 : static_cast<double>(cluster.levels[0].size);
+  AggregatingSwitches made{share_of_slots(static_cast<double>(slots), usual.packet,
+                                          usual.round_trip, streams, network.bandwidth.value),
+                           cluster};
+  for (std::size_t l = 1; l < made.without.levels.size(); ++l)
+    made.without.levels[l].reduces = false;
+  return made;
+}
+
 constexpr std::uint64_t kTenantJob = 0x7e4a47;
 
 // Each device of other jobs sends to the one of equal place in another node; the nodes are paired
-// by a shift that the seed draws.
-DevicePhase tenant_phase(const Cluster& cluster, std::uint64_t seed) {
+// by a shift that the seed draws. The share of a message is its rate, in bytes per nanosecond: that
+// of the slower port.
+DevicePhase tenant_phase(const Cluster& cluster, const NetworkOptions& options) {
   DevicePhase phase;
+  const KindClusters own(cluster);
+  const auto rate = [&](std::int64_t device) {
+    const Cluster& of = own[kind_of_device(cluster, device)];
+    return options.tenants * of.levels[1].bandwidth.value.value * 1e-9;
+  };
   const std::int64_t node = cluster.levels.front().size, count = nodes(cluster);
-  const std::int64_t shift = Random(seed).between(0, 1, count - 1);
-  for (std::int64_t device = 0; device < cluster.count; ++device)
-    phase.messages.push_back({device, (device / node + shift) % count * node + device % node, 1});
+  const std::int64_t shift = Random(options.seed).between(0, 1, count - 1);
+  for (std::int64_t device = 0; device < cluster.count; ++device) {
+    const std::int64_t to = (device / node + shift) % count * node + device % node;
+    phase.messages.push_back({device, to, std::min(rate(device), rate(to))});
+  }
   return phase;
 }
 
@@ -347,12 +404,20 @@ NetworkTraffic::NetworkTraffic(const Program& program, const TaskPrices& prices,
   std::map<TransferKey, std::uint32_t> transfers;
   struct Wanted {
     Numbered pattern;
-    Duration time;
+    double time;
     double wire;
     Bytes bytes;
+    std::size_t kind;
     double exchanges;
   };
   std::vector<Wanted> wanted;
+  const KindClusters kinds(cluster);
+  const auto kind_of = [&](std::int64_t rank) {
+    return kind_of_rank(cluster, mesh, DeviceId{static_cast<std::uint32_t>(rank)});
+  };
+  std::vector<AggregatingSwitches> switches;  // by kind
+  for (std::size_t kind = 0; kind < kinds.size(); ++kind)
+    switches.push_back(aggregating(kinds[kind], options.slots));
   const bool buffered = cluster.levels.size() > 1 && cluster.levels[1].port_buffer > Bytes{};
   const std::size_t pipeline = program.devices > 1 ? pipeline_level(mesh, cluster) : 0;
   transfer_of_.assign(program.instructions.size(), kNoTransfer);
@@ -372,16 +437,35 @@ NetworkTraffic::NetworkTraffic(const Program& program, const TaskPrices& prices,
     transfer_of_[i] = known->second;
     if (!fresh) continue;
     PatternKey key{.from = from, .to = to, .send = send};
-    double wire = 0;
+    double wire = 0, longer = 1;
     if (send) {
-      wire = wire_share(cost.transfer(task.bytes, cluster, pipeline),
-                        cost.transfer(task.bytes * 2, cluster, pipeline));
+      // A message is as fast as the slower of its two ends.
+      const auto sent = [&](std::int64_t rank, int times) {
+        return cost.transfer(task.bytes * times, kinds[kind_of(rank)], pipeline);
+      };
+      const std::int64_t slower = to >= 0 && sent(to, 1) > sent(from, 1) ? to : from;
+      wire = wire_share(sent(slower, 1), sent(slower, 2));
     } else {
       const GroupShape shape = group_shape(mesh, task.group, cluster, program.shard);
-      const CollectiveTime once = cost.collective(task.collective, task.bytes, shape, cluster);
-      key.group = task.group, key.kind = task.collective, key.algorithm = once.algorithm;
-      wire = wire_share(once.time,
-                        cost.collective(task.collective, task.bytes * 2, shape, cluster).time);
+      const AggregatingSwitches& slots = switches[kind_of(from)];
+      const Cluster* own = &kinds[kind_of(from)];
+      const auto once = [&] { return cost.collective(task.collective, task.bytes, shape, *own); };
+      CollectiveTime time = once();
+      if (slots.share < 1 && shape.ranks > shape.per_node &&
+          time.algorithm == CollectiveAlgorithm::InNetwork) {
+        const auto added = static_cast<double>(time.time.count());
+        const Cluster* const whole = std::exchange(own, &slots.without);
+        const CollectiveTime around = once();
+        key.slots = slots.share, key.ring = static_cast<double>(around.time.count()) / added;
+        longer = longer_than_in_switches(key.slots, key.ring);
+        if (slots.share > 0)
+          own = whole;
+        else
+          time = around, key.slots = key.ring = 1;
+      }
+      key.group = task.group, key.kind = task.collective, key.algorithm = time.algorithm;
+      wire =
+          wire_share(time.time, cost.collective(task.collective, task.bytes * 2, shape, *own).time);
     }
     const auto [pattern, made] = patterns.try_emplace(key, Numbered{placed.patterns, {}, {}});
     if (made)
@@ -389,18 +473,18 @@ NetworkTraffic::NetworkTraffic(const Program& program, const TaskPrices& prices,
         pattern->second.rounds.push_back(phase.rounds);
         if (buffered && !send && key.kind == CollectiveKind::AllToAll)
           pattern->second.ports.push_back(meeting_port(phase, network_));
-        place(phase, placed.patterns, placed.patterns, network_, placed);
-        if (apart) place(phase, placed.patterns, 0, spread, ideal);
+        place(phase, placed.patterns, placed.patterns, options.trees, network_, placed);
+        if (apart) place(phase, placed.patterns, 0, 1, spread, ideal);
         ++placed.patterns;
       }
-    wanted.push_back({pattern->second, prices.time[instruction.task.value], wire, task.bytes,
+    const double time = longer * static_cast<double>(prices.time[instruction.task.value].count());
+    wanted.push_back({pattern->second, time, wire, task.bytes, kind_of(from),
                       static_cast<double>(task.repeats) / static_cast<double>(task.every)});
   }
   ideal.patterns = placed.patterns;
   if (options.tenants > 0 && nodes(cluster) > 1) {
     tenants_ = placed.patterns++;
-    place(tenant_phase(cluster, options.seed), tenants_, kTenantJob, network_, placed);
-    tenant_rate_ = options.tenants * cluster.levels[1].bandwidth.value.value * 1e-9;
+    place(tenant_phase(cluster, options), tenants_, kTenantJob, 1, network_, placed);
   }
   classes_ = flow_classes(placed, network_.capacities());
   rates_.assign(classes_.flows.size(), 0.0);
@@ -410,13 +494,12 @@ NetworkTraffic::NetworkTraffic(const Program& program, const TaskPrices& prices,
     const double here = alone(classes_, p, &rates_);
     lengths.push_back(apart ? alone(of_ideal, p, nullptr) : here);
   }
-  KnownDelays delays;
+  std::vector<KnownDelays> delays(kinds.size());
   for (const Wanted& w : wanted) {
     double length = 0, rounds = 0;
     for (std::size_t k = 0; k < w.pattern.rounds.size(); ++k)
       length += lengths[w.pattern.first + k], rounds += w.pattern.rounds[k];
-    const auto time = static_cast<double>(w.time.count());
-    const double flowing = length > 0 ? time * w.wire : 0;
+    const double time = w.time, flowing = length > 0 ? time * w.wire : 0;
     std::vector<TransferPhase> phases;
     for (std::size_t k = 0; k < w.pattern.rounds.size(); ++k) {
       const auto pattern = w.pattern.first + static_cast<std::uint32_t>(k);
@@ -424,7 +507,8 @@ NetworkTraffic::NetworkTraffic(const Program& program, const TaskPrices& prices,
       phases.push_back({(time - flowing) * w.pattern.rounds[k] / rounds, pattern,
                         lengths[pattern] * scale, scale});
       if (w.pattern.ports.empty() || w.pattern.ports[k].senders < 2) continue;
-      TransferBurst burst = burst_at(w.pattern.ports[k], w.bytes, cluster.levels[1], delays);
+      TransferBurst burst =
+          burst_at(w.pattern.ports[k], w.bytes, kinds[w.kind].levels[1], delays[w.kind]);
       burst.delay *= w.exchanges;
       if (!(burst.delay > 0)) continue;
       phases.back().wait += burst.delay;

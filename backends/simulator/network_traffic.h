@@ -30,6 +30,12 @@ struct NetworkOptions {
   std::uint64_t seed = 1;
   /// Into how many bins of time, at most, loads of links fall; even; 0: they are not kept.
   std::size_t bins = 0;
+  /// Packets that a switch between nodes holds to add them up, where switches do
+  /// (core/network/switch_slots.h); negative: endlessly many.
+  std::int64_t slots = -1;
+  /// Trees of switches of each all-reduce that they add up. They differ in the paths that a hash
+  /// chooses, so that they are all alike where `routing` takes all paths. >= 1.
+  std::int64_t trees = 1;
 };
 
 /// Senders that meet at one port, whose buffer they overflow (core/network/incast.h).
@@ -67,10 +73,9 @@ class NetworkTraffic {
   std::vector<double> capacities() const;
   /// Returns the rate of a flow of the class, in bytes per nanosecond, when its pattern is alone.
   double rate_alone(std::uint32_t flow_class) const { return rates_[flow_class]; }
-  /// The pattern of other jobs' flows; UINT32_MAX where there are none. tenant_rate() is the most
-  /// that each sends, in bytes per nanosecond.
+  /// The pattern of other jobs' flows, whose bytes are the most that each sends in a nanosecond;
+  /// UINT32_MAX where there are none.
   std::uint32_t tenants() const { return tenants_; }
-  double tenant_rate() const { return tenant_rate_; }
   std::size_t bins() const { return bins_; }
 
  private:
@@ -81,7 +86,6 @@ class NetworkTraffic {
   std::vector<std::uint32_t> transfer_of_;  // by instruction
   std::vector<TransferBurst> bursts_;
   std::uint32_t tenants_ = UINT32_MAX;
-  double tenant_rate_ = 0;
   std::size_t bins_ = 0;
 };
 

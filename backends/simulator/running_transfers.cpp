@@ -32,7 +32,7 @@ RunningTransfers::RunningTransfers(const Program& program, const NetworkTraffic&
   for (std::uint32_t f = classes.first_of[traffic.tenants()];
        f < classes.first_of[traffic.tenants() + 1]; ++f)
     moving(engine_.start(
-        {classes.flows[f].path, std::numeric_limits<double>::infinity(), 1, traffic.tenant_rate()},
+        {classes.flows[f].path, std::numeric_limits<double>::infinity(), 1, classes.flows[f].bytes},
         0)) = {kOthers, 0, f, 0};
 }
 

@@ -34,12 +34,16 @@ std::string_view to_string(NetworkRouting routing) {
 
 Network::Network(const Cluster& cluster, NetworkRouting routing)
     : cluster_(cluster), routing_(routing), node_(cluster.levels.front().size) {
-  if (is_mixed(cluster))
-    throw Error(Error::Kind::InvalidInput,
-                "expected a cluster of equal devices, whose links transfers share, found several "
-                "kinds; without --network flows each transfer has its own rate",
-                {"--network"});
-  const Level& node = cluster.levels.front();
+  up_.assign(cluster.levels.size(), kNoSection);
+  down_ = up_;
+  torus_ = routers_ = kNoSection;
+  add_inside();
+  if (cluster.levels.size() > 1) add_between();
+  if (is_mixed(cluster)) take_kinds();
+}
+
+void Network::add_inside() {
+  const Level& node = cluster_.levels.front();
   const double own = in_nanoseconds(node.bandwidth.value);
   switch (node.topology) {
     case Topology::Mesh:
@@ -58,11 +62,10 @@ Network::Network(const Cluster& cluster, NetworkRouting routing)
       inside_ = add("node link of device {}, out", 0, 1, 1, own);
       add("node link of device {}, in", 0, 1, 1, own);
   }
-  up_.assign(cluster.levels.size(), kNoSection);
-  down_ = up_;
-  torus_ = routers_ = kNoSection;
-  if (cluster.levels.size() < 2) return;
-  const Level& network = cluster.levels[1];
+}
+
+void Network::add_between() {
+  const Level& network = cluster_.levels[1];
   const double port = in_nanoseconds(network.bandwidth.value);
   ports_ = add("port of device {}, out", 1, 1, 1, port);
   add("port of device {}, in", 1, 1, 1, port);
@@ -72,20 +75,20 @@ Network::Network(const Cluster& cluster, NetworkRouting routing)
                  port * static_cast<double>(node_) / static_cast<double>(ways));
   }
   if (network.topology == Topology::Dragonfly) add_dragonfly(port);
-  for (std::size_t l = 1; l < cluster.levels.size(); ++l) {
-    const Level& level = cluster.levels[l];
-    const std::int64_t below = cluster.levels[l - 1].size;
+  for (std::size_t l = 1; l < cluster_.levels.size(); ++l) {
+    const Level& level = cluster_.levels[l];
+    const std::int64_t below = cluster_.levels[l - 1].size;
     const bool narrow = level.topology == Topology::FatTree &&
-                        (level.oversubscription > 1 || routing == NetworkRouting::Hashed);
+                        (level.oversubscription > 1 || routing_ == NetworkRouting::Hashed);
     if (l == 1 && !narrow) continue;  // the leaves let through what the ports take
     const double width = in_nanoseconds(level.bandwidth.value) * static_cast<double>(below) /
                          std::max(1.0, level.oversubscription);
     const std::int64_t each =
-        routing == NetworkRouting::Hashed
+        routing_ == NetworkRouting::Hashed
             ? std::max<std::int64_t>(
                   1, std::llround(static_cast<double>(below) / level.oversubscription))
             : 1;
-    const std::string group = l == 1 ? "node" : as_format(cluster.levels[l - 1].name);
+    const std::string group = l == 1 ? "node" : as_format(cluster_.levels[l - 1].name);
     const std::string number = each > 1 ? " by path {}" : "";
     up_[l] = add(fmt::format("link up of {} {{}}{}", group, number), l, below, each,
                  width / static_cast<double>(each));
@@ -111,6 +114,48 @@ void Network::add_dragonfly(double port) {
   const std::int64_t each = cluster_.count / dragonfly_.all_routers();
   routers_ = add("link of router {}, to place {} of its group", 1, each, dragonfly_.routers, port);
   add("link of router {} to another group by place {}", 1, each, dragonfly_.links, port);
+}
+
+// A direct link has the rate of the slower of its ends, and a router those of its fastest port.
+void Network::take_kinds() {
+  const KindClusters own(cluster_);
+  const std::size_t levels = std::min<std::size_t>(2, cluster_.levels.size());
+  std::vector<std::vector<double>> rates(levels);  // of the first kind's, by level and kind
+  for (std::size_t l = 0; l < levels; ++l)
+    for (std::size_t kind = 0; kind < own.size(); ++kind)
+      rates[l].push_back(own[kind].levels[l].bandwidth.value.value /
+                         cluster_.levels[l].bandwidth.value.value);
+  for (std::size_t at = 0; at < sections_.size(); ++at) {
+    const Section& s = sections_[at];
+    if (s.level >= levels) continue;
+    const std::vector<double>& rate = rates[s.level];
+    const auto of = [&](std::int64_t device) { return rate[kind_of_device(cluster_, device)]; };
+    const bool router = routers_ != kNoSection && at >= routers_ && at <= routers_ + 1;
+    const std::int64_t owners = (cluster_.count + s.size - 1) / s.size;
+    for (std::int64_t link = 0; link < owners * s.each; ++link) {
+      const std::int64_t device = link / s.each * s.size;
+      const double slower = router ? *std::max_element(rate.begin(), rate.end())
+                                   : std::min(of(device), of(other_end(at, device, link % s.each)));
+      capacities_[s.first + static_cast<std::size_t>(link)] *= slower;
+    }
+  }
+}
+
+std::int64_t Network::other_end(std::size_t section, std::int64_t device,
+                                std::int64_t place) const {
+  const Topology node = cluster_.levels.front().topology;
+  const bool inside = section == inside_;
+  if (inside && (node == Topology::Mesh || node == Topology::CubeMesh))
+    return device / node_ * node_ + place;
+  if (section != torus_ && !(inside && node == Topology::Torus)) return device;
+  const std::vector<int>& extents = cluster_.levels[inside ? 0 : 1].dimensions;
+  const std::int64_t size = sections_[section].size, vertex = device / size;
+  std::int64_t stride = 1;
+  for (std::int64_t d = 0; d < place / 2; ++d) stride *= extents[static_cast<std::size_t>(d)];
+  const std::int64_t extent = extents[static_cast<std::size_t>(place / 2)],
+                     here = vertex / stride % extent,
+                     next = (here + (place % 2 == 0 ? 1 : extent - 1)) % extent;
+  return (vertex + (next - here) * stride) * size;
 }
 
 std::size_t Network::add(std::string what, std::size_t level, std::int64_t size, std::int64_t each,
@@ -255,22 +300,36 @@ void Network::route(std::int64_t from, std::int64_t to, std::uint64_t job,
   path.push_back({link(ports_ + 1, to), 1});
 }
 
-void Network::to_switch(std::int64_t device, std::size_t level, std::vector<FlowLink>& path) const {
-  if (level == 0 || cluster_.levels.size() < 2) {
+void Network::climb_trees(const std::vector<std::size_t>& sections, std::int64_t device,
+                          const Trees& trees, std::vector<FlowLink>& path) const {
+  const auto place = static_cast<std::uint64_t>(device % node_);
+  for (std::size_t l = 1; l <= trees.level; ++l)
+    for (std::int64_t tree = 0; tree < trees.count && sections[l] != kNoSection; ++tree) {
+      climb(sections[l], device,
+            path_hash(path_hash(trees.job, place), static_cast<std::uint64_t>(tree)), path);
+      path.back().flows = 1 / static_cast<double>(trees.count);
+    }
+}
+
+void Network::to_switch(std::int64_t device, const Trees& trees,
+                        std::vector<FlowLink>& path) const {
+  if (trees.level == 0 || cluster_.levels.size() < 2) {
     if (cluster_.levels.front().topology == Topology::Switch)
       path.push_back({link(inside_, device), 1});
     return;
   }
   path.push_back({link(ports_, device), 1});
+  climb_trees(up_, device, trees, path);
 }
 
-void Network::from_switch(std::int64_t device, std::size_t level,
+void Network::from_switch(std::int64_t device, const Trees& trees,
                           std::vector<FlowLink>& path) const {
-  if (level == 0 || cluster_.levels.size() < 2) {
+  if (trees.level == 0 || cluster_.levels.size() < 2) {
     if (cluster_.levels.front().topology == Topology::Switch)
       path.push_back({link(inside_ + 1, device), 1});
     return;
   }
+  climb_trees(down_, device, trees, path);
   path.push_back({link(ports_ + 1, device), 1});
 }
 

@@ -13,7 +13,9 @@
 //            groups; all links of routers have the rate of a port.
 //   above    the links up of each group of the level below
 //
-// Rates are those of datasheets.
+// Rates are those of datasheets. In a mixed cluster each device's links and ports, and the links up
+// of its node, have the rates of its kind (core/cluster/mixed.h), so that a message between kinds
+// has that of the slower end.
 #pragma once
 
 #include <cstdint>
@@ -48,9 +50,17 @@ class Network {
   /// each. `job` is a part of what is hashed.
   void route(std::int64_t from, std::int64_t to, std::uint64_t job,
              std::vector<FlowLink>& path) const;
-  /// Adds the links from a device to the switches that add up at a level, or back.
-  void to_switch(std::int64_t device, std::size_t level, std::vector<FlowLink>& path) const;
-  void from_switch(std::int64_t device, std::size_t level, std::vector<FlowLink>& path) const;
+  /// A tree of switches that add up: the sum is made at a level, by the job's number of trees,
+  /// which carry equal parts. Devices of one place in their nodes have the trees of a job in
+  /// common.
+  struct Trees {
+    std::size_t level = 0;
+    std::int64_t count = 1;
+    std::uint64_t job = 0;  // is a part of what is hashed
+  };
+  /// Adds the links from a device to the switches that add up, or back.
+  void to_switch(std::int64_t device, const Trees&, std::vector<FlowLink>& path) const;
+  void from_switch(std::int64_t device, const Trees&, std::vector<FlowLink>& path) const;
 
  private:
   /// A Section holds links that are alike: `each` links of every device, node or group.
@@ -66,6 +76,12 @@ class Network {
                   double capacity);
   const Section& section_of(std::uint32_t link) const;
   std::uint32_t link(std::size_t section, std::int64_t device, std::int64_t place = 0) const;
+  void add_inside();
+  void add_between();
+  void take_kinds();
+  /// Returns a device at the other end of a direct link, and the owner's own for a link to a
+  /// switch.
+  std::int64_t other_end(std::size_t section, std::int64_t device, std::int64_t place) const;
   void add_cube_mesh(const Level&);
   void add_dragonfly(double port);
   void route_cube_mesh(std::int64_t from, std::int64_t to, std::vector<FlowLink>& path) const;
@@ -74,6 +90,8 @@ class Network {
   void route_inside(std::int64_t from, std::int64_t to, std::vector<FlowLink>& path) const;
   void route_torus(std::size_t section, const std::vector<int>& extents, std::int64_t size,
                    std::int64_t from, std::int64_t to, std::vector<FlowLink>& path) const;
+  void climb_trees(const std::vector<std::size_t>& sections, std::int64_t device, const Trees&,
+                   std::vector<FlowLink>& path) const;
   void climb(std::size_t section, std::int64_t device, std::uint64_t hash,
              std::vector<FlowLink>& path) const;
 

@@ -12,6 +12,7 @@
 #include "core/base/error.h"
 #include "core/base/random.h"
 #include "core/network/flow_engine.h"
+#include "core/network/switch_slots.h"
 
 namespace trainyard {
 namespace {
@@ -92,27 +93,21 @@ JobFlows rings_of(const SharedClusterQuestion& q, const LeavesAndSpines& fabric)
   return flows;
 }
 
-// The share of a link's rate that the slots of a job carry: all slots in equal parts for the jobs,
-// each packet of them once in a round trip.
-double share_of_slots(const SharedClusterQuestion& q) {
-  const double in_flight =
-      static_cast<double>(q.slots) * bytes_of(q.packet) / static_cast<double>(q.round_trip.count());
-  return std::min(1.0, in_flight / (static_cast<double>(q.jobs) * q.link.value * 1e-9));
+double slots_of_job(const SharedClusterQuestion& q) {
+  return share_of_slots(static_cast<double>(q.slots), q.packet, q.round_trip,
+                        static_cast<double>(q.jobs), q.link);
 }
 
-// The share of a job's gradients that goes through its trees while the rest goes around its ring,
-// in which every worker sends 2 (p - 1) / p as many bytes, so that both end together.
-double share_in_switches(const SharedClusterQuestion& q) {
+double part_in_switches(const SharedClusterQuestion& q) {
   const auto p = static_cast<double>(q.leaves);
-  const double ring = 2 * (p - 1) / p, slots = share_of_slots(q);
-  return slots * ring / (1 + (ring - 1) * slots);
+  return share_in_switches(slots_of_job(q), 2 * (p - 1) / p);
 }
 
 // The first spine of a job is hashed, and its other trees take the ones that follow. A job has one
 // window for all its trees, but a connection of a ring one of its own.
 JobFlows trees_of(const SharedClusterQuestion& q, const LeavesAndSpines& fabric,
                   const JobFlows& rings, std::int64_t trees) {
-  const double slots = share_of_slots(q), part = share_in_switches(q);
+  const double slots = slots_of_job(q), part = part_in_switches(q);
   const auto connections = static_cast<double>(q.connections), all = static_cast<double>(trees);
   const double windows = slots + (1 - slots) * connections;
   JobFlows flows;
@@ -359,7 +354,7 @@ SharedClusterAnswer shared_cluster(const SharedClusterQuestion& q, std::stop_tok
     answer.rows.push_back(std::move(row));
     ++watch.row;
   };
-  const double part = share_in_switches(q);
+  const double part = part_in_switches(q);
   add("ring", rings, 0);
   add("1 tree", trees_of(q, fabric, rings, 1), part);
   if (q.trees > 1) add(fmt::format("{} trees", q.trees), trees_of(q, fabric, rings, q.trees), part);

@@ -41,9 +41,9 @@ double carried_seconds(const std::vector<MessagePhase>& phases, double bytes, do
     for (const Message& m : phase.messages) {
       const auto first = static_cast<std::uint32_t>(placed.paths.size());
       if (m.from == Message::kSwitch)
-        network.from_switch(m.to, level, placed.paths);
+        network.from_switch(m.to, {level}, placed.paths);
       else if (m.to == Message::kSwitch)
-        network.to_switch(m.from, level, placed.paths);
+        network.to_switch(m.from, {level}, placed.paths);
       else
         network.route(m.from, m.to, 0, placed.paths);
       placed.flows.push_back(

@@ -1,4 +1,5 @@
 // estimate and simulate: the answer to "will it fit, how fast is it, and why".
+#include <algorithm>
 #include <optional>
 #include <ostream>
 
@@ -67,19 +68,34 @@ int run_estimate(const Words& words, Streams& streams) {
 // Empty where every transfer has its links to itself.
 std::optional<NetworkOptions> network_words(const Words& words) {
   constexpr double kMostTenants = 0.99;
+  constexpr std::int64_t kMostSlots = 1'000'000'000, kMostTrees = 64;
   NetworkOptions options;
   const bool flows = words.choice("network", {"alone", "flows"}, "alone") == "flows";
   const bool hashed = words.choice("routing", {"spread", "hashed"}, "spread") == "hashed";
   options.routing = hashed ? NetworkRouting::Hashed : NetworkRouting::Spread;
   options.tenants = words.number("tenants", 0, kMostTenants, 0);
   options.seed = static_cast<std::uint64_t>(words.integer("seed", 0, INT64_MAX, 1));
+  options.slots = words.integer("slots", 0, kMostSlots, options.slots);
+  options.trees = words.integer("trees", 1, kMostTrees, options.trees);
   if (words.has("network-out") || words.has("network-svg")) options.bins = kNetworkBins;
-  for (const char* flag : {"routing", "tenants", "network-out", "network-svg"})
+  for (const char* flag : {"routing", "tenants", "slots", "trees", "network-out", "network-svg"})
     if (!flows && words.has(flag))
       throw Error(Error::Kind::InvalidInput,
                   "expected --network flows beside it, in which transfers share links",
                   {"--" + std::string(flag)});
   return flows ? std::optional(options) : std::nullopt;
+}
+
+void expect_switches_that_add_up(const Words& words, const Cluster& cluster) {
+  const auto& levels = cluster.levels;
+  if (std::any_of(levels.begin() + 1, levels.end(), [](const Level& l) { return l.reduces; }))
+    return;
+  for (const char* flag : {"slots", "trees"})
+    if (words.has(flag))
+      throw Error(Error::Kind::InvalidInput,
+                  "expected a cluster whose switches between nodes add up, as \"reduces\": true of "
+                  "a level of a trainyard/cluster file says, found none",
+                  {"--" + std::string(flag)});
 }
 
 int run_simulate(const Words& words, Streams& streams) {
@@ -91,6 +107,7 @@ int run_simulate(const Words& words, Streams& streams) {
                   "expected no --program beside it, which says this itself",
                   {"--" + std::string(flag)});
   Scenario scenario = open_scenario(words, streams);
+  expect_switches_that_add_up(words, scenario.cluster);
   if (words.has("seed") && has_slow_devices(scenario.cluster.slowness))
     scenario.cluster.slowness.seed =
         static_cast<std::uint64_t>(words.integer("seed", 0, INT64_MAX, 1));
@@ -153,6 +170,13 @@ Verb simulate_verb() {
            {"tenants", "SHARE",
             "what other jobs send from every device to another node, as a share of its port, 0 to "
             "0.99 (default 0)"},
+           {"slots", "N",
+            "packets that a switch between nodes holds to add them up, where the cluster's "
+            "switches "
+            "do; what finds no slot goes around the ring (default: endlessly many)"},
+           {"trees", "K",
+            "trees of switches of such a sum, each on paths that a hash chooses with --routing "
+            "hashed, 1 to 64 (default 1)"},
            {"network-out", "FILE",
             "writes the load of links and who waits for whom as a trainyard/network@1 document "
             "too"},

@@ -18,7 +18,7 @@ namespace trainyard {
 namespace {
 
 constexpr double kMostTenants = 99;
-constexpr std::int64_t kMostSeed = 1'000'000'000;
+constexpr std::int64_t kMostSeed = 1'000'000'000, kMostSlots = 1'000'000'000, kMostTrees = 64;
 constexpr std::int64_t kMostSenders = 256;  // of which all are followed at each letter typed
 
 double tenants_of(const std::string& typed) {
@@ -36,7 +36,7 @@ NetworkPanel::NetworkPanel(Document& document, const NetworkMeasurement& measure
                         "Why nothing is simulated", "Question about the network"},
                        document, measurement, parent) {
   make_question();
-  follow(nullptr, {tenants_, seed_});
+  follow(nullptr, {tenants_, seed_, slots_, trees_});
   connect(routing_, &Segment::chosen, this, &NetworkPanel::note_change);
   refresh();
 }
@@ -57,7 +57,13 @@ void NetworkPanel::make_question() {
   tenants_->setToolTip("Other jobs send that much from every device to one of another node.");
   seed_ = new CheckedField({"Seed of other jobs", "1", whole_check(0, kMostSeed), 88});
   seed_->setToolTip("Draws to which nodes other jobs send.");
-  for (CheckedField* field : {tenants_, seed_}) column->addWidget(field);
+  slots_ = new CheckedField({"Slots of a switch that adds up", "", whole_check(0, kMostSlots), 88});
+  slots_->setToolTip(
+      "Packets that a switch between nodes holds to add them up, where the cluster's switches do. "
+      "What finds no slot goes around the ring. Empty: endlessly many.");
+  trees_ = new CheckedField({"Trees of such a sum", "1", whole_check(1, kMostTrees), 88});
+  trees_->setToolTip("With hashed paths each tree is on paths of its own.");
+  for (CheckedField* field : {tenants_, seed_, slots_, trees_}) column->addWidget(field);
   make_incast(column);
   column->addStretch(1);
 }
@@ -99,6 +105,8 @@ NetworkQuestion NetworkPanel::question() const {
   if (const std::string typed = tenants_->text(); !typed.empty())
     options.tenants = tenants_of(typed);
   options.seed = static_cast<std::uint64_t>(whole_or(*seed_, 1));
+  options.slots = whole_or(*slots_, options.slots);
+  options.trees = whole_or(*trees_, options.trees);
   options.bins = kNetworkBins;
   return asked;
 }
@@ -110,6 +118,9 @@ QString NetworkPanel::fingerprint() const {
   std::string command = "trainyard simulate" + scenario_flags(*asked) + " --network flows";
   if (options.routing == NetworkRouting::Hashed) command += " --routing hashed";
   if (options.tenants > 0) command += " --tenants " + to_text(options.tenants);
+  if (options.slots >= 0) command += " --slots " + std::to_string(options.slots);
+  if (options.trees != NetworkOptions{}.trees)
+    command += " --trees " + std::to_string(options.trees);
   if (options.seed != NetworkOptions{}.seed) command += " --seed " + std::to_string(options.seed);
   return q(command);
 }

@@ -43,7 +43,7 @@ class NetworkPanel : public MeasurementPanel {
   Verbs verbs() const override;
 
   Segment* routing_ = nullptr;
-  CheckedField *tenants_ = nullptr, *seed_ = nullptr;
+  CheckedField *tenants_ = nullptr, *seed_ = nullptr, *slots_ = nullptr, *trees_ = nullptr;
   // Senders that meet at one port, and what is said of them. They change nothing of the step.
   CheckedField* senders_ = nullptr;
   QLabel* incast_ = nullptr;
