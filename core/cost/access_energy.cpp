@@ -113,10 +113,11 @@ Joules WorkEnergy::total() const {
 
 WorkEnergy& WorkEnergy::operator+=(const WorkEnergy& more) {
   arithmetic += more.arithmetic;
-  if (levels.empty())
-    levels = more.levels;
-  else
-    for (std::size_t i = 0; i < more.levels.size(); ++i) levels[i].energy += more.levels[i].energy;
+  for (std::size_t i = 0; i < more.levels.size(); ++i)
+    if (i < levels.size())
+      levels[i].energy += more.levels[i].energy;
+    else
+      levels.push_back(more.levels[i]);
   return *this;
 }
 

@@ -5,8 +5,10 @@
 #include <set>
 #include <utility>
 
+#include "core/cluster/mixed.h"
 #include "core/cost/cost_model.h"
 #include "core/lowering/lower.h"
+#include "core/plan/stage_kinds.h"
 #include "core/result/step_calls.h"
 
 namespace trainyard {
@@ -52,17 +54,23 @@ Hierarchy operation_hierarchy(const Device& device) {
 std::vector<OperationEnergy> operation_energies(const Workload& workload) {
   std::vector<OperationEnergy> found;
   std::map<std::string, std::size_t> places;
-  Priced priced(workload.scenario.cluster.device);
-  const std::int64_t replicas = workload.scenario.cluster.count / pipeline_ranks(workload);
-  for (std::size_t stage = 0; stage < workload.runs.size(); ++stage)
+  const Cluster& cluster = workload.scenario.cluster;
+  std::vector<Priced> priced;
+  for (std::size_t kind = 0; kind < kinds(cluster); ++kind)
+    priced.emplace_back(device_of_kind(cluster, kind));
+  const std::int64_t replicas = cluster.count / pipeline_ranks(workload);
+  for (std::size_t stage = 0; stage < workload.runs.size(); ++stage) {
+    Priced& own =
+        priced[kind_of_rank(cluster, workload.scenario.plan.mesh, workload.table[stage].device)];
     visit_calls(workload, stage, [&](const BodyOp& op, std::int64_t calls) {
       if (op.communication || nothing(op.work)) return;
       const auto [place, fresh] = places.try_emplace(name_of(op), found.size());
       if (fresh) found.push_back({place->first, 0, {}});
       OperationEnergy& sum = found[place->second];
       sum.calls += calls * replicas;
-      sum.energy += priced.of(op.work) * static_cast<double>(calls * replicas);
+      sum.energy += own.of(op.work) * static_cast<double>(calls * replicas);
     });
+  }
   std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) {
     return a.energy.total() > b.energy.total();
   });

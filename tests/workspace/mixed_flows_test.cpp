@@ -14,6 +14,7 @@
 #include "core/estimate/estimate.h"
 #include "core/network/network.h"
 #include "core/result/figures.h"
+#include "core/result/operation_energy.h"
 #include "core/result/verdict.h"
 #include "visualizers/energy/energy_view.h"
 
@@ -161,6 +162,25 @@ TEST(MixedFlows, EnergyIsTheSumOfEachKindAtItsOwnPower) {
   EXPECT_NEAR(closed.energy->value.value / to_seconds(closed.step.value),
               sum / to_seconds(run->result.step.value),
               0.05 * sum / to_seconds(run->result.step.value));
+}
+
+// Half of what a kind stores without loss in half of the bytes crosses into its memory.
+TEST(MixedFlows, OperationsMoveTheBytesThatTheirOwnKindStores) {
+  const Scenario plain = small_step("a100-sxm-80:16", {"global-batch=16"});
+  Device dense = plain.cluster.device;
+  dense.id = "own-dense";
+  dense.compression.value = 0.5 * plain.cluster.device.compression.value;
+  Scenario both = plain;
+  both.cluster.device = dense;
+  const auto memory = [](const Scenario& s) {
+    return total(operation_energies(prepare(s))).levels.back().energy.value;
+  };
+  const double all = memory(plain), half = memory(with_kind(plain, dense, 8));
+  EXPECT_NEAR(memory(with_kind(plain, plain.cluster.device, 8)), all, 1e-9 * all);
+  EXPECT_NEAR(memory(both), 0.5 * all, 1e-9 * all);
+  EXPECT_LT(half, 0.9 * all);
+  EXPECT_GT(half, 0.6 * all);
+  EXPECT_NEAR(half + memory(with_kind(both, plain.cluster.device, 8)), 1.5 * all, 1e-9 * all);
 }
 
 TEST(MixedFlows, AKindThatDrawsMoreCostsMoreEnergyAndNoTime) {
