@@ -300,15 +300,18 @@ void Network::route(std::int64_t from, std::int64_t to, std::uint64_t job,
   path.push_back({link(ports_ + 1, to), 1});
 }
 
+// What nodes below one switch send up has become one sum there, of which each has a part.
 void Network::climb_trees(const std::vector<std::size_t>& sections, std::int64_t device,
                           const Trees& trees, std::vector<FlowLink>& path) const {
   const auto place = static_cast<std::uint64_t>(device % node_);
-  for (std::size_t l = 1; l <= trees.level; ++l)
+  for (std::size_t l = 1; l <= trees.level; ++l) {
+    const std::int64_t nodes_below = cluster_.levels[l - 1].size / node_;
     for (std::int64_t tree = 0; tree < trees.count && sections[l] != kNoSection; ++tree) {
       climb(sections[l], device,
             path_hash(path_hash(trees.job, place), static_cast<std::uint64_t>(tree)), path);
-      path.back().flows = 1 / static_cast<double>(trees.count);
+      path.back().flows = 1 / static_cast<double>(trees.count * nodes_below);
     }
+  }
 }
 
 void Network::to_switch(std::int64_t device, const Trees& trees,

@@ -9,6 +9,7 @@
 #include "app/workspace/scenario/network_step.h"
 #include "app/workspace/scenario/workspace.h"
 #include "core/base/random.h"
+#include "core/network/network.h"
 
 namespace trainyard {
 namespace {
@@ -70,6 +71,27 @@ TEST(SwitchSlots, MoreOfThemAreNeverSlower) {
     }
     EXPECT_LT(before, none) << wiring;
   }
+}
+
+// Two nodes below a pod's switch send one sum up from there, and each its own up to it.
+TEST(SwitchSlots, ASumGoesUpOnceFromEachSwitch) {
+  Cluster cluster = parse_cluster("h100-sxm:16,per-node=2,oversubscription=2");
+  cluster.levels[1].size = 4;
+  cluster.levels.push_back(cluster.levels[1]);
+  cluster.levels[2].name = "spine", cluster.levels[2].size = 16;
+  const Network network(cluster);
+  double up_of_node = 0, up_of_pod = 0;
+  for (const std::int64_t device : {0, 2}) {
+    std::vector<FlowLink> path;
+    network.to_switch(device, {2, 3}, path);
+    for (const FlowLink& over : path) {
+      const std::string name = network.name(over.link);
+      if (name.starts_with("link up of node 0")) up_of_node += over.flows;
+      if (name.starts_with("link up of " + cluster.levels[1].name + " 0")) up_of_pod += over.flows;
+    }
+  }
+  EXPECT_NEAR(up_of_node, 1, 1e-12);
+  EXPECT_NEAR(up_of_pod, 1, 1e-12);
 }
 
 // A tree is one path, on which trees of other groups may lie too; four trees spread it.
