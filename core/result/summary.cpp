@@ -8,6 +8,7 @@
 #include "core/lowering/host_memory.h"
 #include "core/memory/process_bytes.h"
 #include "core/methods/parallel/operator_stages.h"
+#include "core/methods/parallel/waiting_devices.h"
 #include "core/methods/settings/settings.h"
 #include "core/model/open_sizes.h"
 #include "core/model/packed_samples.h"
@@ -231,7 +232,8 @@ void state_common(Result& result, const Workload& workload, const CostModel& cos
     result.leaves_out.emplace_back(
         "attention kernels that another kind of devices than the first would choose");
   const bool slow = has_slow_devices(workload.scenario.cluster.slowness);
-  if (slow && workload.scenario.plan.mesh.pp > 1)
+  const Mesh& mesh = workload.scenario.plan.mesh;
+  if (slow && mesh.pp > 1 && mesh.dp.value_or(1) > separate_pipelines(workload.scenario))
     result.leaves_out.emplace_back(
         "replicas whose slow devices lie in different stages: a stage waits for the slowest of all "
         "its devices, wherever its replica's other stages are slow");

@@ -121,6 +121,38 @@ TEST(SlowDevices, AnAsynchronousPipelineIsAsSlowAsTheSlowestOfAllDevices) {
               1, 0.05);
 }
 
+// Two slow devices in different stages of different replicas: each replica waits for its own alone.
+TEST(SlowDevices, SeparatePipelinesWaitForTheirOwnDevices) {
+  const auto slowness = [](const std::vector<std::string>& more) {
+    std::vector<std::string> settings = {"pp=4", "global-batch=32", "micro-batch=1", "seq=512"};
+    settings.insert(settings.end(), more.begin(), more.end());
+    Scenario s = prepare(of_layers(8, "h100-sxm:16", settings)).scenario;
+    s.cluster.slowness = {.lasting = 0.2, .seed = 5};
+    return std::pair(separate_pipelines(s), drawn_slowness(s));
+  };
+  const auto [apart, own] = slowness({});
+  const auto [together, all] = slowness({"zero=3"});
+  EXPECT_EQ(apart, 4);
+  EXPECT_EQ(together, 1);
+  // The slowest replica is one of those of which each rank's slowest device is taken.
+  std::vector<double> of_replica;
+  std::int64_t chosen = -1;
+  for (std::int64_t replica = 0; replica < 4 && chosen < 0; ++replica) {
+    of_replica.clear();
+    for (std::int64_t rank = 0; rank < 4; ++rank)
+      of_replica.push_back(drawn_lasting(0.2, 5, rank * 4 + replica));
+    if (of_replica == own) chosen = replica;
+  }
+  EXPECT_GE(chosen, 0);
+  int less = 0;
+  for (std::size_t rank = 0; rank < 4; ++rank) {
+    EXPECT_LE(own[rank], all[rank]);
+    less += own[rank] < all[rank] ? 1 : 0;
+  }
+  EXPECT_GT(less, 0);
+  EXPECT_EQ(*std::max_element(own.begin(), own.end()), *std::max_element(all.begin(), all.end()));
+}
+
 TEST(SlowDevices, OneSeedIsOneStep) {
   const Scenario s = of_layers(2, "h100-sxm:8", {"global-batch=8"});
   const Slowness slow{.lasting = 0.1, .seed = 3}, other{.lasting = 0.1, .seed = 4};

@@ -126,6 +126,27 @@ Grain natural_grain(const Scenario& scenario) {
   return ops <= kMostByItself && order(workload, shape).lanes.size() > 1 ? Grain::Op : Grain::Order;
 }
 
+namespace {
+
+// Which replica's pipeline takes longest depends on how much each of its ranks computes.
+TaskPrices prices_when_slow(const Workload& workload, const Program& program,
+                            const CostModel& cost) {
+  const Scenario& scenario = workload.scenario;
+  TaskPrices equal = price(program, scenario.plan.mesh, scenario.cluster, cost);
+  if (!has_slow_devices(scenario.cluster.slowness)) return equal;
+  std::vector<double> computes(static_cast<std::size_t>(program.devices), 0.0);
+  for (const Stream& stream : program.streams)
+    for (std::uint32_t i = stream.first; i < stream.first + stream.count; ++i) {
+      const TaskId task = program.instructions[i].task;
+      if (program.tasks[task.value].kind == TaskKind::Compute)
+        computes[stream.device.value] += to_seconds(equal.time[task.value]);
+    }
+  return price(program, scenario.plan.mesh, scenario.cluster, cost,
+               drawn_slowness(scenario, computes));
+}
+
+}  // namespace
+
 std::shared_ptr<Experiment> run_once(const Scenario& scenario, const OnceOptions& options) {
   auto experiment = std::make_shared<Experiment>();
   experiment->workload = prepare(scenario);
@@ -135,9 +156,8 @@ std::shared_ptr<Experiment> run_once(const Scenario& scenario, const OnceOptions
   const std::unique_ptr<CostModel> own = options.cost == nullptr ? cost_model(scenario) : nullptr;
   const CostModel& cost = own ? *own : *options.cost;
   std::optional<TaskPrices> prices;  // of the program's tasks, where lowering has asked for them
-  const std::vector<double> slower = drawn_slowness(workload.scenario);
   const auto price_of = [&](const Program& program) {
-    return price(program, workload.scenario.plan.mesh, workload.scenario.cluster, cost, slower);
+    return prices_when_slow(workload, program, cost);
   };
   experiment->program =
       lower(workload, {.grain = options.grain,
