@@ -368,6 +368,9 @@ TEST(Program, DocumentsConformToTheirSchemas) {
       parse_json(json_schema("hogwild"), "schema"), "hogwild");
   conforms(parse_json(trainyard("halp --bits 2,8 --rounds 3 --json", folder).out, "halp"),
            parse_json(json_schema("halp"), "schema"), "halp");
+  const Ran tables = trainyard(
+      "tables --model dlrm-tiny --cluster cpu:1 --set global-batch=64 --smaller 2 --json", folder);
+  conforms(parse_json(tables.out, "tables"), parse_json(json_schema("tables"), "schema"), "tables");
   const std::string sharded = "knobs" + changed(kFits, "tp=8", "tp=1") + " --set zero=3 --json";
   for (const auto& [flags, name] : {std::pair{" --largest seq", "boundary"},
                                     {" --against tp=2", "flip"},
