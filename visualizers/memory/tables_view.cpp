@@ -13,7 +13,7 @@ namespace {
 
 constexpr float kTablesWidth = 1400, kTablesRow = 360;
 constexpr std::size_t kMostBars = 10;  // tables that have a bar
-constexpr double kMebi = 1024.0 * 1024, kMillion = 1e6, kPercent = 100;
+constexpr double kMebi = 1024.0 * 1024, kThousandFlops = 1e3, kMillion = 1e6, kPercent = 100;
 
 std::string rank_name(std::int64_t rank) { return rank == 0 ? "as rows" : std::to_string(rank); }
 
@@ -59,27 +59,26 @@ CurveModel bytes_curve(const TableStudy& s) {
 CurveModel work_curve(const TableStudy& s) {
   CurveModel curve = rank_curve(s);
   curve.title = "FLOPs of a look-up in each table; rows take none";
-  curve.unit = "MFLOP";
+  const bool large = s.ranks.back().backward_flops >= kMillion;
+  const double unit = large ? kMillion : kThousandFlops;
+  curve.unit = large ? "MFLOP" : "kFLOP";
   curve.log_y = true;
   curve.lines = {rank_line(s, "forward", Ink::Forward,
-                           [](const TablesAtRank& at) { return at.forward_flops / kMillion; }),
+                           [&](const TablesAtRank& at) { return at.forward_flops / unit; }),
                  rank_line(s, "backward", Ink::Backward,
-                           [](const TablesAtRank& at) { return at.backward_flops / kMillion; })};
+                           [&](const TablesAtRank& at) { return at.backward_flops / unit; })};
   return curve;
 }
 
 CurveModel cache_curve(const TableStudy& s) {
   constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
   CurveModel curve;
-  curve.title = fmt::format("Look-ups that hot rows serve, by Zipf's law of {:g}{}", s.zipf,
-                            s.counted > 0 ? " and counted" : "");
+  curve.title = fmt::format("Look-ups served, Zipf {:g}", s.zipf);
   curve.unit = "%";
   curve.x_label = "hot rows of each table";
   curve.log_x = true;
-  CurveModel::Line hits{"hits by the law", Ink::Forward, {}},
-      counted{"hits counted", Ink::Forward, {}, true},
-      spared{"spared in a microbatch by the law", Ink::Optimizer, {}},
-      measured{"spared, counted", Ink::Optimizer, {}, true};
+  CurveModel::Line hits{"hits", Ink::Forward, {}}, counted{"hits, counted", Ink::Forward, {}, true},
+      spared{"spared", Ink::Optimizer, {}}, measured{"spared, counted", Ink::Optimizer, {}, true};
   for (const CachedRows& at : s.caches) {
     curve.x.push_back(static_cast<double>(at.rows));
     curve.x_names.push_back(readable_count(static_cast<double>(at.rows)));

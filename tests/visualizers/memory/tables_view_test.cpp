@@ -45,7 +45,7 @@ TEST(TablesView, ACacheWithoutCountsHasTheLawAlone) {
   const TablesChart counted = tables_chart(study, TablesPicture::Cache);
   ASSERT_EQ(counted.curve->lines.size(), 4u);
   EXPECT_EQ(counted.curve->lines[0].values, counted.curve->lines[1].values);
-  EXPECT_NE(tables_words(counted).find("hits counted"), std::string::npos);
+  EXPECT_NE(tables_words(counted).find("hits, counted"), std::string::npos);
 }
 
 TEST(TablesView, BarsAreTheCoresOfTablesThatHaveThem) {

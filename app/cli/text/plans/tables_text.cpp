@@ -59,9 +59,9 @@ void write_caches(Out& out, const TableStudy& s) {
     line(out, "  {:>12} {:>10} {:>10} {:>10} {:>10}", at.rows, readable_share(at.hits),
          share_or(at.counted_hits), readable_share(at.spared), share_or(at.counted_spared));
   line(out,
-       "  hits: of look-ups, for the rows of each table that are most frequent of all; spared: of "
-       "rows\n  that a microbatch of {} makes, for those that it looks up most often, as tt-cache "
-       "has it",
+       "  hits: of look-ups, for the rows of each table that are most frequent of all; counted in "
+       "the\n  later half of look-ups, of rows most frequent in the first; spared: of rows that a "
+       "microbatch of\n  {} makes, for those that it looks up most often, as tt-cache has it",
        s.micro_batch);
 }
 
