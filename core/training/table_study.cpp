@@ -14,7 +14,7 @@ namespace trainyard {
 namespace {
 
 // Look-ups of a table that are counted, and microbatches at most that they are of.
-constexpr std::int64_t kMostCounted = 131072, kMostMicrobatches = 64, kLeastMicrobatches = 2;
+constexpr std::int64_t kMostCounted = 131072, kMostMicrobatches = 4096, kLeastMicrobatches = 2;
 
 double numbers_of(const OwnTable& table) {
   return static_cast<double>(table.rows) * static_cast<double>(table.width);

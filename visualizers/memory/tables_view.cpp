@@ -12,10 +12,21 @@ namespace trainyard {
 namespace {
 
 constexpr float kTablesWidth = 1400, kTablesRow = 360;
-constexpr std::size_t kMostBars = 10;  // tables that have a bar
-constexpr double kMebi = 1024.0 * 1024, kThousandFlops = 1e3, kMillion = 1e6, kPercent = 100;
+constexpr Bytes kLeastInMebi = 128_KiB;  // smaller ones are written in KiB
+constexpr std::size_t kMostBars = 10;    // tables that have a bar
+constexpr double kKibi = 1024, kMebi = 1024 * kKibi, kThousandFlops = 1e3, kMillion = 1e6,
+                 kPercent = 100;
 
 std::string rank_name(std::int64_t rank) { return rank == 0 ? "as rows" : std::to_string(rank); }
+
+// The unit in which the smallest of some sizes is readable.
+struct ByteUnit {
+  const char* name;
+  double bytes;
+};
+ByteUnit unit_for(Bytes smallest) {
+  return smallest < kLeastInMebi ? ByteUnit{"KiB", kKibi} : ByteUnit{"MiB", kMebi};
+}
 
 // The lines of a curve by rank; tables as rows have no rank, and no place on its axis.
 CurveModel rank_curve(const TableStudy& s) {
@@ -42,12 +53,13 @@ CurveModel::Line rank_line(const TableStudy& s, std::string name, Ink ink, const
 CurveModel bytes_curve(const TableStudy& s) {
   CurveModel curve = rank_curve(s);
   curve.title = "Numbers of all tables";
-  curve.unit = "MiB";
+  const ByteUnit unit = unit_for(s.ranks[std::min<std::size_t>(1, s.ranks.size() - 1)].bytes);
+  curve.unit = unit.name;
   curve.log_y = true;
-  const auto mebibytes = [](Bytes bytes) { return static_cast<double>(bytes.value) / kMebi; };
+  const auto in_unit = [&](Bytes bytes) { return static_cast<double>(bytes.value) / unit.bytes; };
   curve.lines.push_back(rank_line(s, "as cores", Ink::MemoryWeights,
-                                  [&](const TablesAtRank& at) { return mebibytes(at.bytes); }));
-  const double whole = mebibytes(s.ranks.front().bytes);
+                                  [&](const TablesAtRank& at) { return in_unit(at.bytes); }));
+  const double whole = in_unit(s.ranks.front().bytes);
   CurveModel::Line rows{"as rows", Ink::Text3, std::vector<double>(curve.x.size(), whole), true};
   CurveModel::Line limit{fmt::format("{:g} times smaller", s.times), Ink::Ok,
                          std::vector<double>(curve.x.size(), whole / s.times), true};
@@ -95,24 +107,38 @@ CurveModel cache_curve(const TableStudy& s) {
 }
 
 // Each number of a core takes what a number of a table does.
+double bytes_of_number(const StudiedTable& table) {
+  return static_cast<double>(table.bytes.value) /
+         (static_cast<double>(table.rows) * static_cast<double>(table.width));
+}
+
+Bytes trained_bytes(const StudiedTable& table) {
+  return table.train ? Bytes{std::llround(bytes_of_number(table) *
+                                          static_cast<double>(table.train->weights()))}
+                     : table.bytes;
+}
+
 std::optional<BarsModel> core_bars(const TableStudy& s) {
   BarsModel bars;
   bars.title = fmt::format("Cores of rank {}, of the largest tables", s.rank);
-  bars.unit = "MiB";
+  const auto trained = std::find_if(s.tables.begin(), s.tables.end(),
+                                    [](const StudiedTable& one) { return one.train.has_value(); });
+  if (trained == s.tables.end()) return std::nullopt;
+  const ByteUnit unit = unit_for(trained_bytes(*trained));
+  bars.unit = unit.name;
   bars.parts = {{"first core", Ink::Forward},
                 {"middle core", Ink::MemoryWeights},
                 {"last core", Ink::Backward}};
   for (const StudiedTable& table : s.tables) {
     if (!table.train || bars.rows.size() == kMostBars) continue;
-    const double number = static_cast<double>(table.bytes.value) /
-                          (static_cast<double>(table.rows) * static_cast<double>(table.width));
+    const double number = bytes_of_number(table);
     BarsModel::Row row{fmt::format("{}: {} as rows", table.name, readable(table.bytes)), {}};
     for (std::size_t k = 0; k < kCores; ++k)
       row.values.push_back(number * static_cast<double>(table.train->row_bases[k]) *
-                           static_cast<double>(table.train->slice(k)) / kMebi);
+                           static_cast<double>(table.train->slice(k)) / unit.bytes);
     bars.rows.push_back(std::move(row));
   }
-  return bars.rows.empty() ? std::nullopt : std::optional(std::move(bars));
+  return bars;
 }
 
 DataTable rank_rows(const TableStudy& s) {
@@ -124,7 +150,7 @@ DataTable rank_rows(const TableStudy& s) {
   return listed_table("Tables by rank",
                       {{"rank", DataUnit::Words},
                        {"numbers", DataUnit::ByteCount},
-                       {"times smaller", DataUnit::Number},
+                       {"times smaller", DataUnit::Digits},
                        {"forward", DataUnit::FlopCount},
                        {"backward", DataUnit::FlopCount},
                        {"step", DataUnit::StepTime},
@@ -167,7 +193,7 @@ DataTable table_rows(const TableStudy& s) {
                     std::llround(static_cast<double>(table.bytes.value) * held / numbers),
                     numbers / held});
   }
-  return listed_table("Tables",
+  return listed_table("Cores by table",
                       {{"table", DataUnit::Words},
                        {"rows", DataUnit::Count},
                        {"width", DataUnit::Count},
@@ -175,7 +201,7 @@ DataTable table_rows(const TableStudy& s) {
                        {"rows of the cores", DataUnit::Words},
                        {"columns of the cores", DataUnit::Words},
                        {"trained", DataUnit::ByteCount},
-                       {"times smaller", DataUnit::Number}},
+                       {"times smaller", DataUnit::Digits}},
                       std::move(rows));
 }
 

@@ -1,7 +1,6 @@
 #include "app/desktop/design/tables_sheet.h"
 
 #include <QDialogButtonBox>
-#include <QHeaderView>
 #include <QLabel>
 #include <QPushButton>
 #include <QTableView>
@@ -65,14 +64,12 @@ TablesSheet::TablesSheet(const Request& request, QWidget* parent)
   column->addWidget(which_, 0, Qt::AlignLeft);
   auto scene = std::make_unique<ChartScene>(ChartOf<TablesChart>{
       [this] { return study_ ? &chart_ : nullptr; }, draw_tables, describe_tables,
-      [](const TablesChart& chart) { return q(tables_words(chart)); },
-      [this] { return sentences_->text(); }});
+      [](const TablesChart& chart) { return q(tables_words(chart)); }, [] { return QString(); }});
   canvas_ = new CanvasWidget("Tables as tensor trains", std::move(scene));
   canvas_->setMinimumHeight(240);
   column->addWidget(canvas_, 3);
   rows_->set_closable(false);
   rows_->rows()->setAccessibleName("Rows behind the picture");
-  rows_->rows()->horizontalHeader()->setStretchLastSection(true);
   column->addWidget(rows_, 2);
   apply_ =
       add_closing_row(this, column)->addButton("Set the best rank", QDialogButtonBox::ActionRole);

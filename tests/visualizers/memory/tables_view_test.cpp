@@ -26,8 +26,9 @@ TEST(TablesView, CurvesHaveAPointForEachRankAndTheTableAsItIs) {
   EXPECT_EQ(numbers.curve->x.size(), study.ranks.size() - 1);
   EXPECT_EQ(numbers.rows.rows, study.ranks.size());
   ASSERT_EQ(numbers.curve->lines.size(), 3u);
+  EXPECT_EQ(numbers.curve->unit, "KiB");
   for (std::size_t i = 0; i < numbers.curve->x.size(); ++i) {
-    EXPECT_DOUBLE_EQ(numbers.curve->lines[0].values[i] * 1024 * 1024,
+    EXPECT_DOUBLE_EQ(numbers.curve->lines[0].values[i] * 1024,
                      static_cast<double>(study.ranks[i + 1].bytes.value));
     EXPECT_DOUBLE_EQ(numbers.curve->lines[1].values[i], 20 * numbers.curve->lines[2].values[i]);
   }
@@ -58,7 +59,7 @@ TEST(TablesView, BarsAreTheCoresOfTablesThatHaveThem) {
                               [](const StudiedTable& table) { return table.train.has_value(); })),
             tables.bars->rows.size());
   const BarsModel::Row& largest = tables.bars->rows.front();
-  EXPECT_NEAR((largest.values[0] + largest.values[1] + largest.values[2]) * 1024 * 1024,
+  EXPECT_NEAR((largest.values[0] + largest.values[1] + largest.values[2]) * 1024,
               4.0 * static_cast<double>(study.tables.front().train->weights()), 1e-6);
   EXPECT_FALSE(tables_picture(study).marks.empty());
 }
