@@ -75,7 +75,7 @@ struct CachedRows {
 
 struct TableStudy {
   std::int64_t rank = 0;                  // the plan's, or else the best one; 0 = there is neither
-  bool chosen = false;    // the rank is the plan's
+  bool chosen = false;                    // the rank is the plan's
   std::optional<std::int64_t> best = {};  // the largest rank that makes tables `times` smaller
   double times = 100;                     // as asked
   double zipf = 1;
