@@ -6,16 +6,12 @@
 namespace trainyard {
 namespace {
 
-constexpr double kCode = 25, kFactors = 23, kInnerStep = 50, kPassStep = 3;
+constexpr double kCode = 25, kFactors = 23, kInnerStep = 50;
 
 }  // namespace
 
 UpdateArithmetic update_arithmetic(const Plan& plan) {
-  if (trains_by_halp(plan)) {
-    const Halp halp = halp_of(plan);
-    const auto inner = static_cast<double>(halp.inner), pass = static_cast<double>(halp.pass);
-    return {(inner * kInnerStep + pass * kPassStep) / (inner + pass), DType::F64};
-  }
+  if (trains_by_halp(plan)) return {kInnerStep, DType::F64};
   if (plan.optimizer == kAdafactor) return {kFactors, DType::F64};
   if (plan.optimizer == kAdamw8bit) return {2 * kCode, DType::I8};
   return {};

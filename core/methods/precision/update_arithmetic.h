@@ -11,7 +11,7 @@
 namespace trainyard {
 
 struct UpdateArithmetic {
-  double operations = 0;    // of one parameter's update, the mean of a plan's steps
+  double operations = 0;    // of one parameter's update
   DType math = DType::F32;  // I8: through tables of byte codes, in lanes; F64: doubles, one by one
 };
 
@@ -23,7 +23,8 @@ struct UpdateArithmetic {
 ///   adafactor   23: 1 for the gradient, 5 for its square in two sums, 11 for the step (a division
 ///               and a root), 3 for its root mean square, 3 for the descent
 ///   halp        50 in an inner step: 8 to read an offset, 7 to move it, 13 to draw a number, 10 to
-///               round, 8 to store, 4 for the weight; 3 in a step that adds up gradients
+///               round, 8 to store, 4 for the weight. Its fewer steps that add up gradients are
+///               priced alike, as a program has one update for all steps.
 UpdateArithmetic update_arithmetic(const Plan&);
 
 }  // namespace trainyard
