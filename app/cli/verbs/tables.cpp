@@ -33,8 +33,8 @@ int run_tables(const Words& words, Streams& streams) {
   request.stop = interrupt.token();
   const TableStudy found = study_table_trains(request);
   write_table_and_picture(
-      tables_chart(found, TablesPicture::Numbers).rows, [&] { return tables_picture(found); }, words,
-      streams);
+      tables_chart(found, TablesPicture::Numbers).rows, [&] { return tables_picture(found); },
+      words, streams);
   deliver(words.has("json") ? tables_document(found) : tables_text(found), words, streams);
   return found.best ? kDone : kNotMet;
 }
