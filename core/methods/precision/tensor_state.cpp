@@ -5,7 +5,6 @@
 
 #include "core/methods/precision/narrow_products.h"
 #include "core/methods/precision/tensor_formats.h"
-#include "core/methods/precision/update_arithmetic.h"
 #include "core/model/ops.h"
 #include "core/model/reference.h"
 #include "core/model/trained_parts.h"
@@ -213,13 +212,6 @@ StateBytes state_bytes(const Plan& plan, const Model& model, const Body& body,
 // X <- a X + B X.
 void add_matrix_updates(Body& body, const Model& model, const Layout& layout, const Plan& plan) {
   if (body.update.empty()) return;
-  if (const UpdateArithmetic each = update_arithmetic(plan); each.operations > 0) {
-    Work& update = body.update.front().work;
-    const std::int64_t updated =
-        (update.read + update.written).value / layout.optimizer_touched_bytes;
-    update.flops = {each.operations * static_cast<double>(updated)};
-    update.math = each.math;
-  }
   if (trains_by_halp(plan))
     for (const Trained& one : trained_in(model, body, layout)) {
       const Bytes offsets = offset_bytes(one.elements, halp_of(plan).bits);

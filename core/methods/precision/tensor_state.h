@@ -59,9 +59,9 @@ Bytes tensor_state_bytes(const Plan&, const Model&, const Body&, const Layout&);
 /// The state of a layer with all that is kept of every parameter and by tensor.
 StateBytes state_bytes(const Plan&, const Model&, const Body&, const Layout&);
 
-/// Adds to the update of a layer what its optimizer computes besides a few operations a parameter:
-/// the arithmetic of update_arithmetic.h; the products of muon's Newton-Schulz steps, and the
-/// second moment that it touches of what AdamW trains; and what halp touches of its offsets.
+/// Adds to the update of a layer what its optimizer computes of whole matrices: the products of
+/// muon's Newton-Schulz steps, and the second moment that it touches of what AdamW trains; and what
+/// halp touches of its offsets.
 void add_matrix_updates(Body&, const Model&, const Layout&, const Plan&);
 
 /// muon: the number of Newton-Schulz steps, each of three products.

@@ -17,4 +17,14 @@ UpdateArithmetic update_arithmetic(const Plan& plan) {
   return {};
 }
 
+void add_update_arithmetic(Body& body, const Layout& layout, const Plan& plan) {
+  const UpdateArithmetic each = update_arithmetic(plan);
+  if (body.update.empty() || each.operations == 0) return;
+  Work& update = body.update.front().work;
+  const std::int64_t updated =
+      (update.read + update.written).value / layout.optimizer_touched_bytes;
+  update.flops = {each.operations * static_cast<double>(updated)};
+  update.math = each.math;
+}
+
 }  // namespace trainyard

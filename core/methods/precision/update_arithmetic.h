@@ -5,6 +5,7 @@
 // root is four.
 #pragma once
 
+#include "core/methods/layers/body.h"
 #include "core/model/dtype.h"
 #include "core/plan/plan.h"
 
@@ -26,5 +27,8 @@ struct UpdateArithmetic {
 ///               round, 8 to store, 4 for the weight. Its fewer steps that add up gradients are
 ///               priced alike, as a program has one update for all steps.
 UpdateArithmetic update_arithmetic(const Plan&);
+
+/// Adds it to the update of a layer, for each parameter whose bytes the update touches.
+void add_update_arithmetic(Body&, const Layout&, const Plan&);
 
 }  // namespace trainyard
