@@ -104,7 +104,7 @@ class Placer {
   }
 
  private:
-  // What the switches add up and what goes around the ring move at once, in pieces.
+  // The parts that the switches add up and that go around the ring move at once, in pieces.
   DevicePhases beside_ring(PatternKey key) const {
     const double part = share_in_switches(key.slots, key.ring);
     key.slots = 1;

@@ -300,7 +300,7 @@ void Network::route(std::int64_t from, std::int64_t to, std::uint64_t job,
   path.push_back({link(ports_ + 1, to), 1});
 }
 
-// What nodes below one switch send up has become one sum there, of which each has a part.
+// The streams of nodes below one switch have become one sum there, of which each has a part.
 void Network::climb_trees(const std::vector<std::size_t>& sections, std::int64_t device,
                           const Trees& trees, std::vector<FlowLink>& path) const {
   const auto place = static_cast<std::uint64_t>(device % node_);

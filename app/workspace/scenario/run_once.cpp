@@ -128,7 +128,7 @@ Grain natural_grain(const Scenario& scenario) {
 
 namespace {
 
-// Which replica's pipeline takes longest depends on how much each of its ranks computes.
+// The replica whose pipeline takes longest depends on how much each of its ranks computes.
 TaskPrices prices_when_slow(const Workload& workload, const Program& program,
                             const CostModel& cost) {
   const Scenario& scenario = workload.scenario;
