@@ -70,8 +70,8 @@ TEST_F(RunByProcesses, BitsFlipAsInOneProcess) {
        "weights:1e-8,optimizer:1e-8,activations:2e-8,messages:1e-8 --train recover=1 --model "
        "mlp-small --devices 2 --set zero=1 --set global-batch=64"},
       {3,
-       "messages:2e-7,activations:2e-8,checkpoints:1e-9 --train recover=2 --model mlp-small "
-       "--devices 4 --set pp=4 --set global-batch=64 --set precision=bf16"},
+       "messages:1e-7,activations:1e-8,checkpoints:1e-9 --train recover=2 --model mlp-small "
+       "--devices 4 --set pp=4 --set global-batch=32 --set precision=bf16"},
       {2,
        "weights:1e-8,activations:2e-8 --train flip-ecc=weights --model gpt-tiny --devices 4 --set "
        "cp=2 --set tp=2 --set global-batch=4"}};
