@@ -31,14 +31,24 @@ constexpr BackendEntry kBackends[] = {
      }},
     {.name = "mpi",
      .summary =
-         "Trains as cpu does, over the processes that --processes, mpirun or srun started: a "
-         "message where two devices are of two processes.",
+         "Trains as cpu does, over the processes that mpirun or srun started: a message of MPI "
+         "where two devices are of two processes.",
      .needs = "a program at op grain, training and data, and at least as many devices as processes",
      .trains = true,
      .measures = true,
      .check = CpuBackend::check,
      .open = [](const BackendJob& job, const CpuOptions& options) -> std::unique_ptr<Backend> {
        return CpuBackend::open(job, options, "mpi");
+     }},
+    {.name = "processes",
+     .summary = "Trains as mpi does, over the processes of this machine that --processes started: "
+                "messages go through sockets, and there is no MPI.",
+     .needs = "a program at op grain, training and data, and at least as many devices as processes",
+     .trains = true,
+     .measures = true,
+     .check = CpuBackend::check,
+     .open = [](const BackendJob& job, const CpuOptions& options) -> std::unique_ptr<Backend> {
+       return CpuBackend::open(job, options, "processes");
      }},
     {.name = "reference",
      .summary = "Trains on one core in 8-byte numbers, slow and exact; measures no time.",
@@ -55,6 +65,8 @@ constexpr BackendEntry kBackends[] = {
 }  // namespace
 
 std::span<const BackendEntry> backends() { return kBackends; }
+
+bool over_processes(std::string_view name) { return name == "mpi" || name == "processes"; }
 
 const BackendEntry& training_backend(std::string_view name, const Place& place) {
   std::vector<std::string_view> names;

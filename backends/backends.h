@@ -26,6 +26,10 @@ struct BackendEntry {
 
 std::span<const BackendEntry> backends();
 
+/// Returns whether the backend of that name trains over several processes: "mpi" and "processes",
+/// which differ in who started these and connects them.
+bool over_processes(std::string_view name);
+
 /// A backend that trains, by name. Throws Error{InvalidInput} at the place: with the nearest name
 /// where there is none, and with the reason where it trains nothing.
 const BackendEntry& training_backend(std::string_view name, const Place&);

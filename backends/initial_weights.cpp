@@ -50,6 +50,7 @@ std::vector<float> stored_weights(const Graph& graph, const SparseWeight& weight
   for (const std::int64_t place : places_of(shape, pattern))
     for (std::int64_t i = 0; i < shape.block; ++i)
       values.push_back(number(size, random, place * shape.block + i));
+  values.resize(static_cast<std::size_t>(shape.room()));
   return values;
 }
 

@@ -21,7 +21,7 @@ class Ramped final : public Backend {
   };
   /// The phases are those of one plan in order, from its first sample on, up to the one in which
   /// the training ends. The options are those of the run. The name is that of a backend that hands
-  /// its state on: "cpu" or "mpi". Throws as the backend's open() does.
+  /// its state on: "cpu", "mpi" or "processes". Throws as the backend's open() does.
   Ramped(std::vector<Phase>, std::string_view name, const CpuOptions&);
   ~Ramped() override;
 

@@ -12,6 +12,7 @@
 
 #include "core/base/error.h"
 #include "core/base/units_text.h"
+#include "core/model/sparse_pattern.h"
 
 namespace trainyard {
 namespace {
@@ -101,6 +102,27 @@ bool fill_turned(TrainedTensor& tensor, const WholeWeights& weights) {
   return true;
 }
 
+// Numbers of a sparse pattern have as many digits as the format of its weights asks for, which were
+// another one's there.
+bool fill_pattern(TrainedTensor& tensor, const WholeWeights& weights, const Graph& graph) {
+  const auto named = std::find_if(graph.tensors.begin(), graph.tensors.end(),
+                                  [&](const Tensor& one) { return one.name == tensor.name; });
+  if (named == graph.tensors.end()) return false;
+  const TensorId id{static_cast<std::uint32_t>(named - graph.tensors.begin())};
+  const std::optional<SparseWeight> sparse = sparse_weight_of(graph, id);
+  if (!sparse || sparse->pattern != id) return false;
+  SparseShape there = sparse->shape;
+  const std::vector<std::int64_t> stored = shape_of(weights.shape);
+  there.digits = stored.size() == 2 ? stored[1] : 1;
+  std::vector<float> numbers(weights.content.size() / sizeof(float));
+  if (there.digits < 1 || there.digits > kMostDigits ||
+      static_cast<std::int64_t>(numbers.size()) != there.pattern_elements())
+    return false;
+  std::memcpy(numbers.data(), weights.content.data(), numbers.size() * sizeof(float));
+  tensor.values = pattern_of(sparse->shape, places_of(there, numbers));
+  return true;
+}
+
 void add_once(std::vector<std::string>& list, std::string name) {
   if (std::find(list.begin(), list.end(), name) == list.end()) list.push_back(std::move(name));
 }
@@ -175,7 +197,8 @@ StartWeights start_weights(const Checkpoint& checkpoint, const Model& model,
     const LayerOfModel at = layer_of(model, t.layer);
     const std::string key = key_of(at.block->name, at.index, t.name);
     auto found = there.find(key);
-    bool filled = found != there.end() && fill(t, found->second);
+    bool filled = found != there.end() &&
+                  (fill(t, found->second) || fill_pattern(t, found->second, at.block->graph));
     if (!filled)
       if (const auto table = key_of_table(tied_table(*at.block, t.name))) {
         found = there.find(*table);

@@ -38,6 +38,7 @@ struct StartWeights {
 };
 /// Returns the fresh parameters of a model, with those that the checkpoint has in their shape in
 /// place of its own. A table that the model shares with another block is that of the other block.
+/// A sparse pattern is the same one in another number of digits.
 /// Throws Error{InvalidInput} where the checkpoint has no whole weights or none of this model's.
 StartWeights start_weights(const Checkpoint&, const Model&, std::vector<TrainedTensor> fresh,
                            const std::string& path);

@@ -7,8 +7,12 @@ set(longest
   look.scale_1.25               5  # the same
   Look.TabLeavesEveryCanvas     5  # the one canvas of all that keeps the keyboard
   Look.EveryScreenIsWholeNamedAndSharp 5  # the one screen of all, in either theme, whose text is cut
-  Program.EveryExampleOfTheHelpRuns    9  # the one example that no longer runs
-  Program.EveryRecipeRuns       9  # the same of the recipes
+  Program.EveryExampleOfTheHelpRuns    15  # the one example that no longer runs
+  Program.EveryRecipeRuns       18  # the same of the recipes
+  TrainedModels.EqualAccuracyHidesInstabilityWhichFineTuningTakesAway 14  # what training on changes, which takes its steps
+  TrainedModels.FineTuningUnderRoundedWeightsTakesFlipsOfFourBitsAway 12  # the same
+  TrainedModels.PruningLosesMoreOnNoiseThanOnCleanSamples 10  # the same
+  EveryPlan.ThatIsAcceptedTrainsAsOneDevice 6  # of 250 plans, the pair of methods that nobody tried together
   house.format                  6  # the one file that is not laid out
   Fidelity.GrainsAgreeToTheByteOnWhatBothKnow 6  # of 2000 scenarios, the pair of methods that nobody tried together
   PlanOnRanks.ARankThatCannotBeginIsNamed 5  # three starts of mpirun, each of one kind of failure
@@ -16,7 +20,7 @@ set(longest
   PlanOnRanks.NothingFitsOnAll  2  # the same
   ExportedPrograms.ATrainedConvolutionalNetworkLosesLessThanAPoint 9  # a point of accuracy, which takes a trained network and 2000 answers
   ExportedPrograms.ATrainedPerceptronLosesLessThanAPoint 6  # the same
-  SparseTraining.AWiderSparsePerceptronIsAsGoodAsTheDenseOne 25  # what sparse weights learn, which takes its steps
+  SparseTraining.AWiderSparsePerceptronIsAsGoodAsTheDenseOne 13  # what sparse weights learn, which takes its steps
   LessonRun.ARealRunDivergesOrNotAsTheLessonSays 4  # that a real training diverges, which takes its steps
   LearnPage.ARunOfALessonIsTrainedInTheWindow 2  # the same in the window
   TensorTrainRun.AHundredTimesSmallerTableLosesNoQuality 5  # that cores learn less than the table, at the size where they are small

@@ -25,15 +25,15 @@ namespace {
 }
 
 std::vector<Verb> make_verbs() {
-  return {estimate_verb(),  simulate_verb(), plan_verb(),      run_verb(),        runs_verb(),
-          calibrate_verb(), probe_verb(),    profile_verb(),   branches_verb(),   validate_verb(),
-          compare_verb(),   lint_verb(),     knobs_verb(),     fit_verb(),        scaling_verb(),
-          sweep_verb(),     goodput_verb(),  waves_verb(),     stragglers_verb(), network_verb(),
-          place_verb(),     hogwild_verb(),  halp_verb(),      sharpness_verb(),  gate_verb(),
-          tune_verb(),      schedule_verb(), schedules_verb(), solve_verb(),      trace_verb(),
-          import_verb(),    export_verb(),   render_verb(),    report_verb(),     models_verb(),
-          hardware_verb(),  methods_verb(),  schema_verb(),    doctor_verb(),     bench_verb(),
-          lesson_verb(),    help_verb()};
+  return {estimate_verb(),  simulate_verb(), plan_verb(),     run_verb(),       runs_verb(),
+          calibrate_verb(), probe_verb(),    profile_verb(),  branches_verb(),  validate_verb(),
+          compare_verb(),   lint_verb(),     knobs_verb(),    fit_verb(),       tables_verb(),
+          scaling_verb(),   sweep_verb(),    goodput_verb(),  waves_verb(),     stragglers_verb(),
+          network_verb(),   place_verb(),    hogwild_verb(),  halp_verb(),      sharpness_verb(),
+          gate_verb(),      tune_verb(),     schedule_verb(), schedules_verb(), solve_verb(),
+          trace_verb(),     import_verb(),   export_verb(),   render_verb(),    report_verb(),
+          models_verb(),    hardware_verb(), methods_verb(),  schema_verb(),    doctor_verb(),
+          bench_verb(),     lesson_verb(),   help_verb()};
 }
 
 int exit_code(const Error& error) {

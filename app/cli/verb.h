@@ -94,6 +94,7 @@ Verb compare_verb();
 Verb lint_verb();
 Verb knobs_verb();
 Verb fit_verb();
+Verb tables_verb();
 Verb scaling_verb();
 Verb sweep_verb();
 Verb goodput_verb();

@@ -22,7 +22,7 @@ CpuBackend::~CpuBackend() = default;
 std::unique_ptr<CpuBackend> CpuBackend::open(const BackendJob& job, CpuOptions options,
                                              std::string_view name) {
   // Processes have no virtual time in common.
-  if (name == "mpi") options.mode = RunMode::WallClock;
+  if (name != "cpu") options.mode = RunMode::WallClock;
   return std::make_unique<CpuBackend>(job, options, name);
 }
 

@@ -25,7 +25,8 @@ class CpuBackend final : public Backend {
   /// Throws Error{InvalidInput} with all that check() finds wrong, Error{OutOfMemory} when the
   /// state alone does not fit.
   explicit CpuBackend(const BackendJob&, const CpuOptions& = {}, std::string_view name = "cpu");
-  /// The backend of that name in backends(): "cpu", or "mpi", which takes the wall's time.
+  /// The backend of that name in backends(): "cpu", or "mpi" and "processes", which take the wall's
+  /// time.
   static std::unique_ptr<CpuBackend> open(const BackendJob&, CpuOptions, std::string_view name);
   ~CpuBackend() override;
 

@@ -78,6 +78,8 @@ void ReferenceExecution::move_patterns(const StagePlace& place, std::int64_t upd
                                        std::vector<ParameterState>& state) const {
   const double share = options_.regrowth ? options_.regrowth->dropped(updates, options_.steps) : 0;
   if (share == 0) return;
+  std::vector<MovingWeight> before;
+  std::vector<std::pair<ParameterState*, ParameterState*>> moving;  // values and pattern of each
   for (std::size_t i = 0; i < place.parameters.size(); ++i) {
     const StageParameter& p = place.parameters[i];
     const Graph& graph = s_.workload.scenario.model.blocks[static_cast<std::size_t>(p.block)].graph;
@@ -87,18 +89,26 @@ void ReferenceExecution::move_patterns(const StagePlace& place, std::int64_t upd
         place.parameters.begin(), place.parameters.end(), [&](const StageParameter& other) {
           return other.layer == p.layer && other.tensor == weight->pattern;
         });
-    std::vector<double>& numbers =
-        state[static_cast<std::size_t>(pattern_of_layer - place.parameters.begin())].weights;
-    const std::vector<float> before(numbers.begin(), numbers.end());
-    std::vector<double>&values = state[i].weights, &velocity = state[i].velocity;
+    ParameterState& pattern =
+        state[static_cast<std::size_t>(pattern_of_layer - place.parameters.begin())];
     const SparseShape& shape = weight->shape;
-    const PatternMove move =
-        move_blocks(shape, places_of(shape, before), block_sizes<double>(shape, values), share,
-                    pattern_random(options_.weight_seed, p.model_layer, *weight), updates);
-    const std::vector<float> moved = pattern_of(shape, move.places);
-    numbers.assign(moved.begin(), moved.end());
-    follow(move, shape, std::span(values));
-    if (!velocity.empty()) follow(move, shape, std::span(velocity));
+    std::vector<std::int64_t> places =
+        places_of(shape, std::vector<float>(pattern.weights.begin(), pattern.weights.end()));
+    const std::span<const double> values(state[i].weights);
+    std::vector<double> sizes = block_sizes<double>(
+        shape, values.first(places.size() * static_cast<std::size_t>(shape.block)));
+    before.push_back({shape, std::move(places), std::move(sizes),
+                      pattern_random(options_.weight_seed, p.model_layer, *weight)});
+    moving.emplace_back(&state[i], &pattern);
+  }
+  const std::vector<PatternMove> moves = moves_of(*options_.regrowth, before, share, updates);
+  for (std::size_t i = 0; i < moves.size(); ++i) {
+    const SparseShape& shape = before[i].shape;
+    const auto& [values, pattern] = moving[i];
+    const std::vector<float> moved = pattern_of(shape, moves[i].places);
+    pattern->weights.assign(moved.begin(), moved.end());
+    follow(moves[i], shape, std::span(values->weights));
+    if (!values->velocity.empty()) follow(moves[i], shape, std::span(values->velocity));
   }
 }
 

@@ -31,7 +31,8 @@ void price_compute(const Program& program, const Task& task, const Cluster& clus
                    const CostModel& cost, TaskPrices& prices) {
   Duration kernels{}, again{};
   double fill = 0;
-  Flops flops{}, model{};
+  Flops flops{}, model{};  // what an update computes is none of the model's
+  const bool update = task.phase == Phase::Update;
   const std::span<const WorkCount> works(program.works.data() + task.first_work, task.works);
   const std::vector<Duration> each = kernels_of(works, cluster, cost);
   for (std::size_t i = 0; i < works.size(); ++i) {
@@ -42,9 +43,8 @@ void price_compute(const Program& program, const Task& task, const Cluster& clus
     fill += static_cast<double>(time.count()) * w.work.fill;
     const Flops f = w.work.flops * static_cast<double>(w.count);
     flops += f;
-    if (!w.recomputed) model += f;
+    if (!w.recomputed && !update) model += f;
   }
-  const bool update = task.phase == Phase::Update;
   prices.time.push_back(cost.phase(works, each, update, cluster));
   prices.fill.push_back(kernels.count() > 0
                             ? std::clamp(fill / static_cast<double>(kernels.count()), 1e-6, 1.0)

@@ -14,6 +14,7 @@
 #include "core/methods/parallel/optimizer_norms.h"
 #include "core/methods/parallel/tensor_optimizers.h"
 #include "core/methods/precision/tensor_state.h"
+#include "core/methods/precision/update_arithmetic.h"
 #include "core/methods/settings/settings.h"
 #include "core/model/edit.h"
 #include "core/model/open_sizes.h"
@@ -351,6 +352,7 @@ Body layer_body(const Workload& w, int block, const LayerPolicy& policy,
   Body body = write_body(s.model, block, layout);
   add_norms(body, layout, s.plan,
             std::max<std::int64_t>(1, layer_count(s.model) / std::max(1, s.plan.mesh.pp)));
+  add_update_arithmetic(body, layout, s.plan);
   add_matrix_updates(body, s.model, layout, s.plan);
   each_choice(s.plan, [&](const Method& m, const Params& params) {
     if (!m.rewrite) return;

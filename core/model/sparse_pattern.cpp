@@ -50,9 +50,13 @@ std::int64_t number_of(std::span<const float> pattern, std::size_t which, std::i
 
 }  // namespace
 
-SparseShape with_density(SparseShape shape, double density) {
-  shape.blocks = std::clamp<std::int64_t>(
-      std::llround(density * static_cast<double>(shape.all_blocks())), 1, shape.all_blocks());
+SparseShape with_density(SparseShape shape, double density, double capacity) {
+  const auto nearest = [&](double blocks) {
+    return std::clamp<std::int64_t>(std::llround(std::min(blocks, 1e18)), 1, shape.all_blocks());
+  };
+  const std::int64_t stored = nearest(density * static_cast<double>(shape.all_blocks()));
+  shape.blocks = nearest(capacity * static_cast<double>(stored));
+  shape.spare = shape.blocks - stored;
   return shape;
 }
 
@@ -63,7 +67,7 @@ std::int64_t digits_in_16_bits(std::int64_t row_blocks) {
 }
 
 Bytes sparse_bytes(const SparseShape& shape, std::int64_t value_bytes) {
-  return Bytes{(shape.stored() + shape.pattern_elements()) * value_bytes};
+  return Bytes{(shape.room() + shape.pattern_elements()) * value_bytes};
 }
 
 double equal_bytes_density(double fine_density, std::int64_t fine, std::int64_t coarse,
@@ -86,6 +90,7 @@ std::vector<float> pattern_of(const SparseShape& shape, std::span<const std::int
   for (const std::int64_t count : counts) push_number(count, shape.digits, pattern);
   for (const std::int64_t place : places)
     push_number(place % shape.row_blocks(), shape.digits, pattern);
+  pattern.resize(static_cast<std::size_t>(shape.pattern_elements()));
   return pattern;
 }
 
@@ -111,7 +116,7 @@ std::vector<std::int64_t> places_of(const SparseShape& shape, std::span<const fl
       places.push_back(static_cast<std::int64_t>(row) * shape.row_blocks() + column);
     }
   }
-  if (places.size() != blocks)
+  if (shape.spare == 0 && places.size() != blocks)
     refuse_pattern("counts that add up to its blocks", static_cast<double>(places.size()));
   return places;
 }
@@ -149,11 +154,11 @@ std::optional<SparseWeight> sparse_weight_of(const Graph& graph, const Node& nod
   const Shape &stored = graph[values].shape, &numbers = graph[pattern].shape;
   const std::int64_t blocks = stored[0].size, rows = numbers[0].size - blocks,
                      columns = attribute(node, "columns");
-  return SparseWeight{
-      {rows, columns, stored[1].size, blocks, numbers.size() > 1 ? numbers[1].size : 1},
-      values,
-      pattern,
-      node.op == &sparse_matmul() ? rows : columns};
+  return SparseWeight{{rows, columns, stored[1].size, blocks,
+                       numbers.size() > 1 ? numbers[1].size : 1, attribute(node, "spare")},
+                      values,
+                      pattern,
+                      node.op == &sparse_matmul() ? rows : columns};
 }
 
 std::optional<SparseWeight> sparse_weight_of(const Graph& graph, TensorId parameter) {

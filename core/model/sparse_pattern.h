@@ -24,26 +24,34 @@
 
 namespace trainyard {
 
-/// A matrix of which so many blocks are stored. The columns divide into whole blocks.
+/// A matrix of which some blocks are stored. The columns divide into whole blocks. Where the number
+/// of stored blocks changes while the matrix is trained, there is room for more of them than it
+/// begins with; what is not used of values and pattern lies at their ends and is zero.
 struct SparseShape {
   std::int64_t rows = 0, columns = 0;
   std::int64_t block = 1;   // weights of a block, neighbours along a row
-  std::int64_t blocks = 0;  // stored ones
+  std::int64_t blocks = 0;  // that there is room for
   std::int64_t digits = 1;  // of each number of the pattern
+  std::int64_t spare = 0;   // blocks of that room that are empty when training begins
   std::int64_t row_blocks() const { return columns / block; }
   std::int64_t all_blocks() const { return rows * row_blocks(); }
-  std::int64_t stored() const { return blocks * block; }
+  std::int64_t stored_blocks() const { return blocks - spare; }  // when training begins
+  std::int64_t stored() const { return stored_blocks() * block; }
+  std::int64_t room() const { return blocks * block; }  // values, with those of spare blocks
   std::int64_t pattern_elements() const { return (rows + blocks) * digits; }
-  double density() const { return static_cast<double>(blocks) / static_cast<double>(all_blocks()); }
+  double density() const {
+    return static_cast<double>(stored_blocks()) / static_cast<double>(all_blocks());
+  }
 };
 
-/// Returns the shape with the number of stored blocks nearest to that density, and at least one.
-SparseShape with_density(SparseShape, double density);
+/// Returns the shape with the number of stored blocks nearest to that density, and at least one,
+/// and with room for `capacity` times as many, at most all. capacity: >= 1.
+SparseShape with_density(SparseShape, double density, double capacity = 1);
 
 /// Returns the digits of each number of a pattern of rows of so many blocks, in a format of 16
 /// bits.
 std::int64_t digits_in_16_bits(std::int64_t row_blocks);
-/// Returns the bytes of a matrix: values, and the pattern with its counts by row.
+/// Returns the bytes that a matrix has room in: values, and the pattern with its counts by row.
 Bytes sparse_bytes(const SparseShape&, std::int64_t value_bytes);
 /// Returns at what density a matrix of `coarse` weights a block takes as many bytes as one of
 /// `fine` weights a block at that density: below it the coarse one is the smaller. Counts by row
@@ -59,7 +67,8 @@ inline constexpr std::int64_t kMostOfPattern = std::int64_t{1} << 24;
 inline constexpr std::int64_t kMostDigits = 3;
 
 /// Returns the elements of a pattern from the places of its blocks, counted row by row in blocks
-/// and rising, and back. Throws Error{InvalidInput} for numbers that are no pattern of the shape.
+/// and rising, and back. There are as many places as the shape has blocks, or fewer where some of
+/// them are spare. Throws Error{InvalidInput} for numbers that are no pattern of the shape.
 std::vector<float> pattern_of(const SparseShape&, std::span<const std::int64_t> places);
 std::vector<std::int64_t> places_of(const SparseShape&, std::span<const float> pattern);
 

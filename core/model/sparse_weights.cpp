@@ -50,7 +50,8 @@ void make_sparse(Graph& graph, Node& node, const SparseSpec& spec) {
   Tensor& weight = graph.tensors[node.inputs[1].value];
   const Shape dense = weight.shape;
   const std::int64_t columns = size_of_row(dense);
-  const SparseShape shape = with_density({dense[0].size, columns, spec.block, 0}, spec.density);
+  const SparseShape shape =
+      with_density({dense[0].size, columns, spec.block, 0}, spec.density, spec.capacity);
   weight.shape = {{shape.blocks, Axis::None, 0}, {shape.block, Axis::None, 0}};
   Tensor pattern;
   pattern.name = weight.name + ".pattern";
@@ -67,6 +68,7 @@ void make_sparse(Graph& graph, Node& node, const SparseSpec& spec) {
                                     {"column_units", dense[1].units},
                                     {kMadeSparse, std::int64_t{1}}})
     node.attributes[name] = value;
+  if (shape.spare > 0) node.attributes["spare"] = shape.spare;
   if (dense.size() < 4) return;
   node.attributes["kernel_rows"] = dense[2].size;
   node.attributes["kernel_columns"] = dense[3].size;
@@ -77,7 +79,7 @@ void make_dense(Graph& graph, Node& node) {
   node.inputs.erase(node.inputs.begin() + 2);
   node.op = dense_form(node.op);
   for (const char* name : {"columns", "row_axis", "row_units", "column_axis", "column_units",
-                           "kernel_rows", "kernel_columns", kMadeSparse})
+                           "kernel_rows", "kernel_columns", "spare", kMadeSparse})
     node.attributes.erase(name);
 }
 

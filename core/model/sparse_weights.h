@@ -15,6 +15,8 @@ struct SparseSpec {
   std::int64_t block = 1;     // neighbours along a row of the weight [in, out] that are stored
                               // together
   bool sixteen_bits = false;  // the format of weights, in which patterns are kept too
+  double capacity = 1;  // blocks that each weight has room for over those that it begins with,
+                        // >= 1; never more than the weight has
 };
 
 /// Returns the model with each weight of a product replaced by values of that density and their

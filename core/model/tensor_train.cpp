@@ -30,10 +30,10 @@ std::vector<std::int64_t> two_factors(std::int64_t size) {
 }
 
 // The least numbers of at most one apart whose product is at least the size, in rising order.
-Digits rounded_factors(std::int64_t size) {
+CoreDigits rounded_factors(std::int64_t size) {
   std::int64_t most = std::max<std::int64_t>(1, root(size, 1.0 / 3));
   while (most * most * most < size) ++most;
-  Digits factors{most, most, most};
+  CoreDigits factors{most, most, most};
   for (std::size_t i = 0; i + 1 < kCores; ++i) {
     --factors[i];
     if (factors[0] * factors[1] * factors[2] >= size) continue;
@@ -111,7 +111,7 @@ std::vector<std::int64_t> equal_factors(std::int64_t size, int count) {
 }
 
 TensorTrain tensor_train_of(std::int64_t rows, std::int64_t width, std::int64_t rank) {
-  const Digits p = rounded_factors(rows);
+  const CoreDigits p = rounded_factors(rows);
   const std::vector<std::int64_t> q = equal_factors(width, kCores);
   TensorTrain train{rows, {p[1], p[0], p[2]}, {q[1], q[0], q[2]}};
   const auto unfolded = [&](std::size_t core) {

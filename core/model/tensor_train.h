@@ -19,16 +19,16 @@
 namespace trainyard {
 
 inline constexpr std::size_t kCores = 3;
-using Digits = std::array<std::int64_t, kCores>;
+using CoreDigits = std::array<std::int64_t, kCores>;
 
 struct TensorTrain {
   std::int64_t rows = 0;                         // N
-  Digits row_bases{}, column_bases{};            // p and q
+  CoreDigits row_bases{}, column_bases{};        // p and q
   std::int64_t first_rank = 1, second_rank = 1;  // r1 and r2
 
   std::int64_t width() const { return column_bases[0] * column_bases[1] * column_bases[2]; }
   /// Returns which slice of each core the row is made of; 0 <= row < rows.
-  Digits digits(std::int64_t row) const {
+  CoreDigits digits(std::int64_t row) const {
     return {row / (row_bases[1] * row_bases[2]), row / row_bases[2] % row_bases[1],
             row % row_bases[2]};
   }

@@ -271,6 +271,9 @@ std::int64_t trained_parameters(const Model& model) {
       if (tensor.kind == TensorKind::Parameter && tensor.tied_to.empty() && !is_frozen[t])
         once = saturating_sum(once, local_elements(tensor.shape, Binding{}));
     }
+    for (const Node& node : block.graph.nodes)
+      if (const auto sparse = sparse_weight_of(block.graph, node))
+        once -= sparse->shape.room() - sparse->shape.stored();
     total = saturating_sum(total, saturating_product(once, block.count));
   }
   return total;

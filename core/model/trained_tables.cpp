@@ -107,6 +107,16 @@ void restore_table(Graph& graph, Node& node) {
 
 }  // namespace
 
+std::vector<OwnTable> own_tables(const Model& model) {
+  std::vector<OwnTable> found;
+  for (std::size_t b = 0; b < model.blocks.size(); ++b)
+    for (const Node& node : model.blocks[b].graph.nodes)
+      if (const Tensor* const table = own_table(model, model.blocks[b], node))
+        found.push_back({static_cast<int>(b), node.name, node.inputs[0], table->shape[0].size,
+                         table->shape[1].size});
+  return found;
+}
+
 Model with_table_trains(Model model, const TableTrainSpec& spec, const Place& place) {
   std::int64_t largest = 0;
   bool any = false;

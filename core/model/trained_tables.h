@@ -20,6 +20,16 @@ struct TableTrainSpec {
   double zipf = 1;                 // exponent of the law by which rows are looked up, > 0
 };
 
+/// An OwnTable is an embedding table that one look-up alone reads and that no other block shares:
+/// one that may be trained as cores. Tables of positions are none.
+struct OwnTable {
+  int block = 0;
+  std::string name;  // of its node, as "tables.3"
+  TensorId ids;      // which rows are looked up, a tensor of the block
+  std::int64_t rows = 0, width = 0;
+};
+std::vector<OwnTable> own_tables(const Model&);
+
 /// Returns the model with cores in place of every table that has at least that many rows, that no
 /// other block shares, and that its cores make smaller. Tables of positions stay. Throws
 /// Error{InvalidInput} at `place` where no table is such, with the largest that there is.

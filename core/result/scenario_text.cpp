@@ -33,6 +33,8 @@ bool leaves_by_layer(const Plan& plan) {
   return !layers.empty() && layers != "together";
 }
 
+bool trades_blocks(const Plan& plan) { return setting(plan, "sparse-regrowth") == "across"; }
+
 // These settings were added later; a plan that does not state them keeps its old text, and so its
 // digest.
 bool unsaid(std::string_view key, const Plan& plan) {
@@ -55,6 +57,7 @@ bool unsaid(std::string_view key, const Plan& plan) {
          (key == "batch-ramp" && find_choice(plan, "batch-ramp") == nullptr) ||
          (key.starts_with("lora") && find_choice(plan, "lora") == nullptr) ||
          (key.starts_with("spars") && find_choice(plan, "sparse") == nullptr) ||
+         ((key == "sparse-regrowth" || key == "sparse-capacity") && !trades_blocks(plan)) ||
          (key.starts_with("tt-") && find_choice(plan, "tensor-train") == nullptr) ||
          ((key == "first-moment-dtype" || key == "second-moment-dtype" ||
            key == "main-weights-dtype" || key == "reduce-dtype" || key == "boundary-dtype" ||
@@ -74,6 +77,9 @@ std::string said(const Plan& plan, const Choice& choice, std::string_view param,
   if (choice.method == "offload" &&
       (value == ParamValue{std::string("host")} ||
        ((param == "layers" || param == "in-flight") && !leaves_by_layer(plan))))
+    return "";
+  if (choice.method == "sparse" && (param == "regrowth" || param == "capacity") &&
+      !trades_blocks(plan))
     return "";
   if (choice.method == "packing" && (param == "widths" || param == "order") &&
       setting(plan, "packing") != "longest")

@@ -16,7 +16,8 @@ double Regrowth::dropped(std::int64_t updates, std::int64_t steps) const {
 std::optional<Regrowth> regrowth_of(const Plan& plan) {
   const Choice* const chosen = find_choice(plan, "sparse");
   if (chosen == nullptr || chosen->params.integer("every") == 0) return std::nullopt;
-  return Regrowth{chosen->params.integer("every"), chosen->params.number("drop")};
+  return Regrowth{chosen->params.integer("every"), chosen->params.number("drop"),
+                  chosen->params.text("regrowth") == "across" ? Regrown::Across : Regrown::Within};
 }
 
 Random pattern_random(std::uint64_t seed, int layer, const SparseWeight& weight) {
@@ -25,25 +26,33 @@ Random pattern_random(std::uint64_t seed, int layer, const SparseWeight& weight)
 
 std::vector<float> first_pattern(const SparseWeight& weight, std::uint64_t seed, int layer) {
   const SparseShape& shape = weight.shape;
-  return pattern_of(
-      shape, drawn_of(shape.all_blocks(), shape.blocks, pattern_random(seed, layer, weight)));
+  return pattern_of(shape, drawn_of(shape.all_blocks(), shape.stored_blocks(),
+                                    pattern_random(seed, layer, weight)));
 }
 
 PatternMove move_blocks(const SparseShape& shape, std::span<const std::int64_t> places,
                         std::span<const double> sizes, double share, const Random& random,
                         std::int64_t update) {
-  const auto free = static_cast<std::size_t>(shape.all_blocks()) - places.size();
-  const std::size_t count =
-      std::min(free, static_cast<std::size_t>(share * static_cast<double>(places.size())));
+  const auto stored = static_cast<std::int64_t>(places.size());
+  const std::int64_t count = std::min(
+      shape.all_blocks() - stored, static_cast<std::int64_t>(share * static_cast<double>(stored)));
+  return move_blocks(shape, places, sizes, BlockCounts{count, count}, random, update);
+}
+
+PatternMove move_blocks(const SparseShape& shape, std::span<const std::int64_t> places,
+                        std::span<const double> sizes, BlockCounts counts, const Random& random,
+                        std::int64_t update) {
+  const std::int64_t free = shape.all_blocks() - static_cast<std::int64_t>(places.size());
   std::vector<std::size_t> by_size(places.size());
   std::iota(by_size.begin(), by_size.end(), std::size_t{0});
   std::stable_sort(by_size.begin(), by_size.end(),
                    [&](std::size_t a, std::size_t b) { return sizes[a] < sizes[b]; });
   std::vector<bool> drops(places.size());
-  for (std::size_t i = 0; i < count; ++i) drops[by_size[i]] = true;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(counts.dropped); ++i)
+    drops[by_size[i]] = true;
 
   const std::vector<std::int64_t> drawn =
-      drawn_of(static_cast<std::int64_t>(free), static_cast<std::int64_t>(count), random,
+      drawn_of(free, counts.grown, random,
                static_cast<std::uint64_t>(update) * static_cast<std::uint64_t>(shape.all_blocks()));
   // The free places lie between the stored ones: as many are before a stored place as its place
   // less its index. A drawn number so many of them up is behind all stored ones that leave room.
@@ -67,6 +76,93 @@ PatternMove move_blocks(const SparseShape& shape, std::span<const std::int64_t> 
     ++old;
   }
   return move;
+}
+
+namespace {
+
+// What weights keep, drop and may grow as they trade blocks.
+struct Trade {
+  std::span<const MovingWeight> weights;
+  std::vector<std::int64_t> kept;
+
+  std::int64_t most_grown(std::size_t w) const {
+    const SparseShape& shape = weights[w].shape;
+    const auto stored = static_cast<std::int64_t>(weights[w].places.size());
+    return std::min(shape.blocks - kept[w], shape.all_blocks() - stored);
+  }
+};
+
+// Drops so many blocks, the smallest first, and returns how many may be grown in their stead.
+std::int64_t drop(Trade& trade, std::span<const std::pair<double, std::size_t>> rising,
+                  std::int64_t count) {
+  for (std::size_t w = 0; w < trade.weights.size(); ++w)
+    trade.kept[w] = static_cast<std::int64_t>(trade.weights[w].places.size());
+  for (std::size_t i = 0; i < rising.size() && count > 0; ++i)
+    if (std::int64_t& kept = trade.kept[rising[i].second]; kept > 1) --kept, --count;
+  std::int64_t room = 0;
+  for (std::size_t w = 0; w < trade.weights.size(); ++w) room += trade.most_grown(w);
+  return room;
+}
+
+// Shares out blocks in proportion to what each weight keeps, and in further rounds what had no
+// room.
+void grow(const Trade& trade, std::int64_t count, std::vector<BlockCounts>& counts) {
+  while (count > 0) {
+    double kept = 0;
+    std::vector<std::size_t> with_room;
+    for (std::size_t w = 0; w < counts.size(); ++w)
+      if (counts[w].grown < trade.most_grown(w)) {
+        with_room.push_back(w);
+        kept += static_cast<double>(trade.kept[w]);
+      }
+    std::vector<std::pair<double, std::size_t>> remainders;
+    std::int64_t left = count;
+    for (const std::size_t w : with_room) {
+      const double quota = static_cast<double>(count) * static_cast<double>(trade.kept[w]) / kept;
+      const auto whole = static_cast<std::int64_t>(quota);
+      const std::int64_t given = std::min(whole, trade.most_grown(w) - counts[w].grown);
+      counts[w].grown += given, count -= given, left -= whole;
+      remainders.emplace_back(static_cast<double>(whole) - quota, w);
+    }
+    std::stable_sort(remainders.begin(), remainders.end());
+    for (const auto& [remainder, w] : remainders)
+      if (left > 0 && counts[w].grown < trade.most_grown(w)) ++counts[w].grown, --count, --left;
+  }
+}
+
+}  // namespace
+
+std::vector<BlockCounts> counts_across(std::span<const MovingWeight> weights, double share) {
+  std::vector<std::pair<double, std::size_t>> rising;  // sizes of all blocks, and whose they are
+  for (std::size_t w = 0; w < weights.size(); ++w)
+    for (const double size : weights[w].sizes) rising.emplace_back(size, w);
+  std::stable_sort(rising.begin(), rising.end());
+  Trade trade{weights, std::vector<std::int64_t>(weights.size())};
+  auto count = static_cast<std::int64_t>(share * static_cast<double>(rising.size()));
+  count = std::min(count, static_cast<std::int64_t>(rising.size() - weights.size()));
+  for (std::int64_t room = drop(trade, rising, count); room < count;
+       room = drop(trade, rising, count))
+    count = room;
+  std::vector<BlockCounts> counts(weights.size());
+  for (std::size_t w = 0; w < weights.size(); ++w)
+    counts[w].dropped = static_cast<std::int64_t>(weights[w].places.size()) - trade.kept[w];
+  grow(trade, count, counts);
+  return counts;
+}
+
+std::vector<PatternMove> moves_of(const Regrowth& regrowth, std::span<const MovingWeight> weights,
+                                  double share, std::int64_t update) {
+  std::vector<PatternMove> moves;
+  if (regrowth.where == Regrown::Within) {
+    for (const MovingWeight& w : weights)
+      moves.push_back(move_blocks(w.shape, w.places, w.sizes, share, w.random, update));
+    return moves;
+  }
+  const std::vector<BlockCounts> counts = counts_across(weights, share);
+  for (std::size_t i = 0; i < weights.size(); ++i)
+    moves.push_back(move_blocks(weights[i].shape, weights[i].places, weights[i].sizes, counts[i],
+                                weights[i].random, update));
+  return moves;
 }
 
 }  // namespace trainyard

@@ -43,6 +43,21 @@ class RunByProcesses : public ::testing::Test {
   TemporaryFolder folder;
 };
 
+// Who started the processes connects them, and there is no MPI between those of --processes.
+TEST_F(RunByProcesses, SaysThatProcessesTrained) {
+  for (const char* backend : {"", " --backend processes", " --backend mpi"}) {
+    const Ran ran = trainyard(
+        "run --model mlp-small --devices 2 --set global-batch=8 --steps 1 --data random "
+        "--processes 2" +
+            std::string(backend) + kQuietly,
+        folder);
+    EXPECT_EQ(ran.exit, kDone) << ran.err;
+    const Json json = parse_json(ran.out, "run");
+    ASSERT_NE(json.find("backend"), nullptr);
+    EXPECT_EQ(*json.find("backend")->text(), "processes") << backend;
+  }
+}
+
 TEST_F(RunByProcesses, TrainsAsOneProcessAndAsMpirunBitForBit) {
   const std::pair<int, std::string> cases[] = {
       {3,

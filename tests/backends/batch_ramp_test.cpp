@@ -195,7 +195,7 @@ TEST(RampedRuns, EveryPlanTrainsAsOneDeviceDoes) {
   std::vector<std::string> schedules;
   for (const Method& m : methods())
     if (testing::synchronous(m)) schedules.emplace_back(m.name);
-  const std::uint64_t wanted = testing::cases(100, 20);
+  const std::uint64_t wanted = testing::cases(50, 15);
   std::uint64_t met = 0, pipelines = 0, divided = 0;
   for (std::uint64_t seed = 0; met < wanted && seed < 60 * wanted; ++seed) {
     const Random random(71, seed);

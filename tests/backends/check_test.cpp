@@ -90,9 +90,10 @@ TEST(Backends, AreNamedWithTheNearestAndTheReason) {
       return describe(error);
     }
   };
-  EXPECT_EQ(refusal("referenc"),
-            "--backend: expected cpu or mpi or reference, found \"referenc\"; did you mean "
-            "\"reference\"?");
+  EXPECT_EQ(
+      refusal("referenc"),
+      "--backend: expected cpu or mpi or processes or reference, found \"referenc\"; did you mean "
+      "\"reference\"?");
   EXPECT_EQ(refusal("simulator"),
             "--backend: expected a backend that trains, found \"simulator\", which trains nothing; "
             "\"trainyard simulate\" runs it");

@@ -263,7 +263,7 @@ testing::CpuRun trained(const DrawnPlan& drawn, std::string_view offload) {
 }
 
 TEST(EveryPlan, ThatIsAcceptedTrainsAsOneDevice) {
-  const std::uint64_t wanted = testing::cases(500, 15);
+  const std::uint64_t wanted = testing::cases(250, 15);
   std::map<std::vector<std::string>, testing::CpuRun> alone;
   std::set<std::string> met;  // words of accepted plans
   std::uint64_t pairs = 0;

@@ -209,7 +209,7 @@ TEST(Laws, HoldOverRandomScenarios) {
     int looked = 0, excused = 0;
   };
   std::map<std::string, Count> counts;
-  const std::uint64_t n = testing::cases(3000, 200);
+  const std::uint64_t n = testing::cases(1500, 200);
   for (std::uint64_t i = 0; i < n; ++i) {
     const Scenario s = DrawnScenario(i).scenario();
     for (const Road& road : kRoads) {

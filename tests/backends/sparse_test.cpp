@@ -419,7 +419,7 @@ TEST(SparseTraining, GoesOnFromACheckpointAsIfItHadNotStopped) {
 double accuracy_of(std::int64_t width, double rate, const Settings& settings) {
   const auto source = open_data("fashion-mnist", data_seeds({}), {});
   Training training;
-  training.rate = rate, training.momentum = 0.9, training.steps = 900;
+  training.rate = rate, training.momentum = 0.9, training.steps = 450;
   training.schedule = RateSchedule::Cosine;
   const Model model = build_mlp({"mlp", 784, width, 8, 10});
   const CpuRun run = train_on_cpu(
@@ -430,7 +430,7 @@ double accuracy_of(std::int64_t width, double rate, const Settings& settings) {
 
 // B-MEM-07: nine of ten weights of mlp-small cost at most 1.5 points, which a network of twice the
 // width gives back but for 0.2 of them. Dense and sparse networks each learn at the better one of
-// the rates 0.05 and 0.1: at the other one the dense network is 2.4 points behind.
+// the rates 0.05 and 0.1: at the other one the dense network is 2.5 points behind.
 TEST(SparseTraining, AWiderSparsePerceptronIsAsGoodAsTheDenseOne) {
   if (!data_entry("fashion-mnist").absent().empty()) GTEST_SKIP() << "no data";
   const double dense = accuracy_of(256, 0.05, {}), sparse = accuracy_of(256, 0.1, {"sparsity=0.9"}),

@@ -94,7 +94,7 @@ TEST(Start, AModelIsBuiltFromNothing) {
 TEST(Start, WithoutAModelNothingOfItCanBeEdited) {
   Window window;
   for (const char* id :
-       {"model.remove", "model.duplicate", "model.up", "model.down", "model.split"})
+       {"model.remove", "model.duplicate", "model.up", "model.down", "model.split", "model.tables"})
     EXPECT_FALSE(window.actions_of()[id]->isEnabled()) << id;
   EXPECT_TRUE(window.actions_of()["model.add"]->isEnabled());
 }

@@ -16,7 +16,7 @@
 namespace trainyard {
 namespace {
 
-std::int64_t product_of(const Digits& digits) { return digits[0] * digits[1] * digits[2]; }
+std::int64_t product_of(const CoreDigits& digits) { return digits[0] * digits[1] * digits[2]; }
 
 double compression(std::int64_t rows, std::int64_t width, std::int64_t rank) {
   return static_cast<double>(rows) * static_cast<double>(width) /
@@ -56,7 +56,7 @@ TEST(TensorTrain, AnyTableHasDigitsThatCountItsRowsAndColumns) {
     RC_ASSERT(train.first_rank >= 1 && train.first_rank <= rank);
     RC_ASSERT(train.second_rank >= 1 && train.second_rank <= rank);
     const std::int64_t row = *rc::gen::inRange<std::int64_t>(0, rows);
-    const Digits digits = train.digits(row);
+    const CoreDigits digits = train.digits(row);
     std::int64_t counted = 0;
     for (std::size_t k = 0; k < kCores; ++k) {
       RC_ASSERT(digits[k] >= 0 && digits[k] < train.row_bases[k]);
@@ -129,9 +129,10 @@ TEST(TensorTrain, LookUpsAreTheRowsOfTheTableThatTheCoresMake) {
   double worst = 0, largest = 0;
   for (std::int64_t row = 0; row < t.rows; ++row)
     for (std::int64_t column = 0; column < t.width(); ++column) {
-      const Digits i = t.digits(row);
-      const Digits j = {column / (t.column_bases[1] * t.column_bases[2]),
-                        column / t.column_bases[2] % t.column_bases[1], column % t.column_bases[2]};
+      const CoreDigits i = t.digits(row);
+      const CoreDigits j = {column / (t.column_bases[1] * t.column_bases[2]),
+                            column / t.column_bases[2] % t.column_bases[1],
+                            column % t.column_bases[2]};
       const std::int64_t ranks[] = {1, t.first_rank, t.second_rank, 1};
       std::vector<double> chain = {1};
       for (std::size_t k = 0; k < kCores; ++k) {

@@ -41,5 +41,21 @@ TEST(ScenarioText, SaysOfReshardingWhatHappens) {
   EXPECT_FALSE(count(other, "reshard"));
 }
 
+// Sparse plans keep the text that they had before weights could trade blocks, until they do.
+TEST(ScenarioText, SaysNothingOfTradesThatThereAreNot) {
+  const auto text = [](std::vector<std::string> settings) {
+    Scenario s = testing::scenario(testing::gpt(), 1, {"precision=fp32", "sparsity=0.9"});
+    for (const std::string& one : settings) apply_setting(s.plan, one);
+    s.plan = complete(s);
+    return scenario_text(s);
+  };
+  const std::string plain = text({});
+  EXPECT_EQ(plain.find("regrowth"), std::string::npos);
+  EXPECT_EQ(plain, text({"sparse-regrowth=within", "sparse-capacity=2"}));
+  const std::string trades = text({"sparse-regrowth=across"});
+  EXPECT_NE(trades.find("\nsparse-regrowth=across\n"), std::string::npos);
+  EXPECT_NE(trades, text({"sparse-regrowth=across", "sparse-capacity=2"}));
+}
+
 }  // namespace
 }  // namespace trainyard

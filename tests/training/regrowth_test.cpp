@@ -101,5 +101,69 @@ TEST(Regrowth, EveryFreePlaceIsGrownAlikeOften) {
   }
 }
 
+// Two weights of ten places and six blocks each. The four smallest blocks of all are three of the
+// first weight and one of the second; what is grown goes to them as 3 to 5 kept ones.
+TEST(Regrowth, WeightsThatKeepMoreGrowMore) {
+  const SparseShape shape{1, 10, 1, 9, 1, 3};
+  const std::vector<std::int64_t> places = {0, 2, 4, 5, 7, 9};
+  const std::vector<MovingWeight> weights = {{shape, places, {1, 9, 2, 3, 9, 9}, Random(1)},
+                                             {shape, places, {8, 8, 8, 4, 8, 8}, Random(2)}};
+  const std::vector<BlockCounts> counts = counts_across(weights, 0.34);
+  EXPECT_EQ(counts[0].dropped, 3);
+  EXPECT_EQ(counts[1].dropped, 1);
+  EXPECT_EQ(counts[0].grown, 2);  // of 1.5, whose remainder is as large as that of 2.5 and first
+  EXPECT_EQ(counts[1].grown, 2);
+  const auto within = moves_of({10, 0.4, Regrown::Within}, weights, 0.34, 10),
+             across = moves_of({10, 0.4, Regrown::Across}, weights, 0.34, 10);
+  EXPECT_EQ(within[0].places.size(), 6u);
+  EXPECT_EQ(across[0].places.size(), 5u);
+  EXPECT_EQ(across[1].places.size(), 7u);
+}
+
+// Weights of any sizes trade blocks: their number stays, each keeps at least one and no more than
+// there is room for, and no block is dropped that is larger than one that is kept, but for those
+// that a weight keeps as its last.
+RC_GTEST_PROP(Regrowth, ATradeKeepsTheNumberOfAllBlocks, ()) {
+  std::vector<MovingWeight> weights;
+  for (int w = *rc::gen::inRange(1, 5); w > 0; --w) {
+    SparseShape shape{*rc::gen::inRange<std::int64_t>(1, 6), 0, 1, 0};
+    shape.columns = *rc::gen::inRange<std::int64_t>(1, 8);
+    shape.blocks = *rc::gen::inRange<std::int64_t>(1, shape.all_blocks() + 1);
+    const std::int64_t stored = *rc::gen::inRange<std::int64_t>(1, shape.blocks + 1);
+    shape.spare = shape.blocks - stored;
+    const Random random(*rc::gen::arbitrary<std::uint64_t>());
+    std::vector<double> sizes;
+    for (std::int64_t i = 0; i < stored; ++i)
+      sizes.push_back(static_cast<double>(random.between(static_cast<std::uint64_t>(i), 0, 9)));
+    weights.push_back({shape, drawn_of(shape.all_blocks(), stored, random), sizes, random});
+  }
+  const double share = *rc::gen::inRange(0, 101) / 100.0;
+  const std::vector<BlockCounts> counts = counts_across(weights, share);
+  const std::vector<PatternMove> moves = moves_of({1, 1, Regrown::Across}, weights, share, 3);
+  std::int64_t dropped = 0, grown = 0, all = 0;
+  double largest_dropped = 0, smallest_kept = 1e9;
+  for (std::size_t w = 0; w < weights.size(); ++w) {
+    const MovingWeight& weight = weights[w];
+    const auto stored = static_cast<std::int64_t>(weight.places.size()),
+               after = static_cast<std::int64_t>(moves[w].places.size());
+    RC_ASSERT(after == stored - counts[w].dropped + counts[w].grown);
+    RC_ASSERT(after >= 1);
+    RC_ASSERT(after <= weight.shape.blocks);
+    dropped += counts[w].dropped, grown += counts[w].grown, all += stored;
+    std::vector<bool> kept(weight.places.size());
+    for (const std::int64_t from : moves[w].from)
+      if (from >= 0) kept[static_cast<std::size_t>(from)] = true;
+    const bool last = stored - counts[w].dropped == 1;
+    for (std::size_t i = 0; i < kept.size(); ++i)
+      if (!kept[i])
+        largest_dropped = std::max(largest_dropped, weight.sizes[i]);
+      else if (!last)
+        smallest_kept = std::min(smallest_kept, weight.sizes[i]);
+  }
+  RC_ASSERT(dropped == grown);
+  RC_ASSERT(dropped <= static_cast<std::int64_t>(share * static_cast<double>(all)));
+  RC_ASSERT(largest_dropped <= smallest_kept);
+}
+
 }  // namespace
 }  // namespace trainyard

@@ -2,6 +2,7 @@
 // with a report of what the other one did not have.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <filesystem>
 
 #include "app/workspace/runs/training_run.h"
@@ -96,6 +97,43 @@ TEST(StartFrom, TheWeightsOfAnyOtherPlanAreTakenToTheBit) {
     EXPECT_EQ(back.report.started_from->unused, Names{});
   }
   std::filesystem::remove(file), std::filesystem::remove(other);
+}
+
+// In 16 bits numbers of a pattern have other digits, and so another shape. A pattern that began
+// anew would have values stand at places that are not theirs. There and back, patterns are the same
+// to the bit, and values are those that 16 bits have.
+TEST(StartFrom, SparseWeightsStayInTheirPlacesInAnotherFormat) {
+  const std::string wide_file = temporary("start_from_sparse.checkpoint"),
+                    narrow_file = temporary("start_from_sparse_bf16.checkpoint");
+  const Names sparse = {"sparsity=0.75"}, narrow = {"sparsity=0.75", "precision=bf16"};
+  const Started wide = train_started({.settings = sparse, .checkpoint = wide_file, .steps = 1});
+  const Started half = train_started({.settings = narrow,
+                                      .checkpoint = narrow_file,
+                                      .from = wide_file,
+                                      .rate = kStill,
+                                      .steps = 1,
+                                      .seed = 2});
+  EXPECT_EQ(half.report.started_from->reshaped, Names{});
+  EXPECT_EQ(half.report.started_from->fresh, Names{});
+  const Started back = train_started(
+      {.settings = sparse, .from = narrow_file, .rate = kStill, .steps = 1, .seed = 3});
+  ASSERT_EQ(back.parameters.size(), wide.parameters.size());
+  int patterns = 0;
+  for (std::size_t i = 0; i < testing::non_empty(wide.parameters).size(); ++i) {
+    const TrainedTensor &before = wide.parameters[i], &after = back.parameters[i];
+    SCOPED_TRACE(before.name);
+    ASSERT_EQ(before.name, after.name);
+    if (before.name.ends_with(".pattern")) {
+      ++patterns;
+      EXPECT_EQ(before.values, after.values);
+      continue;
+    }
+    ASSERT_EQ(before.values.size(), after.values.size());
+    for (std::size_t e = 0; e < before.values.size(); ++e)
+      ASSERT_NEAR(before.values[e], after.values[e], std::abs(before.values[e]) / 256) << e;
+  }
+  EXPECT_GT(patterns, 4);
+  std::filesystem::remove(wide_file), std::filesystem::remove(narrow_file);
 }
 
 TEST(StartFrom, AdaptersBeginAnewAndAreLeftOutAgain) {

@@ -22,6 +22,7 @@
 #include "app/workspace/comparison/snapshot_document.h"
 #include "app/workspace/plans/placement_document.h"
 #include "app/workspace/plans/sweep_document.h"
+#include "app/workspace/plans/table_trains.h"
 #include "app/workspace/runs/branches/branch_document.h"
 #include "app/workspace/runs/halp_document.h"
 #include "app/workspace/runs/run_document.h"
@@ -61,6 +62,7 @@ constexpr DocumentSchema kDocuments[] = {
     {"knobs", knobs_schema},
     {"boundary", boundary_schema},
     {"fit", fit_schema},
+    {"tables", tables_schema},
     {"flip", flip_schema},
     {"owners", owners_schema},
     {"wrapping", wrapping_schema},

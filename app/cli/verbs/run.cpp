@@ -110,7 +110,10 @@ class Progress {
 // Which backend trains, which one checks it, and the flags that do not go together with them.
 void read_backends(const Words& words, const Launch& started, TrainingRequest& request) {
   const bool several = started.count > 1;
-  request.backend = words.text("backend", several ? "mpi" : "cpu");
+  const std::string usual = !several ? "cpu" : started.launcher == kByItself ? "processes" : "mpi";
+  request.backend = words.text("backend", usual);
+  // Whoever started the processes connects them, whichever of the two names was typed.
+  if (several && over_processes(request.backend)) request.backend = usual;
   request.check = words.text("check");
   request.timeline = words.text("timeline");
   request.replay = words.text("replay");
@@ -123,17 +126,17 @@ void read_backends(const Words& words, const Launch& started, TrainingRequest& r
                   {"backend", "check", "timeline", "checkpoint", "checkpoint-every", "resume",
                    "start-from", "evaluate", "numbers"});
   const BackendEntry& backend = training_backend(request.backend, {"--backend"});
-  const bool over_processes = backend.name == "mpi";
-  if (several && !over_processes)
+  const bool divided = over_processes(backend.name);
+  if (several && !divided)
     refuse_run_flag("backend",
-                    fmt::format("expected mpi, which trains over the {} processes that {} started, "
+                    fmt::format("expected {}, which trains over the {} processes that {} started, "
                                 "found \"{}\", which trains in one",
-                                started.count, started.launcher, backend.name));
+                                usual, started.count, started.launcher, backend.name));
   if (backend.name != "cpu")
     refuse_beside(fmt::format("expected --backend cpu beside it, found \"{}\", which does not know "
                               "it",
                               backend.name),
-                  over_processes
+                  divided
                       ? std::vector<std::string>{"mode", "threads", "check"}
                       : std::vector<std::string>{"mode", "threads", "checkpoint",
                                                  "checkpoint-every", "resume", "rules", "numbers"});
@@ -178,9 +181,9 @@ Training training_of(const Words& words) {
   return training;
 }
 
-CpuOptions options_of(const Words& words, bool over_processes, bool first) {
+CpuOptions options_of(const Words& words, bool divided, bool first) {
   CpuOptions options;
-  const std::string usual = over_processes ? "wall" : "virtual";
+  const std::string usual = divided ? "wall" : "virtual";
   options.mode = words.choice("mode", {"virtual", "wall"}, usual) == "wall" ? RunMode::WallClock
                                                                             : RunMode::VirtualTime;
   options.threads = static_cast<int>(words.integer("threads", 0, 4096, 0));
@@ -259,7 +262,7 @@ RunQuestion read_question(const Words& words, const Launch& started, Processes* 
   read_backends(words, started, request);
   if (started.rank > 0) request.timeline.clear();  // the first process has all of it
   request.training = training_of(words);
-  request.options = options_of(words, request.backend == "mpi", started.rank == 0);
+  request.options = options_of(words, over_processes(request.backend), started.rank == 0);
   request.options.processes = processes;
   request.data = words.text("data");
   request.start_from = words.text("start-from");
@@ -495,8 +498,8 @@ Verb run_verb() {
           {{"devices", "N", "on so many virtual devices of this machine, as --cluster cpu:N"},
            {"memory-limit", "SIZE", "hard limit of each device, as 256MiB; else 1 GiB"},
            {"backend", "NAME",
-            "cpu (default), reference: one core, 8-byte numbers, no times, or mpi (default under "
-            "mpirun, srun and --processes): over all processes"},
+            "cpu (default), reference: one core, 8-byte numbers, no times, or over all processes "
+            "mpi (default under mpirun and srun) or processes (with --processes)"},
            {"check", "NAME",
             "trains on that backend too, from the same weights and on the same data; exit 3 when "
             "they differ, and where"},

@@ -81,6 +81,8 @@ constexpr Command kCommands[] = {
      "Moves the chosen block or node towards the input."},
     {"model.down", "Model", "Move down in the model", "Ctrl+Down",
      "Moves the chosen block or node towards the output."},
+    {"model.tables", "Model", "Tables as tensor trains…", "",
+     "Shows what ranks and hot rows do to the embedding tables of the open plan."},
     {"model.split", "Model", "Edit the first layer separately", "",
      "Makes the first of repeated layers a block of its own, to be edited alone."},
     {"plan.duplicate", "Plan", "Duplicate plan", "Ctrl+D",

@@ -398,7 +398,7 @@ void Window::refresh_title() {
   const bool model = !document_.project().model.empty();
   actions_["run.start"]->setEnabled(model);
   for (const char* id :
-       {"model.remove", "model.duplicate", "model.up", "model.down", "model.split"})
+       {"model.remove", "model.duplicate", "model.up", "model.down", "model.split", "model.tables"})
     actions_[id]->setEnabled(model);
   actions_["plan.remove"]->setEnabled(document_.project().plans.size() > 1);
 }

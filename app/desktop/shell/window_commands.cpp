@@ -22,6 +22,7 @@
 #include "app/desktop/controls/theme.h"
 #include "app/desktop/design/design_page.h"
 #include "app/desktop/design/model_panel.h"
+#include "app/desktop/design/tables_sheet.h"
 #include "app/desktop/dialogs/import_sheet.h"
 #include "app/desktop/dialogs/model_dialog.h"
 #include "app/desktop/dialogs/palette_dialog.h"
@@ -165,6 +166,13 @@ void Window::connect_commands() {
   on("export.pytorch-csv", [this] { export_as("pytorch-csv"); });
   on("export.megatron-layout", [this] { export_as("megatron-layout"); });
   on("file.import", [this] { import_pipeline(); });
+  on("model.tables", [this] {
+    const ProjectPlan* plan = document_.plan();
+    if (plan == nullptr || document_.project().model.empty()) return;
+    auto* sheet = new TablesSheet(request_of(document_.project(), *plan), this);
+    connect(sheet, &TablesSheet::apply, this, [this](const QString& set) { apply_words(set); });
+    sheet->open();
+  });
   on("file.check-report", [this] { check_report_dialog(); });
   on("plan.own-order", [this] { analyse_->order().editor().back(); });
   for (Page* shown : pages_)

@@ -252,7 +252,7 @@ BackendJob TrainingJob::job(const Experiment& of) const {
 void TrainingJob::expect_ramped() const {
   for (const auto& [name, flag] :
        {std::pair{request_.backend, "--backend"}, {request_.check, "--check"}})
-    if (!name.empty() && name != "cpu" && name != "mpi")
+    if (!name.empty() && name != "cpu" && !over_processes(name))
       throw Error(Error::Kind::InvalidInput,
                   "expected cpu or mpi, which go on with a larger batch where the phase of a batch "
                   "ramp ends, found \"" +

@@ -59,6 +59,7 @@ constexpr std::array kSchemas = {
     Schema{"trainyard/waves", "waves that share a device"},
     Schema{"trainyard/flip", "what would let another plan win"},
     Schema{"trainyard/fit", "levers that bring a plan into a budget of memory"},
+    Schema{"trainyard/tables", "embedding tables as tensor trains"},
     Schema{"trainyard/boundary", "the largest or smallest that fits"},
     Schema{"trainyard/owners", "who owns the memory at its peak"},
     Schema{"trainyard/wrapping", "units that are sharded together"},

@@ -102,6 +102,24 @@ std::vector<Setting> trained_settings() {
        {},
        [](Plan& p, std::string_view v, const Place& l) { set_param(p, "sparse", "drop", v, l); },
        [](const Plan& p) { return read_optional(p, "sparse", "drop", ""); }},
+      {"sparse-regrowth",
+       {},
+       "within: each weight grows as many blocks as it drops; across: the smallest of all weights "
+       "are dropped, and each grows in proportion to what it keeps",
+       {"within", "across"},
+       [](Plan& p, std::string_view v, const Place& l) {
+         set_param(p, "sparse", "regrowth", v, l);
+       },
+       [](const Plan& p) { return read_optional(p, "sparse", "regrowth", ""); }},
+      {"sparse-capacity",
+       {},
+       "with regrowth across weights, the most blocks that each may come to store over those that "
+       "it begins with; memory is taken for all of them",
+       {},
+       [](Plan& p, std::string_view v, const Place& l) {
+         set_param(p, "sparse", "capacity", v, l);
+       },
+       [](const Plan& p) { return read_optional(p, "sparse", "capacity", ""); }},
       {"tt-rank",
        {"tensor-train"},
        "rank of the tensor trains as which embedding tables are trained; off = as tables",

@@ -8,6 +8,13 @@
 //   step            1 ........ every ........ 2 every
 //   stored blocks   ■■■■■■■■   ■■■■■■▫▫       ■■▫■■■■▫     ▫ dropped here, grown elsewhere
 //
+// Across weights (sparse-regrowth=across), the smallest blocks of all weights are dropped, and
+// weights that keep more of theirs grow more, so that blocks move to the layers that need them and
+// their number in the whole model stays. Arenas are laid out before a run: each weight has room for
+// `capacity` times the blocks that it begins with, which is what it takes in values, pattern,
+// gradients and optimizer state, and what a layer cannot take falls to the others. FLOPs are priced
+// at the blocks that each weight begins with. Devices trade no blocks with others.
+//
 // The share that is dropped falls to zero over the run as half a cosine, so that what is grown has
 // time to learn. All replicas hold equal weights and draw from one seed, and so move alike.
 // Products are priced at what is stored of their weights: two FLOPs a stored weight and row, and
@@ -52,7 +59,13 @@ std::int64_t bytes_of_weight(const Plan& plan) {
   return is_one_of(kFourBytes, precision_of(plan)) ? 4 : 2;
 }
 
-void refuse_beside(const Plan& plan, Diagnostics& found) {
+// Weights that keep their number of blocks, or their places, need room for no more.
+double capacity_of(const Params& params) {
+  const bool trade = params.text("regrowth") == "across" && params.integer("every") > 0;
+  return trade ? params.number("capacity") : 1;
+}
+
+void refuse_beside(const Plan& plan, const Params& params, Diagnostics& found) {
   const auto refuse = [&](std::string sentence, std::string fix) {
     found.push_back({Diagnostic::Severity::Error,
                      std::move(sentence),
@@ -65,6 +78,13 @@ void refuse_beside(const Plan& plan, Diagnostics& found) {
       refuse("sparse weights are whole on every rank that holds their stage, found " +
                  std::string(axis) + "=" + std::to_string(degree),
              std::string(axis) + "=1");
+  if (params.text("regrowth") == "across")
+    for (const auto& [setting, chunks] :
+         {std::pair{"pp", mesh.pp}, {"virtual-stages", plan.virtual_stages}})
+      if (chunks > 1)
+        refuse("sparse weights that trade blocks are all in one stage, found " +
+                   std::string(setting) + "=" + std::to_string(chunks),
+               "sparse-regrowth=within");
   if (const Choice* zero = find_choice(plan, "zero");
       zero != nullptr && zero->params.integer("stage") > 0)
     refuse("a replica moves stored weights with all of their state, and zero=" +
@@ -119,10 +139,12 @@ void weigh(const Scenario& scenario, const Params& params, Diagnostics& found) {
   const Place place{std::string(kSparsePlace) + "/sparsity"};
   const auto share = [](double of) { return fmt::format("{:.3f}", of); };
   if (sparse > dense)
-    found.push_back({Diagnostic::Severity::Warning,
-                     fmt::format("sparse weights take {} with their indices, and matrices {}",
-                                 to_text(Bytes{sparse}), to_text(Bytes{dense})),
-                     place, density > 0 ? "sparsity=" + share(1 - density) : "sparsity=off"});
+    found.push_back(
+        {Diagnostic::Severity::Warning,
+         fmt::format("sparse weights take {} with their indices, and matrices {}",
+                     to_text(Bytes{sparse}), to_text(Bytes{dense})),
+         place,
+         density > 0 ? "sparsity=" + share(1 - density / capacity_of(params)) : "sparsity=off"});
   const double same =
       equal_bytes_density(1 - params.number("sparsity"), block, kCoarse, digits, coarse_digits);
   if (block < kCoarse && same < 1)
@@ -163,17 +185,17 @@ void warn_of_dense_weights(const Model& model, Diagnostics& found) {
 
 Diagnostics check_sparse(const Scenario& scenario, const Params& params) {
   Diagnostics found;
-  refuse_beside(scenario.plan, found);
+  refuse_beside(scenario.plan, params, found);
   weigh(scenario, params, found);
   warn_of_dense_weights(scenario.model, found);
   return found;
 }
 
 Model derive_sparse(Model model, const Plan& plan, const Params& params) {
-  return with_sparse_weights(
-      std::move(model),
-      {1 - params.number("sparsity"), params.integer("block"), bytes_of_weight(plan) == 2},
-      {std::string(kSparsePlace) + "/block"});
+  return with_sparse_weights(std::move(model),
+                             {1 - params.number("sparsity"), params.integer("block"),
+                              bytes_of_weight(plan) == 2, capacity_of(params)},
+                             {std::string(kSparsePlace) + "/block"});
 }
 
 // A move reads and writes values, pattern and state once; each step has its share of it.
@@ -185,7 +207,7 @@ void move_pattern(Body& body, const Layout& layout, const Scenario& scenario,
   std::int64_t values = 0, numbers = 0;
   for (const Node& node : graph.nodes)
     if (const auto weight = sparse_weight_of(graph, node)) {
-      values += weight->shape.stored();
+      values += weight->shape.room();
       numbers += weight->shape.pattern_elements();
     }
   if (values == 0) return;
@@ -223,7 +245,8 @@ Method sparse() {
                    "gives back",
                .legal_when =
                    "data and pipeline parallel, weights in 4 or 2 bytes, schedules that update "
-                   "once a step; norms, biases, tables, convolutions in groups and routed experts "
+                   "once a step; regrowth across weights in one stage; norms, biases, tables, "
+                   "convolutions in groups and routed experts "
                    "stay dense"},
       .file = "core/methods/trained/sparse.cpp",
       .params = {{.name = "sparsity",
@@ -247,7 +270,19 @@ Method sparse() {
                   .fallback = 0.3,
                   .doc = "share of the stored blocks that the first move drops and grows elsewhere",
                   .low = 0,
-                  .high = 1}},
+                  .high = 1},
+                 {.name = "regrowth",
+                  .fallback = std::string("within"),
+                  .doc = "within: each weight grows as many blocks as it drops; across: the "
+                         "smallest of all weights are dropped, and each grows in proportion to "
+                         "what it keeps",
+                  .values = {"within", "across"}},
+                 {.name = "capacity",
+                  .fallback = 1.5,
+                  .doc = "with regrowth across weights, the most blocks that each may come to "
+                         "store over those that it begins with; memory is taken for all of them",
+                  .low = 1,
+                  .high = 1e4}},
       .check = check_sparse,
       .derive = derive_sparse,
       .rewrite = move_pattern,

@@ -23,6 +23,9 @@ inline SparseShape expect_sparse_weight(const Graph& graph, const Node& node) {
   if (shape.rows < 1 || shape.blocks < 1 || shape.blocks > shape.all_blocks())
     refuse(node, "expected 1 to " + std::to_string(shape.all_blocks()) + " stored blocks, found " +
                      std::to_string(shape.blocks));
+  if (shape.spare < 0 || shape.spare >= shape.blocks)
+    refuse(node, "expected 0 to " + std::to_string(shape.blocks - 1) +
+                     " spare blocks, found spare=" + std::to_string(shape.spare));
   if (shape.row_blocks() >= kMostOfPattern)
     refuse(node, "expected fewer than " + std::to_string(kMostOfPattern) +
                      " blocks in a row, found " + std::to_string(shape.row_blocks()));

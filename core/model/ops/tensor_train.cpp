@@ -28,7 +28,7 @@ std::vector<Tensor> infer_tensor_train(const Graph& graph, const Node& node) {
                        std::to_string(train.first_rank) + " and " +
                        std::to_string(train.second_rank) + " divide, found " +
                        std::to_string(input(graph, node, k + 1).shape[1].size) + " numbers");
-  const Digits& p = train.row_bases;
+  const CoreDigits& p = train.row_bases;
   if (train.rows < 1 || product({p[0], p[1], p[2]}) < train.rows)
     refuse(node, "expected cores of at least the " + std::to_string(train.rows) +
                      " rows of the table, found " + std::to_string(product({p[0], p[1], p[2]})));

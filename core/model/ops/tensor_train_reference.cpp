@@ -15,7 +15,7 @@ double factor_of_row(const ReferenceCall& c, const TensorTrain& train) {
 // Calls f(j, place of each factor of a term, in its core) for the terms of each number j of a row.
 template <class F>
 void each_term(const TensorTrain& t, std::int64_t row, F&& f) {
-  const Digits i = t.digits(row);
+  const CoreDigits i = t.digits(row);
   const auto [q1, q2, q3] = t.column_bases;
   for (std::int64_t j = 0; j < t.width(); ++j) {
     const std::int64_t j1 = j / (q2 * q3), j2 = j / q3 % q2, j3 = j % q3;

@@ -87,6 +87,8 @@ const std::vector<Values> kBound = {
     {"sparse-block", {"1", "4", "16"}},
     {"sparse-every", {"0", "100"}},
     {"sparse-drop", {"0", "0.3"}},
+    {"sparse-regrowth", {"within", "across"}},
+    {"sparse-capacity", {"1", "1.5"}},
     {"lora-targets", {"all-linear", "attention", "mlp", "q_proj,v_proj"}},
     {"tt-tables", {"1", "1000", "1000000"}},
     {"tt-cache", {"0", "10000"}},

@@ -219,12 +219,38 @@ TEST(Sparse, MovesArePartOfTheUpdate) {
   EXPECT_NEAR(static_cast<double>(tenth - still), static_cast<double>(each - still) / 10, 3);
 }
 
+// Weights that trade blocks take memory for as many as each may come to store, and no more FLOPs
+// than for those that they begin with.
+TEST(Sparse, WeightsThatTradeBlocksTakeRoomForMore) {
+  const Model model = testing::tiny_mlp(2);
+  const auto with = [&](const char* regrowth, const char* capacity) {
+    return prepared(model, {"sparsity=0.75", "optimizer=adam", regrowth, capacity});
+  };
+  const Workload still = with("sparse-regrowth=within", "sparse-capacity=2"),
+                 trades = with("sparse-regrowth=across", "sparse-capacity=2"),
+                 all = with("sparse-regrowth=across", "sparse-capacity=9");
+  const Counted within = counted(still.scenario.model), across = counted(trades.scenario.model);
+  EXPECT_EQ(across.stored, 2 * within.stored);
+  EXPECT_EQ(across.dense, within.dense);
+  EXPECT_EQ(counted(all.scenario.model).stored, 4 * within.stored) << "all that there is";
+  EXPECT_EQ(state_of(trades).optimizer.value, 8 * (across.stored + across.dense));
+  EXPECT_EQ(state_of(trades).gradients.value, 4 * (across.stored + across.dense));
+  EXPECT_EQ(trained_parameters(trades.scenario.model), within.stored + within.dense);
+  const auto flops = [](const Workload& w) {
+    double sum = 0;
+    for (const Body& body : w.bodies)
+      for (const BodyOp& op : body.forward) sum += op.work.flops.value;
+    return sum;
+  };
+  EXPECT_EQ(flops(trades), flops(still));
+}
+
 RC_GTEST_PROP(Sparse, TheGivenModelComesBack, ()) {
   const Model model =
       *rc::gen::element(testing::tiny_mlp(2), testing::tiny_transformer(),
                         testing::tiny_transformer({.tied = true}), testing::tiny_convnet(2));
   const SparseSpec spec{*rc::gen::inRange(1, 100) / 100.0, *rc::gen::element<std::int64_t>(1, 2),
-                        *rc::gen::arbitrary<bool>()};
+                        *rc::gen::arbitrary<bool>(), *rc::gen::inRange(10, 40) / 10.0};
   Model changed;
   try {
     changed = with_sparse_weights(model, spec, {});
@@ -276,6 +302,8 @@ TEST(Sparse, RefusesWhatDividesOrDelaysStoredWeights) {
   has(sentence(1, {"lora=2"}), "found lora beside them; try lora=off");
   has(sentence(2, {"compression=topk"}), "found compression beside them");
   has(sentence(1, {"offload=optimizer"}), "try offload=none");
+  has(sentence(2, {"pp=2", "sparse-regrowth=across"}),
+      "trade blocks are all in one stage, found pp=2; try sparse-regrowth=within");
 }
 
 }  // namespace

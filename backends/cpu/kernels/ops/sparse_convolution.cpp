@@ -97,7 +97,8 @@ void sparse_convolution_backward_weight(const KernelCall& sparse) {
   dense.call.weight_gradients = gradients;
   cpu_kernel(convolution()).backward_weight(dense.call);
   if (!values) return;
-  float* const gathered = sparse.scratch.floats(dense.shape.stored());
+  float* const gathered = sparse.scratch.floats(dense.shape.room());
+  if (dense.shape.spare > 0) std::fill_n(gathered, dense.shape.room(), 0.0F);
   dense.each_block(bytes_of(DType::F32), [&](std::int64_t from, std::int64_t to, std::size_t n) {
     std::memcpy(reinterpret_cast<std::byte*>(gathered) + to,
                 static_cast<const std::byte*>(gradients[1].data) + from, n);

@@ -40,7 +40,7 @@ StoredBlocks stored_blocks(const KernelCall& call, const TensorView* values) {
       starts[++row] = static_cast<std::int32_t>(i);
     columns[i] = static_cast<std::int32_t>(places[i] % shape.row_blocks() * shape.block);
   }
-  while (row < shape.rows) starts[++row] = static_cast<std::int32_t>(shape.blocks);
+  while (row < shape.rows) starts[++row] = static_cast<std::int32_t>(places.size());
   return {shape.rows, shape.block, starts, columns, values == nullptr ? nullptr : values->f32()};
 }
 

@@ -64,17 +64,17 @@ struct Cores {
         r2(train.second_rank),
         middle(c.scratch.floats(q1 * q2 * r2)) {}
 
-  const float* slice(std::size_t core, const Digits& digits) const {
+  const float* slice(std::size_t core, const CoreDigits& digits) const {
     return input(call, core + 1).f32() + digits[core] * train.slice(core);
   }
 
-  void make_middle(const Digits& digits) const {
+  void make_middle(const CoreDigits& digits) const {
     std::fill_n(middle, q1 * q2 * r2, 0.0f);
     add_product(q1, r1, q2 * r2, slice(0, digits), slice(1, digits), middle);
   }
 
   void make(std::int64_t row, float* y) const {
-    const Digits digits = train.digits(row);
+    const CoreDigits digits = train.digits(row);
     make_middle(digits);
     std::fill_n(y, train.width(), 0.0f);
     add_product(q1 * q2, r2, q3, middle, slice(2, digits), y);
@@ -137,7 +137,7 @@ class Back {
         scaled_(scratch().floats(c_.train.width())) {}
 
   void add(std::int64_t row, const float* dy) const {
-    const Digits digits = c_.train.digits(row);
+    const CoreDigits digits = c_.train.digits(row);
     const float *first = c_.slice(0, digits), *second = c_.slice(1, digits),
                 *third = c_.slice(2, digits);
     const std::int64_t across = c_.q1 * c_.q2, within = c_.q2 * c_.r2;
@@ -159,7 +159,7 @@ class Back {
 
  private:
   Scratch& scratch() const { return c_.call.scratch; }
-  float* gradient(std::size_t core, const Digits& digits) const {
+  float* gradient(std::size_t core, const CoreDigits& digits) const {
     const Target into = target(c_.call, core + 1);
     return into ? into.view.f32() + digits[core] * c_.train.slice(core) : nullptr;
   }
