@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <memory>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,14 @@ class Channel {
   /// from_bytes[p] bytes.
   virtual TransferPtr all_to_all(const std::byte* to, std::span<const std::size_t> to_bytes,
                                  std::byte* from, std::span<const std::size_t> from_bytes) = 0;
+};
+
+/// PeerLost is thrown where a process has ended that nobody asked to, in a run that may recover
+/// (Processes::report_losses()).
+class PeerLost : public std::runtime_error {
+ public:
+  explicit PeerLost(int rank)
+      : std::runtime_error("rank " + std::to_string(rank) + " has ended before the run was done") {}
 };
 
 class Processes : public Ranks {
@@ -78,6 +87,17 @@ class Processes : public Ranks {
     throw Error(Error::Kind::Internal,
                 "rank " + std::to_string(rank) + " is of processes that all end with one");
   }
+
+  /// Returns whether a process that is lost unasked is replaced too; the others must rejoin() then.
+  virtual bool survives_losses() const { return false; }
+  /// Returns whether the process whose place this one has taken was lost unasked.
+  virtual bool took_place_unasked() const { return false; }
+  /// From now on, what waits throws PeerLost once a process is lost unasked. Before, and again with
+  /// false, it throws Error{Io} where survives_losses().
+  virtual void report_losses(bool) {}
+  /// After PeerLost: blocks until this process and all others are connected anew, with nothing
+  /// under way. Channels stay what they were.
+  virtual void rejoin() {}
 };
 
 }  // namespace trainyard

@@ -138,7 +138,6 @@ void check_bit_flips(const BackendJob& job, Diagnostics& found) {
   if (!flips.on()) return;
   const Workload& w = job.workload;
   const Plan& plan = w.scenario.plan;
-  const Binding& b = w.layout.binding;
   const std::string what = "flipped bits ";
   const auto refuse = [&](const std::string& sentence, std::string place, std::string fix) {
     add_error(found, what + sentence, std::move(place), std::move(fix));
@@ -169,14 +168,6 @@ void check_bit_flips(const BackendJob& job, Diagnostics& found) {
   if (job.data != nullptr && job.data->acting())
     refuse("leave the data as they are, found " + std::string(job.data->name()) + ", which acts",
            "--data", "flip-bits=off");
-  const bool moves = flips.rate(FlipClass::Activations) > 0 || flips.rate(FlipClass::Messages) > 0;
-  if ((moves || flips.ranges) && (b.tp > 1 || b.cp > 1 || b.ep > 1))
-    refuse(
-        "of activations and messages, and their ranges, are of tensors that no ranks divide, "
-        "found tp=" +
-            std::to_string(b.tp) + ", cp=" + std::to_string(b.cp) +
-            " and ep=" + std::to_string(b.ep),
-        "plan#/mesh/tp", "tp=1");
   const auto tied = [](const Block& block) {
     return std::any_of(block.graph.tensors.begin(), block.graph.tensors.end(),
                        [](const Tensor& t) { return !t.tied_to.empty(); });
@@ -213,16 +204,6 @@ Diagnostics check_acting(const DataSource& data, const CpuOptions& options) {
                name + " acts with all parameters, which no process of several has",
            "--backend", "--backend cpu without mpirun");
   return found;
-}
-
-// A process holds a part of the devices, and the state that a run goes back to is of all.
-Diagnostics check_flips(const BitFlips& flips, const CpuOptions& options) {
-  if (!flips.on() || options.processes == nullptr) return {};
-  return {{Diagnostic::Severity::Error,
-           "expected one process, found " + std::to_string(options.processes->count()) +
-               ": flipped bits are of tensors of which one process has all",
-           {"--backend"},
-           "--backend cpu without mpirun"}};
 }
 
 // The process of a rank keeps the rows of the rank before it, so that each rank has a process.
@@ -263,7 +244,6 @@ Diagnostics check_options(const BackendJob& job, const CpuOptions& options) {
     found.insert(found.end(), more.begin(), more.end());
   };
   if (const auto acting = job.data->acting()) add(check_acting(*acting, options));
-  add(check_flips(job.training->flips, options));
   add(check_shards(job, options));
   return found;
 }

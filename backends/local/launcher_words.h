@@ -11,7 +11,9 @@ namespace trainyard {
 inline constexpr const char* kLocalRank = "TRAINYARD_RANK";
 inline constexpr const char* kLocalRanks = "TRAINYARD_RANKS";
 inline constexpr const char* kLauncherSocket = "TRAINYARD_LAUNCHER";  // the descriptor
-inline constexpr const char* kTakesPlace = "TRAINYARD_TAKES_PLACE";   // 1: of one that has ended
+// 1: of one that has said so before it ended; 2: of one that was lost unasked.
+inline constexpr const char* kTakesPlace = "TRAINYARD_TAKES_PLACE";
+inline constexpr const char* kSurvives = "TRAINYARD_SURVIVES";  // 1: one that is lost is replaced
 
 /// Says to a process how it reaches another.
 struct PeerWord {

@@ -115,16 +115,18 @@ class AwaitedSignals {
 
 class LocalLauncher {
  public:
-  LocalLauncher(int count, std::ostream& err)
-      : err_(err), words_(words_of_this_process()), ranks_(static_cast<std::size_t>(count)) {}
+  LocalLauncher(int count, bool survives, std::ostream& err)
+      : err_(err),
+        survives_(survives),
+        words_(words_of_this_process()),
+        ranks_(static_cast<std::size_t>(count)) {}
   ~LocalLauncher() { end_all(); }
   LocalLauncher(const LocalLauncher&) = delete;
   LocalLauncher& operator=(const LocalLauncher&) = delete;
 
   int run() {
-    for (std::size_t r = 0; r < ranks_.size(); ++r) start(r, false);
-    for (std::size_t r = 0; r < ranks_.size(); ++r)
-      for (std::size_t other = 0; other < r; ++other) connect(r, other);
+    for (std::size_t r = 0; r < ranks_.size(); ++r) start(r, Place::Own);
+    connect_all();
     while (!over_ && std::any_of(ranks_.begin(), ranks_.end(),
                                  [](const Rank& rank) { return rank.process != 0; })) {
       pollfd look{signals_.descriptor(), POLLIN, 0};
@@ -141,7 +143,11 @@ class LocalLauncher {
     return 0;
   }
 
+  /// Returns whether one was lost that was not replaced.
+  bool lost() const { return lost_; }
+
  private:
+  enum class Place { Own, Asked, Lost };  // whose a process takes: as kTakesPlace says it
   struct Rank {
     pid_t process = 0;  // 0: it has ended
     int socket = -1;    // to it
@@ -149,14 +155,15 @@ class LocalLauncher {
   };
 
   // All are of one process group that no terminal sends signals to: what comes is handed on once.
-  void start(std::size_t r, bool takes_place) {
+  void start(std::size_t r, Place place) {
     Connection connection(SOCK_SEQPACKET);
     Rank& rank = ranks_[r];
     const int theirs = connection.ends[1];
     std::vector<std::string> variables = environment_with(
         {fmt::format("{}={}", kLocalRank, r), fmt::format("{}={}", kLocalRanks, ranks_.size()),
          fmt::format("{}={}", kLauncherSocket, theirs),
-         fmt::format("{}={}", kTakesPlace, takes_place ? 1 : 0)});
+         fmt::format("{}={}", kTakesPlace, static_cast<int>(place)),
+         fmt::format("{}={}", kSurvives, survives_ ? 1 : 0)});
     posix_spawn_file_actions_t files;
     posix_spawn_file_actions_init(&files);
     posix_spawn_file_actions_adddup2(&files, theirs, theirs);  // which leaves it open there
@@ -185,6 +192,11 @@ class LocalLauncher {
     tell(ranks_[b].socket, PeerWord{static_cast<std::int32_t>(a), connection.ends[1]});
   }
 
+  void connect_all() {
+    for (std::size_t r = 0; r < ranks_.size(); ++r)
+      for (std::size_t other = 0; other < r; ++other) connect(r, other);
+  }
+
   void hand_on(int signal) {
     interrupted_ = signal;
     if (group_ != 0) kill(-group_, signal);
@@ -209,7 +221,7 @@ class LocalLauncher {
   }
 
   void replace(std::size_t r) {
-    start(r, true);
+    start(r, Place::Asked);
     for (std::size_t other = 0; other < ranks_.size(); ++other)
       if (other != r) connect(other, r);
   }
@@ -219,10 +231,20 @@ class LocalLauncher {
       over_ = kSignalledBase + interrupted_;
       return;
     }
-    over_ = kFailedCode;
-    err_ << fmt::format("rank {} (process {}) has ended before the run was done: {}\n", r, process,
+    const bool replaced = survives_ && WIFSIGNALED(status) && replaced_ < kMostReplaced;
+    err_ << fmt::format("rank {} (process {}) has ended before the run was done: {}{}\n", r,
+                        process,
                         WIFSIGNALED(status) ? fmt::format("signal {}", WTERMSIG(status))
-                                            : fmt::format("exit code {}", WEXITSTATUS(status)));
+                                            : fmt::format("exit code {}", WEXITSTATUS(status)),
+                        replaced ? "; another process takes its place" : "");
+    if (!replaced) {
+      over_ = kFailedCode;
+      lost_ = true;
+      return;
+    }
+    ++replaced_;
+    start(r, Place::Lost);
+    connect_all();
   }
 
   void end_all() {
@@ -235,18 +257,33 @@ class LocalLauncher {
   }
 
   static constexpr int kFailedCode = 1, kSignalledBase = 128;
+  static constexpr int kMostReplaced = 100;  // a process that ends itself by a signal does it again
 
   std::ostream& err_;
+  const bool survives_;
   std::vector<std::string> words_;
   const AwaitedSignals signals_;
   std::vector<Rank> ranks_;
   pid_t group_ = 0;
   int interrupted_ = 0;      // the last signal that was handed on
   std::optional<int> over_;  // the exit code, where not all have come to their end
+  int replaced_ = 0;
+  bool lost_ = false;
 };
 
 }  // namespace
 
-int launch_processes(int count, std::ostream& err) { return LocalLauncher(count, err).run(); }
+int launch_processes(int count, bool survives, const std::function<std::string()>& goes_on,
+                     std::ostream& err) {
+  int code = 0;
+  bool lost = false;
+  {
+    LocalLauncher launcher(count, survives, err);
+    code = launcher.run();
+    lost = launcher.lost();
+  }
+  if (lost) err << goes_on() << '\n';  // once nobody writes a checkpoint any more
+  return code;
+}
 
 }  // namespace trainyard

@@ -23,7 +23,7 @@ namespace trainyard {
 namespace {
 
 // Messages between two ranks have their numbers as keys, and channels what lies below 0.
-constexpr std::int64_t kLeaving = std::numeric_limits<std::int64_t>::min();
+constexpr std::int64_t kLeaving = std::numeric_limits<std::int64_t>::min(), kFailing = kLeaving + 1;
 std::int64_t key_of_channel(std::int64_t between_two) { return -1 - between_two; }
 
 using Peers = std::vector<std::unique_ptr<PeerSocket>>;  // by rank; null: this one
@@ -129,7 +129,8 @@ class LocalProcesses final : public Processes {
   LocalProcesses()
       : rank_(variable(kLocalRank)),
         launcher_(variable(kLauncherSocket)),
-        took_place_(variable(kTakesPlace) != 0),
+        took_place_(variable(kTakesPlace)),
+        survives_(variable(kSurvives) != 0),
         peers_(static_cast<std::size_t>(variable(kLocalRanks))),
         channels_(peers_.size(), 0) {
     fcntl(launcher_, F_SETFD, FD_CLOEXEC);
@@ -140,6 +141,7 @@ class LocalProcesses final : public Processes {
   }
   // A process that leaves while others work on would look like one that was lost.
   ~LocalProcesses() override {
+    leaving_ = true;
     try {
       for (const std::unique_ptr<PeerSocket>& peer : peers_)
         if (peer != nullptr) peer->send(kLeaving, {});
@@ -218,10 +220,12 @@ class LocalProcesses final : public Processes {
     }
   }
 
-  // One of them that ends unasked is seen by the launcher, which says so and ends all.
+  // One of them that ends unasked is seen by the launcher, which says so. Where it does not replace
+  // it, it ends all.
   void rest(int polls) override {
     constexpr int kEager = 200, kMilliseconds = 1;
     move_all(peers_);
+    if (survives_ && !leaving_) expect_all();
     if (polls < kEager) return std::this_thread::yield();
     std::vector<pollfd> looks;
     for (const std::unique_ptr<PeerSocket>& peer : peers_)
@@ -239,9 +243,23 @@ class LocalProcesses final : public Processes {
   }
 
   bool replaces() const override { return true; }
-  bool took_place() const override { return took_place_; }
+  bool took_place() const override { return took_place_ != 0; }
+  bool survives_losses() const override { return survives_; }
+  bool took_place_unasked() const override { return took_place_ == 2; }
+  void report_losses(bool on) override { reports_ = on; }
+  void rejoin() override {
+    for (std::unique_ptr<PeerSocket>& peer : peers_) peer.reset();
+    for (std::size_t p = 1; p < peers_.size(); ++p) join_one();
+  }
   void replace(int rank) override {
     if (rank == rank_) {
+      // The others are not to take it for one that is lost unasked.
+      for (const std::unique_ptr<PeerSocket>& peer : peers_)
+        if (peer != nullptr) peer->send(kFailing, {});
+      while (std::any_of(peers_.begin(), peers_.end(), [](const auto& peer) {
+        return peer != nullptr && !peer->ended() && peer->sends();
+      }))
+        rest(0);
       tell(launcher_, RankWord{RankWord::Kind::Fails});
       for (;;) raise(SIGKILL);
     }
@@ -254,6 +272,15 @@ class LocalProcesses final : public Processes {
   }
 
  private:
+  void expect_all() const {
+    for (std::size_t p = 0; p < peers_.size(); ++p) {
+      if (peers_[p] == nullptr || !peers_[p]->ended() || peers_[p]->announced(kFailing)) continue;
+      const PeerLost lost(static_cast<int>(p));
+      if (reports_) throw lost;
+      throw Error(Error::Kind::Io, lost.what());
+    }
+  }
+
   std::vector<int> all_ranks() const {
     std::vector<int> ranks(peers_.size());
     std::iota(ranks.begin(), ranks.end(), 0);
@@ -274,7 +301,9 @@ class LocalProcesses final : public Processes {
   }
 
   const int rank_, launcher_;
-  const bool took_place_;
+  const int took_place_;  // as kTakesPlace says it
+  const bool survives_;
+  bool reports_ = false, leaving_ = false;
   Peers peers_;
   std::vector<std::int64_t> channels_;  // that are shared with each rank
   std::unique_ptr<Channel> world_;

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
+
 #include "app/cli/verb.h"
 #include "backends/start_weights.h"
 #include "core/base/random.h"
@@ -19,7 +21,7 @@ namespace {
 class RunByProcesses : public ::testing::Test {
  protected:
   struct Answer {
-    std::string loss, recovery, checkpoint;
+    std::string loss, recovery, flips, checkpoint;
     friend bool operator==(const Answer&, const Answer&) = default;
   };
 
@@ -31,7 +33,7 @@ class RunByProcesses : public ::testing::Test {
       const Json* const found = json.find(key);
       return found == nullptr ? "none" : write_json_line(*found);
     };
-    return {member("loss"), member("recovery"), file_text(folder.path() / file)};
+    return {member("loss"), member("recovery"), member("flips"), file_text(folder.path() / file)};
   }
   Answer trained(const std::string& words) const {
     return answer(trainyard("run --checkpoint c" + words + kQuietly, folder), "c");
@@ -70,6 +72,36 @@ TEST_F(RunByProcesses, TrainsAsOneProcessAndAsMpirunBitForBit) {
     if (processes == 2 && has_mpirun()) {
       EXPECT_TRUE(
           answer(on_ranks(processes, "run --checkpoint m" + words + kQuietly, folder), "m") == one);
+    }
+  }
+}
+
+// The first process counts what all have flipped and found, and goes back with all.
+TEST_F(RunByProcesses, BitsFlipAsInOneProcess) {
+  const std::string all = " --steps 3 --data random --train flip-bits=";
+  const std::pair<int, std::string> cases[] = {
+      {2,
+       "weights:1e-8,optimizer:1e-8,activations:2e-8,messages:1e-8 --train recover=1 --train "
+       "flip-check=checksums,rules --model mlp-small --devices 2 --set zero=1 --set "
+       "global-batch=64"},
+      {3,
+       "messages:1e-7,activations:1e-8,checkpoints:1e-9 --train recover=2 --train "
+       "flip-check=checksums --model mlp-small --devices 4 --set pp=4 --set global-batch=32 --set "
+       "precision=bf16"},
+      {2,
+       "weights:1e-8,activations:2e-8 --train flip-ecc=weights --train "
+       "flip-check=checksums,ranges --model gpt-tiny --devices 4 --set cp=2 --set tp=2 --set "
+       "global-batch=2"}};
+  for (const auto& [processes, words] : cases) {
+    const Answer one = trained(all + words);
+    const Answer several = trained(fmt::format("{}{} --processes {}", all, words, processes));
+    EXPECT_NE(one.flips.find("injected"), std::string::npos) << words;
+    EXPECT_EQ(several.flips, one.flips) << words;
+    EXPECT_EQ(several.loss, one.loss) << words;
+    EXPECT_TRUE(several.checkpoint == one.checkpoint) << words;
+    if (processes == 3 && has_mpirun()) {
+      EXPECT_TRUE(answer(on_ranks(processes, "run --checkpoint m" + all + words + kQuietly, folder),
+                         "m") == one);
     }
   }
 }
@@ -142,9 +174,44 @@ TEST_F(RunByProcesses, OneThatIsLostUnaskedEndsAllAndNothingIsLost) {
   EXPECT_EQ(killed.out, "exit 1\n");
   EXPECT_EQ(killed.err.find("rank 1 (process "), 0u) << killed.err;
   EXPECT_NE(killed.err.find("has ended before the run was done: signal 9"), std::string::npos);
+  EXPECT_NE(killed.err.find("all have ended, and c holds the run after update "), std::string::npos)
+      << killed.err;
+  EXPECT_NE(killed.err.find("with --resume it goes on from there"), std::string::npos);
   const Answer resumed = trained(job + " --resume --processes 2"), whole = trained(job);
   EXPECT_EQ(resumed.loss, whole.loss);
   EXPECT_TRUE(resumed.checkpoint == whole.checkpoint);
+}
+
+// Killed from outside at any moment: another process takes its place, and the run loses what it
+// would have lost had the rank failed after the step that the report names.
+TEST_F(RunByProcesses, OneThatIsKilledFromOutsideIsReplacedWhereRanksMayFail) {
+  for (const std::string how : {"plain", "full"}) {
+    const std::string job = kDivided + " --set optimizer=adamw --steps 60 --train cpr=" + how +
+                            " --train cpr-save=1000";
+    const std::string script = TRAINYARD_PROGRAM " run --checkpoint c" + job + kQuietly +
+                               " --processes 4 --checkpoint-every 1 & p=$!; "
+                               "while kill -0 $p && [ ! -e c ]; do sleep 0.02; done; "
+                               "kill -9 $(ps -o pid= --ppid $p | sed -n 3p); wait $p";
+    const Ran killed = run_program("/bin/sh", {"-c", script}, folder.path());
+    EXPECT_EQ(killed.err.find("rank 2 (process "), 0u) << killed.err;
+    EXPECT_NE(killed.err.find("; another process takes its place"), std::string::npos);
+    const Answer several = answer(killed, "c");
+    const Json recovery = parse_json(several.recovery, "recovery");
+    const Json::List& failures = *recovery.find("failures")->as_list();
+    ASSERT_EQ(failures.size(), 1u) << several.recovery;
+    EXPECT_EQ(*failures[0].find("rank")->integer(), 2);
+    const Answer one =
+        trained(job + fmt::format(" --train cpr-kill={}:2", *failures[0].find("step")->integer()));
+    EXPECT_EQ(several.loss, one.loss) << how;
+    EXPECT_EQ(several.recovery, one.recovery) << how;
+    // The settings beside the state name the kill in one of them alone.
+    const Checkpoint ended = parse_checkpoint(several.checkpoint, "several"),
+                     expected = parse_checkpoint(one.checkpoint, "one");
+    ASSERT_EQ(ended.parts.size(), expected.parts.size());
+    for (std::size_t i = 0; i < ended.parts.size(); ++i)
+      EXPECT_TRUE(ended.parts[i].content == expected.parts[i].content) << ended.parts[i].name;
+    std::filesystem::remove(folder.path() / "c");
+  }
 }
 
 }  // namespace

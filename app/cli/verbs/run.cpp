@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -30,6 +31,7 @@
 #include "core/base/units_text.h"
 #include "core/exporters/trace_event.h"
 #include "core/io/bytes/file_writer.h"
+#include "core/training/checkpoint.h"
 #include "core/training/optimizers/layer_ratios.h"
 #include "visualizers/drawing/svg.h"
 #include "visualizers/numbers/numbers_view.h"
@@ -418,6 +420,34 @@ int run_repeats(const Words& words, Streams& streams) {
   return kDone;
 }
 
+// Ranks of cpr are replaced where they are lost. Rules and numbers have seen the steps before,
+// which a process in a lost one's place has not.
+bool survives_losses(const Words& words) {
+  Training training;
+  for (const std::string& assignment : words.texts("train"))
+    if (assignment.starts_with("cpr")) apply_training(training, assignment);
+  return training.recovery.on() && !words.has("rules") && !words.has("numbers");
+}
+
+// The sentence with which a run ends that has lost a process.
+std::string goes_on_from(const Words& words) {
+  const std::string file = words.text("checkpoint");
+  if (file.empty())
+    return "all have ended, and nothing of the run was saved: --checkpoint FILE with "
+           "--checkpoint-every N keeps states of it";
+  if (!std::filesystem::exists(file))
+    return fmt::format("all have ended, and {} was not written yet: the run begins anew", file);
+  try {
+    return fmt::format(
+        "all have ended, and {} holds the run after update {}: with --resume it goes on from "
+        "there, "
+        "with any number of processes",
+        file, load_checkpoint(file).step);
+  } catch (const Error& error) {
+    return fmt::format("all have ended, and {} is not of this run: {}", file, error.what());
+  }
+}
+
 // Starts the processes of --processes and returns their exit code; nothing where this one is to do
 // the work itself.
 std::optional<int> run_by_processes(const Words& words, Streams& streams) {
@@ -433,7 +463,8 @@ std::optional<int> run_by_processes(const Words& words, Streams& streams) {
     if (words.has(flag))
       refuse_run_flag(flag, "expected no --processes beside it, because one process does it");
   if (count == 1) return std::nullopt;
-  return launch_processes(count, streams.err);
+  return launch_processes(
+      count, survives_losses(words), [&] { return goes_on_from(words); }, streams.err);
 }
 
 int run_run(const Words& words, Streams& streams) {

@@ -240,7 +240,7 @@ Fields<FlipReport> flip_fields() {
 
 Fields<RecoveryReport> recovery_fields() {
   const Fields<ShardLoss> loss = {
-      {"step", in(&ShardLoss::kill, &ShardKill::step), whole(1), "after which the rank failed"},
+      {"step", in(&ShardLoss::kill, &ShardKill::step), "after which the rank failed"},
       {"rank", in(&ShardLoss::kill, &ShardKill::rank)},
       {"samples", &ShardLoss::samples, "trained since the last interval of all rows began"},
       {"rows", &ShardLoss::rows, "that went back"},

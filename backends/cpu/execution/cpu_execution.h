@@ -125,8 +125,8 @@ class CpuExecution final : public Execution {
   void go_on(std::string_view shared_state);
   /// Null where no bits flip and nothing looks for flipped ones.
   FlipGuard* flips() { return flips_.get(); }
-  /// Begins a step of it: flips bits of what devices hold between two updates, and looks at that.
-  /// Only before begin_repetition().
+  /// Begins a step of it: flips bits of what devices hold between two updates, looks at that, and
+  /// settles it. Only before begin_repetition(); all processes call it.
   void begin_flips();
   /// Sees what devices hold after an update, with which begin_flips() compares it.
   void see_state();
@@ -255,10 +255,15 @@ class CpuExecution final : public Execution {
   template <class F>
   void each_updated_by(std::size_t place, int peer, F&&);
   std::map<FlipKey, FlipSight> sights_of_state();
+  void look_at_state();
   void flip_weights();
+  template <class Weights>
+  void set_weights(std::size_t place, int peer, const Weights&);
   void flip_optimizer();
   void flip_gradients(std::size_t place, int peer);
   void flip_all_gradients();
+  // Which of the ranks a peer is that share the samples of a replica.
+  std::int64_t rank_of_replica(int peer) const;
   void flip_message(const At& to, bool forward, std::span<std::byte> arrived, DType);
   void flip_output(const At&, std::size_t layer, NodeId, const TensorView&);
 

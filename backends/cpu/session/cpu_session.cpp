@@ -78,8 +78,7 @@ CpuSession::CpuSession(const BackendJob& job, const CpuOptions& o)
       driver(options.mode == RunMode::VirtualTime
                  ? virtual_time_driver(job.prices, options.processor_time ? options.processor_time
                                                                           : thread_processor_time)
-                 : wall_clock_driver(options.threads, options.link_bytes_per_second,
-                                     host_rates(workload, options))) {
+                 : wall_clock()) {
   // No process of several has all losses before the repetition ends.
   if (processes == nullptr)
     execution.step_done = [this](std::int64_t step) {
@@ -88,6 +87,11 @@ CpuSession::CpuSession(const BackendJob& job, const CpuOptions& o)
           static_cast<std::size_t>(step) * m * static_cast<std::size_t>(plan.peers.replicas());
       tell(static_cast<std::int64_t>(losses.size()) + step + 1, mean_loss(first, m), Instant{});
     };
+}
+
+std::unique_ptr<Driver> CpuSession::wall_clock() const {
+  return wall_clock_driver(options.threads, options.link_bytes_per_second,
+                           host_rates(workload, options));
 }
 
 DeviceMemory CpuSession::memory_of(DeviceId device, int peer) {

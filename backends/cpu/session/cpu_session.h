@@ -34,7 +34,10 @@ struct CpuSession {
   /// A process that takes a lost one's place is given what `known` returns, and goes on from here
   /// with `lost`. Returns whether all have gone back.
   bool lose_ranks(const std::function<std::string()>& known, bool lost);
-  /// Goes back to a sound state, after `done` updates. Returns whether there was one.
+  /// Keeps a state to which go_back() may go, if it is time to. All processes call it.
+  void keep_if_due();
+  /// Goes back to a sound state, after `done` updates. Returns whether there was one. All processes
+  /// call it.
   bool go_back(std::int64_t done);
   /// Evaluates as the plan says. All processes call it, and each takes part that has an evaluator.
   RunEvaluation evaluate(const EvaluationPlan&);
@@ -79,6 +82,9 @@ struct CpuSession {
   /// Returns the mean loss over `count` microbatches of the repetition from `first` on.
   double mean_loss(std::size_t first, std::size_t count) const;
   DeviceMemory memory_of(DeviceId, int peer);
+  std::unique_ptr<Driver> wall_clock() const;
+  /// Puts another driver in the place of one of processes that a loss has stopped.
+  void renew_driver() { driver = wall_clock(); }
 
   const Workload& workload;
   const Program& program;
@@ -97,7 +103,7 @@ struct CpuSession {
   std::vector<double> losses;  // by step
   std::int64_t first_step = 0;
 
-  KeptStates kept_states;                 // where bits flip
+  KeptStates kept_states;                 // where bits flip; of the first process
   std::unique_ptr<ShardSaves> shards;     // null unless ranks may fail
   std::vector<DeviceMemory> lost_memory;  // of devices that were replaced
   PreparedKernels lost_prepared;

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "backends/cpu/cpu_backend.h"
 #include "backends/cpu/execution/evaluation.h"
@@ -34,15 +35,12 @@ class TrainingLoop {
 
   BackendRun run(std::string_view name) {
     begin();
-    const std::int64_t steps = m_.training.steps;
-    const std::int64_t end = m_.options.until > 0 ? std::min(m_.options.until, steps) : steps;
-    while (m_.execution.updates() < end && !result_.stopped) {
-      if (m_.any(options_.stop.stop_requested()))
-        result_.stopped = true;
-      else
-        step();
+    while (survived_loss([&] {
+      train();
+      finish(name);
+    })) {
     }
-    finish(name);
+    if (m_.processes != nullptr) m_.processes->report_losses(false);
     return std::move(result_);
   }
 
@@ -60,6 +58,113 @@ class TrainingLoop {
     double loss_scale = 0;
   };
 
+  // A Footing is where this process can go on from if another one is lost unasked. All processes
+  // make theirs at the same points of a run; two that are under way are at most one apart.
+  struct Footing {
+    std::int64_t number = 0;
+    std::string state, shards, shared, known;
+  };
+
+  void train() {
+    const std::int64_t steps = m_.training.steps;
+    const std::int64_t end = m_.options.until > 0 ? std::min(m_.options.until, steps) : steps;
+    while (m_.execution.updates() < end && !result_.stopped) {
+      if (m_.any(options_.stop.stop_requested()))
+        result_.stopped = true;
+      else
+        step();
+    }
+  }
+
+  // Returns whether a process was lost on the way, and all are back on their footing.
+  template <class F>
+  bool survived_loss(F&& train) {
+    try {
+      train();
+      return false;
+    } catch (const PeerLost& lost) {
+      try {
+        regain_footing(lost);
+      } catch (const PeerLost& another) {
+        throw Error(Error::Kind::Io, another.what());
+      }
+      return true;
+    }
+  }
+
+  bool survives() const {
+    return m_.shards != nullptr && m_.processes != nullptr && m_.processes->survives_losses();
+  }
+
+  // in_step: the end of the step is still to be done after it.
+  void make_footing(bool in_step) {
+    if (!survives()) return;
+    in_step_ = in_step;
+    ++footing_;
+    footings_.push_back(
+        {footing_, to_bytes(m_.state()), m_.shards->held(), m_.execution.shared_state(), known()});
+    if (footings_.size() > 2) footings_.erase(footings_.begin());
+  }
+
+  // The others and the process in the lost one's place agree on the last footing that all have.
+  std::int64_t agreed_footing(int& lost) const {
+    std::string own;
+    if (!footings_.empty()) append(own, footings_.back().number);
+    const std::vector<std::string> told = m_.processes->all_gather(own);
+    std::int64_t last = footing_;
+    int missing = 0;
+    for (std::size_t r = 0; r < told.size(); ++r)
+      if (told[r].empty())
+        lost = static_cast<int>(r), ++missing;
+      else
+        last = std::min(last, Pieces(told[r]).next<std::int64_t>());
+    if (missing != 1)
+      throw Error(Error::Kind::Io,
+                  "a process was lost while others took over from one that was lost before");
+    return last;
+  }
+
+  void regain_footing(const PeerLost& what) {
+    if (footings_.empty()) throw Error(Error::Kind::Io, what.what());
+    m_.processes->rejoin();
+    int lost = 0;
+    const std::int64_t number = agreed_footing(lost);
+    const auto at = std::find_if(footings_.begin(), footings_.end(),
+                                 [&](const Footing& one) { return one.number == number; });
+    if (at == footings_.end()) throw Error(Error::Kind::Io, what.what());
+    const Footing footing = *at;
+    footings_ = {footing};
+    m_.renew_driver();
+    m_.execution.forget_fetched();
+    m_.execution.replace(DeviceId{0}, m_.processes->rank());
+    m_.resume(parse_checkpoint(footing.state, "the state in memory"));
+    m_.shards->go_back(footing.shards);
+    m_.execution.go_on(footing.shared);
+    result_ = {};
+    know(footing.known);
+    m_.shards->meter_lost({m_.execution.updates(), lost});
+    m_.shards->hand_over(lost, footing.known);
+    kept_.clear();
+    go_on_after_loss();
+  }
+
+  void go_on_after_loss() {
+    const bool in_step = in_step_;
+    unplaced_ = anew_ = true;
+    const bool back = goes_back_after_losses(true);
+    make_footing(in_step && !back);
+    if (back) return;
+    if (!in_step) {
+      repetition_ = 0;
+      anew_ = false;
+      return;
+    }
+    note_step();
+    evaluate_if_due();
+    keep({{}, {}, time_});
+    end_step();
+  }
+
   void begin() {
     if (m_.processes != nullptr && m_.processes->took_place()) return take_over();
     if (m_.options.from != nullptr)
@@ -76,6 +181,8 @@ class TrainingLoop {
     if (rules_ != nullptr) rules_->begin(m_.first_step);
     if (numbers_ != nullptr)
       numbers_->begin(m_.first_step, m_.training.steps, number_windows(m_.workload));
+    make_footing(false);
+    if (survives()) m_.processes->report_losses(true);
   }
 
   void begin_shards(std::string state) {
@@ -86,6 +193,8 @@ class TrainingLoop {
   // Returns what a process that takes a lost one's place must know of the session.
   std::string known() const {
     std::string bytes;
+    append(bytes, footing_);
+    append(bytes, in_step_);
     append(bytes, m_.first_step);
     append(bytes, last_checkpoint_);
     append(bytes, now_);
@@ -99,8 +208,21 @@ class TrainingLoop {
 
   // Begins in a lost one's place, and ends the step after which that one was lost.
   void take_over() {
+    if (m_.processes->took_place_unasked()) {
+      int lost = 0;
+      agreed_footing(lost);
+    }
     begin_shards({});
-    Pieces pieces(m_.shards->session());
+    know(m_.shards->session());
+    recorded_.emplace(m_.options.spans);
+    go_on_after_loss();
+    if (survives()) m_.processes->report_losses(true);
+  }
+
+  void know(std::string_view bytes) {
+    Pieces pieces(bytes);
+    footing_ = pieces.next<std::int64_t>();
+    in_step_ = pieces.next<bool>();
     result_.first_step = m_.first_step = pieces.next<std::int64_t>();
     last_checkpoint_ = pieces.next<std::int64_t>();
     now_ = pieces.next<Instant>();
@@ -109,13 +231,6 @@ class TrainingLoop {
     m_.losses = pieces.list<double>();
     result_.step_times = pieces.list<Duration>();
     result_.evaluations = pieces.list<RunEvaluation>();
-    recorded_.emplace(m_.options.spans);
-    anew_ = true;
-    if (goes_back_after_losses(true)) return;
-    note_step();
-    evaluate_if_due();
-    keep({{}, {}, time_});
-    end_step();
   }
 
   // Trains one repetition, or goes back to an earlier state.
@@ -127,8 +242,7 @@ class TrainingLoop {
     const bool recovers = flips_ != nullptr && flips_->settings().recover > 0;
     bool stuck = false;  // found wrong, and with nothing to go back to
     if (flips_ != nullptr) {
-      if (m_.kept_states.due(*flips_, m_.execution.updates()))
-        m_.kept_states.keep(*flips_, m_.state());
+      m_.keep_if_due();
       m_.execution.begin_flips();
       // A tensor that has changed between two updates is found before it is computed with.
       if (recovers && flips_->alarmed()) {
@@ -150,6 +264,7 @@ class TrainingLoop {
     std::optional<Look> look;
     if (sight.shows || sight.explodes) look = m_.execution.take_look();
     if (flips_ != nullptr) {
+      flips_->settle(m_.processes);
       if (sight.explodes) flips_->see(*look, m_.losses);
       const bool wrong = flips_->end_step();
       if (recovers && wrong && !stuck && m_.go_back(m_.execution.updates())) {
@@ -161,7 +276,10 @@ class TrainingLoop {
     std::vector<MemoryWave> waves = take_waves();
     if (m_.shards != nullptr) {
       m_.shards->see_update();
-      if (goes_back_after_losses(false)) return;
+      in_step_ = true;  // for a process that takes a lost one's place
+      const bool back = goes_back_after_losses(false);
+      make_footing(!back);
+      if (back) return;
     }
     note_step();
     if (numbers_ != nullptr)
@@ -345,7 +463,10 @@ class TrainingLoop {
   std::int64_t last_checkpoint_ = 0;
   int repetition_ = 0;  // since the run began or went back
   bool unplaced_ = true;
-  bool anew_ = false;  // the next repetition is as the first: a process has been replaced
+  bool anew_ = false;         // the next repetition is as the first: a process has been replaced
+  std::int64_t footing_ = 0;  // number of the last one
+  bool in_step_ = false;      // the end of a step follows it
+  std::vector<Footing> footings_;  // the last two, where the run survives the loss of a process
 };
 
 }  // namespace
@@ -354,8 +475,26 @@ BackendRun CpuSession::run(const RunOptions& asked, std::string_view name) {
   return TrainingLoop(*this, asked).run(name);
 }
 
+// The first process keeps the state of all devices, as it does for a checkpoint's file, so that the
+// same bits of it flip however many processes there are.
+void CpuSession::keep_if_due() {
+  FlipGuard& flips = *execution.flips();
+  if (flips.settings().recover <= 0 ||
+      !any(first_process() && kept_states.due(flips, execution.updates())))
+    return;
+  execution.fetch_state();
+  if (first_process()) kept_states.keep(flips, state());
+  execution.forget_fetched();
+}
+
 bool CpuSession::go_back(std::int64_t done) {
-  const std::optional<Checkpoint> sound = kept_states.sound(*execution.flips(), done);
+  std::optional<Checkpoint> sound;
+  if (first_process()) sound = kept_states.sound(*execution.flips(), done);
+  if (processes != nullptr) {
+    const std::string told =
+        processes->all_gather(sound ? to_bytes(*sound) : std::string()).front();
+    if (!told.empty()) sound = parse_checkpoint(told, "the state in memory");
+  }
   if (!sound) return false;
   const std::int64_t first = first_step;
   resume(*sound);

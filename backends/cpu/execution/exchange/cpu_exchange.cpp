@@ -88,15 +88,18 @@ TravelPtr CpuExecution::send(InstructionId id, int peer) {
       const auto come = std::make_shared<std::vector<std::byte>>(
           static_cast<std::size_t>(numbers * bytes_of(format)));
       return std::make_unique<Travel>(
-          processes()->receive(process_of(from_device, peer), number, *come), [=] {
+          processes()->receive(process_of(from_device, peer), number, *come), [=, this] {
             convert_numbers(come->data(), format, arrived.data(), own, numbers);
+            if (flips_ != nullptr) flip_message(at(other, peer), forward, arrived, own);
             return nullptr;
           });
     }
     if (!here(from_device, peer))
       return std::make_unique<Travel>(
-          processes()->receive(process_of(from_device, peer), number, arrived),
-          [] { return nullptr; });
+          processes()->receive(process_of(from_device, peer), number, arrived), [=, this] {
+            if (flips_ != nullptr) flip_message(at(other, peer), forward, arrived, own);
+            return nullptr;
+          });
   }
   const At a = at(id, peer);
   Flight& from = a.device.flight(a.place, a.microbatch);

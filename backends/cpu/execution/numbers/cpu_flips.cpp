@@ -1,11 +1,14 @@
 // Implements flipped bits of a run (core/training/numbers/bit_flips.h): where they come into what
 // devices hold, and where checks look at it. Tensors and elements are those of the whole model, so
-// that every plan flips the same bits.
+// that every plan flips the same bits, and every process those of its devices. What tensor and
+// context ranks make of a microbatch is each rank's own: there every one of them flips others.
 #include <algorithm>
 
 #include "backends/cpu/execution/cpu_execution.h"
 #include "backends/cpu/execution/state/updated_parts.h"
 #include "backends/cpu/kernels/convert.h"
+#include "backends/processes.h"
+#include "core/base/packed.h"
 #include "core/model/layer_name.h"
 
 namespace trainyard {
@@ -42,17 +45,54 @@ float flipped_number(float number, DType type, int bit) {
   return number;
 }
 
-// Flips those bits that a part of a tensor holds, whose elements follow each other from `first` in
-// what the device has of it.
-void flip_part(const std::vector<BitFlip>& flips, const TensorPart& held, std::int64_t first,
-               std::int64_t elements, std::byte* numbers, int bytes) {
-  if (flips.empty()) return;
+// Calls f(element of the part, flip or number) for those of a list in rising order of elements of
+// the whole tensor that a part of it has. Elements of the part follow each other from `first` in
+// what the device has of the tensor.
+template <class Listed, class F>
+void each_in_part(const std::vector<Listed>& list, const TensorPart& held, std::int64_t first,
+                  std::int64_t elements, F&& f) {
+  if (list.empty()) return;
   for (std::int64_t e = 0; e < elements; ++e) {
     const std::int64_t in_whole = held.index(first + e);
-    for (auto flip = std::lower_bound(flips.begin(), flips.end(), BitFlip{in_whole, 0});
-         flip != flips.end() && flip->element == in_whole; ++flip)
-      flip_bit(numbers + e * bytes, bytes, flip->bit);
+    const auto before = [](const Listed& one, std::int64_t element) {
+      return one.element < element;
+    };
+    for (auto at = std::lower_bound(list.begin(), list.end(), in_whole, before);
+         at != list.end() && at->element == in_whole; ++at)
+      f(e, *at);
   }
+}
+
+void flip_part(const std::vector<BitFlip>& flips, const TensorPart& held, std::int64_t first,
+               std::int64_t elements, std::byte* numbers, int bytes) {
+  each_in_part(flips, held, first, elements, [&](std::int64_t e, const BitFlip& flip) {
+    flip_bit(numbers + e * bytes, bytes, flip.bit);
+  });
+}
+
+// A weight whose bits have flipped.
+struct NewWeight {
+  std::int64_t element = 0;  // of the whole tensor
+  float number = 0;
+};
+using NewWeights = std::map<std::uint64_t, std::vector<NewWeight>>;  // by number of the tensor
+
+// The owners of weights tell all processes, in which there may be copies of them.
+NewWeights told_to_all(NewWeights own, Processes* processes) {
+  if (processes == nullptr) return own;
+  std::string bytes;
+  for (const auto& [tensor, weights] : own) {
+    append(bytes, tensor);
+    append_list(bytes, weights);
+  }
+  NewWeights all;
+  for (const std::string& one : processes->all_gather(bytes))
+    for (Pieces pieces(one); pieces.left();) {
+      std::vector<NewWeight>& into = all[pieces.next<std::uint64_t>()];
+      const std::vector<NewWeight> more = pieces.list<NewWeight>();
+      into.insert(into.end(), more.begin(), more.end());
+    }
+  return all;
 }
 
 }  // namespace
@@ -68,12 +108,12 @@ std::string CpuExecution::flip_name(std::string_view what, const PlacedLayer& la
 }
 
 // Calls f(layer, parameter, its part that a device updates, what that device has of the whole
-// tensor) for all parameters that are trained, on every device.
+// tensor) for all parameters that are trained, on every device that is here.
 template <class F>
 void CpuExecution::each_updated(F&& f) {
   for (std::size_t at = 0; at < plan_.places.size(); ++at)
     for (int peer = 0; peer < peers() && plan_.places[at].gradients > 0; ++peer)
-      each_updated_by(at, peer, f);
+      if (here(plan_.places[at].device, peer)) each_updated_by(at, peer, f);
 }
 
 template <class F>
@@ -117,7 +157,11 @@ void CpuExecution::begin_flips() {
   if (flips_->looks() && sights_.empty()) see_state();
   if (flips_->flips(FlipClass::Weights)) flip_weights();
   if (flips_->flips(FlipClass::Optimizer)) flip_optimizer();
-  if (!flips_->looks()) return;
+  if (flips_->looks()) look_at_state();
+  flips_->settle(processes());
+}
+
+void CpuExecution::look_at_state() {
   const std::map<FlipKey, FlipSight> now = sights_of_state();
   std::map<std::uint64_t, std::string> names;
   each_updated([&](const PlacedLayer& layer, const PlacedParameter& p, const ParameterPart&,
@@ -130,33 +174,77 @@ void CpuExecution::begin_flips() {
                      names.at(key.tensor - key.tensor % kKinds));
 }
 
-// A stage that two devices hold, and replicas, flip alike.
+// A stage that two devices hold, and replicas, flip alike. Who updates a weight flips it, and all
+// that hold copies take over what it has become.
 void CpuExecution::flip_weights() {
   const DType type = weight_update_ == WeightUpdate::Master
                          ? DType::F32
                          : plan_.workload.layout.precision.parameter;
-  bool any = false;
-  for (std::size_t at = 0; at < plan_.places.size(); ++at) {
-    const StagePlacement& place = plan_.places[at];
-    for (std::size_t l = 0; l < place.layers.size(); ++l)
-      for (const PlacedParameter& p : place.layers[l].parameters) {
-        if (!has_own_state(p) || p.frozen) continue;
-        const FlipKey key{FlipClass::Weights,
-                          number_of(place.layers[l].model_layer, p.tensor.value), 0};
-        const std::vector<BitFlip>& flips = flips_->flipped(
-            key, elements_of(p), type, flip_name("weight", place.layers[l], p.name));
-        if (flips.empty()) continue;
-        any = true;
-        std::vector<float> whole = whole_parameter(at, place.layers[l], p);
-        for (const BitFlip& flip : flips) {
-          float& number = whole[static_cast<std::size_t>(flip.element)];
-          number = flipped_number(number, type, flip.bit);
-        }
-        for (int peer = 0; peer < peers(); ++peer)
-          set_parameter(state(place.device, peer), at, l, p, whole);
+  NewWeights flipped;
+  each_updated([&](const PlacedLayer& layer, const PlacedParameter& p, const ParameterPart& part,
+                   const TensorPart& held) {
+    const std::uint64_t number = number_of(layer.model_layer, p.tensor.value);
+    const std::vector<BitFlip>& flips = flips_->flipped(
+        {FlipClass::Weights, number, 0}, elements_of(p), type, flip_name("weight", layer, p.name));
+    std::vector<NewWeight> mine;
+    each_in_part(flips, held, part.first, part.elements, [&](std::int64_t e, const BitFlip& flip) {
+      if (mine.empty() || mine.back().element != flip.element) {
+        float now = 0;
+        if (part.master != nullptr)
+          now = part.master[e];
+        else
+          to_floats(static_cast<const std::byte*>(part.weights) + e * bytes_of(type), type, &now,
+                    1);
+        mine.push_back({flip.element, now});
       }
-  }
-  if (any) gather_all();
+      mine.back().number = flipped_number(mine.back().number, type, flip.bit);
+    });
+    if (mine.empty()) return;
+    std::vector<NewWeight>& all = flipped[number];
+    all.insert(all.end(), mine.begin(), mine.end());
+  });
+  flipped = told_to_all(std::move(flipped), processes());
+  for (auto& [tensor, weights] : flipped)
+    std::sort(weights.begin(), weights.end(),
+              [](const NewWeight& a, const NewWeight& b) { return a.element < b.element; });
+  for (std::size_t at = 0; at < plan_.places.size() && !flipped.empty(); ++at)
+    for (int peer = 0; peer < peers(); ++peer)
+      if (here(plan_.places[at].device, peer)) set_weights(at, peer, flipped);
+  if (!flipped.empty()) gather_all();
+}
+
+// Writes them into what a device has of the weights and of their master copy.
+template <class Weights>
+void CpuExecution::set_weights(std::size_t at, int peer, const Weights& flipped) {
+  const StagePlacement& place = plan_.places[at];
+  const DType type = plan_.workload.layout.precision.parameter;
+  StageState& stage = state(place.device, peer).stage(at);
+  for (const PlacedLayer& layer : place.layers)
+    for (const PlacedParameter& p : layer.parameters) {
+      const auto found = flipped.find(number_of(layer.model_layer, p.tensor.value));
+      if (found == flipped.end() || !has_own_state(p) || p.frozen) continue;
+      const StatePart& part = layer.part_of(p);
+      // Calls f(index in what is held of a kind of state, number).
+      const auto each_held = [&](const DividedState& of, auto&& f) {
+        const PartRange range = held_range(part, of, peer);
+        const std::int64_t begin = std::max(range.first, p.offset),
+                           end = std::min(range.first + range.count, p.offset + p.elements);
+        if (begin < end)
+          each_in_part(found->second, tensor_part(p, plan_.peers.part_of(p, peer)),
+                       begin - p.offset, end - begin, [&](std::int64_t e, const auto& weight) {
+                         f(begin - range.first + e, weight.number);
+                       });
+      };
+      each_held(part.weights, [&](std::int64_t index, float number) {
+        for (Allocation& set : stage.weights)
+          from_floats(&number, part.held.of(set.data, index), type, 1);
+      });
+      if (weight_update_ != WeightUpdate::Master) continue;
+      each_held(part.optimizer, [&](std::int64_t index, float number) {
+        for (Allocation& set : stage.optimizer)
+          reinterpret_cast<float*>(set.data)[part.optimizer.at + index] = number;
+      });
+    }
 }
 
 void CpuExecution::flip_optimizer() {
@@ -181,6 +269,7 @@ void CpuExecution::flip_gradients(std::size_t at, int peer) {
   each_updated_by(at, peer,
                   [&](const PlacedLayer& layer, const PlacedParameter& p, const ParameterPart& part,
                       const TensorPart& held) {
+                    if (p.routed && plan_.members(Group::ExpertData, peer).size() == 1) return;
                     const FlipKey key{FlipClass::Messages,
                                       number_of(layer.model_layer, p.tensor.value) + kGradients, 0};
                     auto* const numbers =
@@ -200,7 +289,12 @@ void CpuExecution::flip_gradients(std::size_t at, int peer) {
 void CpuExecution::flip_all_gradients() {
   for (std::size_t at = 0; at < plan_.places.size(); ++at)
     for (int peer = 0; peer < peers() && plan_.places[at].gradients > 0; ++peer)
-      flip_gradients(at, peer);
+      if (here(plan_.places[at].device, peer)) flip_gradients(at, peer);
+}
+
+std::int64_t CpuExecution::rank_of_replica(int peer) const {
+  const Peers& ranks = plan_.peers;
+  return ranks.tensor_rank(peer) + std::int64_t{ranks.tp} * ranks.context_rank(peer);
 }
 
 // A message has no tensor beside what its stage sends: it is of the first layer that takes it.
@@ -210,7 +304,8 @@ void CpuExecution::flip_message(const At& to, bool forward, std::span<std::byte>
   const PlacedLayer& layer = forward ? place.layers.front() : place.layers.back();
   const FlipKey key{FlipClass::Messages,
                     number_of(layer.model_layer, forward ? kForwardMessage : kBackwardMessage),
-                    samples_before() + sample(to.microbatch, plan_.peers.replica(to.peer))};
+                    samples_before() + sample(to.microbatch, plan_.peers.replica(to.peer)),
+                    rank_of_replica(to.peer)};
   flips_->store(key, arrived.data(), type,
                 static_cast<std::int64_t>(arrived.size()) / bytes_of(type),
                 flip_name("message", layer,
@@ -223,7 +318,8 @@ void CpuExecution::flip_output(const At& a, std::size_t l, NodeId node, const Te
   const PlacedLayer& layer = plan_.places[a.place].layers[l];
   const Graph& graph = *plan_.layouts[static_cast<std::size_t>(layer.layout)].graph;
   flips_->store({FlipClass::Activations, number_of(layer.model_layer, node.value),
-                 samples_before() + sample(a.microbatch, plan_.peers.replica(a.peer))},
+                 samples_before() + sample(a.microbatch, plan_.peers.replica(a.peer)),
+                 rank_of_replica(a.peer)},
                 static_cast<std::byte*>(made.data), made.type, made.elements(),
                 flip_name("output", layer, graph.nodes[node.value].name));
 }

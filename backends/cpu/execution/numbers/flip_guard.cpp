@@ -6,12 +6,15 @@
 #include <cmath>
 #include <utility>
 
+#include "backends/processes.h"
+#include "core/base/packed.h"
 #include "core/rules/catalogue.h"
 
 namespace trainyard {
 namespace {
 
 constexpr int kByte = 8;
+constexpr int kPartShift = 52;  // above all numbers of tensors
 
 }  // namespace
 
@@ -24,7 +27,8 @@ void FlipGuard::begin_step(std::int64_t step) {
   step_ = step;
   ++begun_[step];
   ++report_.steps;
-  flipped_.clear(), unseen_.clear(), named_.clear(), largest_now_.clear();
+  flipped_.clear(), left_.clear(), unseen_.clear(), named_.clear(), largest_now_.clear();
+  drawn_.clear(), seen_.clear();
   any_left_ = alarmed_ = ended_ = false;
 }
 
@@ -37,31 +41,20 @@ const std::vector<BitFlip>& FlipGuard::flipped(const FlipKey& key, std::int64_t 
                       key.of,
                       step_,
                       attempts() - 1,
-                      key.tensor,
+                      key.tensor + (static_cast<std::uint64_t>(key.part) << kPartShift),
                       key.microbatch};
   std::vector<BitFlip> drawn =
       drawn_flips(draw, settings().rate(key.of), elements, bits_of(settings().part, type));
-  const auto injected = static_cast<std::int64_t>(drawn.size());
-  counts(key.of).injected += injected;
-  if (injected == 0) return at->second;
-  std::int64_t known = 0;
+  if (drawn.empty()) return at->second;
+  Flipped found{.injected = static_cast<std::int64_t>(drawn.size()), .name = name};
   if (settings().corrects(key.of)) {
     AfterEcc after = after_ecc(drawn, bytes_of(type) * kByte);
-    counts(key.of).corrected += after.corrected;
+    found.corrected = after.corrected, found.known = after.detected;
     drawn = std::move(after.left);
-    known = after.detected;
   }
+  found.left = static_cast<std::int64_t>(drawn.size());
+  drawn_.emplace(key, std::move(found));
   at->second = std::move(drawn);
-  if (at->second.empty()) return at->second;
-  any_left_ = true;
-  unseen_[key] = static_cast<std::int64_t>(at->second.size());
-  if (known == 0) return at->second;
-  unseen_[key] -= known;
-  counts(key.of).detected += known;
-  raise(FlipDetector::Ecc, nullptr,
-        fmt::format("{} bits of the {} flipped two in a word, which its code detects and cannot "
-                    "correct",
-                    known, name));
   return at->second;
 }
 
@@ -78,8 +71,7 @@ void FlipGuard::raise(FlipDetector detector, const FlipKey* key, std::string sen
   ++report_.alarms[static_cast<std::size_t>(detector)];
   say(std::move(sentence));
   if (key == nullptr) return;
-  const auto own = flipped_.find(*key);
-  if (own == flipped_.end() || own->second.empty()) return find_all();
+  if (const auto own = left_.find(*key); own == left_.end() || own->second == 0) return find_all();
   const auto unseen = unseen_.find(*key);
   if (unseen == unseen_.end()) return;
   counts(key->of).detected += unseen->second;
@@ -95,20 +87,115 @@ void FlipGuard::look(const FlipKey& key, const FlipSight& before, const FlipSigh
                      const std::string& name) {
   const std::scoped_lock hold(mutex_);
   if (settings().checksums && before.sum != now.sum)
-    raise(FlipDetector::Checksum, &key,
-          fmt::format("the {} is not what it was when it was written: the sum of its bits differs",
-                      name));
+    seen_[{key, FlipDetector::Checksum}].join({.name = name});
   if (!settings().ranges) return;
   double& most = largest_now_[{key.of, key.tensor}];
   most = std::max(most, now.largest);
   const auto earlier = largest_.find({key.of, key.tensor});
   const double limit = earlier == largest_.end() ? INFINITY : settings().range * earlier->second;
-  if (now.finite && (limit == 0 || now.largest <= limit)) return;
-  raise(FlipDetector::Range, &key,
-        now.finite ? fmt::format("the {} has a number of the size {:.3g}, and its largest was "
-                                 "{:.3g} before",
-                                 name, now.largest, limit / settings().range)
-                   : fmt::format("the {} has a number that is not finite", name));
+  if (!now.finite || (limit > 0 && now.largest > limit))
+    seen_[{key, FlipDetector::Range}].join({now.finite, now.largest, limit, name});
+}
+
+void FlipGuard::Seen::join(const Seen& more) {
+  finite = finite && more.finite;
+  largest = std::max(largest, more.largest);
+  limit = more.limit, name = more.name;
+}
+
+void FlipGuard::settle(Processes* processes) {
+  if (processes != nullptr)
+    for (const std::string& one : processes->all_gather(unsettled())) join(one);
+  for (const auto& [key, found] : std::exchange(drawn_, {})) count(key, found);
+  for (const auto& [named, seen] : std::exchange(seen_, {})) count(named, seen);
+}
+
+std::string FlipGuard::unsettled() const {
+  std::string bytes;
+  const auto add_key = [&](const FlipKey& key) {
+    append(bytes, key.of), append(bytes, key.tensor);
+    append(bytes, key.microbatch), append(bytes, key.part);
+  };
+  append(bytes, std::uint64_t{drawn_.size()});
+  for (const auto& [key, found] : drawn_) {
+    add_key(key);
+    for (const std::int64_t one : {found.injected, found.corrected, found.known, found.left})
+      append(bytes, one);
+    append_list(bytes, std::string_view(found.name));
+  }
+  append(bytes, std::uint64_t{seen_.size()});
+  for (const auto& [named, seen] : seen_) {
+    add_key(named.first);
+    append(bytes, named.second), append(bytes, seen.finite);
+    append(bytes, seen.largest), append(bytes, seen.limit);
+    append_list(bytes, std::string_view(seen.name));
+  }
+  for (const auto& [tensor, size] : largest_now_) {
+    append(bytes, tensor.first), append(bytes, tensor.second);
+    append(bytes, size);
+  }
+  return bytes;
+}
+
+void FlipGuard::join(std::string_view unsettled) {
+  Pieces pieces(unsettled);
+  const auto next_key = [&] {
+    FlipKey key;
+    key.of = pieces.next<FlipClass>(), key.tensor = pieces.next<std::uint64_t>();
+    key.microbatch = pieces.next<std::int64_t>(), key.part = pieces.next<std::int64_t>();
+    return key;
+  };
+  for (auto left = pieces.next<std::uint64_t>(); left > 0; --left) {
+    const FlipKey key = next_key();
+    Flipped found;
+    for (std::int64_t* one : {&found.injected, &found.corrected, &found.known, &found.left})
+      *one = pieces.next<std::int64_t>();
+    found.name = pieces.text();
+    drawn_.emplace(key, std::move(found));
+  }
+  for (auto left = pieces.next<std::uint64_t>(); left > 0; --left) {
+    const FlipKey key = next_key();
+    const auto detector = pieces.next<FlipDetector>();
+    Seen seen;
+    seen.finite = pieces.next<bool>();
+    seen.largest = pieces.next<double>(), seen.limit = pieces.next<double>();
+    seen.name = pieces.text();
+    seen_[{key, detector}].join(seen);
+  }
+  while (pieces.left()) {
+    const auto of = pieces.next<FlipClass>();
+    double& most = largest_now_[{of, pieces.next<std::uint64_t>()}];
+    most = std::max(most, pieces.next<double>());
+  }
+}
+
+// Several processes may hold the tensor, and have drawn the same flips for it.
+void FlipGuard::count(const FlipKey& key, const Flipped& found) {
+  if (!left_.emplace(key, found.left).second) return;
+  counts(key.of).injected += found.injected;
+  counts(key.of).corrected += found.corrected;
+  if (found.left == 0) return;
+  any_left_ = true;
+  unseen_[key] = found.left - found.known;
+  if (found.known == 0) return;
+  counts(key.of).detected += found.known;
+  raise(FlipDetector::Ecc, nullptr,
+        fmt::format("{} bits of the {} flipped two in a word, which its code detects and cannot "
+                    "correct",
+                    found.known, found.name));
+}
+
+void FlipGuard::count(const Named& named, const Seen& seen) {
+  const auto& [key, detector] = named;
+  raise(detector, &key,
+        detector == FlipDetector::Checksum
+            ? fmt::format("the {} is not what it was when it was written: the sum of its bits "
+                          "differs",
+                          seen.name)
+        : seen.finite ? fmt::format("the {} has a number of the size {:.3g}, and its largest was "
+                                    "{:.3g} before",
+                                    seen.name, seen.largest, seen.limit / settings().range)
+                      : fmt::format("the {} has a number that is not finite", seen.name));
 }
 
 void FlipGuard::store(const FlipKey& key, std::byte* numbers, DType type, std::int64_t elements,

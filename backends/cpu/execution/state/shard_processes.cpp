@@ -178,6 +178,23 @@ void ShardSaves::hand_over(int rank, const std::string& session) {
   execution_.go_on(execution_.updates(), execution_.consumed());
 }
 
+std::string ShardSaves::held() {
+  const int own = execution_.processes()->rank();
+  std::string bytes;
+  for (const std::string& one : {counted(), kept_for(own), kept_for(before(own))})
+    append_list(bytes, one);
+  return bytes;
+}
+
+void ShardSaves::go_back(std::string_view held) {
+  const int own = execution_.processes()->rank();
+  Pieces pieces(held);
+  shards_.clear();
+  go_on(pieces.text());
+  keep_for(own, pieces.text());
+  keep_for(before(own), pieces.text());
+}
+
 void ShardSaves::take_over() {
   const int own = execution_.processes()->rank();
   const std::string bytes = receive(after(own));

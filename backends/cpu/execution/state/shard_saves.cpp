@@ -213,7 +213,7 @@ std::optional<ShardKill> ShardSaves::next_failing() {
   return std::nullopt;
 }
 
-void ShardSaves::lose(const ShardKill& kill, const std::function<std::string()>& session) {
+void ShardSaves::meter_lost(const ShardKill& kill) {
   const int rank = static_cast<int>(kill.rank);
   RowSaves& rows = shard(rank).rows;
   const bool partial = training_.recovery.how != ShardSaving::Full;
@@ -226,12 +226,17 @@ void ShardSaves::lose(const ShardKill& kill, const std::function<std::string()>&
     rows.went_back();
   }
   report_.losses.push_back(loss);
+}
+
+void ShardSaves::lose(const ShardKill& kill, const std::function<std::string()>& session) {
+  meter_lost(kill);
+  const int rank = static_cast<int>(kill.rank);
   if (execution_.processes() != nullptr) {
     execution_.processes()->replace(rank);
     return hand_over(rank, session());
   }
   execution_.replace(DeviceId{0}, rank);
-  if (!partial) return;
+  if (training_.recovery.how == ShardSaving::Full) return;
   restore(rank);
   execution_.restored();
 }

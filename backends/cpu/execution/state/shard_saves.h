@@ -48,6 +48,14 @@ class ShardSaves {
   /// all else as it is; under Full without a number, until all ranks go back. A process is killed,
   /// and the one that takes its place is given `session`, which must be alike on all.
   void lose(const ShardKill&, const std::function<std::string()>& session);
+  /// Meters the same of a rank whose process has ended by itself, and in whose place there is
+  /// another.
+  void meter_lost(const ShardKill&);
+  void hand_over(int rank, const std::string& session);
+  /// Returns all that this process knows and keeps, to which it can go_back() with the devices that
+  /// it then holds.
+  std::string held();
+  void go_back(std::string_view held);
   /// Returns whether it is time to save.
   bool due() const;
   void save();
@@ -119,7 +127,6 @@ class ShardSaves {
   void keep_for(int rank, const std::string&);
   std::string counted() const;
   void go_on(const std::string& counted);
-  void hand_over(int rank, const std::string& session);
   void take_over();
 
   std::int64_t done() const { return execution_.updates() - first_update_; }
