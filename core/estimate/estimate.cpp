@@ -60,7 +60,7 @@ double replicas(const Workload& w) {
 
 Result estimate(const Workload& w, const CostModel& cost) {
   const bool mixed = is_mixed(w.scenario.cluster);
-  std::vector<DeviceUse> uses;
+  std::vector<PoweredUse> uses;
   const StepEstimate step = estimate_step(w, cost, mixed ? &uses : nullptr);
   Result result;
   result.fidelity = "estimate";

@@ -113,7 +113,7 @@ struct StepEstimate {
 };
 StepEstimate estimate_step(const Workload&, const CostModel&);
 /// Also fills in the use of all devices in the step by kind, unless null.
-StepEstimate estimate_step(const Workload&, const CostModel&, std::vector<DeviceUse>* uses);
+StepEstimate estimate_step(const Workload&, const CostModel&, std::vector<PoweredUse>* uses);
 
 /// Returns the same as a Result: its fidelity is "estimate", memory is the peak at order grain, and
 /// it has no fixes.

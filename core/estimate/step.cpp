@@ -414,7 +414,7 @@ StepEstimate estimate_step(const Workload& w, const CostModel& cost) {
 }
 
 StepEstimate estimate_step(const Workload& w, const CostModel& cost,
-                           std::vector<DeviceUse>* uses_by_kind) {
+                           std::vector<PoweredUse>* uses_by_kind) {
   const std::vector<StageTime> stages = stage_times(w, cost);
   const std::vector<LayerWaits> waits = layer_waits(w, cost);
   const Duration transfer = transfer_time(w, cost);
@@ -443,7 +443,7 @@ StepEstimate estimate_step(const Workload& w, const CostModel& cost,
   found.critical_device = DeviceId{static_cast<std::uint32_t>(critical)};
   const int forward_only = forward_only_stages(w.scenario.model, w.table);
   const std::vector<double> slow_ranks = expected_slowness(w.scenario);
-  std::vector<DeviceUse> uses;  // by pipeline rank
+  std::vector<PoweredUse> uses;  // by pipeline rank
   for (std::size_t d = 0; d < devices; ++d) {
     Breakdown b = break_down(shares[d], times, middle, found.step, forward_only);
     if (!slow_ranks.empty()) part_slower(b, slow_ranks[d]);
@@ -480,7 +480,7 @@ StepEstimate estimate_step(const Workload& w, const CostModel& cost,
   found.device_time.input = input * static_cast<std::int64_t>(devices);
   found.step += input;
   if (uses_by_kind != nullptr) {
-    for (DeviceUse& use : uses)
+    for (PoweredUse& use : uses)
       use.time.idle += to_seconds(found.breakdown.allocator + found.breakdown.input);
     *uses_by_kind = uses_of_kinds(w.scenario.cluster, w.scenario.plan.mesh, uses,
                                   everywhere / static_cast<double>(m));

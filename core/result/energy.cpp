@@ -79,11 +79,11 @@ DeviceTime device_time(const Breakdown& b) {
           to_seconds(b.bubble + b.host + b.allocator + b.input + b.slower)};
 }
 
-std::vector<DeviceUse> uses_of_kinds(const Cluster& cluster, const Mesh& mesh,
-                                     const std::vector<DeviceUse>& ranks, double replicas) {
-  std::vector<DeviceUse> uses(kinds(cluster));
+std::vector<PoweredUse> uses_of_kinds(const Cluster& cluster, const Mesh& mesh,
+                                      const std::vector<PoweredUse>& ranks, double replicas) {
+  std::vector<PoweredUse> uses(kinds(cluster));
   for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
-    DeviceUse& use = uses[kind_of_rank(cluster, mesh, DeviceId{static_cast<std::uint32_t>(rank)})];
+    PoweredUse& use = uses[kind_of_rank(cluster, mesh, DeviceId{static_cast<std::uint32_t>(rank)})];
     use.time += ranks[rank].time * replicas;
     use.hardware += ranks[rank].hardware * replicas;
   }
@@ -117,7 +117,7 @@ double product_load(const DeviceTime& time, Flops hardware, const Device& device
 }
 
 std::optional<std::vector<PowerDraw>> power_of_kinds(const Cluster& cluster,
-                                                     const std::vector<DeviceUse>& uses,
+                                                     const std::vector<PoweredUse>& uses,
                                                      DType math) {
   std::vector<PowerDraw> draws;
   for (std::size_t kind = 0; kind < uses.size(); ++kind) {
@@ -131,10 +131,10 @@ std::optional<std::vector<PowerDraw>> power_of_kinds(const Cluster& cluster,
 }
 
 PowerDraw mean_power(const Cluster& cluster, const std::vector<PowerDraw>& draws,
-                     const std::vector<DeviceUse>& uses) {
+                     const std::vector<PoweredUse>& uses) {
   if (draws.size() == 1) return draws.front();
   DeviceTime all;
-  for (const DeviceUse& use : uses) all += use.time;
+  for (const PoweredUse& use : uses) all += use.time;
   const auto mean = [&](Banded<Watts> PowerDraw::* power, double DeviceTime::* state) {
     Banded<Watts> of{};
     for (std::size_t kind = 0; kind < draws.size(); ++kind) {

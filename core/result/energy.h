@@ -26,16 +26,16 @@ struct DeviceTime {
 };
 DeviceTime device_time(const Breakdown&);
 
-/// DeviceUse is the time of devices and the FLOPs that they do in it.
-struct DeviceUse {
+/// PoweredUse is the time of devices and the FLOPs that they do in it.
+struct PoweredUse {
   DeviceTime time;
   Flops hardware{};
 };
 /// Returns the use of the devices of each kind, of which `ranks` has that of one device of each
 /// pipeline rank and `replicas` is how many there are; of a cluster of equal devices one. The mesh
 /// must be legal on the cluster.
-std::vector<DeviceUse> uses_of_kinds(const Cluster&, const Mesh&,
-                                     const std::vector<DeviceUse>& ranks, double replicas);
+std::vector<PoweredUse> uses_of_kinds(const Cluster&, const Mesh&,
+                                      const std::vector<PoweredUse>& ranks, double replicas);
 
 /// PowerDraw is the power of one device in each of these states. For each of low, value and high:
 /// idle <= communicating <= streaming <= computing <= board limit.
@@ -52,12 +52,12 @@ double product_load(const DeviceTime&, Flops hardware, const Device&, DType math
 
 /// Returns the draw of each kind of devices at the load that its products make; nothing where one
 /// has no board limit.
-std::optional<std::vector<PowerDraw>> power_of_kinds(const Cluster&, const std::vector<DeviceUse>&,
+std::optional<std::vector<PowerDraw>> power_of_kinds(const Cluster&, const std::vector<PoweredUse>&,
                                                      DType math);
 /// Returns the mean over kinds, in each state by the time in it, so that energy_of() all of their
 /// time is the sum over the kinds. The order of states that PowerDraw states holds for each kind,
 /// and not for their mean.
-PowerDraw mean_power(const Cluster&, const std::vector<PowerDraw>&, const std::vector<DeviceUse>&);
+PowerDraw mean_power(const Cluster&, const std::vector<PowerDraw>&, const std::vector<PoweredUse>&);
 
 /// All code that turns time into energy must use this function.
 Banded<Joules> energy_of(const PowerDraw&, const DeviceTime&);

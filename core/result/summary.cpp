@@ -179,7 +179,7 @@ void state_utilisation(Result& result, const Workload& workload) {
 
 // The low end of the range combines the lowest power with the shortest step, the high end the
 // highest power with the longest.
-void state_energy(Result& result, const Workload& workload, const std::vector<DeviceUse>& uses) {
+void state_energy(Result& result, const Workload& workload, const std::vector<PoweredUse>& uses) {
   const Cluster& cluster = workload.scenario.cluster;
   const std::optional<std::vector<PowerDraw>> draws =
       power_of_kinds(cluster, uses, workload.layout.precision.math);
@@ -188,7 +188,7 @@ void state_energy(Result& result, const Workload& workload, const std::vector<De
   if (!(result.step.value > Duration{})) return;
   const double value = to_seconds(result.step.value);
   DeviceTime all;
-  for (const DeviceUse& use : uses) all += use.time;
+  for (const PoweredUse& use : uses) all += use.time;
   Banded<Joules> energy = energy_of(*result.power, all);
   energy.low.value *= to_seconds(result.step.low) / value;
   energy.high.value *= to_seconds(result.step.high) / value;
@@ -218,7 +218,7 @@ void state_capacities(const Workload& workload, Result& result) {
 }
 
 void state_common(Result& result, const Workload& workload, const CostModel& cost,
-                  const std::vector<DeviceUse>& uses) {
+                  const std::vector<PoweredUse>& uses) {
   state_who(result, workload);
   const double band = cost.band();
   result.step.low = scaled(result.step.value, 1.0 - band);
@@ -254,13 +254,13 @@ void state_common(Result& result, const Workload& workload, const CostModel& cos
         "what reads and writes of NVMe take from the host's memory, and from each other");
 }
 
-std::vector<DeviceUse> device_uses(const Workload& workload, const Program& program,
-                                   const TaskPrices& prices, const std::vector<Breakdown>& parts) {
+std::vector<PoweredUse> device_uses(const Workload& workload, const Program& program,
+                                    const TaskPrices& prices, const std::vector<Breakdown>& parts) {
   const auto replicas = static_cast<double>(program.replicas);
   const Scenario& scenario = workload.scenario;
   if (!is_mixed(scenario.cluster))
     return {{device_time(total(parts)) * replicas, step_flops(program, prices).hardware}};
-  std::vector<DeviceUse> ranks;
+  std::vector<PoweredUse> ranks;
   for (const Breakdown& part : parts) ranks.push_back({device_time(part), {}});
   for (const Stream& stream : program.streams)
     for (std::uint32_t i = stream.first; i < stream.first + stream.count; ++i)

@@ -41,10 +41,10 @@ TimelineFacts facts_for_rules(const Result&, const Timeline&, const std::vector<
 /// utilisation, energy, money and what is left out. Reads step.value, model_flops and
 /// hardware_flops of the result; the uses are those of all devices in the step, by kind. Throws
 /// Error{Internal} when the hardware would do more than its dense peak.
-void state_common(Result&, const Workload&, const CostModel&, const std::vector<DeviceUse>&);
+void state_common(Result&, const Workload&, const CostModel&, const std::vector<PoweredUse>&);
 /// Returns these uses of a program, from the breakdowns of one device of each pipeline rank.
-std::vector<DeviceUse> device_uses(const Workload&, const Program&, const TaskPrices&,
-                                   const std::vector<Breakdown>&);
+std::vector<PoweredUse> device_uses(const Workload&, const Program&, const TaskPrices&,
+                                    const std::vector<Breakdown>&);
 
 /// Returns the single-setting changes worth trying on this plan, as arguments of --set
 /// ("key=value", or two separated by a space where one alone is not legal), in a fixed order: those
