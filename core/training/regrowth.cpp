@@ -80,7 +80,7 @@ PatternMove move_blocks(const SparseShape& shape, std::span<const std::int64_t> 
 
 namespace {
 
-// What weights keep, drop and may grow as they trade blocks.
+// Weights that trade blocks, with the number that each keeps of its own.
 struct Trade {
   std::span<const MovingWeight> weights;
   std::vector<std::int64_t> kept;
@@ -92,16 +92,24 @@ struct Trade {
   }
 };
 
-// Drops so many blocks, the smallest first, and returns how many may be grown in their stead.
+// Drops at most so many blocks, the smallest first, and returns the largest number of them in whose
+// stead as many may be grown.
 std::int64_t drop(Trade& trade, std::span<const std::pair<double, std::size_t>> rising,
                   std::int64_t count) {
-  for (std::size_t w = 0; w < trade.weights.size(); ++w)
+  std::int64_t room = 0, dropped = 0, most = 0;
+  for (std::size_t w = 0; w < trade.weights.size(); ++w) {
     trade.kept[w] = static_cast<std::int64_t>(trade.weights[w].places.size());
-  for (std::size_t i = 0; i < rising.size() && count > 0; ++i)
-    if (std::int64_t& kept = trade.kept[rising[i].second]; kept > 1) --kept, --count;
-  std::int64_t room = 0;
-  for (std::size_t w = 0; w < trade.weights.size(); ++w) room += trade.most_grown(w);
-  return room;
+    room += trade.most_grown(w);
+  }
+  for (std::size_t i = 0; i < rising.size() && dropped < count; ++i) {
+    const std::size_t w = rising[i].second;
+    if (trade.kept[w] <= 1) continue;
+    room -= trade.most_grown(w);
+    --trade.kept[w], ++dropped;
+    room += trade.most_grown(w);
+    if (room >= dropped) most = dropped;
+  }
+  return most;
 }
 
 // Shares out blocks in proportion to what each weight keeps, and in further rounds what had no
@@ -140,9 +148,9 @@ std::vector<BlockCounts> counts_across(std::span<const MovingWeight> weights, do
   Trade trade{weights, std::vector<std::int64_t>(weights.size())};
   auto count = static_cast<std::int64_t>(share * static_cast<double>(rising.size()));
   count = std::min(count, static_cast<std::int64_t>(rising.size() - weights.size()));
-  for (std::int64_t room = drop(trade, rising, count); room < count;
-       room = drop(trade, rising, count))
-    count = room;
+  // Where the smallest blocks leave too little room, those that it suffices for are dropped anew.
+  if (const std::int64_t most = drop(trade, rising, count); most < count)
+    count = drop(trade, rising, most);
   std::vector<BlockCounts> counts(weights.size());
   for (std::size_t w = 0; w < weights.size(); ++w)
     counts[w].dropped = static_cast<std::int64_t>(weights[w].places.size()) - trade.kept[w];
