@@ -250,6 +250,11 @@ class LocalProcesses final : public Processes {
   void rejoin() override {
     for (std::unique_ptr<PeerSocket>& peer : peers_) peer.reset();
     for (std::size_t p = 1; p < peers_.size(); ++p) join_one();
+    // A connection of one that was replaced before may still have waited here, in place of another.
+    for (std::size_t p = 0; p < peers_.size(); ++p)
+      if (peers_[p] == nullptr && static_cast<int>(p) != rank_)
+        throw Error(Error::Kind::Io,
+                    "a process was lost while another one took over from one that was lost before");
   }
   void replace(int rank) override {
     if (rank == rank_) {

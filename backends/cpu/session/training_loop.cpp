@@ -120,7 +120,7 @@ class TrainingLoop {
         last = std::min(last, Pieces(told[r]).next<std::int64_t>());
     if (missing != 1)
       throw Error(Error::Kind::Io,
-                  "a process was lost while others took over from one that was lost before");
+                  "a process was lost while another one took over from one that was lost before");
     return last;
   }
 
