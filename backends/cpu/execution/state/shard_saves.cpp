@@ -220,7 +220,8 @@ void ShardSaves::meter_lost(const ShardKill& kill) {
   ShardLoss loss{kill};
   const std::int64_t interval = training_.recovery.save;
   if (partial) {
-    loss.samples = ((done() - 1) % interval + 1) * workload_.scenario.plan.batch.global;
+    const std::int64_t since = done() > 0 ? (done() - 1) % interval + 1 : 0;
+    loss.samples = since * workload_.scenario.plan.batch.global;
     loss.lookups = rows.at_risk();
     for (std::int64_t row = 0; row < rows.rows(); ++row) loss.rows += rows.unsaved(row) > 0 ? 1 : 0;
     rows.went_back();
