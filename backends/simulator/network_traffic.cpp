@@ -451,7 +451,7 @@ NetworkTraffic::NetworkTraffic(const Program& program, const TaskPrices& prices,
       const Cluster* own = &kinds[kind_of(from)];
       const auto once = [&] { return cost.collective(task.collective, task.bytes, shape, *own); };
       CollectiveTime time = once();
-      if (slots.share < 1 && shape.ranks > shape.per_node &&
+      if (slots.share < 1 && shape.ranks > shape.per_node && time.time > Duration{} &&
           time.algorithm == CollectiveAlgorithm::InNetwork) {
         const auto added = static_cast<double>(time.time.count());
         const Cluster* const whole = std::exchange(own, &slots.without);
