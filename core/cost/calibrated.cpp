@@ -21,7 +21,9 @@ namespace {
 
 CoreTime formula_of_core(Work work) {
   static const Device core = device("cpu");
-  work.math = DType::F32;  // a curve has one format, which the device may be unable to multiply in
+  // A curve has one format, which the device may be unable to multiply in; an update multiplies
+  // nothing, and its format says how it computes.
+  if (work.kind != WorkKind::Optimizer) work.math = DType::F32;
   return local_core_time(work, core);
 }
 
