@@ -1,5 +1,4 @@
 // estimate and simulate: the answer to "will it fit, how fast is it, and why".
-#include <algorithm>
 #include <optional>
 #include <ostream>
 
@@ -86,18 +85,6 @@ std::optional<NetworkOptions> network_words(const Words& words) {
   return flows ? std::optional(options) : std::nullopt;
 }
 
-void expect_switches_that_add_up(const Words& words, const Cluster& cluster) {
-  const auto& levels = cluster.levels;
-  if (std::any_of(levels.begin() + 1, levels.end(), [](const Level& l) { return l.reduces; }))
-    return;
-  for (const char* flag : {"slots", "trees"})
-    if (words.has(flag))
-      throw Error(Error::Kind::InvalidInput,
-                  "expected a cluster whose switches between nodes add up, as \"reduces\": true of "
-                  "a level of a trainyard/cluster file says, found none",
-                  {"--" + std::string(flag)});
-}
-
 int run_simulate(const Words& words, Streams& streams) {
   words.choice("grain", {"order", "op"}, "order");  // refused before anything is read
   const std::optional<NetworkOptions> network = network_words(words);
@@ -107,7 +94,7 @@ int run_simulate(const Words& words, Streams& streams) {
                   "expected no --program beside it, which says this itself",
                   {"--" + std::string(flag)});
   Scenario scenario = open_scenario(words, streams);
-  expect_switches_that_add_up(words, scenario.cluster);
+  if (network) expect_switches_that_add_up(scenario.cluster, *network);
   if (words.has("seed") && has_slow_devices(scenario.cluster.slowness))
     scenario.cluster.slowness.seed =
         static_cast<std::uint64_t>(words.integer("seed", 0, INT64_MAX, 1));
@@ -171,9 +158,9 @@ Verb simulate_verb() {
             "what other jobs send from every device to another node, as a share of its port, 0 to "
             "0.99 (default 0)"},
            {"slots", "N",
-            "packets that a switch between nodes holds to add them up, where the cluster's "
-            "switches "
-            "do; what finds no slot goes around the ring (default: endlessly many)"},
+            "packets of 1 kB that a switch between nodes holds to add them up, each for a round "
+            "trip of 10 us, where the cluster's switches do; what finds no slot goes around the "
+            "ring (default: endlessly many)"},
            {"trees", "K",
             "trees of switches of such a sum, each on paths that a hash chooses with --routing "
             "hashed, 1 to 64 (default 1)"},

@@ -41,7 +41,9 @@ void NetworkPage::start() {
   note_question();
   measurement_.start<NetworkQuestion>(
       panel_->question(), [request = *request](const NetworkQuestion& question) {
-        const ExperimentPtr alone = simulate(open(request), {.fixes = false});
+        const Scenario scenario = open(request);
+        expect_switches_that_add_up(scenario.cluster, question.options);
+        const ExperimentPtr alone = simulate(scenario, {.fixes = false});
         return over_network(*alone, question.options, nullptr, question.stop);
       });
 }

@@ -59,8 +59,9 @@ void NetworkPanel::make_question() {
   seed_->setToolTip("Draws to which nodes other jobs send.");
   slots_ = new CheckedField({"Slots of a switch that adds up", "", whole_check(0, kMostSlots), 88});
   slots_->setToolTip(
-      "Packets that a switch between nodes holds to add them up, where the cluster's switches do. "
-      "What finds no slot goes around the ring. Empty: endlessly many.");
+      "Packets of 1 kB that a switch between nodes holds to add them up, each for a round trip of "
+      "10 us, where the cluster's switches do. What finds no slot goes around the ring. Empty: "
+      "endlessly many.");
   trees_ = new CheckedField({"Trees of such a sum", "1", whole_check(1, kMostTrees), 88});
   trees_->setToolTip("With hashed paths each tree is on paths of its own.");
   for (CheckedField* field : {tenants_, seed_, slots_, trees_}) column->addWidget(field);

@@ -8,6 +8,7 @@
 
 #include "app/workspace/scenario/prices.h"
 #include "backends/simulator/simulator.h"
+#include "core/base/error.h"
 #include "core/cost/links_left_out.h"
 #include "core/result/verdict.h"
 #include "core/timeline/metrics.h"
@@ -26,6 +27,20 @@ void state_left_out(std::vector<std::string>& sentences) {
 }
 
 }  // namespace
+
+void expect_switches_that_add_up(const Cluster& cluster, const NetworkOptions& options) {
+  const std::vector<Level>& levels = cluster.levels;
+  if (std::any_of(levels.begin() + 1, levels.end(), [](const Level& l) { return l.reduces; }))
+    return;
+  const NetworkOptions usual;
+  for (const auto& [given, flag] : {std::pair{options.slots != usual.slots, "--slots"},
+                                    {options.trees != usual.trees, "--trees"}})
+    if (given)
+      throw Error(Error::Kind::InvalidInput,
+                  "expected a cluster whose switches between nodes add up, as \"reduces\": true of "
+                  "a level of a trainyard/cluster file says, found none",
+                  {flag});
+}
 
 NetworkStep over_network(const Experiment& alone, const NetworkOptions& options,
                          const CostModel* given, std::stop_token stop) {

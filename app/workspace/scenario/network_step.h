@@ -10,6 +10,10 @@
 
 namespace trainyard {
 
+/// Throws Error{InvalidInput} where the options have slots or trees of switches that add up, and no
+/// switches between nodes of the cluster do.
+void expect_switches_that_add_up(const Cluster&, const NetworkOptions&);
+
 struct NetworkStep {
   ExperimentPtr experiment;  // the same program, with the timeline and the result over the network
   NetworkUse use;
