@@ -253,11 +253,12 @@ void TrainingJob::expect_ramped() const {
   for (const auto& [name, flag] :
        {std::pair{request_.backend, "--backend"}, {request_.check, "--check"}})
     if (!name.empty() && name != "cpu" && !over_processes(name))
-      throw Error(Error::Kind::InvalidInput,
-                  "expected cpu or mpi, which go on with a larger batch where the phase of a batch "
-                  "ramp ends, found \"" +
-                      name + "\"; try --set batch-ramp=off",
-                  {flag});
+      throw Error(
+          Error::Kind::InvalidInput,
+          "expected cpu, mpi or processes, which go on with a larger batch where the phase of "
+          "a batch ramp ends, found \"" +
+              name + "\"; try --set batch-ramp=off",
+          {flag});
   if (data_->acting())
     throw Error(Error::Kind::InvalidInput,
                 "expected data that do not depend on the training beside a batch ramp, found \"" +
