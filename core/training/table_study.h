@@ -50,7 +50,7 @@ struct TablesAtRank {
   std::int64_t rank = 0;  // 0: as they are
   Bytes bytes{};          // of their numbers, of tables that stay as they are too
   double times = 1;       // how much smaller that is than tables as they are
-  // Of one look-up in each table. A table that stays as it is copies a row, and takes none.
+  // FLOPs of one look-up in each table. A table that stays as it is copies a row, and takes none.
   double forward_flops = 0, backward_flops = 0;
   std::optional<PricedTables> priced = {};
 };

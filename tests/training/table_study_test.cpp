@@ -49,7 +49,7 @@ TEST(TableStudy, CountsNumbersAndWorkOfARank) {
   EXPECT_FALSE(study.tables[1].train);
 }
 
-// What the study counts at a rank is what the model has that a plan of that rank trains.
+// The study counts at a rank what the model has that a plan of that rank trains.
 TEST(TableStudy, HasTheNumbersOfTheModelThatIsTrained) {
   const Model model = tables_of({40000, 999, 1000, 3000}, 16);
   TableQuestion question = question_of(model);

@@ -62,9 +62,8 @@ constexpr Alias kAliases[] = {
      "PANAMA adds up gradients in the switches of a cluster that jobs share (Gebara et al., MLSys "
      "2021): \"trainyard network\" holds rings, one tree and several trees against each other "
      "beside short flows, with --slots and --trees; so does \"trainyard simulate --network flows\" "
-     "in "
-     "a step, where \"reduces\" of a level of a trainyard/cluster file says that its switches add "
-     "up"},
+     "in a step, where \"reduces\" of a level of a trainyard/cluster file says that its switches "
+     "add up"},
     {"incast",
      "Incast is many senders that meet at one port: \"trainyard network --incast 48\", and in a "
      "step those of an all-to-all, with a cluster such as h100-sxm:64,port-buffer=96kB and "

@@ -440,8 +440,7 @@ std::string goes_on_from(const Words& words) {
   try {
     return fmt::format(
         "all have ended, and {} holds the run after update {}: with --resume it goes on from "
-        "there, "
-        "with any number of processes",
+        "there, with any number of processes",
         file, load_checkpoint(file).step);
   } catch (const Error& error) {
     return fmt::format("all have ended, and {} is not of this run: {}", file, error.what());

@@ -39,7 +39,7 @@ std::vector<std::int64_t> train_ranks(const std::string& list, const Place&);
 /// scenario or where the data do not fit the model.
 TableStudy study_table_trains(const TableTrainsRequest&);
 
-/// What follows from the study: the plan's tables, the best rank, and its cache.
+/// Returns what follows from the study: the plan's tables, the best rank, and its cache.
 std::vector<std::string> table_study_sentences(const TableStudy&);
 
 Json tables_schema();

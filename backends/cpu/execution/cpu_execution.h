@@ -262,7 +262,7 @@ class CpuExecution final : public Execution {
   void flip_optimizer();
   void flip_gradients(std::size_t place, int peer);
   void flip_all_gradients();
-  // Which of the ranks a peer is that share the samples of a replica.
+  // Returns the number of a peer among the ranks that share the samples of its replica.
   std::int64_t rank_of_replica(int peer) const;
   void flip_message(const At& to, bool forward, std::span<std::byte> arrived, DType);
   void flip_output(const At&, std::size_t layer, NodeId, const TensorView&);

@@ -48,8 +48,8 @@ class FlipGuard {
   const std::vector<BitFlip>& flipped(const FlipKey&, std::int64_t elements, DType,
                                       const std::string& name);
   /// Says what is seen of a tensor or of a part of it, and of the same one before bits flipped.
-  /// What looks wrong is an alarm from the next settle() on. May be called by several threads at
-  /// once; `name` is for sentences.
+  /// Alarms for it are raised by the next settle(). May be called by several threads at once;
+  /// `name` is for sentences.
   void look(const FlipKey&, const FlipSight& before, const FlipSight& now, const std::string& name);
   /// Flips bits of a tensor whose numbers lie side by side, and looks at it as it was and as it is
   /// then.
@@ -84,7 +84,7 @@ class FlipGuard {
   void say(std::string sentence);
   void raise(FlipDetector, const FlipKey*, std::string sentence);
   void find_all();
-  // What the memory made of the flips of a tensor, and what a detector has seen of one.
+  // Flips of a tensor and what the memory made of them, and what a detector has seen of a tensor.
   struct Flipped {
     std::int64_t injected = 0, corrected = 0, known = 0, left = 0;
     std::string name = {};
