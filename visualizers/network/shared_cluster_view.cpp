@@ -90,8 +90,9 @@ std::string sums_sentence(const SharedClusterAnswer& a) {
   std::string others;
   for (const SwitchSums& row : a.sums)
     if (row.adder != SwitchAdder::Arrival)
-      others += fmt::format("{}in {} {} (error {:.1g})", others.empty() ? "" : ", ",
-                            to_string(row.adder), readable_share(row.differing), row.error);
+      others +=
+          fmt::format("{}in {} {} (error {:.1g})", others.empty() ? "" : ", ", to_string(row.adder),
+                      row.differing > 0 ? readable_share(row.differing) : "none", row.error);
   return fmt::format(
       "Of the sums of {} workers' drawn gradients {} change bits with the order in which packets "
       "come to a switch that adds in fp32 (error {:.1g} of the root mean square); {}.",
