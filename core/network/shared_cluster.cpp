@@ -340,7 +340,12 @@ SharedClusterAnswer shared_cluster(const SharedClusterQuestion& q, std::stop_tok
   const JobFlows rings = rings_of(q, fabric);
   const double ring = lone_nanoseconds(q, fabric, rings.front());
   const double compute = ring * (1 - q.communication) / q.communication;
-  SharedClusterAnswer answer{q, {}, 1e-9 * compute};
+  constexpr std::int64_t kNumber = 4;  // bytes
+  SharedClusterAnswer answer{
+      q,
+      {},
+      1e-9 * compute,
+      study_switch_sums(q.leaves, std::max<std::int64_t>(1, q.packet.value / kNumber), q.seed)};
   Watch watch{std::move(stop), progress, q.trees > 1 ? 3.0 : 2.0};
   const auto add = [&](std::string name, const JobFlows& jobs, double in_switches) {
     SharedClusterRow row{.reduction = std::move(name),

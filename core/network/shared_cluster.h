@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "core/base/units.h"
+#include "core/network/switch_sums.h"
 
 namespace trainyard {
 
@@ -61,6 +62,7 @@ struct SharedClusterAnswer {
   SharedClusterQuestion question;
   std::vector<SharedClusterRow> rows;  // ring, one tree, several
   double compute_seconds = 0;          // of a job between two reductions, however it reduces
+  std::vector<SwitchSums> sums = {};   // of what a switch adds up for a job, by how it does
 };
 
 /// Every job has a worker below each leaf, on a host of its own; short flows are of other hosts.

@@ -52,13 +52,17 @@ TEST(NetworkText, ItsDocumentConformsToItsSchema) {
 TEST(SharedClusterText, StatesHowMuchFasterAndConformsToItsSchema) {
   SharedClusterAnswer answer;
   answer.compute_seconds = 2;
+  answer.sums = {{SwitchAdder::Arrival, 0.75, 2e-8},
+                 {SwitchAdder::Ranks, 0, 3e-8},
+                 {SwitchAdder::FixedPoint, 0, 4e-9}};
   answer.rows = {{"ring", 2, 4, 0.5, 3, 8e6, 0, {0.1, 3}},
                  {"4 trees", 1, 1.5, 0.25, 1, 2e6, 1, {}}};
   const std::string text = shared_cluster_text(answer);
   for (const char* words :
        {"8 jobs on 16 leaves and 4 spines of 1250 MB/s links reduce 1 MB each",
         "In 4 trees a lone job takes 0.50 of its ring's time.", "takes 0.58 of that with rings",
-        "3 times as fast, 2 times in the mean", "with 4 connections between"})
+        "3 times as fast, 2 times in the mean", "with 4 connections between",
+        "75.0 % change bits with the order in which packets come", "in fixed point none"})
     EXPECT_NE(text.find(words), std::string::npos) << words << "\n" << text;
   EXPECT_EQ(text.find("without a slot"), std::string::npos) << text;
   conforms(parse_json(shared_cluster_document(answer), "answer"), shared_cluster_schema(),

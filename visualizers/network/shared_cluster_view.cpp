@@ -85,6 +85,20 @@ DataCell taken_cell(double taken) {
   return taken > 0 ? DataCell{seconds(taken).count()} : DataCell{};
 }
 
+// Reductions in switches that are repeated do not end at the same bits.
+std::string sums_sentence(const SharedClusterAnswer& a) {
+  std::string others;
+  for (const SwitchSums& row : a.sums)
+    if (row.adder != SwitchAdder::Arrival)
+      others +=
+          fmt::format("{}in {} {} (error {:.1g})", others.empty() ? "" : ", ", to_string(row.adder),
+                      row.differing > 0 ? readable_share(row.differing) : "none", row.error);
+  return fmt::format(
+      "Of the sums of {} workers' drawn gradients {} change bits with the order in which packets "
+      "come to a switch that adds in fp32 (error {:.1g} of the root mean square); {}.",
+      a.question.leaves, readable_share(a.sums.front().differing), a.sums.front().error, others);
+}
+
 }  // namespace
 
 SharedClusterModel shared_cluster_model(const SharedClusterAnswer& a) {
@@ -153,6 +167,7 @@ std::vector<std::string> shared_cluster_sentences(const SharedClusterAnswer& a) 
         "The slots of a switch hold {} of what a job reduces; packets without a slot go around its "
         "ring.",
         readable_share(trees.in_switches)));
+  if (!a.sums.empty()) said.push_back(sums_sentence(a));
   if (q.jobs > 1 || trees.p99_completion > 0)
     said.push_back(fmt::format(
         "With all that share the network a step of a job, which computes and reduces, takes {}.",

@@ -33,6 +33,15 @@ Fields<SharedClusterRow> shared_cluster_row_fields() {
            "within which 0, 1, ... 100 % of the short flows complete; empty where there was none"}};
 }
 
+Fields<SwitchSums> switch_sums_fields() {
+  return {{"added_in", [](const SwitchSums& row) { return std::string(to_string(row.adder)); },
+           "by a switch, in fp32 but for fixed point, which has 32 bits"},
+          {"differing", &SwitchSums::differing, number(),
+           "share of drawn sums whose bits depend on the order in which packets arrive"},
+          {"error", &SwitchSums::error, number(),
+           "root of the mean square, over that of the exact sums"}};
+}
+
 Fields<SharedClusterAnswer> shared_cluster_answer_fields() {
   const auto of = [](auto member) { return in(&SharedClusterAnswer::question, member); };
   using Q = SharedClusterQuestion;
@@ -60,7 +69,9 @@ Fields<SharedClusterAnswer> shared_cluster_answer_fields() {
        {"round_trip_seconds", [](const A& a) { return to_seconds(a.question.round_trip); },
         number()},
        {"messages", of(&Q::messages), whole(), "short flows that were drawn"},
-       {"rows", &A::rows, list_of(object(shared_cluster_row_fields())), "by how jobs reduce"}});
+       {"rows", &A::rows, list_of(object(shared_cluster_row_fields())), "by how jobs reduce"},
+       {"sums", &A::sums, list_of(object(switch_sums_fields())), kWhereSet,
+        "of what a switch adds up for a job"}});
 }
 
 }  // namespace
