@@ -79,6 +79,10 @@ TEST(ClippedWeights, LoseLittleToFlippedBits) {
   const double clipped_errors = errors_at(kRate, clipped, source, 50).mean;
   EXPECT_LE(clipped_errors, 2 * clean_clipped);
   const double normal_errors = errors_at(kRate, normal, source, 50).mean;
+  RecordProperty("clean", std::to_string(clean));
+  RecordProperty("clean-clipped", std::to_string(clean_clipped));
+  RecordProperty("normal", std::to_string(normal_errors));
+  RecordProperty("clipped", std::to_string(clipped_errors));
   EXPECT_GE(normal_errors, 2 * clipped_errors);
   EXPECT_GE(normal_errors, 5 * clean);
   EXPECT_LE(clean_clipped - clean, 0.005);
