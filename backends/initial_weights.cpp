@@ -61,7 +61,8 @@ std::vector<float> drawn(const Graph& graph, TensorId tensor, std::span<const st
   std::vector<float> values(static_cast<std::size_t>(elements));
   if (begins_at_zero(graph, tensor)) return values;
   if (const Node* const train = train_of_core(graph, tensor))
-    return started_core(tensor_train_of(graph, *train), values.size(), random);
+    return started_core(tensor_train_of(graph, *train), train_start_of(*train), values.size(),
+                        random);
   if (shape.size() < 2) {
     const bool bias = graph[tensor].name.ends_with("bias");
     std::fill(values.begin(), values.end(), bias ? 0.0f : 1.0f);

@@ -137,12 +137,17 @@ TensorTrain tensor_train_of(const Graph& graph, const Node& node) {
   return train;
 }
 
-std::vector<float> started_core(const TensorTrain& train, std::size_t count, const Random& random) {
-  const double entries =
-      static_cast<double>(train.first_rank) * static_cast<double>(train.second_rank);
-  const double scale =
-      std::pow(3 * static_cast<double>(train.rows) * entries, -1.0 / (2 * kCores)) /
-      std::sqrt(drawn_variance());
+TrainStart train_start_of(const Node& node) {
+  return attribute(node, "published_start") != 0 ? TrainStart::Published : TrainStart::Normalised;
+}
+
+std::vector<float> started_core(const TensorTrain& train, TrainStart start, std::size_t count,
+                                const Random& random) {
+  double scale = std::pow(3 * static_cast<double>(train.rows), -1.0 / (2 * kCores));
+  if (start == TrainStart::Normalised)
+    scale *=
+        std::pow(static_cast<double>(train.first_rank * train.second_rank), -1.0 / (2 * kCores)) /
+        std::sqrt(drawn_variance());
   std::vector<float> values(count);
   for (std::size_t e = 0; e < count; ++e)
     values[e] = static_cast<float>(scale * drawn_tail(Random(random.bits(e))));

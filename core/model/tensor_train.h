@@ -62,11 +62,17 @@ TensorTrain tensor_train_of(std::int64_t rows, std::int64_t width, std::int64_t 
 /// Reads the sizes off a node of the op tensor_train.
 TensorTrain tensor_train_of(const Graph&, const Node&);
 
-/// Draws the numbers of one core so that entries of the table have the variance 1 / (3 N), which is
-/// that of the uniform numbers with which tables begin. TT-Rec draws normal numbers of a size of at
-/// least 2, and scales each core by (1 / sqrt(3 N))^(1/3). That leaves out the variance of such
-/// numbers and the r1 r2 terms of an entry, which makes its variance 187 times too large at rank 1
-/// and 200,000 times at rank 32; here both are divided out.
-std::vector<float> started_core(const TensorTrain&, std::size_t count, const Random&);
+/// TrainStart is the size of the numbers with which cores begin. TT-Rec draws normal numbers of a
+/// size of at least 2, and scales each core by (1 / sqrt(3 N))^(1/3) (Published). That leaves out
+/// the variance of such numbers and the r1 r2 terms of an entry, which makes its variance 187 times
+/// too large at rank 1 and 200,000 times at rank 32. Normalised divides both out, so that entries
+/// of the table have the variance 1 / (3 N), which is that of the uniform numbers with which tables
+/// begin.
+enum class TrainStart : std::uint8_t { Normalised, Published };
+
+/// Reads it off a node of the op tensor_train.
+TrainStart train_start_of(const Node&);
+/// Draws the numbers of one core.
+std::vector<float> started_core(const TensorTrain&, TrainStart, std::size_t count, const Random&);
 
 }  // namespace trainyard

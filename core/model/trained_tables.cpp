@@ -17,7 +17,8 @@ namespace {
 
 constexpr std::string_view kCore = ".core_";
 // Attributes that a node of cores has beyond those of the look-up in whose place it stands.
-constexpr const char* kOfTrains[] = {"rows", "first_rank", "second_rank", "hot_rows", "zipf"};
+constexpr const char* kOfTrains[] = {"rows",     "first_rank", "second_rank",
+                                     "hot_rows", "zipf",       "published_start"};
 constexpr double kThousand = 1000;
 
 std::string core_name(std::string_view table, std::size_t core) {
@@ -130,6 +131,8 @@ Model with_table_trains(Model model, const TableTrainSpec& spec, const Place& pl
       const TensorTrain train = tensor_train_of(rows, width, spec.rank);
       if (train.weights() >= local_elements(table->shape, Binding{})) continue;
       replace_table(block.graph, block.graph.nodes[n], train);
+      if (spec.start == TrainStart::Published)
+        block.graph.nodes[n].attributes["published_start"] = std::int64_t{1};
       any = true;
     }
   if (!any) refuse_tables(model, spec, largest, place);

@@ -18,6 +18,7 @@ struct TableTrainSpec {
   std::int64_t least_rows = 1000;  // of a table that is trained as cores
   std::int64_t hot_rows = 0;       // of a microbatch, made once for all of their look-ups; 0 = none
   double zipf = 1;                 // exponent of the law by which rows are looked up, > 0
+  TrainStart start = TrainStart::Normalised;
 };
 
 /// An OwnTable is an embedding table that one look-up alone reads and that no other block shares:

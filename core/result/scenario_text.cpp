@@ -59,6 +59,7 @@ bool unsaid(std::string_view key, const Plan& plan) {
          (key.starts_with("spars") && find_choice(plan, "sparse") == nullptr) ||
          ((key == "sparse-regrowth" || key == "sparse-capacity") && !trades_blocks(plan)) ||
          (key.starts_with("tt-") && find_choice(plan, "tensor-train") == nullptr) ||
+         (key == "tt-start" && setting(plan, key) != "published") ||
          ((key == "first-moment-dtype" || key == "second-moment-dtype" ||
            key == "main-weights-dtype" || key == "reduce-dtype" || key == "boundary-dtype" ||
            key == "gather-dtype") &&
@@ -81,6 +82,7 @@ std::string said(const Plan& plan, const Choice& choice, std::string_view param,
   if (choice.method == "sparse" && (param == "regrowth" || param == "capacity") &&
       !trades_blocks(plan))
     return "";
+  if (choice.method == "tensor-train" && value == ParamValue{std::string("normalised")}) return "";
   if (choice.method == "packing" && (param == "widths" || param == "order") &&
       setting(plan, "packing") != "longest")
     return "";

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "core/methods/settings/settings.h"
+#include "core/model/zoo/zoo.h"
 #include "tests/support/layers.h"
 
 namespace trainyard {
@@ -55,6 +56,16 @@ TEST(ScenarioText, SaysNothingOfTradesThatThereAreNot) {
   const std::string trades = text({"sparse-regrowth=across"});
   EXPECT_NE(trades.find("\nsparse-regrowth=across\n"), std::string::npos);
   EXPECT_NE(trades, text({"sparse-regrowth=across", "sparse-capacity=2"}));
+}
+
+TEST(ScenarioText, SaysWhenTensorTrainsBeginAsPublished) {
+  const auto text = [](const char* setting) {
+    Scenario s = testing::scenario(zoo_model("dlrm-tiny"), 1, {"tt-rank=4", setting});
+    s.plan = complete(s);
+    return scenario_text(s);
+  };
+  EXPECT_EQ(text("tt-start=normalised").find("start"), std::string::npos);
+  EXPECT_NE(text("tt-start=published").find("\ntt-start=published\n"), std::string::npos);
 }
 
 }  // namespace

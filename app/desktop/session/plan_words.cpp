@@ -55,6 +55,7 @@ constexpr Title kTitles[] = {{"tp", "Tensor"},
                              {"tt-tables", "Least rows of a table"},
                              {"tt-cache", "Hot rows"},
                              {"tt-zipf", "Zipf exponent"},
+                             {"tt-start", "First numbers"},
                              {"rank-order", "Rank order"}};
 
 struct Pointer {

@@ -146,7 +146,14 @@ std::vector<Setting> trained_settings() {
        "exponent of Zipf's law by which the price of such a cache takes rows to be looked up",
        {},
        [](Plan& p, std::string_view v, const Place& l) { set_param(p, kTrains, "zipf", v, l); },
-       [](const Plan& p) { return read_param(p, kTrains, "zipf"); }}};
+       [](const Plan& p) { return read_param(p, kTrains, "zipf"); }},
+      {"tt-start",
+       {},
+       "size of the numbers with which tensor trains begin: normalised as a table's rows, or as "
+       "published, which is far larger",
+       {"normalised", "published"},
+       [](Plan& p, std::string_view v, const Place& l) { set_param(p, kTrains, "start", v, l); },
+       [](const Plan& p) { return read_param(p, kTrains, "start"); }}};
 }
 
 }  // namespace trainyard

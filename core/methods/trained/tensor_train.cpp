@@ -21,10 +21,12 @@ namespace {
 constexpr std::string_view kTrainPlace = "plan#/choices/tensor-train";
 
 Model train_as_cores(Model model, const Plan&, const Params& params) {
-  return with_table_trains(std::move(model),
-                           {params.integer("rank"), params.integer("tables"),
-                            params.integer("cache"), params.number("zipf")},
-                           {std::string(kTrainPlace) + "/tables"});
+  return with_table_trains(
+      std::move(model),
+      {params.integer("rank"), params.integer("tables"), params.integer("cache"),
+       params.number("zipf"),
+       params.text("start") == "published" ? TrainStart::Published : TrainStart::Normalised},
+      {std::string(kTrainPlace) + "/tables"});
 }
 
 Diagnostics check_tensor_train(const Scenario& scenario, const Params&) {
@@ -83,7 +85,13 @@ Method tensor_train_tables() {
                   .doc = "exponent of Zipf's law by which the price of a cache takes rows to be "
                          "looked up; 1 is that of the artificial clicks",
                   .low = 0.01,
-                  .high = 10}},
+                  .high = 10},
+                 {.name = "start",
+                  .fallback = std::string("normalised"),
+                  .doc = "normalised: rows begin with the variance of a table's; published: with "
+                         "the paper's scale of cores, which makes it 187 times that at rank 1 and "
+                         "200,000 times at rank 32",
+                  .values = {"normalised", "published"}}},
       .check = check_tensor_train,
       .derive = train_as_cores,
   };

@@ -93,6 +93,7 @@ const std::vector<Values> kBound = {
     {"tt-tables", {"1", "1000", "1000000"}},
     {"tt-cache", {"0", "10000"}},
     {"tt-zipf", {"1", "1.05"}},
+    {"tt-start", {"normalised", "published"}},
     {"attention", {"triton", "flash-2", "cudnn"}},
     {"dp", {"1", "8", "rest"}},
     {"ep", {"1", "2"}},

@@ -95,7 +95,7 @@ TEST(TensorTrainTables, TheModelComesBackAsItWasGiven) {
     const Model given = zoo_model(entry.name);
     Model made;
     try {
-      made = with_table_trains(given, {4, 100, 3, 1.2}, kTablesPlace);
+      made = with_table_trains(given, {4, 100, 3, 1.2, TrainStart::Published}, kTablesPlace);
     } catch (const Error& error) {
       EXPECT_EQ(error.kind(), Error::Kind::InvalidInput);
       continue;
@@ -107,6 +107,17 @@ TEST(TensorTrainTables, TheModelComesBackAsItWasGiven) {
         << entry.name;
   }
   EXPECT_GE(derived, 2);
+}
+
+TEST(TensorTrainTables, BeginAsThePlanSays) {
+  const auto start_of = [](const Settings& settings) {
+    const Workload w = with_tables(million(), settings);
+    for (const Node& node : w.scenario.model.blocks[0].graph.nodes)
+      if (is_table_train(node)) return train_start_of(node);
+    throw Error(Error::Kind::Internal, "no tensor train");
+  };
+  EXPECT_EQ(start_of({"tt-rank=4"}), TrainStart::Normalised);
+  EXPECT_EQ(start_of({"tt-rank=4", "tt-start=published"}), TrainStart::Published);
 }
 
 // The largest published recommender of the zoo: five tables of 40 million rows and some smaller.
