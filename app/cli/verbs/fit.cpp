@@ -58,13 +58,7 @@ int run_fit(const Words& words, Streams& streams) {
   question.kept = words.texts("keep");
   question.scenario = open_scenario(words, streams);
   if (words.has("steps")) expect_local(question.scenario);
-  const std::string priced = prices_word(words);
-  const std::optional<MeasuredPrices> measured =
-      priced.empty() ? std::nullopt : std::optional(open_measured_prices(priced));
-  question.cost = [&measured](const Scenario& s) {
-    Scenario own = s;
-    return measured ? priced_by(*measured, own) : cost_model(s);
-  };
+  question.cost = prices_of_plans(prices_word(words));
   const InterruptStop interrupt;
   question.stop = interrupt.token();
   const FittedPlan found = fit_budget(question);

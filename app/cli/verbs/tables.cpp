@@ -22,13 +22,7 @@ int run_tables(const Words& words, Streams& streams) {
   request.seed = static_cast<std::uint64_t>(
       words.integer("seed", 0, 1'000'000'000, static_cast<std::int64_t>(request.seed)));
   request.scenario = open_scenario(words, streams);
-  const std::string priced = prices_word(words);
-  const std::optional<MeasuredPrices> measured =
-      priced.empty() ? std::nullopt : std::optional(open_measured_prices(priced));
-  request.cost = [&measured](const Scenario& s) {
-    Scenario own = s;
-    return measured ? priced_by(*measured, own) : cost_model(s);
-  };
+  request.cost = prices_of_plans(prices_word(words));
   const InterruptStop interrupt;
   request.stop = interrupt.token();
   const TableStudy found = study_table_trains(request);

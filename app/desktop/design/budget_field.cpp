@@ -31,11 +31,7 @@ Answer answer(const Request& request, Bytes budget, const std::stop_token& stop)
     FitQuestion question;
     question.scenario = std::move(priced.scenario);
     question.budget = budget;
-    question.cost = [calibration = request.calibration](const Scenario& s) {
-      Scenario own = s;
-      const bool measured = !calibration_for(calibration, s.cluster.name).empty();
-      return measured ? open_cost_model(calibration, own) : cost_model(s);
-    };
+    question.cost = prices_of_plans(calibration_for(request.calibration, request.cluster));
     question.stop = stop;
     return {fit_budget(question), {}};
   } catch (const Error& error) {

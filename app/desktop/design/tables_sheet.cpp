@@ -32,11 +32,7 @@ StudiedTables studied_tables(const Request& request, const std::stop_token& stop
   try {
     TableTrainsRequest asked;
     asked.scenario = open_priced(request).scenario;
-    asked.cost = [calibration = request.calibration](const Scenario& s) {
-      Scenario own = s;
-      const bool measured = !calibration_for(calibration, s.cluster.name).empty();
-      return measured ? open_cost_model(calibration, own) : cost_model(s);
-    };
+    asked.cost = prices_of_plans(calibration_for(request.calibration, request.cluster));
     asked.stop = stop;
     return {study_table_trains(asked), {}};
   } catch (const Error& error) {

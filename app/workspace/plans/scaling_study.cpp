@@ -1,7 +1,6 @@
 #include "app/workspace/plans/scaling_study.h"
 
 #include <memory>
-#include <optional>
 
 #include "app/workspace/scenario/prices.h"
 #include "core/validation/bands.h"
@@ -10,13 +9,7 @@
 namespace trainyard {
 
 ScalingStudy scaling_study(const Scenario& scenario, const ScalingQuestion& question) {
-  const std::optional<MeasuredPrices> measured =
-      question.calibration.empty() ? std::nullopt
-                                   : std::optional(open_measured_prices(question.calibration));
-  const auto cost = [&](const Scenario& s) {
-    Scenario own = s;
-    return measured ? priced_by(*measured, own) : cost_model(s);
-  };
+  const auto cost = prices_of_plans(question.calibration);
   SearchOptions options;
   options.cost = cost;
   options.stop = question.stop;

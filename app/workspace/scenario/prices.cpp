@@ -35,6 +35,15 @@ std::unique_ptr<CostModel> open_cost_model(const std::string& word, Scenario& sc
   return priced_by(open_measured_prices(word), scenario);
 }
 
+std::function<std::unique_ptr<CostModel>(const Scenario&)> prices_of_plans(
+    const std::string& word) {
+  if (word.empty()) return cost_model;
+  return [measured = open_measured_prices(word)](const Scenario& s) {
+    Scenario own = s;
+    return priced_by(measured, own);
+  };
+}
+
 std::shared_ptr<const VariantChooser> open_variants(const std::string& word) {
   if (word.empty()) return nullptr;
   const MeasuredPrices prices = open_measured_prices(word);

@@ -2,6 +2,7 @@
 // cost model.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -34,6 +35,9 @@ std::string with_other_shapes(const std::string& word, OtherShapes);
 std::string priced_word(std::string_view cost, const std::string& calibration);
 /// Makes the cost model of measured prices, as open_cost_model() does.
 std::unique_ptr<CostModel> priced_by(MeasuredPrices, Scenario&);
+/// Returns what prices each plan of a study: the measured prices of the word, which are read here
+/// and not for each plan, or the workbench's own for no word. Throws as open_cost_model() does.
+std::function<std::unique_ptr<CostModel>(const Scenario&)> prices_of_plans(const std::string& word);
 /// A calibration prices this machine's own devices: raises the cluster's peaks to the measured
 /// ones, so that no utilisation exceeds one; one of a recorded run leaves the cluster as it is.
 /// Throws Error{InvalidInput} for a cluster of other devices.
