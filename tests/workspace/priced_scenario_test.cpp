@@ -4,10 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <filesystem>
 #include <set>
 #include <stdexcept>
 
 #include "app/workspace/runs/machine_calibration.h"
+#include "core/io/bytes/file_writer.h"
 #include "core/lowering/lower.h"
 #include "core/validation/bands.h"
 #include "core/validation/local_band.h"
@@ -51,6 +53,24 @@ TEST(PricedScenario, AMeasuredMachinePricesItsOwnCores) {
   // All but the update is measured, whose own check is no reason to be surer than runs have been.
   EXPECT_NEAR(to_seconds(after.step.high) / to_seconds(after.step.value),
               price_range(PricedBy::Measurement).high, 0.002);
+}
+
+// The file is read before the first plan, and by no plan: one that is gone since prices all of
+// them.
+TEST(PricedScenario, PlansOfAStudyReadMeasurementsOnce) {
+  const std::string path = ::testing::TempDir() + "measured-once.json";
+  write_file(path, measured_prices_word(slow_machine()));
+  const auto prices = prices_of_plans(path), own = prices_of_plans("");
+  Scenario scenario = open_priced({kModel, "cpu:1", "", kPlan}).scenario;
+  const auto step_by = [&](const CostModel& cost) {
+    return simulate(scenario, {.cost = &cost})->result.step.value;
+  };
+  Scenario calibrated = scenario;
+  const Duration expected = step_by(*open_cost_model(path, calibrated));
+  std::filesystem::remove(path);
+  EXPECT_EQ(step_by(*prices(scenario)), expected);
+  EXPECT_LT(step_by(*own(scenario)), expected);
+  EXPECT_EQ(step_by(*own(scenario)), step_by(*cost_model(scenario)));
 }
 
 TEST(PricedScenario, AndSaysNothingOfOthers) {
