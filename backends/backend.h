@@ -117,6 +117,8 @@ struct BackendRun {
   std::int64_t stopped_by_rule = 0;      // the step after which a rule ended it; 0 = none did
   std::optional<FlipReport> flips = {};  // where bits flip or something looks for flipped ones
   std::optional<RecoveryReport> recovery = {};  // where ranks may fail
+  Bytes kept{};  // for both in the memory of the host of the first process, at most between two
+                 // steps
 };
 
 class Backend {

@@ -109,17 +109,19 @@ CheckpointBytes checkpoint_bytes(const Workload& w, const Result& result) {
   // A device has its tensor rank's part, and some parameters are on all of these.
   const double times = parameters > 0 ? static_cast<double>(result.parameters) / parameters : 0;
   CheckpointBytes bytes;
-  double all_weights = 0, all_optimizer = 0, most = 0, most_held = 0;
+  double all_weights = 0, all_optimizer = 0, most = 0, most_held = 0, all_held = 0;
   for (std::size_t rank = 0; rank < ranks; ++rank) {
     all_weights += weights[rank], all_optimizer += optimizer[rank];
     most = std::max(most, weights[rank] + optimizer[rank]);
     most_held = std::max(most_held, held[rank]);
+    all_held += held[rank];
   }
   bytes.weights = rounded(all_weights * times), bytes.optimizer = rounded(all_optimizer * times);
   const double of_a_rank =
       std::max(1.0, static_cast<double>(w.scenario.cluster.count) / static_cast<double>(ranks));
   bytes.written = rounded(most * times / of_a_rank);
   bytes.read = rounded(most_held);
+  bytes.held = rounded(all_held * of_a_rank);
   return bytes;
 }
 

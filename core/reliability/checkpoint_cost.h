@@ -19,6 +19,7 @@ struct CheckpointBytes {
   Bytes weights{}, optimizer{};  // of the whole training, each byte once
   Bytes written{};               // by the device that writes most
   Bytes read{};                  // by the device that reads most: all that it holds
+  Bytes held{};                  // by all devices, each its own
   Bytes total() const { return weights + optimizer; }
 };
 /// The result is that of the workload. Gradients, activations and the data cursor are not saved, or

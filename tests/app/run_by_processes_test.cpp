@@ -29,6 +29,11 @@ class RunByProcesses : public ::testing::Test {
     EXPECT_EQ(ran.exit, kDone) << ran.err;
     if (ran.exit != kDone) return {};
     const Json json = parse_json(ran.out, "run");
+    if (const Json* const kept = json.find("kept_bytes")) {
+      const std::int64_t predicted = *json.find("kept_predicted_bytes")->integer();
+      EXPECT_GE(*kept->integer(), predicted);
+      EXPECT_LE(*kept->integer(), predicted * 11 / 10) << "names and counts of a small state";
+    }
     const auto member = [&](std::string_view key) {
       const Json* const found = json.find(key);
       return found == nullptr ? "none" : write_json_line(*found);

@@ -81,10 +81,14 @@ void add_recovery(std::vector<RunTrouble>& lines, const RecoveryReport& r) {
 }  // namespace
 
 std::vector<RunTrouble> run_troubles(const std::optional<FlipReport>& flips,
-                                     const std::optional<RecoveryReport>& recovery) {
+                                     const std::optional<RecoveryReport>& recovery,
+                                     KeptBytes kept) {
   std::vector<RunTrouble> lines;
   if (flips) add_flips(lines, *flips);
   if (recovery) add_recovery(lines, *recovery);
+  if (kept.measured > Bytes{})
+    lines.push_back({"kept", fmt::format("{} in the memory of the host to go back to, predicted {}",
+                                         readable(kept.measured), readable(kept.predicted))});
   return lines;
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/units.h"
 #include "core/training/numbers/bit_flips.h"
 #include "core/training/partial_recovery.h"
 #include "visualizers/chart/table.h"
@@ -16,9 +17,14 @@ struct RunTrouble {
   std::string words;  // "12 flipped, 3 corrected, 9 detected, 0 missed"
   bool part = false;  // of the line before that is none; its name may be empty
 };
+/// What a process keeps in its host's memory to go back to.
+struct KeptBytes {
+  Bytes measured{}, predicted{};
+};
 /// Of reports that are there; none where neither is. Of more failures than twenty the first.
+/// `kept` of them: 0 = nothing is kept to go back to.
 std::vector<RunTrouble> run_troubles(const std::optional<FlipReport>&,
-                                     const std::optional<RecoveryReport>&);
+                                     const std::optional<RecoveryReport>&, KeptBytes kept);
 /// The lines that are no parts, as sentences.
 std::vector<std::string> trouble_sentences(const std::vector<RunTrouble>&);
 /// Adds each line as a row with its words in the first column.

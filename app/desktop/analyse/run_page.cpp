@@ -109,7 +109,7 @@ std::optional<Drawing> RunPage::picture() const {
 std::vector<RunTrouble> RunPage::troubles() const {
   const TrainingReport* const report = training_.report().get();
   if (report == nullptr || training_.running()) return {};
-  return run_troubles(report->run.flips, report->run.recovery);
+  return run_troubles(report->run.flips, report->run.recovery, {report->run.kept, report->kept});
 }
 
 std::optional<DataTable> RunPage::table() const {

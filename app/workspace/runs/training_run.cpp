@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "app/workspace/runs/recovery_memory.h"
 #include "app/workspace/scenario/local_cluster.h"
 #include "app/workspace/scenario/run_once.h"
 #include "app/workspace/scenario/wave_study.h"
@@ -311,6 +312,14 @@ std::optional<StartedFrom> TrainingJob::start() const {
   return report;
 }
 
+Bytes TrainingJob::kept() const {
+  const Processes* const processes = request_.options.processes;
+  KeptBy by;
+  if (processes != nullptr) by = {processes->count(), processes->survives_losses()};
+  return recovery_memory(checkpoint_bytes(predicted_->workload, predicted_->result),
+                         request_.training, by);
+}
+
 int TrainingJob::devices() const {
   return static_cast<int>(predicted_->program.devices * predicted_->program.replicas);
 }
@@ -369,6 +378,7 @@ TrainingReport TrainingJob::run(bool evaluate, LiveSink* live) {
   TrainingReport report;
   report.predicted = predicted_;
   report.aligned_peak = aligned_peak_;
+  report.kept = kept();
   if (request_.replay.empty()) {
     if (request_.rules) options.rules = std::make_shared<RuleRun>(*request_.rules);
     if (request_.numbers > 0)

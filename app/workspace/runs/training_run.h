@@ -69,6 +69,7 @@ struct TrainingReport {
                                           // come again; a check reads them too
   std::optional<RuleReport> rules = {};   // nothing where none were asked for
   std::shared_ptr<const NumberRecord> numbers = {};  // null where nobody asked for it
+  Bytes kept{};  // predicted for one process, as recovery_memory() says; 0 = nothing to go back to
 };
 
 /// Predicts a run of the scenario, whose plan may be incomplete, at op grain: one step of a
@@ -116,6 +117,7 @@ class TrainingJob {
   void read_input();
   std::unique_ptr<Backend> open(const CpuOptions&) const;
   std::optional<StartedFrom> start() const;
+  Bytes kept() const;
   void measure(TrainingReport&) const;
   bool updates_together() const;
   void measure_phases(TrainingReport&) const;

@@ -101,9 +101,18 @@ class TrainingLoop {
     if (!survives()) return;
     in_step_ = in_step;
     ++footing_;
+    if (footings_.size() == 2) footings_.erase(footings_.begin());
     footings_.push_back(
         {footing_, to_bytes(m_.state()), m_.shards->held(), m_.execution.shared_state(), known()});
-    if (footings_.size() > 2) footings_.erase(footings_.begin());
+  }
+
+  Bytes kept() const {
+    Bytes all = m_.kept_states.most();
+    if (m_.shards != nullptr) all += m_.shards->bytes();
+    for (const Footing& one : footings_)
+      for (const std::string* part : {&one.state, &one.shards, &one.shared, &one.known})
+        all += Bytes{static_cast<std::int64_t>(part->size())};
+    return all;
   }
 
   // The others and the process in the lost one's place agree on the last footing that all have.
@@ -409,6 +418,7 @@ class TrainingLoop {
     if (m_.execution.updates() != last_checkpoint_ || repetition_ > 0) m_.write_checkpoint();
     if (flips_ != nullptr) result_.flips = flips_->report();
     if (m_.shards != nullptr) result_.recovery = m_.shards->report();
+    result_.kept = kept();
     result_.losses = m_.losses;
     result_.microbatch_losses = m_.execution.losses();
     result_.gradient_norm = m_.execution.gradient_norm();

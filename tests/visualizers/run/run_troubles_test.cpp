@@ -15,7 +15,7 @@ bool tells(const std::vector<RunTrouble>& lines, const std::string& name,
 }
 
 TEST(RunTroubles, TellOfFlippedBitsAndOfFailedRanks) {
-  EXPECT_TRUE(run_troubles({}, {}).empty());
+  EXPECT_TRUE(run_troubles({}, {}, {}).empty());
   FlipReport flips;
   flips.classes[0] = {.injected = 5, .corrected = 1, .detected = 3};
   flips.alarms[1] = 2;
@@ -26,7 +26,7 @@ TEST(RunTroubles, TellOfFlippedBitsAndOfFailedRanks) {
   recovery.how = ShardSaving::Full;
   recovery.shards = 4, recovery.saves = 3, recovery.steps_repeated = 7;
   recovery.losses.resize(22);
-  const auto lines = run_troubles(flips, recovery);
+  const auto lines = run_troubles(flips, recovery, {Bytes{2 << 20}, Bytes{3 << 20}});
   EXPECT_TRUE(tells(lines, "bits", "5 flipped, 1 corrected, 3 detected, 1 missed"));
   EXPECT_TRUE(tells(lines, "weights", "5 flipped"));
   EXPECT_TRUE(tells(lines, "checksum", "named 2 tensors"));
@@ -35,9 +35,11 @@ TEST(RunTroubles, TellOfFlippedBitsAndOfFailedRanks) {
   EXPECT_TRUE(tells(lines, "", "step 4: the checksum"));
   EXPECT_TRUE(tells(lines, "failures", "22 of 4 ranks, after which all went back and repeated 7"));
   EXPECT_TRUE(tells(lines, "", "and 2 more"));
+  EXPECT_TRUE(
+      tells(lines, "kept", "2 MiB in the memory of the host to go back to, predicted 3 MiB"));
 
   const std::vector<std::string> sentences = trouble_sentences(lines);
-  ASSERT_EQ(sentences.size(), 5u) << "of parts none";
+  ASSERT_EQ(sentences.size(), 6u) << "of parts none";
   EXPECT_EQ(sentences[0], "Bits: 5 flipped, 1 corrected, 3 detected, 1 missed.");
 
   DataTable table = listed_table("Run", {{"what", DataUnit::Words}, {"loss", DataUnit::Number}},

@@ -50,7 +50,8 @@ void write_layers(Out& out, const TrainingReport& r, const std::vector<std::vect
 }
 
 void write_troubles(Out& out, const TrainingReport& r) {
-  for (const RunTrouble& trouble : run_troubles(r.run.flips, r.run.recovery)) {
+  for (const RunTrouble& trouble :
+       run_troubles(r.run.flips, r.run.recovery, {r.run.kept, r.kept})) {
     if (!trouble.part)
       line(out, "{:<14}{}", trouble.name, trouble.words);
     else if (trouble.name.empty())

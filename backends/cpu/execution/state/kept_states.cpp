@@ -1,5 +1,6 @@
 #include "backends/cpu/execution/state/kept_states.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/base/error.h"
@@ -14,10 +15,13 @@ bool KeptStates::due(const FlipGuard& flips, std::int64_t updates) const {
 
 void KeptStates::keep(FlipGuard& flips, const Checkpoint& state) {
   constexpr std::size_t kMostKept = 2;
+  if (states_.size() == kMostKept) states_.erase(states_.begin());
   State kept{{}, state.step, saved_, 0, flips.hides_flips()};
   kept.bytes = written(flips, state);
   states_.push_back(std::move(kept));
-  if (states_.size() > kMostKept) states_.erase(states_.begin());
+  Bytes all;
+  for (const State& one : states_) all += Bytes{static_cast<std::int64_t>(one.bytes.size())};
+  most_ = std::max(most_, all);
 }
 
 std::string KeptStates::written(FlipGuard& flips, const Checkpoint& state) {

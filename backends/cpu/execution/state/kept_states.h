@@ -25,6 +25,8 @@ class KeptStates {
   /// updates. Nothing where there is none, or where the step was found wrong time after time: the
   /// run then goes on as it is.
   std::optional<Checkpoint> sound(FlipGuard&, std::int64_t done);
+  /// Returns the most that it has held between two steps.
+  Bytes most() const { return most_; }
 
  private:
   struct State {
@@ -35,6 +37,7 @@ class KeptStates {
   };
   std::vector<State> states_;  // the oldest first
   std::int64_t saved_ = 0;     // states so far, in memory and in files
+  Bytes most_{};
 };
 
 }  // namespace trainyard

@@ -122,11 +122,10 @@ ShardSaves::ShardSaves(CpuExecution& execution, const Workload& workload, const 
     shards_.push_back(begun_shard(rank, processes != nullptr
                                             ? unpacked(parts[static_cast<std::size_t>(rank)])
                                             : parts_of(held)));
-    for (std::size_t i = 0; i < held.size(); ++i)
-      for (std::size_t s = 0; s < held[i].states.size(); ++s) {
-        std::vector<std::byte>& saved = shards_.back().saved[i][s];
-        std::memcpy(saved.data(), held[i].states[s].data, saved.size());
-      }
+    std::vector<std::vector<std::vector<std::byte>>>& saved = shards_.back().saved;
+    for (std::size_t i = 0; i < std::min(held.size(), saved.size()); ++i)
+      for (std::size_t s = 0; s < saved[i].size(); ++s)
+        std::memcpy(saved[i][s].data(), held[i].states[s].data, saved[i][s].size());
   }
   if (processes == nullptr) return;
   const int own = processes->rank();
@@ -159,12 +158,20 @@ ShardSaves::Shard ShardSaves::begun_shard(int rank, std::vector<Part> parts) con
                        Random(seed_of(training_, RandomSource::Rounding))
                            .bits(static_cast<std::uint64_t>(rank)))};
   for (const Part& part : shard.parts) {
-    if (!keeps_for(rank)) break;
+    if (!keeps_for(rank) || training_.recovery.how == ShardSaving::Full) break;
     shard.saved.emplace_back();
     for (const std::uint64_t each : part.each)
       shard.saved.back().emplace_back(static_cast<std::size_t>(part.elements) * each);
   }
   return shard;
+}
+
+Bytes ShardSaves::bytes() const {
+  std::size_t all = kept_.size() + kept_before_.size();
+  for (const Shard& one : shards_)
+    for (const auto& part : one.saved)
+      for (const std::vector<std::byte>& state : part) all += state.size();
+  return {static_cast<std::int64_t>(all)};
 }
 
 void ShardSaves::see_update() {

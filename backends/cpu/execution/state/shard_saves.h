@@ -65,6 +65,8 @@ class ShardSaves {
   /// Full: says that the run has gone back to the state that is kept.
   void went_back(std::int64_t repeats) { report_.steps_repeated += repeats; }
   const RecoveryReport& report() const { return report_; }
+  /// Returns what is kept here for ranks that fail.
+  Bytes bytes() const;
 
  private:
   struct Table {
