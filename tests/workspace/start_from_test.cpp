@@ -51,7 +51,7 @@ Started train_started(const StartedRun& run) {
 }
 
 // So small that an update changes no weight.
-constexpr double kStill = 1e-30;
+constexpr double kStill = 1e-37;
 
 std::string temporary(const std::string& name) { return ::testing::TempDir() + name; }
 
