@@ -31,7 +31,7 @@ class RunByProcesses : public ::testing::Test {
     const Json json = parse_json(ran.out, "run");
     if (const Json* const kept = json.find("kept_bytes")) {
       const std::int64_t predicted = *json.find("kept_predicted_bytes")->integer();
-      EXPECT_GE(*kept->integer(), predicted);
+      EXPECT_GE(*kept->integer(), predicted * 99 / 100) << "parts of ranks are padded";
       EXPECT_LE(*kept->integer(), predicted * 11 / 10) << "names and counts of a small state";
     }
     const auto member = [&](std::string_view key) {

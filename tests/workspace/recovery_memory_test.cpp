@@ -13,25 +13,28 @@ namespace {
 
 using Words = std::vector<std::string>;
 
+constexpr double kNames = 16 * 1024;
+
 TrainingReport keeping_run(const std::string& model, const std::string& cluster,
                            const Words& settings, const Words& training) {
   TrainingRequest request;
   request.scenario = open({model, cluster, "", settings});
-  request.training.steps = 4;
+  request.training.steps = 3;
   for (const std::string& word : training) apply_training(request.training, word);
   if (model != "dlrm-tiny") request.data = "random";
   return TrainingJob(std::move(request)).run(false, nullptr);
 }
 
 void expect_predicted(const TrainingReport& report) {
-  const Bytes kept = report.run.kept;
-  EXPECT_GT(report.kept, Bytes{});
-  EXPECT_GE(kept, report.kept);
-  EXPECT_LE(kept.value, report.kept.value * 1.03 + 16 * 1024);
+  const auto kept = static_cast<double>(report.run.kept.value),
+             predicted = static_cast<double>(report.kept.value);
+  EXPECT_GT(predicted, 0);
+  EXPECT_GE(kept, 0.999 * predicted);
+  EXPECT_LE(kept, 1.01 * predicted + kNames);
 }
 
 TEST(RecoveryMemory, OfStatesIsThatPredictedForEveryWayToDivideThem) {
-  const Words batch = {"global-batch=8", "micro-batch=1"};
+  const Words batch = {"global-batch=2", "micro-batch=1"};
   for (const Words& more : {Words{},
                             {"optimizer=sgd"},
                             {"precision=bf16"},
@@ -39,7 +42,7 @@ TEST(RecoveryMemory, OfStatesIsThatPredictedForEveryWayToDivideThem) {
                             {"tp=2"},
                             {"zero=1"},
                             {"zero=3"},
-                            {"pp=2", "schedule=interleaved", "interleave=2"},
+                            {"pp=2", "schedule=interleaved", "virtual-stages=2"},
                             {"optimizer=adamw-8bit"}}) {
     Words settings = batch;
     settings.insert(settings.end(), more.begin(), more.end());
