@@ -36,7 +36,7 @@ TEST(RunTroubles, TellOfFlippedBitsAndOfFailedRanks) {
   EXPECT_TRUE(tells(lines, "failures", "22 of 4 ranks, after which all went back and repeated 7"));
   EXPECT_TRUE(tells(lines, "", "and 2 more"));
   EXPECT_TRUE(
-      tells(lines, "kept", "2 MiB in the memory of the host to go back to, predicted 3 MiB"));
+      tells(lines, "kept", "2.00 MiB in the memory of the host to go back to, predicted 3.00 MiB"));
 
   const std::vector<std::string> sentences = trouble_sentences(lines);
   ASSERT_EQ(sentences.size(), 6u) << "of parts none";
