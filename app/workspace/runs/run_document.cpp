@@ -133,8 +133,8 @@ Fields<StartedFrom> started_from_fields() {
 // A field of the measured result, where there is one. A measurement may leave the range of a
 // prediction.
 JsonField<TrainingReport> measured(const char* key, std::optional<Json> schema = {}) {
-  const JsonField<Result>& field = result_fields().at(key);
-  const auto of = [&field](const TrainingReport& report) {
+  const JsonField<Result> field = result_fields().at(key);
+  const auto of = [field](const TrainingReport& report) {
     Json json = Json::object();
     if (report.measured) field.write(report.measured->result, json, false);
     const Json* found = json.find(field.key);

@@ -15,9 +15,12 @@
 // A field whose value is calculated is written and not read.
 #pragma once
 
+#include <functional>
 #include <initializer_list>
+#include <memory>
 #include <optional>
-#include <stdexcept>
+#include <type_traits>
+#include <utility>
 
 #include "core/io/json/form.h"
 #include "core/io/json/schema.h"
@@ -45,22 +48,102 @@ auto in(Outer outer, Inner inner) {
 template <class T>
 class Fields;
 
-template <class T>
-struct JsonField {
+namespace fields_detail {
+
+/// Where a value is written.
+struct ValueTarget {
+  Json& object;
+  const std::string& key;
+  bool always;  // an empty value too
+
+  void set(Json value) const;
+};
+
+/// The form of values of one type, which is unknown here: fields of any structure share it.
+class ValueKind {
+ public:
+  ValueKind(bool absent_too, bool readable) : may_lack(absent_too), reads(readable) {}
+  virtual ~ValueKind();
+  virtual void write(const void* value, const ValueTarget&) const = 0;
+  virtual void read(void* value, const JsonCursor&) const = 0;
+
+  const bool may_lack;  // it is a std::optional or a pointer
+  const bool reads;
+};
+
+/// A value's place in something, whose type is unknown here.
+class ValuePlace {
+ public:
+  virtual ~ValuePlace();
+  virtual void write(const void* t, const ValueKind&, const ValueTarget&) const = 0;
+  /// Returns null where the value is calculated.
+  virtual void* in(void* t) const = 0;
+};
+
+struct AnyFields;
+
+/// A field without the type that has it, so that all but its place and its form is compiled once.
+struct AnyField {
   std::string key;
   Json schema;
   Presence presence = Presence::Always;
-  /// `always` writes an empty value too.
-  std::function<void(const T&, Json& object, bool always)> write;
-  /// Reads the value at its own place; none where it is only written.
-  std::function<void(T&, const JsonCursor&, Diagnostics*)> read;
+  std::function<void(const void* t, Json& object, bool always)> put;
+  std::function<void(void* t, const JsonCursor&, Diagnostics*)> take;  // none: it is only written
 
+  explicit AnyField(std::string_view its_key);
+  AnyField(const AnyField&);
+  AnyField(AnyField&&) noexcept;
+  AnyField& operator=(const AnyField&);
+  AnyField& operator=(AnyField&&) noexcept;
+  ~AnyField();
+
+  void hold(std::unique_ptr<const ValuePlace>, std::unique_ptr<const ValueKind>,
+            const Json& its_schema);
+  /// Makes it an object whose fields are those of what has the field.
+  void nest(const AnyFields&);
+  void option(Presence its_presence) { presence = its_presence; }
+  void option(std::string_view words);
+};
+
+/// Fields without the type that has them.
+struct AnyFields {
+  std::vector<AnyField> list;
+
+  AnyFields();
+  AnyFields(const AnyFields&);
+  AnyFields(AnyFields&&) noexcept;
+  AnyFields& operator=(const AnyFields&);
+  AnyFields& operator=(AnyFields&&) noexcept;
+  ~AnyFields();
+
+  void add(const AnyField&);
+  void add(const AnyFields&);
+  void add(const AnyFields& of_part, std::unique_ptr<const ValuePlace> part);
+  std::vector<std::string> keys() const;
+  const AnyField& at(std::string_view key) const;
+  Json schema() const;
+  Json write(const void* t) const;
+  void read(const JsonCursor&, void* t, Diagnostics* found) const;
+};
+
+AnyField schema_field(std::string_view kind);
+
+}  // namespace fields_detail
+
+template <class T>
+struct JsonField : fields_detail::AnyField {
+  // Options come by value, so that words of every length are of one type: fields whose values and
+  // options have the types of another's are compiled once.
   template <class Of, class... Options>
-  JsonField(std::string its_key, const Of& of, const Options&... options);
+  JsonField(std::string_view its_key, Of of, Options... options);
+  explicit JsonField(AnyField any) : AnyField(std::move(any)) {}
+
+  /// `always` writes an empty value too.
+  void write(const T& t, Json& object, bool always) const { put(&t, object, always); }
 
  private:
   template <class Option>
-  void take(const Option& option);
+  void apply(const Option& one);
 };
 
 /// The members of an object in the order in which they are read.
@@ -68,27 +151,33 @@ template <class T>
 class Fields {
  public:
   Fields() = default;
-  Fields(std::initializer_list<JsonField<T>> list) : list_(list) {}
+  Fields(std::initializer_list<JsonField<T>> list) {
+    for (const JsonField<T>& one : list) all_.add(one);
+  }
 
-  const std::vector<JsonField<T>>& list() const { return list_; }
-  std::vector<std::string> keys() const;
+  std::vector<std::string> keys() const { return all_.keys(); }
   /// Throws std::out_of_range where there is no field of that key.
-  const JsonField<T>& at(std::string_view key) const;
-  void add(JsonField<T> field) { list_.push_back(std::move(field)); }
-  void add(const Fields& more) { list_.insert(list_.end(), more.list_.begin(), more.list_.end()); }
+  JsonField<T> at(std::string_view key) const { return JsonField<T>(all_.at(key)); }
+  void add(const JsonField<T>& field) { all_.add(field); }
+  void add(const Fields& more) { all_.add(more.all_); }
   /// Adds all fields of a part of a T, which are then only written.
   template <class Part, class Of>
   void add(const Fields<Part>& part, Of of);
 
-  Json schema() const;
-  Json write(const T&) const;
+  Json schema() const { return all_.schema(); }
+  Json write(const T& t) const { return all_.write(&t); }
   /// Reads into an object, which keeps what the document leaves out. Throws Error{InvalidInput} for
   /// the first error; with `found` errors are added to it instead.
-  void read(const JsonCursor&, T&, Diagnostics* found = nullptr) const;
+  void read(const JsonCursor& at, T& t, Diagnostics* found = nullptr) const {
+    all_.read(at, &t, found);
+  }
   T read(const JsonCursor&) const;
 
+  /// Returns them without their type.
+  const fields_detail::AnyFields& all() const { return all_; }
+
  private:
-  std::vector<JsonField<T>> list_;
+  fields_detail::AnyFields all_;
 };
 
 /// Returns the form of an object with these fields.
@@ -158,131 +247,132 @@ auto pick_form() {
   return form_of<X>();
 }
 template <class X, class First, class... Rest>
-auto pick_form(const First& first, const Rest&... rest) {
+decltype(auto) pick_form(const First& first, const Rest&... rest) {
   if constexpr (IsForm<First>::value)
-    return first;
+    return (first);
   else
     return pick_form<X>(rest...);
 }
 
-void expect_keys(const JsonCursor&, const std::vector<std::string>&, Diagnostics* found);
-[[noreturn]] void only_written(const std::string& key);
+template <class Of, class T>
+decltype(auto) reach(const Of& of, T& t) {
+  if constexpr (std::is_member_object_pointer_v<Of>)
+    return (t.*of);
+  else if constexpr (std::is_member_function_pointer_v<Of>)
+    return (t.*of)();
+  else
+    return of(t);
+}
+
+/// Says what type a place has.
+template <class T, class Of>
+struct Reached {
+  using Got = decltype(reach(std::declval<const Of&>(), std::declval<T&>()));
+  using Value =
+      std::remove_cvref_t<decltype(reach(std::declval<const Of&>(), std::declval<const T&>()))>;
+  static constexpr bool kHeld =
+      std::is_lvalue_reference_v<Got> && !std::is_const_v<std::remove_reference_t<Got>>;
+};
+
+template <class T, class Of, class X>
+class PlaceOf final : public ValuePlace {
+ public:
+  explicit PlaceOf(Of of) : of_(std::move(of)) {}
+  void write(const void* t, const ValueKind& kind, const ValueTarget& target) const override {
+    const X& x = reach(of_, *static_cast<const T*>(t));
+    kind.write(&x, target);
+  }
+  void* in(void* t) const override {
+    if constexpr (Reached<T, Of>::kHeld)
+      return &reach(of_, *static_cast<T*>(t));
+    else
+      return nullptr;
+  }
+
+ private:
+  Of of_;
+};
+
+template <class T, class X, class Of>
+std::unique_ptr<const ValuePlace> place_of(Of of) {
+  return std::unique_ptr<const ValuePlace>(new PlaceOf<T, Of, X>(std::move(of)));
+}
+
+template <class X, class V, bool kReads>
+class KindOf final : public ValueKind {
+ public:
+  explicit KindOf(const Form<V>& form)
+      : ValueKind(Absent<X>::value, kReads && form.read), write_(form.write), read_(form.read) {}
+  void write(const void* value, const ValueTarget& target) const override {
+    constexpr bool kOptional = Absent<X>::value;
+    const X& x = *static_cast<const X*>(value);
+    if ((kOptional || !target.always) && !is_set(x)) return;
+    if constexpr (kOptional)
+      put(*x, target);
+    else
+      put(x, target);
+  }
+  void read(void* value, const JsonCursor& at) const override {
+    if constexpr (kReads)
+      *static_cast<X*>(value) = from_plain<typename Absent<X>::Value>(read_(at));
+  }
+
+ private:
+  template <class Inner>
+  void put(const Inner& inner, const ValueTarget& target) const {
+    if constexpr (std::is_same_v<Inner, V>)
+      target.set(write_(inner));
+    else
+      target.set(write_(plain<V>(inner)));
+  }
+
+  std::function<Json(const V&)> write_;
+  std::function<V(const JsonCursor&)> read_;
+};
+
+template <class X, bool kReads, class V>
+std::unique_ptr<const ValueKind> kind_of(const Form<V>& form) {
+  return std::unique_ptr<const ValueKind>(new KindOf<X, V, kReads>(form));
+}
 
 }  // namespace fields_detail
 
 template <class T>
 template <class Of, class... Options>
-JsonField<T>::JsonField(std::string its_key, const Of& of, const Options&... options)
-    : key(std::move(its_key)) {
+JsonField<T>::JsonField(std::string_view its_key, Of of, Options... options) : AnyField(its_key) {
   namespace detail = fields_detail;
   if constexpr (detail::IsFields<Of>::value) {
-    // An object whose fields are those of the T itself.
-    schema = of.schema();
-    write = [of, name = key](const T& t, Json& json, bool always) {
-      Json members = of.write(t);
-      if (always || !members.as_object()->empty()) json.set(name, std::move(members));
-    };
-    read = [of](T& t, const JsonCursor& at, Diagnostics* found) { of.read(at, t, found); };
+    static_assert(std::is_same_v<Of, Fields<T>>, "fields of the T itself");
+    nest(of.all());
   } else {
-    using Got = std::invoke_result_t<const Of&, T&>;
-    using X = std::remove_cvref_t<Got>;
-    constexpr bool kOptional = detail::Absent<X>::value;
+    using Reached = detail::Reached<T, Of>;
+    using X = typename Reached::Value;
     using Inner = typename detail::Absent<X>::Value;
-    const auto form = detail::pick_form<Inner>(options...);
+    const auto& form = detail::pick_form<Inner>(options...);
     using V = typename std::remove_cvref_t<decltype(form)>::Value;
-    schema = form.schema;
-    if (kOptional) presence = Presence::WhereSet;
-    write = [of, put = form.write, name = key](const T& t, Json& json, bool always) {
-      const auto& x = std::invoke(of, t);
-      if ((kOptional || !always) && !detail::is_set(x)) return;
-      if constexpr (kOptional)
-        json.set(name, put(plain<V>(*x)));
-      else
-        json.set(name, put(plain<V>(x)));
-    };
     // Words of an enumeration and seconds are read by a form of that type only, and a view keeps
     // nothing that is read.
     constexpr bool kOneWay = std::is_enum_v<Inner> || std::is_same_v<Inner, Duration> ||
                              std::is_same_v<Inner, std::string_view> || std::is_same_v<V, Json>;
-    if constexpr ((std::is_same_v<V, Inner> || !kOneWay) && std::is_lvalue_reference_v<Got> &&
-                  !std::is_const_v<std::remove_reference_t<Got>>)
-      if (form.read)
-        read = [of, take = form.read](T& t, const JsonCursor& at, Diagnostics*) {
-          std::invoke(of, t) = from_plain<Inner>(take(at));
-        };
+    constexpr bool kReads = Reached::kHeld && (std::is_same_v<V, Inner> || !kOneWay);
+    hold(detail::place_of<T, X>(std::move(of)), detail::kind_of<X, kReads>(form), form.schema);
   }
-  (take(options), ...);
+  (apply(options), ...);
 }
 
 template <class T>
 template <class Option>
-void JsonField<T>::take(const Option& option) {
-  if constexpr (std::is_same_v<Option, Presence>)
-    presence = option;
-  else if constexpr (std::is_convertible_v<Option, std::string_view>)
-    schema.set("description", std::string_view(option));
-  else if constexpr (std::is_invocable_v<Option, T&, const JsonCursor&>)
-    read = [option](T& t, const JsonCursor& at, Diagnostics*) { option(t, at); };
-  else
-    static_assert(fields_detail::IsForm<Option>::value, "an option of a field");
+void JsonField<T>::apply(const Option& one) {
+  if constexpr (requires(T& t, const JsonCursor& at) { one(t, at); })
+    take = [one](void* t, const JsonCursor& at, Diagnostics*) { one(*static_cast<T*>(t), at); };
+  else if constexpr (!fields_detail::IsForm<Option>::value)
+    option(one);
 }
 
 template <class T>
 template <class Part, class Of>
 void Fields<T>::add(const Fields<Part>& part, Of of) {
-  for (const JsonField<Part>& one : part.list()) {
-    JsonField<T> field(one.key, [](const T&) { return Json(); }, any(one.schema), one.presence);
-    field.write = [of, write = one.write](const T& t, Json& json, bool always) {
-      write(std::invoke(of, t), json, always);
-    };
-    add(std::move(field));
-  }
-}
-
-template <class T>
-Json Fields<T>::schema() const {
-  Json::Object properties;
-  std::vector<std::string> required;
-  for (const JsonField<T>& field : list_) {
-    properties.push_back({field.key, field.schema});
-    if (field.presence == Presence::Always) required.push_back(field.key);
-  }
-  return object_schema(std::move(properties), required);
-}
-
-template <class T>
-Json Fields<T>::write(const T& t) const {
-  Json json = Json::object();
-  for (const JsonField<T>& field : list_)
-    field.write(t, json, field.presence != Presence::WhereSet);
-  return json;
-}
-
-template <class T>
-void Fields<T>::read(const JsonCursor& at, T& t, Diagnostics* found) const {
-  fields_detail::expect_keys(at, keys(), found);
-  for (const JsonField<T>& field : list_)
-    attempt(found, [&] {
-      if (!field.read) fields_detail::only_written(field.key);
-      if (field.presence == Presence::Always)
-        field.read(t, at.at(field.key), found);
-      else if (const auto value = at.find(field.key))
-        field.read(t, *value, found);
-    });
-}
-
-template <class T>
-std::vector<std::string> Fields<T>::keys() const {
-  std::vector<std::string> keys;
-  for (const JsonField<T>& field : list_) keys.push_back(field.key);
-  return keys;
-}
-
-template <class T>
-const JsonField<T>& Fields<T>::at(std::string_view key) const {
-  for (const JsonField<T>& field : list_)
-    if (field.key == key) return field;
-  throw std::out_of_range("no field is called " + std::string(key));
+  all_.add(part.all(), fields_detail::place_of<T, Part>(std::move(of)));
 }
 
 template <class T>
@@ -294,10 +384,8 @@ T Fields<T>::read(const JsonCursor& at) const {
 
 template <class T>
 Fields<T> document_fields(std::string_view kind, const Fields<T>& members) {
-  const std::string name = schema_name(schema(kind));
-  // Reading has compared it before (read_document).
-  Fields<T> all = {{"schema", [name](const T&) { return Json(name); }, any(constant_schema(name)),
-                    [](T&, const JsonCursor&) {}}};
+  Fields<T> all;
+  all.add(JsonField<T>(fields_detail::schema_field(kind)));
   all.add(members);
   return all;
 }
