@@ -82,7 +82,7 @@ void add_recovery(std::vector<RunTrouble>& lines, const RecoveryReport& r) {
 
 std::vector<RunTrouble> run_troubles(const std::optional<FlipReport>& flips,
                                      const std::optional<RecoveryReport>& recovery,
-                                     KeptBytes kept) {
+                                     RecoveryBytes kept) {
   std::vector<RunTrouble> lines;
   if (flips) add_flips(lines, *flips);
   if (recovery) add_recovery(lines, *recovery);

@@ -18,13 +18,13 @@ struct RunTrouble {
   bool part = false;  // of the line before that is none; its name may be empty
 };
 /// What a process keeps in its host's memory to go back to.
-struct KeptBytes {
+struct RecoveryBytes {
   Bytes measured{}, predicted{};
 };
 /// Of reports that are there; none where neither is. Of more failures than twenty the first.
 /// `kept` of them: 0 = nothing is kept to go back to.
 std::vector<RunTrouble> run_troubles(const std::optional<FlipReport>&,
-                                     const std::optional<RecoveryReport>&, KeptBytes kept);
+                                     const std::optional<RecoveryReport>&, RecoveryBytes kept);
 /// The lines that are no parts, as sentences.
 std::vector<std::string> trouble_sentences(const std::vector<RunTrouble>&);
 /// Adds each line as a row with its words in the first column.
