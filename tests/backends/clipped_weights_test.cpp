@@ -96,7 +96,7 @@ TEST(RandomBitErrors, InTrainingSaveErrorsInMemory) {
   constexpr double kRate = 0.025, kNever = 1e-12;
   const auto errors_after = [&](double trained_against) {
     Training training;
-    training.rate = 0.01, training.momentum = 0.9, training.steps = 150;
+    training.rate = 0.01, training.momentum = 0.9, training.steps = 600;
     training.bit_errors = trained_against;
     CpuOptions options;
     options.record_timeline = false;
@@ -104,7 +104,7 @@ TEST(RandomBitErrors, InTrainingSaveErrorsInMemory) {
         testing::train_on_cpu(model, 1, {"global-batch=64", "micro-batch=32", "optimizer=momentum"},
                               training, options, source);
     EXPECT_LE(errors_at(0, run, source, 1).mean, 0.02);
-    return errors_at(kRate, run, source, 10).mean;
+    return errors_at(kRate, run, source, 50).mean;
   };
   const double plain = errors_after(kNever), against = errors_after(kRate);
   RecordProperty("plain", std::to_string(plain));
