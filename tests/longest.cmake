@@ -9,7 +9,7 @@ set(longest
   Look.EveryScreenIsWholeNamedAndSharp 5  # the one screen of all, in either theme, whose text is cut
   Program.EveryExampleOfTheHelpRuns    15  # the one example that no longer runs
   Program.EveryRecipeRuns       18  # the same of the recipes
-  TrainedModels.EqualAccuracyHidesInstabilityWhichFineTuningTakesAway 14  # what training on changes, which takes its steps
+  TrainedModels.EqualAccuracyHidesInstabilityWhichFineTuningTakesAway 10  # what training on changes, which takes its steps
   TrainedModels.FineTuningUnderRoundedWeightsTakesFlipsOfFourBitsAway 12  # the same
   TrainedModels.PruningLosesMoreOnNoiseThanOnCleanSamples 10  # the same
   EveryPlan.ThatIsAcceptedTrainsAsOneDevice 6  # of 250 plans, the pair of methods that nobody tried together

@@ -67,8 +67,10 @@ double share_won(const std::vector<ScoreLevel>& levels, std::int64_t a_runs, std
 Interval unpaired_interval(const std::vector<std::size_t>& a, const std::vector<std::size_t>& b,
                            std::size_t levels) {
   std::vector<double> shares;
+  shares.reserve(kResamples);
+  std::vector<ScoreLevel> drawn;
   for (std::size_t r = 0; r < kResamples; ++r) {
-    std::vector<ScoreLevel> drawn(levels);
+    drawn.assign(levels, {});
     const Random random(1, r);
     std::uint64_t draw = 0;
     const auto resample = [&](const std::vector<std::size_t>& runs,
@@ -80,9 +82,13 @@ Interval unpaired_interval(const std::vector<std::size_t>& a, const std::vector<
     shares.push_back(
         share_won(drawn, static_cast<std::int64_t>(a.size()), static_cast<std::int64_t>(b.size())));
   }
-  std::sort(shares.begin(), shares.end());
   const auto beyond = static_cast<std::size_t>(kTail * kResamples);
-  return {shares[beyond], shares[kResamples - 1 - beyond]};
+  const auto by_rank = [&](std::size_t rank) {
+    const auto at = shares.begin() + static_cast<std::ptrdiff_t>(rank);
+    std::nth_element(shares.begin(), at, shares.end());
+    return *at;
+  };
+  return {by_rank(beyond), by_rank(kResamples - 1 - beyond)};
 }
 
 void judge_pairs(const OutperformingScores& scores, double sign, Outperforming& found) {

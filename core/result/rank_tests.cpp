@@ -82,9 +82,11 @@ double signed_rank_test(std::span<const double> differences) {
                      n * (n + 1) * (2 * n + 1) / 24 - ranks.ties / 48);
   std::vector<double> ways(all + 1);
   ways[0] = 1;
+  std::size_t largest = 0;  // beyond the sum of the ranks so far there is no way yet
   for (const std::int64_t doubled : ranks.doubled) {
     const auto rank = static_cast<std::size_t>(doubled);
-    for (std::size_t s = all; s >= rank; --s) ways[s] += ways[s - rank];
+    largest += rank;
+    for (std::size_t s = largest; s >= rank; --s) ways[s] += ways[s - rank];
   }
   return two_sided(ways, found);
 }
@@ -106,10 +108,12 @@ double rank_sum_test(std::span<const double> a, std::span<const double> b) {
                      m * n / 12 * (both + 1 - ranks.ties / (both * (both - 1))));
   std::vector<std::vector<double>> ways(a.size() + 1, std::vector<double>(all + 1));
   ways[0][0] = 1;
+  std::size_t met = 0, largest = 0;  // ranks so far and their sum, beyond which there is no way yet
   for (const std::int64_t doubled : ranks.doubled) {
     const auto rank = static_cast<std::size_t>(doubled);
-    for (std::size_t chosen = a.size(); chosen > 0; --chosen)
-      for (std::size_t s = all; s >= rank; --s) ways[chosen][s] += ways[chosen - 1][s - rank];
+    largest += rank;
+    for (std::size_t chosen = std::min(a.size(), ++met); chosen > 0; --chosen)
+      for (std::size_t s = largest; s >= rank; --s) ways[chosen][s] += ways[chosen - 1][s - rank];
   }
   return two_sided(ways[a.size()], found);
 }

@@ -99,9 +99,9 @@ TEST_F(TrainedModels, OneModelIsStableAgainstItself) {
 // the latter away.
 TEST_F(TrainedModels, EqualAccuracyHidesInstabilityWhichFineTuningTakesAway) {
   const std::string plain = train("plain.ckpt", 900, {}),
-                    more = train("more.ckpt", 2000, {"rate=0.02"}, plain),
+                    more = train("more.ckpt", 1000, {"rate=0.02"}, plain),
                     stable =
-                        train("stable.ckpt", 2000,
+                        train("stable.ckpt", 1000,
                               {"rate=0.02", "stability=3", "stability-data=contrast:0.5"}, plain);
   const GateReport report =
       gate(plain, {"bits=4", more, stable}, {{CorruptionKind::Contrast, 0.2}});
