@@ -13,7 +13,16 @@ std::byte* HostArena::take(Bytes bytes) {
     throw Error(Error::Kind::Internal, name_ + " is to hold " + to_text(held_ + bytes) +
                                            ", and its plan says " + to_text(limit_));
   const auto size = static_cast<std::size_t>(bytes.value);
-  Block block{std::make_unique_for_overwrite<std::byte[]>(size), bytes};
+  Block block{{}, bytes};
+  if (const auto found = spare_.find(bytes.value);
+      found != spare_.end() && !found->second.empty()) {
+    block.memory = std::move(found->second.back());
+    found->second.pop_back();
+    spare_bytes_ -= bytes;
+  } else {
+    if (held_ + spare_bytes_ + bytes > most_) spare_.clear(), spare_bytes_ = {};
+    block.memory = std::make_unique_for_overwrite<std::byte[]>(size);
+  }
   std::byte* const first = block.memory.get();
   // All ones is NaN in every floating-point format and no valid index.
   if (poison_) std::memset(first, 0xFF, size);
@@ -27,7 +36,10 @@ void HostArena::give_back(std::byte* block) {
   const auto found = blocks_.find(block);
   if (found == blocks_.end())
     throw Error(Error::Kind::Internal, name_ + " does not hold what is given back");
-  held_ -= found->second.bytes;
+  const Bytes bytes = found->second.bytes;
+  held_ -= bytes;
+  spare_bytes_ += bytes;
+  spare_[bytes.value].push_back(std::move(found->second.memory));
   blocks_.erase(found);
 }
 

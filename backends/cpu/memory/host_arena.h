@@ -1,12 +1,16 @@
 // A HostArena is the memory of a host that one device uses, with the limit that its plan states. It
-// must be used by one thread at a time; the contents belong to its users.
+// must be used by one thread at a time; the contents belong to its users. What is given back stays
+// for the next block of its size, as pinned memory does: pages that the system hands out and zeroes
+// anew took longer than all copies of a step. Together they are never more than most().
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "core/base/units.h"
 
@@ -23,7 +27,8 @@ class HostArena {
   std::byte* take(Bytes);
   void give_back(std::byte* block);
 
-  Bytes most() const { return most_; }  // held at once
+  Bytes most() const { return most_; }          // held at once
+  Bytes spare() const { return spare_bytes_; }  // given back and not returned to the system
   /// Overwrites blocks when they are taken, so that reads of what has not come yet show up.
   void poison(bool on) { poison_ = on; }
 
@@ -34,8 +39,9 @@ class HostArena {
   };
   const std::string name_;
   const Bytes limit_;
-  Bytes held_{}, most_{};
+  Bytes held_{}, most_{}, spare_bytes_{};
   std::unordered_map<std::byte*, Block> blocks_;
+  std::unordered_map<std::int64_t, std::vector<std::unique_ptr<std::byte[]>>> spare_;  // by size
   bool poison_ = false;
 };
 
