@@ -54,6 +54,8 @@ std::string cut_short(std::string line) {
         line.find("--cost roofline") == std::string::npos &&
         !replace(" " + std::string(flag) + " ", value))
       line += " " + std::string(flag) + " " + value;
+  if (line.find(" --sharpness ") != std::string::npos) line += " --products 10";
+  replace(" --networks ", "2");
   // Fitting without each of all sources takes minutes; without one it takes seconds.
   if (line.find(" --cross") != std::string::npos) line += " --source korthikanti";
   if (!line.starts_with("run ")) return line;

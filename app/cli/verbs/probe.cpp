@@ -48,7 +48,7 @@ BatchStudy plan_study(const Words& words, Streams& streams, const std::stop_toke
   for (const char* flag : {"op", "vary", "pass", "rounds", "add-to"})
     if (words.has(flag))
       refuse_flag(flag, "expected none beside --model, whose products are not measured");
-  for (const char* flag : {"train", "data"})
+  for (const char* flag : {"train", "data", "products"})
     if (words.has(flag) && !words.has("sharpness"))
       refuse_flag(flag, "expected --sharpness beside it, which measures the loss");
   Scenario scenario = open_scenario(words, streams);
@@ -58,6 +58,7 @@ BatchStudy plan_study(const Words& words, Streams& streams, const std::stop_toke
     SharpnessQuestion question;
     for (const std::string& text : words.texts("train")) apply_training(question.training, text);
     question.data = words.text("data"), question.stop = stop;
+    question.options.most_products = static_cast<int>(words.integer("products", 1, 100'000, 100));
     stable = stable_batch(scenario, std::move(question));
   }
   BatchStudy study = batch_probe(scenario, cost.get(), stop);
@@ -70,7 +71,7 @@ void refuse_plan_words(const Words& words) {
     refuse_flag("cost",
                 "expected --batch and --model beside it: an op is measured, and all prices "
                 "stand beside that");
-  for (const char* flag : {"sharpness", "train", "data"})
+  for (const char* flag : {"sharpness", "train", "data", "products"})
     if (words.has(flag)) refuse_flag(flag, "expected --batch and --model beside it");
   for (const char* flag : {"model", "cluster", "plan"})
     if (words.has(flag))
@@ -172,6 +173,8 @@ Verb probe_verb() {
        "and says up to which batch the rate of training can grow in proportion to it"},
       {"train", "KEY=VALUE", "with --sharpness: one setting of training, as rate=0.1", true},
       {"data", "NAME", "with --sharpness: as run takes it"},
+      {"products", "N",
+       "with --sharpness: at most so many of the Hessian with a vector (default 100)"},
       {"add-to", "FILE",
        "adds the measured kernels to this calibration of this machine, for --cost learned"},
       calibration_flag(),
