@@ -28,7 +28,7 @@ TEST(HostArena, ABlockThatWasGivenBackIsGivenAgain) {
 }
 
 TEST(HostArena, HoldsNoMoreThanWasOnceNeeded) {
-  rc::check([] {
+  EXPECT_TRUE(rc::check([] {
     HostArena host("the host", {});
     struct Taken {
       std::byte* first;
@@ -55,7 +55,7 @@ TEST(HostArena, HoldsNoMoreThanWasOnceNeeded) {
       RC_ASSERT(host.most() == Bytes{most});
       RC_ASSERT(Bytes{held} + host.spare() <= host.most());
     }
-  });
+  }));
 }
 
 }  // namespace
