@@ -5,7 +5,7 @@ set(ENV{UBSAN_OPTIONS} print_stacktrace=1)
 set(ENV{LSAN_OPTIONS} suppressions=${CMAKE_CURRENT_LIST_DIR}/leaks.txt:print_suppressions=0)
 set(ENV{TSAN_OPTIONS} suppressions=${CMAKE_CURRENT_LIST_DIR}/threads.txt:print_suppressions=0:history_size=4)
 
-# What a test frees stays with its process, and large blocks lie on large pages: of many tests that train, a part
+# Memory that a test frees stays with its process, and large blocks lie on large pages: of many tests that train, a part
 # of the time went to pages that were handed out and zeroed again. It is the C library's own setting, and sanitizers ignore it.
 set(ENV{GLIBC_TUNABLES} glibc.malloc.mmap_threshold=33554432:glibc.malloc.trim_threshold=67108864:glibc.malloc.hugetlb=1)
 

@@ -28,7 +28,7 @@ struct ProcessCase {
   std::string words;
 };
 
-// As --evaluate, over some of the samples that it is not trained on.
+// A run with these evaluates before its end, over fewer samples than --evaluate takes.
 const std::string kEvaluated =
     " --set evaluation=distributed --set evaluation.every=3 --set evaluation.samples=50";
 

@@ -17,7 +17,7 @@ struct RunTrouble {
   std::string words;  // "12 flipped, 3 corrected, 9 detected, 0 missed"
   bool part = false;  // of the line before that is none; its name may be empty
 };
-/// What a process keeps in its host's memory to go back to.
+/// A process keeps so many bytes in its host's memory, to go back to.
 struct RecoveryBytes {
   Bytes measured{}, predicted{};
 };

@@ -58,7 +58,8 @@ BatchStudy plan_study(const Words& words, Streams& streams, const std::stop_toke
     SharpnessQuestion question;
     for (const std::string& text : words.texts("train")) apply_training(question.training, text);
     question.data = words.text("data"), question.stop = stop;
-    question.options.most_products = static_cast<int>(words.integer("products", 1, 100'000, 100));
+    question.options.most_products =
+        static_cast<int>(words.integer("products", 1, 100'000, question.options.most_products));
     stable = stable_batch(scenario, std::move(question));
   }
   BatchStudy study = batch_probe(scenario, cost.get(), stop);

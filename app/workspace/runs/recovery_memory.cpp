@@ -1,7 +1,5 @@
 #include "app/workspace/runs/recovery_memory.h"
 
-#include <algorithm>
-
 namespace trainyard {
 
 Bytes recovery_memory(const CheckpointBytes& checkpoint, const Training& training,

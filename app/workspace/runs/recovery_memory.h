@@ -9,7 +9,7 @@
 
 namespace trainyard {
 
-/// Who keeps it.
+/// The processes of a run keep it.
 struct KeptBy {
   int processes = 1;           // of the run; more than one: each has one rank
   bool survives_loss = false;  // of a process that nobody asked to end

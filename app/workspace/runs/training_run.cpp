@@ -378,8 +378,8 @@ TrainingReport TrainingJob::run(bool evaluate, LiveSink* live) {
   TrainingReport report;
   report.predicted = predicted_;
   report.aligned_peak = aligned_peak_;
-  report.kept = kept();
   if (request_.replay.empty()) {
+    report.kept = kept();
     if (request_.rules) options.rules = std::make_shared<RuleRun>(*request_.rules);
     if (request_.numbers > 0)
       report.numbers = options.numbers = std::make_shared<NumberRecord>(request_.numbers);
